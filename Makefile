@@ -1,0 +1,79 @@
+# One word for each thing. Every target sets up what it needs in a local virtual
+# environment; a stamp file there says what has been installed already.
+
+PYTHON      ?= python3
+VENV        := .venv
+VENV_FULL   := .venv-full
+BIN         := $(VENV)/bin
+PYTEST_ARGS ?=
+BENCH_ARGS  ?=
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-full lint types bench docs clean
+
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
+
+demo: $(VENV)/.demo  ## evaluate the embedded example, print a table, draw demo/curves.png
+	$(BIN)/python scripts/demo.py
+
+test: $(VENV)/.dev  ## run the tests (PYTEST_ARGS='-m ""' for the slow ones too)
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-full: $(VENV_FULL)/.full  ## run all tests with every optional package; a missing one fails
+	POLYROC_FULL=1 $(VENV_FULL)/bin/python -m pytest -m "" $(PYTEST_ARGS)
+
+lint: $(VENV)/.dev  ## check format, style and the order of modules
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+
+types: $(VENV)/.dev  ## check types
+	$(BIN)/mypy --strict src
+
+bench: $(VENV)/.dev  ## run the benchmarks
+	$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+docs: $(VENV)/.docs  ## build the documentation into docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
+	@echo "The documentation is in docs/_build/html/index.html"
+
+clean:  ## remove environments and everything built
+	rm -rf $(VENV) $(VENV_FULL) build dist demo docs/_build docs/generated .benchmarks \
+	  .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# $(call make_venv,folder): says what is wrong where the interpreter is missing or too old.
+define make_venv
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "polyroc needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>/dev/null || echo 'not there')."; \
+	  echo "Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(1)
+	@touch $@
+endef
+
+$(VENV)/.made:
+	$(call make_venv,$(VENV))
+
+$(VENV_FULL)/.made:
+	$(call make_venv,$(VENV_FULL))
+
+# The editable install reads pyproject.toml, so a change there installs again.
+$(VENV)/.demo: pyproject.toml | $(VENV)/.made
+	$(BIN)/python -m pip install --quiet --editable '.[plot]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/.made
+	$(BIN)/python -m pip install --quiet --editable '.[all,dev]'
+	@touch $@ $(VENV)/.demo
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/.made
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@touch $@ $(VENV)/.demo
+
+# mlflow is left out: it holds pandas and others back, so it needs an environment of its own.
+$(VENV_FULL)/.full: pyproject.toml constraints.txt | $(VENV_FULL)/.made
+	$(VENV_FULL)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[all,dask,torch,dev]'
+	@touch $@

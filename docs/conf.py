@@ -1,0 +1,46 @@
+import sys
+from pathlib import Path
+
+import polyroc
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
+
+project = "polyroc"
+author = "polyroc developers"
+copyright = "2026, polyroc developers"
+version = release = polyroc.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+    "mathml",
+]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+exclude_patterns = ["_build", "generated/README*"]
+templates_path = ["_templates"]
+
+myst_enable_extensions = ["amsmath", "dollarmath"]
+myst_heading_anchors = 3
+math_number_all = False
+html_math_renderer = "mathml"
+math_eqref_format = "({number})"
+
+autosummary_generate = True
+autodoc_typehints = "none"  # numpydoc's parameter lists say the types
+autodoc_member_order = "bysource"
+# The template of a class lists its members with their docstrings; numpydoc would list them again.
+numpydoc_show_class_members = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"polyroc {release}"
+html_static_path = ["_static"]
+html_css_files = ["math.css"]
+html_theme_options = {
+    "show_prev_next": False,
+    "navbar_end": ["theme-switcher"],
+    "secondary_sidebar_items": ["page-toc"],
+}
+html_sidebars = {"index": [], "quickstart": [], "method": [], "changelog": []}
+html_show_sourcelink = False

@@ -1,0 +1,259 @@
+"""What the user holds -> NumPy arrays and column names.
+
+Lists, arrays, tensors on the CPU, and the series and frames that narwhals
+knows, without importing the library any of them comes from. Which arrays fit
+together is asked one level up; here each is read for itself.
+"""
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, NamedTuple, NoReturn
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from polyroc._typing import FloatArray, LabelArray
+
+# Whole numbers up to here are exact in float64.
+_EXACT = 2**53
+_CPU = 1  # kDLCPU in DLPack
+_LABEL_RULE = "must hold integers, strings or booleans"
+_NOT_REAL = {
+    "c": "complex numbers",
+    "O": "objects",
+    "U": "text",
+    "S": "text",
+    "T": "text",
+    "M": "dates",
+    "m": "time spans",
+}
+
+
+class Table(NamedTuple):
+    """Real numbers, and the names of their columns where they came with names."""
+
+    values: FloatArray
+    names: list[Any] | None
+
+
+def shown(value: Any) -> str:
+    """The value as it stands in an error message."""
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def listed(values: Sequence[Any]) -> str:
+    """The first ten values as they stand in an error message."""
+    text = ", ".join(shown(value) for value in values[:10])
+    return text if len(values) <= 10 else f"{text} and {len(values) - 10} more"
+
+
+def read_labels(value: Any, name: str) -> LabelArray:
+    """Labels as a vector of booleans, 64-bit integers or strings (`U` or all-`str` objects), none missing."""
+    array = _read_label_array(value, name)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        _refuse_label_shape(array.shape, name)
+    if array.size == 0:
+        msg = f"`{name}` must not be empty, got shape {array.shape}."
+        raise ValueError(msg)
+    return _settled(array, name)
+
+
+def read_table(value: Any, name: str) -> Table:
+    """Real numbers as float32 or float64, copied only where their type must change."""
+    if isinstance(value, np.ndarray | list | tuple):
+        return Table(_as_real(_read_array(value, name), name), None)
+    native = _as_narwhals(value, name)
+    if isinstance(native, nw.Series):
+        return Table(_read_column(native, name), [native.name])
+    if isinstance(native, nw.DataFrame):
+        return Table(_read_frame(native, name), list(native.columns))
+    return Table(_as_real(_read_array(value, name), name), None)
+
+
+def _read_array(value: Any, name: str) -> NDArray[Any]:
+    if isinstance(value, np.ma.MaskedArray):
+        msg = f"`{name}` must not be a masked array: drop the masked samples first."
+        raise ValueError(msg)
+    if isinstance(value, np.ndarray):
+        return np.asarray(value)
+    _refuse_sparse(value, name)
+    try:
+        if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+            return _read_dlpack(value, name)
+        array = np.asarray(value)
+    # A foreign `__array__` may raise anything, e.g. RuntimeError for a torch tensor that requires grad.
+    except Exception as error:
+        if "inhomogeneous" in str(error):
+            msg = f"`{name}` must be rectangular, got rows of different lengths."
+        else:
+            msg = f"`{name}` cannot be read as an array on the CPU, got {type(value).__name__}: {error}"
+        raise ValueError(msg) from error
+    if array.ndim == 0:
+        msg = f"`{name}` must be an array, a list, a series or a data frame, got {type(value).__name__}."
+        raise ValueError(msg)
+    return array
+
+
+def _read_dlpack(value: Any, name: str) -> NDArray[Any]:
+    device = value.__dlpack_device__()[0]
+    if device != _CPU:
+        msg = f"`{name}` must be on the CPU, got DLPack device type {int(device)}"
+        raise BufferError(msg)
+    return np.from_dlpack(value)
+
+
+def _refuse_sparse(value: Any, name: str) -> None:
+    # scipy.sparse and pydata/sparse; torch; pandas.
+    is_sparse = hasattr(value, "todense") or getattr(value, "is_sparse", False) is True
+    if is_sparse or str(getattr(value, "dtype", "")).startswith("Sparse"):
+        msg = f"`{name}` must be dense, got sparse {type(value).__name__}."
+        raise ValueError(msg)
+
+
+def _as_narwhals(value: Any, name: str) -> Any:
+    """The narwhals series or frame of a series or frame; anything else as it came."""
+    try:
+        native = nw.from_native(value, pass_through=True, allow_series=True)
+    except Exception as error:
+        msg = f"`{name}` cannot be read, got {type(value).__name__}: {error}"
+        raise ValueError(msg) from error
+    if isinstance(native, nw.LazyFrame):
+        msg = f"`{name}` must be in memory, got a lazy {type(value).__name__}: collect it first."
+        raise ValueError(msg)
+    if native is value and hasattr(value, "__dataframe__"):
+        # Read as a plain array it would silently lose its column names.
+        msg = f"`{name}` must be a pandas, polars or pyarrow table, got {type(value).__name__}."
+        raise ValueError(msg)
+    return native
+
+
+def _read_frame(frame: nw.DataFrame[Any], name: str) -> FloatArray:
+    kinds = set(frame.schema.values())
+    if not frame.columns:
+        msg = f"`{name}` must not be empty, got a frame of shape {frame.shape}."
+        raise ValueError(msg)
+    for column in frame.iter_columns():
+        _refuse_sparse(column.to_native(), name)
+    if len(kinds) == 1 and kinds.pop().is_float():
+        return _as_real(frame.to_numpy(), name)
+    return np.column_stack(
+        [_read_column(column, name, f" in column {shown(column.name)}") for column in frame.iter_columns()]
+    )
+
+
+def _read_column(column: Any, name: str, where: str = "") -> FloatArray:
+    _refuse_sparse(column.to_native(), name)
+    if (column.dtype.is_integer() or column.dtype == nw.Boolean) and column.null_count() > 0:
+        # Missing becomes NaN, which is refused with the number of rows.
+        column = column.cast(nw.Float64)
+    return _as_real(column.to_numpy(), name, where)
+
+
+def _as_real(array: NDArray[Any], name: str, where: str = "") -> FloatArray:
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind == "f":
+        if size in (4, 8) and array.dtype.isnative:
+            return array
+        with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite, and is refused as such
+            return array.astype(np.float32 if size <= 4 else np.float64)
+    if kind not in "biu":
+        came = f"{_NOT_REAL.get(kind, 'values')} (dtype {array.dtype})"
+        msg = f"`{name}` must hold real numbers, got {came}{where}."
+        raise ValueError(msg)
+    if kind in "iu" and size == 8 and array.size and max(-int(array.min()), int(array.max())) > _EXACT:
+        msg = f"`{name}` must hold integers within 2**53, got larger ones{where}, whose order float64 cannot keep."
+        raise ValueError(msg)
+    return array.astype(np.float64)
+
+
+def _read_label_array(value: Any, name: str) -> NDArray[Any]:
+    if isinstance(value, np.ndarray):
+        return _read_array(value, name)
+    if isinstance(value, list | tuple):
+        array = _read_array(value, name)
+        # NumPy writes a NaN or a number among strings as text; objects keep what they are.
+        return np.array(value, dtype=object) if array.dtype.kind in "US" else array
+    native = _as_narwhals(value, name)
+    if isinstance(native, nw.DataFrame):
+        if native.shape[1] != 1:
+            _refuse_label_shape(native.shape, name)
+        native = next(native.iter_columns())
+    if not isinstance(native, nw.Series):
+        return _read_array(value, name)
+    _refuse_sparse(native.to_native(), name)
+    # Asked of the series: a null in a pyarrow dictionary does not survive the way to NumPy.
+    _refuse_missing(native.is_null().to_numpy(), name)
+    return native.to_numpy()
+
+
+def _refuse_label_shape(shape: tuple[int, ...], name: str) -> NoReturn:
+    hint = ""
+    if name == "y_true" and len(shape) == 2:
+        hint = " One-hot labels become classes with `y_true.argmax(axis=1)`; a matrix of scores belongs in `y_score`."
+    msg = f"`{name}` must be one-dimensional, got shape {shape}.{hint}"
+    raise ValueError(msg)
+
+
+def _refuse_missing(missing: NDArray[np.bool_], name: str) -> None:
+    if missing.any():
+        n_missing, first = int(missing.sum()), int(missing.argmax())
+        msg = f"`{name}` must not have missing values, got {n_missing} of {len(missing)}, the first in row {first}."
+        raise ValueError(msg)
+
+
+def _settled(array: NDArray[Any], name: str) -> LabelArray:
+    """One type for all labels: see `read_labels`."""
+    kind = array.dtype.kind
+    if kind in "bU":
+        return array
+    if kind in "iu":
+        return array.astype(np.uint64 if array.dtype.itemsize == 8 and kind == "u" else np.int64, copy=False)
+    if kind == "f":
+        return _as_whole(array, name)
+    if kind in "OT":
+        return _settled_objects(array.astype(object, copy=False), name)
+    hint = ": decode bytes with `.astype(str)`" if kind == "S" else ""
+    msg = f"`{name}` {_LABEL_RULE}, got dtype {array.dtype}{hint}."
+    raise ValueError(msg)
+
+
+def _as_whole(array: NDArray[Any], name: str) -> LabelArray:
+    _refuse_missing(np.isnan(array), name)
+    fractional = (np.rint(array) != array) | (np.abs(array) > _EXACT)
+    if fractional.any():
+        hint = " Were `y_true` and `y_score` swapped?" if name == "y_true" else ""
+        first = int(fractional.argmax())
+        msg = f"`{name}` {_LABEL_RULE}, got {shown(float(array[first]))} in row {first}.{hint}"
+        raise ValueError(msg)
+    return array.astype(np.int64)
+
+
+def _settled_objects(array: NDArray[Any], name: str) -> LabelArray:
+    items = array.tolist()
+    types = set(map(type, items))
+    if all(issubclass(kind, str) for kind in types):
+        return array
+    _refuse_missing(np.fromiter(map(_is_missing, items), np.bool_, len(items)), name)
+    if types <= {bool, np.bool_}:
+        return array.astype(np.bool_)
+    numbers = (Integral, float, np.floating)
+    if all(issubclass(kind, numbers) and kind is not bool for kind in types):
+        array = np.array(items)
+        if array.dtype.kind != "O":
+            return _settled(array, name)
+        msg = f"`{name}` must hold integers of at most 64 bits, got larger ones."
+        raise ValueError(msg)
+    came = ", ".join(sorted(kind.__name__ for kind in types))
+    msg = f"`{name}` {_LABEL_RULE}, all of one type, got {came}."
+    raise ValueError(msg)
+
+
+def _is_missing(item: Any) -> bool:
+    # By name, because pandas is not imported: pandas.NA refuses to be compared.
+    if type(item).__name__ in {"NoneType", "NAType", "NaTType"}:
+        return True
+    return isinstance(item, float | np.floating | np.datetime64 | np.timedelta64) and bool(item != item)

@@ -1,0 +1,80 @@
+"""Factorization -> RocCurve: the shared effects mapped back to [0, 1] (method, step 8)."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import expit
+
+from polyroc._records import Factorization, Frozen
+from polyroc._typing import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class RocCurve(Frozen):
+    """A ROC curve from (0, 0) to (1, 1), joined by straight lines.
+
+    Parameters
+    ----------
+    fpr, tpr : ndarray of shape (n_points,)
+        False and true positive rates, non-decreasing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polyroc import RocCurve
+    >>> RocCurve(fpr=np.array([0, 0.5, 1]), tpr=np.array([0, 1, 1])).auc
+    0.75
+    """
+
+    fpr: FloatArray
+    tpr: FloatArray
+
+    @cached_property
+    def auc(self) -> float:
+        """Area under the curve, by trapezoids."""
+        # As 1/2 plus half the cross products of neighbours: exactly 1/2 for a curve on the diagonal.
+        cross = self.fpr[1:] * self.tpr[:-1] - self.fpr[:-1] * self.tpr[1:]
+        return float(min(1.0, max(0.0, 0.5 + 0.5 * cross.sum())))
+
+    def partial_auc(self, max_fpr: float) -> float:
+        """Area left of `max_fpr`, standardised as in scikit-learn: 1/2 is chance and 1 perfect.
+
+        Parameters
+        ----------
+        max_fpr : float
+            Where to stop, in (0, 1]; 1 gives the whole area.
+
+        References
+        ----------
+        McClish (1989), Analyzing a portion of the ROC curve, Medical Decision Making 9.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from polyroc import RocCurve
+        >>> RocCurve(fpr=np.array([0, 0, 1]), tpr=np.array([0, 0.5, 1])).partial_auc(0.2)
+        0.75
+        """
+        if not 0 < max_fpr <= 1:
+            msg = f"`max_fpr` must be in (0, 1], got {max_fpr!r}."
+            raise ValueError(msg)
+        if max_fpr == 1:
+            return self.auc
+        stop = int(np.searchsorted(self.fpr, max_fpr, side="right"))
+        fpr = np.append(self.fpr[:stop], max_fpr)
+        tpr = np.append(self.tpr[:stop], np.interp(max_fpr, self.fpr, self.tpr))
+        area = float(np.trapezoid(tpr, fpr))
+        chance, perfect = 0.5 * max_fpr**2, max_fpr
+        return float(0.5 * (1 + (area - chance) / (perfect - chance)))
+
+
+def shared_curve(factorization: Factorization) -> RocCurve:
+    """The curve of the effects that all pairs share."""
+    tpr, fpr = np.split(expit(factorization.row_effects), 2)
+    return RocCurve(fpr=_from_corner_to_corner(fpr), tpr=_from_corner_to_corner(tpr))
+
+
+def _from_corner_to_corner(rate: FloatArray) -> FloatArray:
+    # The fit is monotone (method, step 8); the running maximum only takes away its last rounding.
+    return np.concatenate([[0.0], np.maximum.accumulate(rate), [1.0]])

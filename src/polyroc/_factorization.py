@@ -1,0 +1,62 @@
+"""PairwiseRates and PairWeights -> Factorization (method, steps 4, 6 and 7)."""
+
+import numpy as np
+from scipy.special import logit
+
+from polyroc._cells import LOGIT_BOUND, Cells, shrunk_cells
+from polyroc._records import Factorization, PairWeights, PairwiseRates, Status
+from polyroc._solver import minimise
+from polyroc._typing import FloatArray, Model
+from polyroc.engines import Engine
+
+
+def factorize(
+    rates: PairwiseRates, weights: PairWeights, *, shrinkage: float, model: Model, engine: Engine
+) -> Factorization:
+    """Find the threshold effects that all pairs share."""
+    if model == "saturated":
+        return mean_logits(rates, weights, shrinkage)
+    rank_one = engine.fit_rank_one(rates, weights, shrinkage)
+    return rank_one if model == "rank-one" else _centered(rates, weights, shrinkage, rank_one)
+
+
+def mean_logits(rates: PairwiseRates, weights: PairWeights, shrinkage: float) -> Factorization:
+    """The saturated model: every cell fits itself, and the shared effect is the mean of the logits."""
+    cells = shrunk_cells(rates, weights, shrinkage)
+    logits = np.clip(logit(cells.rate), -LOGIT_BOUND, LOGIT_BOUND)
+    row = np.sum(cells.weight * logits, axis=1) / np.sum(cells.weight, axis=1)
+    return Factorization(
+        row_effects=row,
+        pair_effects=np.ones(rates.n_pairs),
+        deviance=0.0,
+        deviance_path=np.zeros(1),
+        n_iter=0,
+        status=Status.CONVERGED,
+    )
+
+
+def _centered(rates: PairwiseRates, weights: PairWeights, shrinkage: float, start: Factorization) -> Factorization:
+    """The model with an intercept, eta = lambda0 + lambda v' with sum(v) = 0, from the rank-one optimum."""
+    cells = shrunk_cells(rates, weights, shrinkage)
+    fitted = cells.interior
+    inner = Cells(cells.rate[fitted], cells.weight[fitted], cells.mean[fitted])
+    effect = start.row_effects[fitted]
+    # lambda (1 + (v - 1)): the rank-one fit, written as an intercept and a deviation from it.
+    solution = minimise(inner, np.column_stack([effect, effect]), _spread(start.pair_effects - 1))
+    row = start.row_effects.copy()
+    row[fitted] = solution.row[:, 0] + solution.row[:, 1] * solution.pair.mean()
+    return Factorization(
+        row_effects=row,
+        pair_effects=solution.pair - solution.pair.mean(),
+        deviance=float(solution.deviance_path[-1]),
+        deviance_path=solution.deviance_path,
+        n_iter=solution.n_iter,
+        status=solution.status,
+    )
+
+
+def _spread(pair: FloatArray) -> FloatArray:
+    """Leave the saddle where all pairs are alike, in which nothing would say which way to go."""
+    if np.ptp(pair) > 1e-6:
+        return pair
+    return pair + 1e-3 * np.linspace(-1, 1, len(pair))

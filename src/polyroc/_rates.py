@@ -1,0 +1,42 @@
+"""Predictions -> PairwiseRates: every pair's ROC polygon, read at the same call rates (method, steps 1 to 3)."""
+
+from functools import partial
+
+import numpy as np
+
+from polyroc._records import PairIndex, PairwiseRates, Predictions
+from polyroc._typing import FloatArray, Thresholds
+from polyroc.engines import Engine
+
+
+def grid(n_thresholds: int) -> FloatArray:
+    """The call rates t / (T + 1); an odd T has 1/2 among them, where a perfect pair has its corner."""
+    return np.arange(1, n_thresholds + 1) / (n_thresholds + 1)
+
+
+def pairwise_rates(
+    predictions: Predictions, pairs: PairIndex, *, thresholds: Thresholds, n_thresholds: int, engine: Engine
+) -> PairwiseRates:
+    """Rates of all pairs on the grid; of two classes, the whole polygon."""
+    if predictions.is_binary:
+        return _whole_polygon(predictions)
+    return engine.pairwise_rates(predictions, pairs, grid(n_thresholds), thresholds)
+
+
+def _whole_polygon(predictions: Predictions) -> PairwiseRates:
+    """The vertices of the ordinary ROC curve, without its two corners."""
+    score = predictions.scores[:, -1]
+    weight = np.ones(len(score)) if predictions.sample_weight is None else predictions.sample_weight
+    order = np.argsort(score, kind="stable")[::-1]
+    score, positive = score[order], predictions.codes[order] == 1
+    last_of_tie = np.flatnonzero(np.diff(score))
+    tpr = _shares(np.where(positive, weight[order], 0.0))[last_of_tie]
+    fpr = _shares(np.where(positive, 0.0, weight[order]))[last_of_tie]
+    locate = partial(np.array, score[last_of_tie][:, None])
+    return PairwiseRates(tpr[:, None], fpr[:, None], (tpr + fpr) / 2, locate)
+
+
+def _shares(weight: FloatArray) -> FloatArray:
+    cumulated = np.cumsum(weight)
+    shares: FloatArray = cumulated / cumulated[-1]
+    return shares

@@ -1,0 +1,171 @@
+"""The frozen records that pass from one step to the next.
+
+Predictions -> PairwiseRates -> Factorization -> RocCurve. The arrays of a
+record are read-only: a result that somebody else holds cannot change.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from polyroc._typing import FloatArray, IntArray, LabelArray
+
+ArrayT = TypeVar("ArrayT", bound=np.ndarray[Any, Any])
+
+
+def read_only(array: ArrayT) -> ArrayT:
+    """The array itself, no longer writeable."""
+    array.flags.writeable = False
+    return array
+
+
+class Frozen:
+    """A record whose arrays become read-only views when it is made."""
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, entry.name)
+            if isinstance(value, np.ndarray) and value.flags.writeable:
+                # A view, so that an array the caller passed in stays theirs to write.
+                object.__setattr__(self, entry.name, read_only(value.view()))
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions(Frozen):
+    """Scores of n samples for k classes, with their true classes.
+
+    Samples of weight 0 are already gone; whatever reads this record need not
+    check anything again.
+    """
+
+    codes: IntArray
+    """True class of each sample as a position in `labels`, shape (n,)."""
+    scores: FloatArray
+    """One column per class, shape (n, k); or (n, 1), the score of the second of two classes."""
+    labels: LabelArray
+    """The k classes, in the order of the score columns."""
+    sample_weight: FloatArray | None = None
+    """Positive weights, shape (n,); None where all are 1."""
+
+    @property
+    def n_samples(self) -> int:
+        return len(self.codes)
+
+    @property
+    def is_binary(self) -> bool:
+        """Two classes by the shape of the scores: the ordinary ROC curve."""
+        return bool(self.scores.shape[1] <= 2)
+
+    @cached_property
+    def class_counts(self) -> IntArray:
+        """Number of samples of each class, shape (k,)."""
+        return read_only(np.bincount(self.codes, minlength=len(self.labels)))
+
+    @cached_property
+    def class_weights(self) -> FloatArray:
+        """Sum of the sample weights of each class, shape (k,)."""
+        if self.sample_weight is None:
+            return self.class_counts.astype(float)
+        return np.bincount(self.codes, self.sample_weight, minlength=len(self.labels)).astype(float, copy=False)
+
+    @cached_property
+    def effective_counts(self) -> FloatArray:
+        """Kish's effective number of samples of each class, (sum w)^2 / sum w^2."""
+        if self.sample_weight is None:
+            return self.class_counts.astype(float)
+        # Divided by the largest weight first, so that squares can neither overflow nor vanish.
+        largest = np.zeros(len(self.labels))
+        np.maximum.at(largest, self.codes, self.sample_weight)
+        relative = self.sample_weight / largest[self.codes]
+        total = np.bincount(self.codes, relative, minlength=len(self.labels))
+        squares = np.bincount(self.codes, relative**2, minlength=len(self.labels))
+        return np.divide(total**2, squares, out=np.zeros_like(total), where=squares > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class PairIndex(Frozen):
+    """The ordered pairs (positive, negative) as positions of classes, shape (K,) each."""
+
+    positive: IntArray
+    negative: IntArray
+
+    def __len__(self) -> int:
+        return len(self.positive)
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseRates(Frozen):
+    """True and false positive rates of every pair at every call rate."""
+
+    tpr: FloatArray
+    """Share of the positive class called positive, shape (T, K)."""
+    fpr: FloatArray
+    """Share of the negative class called positive, shape (T, K)."""
+    call_rates: FloatArray
+    """Share called positive at each grid point, each class counting one half, shape (T,)."""
+    locate: Callable[[], FloatArray] = field(repr=False)
+    """Finds `thresholds`: nobody needs them for the curve, so they are found when asked for."""
+
+    @cached_property
+    def thresholds(self) -> FloatArray:
+        """The score at which each call rate is reached, shape (T, K)."""
+        return read_only(self.locate())
+
+    @property
+    def n_thresholds(self) -> int:
+        return int(self.tpr.shape[0])
+
+    @property
+    def n_pairs(self) -> int:
+        return int(self.tpr.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class PairWeights(Frozen):
+    """What each pair counts for in the fit."""
+
+    tpr: FloatArray
+    """Weight of the pair's true positive rates, shape (K,)."""
+    fpr: FloatArray
+    """Weight of the pair's false positive rates, shape (K,)."""
+    size: FloatArray
+    """Number of samples behind the pair's rates, shape (K,): how little they are shrunk."""
+
+
+class Status(StrEnum):
+    """How a fit ended; `message` says it in a sentence."""
+
+    CONVERGED = "converged"
+    MAX_ITER = "max-iter"
+    STALLED = "stalled"
+
+    @property
+    def message(self) -> str:
+        return {
+            Status.CONVERGED: "The fit converged.",
+            Status.MAX_ITER: "The fit ran out of iterations before it converged.",
+            Status.STALLED: "No further step lowered the deviance, though the fit had not converged.",
+        }[self]
+
+
+@dataclass(frozen=True, eq=False)
+class Factorization(Frozen):
+    """The threshold effects all pairs share, and how sharp each pair is."""
+
+    row_effects: FloatArray
+    """Shared effects on the logit scale, shape (2T,): T for the true positive rates, then T for the false."""
+    pair_effects: FloatArray
+    """Effect of each pair, shape (K,); above 1 a pair is sharper than the shared curve."""
+    deviance: float
+    deviance_path: FloatArray
+    """Deviance at the start and after each accepted step."""
+    n_iter: int
+    status: Status
+
+    @property
+    def converged(self) -> bool:
+        return self.status is Status.CONVERGED

@@ -1,0 +1,257 @@
+"""What the user holds -> Predictions; every error about `y_true`, `y_score`, `labels` and `sample_weight`.
+
+`_containers` reads each argument for itself; here they are brought together.
+"""
+
+import inspect
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from polyroc._containers import listed, read_labels, read_table, shown
+from polyroc._records import Predictions
+from polyroc._typing import FloatArray, IntArray, LabelArray
+
+_ROWS_AT_ONCE = 65_536
+
+
+class _Factor(NamedTuple):
+    """The distinct labels in ascending order, and each sample's position among them."""
+
+    values: list[Any]
+    codes: IntArray
+
+
+def as_predictions(y_true: Any, y_score: Any, *, labels: Any = None, sample_weight: Any = None) -> Predictions:
+    """Predictions with coded labels and finite scores.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True class of each sample.
+    y_score : array-like or frame of shape (n, k), (n,) or (n, 1)
+        One column of scores per class; a single column is the score of the
+        second of two classes. The column names of a frame are the classes.
+    labels : array-like of shape (k,), optional
+        The classes in the order of the columns; a frame's columns are brought
+        into this order.
+    sample_weight : array-like of shape (n,), optional
+        Weights, not negative. Samples of weight 0 are dropped.
+
+    Examples
+    --------
+    >>> predictions = as_predictions(["b", "a", "c"], [[1, 2, 0], [3, 1, 0], [0, 1, 2]])
+    >>> predictions.labels.tolist(), predictions.codes.tolist()
+    (['a', 'b', 'c'], [1, 0, 2])
+    """
+    truth = read_labels(y_true, "y_true")
+    scores, names = read_table(y_score, "y_score")
+    scores = _as_matrix(scores, len(truth))
+    _check_finite(scores)
+    weight = None if sample_weight is None else _as_weights(sample_weight, len(truth))
+
+    found = _factorize(truth)
+    columns = _column_classes(names, scores.shape[1])
+    classes = _as_classes(labels, columns, found, scores.shape[1])
+    if columns is not None:
+        scores = _in_order(scores, columns, classes)
+    elif names is not None:
+        _check_positive_name(names[0], classes)
+    codes = _encode(found, classes, "`labels`" if labels is not None else "the columns of `y_score`")
+
+    if weight is not None and not (keep := weight > 0).all():
+        codes, scores, weight = codes[keep], scores[keep], weight[keep]
+    _check_samples(codes, classes)
+    return Predictions(codes=codes, scores=scores, labels=np.array(classes), sample_weight=weight)
+
+
+def _as_matrix(scores: FloatArray, n_samples: int) -> FloatArray:
+    if scores.ndim not in (1, 2):
+        msg = f"`y_score` must have shape (n_samples, n_classes) or (n_samples,), got {scores.shape}."
+        raise ValueError(msg)
+    if scores.size == 0:
+        msg = f"`y_score` must not be empty, got shape {scores.shape}."
+        raise ValueError(msg)
+    if len(scores) != n_samples:
+        msg = f"`y_score` must have one row per label, got shape {scores.shape} and {n_samples} labels in `y_true`."
+        raise ValueError(msg)
+    return scores if scores.ndim == 2 else scores[:, np.newaxis]
+
+
+def _check_finite(scores: FloatArray) -> None:
+    # One pass without an (n, k) array of booleans: a sum is finite only if all its terms are.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(scores.sum()):
+            return
+    starts = range(0, len(scores), _ROWS_AT_ONCE)
+    bad = np.concatenate(
+        [start + np.flatnonzero(~np.isfinite(scores[start : start + _ROWS_AT_ONCE]).all(axis=1)) for start in starts]
+    )
+    if len(bad) > 0:
+        msg = (
+            f"`y_score` must be finite, got NaN, infinity or missing values in {len(bad)} of {len(scores)} rows, "
+            f"the first is row {bad[0]}."
+        )
+        raise ValueError(msg)
+
+
+def _as_weights(sample_weight: Any, n_samples: int) -> FloatArray:
+    weight = read_table(sample_weight, "sample_weight").values.astype(np.float64, copy=False)
+    if weight.shape != (n_samples,):
+        msg = f"`sample_weight` must have shape ({n_samples},) as `y_true` has, got {weight.shape}."
+        raise ValueError(msg)
+    wrong = ~(np.isfinite(weight) & (weight >= 0))
+    if wrong.any():
+        first = int(wrong.argmax())
+        msg = f"`sample_weight` must be finite and not negative, got {float(weight[first])} in row {first}."
+        raise ValueError(msg)
+    largest = weight.max()
+    if largest == 0:
+        msg = f"`sample_weight` must not be zero everywhere, got {n_samples} zeros."
+        raise ValueError(msg)
+    limits = np.finfo(np.float64)
+    # Only ratios matter. A sum that would overflow, or weights so small that a product vanishes,
+    # are brought near 1 by a power of two, which leaves every ratio as it was.
+    if largest > limits.max / n_samples or largest < limits.tiny / limits.eps:
+        weight = np.ldexp(weight, -int(np.frexp(largest)[1]))
+    return weight
+
+
+def _factorize(labels: LabelArray) -> _Factor:
+    if labels.dtype.kind in "OU":
+        items = labels.tolist()
+        values = sorted(set(items))
+        # A dictionary, because np.unique would sort all n strings.
+        position = {value: code for code, value in enumerate(values)}
+        return _Factor(values, np.fromiter(map(position.__getitem__, items), np.intp, len(items)))
+    if labels.dtype.kind == "b":
+        values, codes = _factorize_integers(labels.astype(np.int64))
+        return _Factor([bool(value) for value in values], codes)
+    return _factorize_integers(labels)
+
+
+def _factorize_integers(labels: IntArray) -> _Factor:
+    low, high = int(labels.min()), int(labels.max())
+    span = high - low + 1
+    if span > 2 * len(labels) + 1024:
+        distinct, inverse = np.unique(labels, return_inverse=True)
+        return _Factor(distinct.tolist(), inverse)
+    offsets = (labels - low).astype(np.intp, copy=False)
+    present = np.bincount(offsets) > 0
+    values = [low + offset for offset in np.flatnonzero(present).tolist()]
+    return _Factor(values, offsets if len(values) == span else (np.cumsum(present) - 1)[offsets])
+
+
+def _column_classes(names: list[Any] | None, n_columns: int) -> list[Any] | None:
+    """The classes that the columns name; a single column names none."""
+    if names is None or n_columns == 1:
+        return None
+    return _distinct(read_labels(names, "y_score.columns"), "y_score.columns")
+
+
+def _as_classes(labels: Any, columns: list[Any] | None, found: _Factor, n_columns: int) -> list[Any]:
+    n_classes = max(n_columns, 2)
+    if labels is not None:
+        classes = _distinct(read_labels(labels, "labels"), "labels")
+        source = f"`labels` has {len(classes)} ({listed(classes)})"
+    elif columns is not None:
+        return columns
+    elif isinstance(found.values[0], bool):
+        classes = [False, True]
+        source = "boolean labels have two"
+    elif not isinstance(found.values[0], str) and found.values[0] >= 0 and found.values[-1] < n_classes:
+        return list(range(n_classes))
+    else:
+        _check_two(found.values)
+        classes = found.values
+        source = f"`y_true` has {len(classes)} ({listed(classes)}), and absent ones can be named by `labels=`"
+    if len(classes) != n_classes:
+        columns_came = "one column, which is for two classes" if n_columns == 1 else f"{n_columns} columns"
+        msg = f"`y_score` must have one column per class, got {columns_came}, while {source}."
+        raise ValueError(msg)
+    return classes
+
+
+def _distinct(labels: LabelArray, name: str) -> list[Any]:
+    classes: list[Any] = labels.tolist()
+    if len(set(classes)) < len(classes):
+        twice = [label for label, count in Counter(classes).items() if count > 1]
+        msg = f"`{name}` must not name a class twice, got {listed(twice)} more than once."
+        raise ValueError(msg)
+    return classes
+
+
+def _positions(values: Sequence[Any], classes: Sequence[Any]) -> list[int | None]:
+    """Where each value stands among the classes, by `str` if one side is text and the other is not."""
+    if isinstance(values[0], str) != isinstance(classes[0], str):
+        values, classes = [str(value) for value in values], [str(label) for label in classes]
+    position = {label: index for index, label in enumerate(classes)}
+    return [position.get(value) for value in values]
+
+
+def _in_order(scores: FloatArray, columns: list[Any], classes: list[Any]) -> FloatArray:
+    """The columns in the order of the classes; not copied where they already are."""
+    order = _positions(classes, columns)
+    absent = [label for label, column in zip(classes, order, strict=True) if column is None]
+    if absent:
+        msg = f"`y_score` must have a column for each of `labels`, got {listed(columns)} and none for {listed(absent)}."
+        raise ValueError(msg)
+    return scores if order == list(range(len(classes))) else scores[:, np.array(order, dtype=np.intp)]
+
+
+def _check_positive_name(name: Any, classes: list[Any]) -> None:
+    # Only text: an unnamed pandas column is called 0, and so is often the first class.
+    if isinstance(name, str) and name == str(classes[0]):
+        msg = (
+            f"`y_score` of one column must be the score of the second class, {shown(classes[1])}, "
+            f"got a column named {shown(name)}: pass that class last in `labels=`."
+        )
+        raise ValueError(msg)
+
+
+def _encode(found: _Factor, classes: list[Any], source: str) -> IntArray:
+    if found.values == classes:
+        return found.codes
+    positions = _positions(found.values, classes)
+    unknown = [code for code, position in enumerate(positions) if position is None]
+    if unknown:
+        first = int(np.isin(found.codes, unknown).argmax())
+        hint = "" if source == "`labels`" else " If the columns are not named by class, pass `y_score.to_numpy()`."
+        msg = (
+            f"`y_true` must hold only classes of {source} ({listed(classes)}), "
+            f"got {listed([found.values[code] for code in unknown])}, first in row {first}.{hint}"
+        )
+        raise ValueError(msg)
+    return np.array(positions, dtype=np.intp)[found.codes]
+
+
+def _check_samples(codes: IntArray, classes: list[Any]) -> None:
+    has_samples = np.bincount(codes, minlength=len(classes)) > 0
+    if has_samples.all():
+        return
+    _check_two([label for label, present in zip(classes, has_samples, strict=True) if present])
+    absent = [label for label, present in zip(classes, has_samples, strict=True) if not present]
+    msg = (
+        f"No samples in `y_true` (or only of weight 0) for {len(absent)} of {len(classes)} classes: {listed(absent)}. "
+        "Their pairs are dropped; pass `labels=` if the classes are others."
+    )
+    warnings.warn(msg, UserWarning, stacklevel=_stack_level())
+
+
+def _check_two(present: list[Any]) -> None:
+    if len(present) < 2:
+        msg = f"`y_true` must have samples of at least two classes, got fewer than two classes: {listed(present)}."
+        raise ValueError(msg)
+
+
+def _stack_level() -> int:
+    """The `stacklevel` with which a function of this module warns about the line that called polyroc."""
+    frame = inspect.currentframe()
+    level = 0
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "polyroc":
+        frame = frame.f_back
+        level += 1
+    return level

@@ -1,0 +1,57 @@
+"""Versions of this package and of what it runs on, for reports of problems."""
+
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+
+from polyroc._version import __version__
+
+_REQUIRED = ("numpy", "scipy", "narwhals")
+_OPTIONAL = (
+    "numba",
+    "matplotlib",
+    "typer",
+    "rich",
+    "jinja2",
+    "plotly",
+    "scikit-learn",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "dask",
+    "torch",
+    "mlflow",
+)
+
+
+def versions() -> dict[str, str]:
+    """Version of each package by name; "not installed" where it is missing.
+
+    Read from the metadata of the installed packages: none is imported.
+    """
+    found = {"polyroc": __version__, "python": platform.python_version(), "platform": platform.platform()}
+    for name in _REQUIRED + _OPTIONAL:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def show_versions() -> None:
+    """Print the versions of polyroc, Python and the packages it can use.
+
+    Paste the output into a report of a problem. No package is imported for it.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> polyroc.show_versions()
+    polyroc       ...
+    python        3...
+    platform      ...
+    numpy         ...
+    """
+    found = versions()
+    width = max(map(len, found))
+    sys.stdout.writelines(f"{name:<{width}}  {value}\n" for name, value in found.items())

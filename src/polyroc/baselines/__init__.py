@@ -1,0 +1,7 @@
+"""What the method is compared with: other areas for more than two classes."""
+
+from polyroc.baselines._auc_mu import auc_mu
+from polyroc.baselines._hand_till import hand_till
+from polyroc.baselines._one_vs_rest import one_vs_rest
+
+__all__ = ["auc_mu", "hand_till", "one_vs_rest"]

@@ -1,0 +1,165 @@
+"""Kleiman and Page's AUCmu: each pair of classes ranked along the normal of its decision boundary."""
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyroc._areas import class_shares, mann_whitney
+from polyroc._records import Predictions
+from polyroc._typing import FloatArray
+from polyroc._validation import as_predictions
+
+
+def auc_mu(
+    y_true: Any,
+    y_score: Any,
+    *,
+    partition: Any = None,
+    costs: Any = None,
+    labels: Any = None,
+    sample_weight: Any = None,
+) -> float:
+    """Mean area over all pairs of classes, each ranked by what tells the two apart.
+
+    A partition matrix A, where A[a, b] is the cost of calling a true b an a,
+    divides the space of scores p into regions: the class called is the one of
+    least expected cost (A p)[a]. Classes i and j are ranked along the normal
+    of the boundary between their regions, by (A[j] - A[i]) · p, the expected
+    cost of calling j less that of calling i; S(i, j) is the probability that
+    a sample of class i lies higher than a sample of class j, ties counting
+    one half, and AUCmu the mean of S(i, j) over the unordered pairs of the
+    classes that have samples. By default the class of the highest score is
+    called, and the ranking is by p[i] - p[j]. With two classes it is the
+    ordinary AUC, whatever the matrix.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True classes.
+    y_score : array-like or frame of shape (n_samples, n_classes)
+        One score per class, higher meaning more likely; for two classes also
+        shape (n_samples,), the score of the second. Differences of columns
+        are ranked, so the columns must be on one scale, as probabilities are.
+    partition : array-like of shape (n_classes, n_classes), optional
+        The matrix A of the paper: rows called, columns true. For every two
+        classes, A[i, j] + A[j, i] must exceed A[i, i] + A[j, j]. Ones off the
+        diagonal and zeros on it by default.
+    costs : array-like of shape (n_classes, n_classes), optional
+        The same as `polyroc.evaluate` takes, in place of `partition`: rows
+        true, columns called, positive off the diagonal, which is ignored. It
+        is the partition matrix transposed.
+    labels : array-like of shape (n_classes,), optional
+        The classes in the order of the columns of `y_score`.
+    sample_weight : array-like of shape (n_samples,), optional
+        Non-negative weights; only their ratios within a class matter.
+
+    Returns
+    -------
+    float
+        AUCmu, between 0 and 1; 1/2 for scores without information.
+
+    Raises
+    ------
+    ValueError
+        If an argument breaks one of the rules above, or if both matrices are
+        given.
+
+    References
+    ----------
+    .. [1] R. Kleiman and D. Page, "AUCmu: a performance metric for multi-class
+       machine learning models", International Conference on Machine Learning,
+       PMLR 97, 3439-3447, 2019.
+
+    Examples
+    --------
+    Ranked by p[0] - p[2], the two samples of class 0 lie at 0.9 and -0.1, the
+    sample of class 2 at 0.0 between them, so S(0, 2) is 1/2. The other two
+    pairs are separated.
+
+    >>> from polyroc.baselines import auc_mu
+    >>> y_score = [[0.9, 0.1, 0.0], [0.4, 0.1, 0.5], [0.2, 0.7, 0.1], [0.3, 0.4, 0.3]]
+    >>> round(auc_mu([0, 0, 1, 2], y_score), 6)
+    0.833333
+
+    If calling a true 0 a 2 costs three times as much, the ranking of these
+    classes is by 3 p[0] - p[2], and all three pairs are separated.
+
+    >>> costs = [[0, 1, 3], [1, 0, 1], [1, 1, 0]]
+    >>> auc_mu([0, 0, 1, 2], y_score, costs=costs)
+    1.0
+    """
+    predictions = as_predictions(y_true, y_score, labels=labels, sample_weight=sample_weight)
+    matrix = _partition_matrix(len(predictions.labels), partition, costs)
+    if predictions.is_binary:
+        # Where two scores sum to one, every matrix ranks by the second.
+        return mann_whitney(predictions.scores[:, -1], predictions.codes, class_shares(predictions))
+    return float(np.mean(_pair_areas(predictions, matrix)))
+
+
+def _pair_areas(predictions: Predictions, partition: FloatArray) -> list[float]:
+    """S(i, j) of each unordered pair of the classes that have samples."""
+    present = np.flatnonzero(predictions.class_counts)
+    members = {c: np.flatnonzero(predictions.codes == c) for c in present}
+    columns = {c: predictions.scores.T[:, members[c]] for c in present}
+    share = class_shares(predictions)
+    areas = []
+    for i, j in combinations(present, 2):
+        # [1]: v = A[i] - A[j] points towards class j; here it is turned round.
+        normal = partition[j] - partition[i]
+        score = np.concatenate([_project(columns[i], normal), _project(columns[j], normal)])
+        is_first = np.repeat([1, 0], [len(members[i]), len(members[j])])
+        pair_share = None if share is None else np.concatenate([share[members[i]], share[members[j]]])
+        areas.append(mann_whitney(score, is_first, pair_share))
+    return areas
+
+
+def _project(columns: FloatArray, normal: FloatArray) -> FloatArray:
+    """Each sample's sum of normal times score, shape (n,)."""
+    # Not a matrix product: BLAS may round equal rows differently, and so break ties.
+    projected = np.zeros(columns.shape[1])
+    for c in np.flatnonzero(normal):
+        projected += normal[c] * columns[c]
+    return projected
+
+
+def _partition_matrix(n_classes: int, partition: Any, costs: Any) -> FloatArray:
+    """The matrix A of the paper from whichever of the two was given."""
+    if partition is not None and costs is not None:
+        msg = "Only one of `partition` and `costs` may be given, got both."
+        raise ValueError(msg)
+    diagonal = np.eye(n_classes, dtype=bool)
+    if costs is not None:
+        matrix = _as_square("costs", costs, n_classes)
+        np.fill_diagonal(matrix, 0)
+        _require("costs", matrix, diagonal | (np.isfinite(matrix) & (matrix > 0)), "positive and finite")
+        return matrix.T
+    if partition is not None:
+        matrix = _as_square("partition", partition, n_classes)
+        _require("partition", matrix, np.isfinite(matrix), "finite")
+        # The normal must point from j to i: [1], in its O, (e_i - e_j) . v has the same sign for all pairs.
+        excess = matrix + matrix.T - np.diag(matrix) - np.diag(matrix)[:, None]
+        rule = "such that calling two classes each other costs more than calling both right"
+        _require("partition", matrix, diagonal | (excess > 0), rule)
+        return matrix
+    return 1.0 - diagonal
+
+
+def _as_square(name: str, given: Any, n_classes: int) -> FloatArray:
+    try:
+        matrix = np.array(given, dtype=float)
+    except (TypeError, ValueError) as error:
+        msg = f"`{name}` must be a matrix of numbers, got {given!r}."
+        raise ValueError(msg) from error
+    if matrix.shape != (n_classes, n_classes):
+        msg = f"`{name}` must have shape ({n_classes}, {n_classes}), a row and a column per class, got {matrix.shape}."
+        raise ValueError(msg)
+    return matrix
+
+
+def _require(name: str, matrix: FloatArray, holds: NDArray[np.bool_], rule: str) -> None:
+    if not holds.all():
+        row, column = np.argwhere(~holds)[0]
+        msg = f"`{name}` must be {rule}, got {matrix[row, column]} in row {row}, column {column}."
+        raise ValueError(msg)

@@ -1,0 +1,107 @@
+"""The reference engine: short, obvious, and what the others are tested against."""
+
+from functools import partial
+
+import numpy as np
+from scipy.special import logit
+
+from polyroc._cells import LOGIT_BOUND, Cells, shrunk_cells
+from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, Status
+from polyroc._solver import minimise, solve_rows
+from polyroc._typing import FloatArray, Thresholds
+
+
+class Run:
+    """The scores of one class in one column, and the share of the class at or above any score."""
+
+    def __init__(self, scores: FloatArray, weight: FloatArray | None) -> None:
+        order = np.argsort(scores, kind="stable") if weight is not None else None
+        self.scores = np.sort(scores) if order is None else scores[order]
+        if weight is None or order is None:
+            self.tail = np.arange(len(scores), -1, -1) / len(scores)
+        else:
+            cumulated = np.concatenate([[0.0], np.cumsum(weight[order][::-1])])
+            self.tail = (cumulated / cumulated[-1])[::-1]
+
+    def share_from(self, score: FloatArray) -> FloatArray:
+        return self.tail[np.searchsorted(self.scores, score, side="left")]
+
+
+class Runs:
+    """Every run that the pairs ask for, each sorted once."""
+
+    def __init__(self, predictions: Predictions) -> None:
+        self._predictions = predictions
+        self._members = [np.flatnonzero(predictions.codes == c) for c in range(len(predictions.labels))]
+        self._made: dict[tuple[int, int], Run] = {}
+
+    def __call__(self, members_of: int, column: int) -> Run:
+        key = (members_of, column)
+        if key not in self._made:
+            members, weight = self._members[members_of], self._predictions.sample_weight
+            scores = self._predictions.scores[members, column]
+            self._made[key] = Run(scores, None if weight is None else weight[members])
+        return self._made[key]
+
+
+def pairwise_rates(
+    predictions: Predictions, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds
+) -> PairwiseRates:
+    """Cut every pair's ROC polygon at the call rates."""
+    runs = Runs(predictions)
+    tpr, fpr = np.empty((2, len(call_rates), len(pairs)))
+    for pair, (i, j) in enumerate(zip(pairs.positive, pairs.negative, strict=True)):
+        _, call_rate, positive, negative = polygon(runs, i, j, thresholds)
+        tpr[:, pair] = np.interp(call_rates, call_rate, positive)
+        fpr[:, pair] = np.interp(call_rates, call_rate, negative)
+    locate = partial(score_thresholds, predictions, pairs, call_rates, thresholds)
+    return PairwiseRates(tpr, fpr, call_rates, locate)
+
+
+def polygon(
+    runs: Runs, i: int, j: int, thresholds: Thresholds
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Distinct scores in falling order, and call rate, TPR and FPR at (0, 0) and after each of them."""
+    positive, negative = runs(i, i), runs(j, i)
+    counted = [positive, negative]
+    if thresholds == "shared":
+        counted += [runs(i, j), runs(j, j)]
+    score = np.unique(np.concatenate([run.scores for run in counted]))[::-1]
+    shares = np.zeros((len(counted), len(score) + 1))
+    for share, run in zip(shares, counted, strict=True):
+        share[1:] = run.share_from(score)
+    return score, shares.sum(axis=0) / len(counted), shares[0], shares[1]
+
+
+def score_thresholds(
+    predictions: Predictions, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds
+) -> FloatArray:
+    """The score at which every pair reaches every call rate, shape (T, K)."""
+    runs = Runs(predictions)
+    found = np.empty((len(call_rates), len(pairs)), dtype=predictions.scores.dtype)
+    for pair, (i, j) in enumerate(zip(pairs.positive, pairs.negative, strict=True)):
+        score, call_rate, _, _ = polygon(runs, i, j, thresholds)
+        reached = np.searchsorted(call_rate[1:], call_rates, side="left")
+        found[:, pair] = score[np.minimum(reached, len(score) - 1)]
+    return found
+
+
+def fit_rank_one(rates: PairwiseRates, weights: PairWeights, shrinkage: float) -> Factorization:
+    """Fit by joint Levenberg-Marquardt steps from v = 1 and lambda = logit of the mean rate."""
+    cells = shrunk_cells(rates, weights, shrinkage)
+    fitted = cells.interior
+    inner = Cells(cells.rate[fitted], cells.weight[fitted], cells.mean[fitted])
+    solution = minimise(inner, logit(inner.mean)[:, None], np.ones(rates.n_pairs))
+    row = solution.row
+    if solution.status is not Status.CONVERGED:
+        row = solve_rows(inner, row, solution.pair)
+    effect = np.where(cells.mean < 0.5, -LOGIT_BOUND, LOGIT_BOUND)
+    effect[fitted] = row[:, 0] * solution.pair.mean()
+    return Factorization(
+        row_effects=effect,
+        pair_effects=solution.pair / solution.pair.mean(),
+        deviance=float(solution.deviance_path[-1]),
+        deviance_path=solution.deviance_path,
+        n_iter=solution.n_iter,
+        status=solution.status,
+    )

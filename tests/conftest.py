@@ -1,0 +1,20 @@
+import importlib.util
+import os
+
+import pytest
+from hypothesis import settings
+
+# The same examples in every run of CI: a failure there is about the change, not about luck.
+settings.register_profile("fast", deadline=None, max_examples=50, derandomize="CI" in os.environ)
+settings.register_profile("nightly", deadline=None, max_examples=2000, derandomize=False)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
+
+
+def pytest_runtest_setup(item):
+    """Skip `@pytest.mark.full("package")` where the package is missing; fail in the full environment."""
+    for mark in item.iter_markers("full"):
+        missing = [name for name in mark.args if importlib.util.find_spec(name) is None]
+        if missing and os.environ.get("POLYROC_FULL") == "1":
+            pytest.fail(f"the full environment lacks {', '.join(missing)}", pytrace=False)
+        if missing:
+            pytest.skip(f"needs {', '.join(missing)}: make test-full")

@@ -1,0 +1,71 @@
+"""The same numbers by another road: loops over thresholds, exact fractions, no sharing of code."""
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+
+
+def polygon_by_loops(positive, negative, extra=()):
+    """Vertices (s, tpr, fpr) of a pair's polygon in exact fractions; `extra` runs count in s only."""
+    runs = [list(positive), list(negative), *map(list, extra)]
+    vertices = [(Fraction(0), Fraction(0), Fraction(0))]
+    for threshold in sorted({x for run in runs for x in run}, reverse=True):
+        shares = [Fraction(sum(x >= threshold for x in run), len(run)) for run in runs]
+        vertices.append((sum(shares) / len(shares), shares[0], shares[1]))
+    return vertices
+
+
+def cut(vertices, s):
+    """The point of the polygon at call rate s."""
+    for (s0, t0, f0), (s1, t1, f1) in pairwise(vertices):
+        if s0 <= s <= s1:
+            part = (s - s0) / (s1 - s0)
+            return float(t0 + part * (t1 - t0)), float(f0 + part * (f1 - f0))
+    raise AssertionError
+
+
+def rates_by_loops(y_true, y_score, thresholds, n_thresholds):
+    """TPR and FPR of every ordered pair on the grid, each (T, K)."""
+    classes = [c for c in range(y_score.shape[1]) if (y_true == c).any()]
+    tpr, fpr = [], []
+    for i in classes:
+        for j in classes:
+            if i == j:
+                continue
+            extra = [y_score[y_true == i, j], y_score[y_true == j, j]] if thresholds == "shared" else []
+            vertices = polygon_by_loops(y_score[y_true == i, i], y_score[y_true == j, i], extra)
+            points = [cut(vertices, Fraction(t, n_thresholds + 1)) for t in range(1, n_thresholds + 1)]
+            tpr.append([p[0] for p in points])
+            fpr.append([p[1] for p in points])
+    return np.array(tpr).T, np.array(fpr).T
+
+
+def deviance_by_loops(rates, factorization, y_true, costs, shrinkage, weighting="equal"):
+    """The fitted deviance from the definition, cell by cell, with its own shrinkage and weights."""
+    counts = np.bincount(y_true)
+    classes = np.flatnonzero(counts)
+    pairs = [(i, j) for i in classes for j in classes if i != j]
+    n_rows = rates.n_thresholds
+    weights = np.empty((2 * n_rows, len(pairs)))
+    cells = np.empty_like(weights)
+    for p, (i, j) in enumerate(pairs):
+        prevalence = counts[i] * counts[j] if weighting == "prevalence" else 1
+        for t in range(n_rows):
+            weights[t, p] = prevalence * (1 if costs is None else costs[i, j])
+            weights[n_rows + t, p] = prevalence * (1 if costs is None else costs[j, i])
+            cells[t, p], cells[n_rows + t, p] = rates.tpr[t, p], rates.fpr[t, p]
+    weights /= weights.mean()
+    total = 0.0
+    for r in range(2 * n_rows):
+        mean = np.dot(weights[r], cells[r]) / weights[r].sum()
+        if mean < 1e-13 or mean > 1 - 1e-13:
+            continue
+        for p, (i, j) in enumerate(pairs):
+            size = 2 * counts[i] * counts[j] / (counts[i] + counts[j])
+            m = (size * cells[r, p] + shrinkage * mean) / (size + shrinkage)
+            eta = factorization.row_effects[r] * factorization.pair_effects[p]
+            log_p, log_q = -np.logaddexp(0, -eta), -np.logaddexp(0, eta)
+            kept = (m * (np.log(m) - log_p) if m > 0 else 0) + ((1 - m) * (np.log1p(-m) - log_q) if m < 1 else 0)
+            total += 2 * weights[r, p] * kept
+    return total

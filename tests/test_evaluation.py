@@ -1,0 +1,201 @@
+"""Evaluation: the public contract, field by field."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from problems import gaussian_problem
+
+import polyroc
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return gaussian_problem(0, 300, 4)
+
+
+@pytest.fixture(scope="module")
+def evaluation(problem):
+    return polyroc.evaluate(problem.y_true, problem.y_score)
+
+
+def test_shapes(evaluation):
+    assert evaluation.rates.tpr.shape == evaluation.rates.fpr.shape == (99, 12)
+    assert evaluation.rates.thresholds.shape == (99, 12)
+    assert_allclose(evaluation.rates.call_rates, np.arange(1, 100) / 100)
+    assert evaluation.factorization.row_effects.shape == (198,)
+    assert evaluation.factorization.pair_effects.shape == (12,)
+    assert evaluation.factorization.pair_effects.mean() == pytest.approx(1)
+    assert evaluation.curve.fpr.shape == evaluation.curve.tpr.shape == (101,)
+    assert evaluation.n_samples == 300
+    assert evaluation.class_counts.sum() == 300
+    assert evaluation.factorization.n_iter == len(evaluation.factorization.deviance_path) - 1
+    assert evaluation.factorization.status == "converged"
+
+
+def test_area_is_that_of_the_curve_and_of_auc_score(problem, evaluation):
+    assert evaluation.auc == evaluation.curve.auc
+    assert evaluation.auc == polyroc.auc_score(problem.y_true, problem.y_score)
+    assert type(evaluation.auc) is float
+
+
+def test_pairs_are_in_order_and_agree_with_the_counts(problem, evaluation):
+    pairs = evaluation.pairs
+    assert list(zip(pairs.positive[:4], pairs.negative[:4], strict=True)) == [(0, 1), (0, 2), (0, 3), (1, 0)]
+    counts = np.bincount(problem.y_true)
+    assert np.array_equal(pairs.n_positive, counts[pairs.positive])
+    assert np.array_equal(pairs.n_negative, counts[pairs.negative])
+    assert np.array_equal(pairs.effect, evaluation.factorization.pair_effects)
+
+
+def test_pairwise_areas_and_hand_till_equal_scikit_learn(problem, evaluation):
+    metrics = pytest.importorskip("sklearn.metrics")
+    for pair, (i, j) in enumerate(zip(evaluation.pairs.positive, evaluation.pairs.negative, strict=True)):
+        members = np.isin(problem.y_true, [i, j])
+        expected = metrics.roc_auc_score(problem.y_true[members] == i, problem.y_score[members, i])
+        assert evaluation.pairs.auc[pair] == pytest.approx(expected, abs=1e-12)
+    probability = np.exp(problem.y_score) / np.exp(problem.y_score).sum(axis=1, keepdims=True)
+    again = polyroc.evaluate(problem.y_true, probability)
+    expected = metrics.roc_auc_score(problem.y_true, probability, multi_class="ovo", average="macro")
+    assert again.hand_till == pytest.approx(expected, abs=1e-12)
+
+
+def test_everything_is_read_only(evaluation):
+    arrays = [
+        evaluation.curve.fpr,
+        evaluation.curve.tpr,
+        evaluation.labels,
+        evaluation.class_counts,
+        evaluation.rates.tpr,
+        evaluation.rates.fpr,
+        evaluation.rates.thresholds,
+        evaluation.rates.call_rates,
+        evaluation.pairs.auc,
+        evaluation.pairs.effect,
+        evaluation.pairs.positive,
+        evaluation.factorization.row_effects,
+        evaluation.factorization.deviance_path,
+        evaluation.predictions.scores,
+    ]
+    assert not any(array.flags.writeable for array in arrays)
+    with pytest.raises(AttributeError):
+        evaluation.curve = None
+
+
+def test_the_callers_arrays_stay_writeable_and_uncopied(problem):
+    scores = problem.y_score.copy()
+    evaluation = polyroc.evaluate(problem.y_true, scores)
+    assert scores.flags.writeable
+    assert np.shares_memory(scores, evaluation.predictions.scores)
+
+
+def test_to_dict_is_plain_data(problem):
+    names = np.array(["a", "b", "<b>", "d"])
+    evaluation = polyroc.evaluate(names[problem.y_true], problem.y_score, labels=names)
+    record = json.loads(json.dumps(evaluation.to_dict(), allow_nan=False))
+    assert record["auc"] == evaluation.auc
+    assert record["hand_till"] == evaluation.hand_till
+    assert record["labels"] == ["a", "b", "<b>", "d"]
+    assert record["pairs"]["auc"] == evaluation.pairs.auc.tolist()
+    assert record["fit"]["status"] == "converged"
+    assert "rates" not in record
+    rates = json.loads(json.dumps(evaluation.to_dict(include_rates=True)))["rates"]
+    assert np.array_equal(rates["tpr"], evaluation.rates.tpr)
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_pairs_become_frames(problem, evaluation, backend):
+    pytest.importorskip(backend)
+    frame = evaluation.pairs.to_frame(backend)
+    assert type(frame).__module__.split(".")[0] == backend
+    names = frame.column_names if backend == "pyarrow" else list(frame.columns)
+    assert names == ["positive", "negative", "n_positive", "n_negative", "auc", "effect"]
+    assert_allclose(np.asarray(frame["auc"]), evaluation.pairs.auc)
+    text = np.array(["w", "x", "y", "z"])
+    named = polyroc.evaluate(text[problem.y_true], problem.y_score).pairs.to_frame(backend)
+    assert list(np.asarray(named["positive"]))[:4] == ["w", "w", "w", "x"]
+
+
+def test_pairs_refuse_an_unknown_backend(evaluation):
+    with pytest.raises(ValueError, match="`backend` must be one of 'pandas', 'polars', 'pyarrow', got 'excel'"):
+        evaluation.pairs.to_frame("excel")
+
+
+def test_reprs_are_short_and_useful(evaluation):
+    text = repr(evaluation)
+    assert f"auc={evaluation.auc:.4f}" in text
+    assert "4 classes" in text
+    assert "converged" in text
+    assert len(text) < 200
+    assert len(repr(evaluation.pairs)) < 200
+
+
+def test_evaluations_can_be_sent_to_other_processes(evaluation):
+    copy = pickle.loads(pickle.dumps(evaluation))
+    assert copy.auc == evaluation.auc
+    assert np.array_equal(copy.rates.thresholds, evaluation.rates.thresholds)
+    assert np.array_equal(copy.pairs.auc, evaluation.pairs.auc)
+
+
+def test_a_class_without_samples_is_named_and_its_pairs_dropped(problem):
+    y_score = np.column_stack([problem.y_score, np.zeros(300)])
+    with pytest.warns(UserWarning, match=r"4.*`labels=`"):
+        evaluation = polyroc.evaluate(problem.y_true, y_score)
+    assert len(evaluation.labels) == 5
+    assert len(evaluation.pairs) == 12
+    assert evaluation.auc == polyroc.auc_score(problem.y_true, problem.y_score)
+
+
+def test_two_of_three_classes_take_the_general_path(problem):
+    members = problem.y_true < 2
+    with pytest.warns(UserWarning, match="No samples"):
+        evaluation = polyroc.evaluate(problem.y_true[members], problem.y_score[members, :3], labels=[0, 1, 2])
+    assert len(evaluation.pairs) == 2
+    assert evaluation.curve.fpr.shape == (101,)
+
+
+def test_a_class_of_one_sample_works(problem):
+    keep = np.r_[np.flatnonzero(problem.y_true != 2), np.flatnonzero(problem.y_true == 2)[:1]]
+    evaluation = polyroc.evaluate(problem.y_true[keep], problem.y_score[keep])
+    assert evaluation.class_counts[2] == 1
+    assert 0.5 < evaluation.auc < 1
+
+
+def test_two_classes_warn_of_options_without_effect():
+    y_true, y_score = [0, 1, 0, 1], [0.1, 0.8, 0.3, 0.05]
+    with pytest.warns(UserWarning, match="`costs`, `thresholds`, `n_thresholds`, `shrinkage` had no effect"):
+        evaluation = polyroc.evaluate(
+            y_true, y_score, costs=np.ones((2, 2)), thresholds="shared", n_thresholds=9, shrinkage=0
+        )
+    assert evaluation.auc == 0.5
+    assert evaluation.hand_till == 0.5
+
+
+def test_the_second_of_two_columns_is_the_positive_class():
+    evaluation = polyroc.evaluate(["no", "no", "yes"], [[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]])
+    assert evaluation.auc == 1
+    assert evaluation.pairs.positive.tolist() == ["yes"]
+
+
+def test_a_fit_that_does_not_converge_says_so():
+    # Few samples and nothing shrunk: the optimum lies at infinity.
+    rng = np.random.default_rng(2)
+    y_true, y_score = np.arange(8) % 4, rng.normal(size=(8, 4))
+    with pytest.warns(polyroc.ConvergenceWarning, match="shrinkage"):
+        evaluation = polyroc.evaluate(y_true, y_score, shrinkage=0)
+    assert not evaluation.factorization.converged
+    assert "NOT converged" in repr(evaluation)
+    assert 0 <= evaluation.auc <= 1
+
+
+def test_weights_enter_shrinkage_as_kish_numbers(problem):
+    """Weights of one class doubled: its effective number stays, so nothing moves under equal weighting."""
+    weight = np.where(problem.y_true == 1, 2.0, 1.0)
+    doubled = polyroc.auc_score(problem.y_true, problem.y_score, sample_weight=weight)
+    assert doubled == pytest.approx(polyroc.auc_score(problem.y_true, problem.y_score), abs=1e-9)
+    prevalence = {"weighting": "prevalence", "sample_weight": weight}
+    assert polyroc.auc_score(problem.y_true, problem.y_score, **prevalence) != pytest.approx(
+        polyroc.auc_score(problem.y_true, problem.y_score, weighting="prevalence"), abs=1e-6
+    )

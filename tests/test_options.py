@@ -1,0 +1,154 @@
+"""Options by what they become, and by what is said when they are refused."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from polyroc._options import ENGINES, as_options
+
+MATRICES = ["costs", "tpr_weights", "fpr_weights"]
+WEIGHTS = np.array([[np.nan, 2.0, 3.0], [4.0, -1.0, 5.0], [6.0, 7.0, 0.0]])
+SETTLED = np.array([[1.0, 2.0, 3.0], [4.0, 1.0, 5.0], [6.0, 7.0, 1.0]])
+
+
+def test_defaults_are_those_of_the_contract():
+    options = as_options(3)
+    assert (options.weighting, options.thresholds, options.model, options.engine) == (
+        "equal",
+        "own",
+        "rank-one",
+        "auto",
+    )
+    assert (options.n_thresholds, options.shrinkage) == (99, 1.0)
+    assert options.costs is options.tpr_weights is options.fpr_weights is None
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("weighting", ["equal", "prevalence"]),
+        ("thresholds", ["own", "shared"]),
+        ("model", ["rank-one", "centered", "saturated"]),
+        ("engine", ["auto", "numpy", "numba"]),
+    ],
+)
+def test_each_allowed_value_is_kept_and_any_other_refused_with_the_list(name, values):
+    for value in values:
+        assert getattr(as_options(3, **{name: value}), name) == value
+    for value in ["Equal", "", None, 1, np.array(values), values]:
+        with pytest.raises(ValueError, match=f"`{name}` must be one of {', '.join(map(repr, values))}, got "):
+            as_options(3, **{name: value})
+
+
+def test_engines_are_named_once():
+    assert ENGINES == ("auto", "numpy", "numba")
+
+
+@pytest.mark.parametrize("value", [2, 3, 1000, np.int64(5), np.uint8(7)])
+def test_n_thresholds_becomes_an_int(value):
+    n_thresholds = as_options(3, n_thresholds=value).n_thresholds
+    assert n_thresholds == value
+    assert type(n_thresholds) is int
+
+
+@pytest.mark.parametrize("value", [1, 0, -3, 9.0, "9", None, True, np.True_, np.int64(1), np.array([9])])
+def test_n_thresholds_refused(value):
+    with pytest.raises(ValueError, match="`n_thresholds` must be an integer of at least 2, got "):
+        as_options(3, n_thresholds=value)
+
+
+@pytest.mark.parametrize("value", [0, 0.0, 1, 0.5, np.float32(0.25), np.int8(3), Fraction(1, 2)])
+def test_shrinkage_becomes_a_float(value):
+    shrinkage = as_options(3, shrinkage=value).shrinkage
+    assert shrinkage == value
+    assert type(shrinkage) is float
+
+
+@pytest.mark.parametrize("value", [-0.1, np.nan, np.inf, 10**400, "1", None, True, 1j, np.array([1.0])])
+def test_shrinkage_refused(value):
+    with pytest.raises(ValueError, match="`shrinkage` must be a finite number of at least 0, got "):
+        as_options(3, shrinkage=value)
+
+
+def test_what_came_is_cut_to_a_readable_length():
+    with pytest.raises(ValueError, match=r"got 'x{36}\.\.\.\.$"):
+        as_options(3, model="x" * 1000)
+
+
+@pytest.mark.parametrize("name", MATRICES)
+@pytest.mark.parametrize(
+    "make",
+    [
+        np.array,
+        lambda matrix: matrix.tolist(),
+        lambda matrix: matrix.astype(np.float32),
+        lambda matrix: pytest.importorskip("pandas").DataFrame(matrix, index=list("abc"), columns=list("abc")),
+        lambda matrix: pytest.importorskip("polars").DataFrame(matrix, schema=list("abc")),
+    ],
+)
+def test_matrices_become_float64_with_ones_on_the_diagonal(name, make):
+    matrix = getattr(as_options(3, **{name: make(WEIGHTS)}), name)
+    assert_array_equal(matrix, SETTLED)
+    assert matrix.dtype == np.float64
+    assert not matrix.flags.writeable
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_the_callers_matrix_is_left_alone(name):
+    came = WEIGHTS.copy()
+    options = as_options(3, **{name: came})
+    assert_array_equal(came, WEIGHTS)
+    assert not np.shares_memory(getattr(options, name), came)
+
+
+def test_integer_matrices_are_read():
+    assert as_options(2, costs=[[0, 3], [1, 0]]).costs.tolist() == [[1.0, 3.0], [1.0, 1.0]]
+
+
+@pytest.mark.parametrize("name", MATRICES)
+@pytest.mark.parametrize(
+    ("value", "match"),
+    [
+        (np.ones((2, 2)), r"must have shape \(3, 3\), a row and a column per class, got \(2, 2\)"),
+        (np.ones((3, 2)), r"must have shape \(3, 3\), .* got \(3, 2\)"),
+        (np.ones(9), r"must have shape \(3, 3\), .* got \(9,\)"),
+        (np.ones((3, 3, 3)), r"must have shape \(3, 3\), .* got \(3, 3, 3\)"),
+        (2.0, "must be an array"),
+        ("equal", "must be an array"),
+        ([[1, 2, 3], [1, 2]], "must be rectangular"),
+        (np.eye(3), r"must be finite and positive off the diagonal, got 0\.0 in row 0, column 1"),
+        ([[1, 1, 1], [1, 1, -2], [1, 1, 1]], r"got -2\.0 in row 1, column 2"),
+        ([[1, 1, 1], [1, 1, 1], [np.nan, 1, 1]], "got nan in row 2, column 0"),
+        ([[1, 1, 1], [1, 1, 1], [1, np.inf, 1]], "got inf in row 2, column 1"),
+        (np.ones((3, 3), dtype=complex), "must hold real numbers, got complex"),
+        (np.ones((3, 3), dtype=object), "must hold real numbers, got objects"),
+        (np.full((3, 3), "1"), "must hold real numbers, got text"),
+        (np.ma.ones((3, 3)), "must not be a masked array"),
+    ],
+)
+def test_matrices_refused(name, value, match):
+    with pytest.raises(ValueError, match=f"^`{name}` .*{match}"):
+        as_options(3, **{name: value})
+
+
+def test_costs_of_too_wide_a_ratio_are_refused():
+    with pytest.raises(ValueError, match=r"`costs` must lie within a ratio of 1e\+12, got entries from 0\.5 to 1e\+12"):
+        as_options(2, costs=[[0, 1e12], [0.5, 0]])
+    assert as_options(2, costs=[[0, 1e12], [1, 0]]).costs[0, 1] == 1e12
+    assert as_options(2, costs=[[0, 1e308], [1e308, 0]]).costs[0, 1] == 1e308
+    assert as_options(2, costs=[[0, 1e-300], [1e-300, 0]]).costs[0, 1] == 1e-300
+
+
+def test_the_ratio_of_cell_weights_is_taken_over_both_matrices():
+    small, large = [[1, 1e-7], [1e-7, 1]], [[1, 1e7], [1e7, 1]]
+    match = r"`tpr_weights` and `fpr_weights` together must lie within a ratio of 1e\+12, got entries from 1e-07 to 1"
+    with pytest.raises(ValueError, match=match):
+        as_options(2, tpr_weights=small, fpr_weights=large)
+    assert as_options(2, tpr_weights=large, fpr_weights=large).fpr_weights[0, 1] == 1e7
+
+
+def test_a_cell_matrix_not_given_counts_as_one():
+    with pytest.raises(ValueError, match=r"got entries from 1 to 1e\+13"):
+        as_options(2, tpr_weights=[[1, 1e13], [1e13, 1]])

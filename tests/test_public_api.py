@@ -1,0 +1,64 @@
+import importlib
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import polyroc
+from polyroc import baselines
+
+API_PAGE = Path(__file__).resolve().parents[1] / "docs" / "api.rst"
+# The version is a string and `baselines` a module: they are no entries of their own.
+NOT_LISTED = {"__version__", "baselines"}
+HEAVY = [
+    *["numba", "matplotlib", "plotly", "jinja2", "dask", "torch", "sklearn", "pandas", "polars", "pyarrow"],
+    # Parts of SciPy that are slow to import.
+    *["scipy.stats", "scipy.optimize", "scipy.linalg"],
+]
+
+
+def documented(module: str) -> list[str]:
+    """Names that the autosummary tables of the API page list for a module, in their order."""
+    names, current = [], ""
+    for line in API_PAGE.read_text(encoding="utf-8").splitlines():
+        if found := re.match(r"\.\. currentmodule:: (\S+)", line):
+            current = found[1]
+        elif current == module and (found := re.fullmatch(r" {3}(\w+)", line)):
+            names.append(found[1])
+    return names
+
+
+@pytest.mark.parametrize("module", ["polyroc", "polyroc.baselines"])
+def test_all_agrees_with_the_api_page(module):
+    names = importlib.import_module(module).__all__
+    assert len(set(names)) == len(names)
+    assert sorted(documented(module)) == sorted(set(names) - NOT_LISTED)
+
+
+@pytest.mark.parametrize("module", [polyroc, baselines], ids=lambda module: module.__name__)
+def test_every_public_name_is_there_and_documented(module):
+    for name in module.__all__:
+        assert hasattr(module, name), name
+        documentation = getattr(module, name).__doc__
+        assert documentation, name
+        # A dataclass without a docstring gets its signature for one.
+        assert not documentation.startswith(f"{name}("), name
+
+
+@pytest.mark.parametrize("module", [polyroc, baselines], ids=lambda module: module.__name__)
+def test_public_functions_have_a_numpydoc_example(module):
+    for name in module.__all__:
+        value = getattr(module, name)
+        if callable(value) and not isinstance(value, type):
+            assert "Examples\n" in value.__doc__, name
+
+
+def test_import_is_light():
+    code = "import json, sys, polyroc; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(json.loads(done.stdout))
+    assert "polyroc" in loaded
+    assert loaded.isdisjoint(HEAVY)

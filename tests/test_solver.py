@@ -1,0 +1,163 @@
+"""The solver on 1,000 random problems, and its optima against an independent optimizer."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from problems import gaussian_problem, quietly, random_problem
+from reference import deviance_by_loops
+
+import polyroc
+from polyroc._cells import Cells
+from polyroc._solver import Solution, deviance, minimise, point, solve_rows
+
+N_PROBLEMS = 1000
+
+
+def study(shrinkage: float) -> list[polyroc.Factorization]:
+    """Fit every problem; whatever must hold for all of them is asserted here."""
+    fits = []
+    for seed in range(N_PROBLEMS):
+        problem = random_problem(seed)
+        evaluation = quietly(
+            polyroc.evaluate,
+            problem.y_true,
+            problem.y_score,
+            engine="numpy",
+            shrinkage=shrinkage,
+            **problem.arguments,
+        )
+        fit, curve = evaluation.factorization, evaluation.curve
+        assert np.isfinite(fit.row_effects).all(), seed
+        assert np.isfinite(fit.pair_effects).all(), seed
+        assert np.all(np.diff(fit.deviance_path) <= 1e-14 * fit.deviance_path[:-1]), seed
+        for values in (curve.fpr, curve.tpr):
+            assert np.all((values >= 0) & (values <= 1)), seed
+            assert np.all(np.diff(values) >= 0), seed
+        assert fit.n_iter <= 200, seed
+        fits.append(fit)
+    return fits
+
+
+def test_a_thousand_problems_converge():
+    fits = study(shrinkage=1.0)
+    assert sum(fit.converged for fit in fits) >= 0.99 * N_PROBLEMS
+
+
+def test_a_thousand_problems_without_shrinkage_end_with_a_status():
+    fits = study(shrinkage=0.0)
+    # Some optima lie at infinity here; those are reported, the others found.
+    assert sum(fit.converged for fit in fits) >= 0.9 * N_PROBLEMS
+    assert any(not fit.converged for fit in fits)
+
+
+def test_nothing_lower_is_found_by_scipy():
+    optimize = pytest.importorskip("scipy.optimize")
+    for seed in range(100):
+        problem = random_problem(seed, max_samples=500)
+        evaluation = quietly(polyroc.evaluate, problem.y_true, problem.y_score, **problem.arguments)
+        found = evaluation.factorization.deviance
+        costs = problem.options.get("costs")
+        by_loops = deviance_by_loops(evaluation.rates, evaluation.factorization, problem.y_true, costs, shrinkage=1.0)
+        assert_allclose(found, by_loops, rtol=1e-9, atol=1e-10)
+        lowest = _lowest_by_lbfgs(optimize, _fitted_cells(evaluation))
+        assert lowest >= found * (1 - 1e-5) - 1e-8, seed
+
+
+def _fitted_cells(evaluation: polyroc.Evaluation) -> Cells:
+    from polyroc._cells import shrunk_cells
+    from polyroc._weights import pair_weights
+
+    weights = pair_weights(evaluation.predictions, evaluation.pair_index, evaluation.options)
+    cells = shrunk_cells(evaluation.rates, weights, evaluation.options.shrinkage)
+    fitted = cells.interior
+    return Cells(cells.rate[fitted], cells.weight[fitted], cells.mean[fitted])
+
+
+def _lowest_by_lbfgs(optimize, cells: Cells) -> float:
+    n_rows, n_pairs = cells.rate.shape
+
+    def objective(x):
+        row, pair = x[:n_rows], x[n_rows:]
+        eta = np.outer(row, pair)
+        residual = cells.weight * (1 / (1 + np.exp(-np.clip(eta, -700, 700))) - cells.rate)
+        value = np.sum(cells.weight * (np.logaddexp(0, eta) - cells.rate * eta))
+        return value, np.concatenate([residual @ pair, row @ residual])
+
+    start = np.concatenate([np.log(cells.mean / (1 - cells.mean)), np.ones(n_pairs)])
+    bounds = [(None, None)] * n_rows + [(0, None)] * n_pairs
+    end = optimize.minimize(objective, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"maxiter": 300}).x
+    return deviance(cells, point(end[:n_rows, None], end[n_rows:]))
+
+
+def _random_cells(seed: int, n_rows: int, n_pairs: int) -> Cells:
+    rng = np.random.default_rng(seed)
+    rate = np.sort(rng.uniform(0.02, 0.98, (n_rows, n_pairs)), axis=0)
+    return Cells(rate, np.ones_like(rate), rate.mean(axis=1))
+
+
+def _solve(cells: Cells, q: int) -> Solution:
+    start = np.repeat(np.log(cells.mean / (1 - cells.mean))[:, None], q, axis=1)
+    pair = np.ones(cells.rate.shape[1]) if q == 1 else np.linspace(-0.1, 0.1, cells.rate.shape[1])
+    return minimise(cells, start, pair)
+
+
+@pytest.mark.parametrize("q", [1, 2])
+@pytest.mark.parametrize(("n_rows", "n_pairs"), [(8, 20), (20, 8)])
+def test_both_sides_may_be_eliminated(q, n_rows, n_pairs):
+    """More rows than pairs and more pairs than rows take different roads to the same gradient of zero."""
+    cells = _random_cells(1, n_rows, n_pairs)
+    solution = _solve(cells, q)
+    assert solution.status == "converged"
+    at = point(solution.row, solution.pair)
+    residual = cells.weight * (at.probability - cells.rate)
+    design = solution.pair[:, None] if q == 1 else np.column_stack([np.ones(n_pairs), solution.pair])
+    assert_allclose(residual @ design, 0, atol=1e-7)
+    pair_gradient = solution.row[:, -1] @ residual
+    assert np.all((np.abs(pair_gradient) < 1e-7) | ((pair_gradient > 0) & (solution.pair < 1e-7)))
+
+
+def test_the_centered_model_fits_no_worse_than_rank_one():
+    for seed in range(10):
+        problem = gaussian_problem(seed, 300, 4)
+        y_score = problem.y_score * [1, 1, 1, -0.5]
+        rank_one, centered = (
+            polyroc.evaluate(problem.y_true, y_score, model=model) for model in ("rank-one", "centered")
+        )
+        assert centered.factorization.converged
+        assert centered.factorization.deviance <= rank_one.factorization.deviance + 1e-9
+        assert centered.pairs.effect.sum() == pytest.approx(0, abs=1e-9)
+
+
+def test_the_saturated_model_is_the_mean_of_logits():
+    problem = gaussian_problem(2, 400, 3)
+    evaluation = polyroc.evaluate(problem.y_true, problem.y_score, model="saturated", shrinkage=0)
+    with np.errstate(divide="ignore"):
+        logits = np.log(evaluation.rates.tpr) - np.log1p(-evaluation.rates.tpr)
+    expected = 1 / (1 + np.exp(-np.clip(logits, -30, 30).mean(axis=1)))
+    assert_allclose(evaluation.curve.tpr[1:-1], expected, atol=1e-12)
+
+
+def test_rows_are_solved_for_any_pair_effects():
+    cells = _random_cells(3, 12, 7)
+    pair = np.array([0, 0.1, 1, 2, 3, 10, 1e-9])
+    row = solve_rows(cells, np.full((12, 1), 5.0), pair)
+    gradient = (cells.weight * (1 / (1 + np.exp(-row * pair)) - cells.rate)) @ pair
+    assert_allclose(gradient, 0, atol=1e-9)
+    assert np.all(np.diff(row[:, 0]) > 0)
+
+
+def test_a_pair_may_end_at_zero():
+    """An inverted pair among good ones: its rates would have to fall, which its effect of 0 forbids."""
+    rate = np.linspace(0.1, 0.9, 9)[:, None] * np.ones((9, 4))
+    rate[:, 3] = rate[::-1, 3]
+    cells = Cells(rate, np.ones_like(rate), rate.mean(axis=1))
+    solution = minimise(cells, np.log(cells.mean / (1 - cells.mean))[:, None], np.ones(4))
+    assert solution.status == "converged"
+    assert solution.pair[3] == pytest.approx(0, abs=1e-8)
+    assert np.all(solution.pair[:3] > 0.1)
+
+
+def test_too_few_iterations_are_reported():
+    solution = minimise(_random_cells(1, 8, 20), np.zeros((8, 1)) + 0.1, np.ones(20), max_iter=2)
+    assert solution.status == "max-iter"
+    assert solution.n_iter == 2
