@@ -429,7 +429,7 @@ def test_nothing_is_said_when_all_classes_occur():
         (["a", "b", float("nan"), "c"], "missing values, got 1 of 4, the first in row 2"),
         ([0, 1, np.nan, 2], "missing values, got 1 of 4, the first in row 2"),
         ([0, None, 1, 2], "missing values, got 1 of 4, the first in row 1"),
-        (["a", "b", "c", np.datetime64("NaT")], "missing values, got 1 of 4, the first in row 3"),
+        (["a", "b", "c", np.datetime64("NaT", "D")], "missing values, got 1 of 4, the first in row 3"),
         (["a", "b", "c", Missing()], "missing values, got 1 of 4, the first in row 3"),
         ([0.5, 1, 2, 0], "`y_true` must hold integers, strings or booleans, got 0.5 in row 0.*swapped"),
         ([0, 1, 2, np.inf], "got inf in row 3"),

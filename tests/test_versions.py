@@ -1,5 +1,6 @@
 import platform
 from importlib.metadata import version
+from pathlib import Path
 
 import polyroc
 from polyroc._versions import versions
@@ -10,6 +11,11 @@ def test_versions_are_those_installed():
     assert found["polyroc"] == polyroc.__version__ == version("polyroc")
     assert found["python"] == platform.python_version()
     assert found["numpy"] == version("numpy")
+
+
+def test_the_citation_file_names_this_version():
+    citation = (Path(__file__).resolve().parents[1] / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {polyroc.__version__}\n" in citation
 
 
 def test_what_is_missing_is_said(monkeypatch):

@@ -8,8 +8,8 @@ of row i and z_j the design of pair j:
 
 Rows meet pairs in every cell, but rows do not meet rows, nor pairs pairs: the
 Hessian is an arrow, and eliminating the larger side leaves a small dense
-system. Its steps are damped after Levenberg and Marquardt, and one is accepted
-only if it lowers the deviance.
+system. `polyroc._descent` damps its steps and accepts those that lower the
+deviance.
 
 Three details make it dependable:
 
@@ -30,17 +30,10 @@ import numpy as np
 from scipy.special import expit
 
 from polyroc._cells import Cells
+from polyroc._descent import MAX_ITER, Attempt, Tolerance, descend
 from polyroc._records import Status
 from polyroc._typing import FloatArray
 
-# A fit has converged when nothing a reader sees moves by more than this, ...
-MOVE_TOLERANCE = 1e-9
-# ... every scaled gradient is below this, ...
-GRADIENT_TOLERANCE = 1e-8
-# ... and the step was not short for being damped.
-DAMPING_TOLERANCE = 1e-9
-MAX_ITER = 200
-_MAX_DAMPING = 1e12
 _TINY = 1e-290
 
 
@@ -112,27 +105,36 @@ def deviance(cells: Cells, at: Point) -> float:
 
 def minimise(cells: Cells, row: FloatArray, pair: FloatArray, *, max_iter: int = MAX_ITER) -> Solution:
     """Minimise the deviance from a start; q is the number of columns of `row`."""
-    bounded = row.shape[1] == 1
-    at = point(row, pair)
-    path = [deviance(cells, at)]
-    derivatives = _derivatives(cells, at)
-    damping = 1e-3
-    for n_iter in range(1, max_iter + 1):
-        step = _propose(derivatives, at, damping, bounded=bounded)
-        trial = None if step is None else _advance(at, step, bounded=bounded)
-        change, noise = (np.inf, 0.0) if trial is None else _change(cells, at, trial)
-        if step is None or trial is None or not change <= noise:
-            damping = max(10 * damping, 1e-4)
-            if damping > _MAX_DAMPING:
-                return Solution(at.row, at.pair, np.array(path), n_iter, Status.STALLED)
-            continue
-        small = _largest_move(at, trial) <= MOVE_TOLERANCE and damping <= DAMPING_TOLERANCE
-        path.append(max(0.0, path[-1] + 2 * min(change, 0.0)))
-        at, damping = trial, _next_damping(damping, -change, step.promised, noise)
-        derivatives = _derivatives(cells, at)
-        if small and _scaled_gradient(cells, at, derivatives, bounded=bounded) <= GRADIENT_TOLERANCE:
-            return Solution(at.row, at.pair, np.array(path), n_iter, Status.CONVERGED)
-    return Solution(at.row, at.pair, np.array(path), max_iter, Status.MAX_ITER)
+    problem = _Problem(cells, bounded=row.shape[1] == 1)
+    start = problem.state(point(row, pair))
+    end = descend(problem, start, deviance(cells, start.at), tolerance=Tolerance(), max_iter=max_iter)
+    return Solution(end.state.at.row, end.state.at.pair, end.deviance_path, end.n_iter, end.status)
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    at: Point
+    derivatives: Derivatives
+
+
+@dataclass(frozen=True)
+class _Problem:
+    cells: Cells
+    bounded: bool
+
+    def state(self, at: Point) -> _State:
+        return _State(at, _derivatives(self.cells, at))
+
+    def attempt(self, state: _State, damping: float) -> Attempt[_State] | None:
+        step = _propose(state.derivatives, state.at, damping, bounded=self.bounded)
+        if step is None:
+            return None
+        trial = _advance(state.at, step, bounded=self.bounded)
+        change, noise = _change(self.cells, state.at, trial)
+        return Attempt(self.state(trial), change, noise, step.promised, _largest_move(state.at, trial))
+
+    def gradient(self, state: _State) -> float:
+        return _scaled_gradient(self.cells, state.at, state.derivatives, bounded=self.bounded)
 
 
 def _derivatives(cells: Cells, at: Point) -> Derivatives:
@@ -157,8 +159,8 @@ def _propose(d: Derivatives, at: Point, damping: float, *, bounded: bool) -> Ste
     """The damped Newton step; None where the damped Hessian is not positive definite."""
     n_rows, q, n_pairs = d.cross.shape
     stretch = 1 + damping
-    pinned = bounded & (d.pair_gradient > 0.9 * at.pair * d.pair_block * stretch)
-    pinned_move = np.where(pinned, -0.9 * at.pair, 0.0)
+    pinned = bounded & (d.pair_gradient > 0.9 * at.pair * d.pair_block)
+    pinned_move = np.where(pinned, -0.9 * at.pair / stretch, 0.0)
     # Scaled by the blocks' own square roots every diagonal block is 1 + damping, and
     # the coupling of a Gauss-Newton step has singular values of at most 1.
     root = _lower_root(d.row_block)
@@ -214,20 +216,20 @@ def _gauge(at: Point, root: FloatArray, pair_root: FloatArray) -> tuple[FloatArr
 
 def _orthonormal(columns: FloatArray) -> FloatArray:
     if columns.shape[1] == 1:
-        return columns / max(float(np.linalg.norm(columns)), _TINY)
+        return np.asarray(columns / max(float(np.linalg.norm(columns)), _TINY))
     return np.linalg.qr(columns)[0]
 
 
 def _lower_root(blocks: FloatArray) -> FloatArray:
     """Cholesky roots of the rows' blocks (R, q, q), made safely positive definite first."""
     if blocks.shape[1] == 1:
-        return np.sqrt(blocks + _TINY)
+        return np.asarray(np.sqrt(blocks + _TINY))
     ridge: FloatArray = 1e-10 * np.einsum("iaa->ia", blocks) + _TINY
     return np.linalg.cholesky(blocks + ridge[:, :, None] * np.eye(blocks.shape[1]))
 
 
 def _inverse_lower(root: FloatArray) -> FloatArray:
-    return 1 / root if root.shape[1] == 1 else np.linalg.inv(root)
+    return np.asarray(1 / root if root.shape[1] == 1 else np.linalg.inv(root))
 
 
 def _advance(at: Point, step: Step, *, bounded: bool) -> Point:
@@ -254,19 +256,13 @@ def _largest_move(at: Point, trial: Point) -> float:
     return float(max(cells, np.abs(trial.shared - at.shared).max()))
 
 
-def _next_damping(damping: float, fall: float, promised: float, noise: float) -> float:
-    if fall + noise >= 0.75 * promised:
-        return damping / 100 if damping > 1e-9 else 0.0
-    return damping if fall > 0.25 * promised else max(4 * damping, 1e-6)
-
-
 def _scaled_gradient(cells: Cells, at: Point, d: Derivatives, *, bounded: bool) -> float:
     """The largest gradient as a weighted mean of residuals, so that 1e-8 means the same everywhere."""
     z = np.abs(design(at.pair, at.row.shape[1]))
     slope = np.abs(at.row[:, -1])
     row = np.abs(d.row_gradient) / (cells.weight @ z + _TINY)
     pair = d.pair_gradient / (slope @ cells.weight + _TINY)
-    at_zero = bounded & (at.pair * slope.max(initial=0) <= GRADIENT_TOLERANCE)
+    at_zero = bounded & (at.pair * slope.max(initial=0) <= 1e-8)
     pair = np.where(at_zero, np.maximum(-pair, 0), np.abs(pair))
     return float(max(row.max(), pair.max()))
 
