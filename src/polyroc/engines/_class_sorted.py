@@ -1,0 +1,68 @@
+"""Predictions -> class-sorted scores: the one copy of the scores that the fast engine makes."""
+
+import weakref
+from dataclasses import dataclass
+
+import numpy as np
+
+from polyroc._records import Predictions
+from polyroc._typing import FloatArray, IntArray
+from polyroc.engines._numba_rates import find_tails, gather
+from polyroc.engines._threads import Threads, chunks
+
+
+@dataclass(frozen=True, eq=False)
+class ClassSorted:
+    """The scores of each class in each column, in rising order."""
+
+    values: FloatArray
+    """values[i, offsets[c]:offsets[c + 1]] are the scores of class c in column i, shape (k, n)."""
+    offsets: IntArray
+    """Where each class begins, shape (k + 1,)."""
+    order: IntArray
+    """The sample at each place of `values`, shape (k, n); empty where samples have no weights."""
+
+    def tails(self, weight: FloatArray | None, threads: Threads) -> FloatArray:
+        """Share of its class's weight at or above each score, shape (k, n); empty without weights."""
+        if weight is None:
+            return np.empty((0, 0))
+        found = np.empty(self.values.shape)
+        tasks = chunks(len(found), 1, 64)
+        threads.map(find_tails, [(self.order, weight, self.offsets, found, *task) for task in tasks])
+        return found
+
+
+_SORTED: "weakref.WeakKeyDictionary[Predictions, ClassSorted]" = weakref.WeakKeyDictionary()
+
+
+def class_sorted(predictions: Predictions, threads: Threads) -> ClassSorted:
+    """Sort each class in each column, once for as long as the predictions live."""
+    found = _SORTED.get(predictions)
+    if found is None:
+        found = _SORTED[predictions] = _sort(predictions, threads)
+    return found
+
+
+def _sort(predictions: Predictions, threads: Threads) -> ClassSorted:
+    scores, codes = predictions.scores, predictions.codes
+    members = np.argsort(codes, kind="stable").astype(np.int32 if len(codes) < 2**31 else np.int64)
+    offsets = np.concatenate([[0], np.cumsum(predictions.class_counts)])
+    values = np.empty((scores.shape[1], len(codes)), dtype=scores.dtype)
+    threads.map(gather, [(scores, members, values, *task) for task in chunks(len(codes), 4096, 64)])
+    blocks = [
+        (offsets[c], offsets[c + 1], *columns)
+        for c in np.flatnonzero(predictions.class_counts)
+        for columns in chunks(len(values), 16, 8)
+    ]
+    if predictions.sample_weight is None:
+        threads.map(lambda a, b, i, j: values[i:j, a:b].sort(axis=1), blocks)
+        return ClassSorted(values, offsets, np.empty((0, 0), dtype=np.int32))
+    order = np.empty(values.shape, dtype=members.dtype)
+
+    def sort_with_order(a: int, b: int, i: int, j: int) -> None:
+        places = np.argsort(values[i:j, a:b], axis=1)
+        order[i:j, a:b] = members[a:b][places]
+        values[i:j, a:b] = np.take_along_axis(values[i:j, a:b], places, axis=1)
+
+    threads.map(sort_with_order, blocks)
+    return ClassSorted(values, offsets, order)

@@ -1,0 +1,215 @@
+"""The fast engine: one sort per class and column, one merge per pair, one pass over the cells per iteration."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy.special import expit, logit
+
+from polyroc._cells import EDGE, LOGIT_BOUND
+from polyroc._descent import Attempt, Tolerance, descend
+from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions
+from polyroc._typing import FloatArray, Thresholds
+from polyroc.engines import _numba_fit as passes
+from polyroc.engines._class_sorted import class_sorted
+from polyroc.engines._numba_rates import add_areas, cut_own, cut_shared
+from polyroc.engines._numpy import score_thresholds
+from polyroc.engines._threads import Threads, chunks
+
+# Fits of more cells than this are done in single precision, for their memory.
+SINGLE_CELLS = 2**24
+
+
+def pairwise_rates(
+    predictions: Predictions,
+    pairs: PairIndex,
+    call_rates: FloatArray,
+    thresholds: Thresholds,
+    n_jobs: int | None = None,
+) -> PairwiseRates:
+    """Cut every pair's ROC polygon at the call rates."""
+    cut = cut_own if thresholds == "own" else cut_shared
+    precision = np.float32 if 2 * len(call_rates) * len(pairs) > SINGLE_CELLS else np.float64
+    # By pairs, as they are made and fitted; the record shows them by call rates.
+    tpr, fpr = np.empty((2, len(pairs), len(call_rates)), dtype=precision)
+    with Threads(n_jobs) as threads:
+        runs = class_sorted(predictions, threads)
+        tails = runs.tails(predictions.sample_weight, threads)
+        threads.map(
+            cut,
+            [
+                (runs.values, tails, runs.offsets, pairs.positive, pairs.negative, call_rates, *task, tpr, fpr)
+                for task in chunks(len(pairs), 8, 128)
+            ],
+        )
+    locate = partial(score_thresholds, predictions, pairs, call_rates, thresholds)
+    return PairwiseRates(tpr.T, fpr.T, call_rates, locate)
+
+
+def pairwise_areas(predictions: Predictions, pairs: PairIndex, n_jobs: int | None = None) -> FloatArray:
+    """Mann-Whitney area of each pair, shape (K,)."""
+    areas = np.empty(len(pairs))
+    with Threads(n_jobs) as threads:
+        runs = class_sorted(predictions, threads)
+        tails = runs.tails(predictions.sample_weight, threads)
+        threads.map(
+            add_areas,
+            [
+                (runs.values, tails, runs.offsets, pairs.positive, pairs.negative, *task, areas)
+                for task in chunks(len(pairs), 8, 128)
+            ],
+        )
+    return areas
+
+
+def fit_rank_one(
+    rates: PairwiseRates, weights: PairWeights, shrinkage: float, n_jobs: int | None = None
+) -> Factorization:
+    """Fit by joint Levenberg-Marquardt steps from v = 1 and lambda = logit of the mean rate."""
+    with Threads(n_jobs) as threads:
+        mean = _row_means(rates, weights, threads)
+        problem = _Problem.of(rates, weights, shrinkage, mean, threads)
+        start = problem.start()
+        end = descend(problem, start, problem.deviance(start), tolerance=problem.tolerance)
+    effect = end.state.pairs.effect
+    row = np.where(mean < 0.5, -LOGIT_BOUND, LOGIT_BOUND)
+    row[problem.fitted] = end.state.row * effect.mean()
+    return Factorization(
+        row_effects=row,
+        pair_effects=effect / effect.mean(),
+        deviance=float(end.deviance_path[-1]),
+        deviance_path=end.deviance_path,
+        n_iter=end.n_iter,
+        status=end.status,
+    )
+
+
+def _row_means(rates: PairwiseRates, weights: PairWeights, threads: Threads) -> FloatArray:
+    pieces = chunks(rates.n_pairs, 1024, 16)
+    sums = np.zeros((len(pieces), 2 * rates.n_thresholds))
+    by_pairs = (rates.tpr.T, rates.fpr.T, weights.tpr, weights.fpr)
+    threads.map(passes.add_row_means, [(*by_pairs, *c, out) for c, out in zip(pieces, sums, strict=True)])
+    totals: FloatArray = np.repeat([weights.tpr.sum(), weights.fpr.sum()], rates.n_thresholds)
+    return sums.sum(axis=0) / totals
+
+
+def _interior(mean: FloatArray) -> slice:
+    """The rows of one kind of rate with something to fit: the means rise, so they lie together."""
+    inside = np.flatnonzero((mean > EDGE) & (mean < 1 - EDGE))
+    return slice(int(inside[0]), int(inside[-1]) + 1) if len(inside) else slice(0, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """Row effects in double, pair effects, and what the last sweep summed there."""
+
+    row: FloatArray
+    pairs: passes.PairState
+    sums: passes.Sums
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """The descent of a fit, whose steps and sweeps are compiled."""
+
+    data: passes.Data
+    fitted: "np.ndarray[tuple[int], np.dtype[np.bool_]]"
+    mean: FloatArray
+    threads: Threads
+    chunks: list[tuple[int, int]]
+
+    @classmethod
+    def of(
+        cls, rates: PairwiseRates, weights: PairWeights, shrinkage: float, mean: FloatArray, threads: Threads
+    ) -> "_Problem":
+        n = rates.n_thresholds
+        on_tpr, on_fpr = _interior(mean[:n]), _interior(mean[n:])
+        fitted = np.zeros(2 * n, dtype=np.bool_)
+        fitted[:n][on_tpr] = fitted[n:][on_fpr] = True
+        tpr, fpr = rates.tpr.T[:, on_tpr], rates.fpr.T[:, on_fpr]
+        keep = weights.size / (weights.size + shrinkage)
+        inner = mean[fitted]
+        data = passes.Data(tpr, fpr, weights.tpr, weights.fpr, keep, inner.astype(tpr.dtype))
+        return cls(data, fitted, inner, threads, chunks(rates.n_pairs, 1024, 16))
+
+    @property
+    def precision(self) -> np.dtype[np.floating]:
+        return self.data.tpr.dtype
+
+    @property
+    def tolerance(self) -> Tolerance:
+        return Tolerance() if self.precision == np.float64 else Tolerance(move=3e-6, gradient=1e-6, damping=1e-6)
+
+    @property
+    def keeps_pairs(self) -> bool:
+        """Whether the pairs are the smaller side, which is solved for."""
+        return self.data.tpr.shape[0] <= self.mean.shape[0]
+
+    def start(self) -> _State:
+        row, pairs = logit(np.clip(self.mean, EDGE, 1 - EDGE)), self._pairs()
+        pairs.effect[:] = 1.0
+        return _State(row, pairs, self._sweep(row, row, pairs, pairs, solve_pairs=False, stretch=1.0))
+
+    def deviance(self, state: _State) -> float:
+        row = state.row.astype(self.precision)
+        return 2 * sum(
+            self.threads.map(passes.add_deviance, [(self.data, row, state.pairs.effect, *c) for c in self.chunks])
+        )
+
+    def attempt(self, state: _State, damping: float) -> Attempt[_State] | None:
+        stretch = 1 + damping
+        row, pairs, total = np.empty_like(state.row), self._pairs(), np.zeros(passes.N_TOTALS)
+        sums = state.sums
+        if self.keeps_pairs:
+            solved = passes.step_pairs(state.row, sums.row, state.pairs, sums.cross, stretch, row, pairs.effect, total)
+        else:
+            solved = passes.step_rows(state.row, sums.row, sums.gram, stretch, row, total)
+        if not solved:
+            return None
+        swept = self._sweep(state.row, row, state.pairs, pairs, solve_pairs=not self.keeps_pairs, stretch=stretch)
+        total += swept.total
+        promised = total[passes.FALL] + 0.5 * damping * total[passes.LENGTH]
+        curve = np.abs(expit(row * pairs.effect.mean()) - expit(state.row * state.pairs.effect.mean())).max()
+        noise = 4 * np.finfo(self.precision).eps * total[passes.NOISE]
+        trial = _State(row, pairs, swept)
+        return Attempt(trial, total[passes.CHANGE], noise, promised, max(total[passes.MOVE], curve))
+
+    def gradient(self, state: _State) -> float:
+        total = state.sums.total
+        n_tpr = self.data.tpr.shape[1]
+        scale = np.where(np.arange(len(state.row)) < n_tpr, total[passes.WEIGHT_TPR], total[passes.WEIGHT_FPR])
+        rows = np.abs(state.sums.row[passes.ROW_GRADIENT]) / scale
+        return float(max(rows.max(), total[passes.PAIR_GRADIENT]))
+
+    def _pairs(self) -> passes.PairState:
+        n_pairs = len(self.data.tpr)
+        effect, gradient, block = np.empty((3, n_pairs))
+        return passes.PairState(effect, gradient, block, np.empty(n_pairs, dtype=np.bool_))
+
+    def _sweep(
+        self,
+        row: FloatArray,
+        row_new: FloatArray,
+        old: passes.PairState,
+        new: passes.PairState,
+        *,
+        solve_pairs: bool,
+        stretch: float,
+    ) -> passes.Sums:
+        n_chunks, n_rows, n_pairs = len(self.chunks), len(row), len(self.data.tpr)
+        side = 0 if self.keeps_pairs else (n_rows + 3) // 4 * 4
+        by_rows = np.zeros((n_chunks, passes.N_ROW_SUMS, n_rows))
+        totals = np.zeros((n_chunks, passes.N_TOTALS))
+        # Single precision will do: it bends the steps a little, not where they lead.
+        grams = np.zeros((n_chunks, side, side), dtype=np.float32)
+        cross = np.empty((n_pairs, n_rows) if self.keeps_pairs else (0, 0), dtype=self.precision)
+        rows = (row.astype(self.precision), row_new.astype(self.precision))
+        tasks = [
+            (self.data, *rows, old, new, solve_pairs, stretch, *c, passes.Sums(by_rows[p], totals[p], grams[p], cross))
+            for p, c in enumerate(self.chunks)
+        ]
+        self.threads.map(passes.sweep, tasks)
+        largest = totals[:, [passes.MOVE, passes.PAIR_GRADIENT]].max(axis=0)
+        total = totals.sum(axis=0)
+        total[[passes.MOVE, passes.PAIR_GRADIENT]] = largest
+        return passes.Sums(by_rows.sum(axis=0), total, grams.sum(axis=0, dtype=np.float64), cross)

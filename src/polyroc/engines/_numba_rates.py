@@ -1,0 +1,329 @@
+"""Compiled reading of ROC polygons from class-sorted scores.
+
+`values[i, offsets[c]:offsets[c + 1]]` are the scores of class c in column i, in
+rising order; `tails` (weighted) holds at the same place the share of the class
+at or above each of them. A polygon is walked by merging two such runs from the
+top, or, where runs are long, by looking for each call rate on the merge's path.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from polyroc.engines._numba_math import inner, kernel
+
+# Above this many samples in a pair, looking for T points is quicker than walking past all samples.
+LONG = 4000
+
+
+@kernel
+def gather(scores: Any, order: Any, values: Any, start: int, stop: int) -> None:
+    """Copy samples start..stop of the class order into columns: values[i, p] = scores[order[p], i]."""
+    for begin in range(start, stop, 32):
+        end = min(begin + 32, stop)
+        for i in range(values.shape[0]):
+            for p in range(begin, end):
+                values[i, p] = scores[order[p], i]
+
+
+@kernel
+def find_tails(order: Any, weight: Any, offsets: Any, tails: Any, start: int, stop: int) -> None:
+    """Shares of each class at or above each of its scores, for columns start..stop; order[i, p] is a sample."""
+    for i in range(start, stop):
+        for c in range(offsets.shape[0] - 1):
+            total = 0.0
+            for p in range(offsets[c + 1] - 1, offsets[c] - 1, -1):
+                total += weight[order[i, p]]
+                tails[i, p] = total
+            for p in range(offsets[c], offsets[c + 1]):
+                tails[i, p] /= total
+
+
+@kernel
+def cut_own(
+    values: Any,
+    tails: Any,
+    offsets: Any,
+    positive: Any,
+    negative: Any,
+    grid: Any,
+    start: int,
+    stop: int,
+    tpr: Any,
+    fpr: Any,
+) -> None:
+    """Rates of the pairs start..stop at the call rates, each from the positive class's own column."""
+    for pair in range(start, stop):
+        i, j = positive[pair], negative[pair]
+        a, b = values[i, offsets[i] : offsets[i + 1]], values[i, offsets[j] : offsets[j + 1]]
+        if tails.shape[0] > 0:
+            wa, wb = tails[i, offsets[i] : offsets[i + 1]], tails[i, offsets[j] : offsets[j + 1]]
+            walk_weighted(a, b, wa, wb, grid, tpr[pair], fpr[pair])
+        elif a.shape[0] + b.shape[0] > LONG:
+            look(a, b, grid, tpr[pair], fpr[pair])
+        else:
+            walk(a, b, grid, tpr[pair], fpr[pair])
+
+
+@inner
+def walk(a: Any, b: Any, grid: Any, tpr: Any, fpr: Any) -> None:
+    """Merge two runs from the top and read the polygon at each call rate."""
+    n_a, n_b, n_grid = a.shape[0], b.shape[0], grid.shape[0]
+    at_a, at_b = n_a, n_b  # first positions called positive so far
+    scale = 2.0 * n_a * n_b
+    t, called, target = 0, 0, grid[0] * scale
+    while at_a > 0 and at_b > 0:
+        # One sample more; of a tie, those of a first.
+        from_a = a[at_a - 1] >= b[at_b - 1]
+        if from_a:
+            at_a -= 1
+            called += n_b
+        else:
+            at_b -= 1
+            called += n_a
+        if called < target:
+            continue
+        if from_a and b[at_b - 1] == a[at_a]:
+            t = cut_tie(a, b, at_a, at_b, a[at_a], grid, t, tpr, fpr)
+        elif not from_a and at_a < n_a and a[at_a] == b[at_b]:
+            t = cut_tie(a, b, at_a, at_b, b[at_b], grid, t, tpr, fpr)
+        else:
+            # One class only at this score, so that one rate stands still. As `cut_straight`, which costs a call.
+            s1 = max(grid[t], called / scale)
+            fixed = (n_b - at_b) / n_b if from_a else (n_a - at_a) / n_a
+            while t < n_grid and grid[t] <= s1:
+                growing = min(1.0, 2.0 * grid[t] - fixed)
+                tpr[t] = growing if from_a else fixed
+                fpr[t] = fixed if from_a else growing
+                t += 1
+        if t == n_grid:
+            return
+        target = grid[t] * scale
+    # One run is used up. Its last score may tie with some of what is left of the other.
+    score = a[0] if at_a == 0 else b[0]
+    low_a, low_b = at_a, at_b
+    while low_a > 0 and a[low_a - 1] == score:
+        low_a -= 1
+    while low_b > 0 and b[low_b - 1] == score:
+        low_b -= 1
+    if (low_a < at_a or low_b < at_b) and 2.0 * grid[t] <= (n_a - low_a) / n_a + (n_b - low_b) / n_b:
+        t = cut_tie(a, b, at_a, at_b, score, grid, t, tpr, fpr)
+    cut_straight(grid, t, 1.0, at_b == 0, n_a - at_a, n_a, n_b - at_b, n_b, tpr, fpr)
+
+
+@inner
+def cut_straight(
+    grid: Any, t: int, s1: float, from_a: bool, above_a: int, n_a: int, above_b: int, n_b: int, tpr: Any, fpr: Any
+) -> int:
+    """Read an edge on which only one rate grows, up to call rate s1; returns the next call rate to look for."""
+    fixed = above_b / n_b if from_a else above_a / n_a
+    while t < grid.shape[0] and grid[t] <= s1:
+        growing = min(1.0, 2.0 * grid[t] - fixed)
+        tpr[t] = growing if from_a else fixed
+        fpr[t] = fixed if from_a else growing
+        t += 1
+    return t
+
+
+@inner
+def cut_tie(a: Any, b: Any, at_a: int, at_b: int, score: float, grid: Any, t: int, tpr: Any, fpr: Any) -> int:
+    """Read the polygon on the slanted edge of a tie between the classes."""
+    n_a, n_b = a.shape[0], b.shape[0]
+    low_a, low_b, high_a, high_b = at_a, at_b, at_a, at_b
+    while low_a > 0 and a[low_a - 1] >= score:
+        low_a -= 1
+    while low_b > 0 and b[low_b - 1] >= score:
+        low_b -= 1
+    while high_a < n_a and a[high_a] <= score:
+        high_a += 1
+    while high_b < n_b and b[high_b] <= score:
+        high_b += 1
+    t0, f0 = (n_a - high_a) / n_a, (n_b - high_b) / n_b
+    t1, f1 = (n_a - low_a) / n_a, (n_b - low_b) / n_b
+    return interpolate(t0, f0, t1, f1, 0.5 * (t0 + f0), 0.5 * (t1 + f1), grid, t, tpr, fpr)
+
+
+@inner
+def interpolate(
+    t0: float, f0: float, t1: float, f1: float, s0: float, s1: float, grid: Any, t: int, tpr: Any, fpr: Any
+) -> int:
+    """Write every call rate from number t on that lies on the edge from s0 to s1, at least one."""
+    while True:
+        part = min(1.0, max(0.0, (grid[t] - s0) / (s1 - s0)))
+        tpr[t] = t0 + part * (t1 - t0)
+        fpr[t] = f0 + part * (f1 - f0)
+        t += 1
+        if t == grid.shape[0] or grid[t] > s1:
+            return t
+
+
+@inner
+def look(a: Any, b: Any, grid: Any, tpr: Any, fpr: Any) -> None:
+    """Find each call rate on the path of the merge by bisection, without walking the path."""
+    n_a, n_b = a.shape[0], b.shape[0]
+    t = 0
+    while t < grid.shape[0]:
+        # With x of a above, the call rate leaves y of b; the path crosses where the two scores change order.
+        low, high = 0, n_a
+        while low < high:
+            x = (low + high) // 2
+            y = int(np.ceil((2.0 * grid[t] - x / n_a) * n_b))
+            if y > n_b or (y > 0 and a[n_a - 1 - x] >= b[n_b - y]):
+                low = x + 1
+            else:
+                high = x
+        y = min(n_b, max(0, int(np.ceil((2.0 * grid[t] - low / n_a) * n_b))))
+        at_a, at_b = settle(a, b, n_a - low, n_b - y, 2.0 * grid[t])
+        # The sample called last: the lower one, and of a tie that of b.
+        from_a = at_b == n_b or (at_a < n_a and a[at_a] < b[at_b])
+        if from_a and at_b > 0 and b[at_b - 1] == a[at_a]:
+            t = cut_tie(a, b, at_a, at_b, a[at_a], grid, t, tpr, fpr)
+        elif not from_a and at_a < n_a and a[at_a] == b[at_b]:
+            t = cut_tie(a, b, at_a, at_b, b[at_b], grid, t, tpr, fpr)
+        else:
+            s1 = max(grid[t], 0.5 * ((n_a - at_a) / n_a + (n_b - at_b) / n_b))
+            t = cut_straight(grid, t, s1, from_a, n_a - at_a, n_a, n_b - at_b, n_b, tpr, fpr)
+
+
+@inner
+def settle(a: Any, b: Any, above_a: int, above_b: int, target: float) -> Any:
+    """From near the crossing to it: the first point of the path whose shares reach the target."""
+    n_a, n_b = a.shape[0], b.shape[0]
+    # Put the point on the path: nothing called may lie below what is not called.
+    while above_a < n_a and above_b > 0 and a[above_a] < b[above_b - 1]:
+        above_a += 1
+    while above_b < n_b and above_a > 0 and b[above_b] < a[above_a - 1]:
+        above_b += 1
+    while (n_a - above_a) / n_a + (n_b - above_b) / n_b < target:
+        if above_b == 0 or (above_a > 0 and a[above_a - 1] >= b[above_b - 1]):
+            above_a -= 1
+        else:
+            above_b -= 1
+    while True:
+        # Step back while the target is still reached.
+        back_a, back_b = above_a, above_b
+        if above_a == n_a or (above_b < n_b and b[above_b] < a[above_a]):
+            back_b += 1
+        else:
+            back_a += 1
+        if (n_a - back_a) / n_a + (n_b - back_b) / n_b < target:
+            return above_a, above_b
+        above_a, above_b = back_a, back_b
+
+
+@inner
+def walk_weighted(a: Any, b: Any, wa: Any, wb: Any, grid: Any, tpr: Any, fpr: Any) -> None:
+    """As `walk`, by shares of weight."""
+    n_a, n_b = a.shape[0], b.shape[0]
+    at_a, at_b, t = n_a, n_b, 0
+    t0, f0 = 0.0, 0.0
+    while True:
+        if at_b == 0 or (at_a > 0 and a[at_a - 1] >= b[at_b - 1]):
+            at_a -= 1
+            score = a[at_a]
+        else:
+            at_b -= 1
+            score = b[at_b]
+        # The whole tie.
+        while at_a > 0 and a[at_a - 1] >= score:
+            at_a -= 1
+        while at_b > 0 and b[at_b - 1] >= score:
+            at_b -= 1
+        t1 = wa[at_a] if at_a < n_a else 0.0
+        f1 = wb[at_b] if at_b < n_b else 0.0
+        if 0.5 * (t1 + f1) >= grid[t] or (at_a == 0 and at_b == 0):
+            t = interpolate(t0, f0, t1, f1, 0.5 * (t0 + f0), 0.5 * (t1 + f1), grid, t, tpr, fpr)
+            if t == grid.shape[0]:
+                return
+        t0, f0 = t1, f1
+
+
+@kernel
+def cut_shared(
+    values: Any,
+    tails: Any,
+    offsets: Any,
+    positive: Any,
+    negative: Any,
+    grid: Any,
+    start: int,
+    stop: int,
+    tpr: Any,
+    fpr: Any,
+) -> None:
+    """Rates of the pairs start..stop where one threshold moves through both columns of the pair."""
+    at, n, share = np.empty(4, np.int64), np.empty(4, np.int64), np.empty(4)
+    column, first = np.empty(4, np.int64), np.empty(4, np.int64)
+    for pair in range(start, stop):
+        i, j = positive[pair], negative[pair]
+        for r in range(4):
+            c = i if r % 2 == 0 else j
+            column[r] = i if r < 2 else j
+            first[r], n[r] = offsets[c], offsets[c + 1] - offsets[c]
+            at[r], share[r] = n[r], 0.0
+        t, s0, t0, f0 = 0, 0.0, 0.0, 0.0
+        while t < grid.shape[0]:
+            score = -np.inf
+            for r in range(4):
+                if at[r] > 0:
+                    score = max(score, values[column[r], first[r] + at[r] - 1])
+            left = 0
+            for r in range(4):
+                while at[r] > 0 and values[column[r], first[r] + at[r] - 1] >= score:
+                    at[r] -= 1
+                if tails.shape[0] == 0:
+                    share[r] = (n[r] - at[r]) / n[r]
+                elif at[r] < n[r]:
+                    share[r] = tails[column[r], first[r] + at[r]]
+                left += at[r]
+            s1 = 0.25 * (share[0] + share[1] + share[2] + share[3])
+            if s1 >= grid[t] or left == 0:
+                t = interpolate(t0, f0, share[0], share[1], s0, s1, grid, t, tpr[pair], fpr[pair])
+            s0, t0, f0 = s1, share[0], share[1]
+
+
+@kernel
+def add_areas(
+    values: Any, tails: Any, offsets: Any, positive: Any, negative: Any, start: int, stop: int, out: Any
+) -> None:
+    """Mann-Whitney areas of the pairs start..stop, ties counted one half."""
+    for pair in range(start, stop):
+        i, j = positive[pair], negative[pair]
+        a, b = values[i, offsets[i] : offsets[i + 1]], values[i, offsets[j] : offsets[j + 1]]
+        if tails.shape[0] > 0:
+            wa, wb = tails[i, offsets[i] : offsets[i + 1]], tails[i, offsets[j] : offsets[j + 1]]
+            out[pair] = area_weighted(a, b, wa, wb)
+        else:
+            out[pair] = doubled_wins(a, b) / (2.0 * a.shape[0] * b.shape[0])
+
+
+@inner
+def doubled_wins(a: Any, b: Any) -> int:
+    """Twice the number of pairs that a wins over b, a tie being half a win."""
+    below, upto, total = 0, 0, 0
+    for x in a:
+        while below < b.shape[0] and b[below] < x:
+            below += 1
+        upto = max(upto, below)
+        while upto < b.shape[0] and b[upto] <= x:
+            upto += 1
+        total += below + upto
+    return total
+
+
+@inner
+def area_weighted(a: Any, b: Any, wa: Any, wb: Any) -> float:
+    """As `doubled_wins`, by shares of weight."""
+    below, upto, total = 0, 0, 0.0
+    n_b = b.shape[0]
+    for p in range(a.shape[0]):
+        while below < n_b and b[below] < a[p]:
+            below += 1
+        upto = max(upto, below)
+        while upto < n_b and b[upto] <= a[p]:
+            upto += 1
+        weight = wa[p] - (wa[p + 1] if p + 1 < a.shape[0] else 0.0)
+        above_below = wb[below] if below < n_b else 0.0
+        above_upto = wb[upto] if upto < n_b else 0.0
+        total += weight * (1.0 - 0.5 * (above_below + above_upto))
+    return total

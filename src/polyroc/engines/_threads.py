@@ -1,0 +1,55 @@
+"""Threads over fixed chunks: the same bits for any number of them, and Ctrl-C answered between chunks.
+
+Compiled kernels and NumPy's sort release the interpreter lock, so plain threads
+suffice. numba's own threading layers abort a forked child and concurrent callers.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, TypeVar
+
+ResultT = TypeVar("ResultT")
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """How many threads `n_jobs` means: all cores this process may use for None and -1."""
+    if n_jobs is None or n_jobs == -1:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return n_jobs
+
+
+class Threads:
+    """A pool that lives as long as one computation, so that nothing is left behind for a fork to copy."""
+
+    def __init__(self, n_jobs: int | None) -> None:
+        self._size = n_threads(n_jobs)
+        self._pool: ThreadPoolExecutor | None = None
+
+    def __enter__(self) -> "Threads":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+
+    def map(self, function: Callable[..., ResultT], tasks: Iterable[tuple[Any, ...]]) -> list[ResultT]:
+        """Call the function with each task's arguments; results in the order of the tasks."""
+        tasks = list(tasks)
+        if self._size == 1 or len(tasks) == 1:
+            return [function(*task) for task in tasks]
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self._size, thread_name_prefix="polyroc")
+        futures = [self._pool.submit(function, *task) for task in tasks]
+        return [future.result() for future in futures]
+
+
+def chunks(n: int, size: int, most: int) -> list[tuple[int, int]]:
+    """Cut range(n) into at most `most` pieces of at least `size`; by n alone, whatever the number of threads."""
+    count = max(1, min(most, n // size))
+    edges = [n * c // count for c in range(count + 1)]
+    return list(zip(edges[:-1], edges[1:], strict=True))
