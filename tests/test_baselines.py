@@ -236,18 +236,48 @@ class TestAucMuMatrices:
         [
             ({"partition": np.ones((2, 2))}, r"`partition` must have shape \(3, 3\).*got \(2, 2\)"),
             ({"costs": np.ones(3)}, r"`costs` must have shape \(3, 3\).*got \(3,\)"),
-            ({"partition": [["a"]]}, r"`partition` must be a matrix of numbers, got \[\['a'\]\]"),
+            ({"partition": [["a"]]}, "`partition` must hold real numbers, got text"),
             ({"partition": np.diag([0, np.nan, 0])}, r"`partition` must be finite, got nan in row 1, column 1"),
             ({"partition": np.ones((3, 3))}, "`partition` must be such that .* row 0, column 1"),
             ({"partition": np.eye(3)}, "`partition` must be such that .* row 0, column 1"),
-            ({"costs": [[0, 1, 1], [1, 0, 0], [1, 1, 0]]}, "`costs` must be positive .* got 0.0 in row 1, column 2"),
-            ({"costs": [[0, 1, 1], [1, 0, 1], [np.inf, 1, 0]]}, "`costs` must be .*finite, got inf in row 2, column 0"),
+            ({"costs": [[0, 1, 1], [1, 0, 0], [1, 1, 0]]}, "`costs` must be .*positive .* got 0.0 in row 1, column 2"),
+            ({"costs": [[0, 1, 1], [1, 0, 1], [np.inf, 1, 0]]}, "`costs` must be finite .* got inf in row 2, column 0"),
+            ({"costs": np.ma.ones((3, 3))}, "`costs` must not be a masked array"),
+            ({"partition": np.ones((3, 3), dtype=complex)}, "`partition` must hold real numbers, got complex"),
             ({"costs": np.ones((3, 3)), "partition": 1 - np.eye(3)}, "Only one of `partition` and `costs`"),
         ],
     )
     def test_refusals_name_the_argument_the_rule_and_what_came(self, options, message):
         with pytest.raises(ValueError, match=message):
             auc_mu([0, 1, 2], np.eye(3), **options)
+
+    def test_matrices_may_be_frames_in_the_order_of_the_classes(self):
+        pandas = pytest.importorskip("pandas")
+        y, s, _ = scored(300)
+        costs = np.arange(1.0, 26).reshape(5, 5)
+        names = np.array(list("abcde"))
+        frame = pandas.DataFrame(costs, index=list("abcde"), columns=list("abcde"))
+        assert auc_mu(names[y], s, costs=frame) == auc_mu(y, s, costs=costs)
+        for argument in ("costs", "partition"):
+            with pytest.raises(ValueError, match=f"`{argument}` must have its columns in the order of the classes"):
+                auc_mu(names[y], s, **{argument: frame[list("bacde")]})
+
+    @pytest.mark.parametrize("scale", [2.0**1000, 2.0**-1000])
+    def test_neither_huge_nor_tiny_numbers_change_anything(self, scale):
+        y, s, _ = scored(300)
+        costs = np.arange(1.0, 26).reshape(5, 5)
+        partition = costs.T - np.diag(np.diag(costs)) - 100
+        for factor in (1, scale):
+            assert auc_mu(y, s * factor) == auc_mu(y, s)
+            assert auc_mu(y, s * factor, costs=costs * scale) == auc_mu(y, s, costs=costs)
+            assert auc_mu(y, s * factor, partition=partition * scale) == auc_mu(y, s, partition=partition)
+
+    def test_numbers_near_the_largest_do_not_overflow(self):
+        y, s, _ = scored(300)
+        costs = np.arange(1.0, 26).reshape(5, 5) / 25
+        expected = auc_mu(y, s - 0.5, costs=costs)
+        assert auc_mu(y, s - 0.5, costs=1.7e308 * costs) == pytest.approx(expected, abs=1e-6)
+        assert auc_mu(y, 1.7e308 * (2 * s - 1), costs=25 * costs) == pytest.approx(expected, abs=1e-6)
 
 
 def test_an_unknown_average_is_refused_with_the_known_ones():

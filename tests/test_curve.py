@@ -5,8 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import integers
 from numpy.testing import assert_allclose
+from problems import quietly, random_problem
+from scipy.special import expit, logit
 
 import polyroc
+from polyroc import Factorization, Status
+from polyroc._curve import shared_curve
 
 
 @given(seed=integers(0, 10**6))
@@ -52,3 +56,39 @@ def test_curve_is_the_inverse_logit_of_the_row_effects():
     tpr, fpr = np.split(1 / (1 + np.exp(-evaluation.factorization.row_effects)), 2)
     assert_allclose(evaluation.curve.tpr, np.r_[0, tpr, 1], atol=1e-12)
     assert_allclose(evaluation.curve.fpr, np.r_[0, fpr, 1], atol=1e-12)
+
+
+@pytest.mark.parametrize("model", ["rank-one", "saturated"])
+@pytest.mark.parametrize("seed", range(10))
+def test_only_rounding_is_taken_from_a_curve_that_cannot_fall(model, seed):
+    problem = random_problem(seed, max_samples=300)
+    evaluation = quietly(polyroc.evaluate, problem.y_true, problem.y_score, model=model, **problem.arguments)
+    tpr, fpr = np.split(expit(evaluation.factorization.row_effects), 2)
+    assert_allclose(evaluation.curve.tpr[1:-1], tpr, rtol=0, atol=1e-9)
+    assert_allclose(evaluation.curve.fpr[1:-1], fpr, rtol=0, atol=1e-9)
+
+
+def test_a_curve_that_falls_is_mended_half_from_below_and_half_from_above():
+    effects = logit(np.array([0.2, 0.6, 0.4, 0.8, 0.1, 0.2, 0.3, 0.4]))
+    curve = shared_curve(Factorization(effects, np.zeros(2), 0.0, np.zeros(1), 0, Status.CONVERGED))
+    assert_allclose(curve.tpr, [0, 0.2, 0.5, 0.5, 0.8, 1])
+    assert_allclose(curve.fpr, [0, 0.1, 0.2, 0.3, 0.4, 1])
+
+
+def test_curves_are_made_of_lists_too():
+    curve = polyroc.RocCurve(fpr=[0, 1, 1], tpr=[0, 0, 1])
+    assert curve.auc == 0
+    assert curve.fpr.dtype == float
+    assert not curve.fpr.flags.writeable
+
+
+@pytest.mark.parametrize("max_fpr", ["x", None, np.array([0.1, 0.2]), [0.1], 0.5j], ids=repr)
+def test_partial_area_refuses_what_is_no_number(max_fpr):
+    with pytest.raises(ValueError, match=r"`max_fpr` must be in \(0, 1\], got"):
+        polyroc.RocCurve(fpr=[0, 1], tpr=[0, 1]).partial_auc(max_fpr)
+
+
+def test_partial_area_takes_numbers_of_numpy():
+    curve = polyroc.RocCurve(fpr=[0, 1], tpr=[0, 1])
+    assert curve.partial_auc(np.float32(0.5)) == curve.partial_auc(0.5) == 0.5
+    assert curve.partial_auc(np.int64(1)) == 0.5

@@ -1,7 +1,9 @@
 """Evaluation: the public contract, field by field."""
 
+import copy
 import json
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -133,10 +135,10 @@ def test_reprs_are_short_and_useful(evaluation):
 
 
 def test_evaluations_can_be_sent_to_other_processes(evaluation):
-    copy = pickle.loads(pickle.dumps(evaluation))
-    assert copy.auc == evaluation.auc
-    assert np.array_equal(copy.rates.thresholds, evaluation.rates.thresholds)
-    assert np.array_equal(copy.pairs.auc, evaluation.pairs.auc)
+    sent = pickle.loads(pickle.dumps(evaluation))
+    assert sent.auc == evaluation.auc
+    assert np.array_equal(sent.rates.thresholds, evaluation.rates.thresholds)
+    assert np.array_equal(sent.pairs.auc, evaluation.pairs.auc)
 
 
 def test_a_class_without_samples_is_named_and_its_pairs_dropped(problem):
@@ -199,3 +201,90 @@ def test_weights_enter_shrinkage_as_kish_numbers(problem):
     assert polyroc.auc_score(problem.y_true, problem.y_score, **prevalence) != pytest.approx(
         polyroc.auc_score(problem.y_true, problem.y_score, weighting="prevalence"), abs=1e-6
     )
+
+
+EXTREME = {"weighting": "prevalence", "engine": "numpy"}
+
+
+def test_classes_of_incomparable_weight_cannot_count_by_prevalence(problem):
+    weight = np.where(problem.y_true == 0, 1e300, 1e-300)
+    match = r"`sample_weight` must give classes whose sums of weights lie within a ratio of 1e\+12 .*smallest"
+    with pytest.raises(ValueError, match=match):
+        polyroc.evaluate(problem.y_true, problem.y_score, sample_weight=weight, **EXTREME)
+    # Within a class only ratios matter, so equal weighting does not mind.
+    assert polyroc.auc_score(problem.y_true, problem.y_score, sample_weight=weight) == pytest.approx(
+        polyroc.auc_score(problem.y_true, problem.y_score), abs=1e-12
+    )
+    weight = np.where(problem.y_true == 0, 1e6, 1.0)
+    assert 0 < polyroc.auc_score(problem.y_true, problem.y_score, sample_weight=weight, **EXTREME) < 1
+
+
+def test_the_ratio_of_the_weights_that_are_fitted_is_checked(problem):
+    """Each matrix alone is within the limit, their product is not."""
+    steep = np.ones((4, 4))
+    steep[0, 1] = 1e8
+    with pytest.raises(ValueError, match=r"`costs` and `tpr_weights` must give cells .* ratio of 1e\+12, got 1e\+16"):
+        polyroc.evaluate(problem.y_true, problem.y_score, costs=steep, tpr_weights=steep)
+    weight = np.where(problem.y_true < 2, 1e7, 1.0)
+    with pytest.raises(ValueError, match=r"^`weighting='prevalence'` must give cells"):
+        polyroc.evaluate(problem.y_true, problem.y_score, sample_weight=weight, **EXTREME)
+    with pytest.raises(ValueError, match=r"^`weighting='prevalence'`, `costs` and `fpr_weights` must give cells"):
+        polyroc.evaluate(problem.y_true, problem.y_score, costs=steep, fpr_weights=steep.T, **EXTREME)
+    assert polyroc.evaluate(problem.y_true, problem.y_score, costs=steep, tpr_weights=1 / steep).factorization.converged
+
+
+def test_a_cost_matrix_named_in_another_order_is_refused(problem):
+    pandas = pytest.importorskip("pandas")
+    names = list("abcd")
+    costs = pandas.DataFrame(10.0 ** np.arange(16).reshape(4, 4) / 1e6, index=names, columns=names)
+    y_true = np.array(names)[problem.y_true]
+    assert polyroc.auc_score(y_true, problem.y_score, costs=costs.clip(upper=1e3)) != 0.5
+    with pytest.raises(ValueError, match="`costs` must have its columns in the order of the classes"):
+        polyroc.auc_score(y_true, problem.y_score, costs=costs.loc[names[::-1], names[::-1]])
+
+
+def arrays_of(record):
+    """All arrays within a record, those that were cached on access too."""
+    for value in vars(record).values():
+        if isinstance(value, np.ndarray):
+            yield value
+        elif hasattr(value, "__dataclass_fields__"):
+            yield from arrays_of(value)
+
+
+@pytest.mark.parametrize("copied", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy, copy.copy])
+def test_copies_are_as_read_only_as_what_they_copy(evaluation, copied):
+    _ = evaluation.pairs.auc, evaluation.rates.thresholds, evaluation.predictions.effective_counts
+    arrays = list(arrays_of(copied(evaluation)))
+    assert len(arrays) > 15
+    assert not any(array.flags.writeable for array in arrays)
+
+
+def test_records_have_reprs_of_one_line(evaluation):
+    assert repr(evaluation.rates) == "PairwiseRates(tpr and fpr of 12 ordered pairs at 99 call rates)"
+    assert repr(evaluation.curve) == f"RocCurve(auc={evaluation.auc:.4f}, 101 points)"
+    fit = evaluation.factorization
+    assert repr(fit).startswith("Factorization(198 row effects, 12 pair effects, deviance=")
+    assert repr(fit).endswith(f"converged after {fit.n_iter} iterations)")
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_a_missing_package_is_named_with_what_to_install(evaluation, backend, monkeypatch):
+    monkeypatch.setitem(sys.modules, backend, None)
+    with pytest.raises(ModuleNotFoundError, match=f"needs {backend}, which is not installed: `pip install {backend}`"):
+        evaluation.pairs.to_frame(backend)
+
+
+@pytest.mark.parametrize("function", [polyroc.evaluate, polyroc.auc_score])
+def test_warnings_point_at_the_line_that_called(problem, function):
+    few = problem.y_true < 3
+    y_true, y_score = problem.y_true[few], problem.y_score[few]
+    rng = np.random.default_rng(2)
+    for arguments, options, match in [
+        ((y_true, y_score), {}, "No samples"),
+        (([0, 1, 0, 1], [0.1, 0.8, 0.3, 0.05]), {"shrinkage": 0}, "no effect"),
+        ((np.arange(8) % 4, rng.normal(size=(8, 4))), {"shrinkage": 0}, "fit"),
+    ]:
+        with pytest.warns(UserWarning, match=match) as caught:
+            function(*arguments, **options)
+        assert [warning.filename for warning in caught] == [__file__]

@@ -1,5 +1,7 @@
+import copy
 import importlib.metadata
 import io
+import pickle
 import subprocess
 import sys
 import zipfile
@@ -83,3 +85,15 @@ def test_script_makes_the_file(tmp_path):
     subprocess.run([sys.executable, SCRIPT, "--out", out], check=True, capture_output=True)
     # Not the compressed bytes: they depend on the build of zlib.
     assert members(out.read_bytes()) == members(stored_bytes())
+
+
+@pytest.mark.parametrize("copied", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy])
+def test_example_can_be_copied_and_sent(copied):
+    example = load_example()
+    again = copied(example)
+    assert list(again.scores) == list(example.scores)
+    assert_array_equal(again.y_true, example.y_true)
+    assert_array_equal(again.scores["tree"], example.scores["tree"])
+    assert not any(array.flags.writeable for array in (again.y_true, again.labels, *again.scores.values()))
+    with pytest.raises(TypeError):
+        again.scores["mine"] = np.zeros((899, 10))

@@ -57,6 +57,18 @@ def test_order_of_classes_does_not_matter(seed):
     assert first.auc == pytest.approx(second.auc, abs=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_order_of_classes_does_not_matter_with_shared_thresholds(seed):
+    problem = gaussian_problem(seed, 200, 4)
+    rng = np.random.default_rng(seed)
+    costs, order = 10 ** rng.uniform(0, 1, (4, 4)), rng.permutation(4)
+    first = fit(problem.y_true, problem.y_score, thresholds="shared", costs=costs)
+    moved = {"thresholds": "shared", "costs": costs[np.ix_(order, order)]}
+    second = fit(np.argsort(order)[problem.y_true], problem.y_score[:, order], **moved)
+    assert first.factorization.converged
+    assert first.auc == pytest.approx(second.auc, abs=1e-9)
+
+
 @given(seed=seeds, thresholds=sampled_from(["own", "shared"]))
 def test_only_the_order_of_scores_matters(seed, thresholds):
     problem = random_problem(seed, max_samples=300)
@@ -86,8 +98,24 @@ def test_negated_scores_give_one_minus_the_area(seed):
 def test_negated_scores_give_one_minus_the_area_of_shared_thresholds(seed):
     problem = gaussian_problem(seed, 200, 4)
     y_score = np.round(problem.y_score, seed % 3)
-    first = fit(problem.y_true, y_score, thresholds="shared")
-    assert first.auc == pytest.approx(1 - fit(problem.y_true, -y_score, thresholds="shared").auc, abs=1e-9)
+    for costs in (None, 10 ** np.random.default_rng(seed).uniform(0, 1, (4, 4))):
+        options = {"thresholds": "shared", "costs": costs}
+        first, second = fit(problem.y_true, y_score, **options), fit(problem.y_true, -y_score, **options)
+        assert first.factorization.converged
+        assert first.auc == pytest.approx(1 - second.auc, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_negated_scores_give_one_minus_the_area_of_the_centered_model(seed):
+    problem = gaussian_problem(seed, 60, 4)
+    for costs in (None, 10 ** np.random.default_rng(seed).uniform(0, 1, (4, 4))):
+        options = {"model": "centered", "costs": costs}
+        first, second = (
+            fit(problem.y_true, problem.y_score, **options),
+            fit(problem.y_true, -problem.y_score, **options),
+        )
+        if first.factorization.converged and second.factorization.converged:
+            assert first.auc == pytest.approx(1 - second.auc, abs=1e-9)
 
 
 def without_shrinkage(seed: int):

@@ -8,13 +8,14 @@ from numpy.testing import assert_array_equal
 
 from polyroc._options import ENGINES, as_options
 
+AB, ABC = np.array(["a", "b"]), np.array(["a", "b", "c"])
 MATRICES = ["costs", "tpr_weights", "fpr_weights"]
 WEIGHTS = np.array([[np.nan, 2.0, 3.0], [4.0, -1.0, 5.0], [6.0, 7.0, 0.0]])
 SETTLED = np.array([[1.0, 2.0, 3.0], [4.0, 1.0, 5.0], [6.0, 7.0, 1.0]])
 
 
 def test_defaults_are_those_of_the_contract():
-    options = as_options(3)
+    options = as_options(ABC)
     assert (options.weighting, options.thresholds, options.model, options.engine) == (
         "equal",
         "own",
@@ -36,10 +37,10 @@ def test_defaults_are_those_of_the_contract():
 )
 def test_each_allowed_value_is_kept_and_any_other_refused_with_the_list(name, values):
     for value in values:
-        assert getattr(as_options(3, **{name: value}), name) == value
+        assert getattr(as_options(ABC, **{name: value}), name) == value
     for value in ["Equal", "", None, 1, np.array(values), values]:
         with pytest.raises(ValueError, match=f"`{name}` must be one of {', '.join(map(repr, values))}, got "):
-            as_options(3, **{name: value})
+            as_options(ABC, **{name: value})
 
 
 def test_engines_are_named_once():
@@ -48,20 +49,28 @@ def test_engines_are_named_once():
 
 @pytest.mark.parametrize("value", [2, 3, 1000, np.int64(5), np.uint8(7)])
 def test_n_thresholds_becomes_an_int(value):
-    n_thresholds = as_options(3, n_thresholds=value).n_thresholds
+    n_thresholds = as_options(ABC, n_thresholds=value).n_thresholds
     assert n_thresholds == value
     assert type(n_thresholds) is int
 
 
-@pytest.mark.parametrize("value", [1, 0, -3, 9.0, "9", None, True, np.True_, np.int64(1), np.array([9])])
+@pytest.mark.parametrize(
+    "value",
+    [1, 0, -3, 9.0, "9", None, True, np.True_, np.int64(1), np.array([9]), 1_000_001, 10**30],
+)
 def test_n_thresholds_refused(value):
-    with pytest.raises(ValueError, match="`n_thresholds` must be an integer of at least 2, got "):
-        as_options(3, n_thresholds=value)
+    with pytest.raises(ValueError, match="`n_thresholds` must be an integer from 2 to 1000000, got "):
+        as_options(ABC, n_thresholds=value)
+
+
+def test_a_number_too_long_to_be_written_is_refused_like_any_other():
+    with pytest.raises(ValueError, match="from 2 to 1000000, got a very large int"):
+        as_options(ABC, n_thresholds=10**5000)
 
 
 @pytest.mark.parametrize("value", [0, 0.0, 1, 0.5, np.float32(0.25), np.int8(3), Fraction(1, 2)])
 def test_shrinkage_becomes_a_float(value):
-    shrinkage = as_options(3, shrinkage=value).shrinkage
+    shrinkage = as_options(ABC, shrinkage=value).shrinkage
     assert shrinkage == value
     assert type(shrinkage) is float
 
@@ -69,12 +78,12 @@ def test_shrinkage_becomes_a_float(value):
 @pytest.mark.parametrize("value", [-0.1, np.nan, np.inf, 10**400, "1", None, True, 1j, np.array([1.0])])
 def test_shrinkage_refused(value):
     with pytest.raises(ValueError, match="`shrinkage` must be a finite number of at least 0, got "):
-        as_options(3, shrinkage=value)
+        as_options(ABC, shrinkage=value)
 
 
 def test_what_came_is_cut_to_a_readable_length():
     with pytest.raises(ValueError, match=r"got 'x{36}\.\.\.\.$"):
-        as_options(3, model="x" * 1000)
+        as_options(ABC, model="x" * 1000)
 
 
 @pytest.mark.parametrize("name", MATRICES)
@@ -89,7 +98,7 @@ def test_what_came_is_cut_to_a_readable_length():
     ],
 )
 def test_matrices_become_float64_with_ones_on_the_diagonal(name, make):
-    matrix = getattr(as_options(3, **{name: make(WEIGHTS)}), name)
+    matrix = getattr(as_options(ABC, **{name: make(WEIGHTS)}), name)
     assert_array_equal(matrix, SETTLED)
     assert matrix.dtype == np.float64
     assert not matrix.flags.writeable
@@ -98,13 +107,13 @@ def test_matrices_become_float64_with_ones_on_the_diagonal(name, make):
 @pytest.mark.parametrize("name", MATRICES)
 def test_the_callers_matrix_is_left_alone(name):
     came = WEIGHTS.copy()
-    options = as_options(3, **{name: came})
+    options = as_options(ABC, **{name: came})
     assert_array_equal(came, WEIGHTS)
     assert not np.shares_memory(getattr(options, name), came)
 
 
 def test_integer_matrices_are_read():
-    assert as_options(2, costs=[[0, 3], [1, 0]]).costs.tolist() == [[1.0, 3.0], [1.0, 1.0]]
+    assert as_options(AB, costs=[[0, 3], [1, 0]]).costs.tolist() == [[1.0, 3.0], [1.0, 1.0]]
 
 
 @pytest.mark.parametrize("name", MATRICES)
@@ -130,25 +139,66 @@ def test_integer_matrices_are_read():
 )
 def test_matrices_refused(name, value, match):
     with pytest.raises(ValueError, match=f"^`{name}` .*{match}"):
-        as_options(3, **{name: value})
+        as_options(ABC, **{name: value})
 
 
 def test_costs_of_too_wide_a_ratio_are_refused():
     with pytest.raises(ValueError, match=r"`costs` must lie within a ratio of 1e\+12, got entries from 0\.5 to 1e\+12"):
-        as_options(2, costs=[[0, 1e12], [0.5, 0]])
-    assert as_options(2, costs=[[0, 1e12], [1, 0]]).costs[0, 1] == 1e12
-    assert as_options(2, costs=[[0, 1e308], [1e308, 0]]).costs[0, 1] == 1e308
-    assert as_options(2, costs=[[0, 1e-300], [1e-300, 0]]).costs[0, 1] == 1e-300
+        as_options(AB, costs=[[0, 1e12], [0.5, 0]])
+    assert as_options(AB, costs=[[0, 1e12], [1, 0]]).costs[0, 1] == 1e12
+    assert as_options(AB, costs=[[0, 1e308], [1e308, 0]]).costs[0, 1] == 1e308
+    assert as_options(AB, costs=[[0, 1e-300], [1e-300, 0]]).costs[0, 1] == 1e-300
 
 
 def test_the_ratio_of_cell_weights_is_taken_over_both_matrices():
     small, large = [[1, 1e-7], [1e-7, 1]], [[1, 1e7], [1e7, 1]]
     match = r"`tpr_weights` and `fpr_weights` together must lie within a ratio of 1e\+12, got entries from 1e-07 to 1"
     with pytest.raises(ValueError, match=match):
-        as_options(2, tpr_weights=small, fpr_weights=large)
-    assert as_options(2, tpr_weights=large, fpr_weights=large).fpr_weights[0, 1] == 1e7
+        as_options(AB, tpr_weights=small, fpr_weights=large)
+    assert as_options(AB, tpr_weights=large, fpr_weights=large).fpr_weights[0, 1] == 1e7
 
 
 def test_a_cell_matrix_not_given_counts_as_one():
     with pytest.raises(ValueError, match=r"got entries from 1 to 1e\+13"):
-        as_options(2, tpr_weights=[[1, 1e13], [1e13, 1]])
+        as_options(AB, tpr_weights=[[1, 1e13], [1e13, 1]])
+
+
+def named(library, names):
+    matrix = dict(zip(names, np.where(np.eye(3), 1, WEIGHTS).T, strict=True))
+    if library == "pyarrow":
+        return pytest.importorskip("pyarrow").table(matrix)
+    return pytest.importorskip(library).DataFrame(matrix)
+
+
+@pytest.mark.parametrize("name", MATRICES)
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_named_columns_must_be_the_classes_in_their_order(name, library):
+    assert_array_equal(getattr(as_options(ABC, **{name: named(library, list("abc"))}), name), SETTLED)
+    match = rf"^`{name}` must have its columns in the order of the classes \('a', 'b', 'c'\), got columns named "
+    for names, came in ((list("cab"), "'c', 'a', 'b'"), (list("abd"), "'a', 'b', 'd'"), (list("xyz"), "'x'")):
+        with pytest.raises(ValueError, match=match + came):
+            as_options(ABC, **{name: named(library, names)})
+
+
+def test_names_are_compared_as_text():
+    numbers = np.array([3, 5, 9])
+    assert_array_equal(as_options(numbers, costs=named("polars", ["3", "5", "9"])).costs, SETTLED)
+    with pytest.raises(ValueError, match=r"order of the classes \(3, 5, 9\), got columns named '5', '3', '9'"):
+        as_options(numbers, costs=named("polars", ["5", "3", "9"]))
+
+
+def test_named_rows_must_be_the_classes_too():
+    frame = named("pandas", list("abc"))
+    assert_array_equal(as_options(ABC, costs=frame.set_axis(list("abc"))).costs, SETTLED)
+    with pytest.raises(ValueError, match=r"must have its rows in the order .* got rows named 'b', 'a', 'c'"):
+        as_options(ABC, costs=frame.set_axis(list("bac")))
+
+
+def test_columns_that_nobody_named_are_taken_by_position():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    for frame in (pandas.DataFrame(SETTLED), polars.DataFrame(SETTLED)):
+        assert_array_equal(as_options(ABC, costs=frame).costs, SETTLED)
+        assert_array_equal(as_options(np.arange(3), costs=frame).costs, SETTLED)
+    # Here 0, 1, 2 are names after all, and of other classes than those in their places.
+    with pytest.raises(ValueError, match=r"order of the classes \(2, 0, 1\), got columns named 0, 1, 2"):
+        as_options(np.array([2, 0, 1]), costs=pandas.DataFrame(SETTLED))

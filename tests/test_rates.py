@@ -65,3 +65,19 @@ def test_float32_scores_give_the_same_rates_as_their_float64_copy():
     second = polyroc.evaluate(problem.y_true, single.astype(np.float64)).rates
     assert first.thresholds.dtype == np.float32
     assert np.array_equal(first.tpr, second.tpr)
+
+
+def test_a_call_rate_that_is_reached_but_for_rounding_is_reached():
+    """Of each class ten samples: seven of class 0 and one of class 1 score at least 13, and (0.7 + 0.1) / 2 < 0.4."""
+    y_true = np.repeat([0, 1, 2], [10, 10, 1])
+    y_score = np.zeros((21, 3))
+    y_score[:20, 0] = [*range(20, 13, -1), 5, 4, 3, 13, *range(2, -7, -1)]
+    rates = polyroc.evaluate(y_true, y_score, n_thresholds=4).rates
+    assert rates.call_rates[1] > (0.7 + 0.1) / 2
+    assert rates.thresholds[:, 0].tolist() == [17, 13, 2, -2]
+
+
+def test_scores_whose_difference_overflows_are_different():
+    rates = polyroc.evaluate([0, 1, 1, 0], [-1e308, 1.5e308, -1e308, 1e308]).rates
+    assert rates.thresholds[:, 0].tolist() == [1.5e308, 1e308]
+    assert rates.tpr[:, 0].tolist() == [0.5, 0.5]

@@ -5,10 +5,14 @@ import pytest
 from numpy.testing import assert_allclose
 from problems import gaussian_problem, quietly, random_problem
 from reference import deviance_by_loops
+from scipy.special import expit
 
 import polyroc
-from polyroc._cells import Cells
+from polyroc import _solver
+from polyroc._cells import Cells, shrunk_cells
+from polyroc._descent import Tolerance, descend
 from polyroc._solver import Solution, deviance, minimise, point, solve_rows
+from polyroc._weights import pair_weights
 
 N_PROBLEMS = 1000
 
@@ -30,6 +34,9 @@ def study(shrinkage: float) -> list[polyroc.Factorization]:
         assert np.isfinite(fit.row_effects).all(), seed
         assert np.isfinite(fit.pair_effects).all(), seed
         assert np.all(np.diff(fit.deviance_path) <= 1e-14 * fit.deviance_path[:-1]), seed
+        # The fitted rates themselves, before the curve takes away their rounding.
+        for values in np.split(expit(fit.row_effects), 2):
+            assert np.all(np.diff(values) >= -1e-9), seed
         for values in (curve.fpr, curve.tpr):
             assert np.all((values >= 0) & (values <= 1)), seed
             assert np.all(np.diff(values) >= 0), seed
@@ -59,21 +66,21 @@ def test_nothing_lower_is_found_by_scipy():
         costs = problem.options.get("costs")
         by_loops = deviance_by_loops(evaluation.rates, evaluation.factorization, problem.y_true, costs, shrinkage=1.0)
         assert_allclose(found, by_loops, rtol=1e-9, atol=1e-10)
-        lowest = _lowest_by_lbfgs(optimize, _fitted_cells(evaluation))
+        lowest = _lowest_by_lbfgs(optimize, _fitted_cells(evaluation), evaluation.factorization, seed)
         assert lowest >= found * (1 - 1e-5) - 1e-8, seed
 
 
-def _fitted_cells(evaluation: polyroc.Evaluation) -> Cells:
-    from polyroc._cells import shrunk_cells
-    from polyroc._weights import pair_weights
-
+def _all_cells(evaluation: polyroc.Evaluation) -> Cells:
     weights = pair_weights(evaluation.predictions, evaluation.pair_index, evaluation.options)
-    cells = shrunk_cells(evaluation.rates, weights, evaluation.options.shrinkage)
-    fitted = cells.interior
-    return Cells(cells.rate[fitted], cells.weight[fitted], cells.mean[fitted])
+    return shrunk_cells(evaluation.rates, weights, evaluation.options.shrinkage)
 
 
-def _lowest_by_lbfgs(optimize, cells: Cells) -> float:
+def _fitted_cells(evaluation: polyroc.Evaluation) -> Cells:
+    return _all_cells(evaluation).inner
+
+
+def _lowest_by_lbfgs(optimize, cells: Cells, found: polyroc.Factorization, seed: int) -> float:
+    """The lowest deviance from the start of the method, and from near where it ended."""
     n_rows, n_pairs = cells.rate.shape
 
     def objective(x):
@@ -83,10 +90,60 @@ def _lowest_by_lbfgs(optimize, cells: Cells) -> float:
         value = np.sum(cells.weight * (np.logaddexp(0, eta) - cells.rate * eta))
         return value, np.concatenate([residual @ pair, row @ residual])
 
+    # Rows that took no part in the fit stand at +-30 exactly.
+    row = found.row_effects[np.abs(found.row_effects) != 30]
+    optimum = np.concatenate([row, found.pair_effects])
+    assert len(row) == n_rows
+    perturbed = optimum * (1 + 0.01 * np.random.default_rng(seed).uniform(-1, 1, len(optimum)))
     start = np.concatenate([np.log(cells.mean / (1 - cells.mean)), np.ones(n_pairs)])
     bounds = [(None, None)] * n_rows + [(0, None)] * n_pairs
-    end = optimize.minimize(objective, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"maxiter": 300}).x
-    return deviance(cells, point(end[:n_rows, None], end[n_rows:]))
+    options = {"jac": True, "bounds": bounds, "method": "L-BFGS-B", "options": {"maxiter": 300}}
+    ends = [optimize.minimize(objective, x, **options).x for x in (start, perturbed)]
+    return min(deviance(cells, point(end[:n_rows, None], end[n_rows:])) for end in ends)
+
+
+class _Recorder:
+    """A problem that keeps every state a step led to."""
+
+    def __init__(self, problem):
+        self.problem, self.tried = problem, []
+
+    def attempt(self, state, damping):
+        attempt = self.problem.attempt(state, damping)
+        if attempt is not None:
+            self.tried.append((state, attempt.state))
+        return attempt
+
+    def gradient(self, state):
+        return self.problem.gradient(state)
+
+
+@pytest.mark.parametrize("shrinkage", [0.0, 1.0])
+def test_no_accepted_state_has_a_higher_deviance(shrinkage):
+    """Each deviance anew, from the state alone: the path that is reported is summed up from changes."""
+    for seed in range(25):
+        problem = random_problem(seed, max_samples=300)
+        evaluation = quietly(
+            polyroc.evaluate, problem.y_true, problem.y_score, engine="numpy", shrinkage=shrinkage, **problem.arguments
+        )
+        cells = _fitted_cells(evaluation)
+        recorder = _Recorder(_solver._Problem(cells, bounded=True))
+        first = recorder.problem.state(
+            point(np.log(cells.mean / (1 - cells.mean))[:, None], np.ones(cells.rate.shape[1]))
+        )
+        end = descend(recorder, first, deviance(cells, first.at), tolerance=Tolerance())
+        # What was tried next was tried from an accepted state.
+        accepted = [first]
+        for before, _ in [*recorder.tried, (end.state, None)]:
+            if before is not accepted[-1]:
+                accepted.append(before)
+        assert len(accepted) == len(end.deviance_path), seed
+        anew = np.array([deviance(cells, state.at) for state in accepted])
+        # The sum of all cells has a rounding error of its own, beyond that of the deviance.
+        rounding = 1e-14 * np.maximum(anew, np.sum(cells.weight))
+        assert np.all(np.diff(anew) <= rounding[:-1]), seed
+        assert_allclose(end.deviance_path, anew, rtol=1e-10, atol=rounding.max())
+        assert anew[-1] < anew[0] or np.ptp(anew) <= rounding.max()
 
 
 def _random_cells(seed: int, n_rows: int, n_pairs: int) -> Cells:
@@ -126,6 +183,34 @@ def test_the_centered_model_fits_no_worse_than_rank_one():
         assert centered.factorization.converged
         assert centered.factorization.deviance <= rank_one.factorization.deviance + 1e-9
         assert centered.pairs.effect.sum() == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("scores", [lambda y: np.eye(3)[y], lambda y: np.tile([0.1, 0.2, 0.3], (len(y), 1))])
+def test_the_centered_model_of_pairs_that_are_all_alike_is_its_intercept(scores):
+    y_true = np.arange(30) % 3
+    rank_one, centered = (polyroc.evaluate(y_true, scores(y_true), model=model) for model in ("rank-one", "centered"))
+    assert centered.factorization.converged
+    assert centered.auc == rank_one.auc
+    assert np.array_equal(centered.pairs.effect, np.zeros(6))
+
+
+def test_a_saddle_is_reported_at_once():
+    """Constant columns under one threshold: the pull of pairs called early and of those called late cancels."""
+    y_true = np.arange(30) % 3
+    y_score = np.tile([0.1, 0.2, 0.3], (30, 1))
+    with pytest.warns(polyroc.ConvergenceWarning, match="saddle point"):
+        evaluation = polyroc.evaluate(y_true, y_score, thresholds="shared")
+    fit = evaluation.factorization
+    assert fit.status == "saddle"
+    assert not fit.converged
+    assert fit.n_iter < 5
+    assert evaluation.auc == pytest.approx(0.5, abs=1e-12)
+    # It is one: a little aside of it the way leads down.
+    cells = _fitted_cells(evaluation)
+    row = np.log(cells.mean / (1 - cells.mean))[:, None]
+    aside = minimise(cells, row, 1 + 0.01 * np.random.default_rng(0).normal(size=6))
+    assert aside.status == "converged"
+    assert aside.deviance_path[-1] < fit.deviance - 1
 
 
 def test_the_saturated_model_is_the_mean_of_logits():

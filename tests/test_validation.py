@@ -652,3 +652,40 @@ def test_columns_that_do_not_name_the_classes_are_refused():
 def test_sample_weights_refused(sample_weight, match):
     with pytest.raises(ValueError, match=match):
         as_predictions(WORDS, SCORES, sample_weight=sample_weight)
+
+
+@pytest.mark.parametrize("make", [list, lambda y: np.array(y, dtype=np.uint64), lambda y: np.array(y, dtype=object)])
+def test_integers_beyond_int64_are_kept(make):
+    predictions = as_predictions(make([2**63, 0, 1, 0]), SCORES)
+    assert predictions.labels.tolist() == [0, 1, 2**63]
+    assert predictions.labels.dtype == np.uint64
+    assert predictions.codes.tolist() == CODES
+    assert as_predictions([2**63, 0, 1, 0], SCORES, labels=[2**63, 1, 0]).labels.tolist() == [2**63, 1, 0]
+
+
+def test_integers_that_no_64_bits_hold_together_are_refused():
+    with pytest.raises(ValueError, match=r"at most 64 bits, signed or unsigned, got -1 to 9223372036854775808\."):
+        as_predictions([2**63, -1, 1, -1], SCORES)
+
+
+def test_text_that_ends_in_nul_is_kept():
+    predictions = as_predictions(["b", "a", "a\0", "a"], SCORES)
+    assert predictions.labels.tolist() == ["a", "a\0", "b"]
+    assert predictions.codes.tolist() == CODES
+    assert as_predictions(["x\0", "y"], SCORES[:2, :2], labels=["y", "x\0"]).labels.tolist() == ["y", "x\0"]
+
+
+def test_the_smallest_weights_stay_weights_beside_the_largest():
+    """Their sum would overflow; brought down they must not become 0, which would mean absence."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        predictions = as_predictions(CODES, SCORES, sample_weight=[1.5e308, 5e-324, 1e-300, 5e-324])
+    assert predictions.n_samples == 4
+    assert np.all(predictions.sample_weight > 0)
+    assert np.isfinite(predictions.class_weights.sum())
+    assert predictions.effective_counts.tolist() == [2, 1, 1]
+
+
+def test_large_weights_keep_their_ratios():
+    weight = as_predictions(CODES, SCORES, sample_weight=[1.5e308, 1.0, 3.0, 0.1]).sample_weight
+    assert (weight / weight[1]).tolist() == [1.5e308, 1.0, 3.0, 0.1]

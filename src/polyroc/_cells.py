@@ -8,7 +8,8 @@ from scipy.special import expit
 from polyroc._records import PairWeights, PairwiseRates
 from polyroc._typing import FloatArray
 
-# Logits are bounded here where a rate is 0 or 1 in every pair, and nowhere else.
+# Stands for an infinite logit: of rows whose rate is 0 or 1 in every pair, and of single cells where
+# nothing is fitted (the saturated model, two classes). What a fit finds is not bounded by it.
 LOGIT_BOUND = 30.0
 EDGE = float(expit(-LOGIT_BOUND))
 
@@ -26,12 +27,18 @@ class Cells:
         """Rows with something to fit: those whose mean rate is neither 0 nor 1."""
         return (self.mean > EDGE) & (self.mean < 1 - EDGE)
 
+    @property
+    def inner(self) -> "Cells":
+        """The cells of the interior rows."""
+        rows = self.interior
+        return Cells(self.rate[rows], self.weight[rows], self.mean[rows])
+
 
 def shrunk_cells(rates: PairwiseRates, weights: PairWeights, shrinkage: float) -> Cells:
     """Stack the rates, true positives above false, and draw each to its row's mean."""
     rate = np.vstack([rates.tpr, rates.fpr])
-    weight = np.repeat(np.vstack([weights.tpr, weights.fpr]), rates.n_thresholds, axis=0)
+    weight = np.repeat(np.vstack([weights.tpr, weights.fpr]), [len(rates.tpr), len(rates.fpr)], axis=0)
     mean = np.sum(weight * rate, axis=1) / np.sum(weight, axis=1)
-    # Left alone, one perfectly separated pair drives its effect, and with it D, to 1.
+    # Rates of 0 and 1 have infinite logits; a little of the mean makes them finite before they can decide the fit.
     shrunk = (weights.size * rate + shrinkage * mean[:, None]) / (weights.size + shrinkage)
     return Cells(shrunk, weight, mean)

@@ -39,7 +39,10 @@ class Table(NamedTuple):
 
 def shown(value: Any) -> str:
     """The value as it stands in an error message."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of more digits than Python will write
+        text = f"a very large {type(value).__name__}"
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
@@ -72,6 +75,13 @@ def read_table(value: Any, name: str) -> Table:
     if isinstance(native, nw.DataFrame):
         return Table(_read_frame(native, name), list(native.columns))
     return Table(_as_real(_read_array(value, name), name), None)
+
+
+def row_names(value: Any) -> list[Any] | None:
+    """The index of a pandas frame; None for whatever has no names of rows."""
+    native = nw.from_native(value, pass_through=True)
+    index = nw.maybe_get_index(native) if isinstance(native, nw.DataFrame) else None
+    return None if index is None else list(index)
 
 
 def _read_array(value: Any, name: str) -> NDArray[Any]:
@@ -175,8 +185,10 @@ def _read_label_array(value: Any, name: str) -> NDArray[Any]:
         return _read_array(value, name)
     if isinstance(value, list | tuple):
         array = _read_array(value, name)
-        # NumPy writes a NaN or a number among strings as text; objects keep what they are.
-        return np.array(value, dtype=object) if array.dtype.kind in "US" else array
+        # NumPy writes a NaN or a number among strings as text, and integers beyond int64 beside smaller ones
+        # as floats; objects keep what they are.
+        altered = array.dtype.kind in "US" or (array.dtype.kind == "f" and bool(np.any(np.abs(array) > _EXACT)))
+        return np.array(value, dtype=object) if altered else array
     native = _as_narwhals(value, name)
     if isinstance(native, nw.DataFrame):
         if native.shape[1] != 1:
@@ -242,13 +254,20 @@ def _settled_objects(array: NDArray[Any], name: str) -> LabelArray:
         return array.astype(np.bool_)
     numbers = (Integral, float, np.floating)
     if all(issubclass(kind, numbers) and kind is not bool for kind in types):
-        array = np.array(items)
-        if array.dtype.kind != "O":
-            return _settled(array, name)
-        msg = f"`{name}` must hold integers of at most 64 bits, got larger ones."
-        raise ValueError(msg)
+        if not all(issubclass(kind, Integral) for kind in types) and (array := np.array(items)).dtype.kind == "f":
+            return _as_whole(array, name)
+        return _settled_integers(items, name)
     came = ", ".join(sorted(kind.__name__ for kind in types))
     msg = f"`{name}` {_LABEL_RULE}, all of one type, got {came}."
+    raise ValueError(msg)
+
+
+def _settled_integers(items: list[Any], name: str) -> LabelArray:
+    low, high = int(min(items)), int(max(items))
+    for kind in (np.int64, np.uint64):
+        if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max:
+            return np.array(items, dtype=kind)
+    msg = f"`{name}` must hold integers of at most 64 bits, signed or unsigned, got {shown(low)} to {shown(high)}."
     raise ValueError(msg)
 
 

@@ -2,10 +2,13 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
+from polyroc._containers import shown
 from polyroc._records import Factorization, Frozen
 from polyroc._typing import FloatArray
 
@@ -16,7 +19,7 @@ class RocCurve(Frozen):
 
     Parameters
     ----------
-    fpr, tpr : ndarray of shape (n_points,)
+    fpr, tpr : array-like of shape (n_points,)
         False and true positive rates, non-decreasing.
 
     Examples
@@ -29,6 +32,14 @@ class RocCurve(Frozen):
 
     fpr: FloatArray
     tpr: FloatArray
+
+    def __post_init__(self) -> None:
+        for name in ("fpr", "tpr"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
+        super().__post_init__()
+
+    def __repr__(self) -> str:
+        return f"RocCurve(auc={self.auc:.4f}, {len(self.fpr)} points)"
 
     @cached_property
     def auc(self) -> float:
@@ -56,8 +67,8 @@ class RocCurve(Frozen):
         >>> RocCurve(fpr=np.array([0, 0, 1]), tpr=np.array([0, 0.5, 1])).partial_auc(0.2)
         0.75
         """
-        if not 0 < max_fpr <= 1:
-            msg = f"`max_fpr` must be in (0, 1], got {max_fpr!r}."
+        if not _is_share(max_fpr):
+            msg = f"`max_fpr` must be in (0, 1], got {shown(max_fpr)}."
             raise ValueError(msg)
         if max_fpr == 1:
             return self.auc
@@ -69,6 +80,10 @@ class RocCurve(Frozen):
         return float(0.5 * (1 + (area - chance) / (perfect - chance)))
 
 
+def _is_share(value: Any) -> bool:
+    return isinstance(value, Real) and 0 < float(value) <= 1
+
+
 def shared_curve(factorization: Factorization) -> RocCurve:
     """The curve of the effects that all pairs share."""
     tpr, fpr = np.split(expit(factorization.row_effects), 2)
@@ -76,5 +91,9 @@ def shared_curve(factorization: Factorization) -> RocCurve:
 
 
 def _from_corner_to_corner(rate: FloatArray) -> FloatArray:
-    # The fit is monotone (method, step 8); the running maximum only takes away its last rounding.
-    return np.concatenate([[0.0], np.maximum.accumulate(rate), [1.0]])
+    # A rank-one fit is monotone because its pair effects are not negative, and so are means of logits: there
+    # this only takes away rounding. The intercept of the centered model may fall a little (by some 0.003 in
+    # hard cases), and is mended half from below and half from above, so that negated scores still give 1 - D.
+    rising = np.maximum.accumulate(rate)
+    falling = np.minimum.accumulate(rate[::-1])[::-1]
+    return np.concatenate([[0.0], (rising + falling) / 2, [1.0]])

@@ -16,6 +16,10 @@ StateT = TypeVar("StateT")
 
 MAX_ITER = 200
 _MAX_DAMPING = 1e12
+# A gradient of no more than this is rounding.
+_AT_REST = 1e-12
+# A Hessian that stays indefinite with this much damping is not so by rounding.
+_SOME_DAMPING = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +38,7 @@ class Attempt(Generic[StateT]):
 
 
 class Problem(Protocol[StateT]):
-    """What is descended: a start, steps from any state, and how far a state is from stationary."""
+    """What is descended: steps from any state, and how far a state is from stationary."""
 
     def attempt(self, state: StateT, damping: float) -> Attempt[StateT] | None:
         """Try the step with this damping; None where the damped Hessian is not positive definite."""
@@ -71,9 +75,12 @@ def descend(
     max_iter: int = MAX_ITER,
 ) -> Descent[StateT]:
     """Lower the deviance from a state until nothing moves."""
-    path, damping = [deviance], 1e-3
+    path, damping = [deviance], _SOME_DAMPING
     for n_iter in range(1, max_iter + 1):
         tried = problem.attempt(state, damping)
+        if tried is None and damping >= _SOME_DAMPING and problem.gradient(state) <= _AT_REST:
+            # The step is zero with any damping that makes it possible: exact symmetry holds the fit here.
+            return Descent(state, np.array(path), n_iter, Status.SADDLE)
         if tried is None or not tried.change <= tried.noise:
             damping = max(10 * damping, 1e-4)
             if damping > _MAX_DAMPING:

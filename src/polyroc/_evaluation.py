@@ -1,6 +1,5 @@
 """evaluate(...): from labels and scores to one curve and its area, in one readable function."""
 
-import warnings
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -9,19 +8,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logit
 
-from polyroc._areas import pairwise_areas
 from polyroc._cells import LOGIT_BOUND
 from polyroc._curve import RocCurve, shared_curve
 from polyroc._factorization import factorize
 from polyroc._options import Options, as_options
 from polyroc._pair_table import Pairs, plain
-from polyroc._pairs import all_pairs
+from polyroc._pairs import sampled_pairs
 from polyroc._rates import pairwise_rates
 from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates, Predictions, Status
-from polyroc._typing import IntArray, LabelArray, Model, Thresholds, Weighting
+from polyroc._typing import FloatArray, IntArray, LabelArray, Model, Thresholds, Weighting
 from polyroc._validation import as_predictions
+from polyroc._warnings import warn
 from polyroc._weights import pair_weights
-from polyroc.engines import get_engine
+from polyroc.engines import Engine, get_engine
+from polyroc.engines._memory import check_memory
 
 # Rates of more cells than this are not kept but computed again when somebody asks for them.
 _KEPT_CELLS = 4_000_000
@@ -89,7 +89,7 @@ class Evaluation(Frozen):
             n_positive=self.class_counts[positive],
             n_negative=self.class_counts[negative],
             effect=self.factorization.pair_effects,
-            measure=partial(pairwise_areas, self.predictions, self.pair_index),
+            measure=partial(_areas, self.predictions, self.pair_index, self.options),
         )
 
     @cached_property
@@ -98,7 +98,32 @@ class Evaluation(Frozen):
 
     @cached_property
     def rates(self) -> PairwiseRates:
-        return self.kept_rates or _rates(self.predictions, self.pair_index, self.options)
+        engine = get_engine(self.options.engine, self.predictions)
+        return self.kept_rates or _rates(self.predictions, self.pair_index, self.options, engine)
+
+    @cached_property
+    def pair_sampling_error(self) -> float:
+        """Standard error that `max_pairs` adds to `auc`, 0 where all pairs were compared.
+
+        By the jackknife: ten times a tenth of the pairs is left out and the rest fitted again.
+        """
+        present = int(np.count_nonzero(self.class_counts))
+        share = len(self.pair_index) / (present * (present - 1))
+        if self.predictions.is_binary or share >= 1:
+            return 0.0
+        n_groups = 10
+        group = np.random.default_rng(0).permutation(len(self.pair_index)) % n_groups
+        areas = np.array([self._auc_of_pairs(group != g) for g in range(n_groups)])
+        variance = (n_groups - 1) / n_groups * np.sum((areas - areas.mean()) ** 2)
+        # The sample is drawn without replacement from finitely many pairs.
+        return float(np.sqrt(variance * (1 - share)))
+
+    def _auc_of_pairs(self, chosen: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> float:
+        index = PairIndex(self.pair_index.positive[chosen], self.pair_index.negative[chosen])
+        rates = self.rates
+        part = PairwiseRates(rates.tpr[:, chosen], rates.fpr[:, chosen], rates.call_rates, rates.locate)
+        engine = get_engine(self.options.engine, self.predictions)
+        return shared_curve(_fit(self.predictions, index, part, self.options, engine)).auc
 
     def to_dict(self, *, include_rates: bool = False) -> dict[str, Any]:
         """Everything as plain data that `json` can write.
@@ -151,6 +176,9 @@ def evaluate(
     shrinkage: float = 1.0,
     model: Model = "rank-one",
     engine: str = "auto",
+    max_pairs: int | None = None,
+    rng: int | np.random.Generator | None = 0,
+    n_jobs: int | None = None,
 ) -> Evaluation:
     """Judge a classifier of any number of classes by one ROC curve.
 
@@ -171,7 +199,8 @@ def evaluate(
         Whether all pairs of classes count alike, or by their numbers of samples.
     costs : array-like of shape (n_classes, n_classes), optional
         ``costs[true, predicted]``: what a confusion costs, as in a confusion matrix; the diagonal is ignored. Only
-        ratios matter. Dearer confusions pull the area towards that of their pair.
+        ratios matter. Dearer confusions pull the area towards that of their pair. A data frame must have
+        its rows and columns in the order of the classes.
     tpr_weights, fpr_weights : array-like of shape (n_classes, n_classes), optional
         Weights of the true and the false positive rates of the pair (positive, negative), multiplied with `costs`.
     thresholds : {"own", "shared"}
@@ -183,8 +212,16 @@ def evaluate(
         How many samples' worth of the shared rate is mixed into each pair's rates; 0 for none.
     model : {"rank-one", "centered", "saturated"}
         The factorization; see the method page.
-    engine : {"auto", "numpy"}
-        What computes.
+    engine : {"auto", "numpy", "numba"}
+        What computes: the reference in NumPy, or compiled code (``polyroc[fast]``), which "auto" takes for large
+        problems where it is installed. The numbers are the same.
+    max_pairs : int, optional
+        Compare a random sample of at most so many ordered pairs, for very many classes. What the sampling adds to
+        the standard error is `Evaluation.pair_sampling_error`.
+    rng : int, Generator or None
+        Seed of that sample.
+    n_jobs : int, optional
+        Number of threads of the fast engine; None for as many as the process may use. Results do not depend on it.
 
     Returns
     -------
@@ -207,7 +244,7 @@ def evaluate(
     """
     predictions = as_predictions(y_true, y_score, labels=labels, sample_weight=sample_weight)
     options = as_options(
-        len(predictions.labels),
+        predictions.labels,
         weighting=weighting,
         costs=costs,
         tpr_weights=tpr_weights,
@@ -217,6 +254,9 @@ def evaluate(
         shrinkage=shrinkage,
         model=model,
         engine=engine,
+        max_pairs=max_pairs,
+        rng=rng,
+        n_jobs=n_jobs,
     )
     return evaluate_predictions(predictions, options)
 
@@ -249,37 +289,47 @@ def auc_score(y_true: ArrayLike, y_score: ArrayLike, **options: Any) -> float:
 
 def evaluate_predictions(predictions: Predictions, options: Options) -> Evaluation:
     """The method from end to end: pairs, rates, weights, fit, curve."""
-    pairs = all_pairs(predictions)
-    rates = _rates(predictions, pairs, options)
+    pairs = sampled_pairs(predictions, options.max_pairs, options.rng)
+    engine = get_engine(options.engine, predictions)
+    rates = _rates(predictions, pairs, options, engine)
     if predictions.is_binary:
         _warn_of_options_without_effect(options)
         factorization = _saturated(rates)
         curve = RocCurve(fpr=np.r_[0.0, rates.fpr[:, 0], 1.0], tpr=np.r_[0.0, rates.tpr[:, 0], 1.0])
     else:
-        weights = pair_weights(predictions, pairs, options)
-        factorization = factorize(
-            rates,
-            weights,
-            shrinkage=options.shrinkage,
-            model=options.model,
-            engine=get_engine(options.engine),
-        )
+        factorization = _fit(predictions, pairs, rates, options, engine)
         curve = shared_curve(factorization)
     if not factorization.converged:
-        msg = f"{factorization.status.message} See `factorization.status`; a larger `shrinkage` helps."
-        warnings.warn(msg, ConvergenceWarning, stacklevel=3)
+        hint = "" if factorization.status is Status.SADDLE else " A larger `shrinkage` helps."
+        warn(f"{factorization.status.message}{hint}", ConvergenceWarning)
     kept = rates if rates.tpr.size <= _KEPT_CELLS else None
     return Evaluation(predictions, options, curve, factorization, pairs, kept)
 
 
-def _rates(predictions: Predictions, pairs: PairIndex, options: Options) -> PairwiseRates:
+def _rates(predictions: Predictions, pairs: PairIndex, options: Options, engine: Engine) -> PairwiseRates:
+    if not predictions.is_binary:
+        check_memory(engine, predictions, len(pairs), options.n_thresholds)
     return pairwise_rates(
         predictions,
         pairs,
         thresholds=options.thresholds,
         n_thresholds=options.n_thresholds,
-        engine=get_engine(options.engine),
+        engine=engine,
+        n_jobs=options.n_jobs,
     )
+
+
+def _fit(
+    predictions: Predictions, pairs: PairIndex, rates: PairwiseRates, options: Options, engine: Engine
+) -> Factorization:
+    weights = pair_weights(predictions, pairs, options)
+    return factorize(
+        rates, weights, shrinkage=options.shrinkage, model=options.model, engine=engine, n_jobs=options.n_jobs
+    )
+
+
+def _areas(predictions: Predictions, pairs: PairIndex, options: Options) -> FloatArray:
+    return get_engine(options.engine, predictions).pairwise_areas(predictions, pairs, n_jobs=options.n_jobs)
 
 
 def _saturated(rates: PairwiseRates) -> Factorization:
@@ -304,4 +354,4 @@ def _warn_of_options_without_effect(options: Options) -> None:
     if given:
         names = ", ".join(f"`{name}`" for name in given)
         msg = f"{names} had no effect: two classes have one pair, whose ROC curve needs no grid and no fit."
-        warnings.warn(msg, UserWarning, stacklevel=4)
+        warn(msg, UserWarning)

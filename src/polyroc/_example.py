@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from polyroc._records import Frozen
+from polyroc._records import Frozen, read_only
 from polyroc._typing import FloatArray, IntArray
 
 _MODELS = ("logistic", "knn", "tree")
@@ -23,6 +23,15 @@ class Example(Frozen):
     """Predicted probabilities by name of the classifier, shape (n, 10) each."""
     labels: IntArray
     """The classes in the order of the score columns: 0 to 9."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        scores = {name: read_only(array.view()) for name, array in self.scores.items()}
+        object.__setattr__(self, "scores", MappingProxyType(scores))
+
+    def __reduce__(self) -> tuple[type["Example"], tuple[IntArray, dict[str, FloatArray], IntArray]]:
+        # A read-only mapping cannot be pickled; making the example anew makes a new one.
+        return Example, (self.y_true, dict(self.scores), self.labels)
 
     def __repr__(self) -> str:
         return f"Example(n_samples={len(self.y_true)}, n_classes={len(self.labels)}, scores={list(self.scores)})"
@@ -60,6 +69,4 @@ def load_example() -> Example:
     with as_file(resource) as path, np.load(path, allow_pickle=False) as stored:
         y_true = stored["y_true"].astype(np.int64)
         scores = {name: stored[name] for name in _MODELS}
-    for array in scores.values():
-        array.flags.writeable = False
-    return Example(y_true=y_true, scores=MappingProxyType(scores), labels=np.arange(10))
+    return Example(y_true=y_true, scores=scores, labels=np.arange(10))

@@ -1,22 +1,33 @@
 """PairwiseRates and PairWeights -> Factorization (method, steps 4, 6 and 7)."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.special import logit
 
-from polyroc._cells import LOGIT_BOUND, Cells, shrunk_cells
+from polyroc._cells import LOGIT_BOUND, shrunk_cells
 from polyroc._records import Factorization, PairWeights, PairwiseRates, Status
 from polyroc._solver import minimise
 from polyroc._typing import FloatArray, Model
 from polyroc.engines import Engine
 
+# Pairs whose rates differ by no more are the same to rounding.
+_ALIKE = 1e-12
+
 
 def factorize(
-    rates: PairwiseRates, weights: PairWeights, *, shrinkage: float, model: Model, engine: Engine
+    rates: PairwiseRates,
+    weights: PairWeights,
+    *,
+    shrinkage: float,
+    model: Model,
+    engine: Engine,
+    n_jobs: int | None = None,
 ) -> Factorization:
     """Find the threshold effects that all pairs share."""
     if model == "saturated":
         return mean_logits(rates, weights, shrinkage)
-    rank_one = engine.fit_rank_one(rates, weights, shrinkage)
+    rank_one = engine.fit_rank_one(rates, weights, shrinkage, n_jobs=n_jobs)
     return rank_one if model == "rank-one" else _centered(rates, weights, shrinkage, rank_one)
 
 
@@ -38,11 +49,13 @@ def mean_logits(rates: PairwiseRates, weights: PairWeights, shrinkage: float) ->
 def _centered(rates: PairwiseRates, weights: PairWeights, shrinkage: float, start: Factorization) -> Factorization:
     """The model with an intercept, eta = lambda0 + lambda v' with sum(v) = 0, from the rank-one optimum."""
     cells = shrunk_cells(rates, weights, shrinkage)
+    if np.ptp(cells.rate, axis=1).max() <= _ALIKE:
+        # Then the intercept fits every pair, and there is no direction in which pairs could differ.
+        return replace(start, pair_effects=np.zeros(rates.n_pairs))
     fitted = cells.interior
-    inner = Cells(cells.rate[fitted], cells.weight[fitted], cells.mean[fitted])
     effect = start.row_effects[fitted]
     # lambda (1 + (v - 1)): the rank-one fit, written as an intercept and a deviation from it.
-    solution = minimise(inner, np.column_stack([effect, effect]), _spread(start.pair_effects - 1))
+    solution = minimise(cells.inner, np.column_stack([effect, effect]), _spread(start.pair_effects - 1))
     row = start.row_effects.copy()
     row[fitted] = solution.row[:, 0] + solution.row[:, 1] * solution.pair.mean()
     return Factorization(

@@ -7,14 +7,16 @@ from typing import Any, cast, get_args
 
 import numpy as np
 
-from polyroc._containers import read_table, shown
+from polyroc._containers import listed, read_table, row_names, shown
 from polyroc._records import Frozen
-from polyroc._typing import FloatArray, Model, Thresholds, Weighting
+from polyroc._typing import FloatArray, LabelArray, Model, Thresholds, Weighting
 
 ENGINES = ("auto", "numpy", "numba")
 
 # Beyond it the cheap cells no longer count in double precision.
-_LARGEST_RATIO = 1e12
+LARGEST_RATIO = 1e12
+# More would ask for a finer grid than any sample can fill, and for more memory than there is.
+_MOST_THRESHOLDS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,15 +35,22 @@ class Options(Frozen):
     shrinkage: float = 1.0
     model: Model = "rank-one"
     engine: str = "auto"
+    max_pairs: int | None = None
+    """At most so many ordered pairs are compared; None for all."""
+    rng: Any = 0
+    """Seed of the sample of pairs: an integer, a Generator or None."""
+    n_jobs: int | None = None
+    """Number of threads; None for as many as the process may use."""
 
     def to_dict(self) -> dict[str, Any]:
         """The options as plain data that `json` can write."""
         record = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        record["rng"] = self.rng if isinstance(self.rng, int) else None
         return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in record.items()}
 
 
 def as_options(
-    n_classes: int,
+    labels: LabelArray,
     *,
     weighting: Any = "equal",
     costs: Any = None,
@@ -52,15 +61,18 @@ def as_options(
     shrinkage: Any = 1.0,
     model: Any = "rank-one",
     engine: Any = "auto",
+    max_pairs: Any = None,
+    rng: Any = 0,
+    n_jobs: Any = None,
 ) -> Options:
-    """The options of `evaluate` for k classes, checked.
+    """The options of `evaluate` for these classes, checked.
 
-    >>> as_options(2, costs=[[0, 4], [1, 0]]).costs.tolist()
+    >>> as_options(np.array(["ant", "bee"]), costs=[[0, 4], [1, 0]]).costs.tolist()
     [[1.0, 4.0], [1.0, 1.0]]
     """
-    costs = _as_weights(costs, "costs", n_classes)
-    tpr_weights = _as_weights(tpr_weights, "tpr_weights", n_classes)
-    fpr_weights = _as_weights(fpr_weights, "fpr_weights", n_classes)
+    costs = as_weights(costs, "costs", labels)
+    tpr_weights = as_weights(tpr_weights, "tpr_weights", labels)
+    fpr_weights = as_weights(fpr_weights, "fpr_weights", labels)
     _check_ratio(costs, name="`costs`")
     if tpr_weights is not None or fpr_weights is not None:
         # One set of cell weights, in which a matrix not given counts as 1 everywhere.
@@ -75,6 +87,9 @@ def as_options(
         shrinkage=_as_shrinkage(shrinkage),
         model=cast(Model, _one_of(model, "model", get_args(Model))),
         engine=_one_of(engine, "engine", ENGINES),
+        max_pairs=_as_max_pairs(max_pairs),
+        rng=_as_rng(rng),
+        n_jobs=_as_n_jobs(n_jobs),
     )
 
 
@@ -86,9 +101,36 @@ def _one_of(value: Any, name: str, allowed: tuple[str, ...]) -> str:
     raise ValueError(msg)
 
 
+def _as_max_pairs(value: Any) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 2:
+        msg = f"`max_pairs` must be None or an integer of at least 2, got {shown(value)}."
+        raise ValueError(msg)
+    return int(value)
+
+
+def _as_rng(value: Any) -> Any:
+    if value is None or isinstance(value, np.random.Generator):
+        return value
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+        msg = f"`rng` must be None, a non-negative integer or a numpy.random.Generator, got {shown(value)}."
+        raise ValueError(msg)
+    return int(value)
+
+
+def _as_n_jobs(value: Any) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Integral) or (value < 1 and value != -1):
+        msg = f"`n_jobs` must be None, -1 or a number of threads of at least 1, got {shown(value)}."
+        raise ValueError(msg)
+    return int(value)
+
+
 def _as_n_thresholds(value: Any) -> int:
-    if not isinstance(value, Integral) or value < 2:  # booleans are below 2
-        msg = f"`n_thresholds` must be an integer of at least 2, got {shown(value)}."
+    if not isinstance(value, Integral) or not 2 <= int(value) <= _MOST_THRESHOLDS:  # booleans are below 2
+        msg = f"`n_thresholds` must be an integer from 2 to {_MOST_THRESHOLDS}, got {shown(value)}."
         raise ValueError(msg)
     return int(value)
 
@@ -105,13 +147,37 @@ def _as_shrinkage(value: Any) -> float:
     return number
 
 
-def _as_weights(value: Any, name: str, n_classes: int) -> FloatArray | None:
+def as_square(value: Any, name: str, labels: LabelArray) -> FloatArray:
+    """A matrix with a row and a column per class, copied; the names of a frame must agree with the classes."""
+    table, n_classes = read_table(value, name), len(labels)
+    if table.values.shape != (n_classes, n_classes):
+        came = f"a row and a column per class, got {table.values.shape}"
+        msg = f"`{name}` must have shape ({n_classes}, {n_classes}), {came}."
+        raise ValueError(msg)
+    for axis, names in (("columns", table.names), ("rows", row_names(value))):
+        if names is not None:
+            _check_names(names, labels.tolist(), name, axis)
+    return np.array(table.values, dtype=np.float64)
+
+
+def _check_names(names: list[Any], classes: list[Any], name: str, axis: str) -> None:
+    found, wanted = [str(entry) for entry in names], [str(label) for label in classes]
+    # What pandas and polars call rows and columns that nobody named; but not where the classes have such names.
+    unnamed = [[f"{prefix}{position}" for position in range(len(classes))] for prefix in ("", "column_")]
+    if found == wanted or (found in unnamed and sorted(found) != sorted(wanted)):
+        return
+    msg = (
+        f"`{name}` must have its {axis} in the order of the classes ({listed(classes)}), "
+        f"got {axis} named {listed(names)}: bring rows and columns into that order, or pass `{name}.to_numpy()`."
+    )
+    raise ValueError(msg)
+
+
+def as_weights(value: Any, name: str, labels: LabelArray) -> FloatArray | None:
+    """A matrix of positive numbers per two classes, with ones on the diagonal, whatever stood there."""
     if value is None:
         return None
-    matrix = np.array(read_table(value, name).values, dtype=np.float64)
-    if matrix.shape != (n_classes, n_classes):
-        msg = f"`{name}` must have shape ({n_classes}, {n_classes}), a row and a column per class, got {matrix.shape}."
-        raise ValueError(msg)
+    matrix = as_square(value, name, labels)
     np.fill_diagonal(matrix, 1.0)
     wrong = np.argwhere(~(np.isfinite(matrix) & (matrix > 0)))
     if len(wrong) > 0:
@@ -128,8 +194,8 @@ def _check_ratio(*matrices: FloatArray | None, name: str) -> None:
     entries = [np.ones(1) if matrix is None else matrix[~np.eye(len(matrix), dtype=bool)] for matrix in matrices]
     pooled = np.concatenate(entries)
     with np.errstate(over="ignore"):
-        too_wide = pooled.max() > _LARGEST_RATIO * pooled.min()
+        too_wide = pooled.max() > LARGEST_RATIO * pooled.min()
     if too_wide:
         came = f"entries from {pooled.min():g} to {pooled.max():g}"
-        msg = f"{name} must lie within a ratio of {_LARGEST_RATIO:g}, got {came}."
+        msg = f"{name} must lie within a ratio of {LARGEST_RATIO:g}, got {came}."
         raise ValueError(msg)

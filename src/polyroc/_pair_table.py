@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
@@ -25,7 +26,7 @@ class Pairs(Frozen):
     auc : ndarray of shape (n_pairs,)
         Mann-Whitney area A(i, j), ties counted one half. Computed on first access.
     effect : ndarray of shape (n_pairs,)
-        The pair effect: above 1, the pair is sharper than the shared curve.
+        How much sharper (above 1) or duller (below 1) the pair is than the curve all pairs share.
     """
 
     positive: LabelArray
@@ -67,9 +68,14 @@ class Pairs(Frozen):
         (90, 6)
         """
         allowed = ("pandas", "polars", "pyarrow")
-        if backend not in allowed:
+        if str(backend) not in allowed:  # as text, because an array would be compared element by element
             msg = f"`backend` must be one of {', '.join(map(repr, allowed))}, got {backend!r}."
             raise ValueError(msg)
+        try:
+            import_module(backend)
+        except ModuleNotFoundError as error:
+            msg = f"`to_frame({backend!r})` needs {backend}, which is not installed: `pip install {backend}`."
+            raise ModuleNotFoundError(msg) from error
         columns = {name: x.tolist() if x.dtype == object else x for name, x in self._columns().items()}
         return nw.from_dict(columns, backend=backend).to_native()
 

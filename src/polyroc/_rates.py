@@ -10,17 +10,23 @@ from polyroc.engines import Engine
 
 
 def grid(n_thresholds: int) -> FloatArray:
-    """The call rates t / (T + 1); an odd T has 1/2 among them, where a perfect pair has its corner."""
+    """T call rates in equal steps, 0 and 1 left out; T should be odd, so that the corner at 1/2 is not missed."""
     return np.arange(1, n_thresholds + 1) / (n_thresholds + 1)
 
 
 def pairwise_rates(
-    predictions: Predictions, pairs: PairIndex, *, thresholds: Thresholds, n_thresholds: int, engine: Engine
+    predictions: Predictions,
+    pairs: PairIndex,
+    *,
+    thresholds: Thresholds,
+    n_thresholds: int,
+    engine: Engine,
+    n_jobs: int | None = None,
 ) -> PairwiseRates:
     """Rates of all pairs on the grid; of two classes, the whole polygon."""
     if predictions.is_binary:
         return _whole_polygon(predictions)
-    return engine.pairwise_rates(predictions, pairs, grid(n_thresholds), thresholds)
+    return engine.pairwise_rates(predictions, pairs, grid(n_thresholds), thresholds, n_jobs=n_jobs)
 
 
 def _whole_polygon(predictions: Predictions) -> PairwiseRates:
@@ -29,7 +35,8 @@ def _whole_polygon(predictions: Predictions) -> PairwiseRates:
     weight = np.ones(len(score)) if predictions.sample_weight is None else predictions.sample_weight
     order = np.argsort(score, kind="stable")[::-1]
     score, positive = score[order], predictions.codes[order] == 1
-    last_of_tie = np.flatnonzero(np.diff(score))
+    # Compared, not subtracted: the difference of two finite scores may overflow.
+    last_of_tie = np.flatnonzero(score[1:] != score[:-1])
     tpr = _shares(np.where(positive, weight[order], 0.0))[last_of_tie]
     fpr = _shares(np.where(positive, 0.0, weight[order]))[last_of_tie]
     locate = partial(np.array, score[last_of_tie][:, None])

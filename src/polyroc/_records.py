@@ -1,7 +1,9 @@
 """The frozen records that pass from one step to the next.
 
-Predictions -> PairwiseRates -> Factorization -> RocCurve. The arrays of a
-record are read-only: a result that somebody else holds cannot change.
+Predictions -> PairwiseRates -> Factorization -> RocCurve. Nobody who is handed
+a record can write to its arrays, nor to those of a copy. One door stays open:
+scores and weights are not copied, so that whoever made these arrays can still
+change them, and should not while an evaluation of them is in use.
 """
 
 from collections.abc import Callable
@@ -32,6 +34,13 @@ class Frozen:
             if isinstance(value, np.ndarray) and value.flags.writeable:
                 # A view, so that an array the caller passed in stays theirs to write.
                 object.__setattr__(self, entry.name, read_only(value.view()))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Arrays come writeable out of a pickle and out of a deep copy, the cached ones too.
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                read_only(value)
+        self.__dict__.update(state)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,21 +78,22 @@ class Predictions(Frozen):
     def class_weights(self) -> FloatArray:
         """Sum of the sample weights of each class, shape (k,)."""
         if self.sample_weight is None:
-            return self.class_counts.astype(float)
-        return np.bincount(self.codes, self.sample_weight, minlength=len(self.labels)).astype(float, copy=False)
+            return read_only(self.class_counts.astype(float))
+        total = np.bincount(self.codes, self.sample_weight, minlength=len(self.labels))
+        return read_only(total.astype(float, copy=False))
 
     @cached_property
     def effective_counts(self) -> FloatArray:
         """Kish's effective number of samples of each class, (sum w)^2 / sum w^2."""
         if self.sample_weight is None:
-            return self.class_counts.astype(float)
+            return read_only(self.class_counts.astype(float))
         # Divided by the largest weight first, so that squares can neither overflow nor vanish.
         largest = np.zeros(len(self.labels))
         np.maximum.at(largest, self.codes, self.sample_weight)
         relative = self.sample_weight / largest[self.codes]
         total = np.bincount(self.codes, relative, minlength=len(self.labels))
         squares = np.bincount(self.codes, relative**2, minlength=len(self.labels))
-        return np.divide(total**2, squares, out=np.zeros_like(total), where=squares > 0)
+        return read_only(np.divide(total**2, squares, out=np.zeros_like(total), where=squares > 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +125,9 @@ class PairwiseRates(Frozen):
         """The score at which each call rate is reached, shape (T, K)."""
         return read_only(self.locate())
 
+    def __repr__(self) -> str:
+        return f"PairwiseRates(tpr and fpr of {self.n_pairs} ordered pairs at {self.n_thresholds} call rates)"
+
     @property
     def n_thresholds(self) -> int:
         return int(self.tpr.shape[0])
@@ -142,6 +155,7 @@ class Status(StrEnum):
     CONVERGED = "converged"
     MAX_ITER = "max-iter"
     STALLED = "stalled"
+    SADDLE = "saddle"
 
     @property
     def message(self) -> str:
@@ -149,6 +163,7 @@ class Status(StrEnum):
             Status.CONVERGED: "The fit converged.",
             Status.MAX_ITER: "The fit ran out of iterations before it converged.",
             Status.STALLED: "No further step lowered the deviance, though the fit had not converged.",
+            Status.SADDLE: "The fit stopped at a saddle point: nothing pulls there, but the optimum lies elsewhere.",
         }[self]
 
 
@@ -159,12 +174,16 @@ class Factorization(Frozen):
     row_effects: FloatArray
     """Shared effects on the logit scale, shape (2T,): T for the true positive rates, then T for the false."""
     pair_effects: FloatArray
-    """Effect of each pair, shape (K,); above 1 a pair is sharper than the shared curve."""
+    """How sharp each pair is, shape (K,): 1 as the shared curve, more above; around 0 in the centered model."""
     deviance: float
     deviance_path: FloatArray
     """Deviance at the start and after each accepted step."""
     n_iter: int
     status: Status
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self.row_effects)} row effects, {len(self.pair_effects)} pair effects"
+        return f"Factorization({sizes}, deviance={self.deviance:.4g}, {self.status} after {self.n_iter} iterations)"
 
     @property
     def converged(self) -> bool:

@@ -171,13 +171,14 @@ def _propose(d: Derivatives, at: Point, damping: float, *, bounded: bool) -> Ste
     g_pair = pair_scale * d.pair_gradient
     coupling = np.einsum("iab,ibj->iaj", row_scale, d.cross) if q > 1 else row_scale * d.cross
     coupling = coupling.reshape(n_rows * q, n_pairs) * pair_scale
-    gauge_row, gauge_pair = _gauge(at, root, np.sqrt(d.pair_block) * ~pinned)
     if n_pairs <= n_rows * q:
+        gauge_pair = _pair_gauge(at, np.sqrt(d.pair_block) * ~pinned)
         y_pair = _solve_small(coupling.T @ coupling, coupling.T @ g_row, g_pair, gauge_pair, stretch)
         if y_pair is None:
             return None
         y_row = -(g_row + coupling @ y_pair) / stretch
     else:
+        gauge_row = _row_gauge(at, root)
         y_row_or_none = _solve_small(coupling @ coupling.T, coupling @ g_pair, g_row, gauge_row, stretch)
         if y_row_or_none is None:
             return None
@@ -196,6 +197,8 @@ def _solve_small(
     """Solve for the side that was kept: ((1 + mu) I - gram / (1 + mu) + gauge) y = carried / (1 + mu) - gradient."""
     schur = -gram / stretch + gauge @ gauge.T
     schur.flat[:: len(schur) + 1] += stretch
+    # Factored twice, once to see whether it is positive definite: NumPy has no triangular solve with which to
+    # go on from the Cholesky factor, and SciPy's would load all of scipy.linalg.
     try:
         np.linalg.cholesky(schur)
     except np.linalg.LinAlgError:
@@ -203,15 +206,18 @@ def _solve_small(
     return np.linalg.solve(schur, carried / stretch - gradient)
 
 
-def _gauge(at: Point, root: FloatArray, pair_root: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Unit vectors, in scaled coordinates, along which the predictor does not change."""
+def _pair_gauge(at: Point, pair_root: FloatArray) -> FloatArray:
+    """Unit vectors, in the pairs' scaled coordinates, along which the predictor does not change."""
+    return _orthonormal(pair_root[:, None] * design(at.pair, at.row.shape[1]))
+
+
+def _row_gauge(at: Point, root: FloatArray) -> FloatArray:
+    """The same in the rows' scaled coordinates."""
     n_rows, q = at.row.shape
     row = np.zeros((n_rows, q, q))
     for a in range(q):
         row[:, a, a] = at.row[:, -1]
-    row = np.einsum("iba,ibc->iac", root, row).reshape(n_rows * q, q)
-    pair = pair_root[:, None] * design(at.pair, q)
-    return _orthonormal(row), _orthonormal(pair)
+    return _orthonormal(np.einsum("iba,ibc->iac", root, row).reshape(n_rows * q, q))
 
 
 def _orthonormal(columns: FloatArray) -> FloatArray:
@@ -280,9 +286,10 @@ def solve_rows(cells: Cells, row: FloatArray, pair: FloatArray, *, max_iter: int
     effect = row[:, 0].copy()
     low, high = np.full_like(effect, -np.inf), np.full_like(effect, np.inf)
     for _ in range(max_iter):
-        probability = expit(np.outer(effect, pair))
+        eta = np.outer(effect, pair)
+        probability = expit(eta)
         gradient = (cells.weight * (probability - cells.rate)) @ pair
-        curvature = (cells.weight * probability * (1 - probability)) @ pair**2 + _TINY
+        curvature = (cells.weight * probability * expit(-eta)) @ pair**2 + _TINY
         low, high = np.where(gradient < 0, effect, low), np.where(gradient > 0, effect, high)
         move = np.clip(-gradient / curvature, -2.0, 2.0)
         moved = effect + move

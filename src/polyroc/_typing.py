@@ -1,6 +1,7 @@
-"""Array aliases, and the letters used everywhere.
+"""Types that many modules share.
 
-n samples, k classes, K ordered pairs of classes, T thresholds (grid points).
+Shapes are written with the letters of the method page: n is the number of samples,
+k of classes, K of ordered pairs, T of points on the grid.
 """
 
 from typing import Any, Literal, TypeAlias
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
+BoolArray: TypeAlias = NDArray[np.bool_]
 IntArray: TypeAlias = NDArray[np.integer[Any]]
 LabelArray: TypeAlias = NDArray[Any]
 

@@ -3,8 +3,6 @@
 `_containers` reads each argument for itself; here they are brought together.
 """
 
-import inspect
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -14,6 +12,7 @@ import numpy as np
 from polyroc._containers import listed, read_labels, read_table, shown
 from polyroc._records import Predictions
 from polyroc._typing import FloatArray, IntArray, LabelArray
+from polyroc._warnings import warn
 
 _ROWS_AT_ONCE = 65_536
 
@@ -65,7 +64,9 @@ def as_predictions(y_true: Any, y_score: Any, *, labels: Any = None, sample_weig
     if weight is not None and not (keep := weight > 0).all():
         codes, scores, weight = codes[keep], scores[keep], weight[keep]
     _check_samples(codes, classes)
-    return Predictions(codes=codes, scores=scores, labels=np.array(classes), sample_weight=weight)
+    if weight is not None:
+        weight = _in_range(weight)
+    return Predictions(codes=codes, scores=scores, labels=_as_labels(classes), sample_weight=weight)
 
 
 def _as_matrix(scores: FloatArray, n_samples: int) -> FloatArray:
@@ -108,15 +109,24 @@ def _as_weights(sample_weight: Any, n_samples: int) -> FloatArray:
         first = int(wrong.argmax())
         msg = f"`sample_weight` must be finite and not negative, got {float(weight[first])} in row {first}."
         raise ValueError(msg)
-    largest = weight.max()
-    if largest == 0:
+    if not weight.any():
         msg = f"`sample_weight` must not be zero everywhere, got {n_samples} zeros."
         raise ValueError(msg)
+    return weight
+
+
+def _in_range(weight: FloatArray) -> FloatArray:
+    """Positive weights whose sum is finite and whose products with rates do not vanish.
+
+    Only ratios matter, and a power of two leaves them as they are.
+    """
     limits = np.finfo(np.float64)
-    # Only ratios matter. A sum that would overflow, or weights so small that a product vanishes,
-    # are brought near 1 by a power of two, which leaves every ratio as it was.
-    if largest > limits.max / n_samples or largest < limits.tiny / limits.eps:
-        weight = np.ldexp(weight, -int(np.frexp(largest)[1]))
+    largest = weight.max()
+    if largest < limits.tiny / limits.eps:
+        return np.ldexp(weight, -int(np.frexp(largest)[1]))
+    if largest > limits.max / len(weight):
+        # By no more than the sum needs; beside the largest, what would vanish is nothing, but still a weight.
+        return np.maximum(np.ldexp(weight, -len(weight).bit_length()), limits.smallest_subnormal)
     return weight
 
 
@@ -184,6 +194,17 @@ def _distinct(labels: LabelArray, name: str) -> list[Any]:
     return classes
 
 
+def _as_labels(classes: list[Any]) -> LabelArray:
+    """The classes as an array of one type that keeps each as it is."""
+    if isinstance(classes[0], str):
+        # NumPy's fixed width pads with NUL, so it cannot keep one at the end.
+        return np.array(classes, dtype=object if any(label.endswith("\0") for label in classes) else None)
+    if isinstance(classes[0], bool):
+        return np.array(classes)
+    # Named, because NumPy looks for a common type of the numbers and settles for float64.
+    return np.array(classes, dtype=np.uint64 if max(classes) >= 2**63 else np.int64)
+
+
 def _positions(values: Sequence[Any], classes: Sequence[Any]) -> list[int | None]:
     """Where each value stands among the classes, by `str` if one side is text and the other is not."""
     if isinstance(values[0], str) != isinstance(classes[0], str):
@@ -238,20 +259,10 @@ def _check_samples(codes: IntArray, classes: list[Any]) -> None:
         f"No samples in `y_true` (or only of weight 0) for {len(absent)} of {len(classes)} classes: {listed(absent)}. "
         "Their pairs are dropped; pass `labels=` if the classes are others."
     )
-    warnings.warn(msg, UserWarning, stacklevel=_stack_level())
+    warn(msg, UserWarning)
 
 
 def _check_two(present: list[Any]) -> None:
     if len(present) < 2:
         msg = f"`y_true` must have samples of at least two classes, got fewer than two classes: {listed(present)}."
         raise ValueError(msg)
-
-
-def _stack_level() -> int:
-    """The `stacklevel` with which a function of this module warns about the line that called polyroc."""
-    frame = inspect.currentframe()
-    level = 0
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "polyroc":
-        frame = frame.f_back
-        level += 1
-    return level

@@ -1,4 +1,4 @@
-"""What the method is compared with: other areas for more than two classes."""
+"""Other areas for more than two classes, to set beside D."""
 
 from polyroc.baselines._auc_mu import auc_mu
 from polyroc.baselines._hand_till import hand_till

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyroc._areas import class_shares, mann_whitney
+from polyroc._options import as_square, as_weights
 from polyroc._records import Predictions
-from polyroc._typing import FloatArray
+from polyroc._typing import FloatArray, LabelArray
 from polyroc._validation import as_predictions
 
 
@@ -91,7 +92,7 @@ def auc_mu(
     1.0
     """
     predictions = as_predictions(y_true, y_score, labels=labels, sample_weight=sample_weight)
-    matrix = _partition_matrix(len(predictions.labels), partition, costs)
+    matrix = _partition_matrix(predictions.labels, partition, costs)
     if predictions.is_binary:
         # Where two scores sum to one, every matrix ranks by the second.
         return mann_whitney(predictions.scores[:, -1], predictions.codes, class_shares(predictions))
@@ -102,7 +103,8 @@ def _pair_areas(predictions: Predictions, partition: FloatArray) -> list[float]:
     """S(i, j) of each unordered pair of the classes that have samples."""
     present = np.flatnonzero(predictions.class_counts)
     members = {c: np.flatnonzero(predictions.codes == c) for c in present}
-    columns = {c: predictions.scores.T[:, members[c]] for c in present}
+    scores = _in_range(predictions.scores)
+    columns = {c: scores.T[:, members[c]] for c in present}
     share = class_shares(predictions)
     areas = []
     for i, j in combinations(present, 2):
@@ -124,38 +126,31 @@ def _project(columns: FloatArray, normal: FloatArray) -> FloatArray:
     return projected
 
 
-def _partition_matrix(n_classes: int, partition: Any, costs: Any) -> FloatArray:
+def _in_range(values: FloatArray) -> FloatArray:
+    """The same up to a power of two, which ranks alike, where products and sums would overflow or vanish."""
+    exponent = int(np.frexp(max(values.max(), -values.min()))[1])
+    return values if abs(exponent) <= 500 else np.ldexp(values, int(np.sign(exponent)) * 500 - exponent)
+
+
+def _partition_matrix(labels: LabelArray, partition: Any, costs: Any) -> FloatArray:
     """The matrix A of the paper from whichever of the two was given."""
     if partition is not None and costs is not None:
         msg = "Only one of `partition` and `costs` may be given, got both."
         raise ValueError(msg)
-    diagonal = np.eye(n_classes, dtype=bool)
-    if costs is not None:
-        matrix = _as_square("costs", costs, n_classes)
-        np.fill_diagonal(matrix, 0)
-        _require("costs", matrix, diagonal | (np.isfinite(matrix) & (matrix > 0)), "positive and finite")
-        return matrix.T
+    diagonal = np.eye(len(labels), dtype=bool)
+    weights = as_weights(costs, "costs", labels)
+    if weights is not None:
+        return _in_range(np.where(diagonal, 0.0, weights)).T
     if partition is not None:
-        matrix = _as_square("partition", partition, n_classes)
+        matrix = as_square(partition, "partition", labels)
         _require("partition", matrix, np.isfinite(matrix), "finite")
+        given, matrix = matrix, _in_range(matrix)
         # The normal must point from j to i: [1], in its O, (e_i - e_j) . v has the same sign for all pairs.
         excess = matrix + matrix.T - np.diag(matrix) - np.diag(matrix)[:, None]
         rule = "such that calling two classes each other costs more than calling both right"
-        _require("partition", matrix, diagonal | (excess > 0), rule)
+        _require("partition", given, diagonal | (excess > 0), rule)
         return matrix
     return 1.0 - diagonal
-
-
-def _as_square(name: str, given: Any, n_classes: int) -> FloatArray:
-    try:
-        matrix = np.array(given, dtype=float)
-    except (TypeError, ValueError) as error:
-        msg = f"`{name}` must be a matrix of numbers, got {given!r}."
-        raise ValueError(msg) from error
-    if matrix.shape != (n_classes, n_classes):
-        msg = f"`{name}` must have shape ({n_classes}, {n_classes}), a row and a column per class, got {matrix.shape}."
-        raise ValueError(msg)
-    return matrix
 
 
 def _require(name: str, matrix: FloatArray, holds: NDArray[np.bool_], rule: str) -> None:

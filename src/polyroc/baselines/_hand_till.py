@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from polyroc._areas import pairwise_areas
 from polyroc._pairs import all_pairs
 from polyroc._validation import as_predictions
+from polyroc.engines import get_engine
 
 
 def hand_till(y_true: Any, y_score: Any, *, labels: Any = None, sample_weight: Any = None) -> float:
@@ -56,4 +56,4 @@ def hand_till(y_true: Any, y_score: Any, *, labels: Any = None, sample_weight: A
     """
     predictions = as_predictions(y_true, y_score, labels=labels, sample_weight=sample_weight)
     # Hand and Till (2001), eq. 7: both orders of a pair occur once, so the mean over ordered pairs is M.
-    return float(pairwise_areas(predictions, all_pairs(predictions)).mean())
+    return float(get_engine("auto", predictions).pairwise_areas(predictions, all_pairs(predictions)).mean())

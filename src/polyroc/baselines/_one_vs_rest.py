@@ -4,11 +4,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from polyroc._areas import pairwise_areas
 from polyroc._pairs import all_pairs
 from polyroc._records import Predictions
 from polyroc._typing import FloatArray
 from polyroc._validation import as_predictions
+from polyroc._weights import relative_class_weights
+from polyroc.engines import get_engine
 
 _AVERAGES = ("macro", "weighted")
 
@@ -74,11 +75,12 @@ def one_vs_rest(
     >>> round(one_vs_rest([0, 0, 1, 2], y_score, average="weighted"), 6)
     0.916667
     """
-    if average not in _AVERAGES:
+    if str(average) not in _AVERAGES:
         msg = f"`average` must be one of {', '.join(map(repr, _AVERAGES))}, got {average!r}."
         raise ValueError(msg)
     predictions = as_predictions(y_true, y_score, labels=labels, sample_weight=sample_weight)
-    share = predictions.class_weights / predictions.class_weights.sum()
+    relative = relative_class_weights(predictions)
+    share = relative / relative.sum()
     areas = _areas_against_rest(predictions, share)
     compared = ~np.isnan(areas)
     return float(np.average(areas[compared], weights=None if average == "macro" else share[compared]))
@@ -90,6 +92,7 @@ def _areas_against_rest(predictions: Predictions, share: FloatArray) -> FloatArr
     # The rest is a mixture of classes, so its area is the mean of the pairwise ones.
     rest = share[pairs.negative]
     total = np.bincount(pairs.positive, rest, minlength=len(share))
-    won = np.bincount(pairs.positive, rest * pairwise_areas(predictions, pairs), minlength=len(share))
+    measured = get_engine("auto", predictions).pairwise_areas(predictions, pairs)
+    won = np.bincount(pairs.positive, rest * measured, minlength=len(share))
     areas: FloatArray = np.divide(won, total, out=np.full(len(share), np.nan), where=total > 0)
     return areas

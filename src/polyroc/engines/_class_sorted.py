@@ -45,7 +45,8 @@ def class_sorted(predictions: Predictions, threads: Threads) -> ClassSorted:
 
 def _sort(predictions: Predictions, threads: Threads) -> ClassSorted:
     scores, codes = predictions.scores, predictions.codes
-    members = np.argsort(codes, kind="stable").astype(np.int32 if len(codes) < 2**31 else np.int64)
+    # Unsigned, so that compiled code need not ask whether an index counts from the end.
+    members = np.argsort(codes, kind="stable").astype(np.uint32 if len(codes) < 2**32 else np.uint64)
     offsets = np.concatenate([[0], np.cumsum(predictions.class_counts)])
     values = np.empty((scores.shape[1], len(codes)), dtype=scores.dtype)
     threads.map(gather, [(scores, members, values, *task) for task in chunks(len(codes), 4096, 64)])
@@ -56,7 +57,7 @@ def _sort(predictions: Predictions, threads: Threads) -> ClassSorted:
     ]
     if predictions.sample_weight is None:
         threads.map(lambda a, b, i, j: values[i:j, a:b].sort(axis=1), blocks)
-        return ClassSorted(values, offsets, np.empty((0, 0), dtype=np.int32))
+        return ClassSorted(values, offsets, np.empty((0, 0), dtype=members.dtype))
     order = np.empty(values.shape, dtype=members.dtype)
 
     def sort_with_order(a: int, b: int, i: int, j: int) -> None:

@@ -1,23 +1,43 @@
 """The fast engine: one sort per class and column, one merge per pair, one pass over the cells per iteration."""
 
+import logging
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
 
-from polyroc._cells import EDGE, LOGIT_BOUND
+from polyroc._areas import pairwise_areas as areas_by_columns
+from polyroc._cells import EDGE, LOGIT_BOUND, shrunk_cells
 from polyroc._descent import Attempt, Tolerance, descend
-from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions
-from polyroc._typing import FloatArray, Thresholds
+from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, Status
+from polyroc._solver import solve_rows
+from polyroc._typing import BoolArray, FloatArray, Thresholds
 from polyroc.engines import _numba_fit as passes
 from polyroc.engines._class_sorted import class_sorted
-from polyroc.engines._numba_rates import add_areas, cut_own, cut_shared
+from polyroc.engines._numba_rates import add_areas, cut_own, cut_own_weighted, cut_shared
 from polyroc.engines._numpy import score_thresholds
 from polyroc.engines._threads import Threads, chunks
 
 # Fits of more cells than this are done in single precision, for their memory.
 SINGLE_CELLS = 2**24
+
+logger = logging.getLogger("polyroc")
+
+
+def announce_compilation() -> None:
+    """Say that kernels are about to be compiled, where no earlier run left them on disk."""
+    if not passes.sweep.signatures and not list(Path(passes.sweep.stats.cache_path).glob("_numba_fit.sweep-*.nbi")):
+        logger.info("compiling the numba kernels: once, for some seconds; later runs read them from disk")
+
+
+def memory_needed(predictions: Predictions, n_pairs: int, n_thresholds: int) -> int:
+    """Bytes that rates and fit will need at most, beside the scores themselves."""
+    cells = 2 * n_thresholds * n_pairs
+    weighted = 0 if predictions.sample_weight is None else 12 * predictions.scores.size
+    return predictions.scores.nbytes + weighted + (4 if cells > SINGLE_CELLS else 8) * cells + 64 * n_pairs
 
 
 def pairwise_rates(
@@ -25,29 +45,33 @@ def pairwise_rates(
     pairs: PairIndex,
     call_rates: FloatArray,
     thresholds: Thresholds,
+    *,
     n_jobs: int | None = None,
 ) -> PairwiseRates:
     """Cut every pair's ROC polygon at the call rates."""
-    cut = cut_own if thresholds == "own" else cut_shared
+    announce_compilation()
     precision = np.float32 if 2 * len(call_rates) * len(pairs) > SINGLE_CELLS else np.float64
     # By pairs, as they are made and fitted; the record shows them by call rates.
     tpr, fpr = np.empty((2, len(pairs), len(call_rates)), dtype=precision)
     with Threads(n_jobs) as threads:
         runs = class_sorted(predictions, threads)
         tails = runs.tails(predictions.sample_weight, threads)
-        threads.map(
-            cut,
-            [
-                (runs.values, tails, runs.offsets, pairs.positive, pairs.negative, call_rates, *task, tpr, fpr)
-                for task in chunks(len(pairs), 8, 128)
-            ],
-        )
+        asked = (runs.offsets, pairs.positive, pairs.negative, call_rates)
+        tasks = [(*asked, *task, tpr, fpr) for task in chunks(len(pairs), 8, 128)]
+        if thresholds == "shared":
+            threads.map(cut_shared, [(runs.values, tails, *task) for task in tasks])
+        elif predictions.sample_weight is not None:
+            threads.map(cut_own_weighted, [(runs.values, tails, *task) for task in tasks])
+        else:
+            threads.map(cut_own, [(runs.values, *task) for task in tasks])
     locate = partial(score_thresholds, predictions, pairs, call_rates, thresholds)
     return PairwiseRates(tpr.T, fpr.T, call_rates, locate)
 
 
-def pairwise_areas(predictions: Predictions, pairs: PairIndex, n_jobs: int | None = None) -> FloatArray:
+def pairwise_areas(predictions: Predictions, pairs: PairIndex, *, n_jobs: int | None = None) -> FloatArray:
     """Mann-Whitney area of each pair, shape (K,)."""
+    if predictions.is_binary:
+        return areas_by_columns(predictions, pairs)
     areas = np.empty(len(pairs))
     with Threads(n_jobs) as threads:
         runs = class_sorted(predictions, threads)
@@ -63,17 +87,19 @@ def pairwise_areas(predictions: Predictions, pairs: PairIndex, n_jobs: int | Non
 
 
 def fit_rank_one(
-    rates: PairwiseRates, weights: PairWeights, shrinkage: float, n_jobs: int | None = None
+    rates: PairwiseRates, weights: PairWeights, shrinkage: float, *, n_jobs: int | None = None
 ) -> Factorization:
-    """Fit by joint Levenberg-Marquardt steps from v = 1 and lambda = logit of the mean rate."""
+    """Joint Levenberg-Marquardt steps; at the start all pairs are alike and each row has the logit of its mean."""
     with Threads(n_jobs) as threads:
         mean = _row_means(rates, weights, threads)
         problem = _Problem.of(rates, weights, shrinkage, mean, threads)
         start = problem.start()
         end = descend(problem, start, problem.deviance(start), tolerance=problem.tolerance)
-    effect = end.state.pairs.effect
+    effect, inner = end.state.pairs.effect, end.state.row
+    if end.status is not Status.CONVERGED:
+        inner = _solve_rows(rates, weights, shrinkage, problem.fitted, inner, effect)
     row = np.where(mean < 0.5, -LOGIT_BOUND, LOGIT_BOUND)
-    row[problem.fitted] = end.state.row * effect.mean()
+    row[problem.fitted] = inner * effect.mean()
     return Factorization(
         row_effects=row,
         pair_effects=effect / effect.mean(),
@@ -90,7 +116,27 @@ def _row_means(rates: PairwiseRates, weights: PairWeights, threads: Threads) -> 
     by_pairs = (rates.tpr.T, rates.fpr.T, weights.tpr, weights.fpr)
     threads.map(passes.add_row_means, [(*by_pairs, *c, out) for c, out in zip(pieces, sums, strict=True)])
     totals: FloatArray = np.repeat([weights.tpr.sum(), weights.fpr.sum()], rates.n_thresholds)
-    return sums.sum(axis=0) / totals
+    means: FloatArray = sums.sum(axis=0) / totals
+    return means
+
+
+def _solve_rows(
+    rates: PairwiseRates,
+    weights: PairWeights,
+    shrinkage: float,
+    fitted: BoolArray,
+    row: FloatArray,
+    effect: FloatArray,
+) -> FloatArray:
+    """The best row effects for the pair effects of a fit that ended early, a few rows at a time."""
+    solved = row.copy()
+    for block in np.array_split(np.flatnonzero(fitted), 32):
+        on_tpr, on_fpr = block[block < rates.n_thresholds], block[block >= rates.n_thresholds] - rates.n_thresholds
+        few = PairwiseRates(rates.tpr[on_tpr], rates.fpr[on_fpr], rates.call_rates, rates.locate)
+        cells = shrunk_cells(few, weights, shrinkage)
+        at = np.searchsorted(np.flatnonzero(fitted), block)
+        solved[at] = solve_rows(cells, row[at][:, None], effect)[:, 0]
+    return solved
 
 
 def _interior(mean: FloatArray) -> slice:
@@ -113,7 +159,7 @@ class _Problem:
     """The descent of a fit, whose steps and sweeps are compiled."""
 
     data: passes.Data
-    fitted: "np.ndarray[tuple[int], np.dtype[np.bool_]]"
+    fitted: BoolArray
     mean: FloatArray
     threads: Threads
     chunks: list[tuple[int, int]]
@@ -133,7 +179,7 @@ class _Problem:
         return cls(data, fitted, inner, threads, chunks(rates.n_pairs, 1024, 16))
 
     @property
-    def precision(self) -> np.dtype[np.floating]:
+    def precision(self) -> Any:
         return self.data.tpr.dtype
 
     @property
@@ -143,7 +189,7 @@ class _Problem:
     @property
     def keeps_pairs(self) -> bool:
         """Whether the pairs are the smaller side, which is solved for."""
-        return self.data.tpr.shape[0] <= self.mean.shape[0]
+        return bool(self.data.tpr.shape[0] <= self.mean.shape[0])
 
     def start(self) -> _State:
         row, pairs = logit(np.clip(self.mean, EDGE, 1 - EDGE)), self._pairs()
@@ -152,9 +198,8 @@ class _Problem:
 
     def deviance(self, state: _State) -> float:
         row = state.row.astype(self.precision)
-        return 2 * sum(
-            self.threads.map(passes.add_deviance, [(self.data, row, state.pairs.effect, *c) for c in self.chunks])
-        )
+        tasks = [(self.data, row, state.pairs.effect, *c) for c in self.chunks]
+        return float(2 * sum(self.threads.map(passes.add_deviance, tasks)))
 
     def attempt(self, state: _State, damping: float) -> Attempt[_State] | None:
         stretch = 1 + damping

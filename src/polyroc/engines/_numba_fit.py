@@ -17,7 +17,7 @@ import numpy as np
 from polyroc.engines._numba_math import bits_of, exp_negative, from_bits, inner, kernel, log_positive
 
 # Pairs whose cross terms are gathered before they enter the gram matrix.
-BLOCK = 64
+BLOCK = 256
 TINY = 1e-290
 # Entries of `Sums.total`.
 CHANGE, NOISE, MOVE, WEIGHT_TPR, WEIGHT_FPR, PAIR_GRADIENT, FALL, LENGTH = range(8)
@@ -184,7 +184,7 @@ def turn(block: Any, filled: int, turned: Any) -> None:
 
 @inner
 def add_scaled(out: Any, factor: float, x: Any) -> None:
-    """out += factor * x, in double."""
+    """Add factor * x, in double."""
     for i in range(x.shape[0]):
         out[i] += factor * np.float64(x[i])
 

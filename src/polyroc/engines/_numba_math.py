@@ -18,11 +18,10 @@ from numba.extending import intrinsic, overload
 FAST = {"contract", "reassoc", "arcp", "nsz", "nnan"}
 kernel: Callable[..., Any] = njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 # Called by kernels only, so without a way in from Python, which takes long to compile.
-inner: Callable[..., Any] = njit(
-    no_cpython_wrapper=True, no_cfunc_wrapper=True, error_model="numpy", fastmath=FAST, nogil=True
-)
+_WITHOUT_WRAPPERS: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+inner: Callable[..., Any] = njit(error_model="numpy", fastmath=FAST, nogil=True, **_WITHOUT_WRAPPERS)
 # But not here: rounding by adding and subtracting a large number must not be simplified away.
-_IN_ORDER = {"fastmath": FAST - {"reassoc"}, "error_model": "numpy"}
+_IN_ORDER: Any = {"fastmath": FAST - {"reassoc"}, "error_model": "numpy"}
 
 _INTEGER = {types.float64: (types.int64, ir.IntType(64)), types.float32: (types.int32, ir.IntType(32))}
 _REAL = {types.int64: (types.float64, ir.DoubleType()), types.int32: (types.float32, ir.FloatType())}

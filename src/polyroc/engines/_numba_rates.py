@@ -42,7 +42,6 @@ def find_tails(order: Any, weight: Any, offsets: Any, tails: Any, start: int, st
 @kernel
 def cut_own(
     values: Any,
-    tails: Any,
     offsets: Any,
     positive: Any,
     negative: Any,
@@ -56,13 +55,31 @@ def cut_own(
     for pair in range(start, stop):
         i, j = positive[pair], negative[pair]
         a, b = values[i, offsets[i] : offsets[i + 1]], values[i, offsets[j] : offsets[j + 1]]
-        if tails.shape[0] > 0:
-            wa, wb = tails[i, offsets[i] : offsets[i + 1]], tails[i, offsets[j] : offsets[j + 1]]
-            walk_weighted(a, b, wa, wb, grid, tpr[pair], fpr[pair])
-        elif a.shape[0] + b.shape[0] > LONG:
+        if a.shape[0] + b.shape[0] > LONG:
             look(a, b, grid, tpr[pair], fpr[pair])
         else:
             walk(a, b, grid, tpr[pair], fpr[pair])
+
+
+@kernel
+def cut_own_weighted(
+    values: Any,
+    tails: Any,
+    offsets: Any,
+    positive: Any,
+    negative: Any,
+    grid: Any,
+    start: int,
+    stop: int,
+    tpr: Any,
+    fpr: Any,
+) -> None:
+    """As `cut_own`, by shares of weight."""
+    for pair in range(start, stop):
+        i, j = positive[pair], negative[pair]
+        a, b = values[i, offsets[i] : offsets[i + 1]], values[i, offsets[j] : offsets[j + 1]]
+        wa, wb = tails[i, offsets[i] : offsets[i + 1]], tails[i, offsets[j] : offsets[j + 1]]
+        walk_weighted(a, b, wa, wb, grid, tpr[pair], fpr[pair])
 
 
 @inner
@@ -75,12 +92,11 @@ def walk(a: Any, b: Any, grid: Any, tpr: Any, fpr: Any) -> None:
     while at_a > 0 and at_b > 0:
         # One sample more; of a tie, those of a first.
         from_a = a[at_a - 1] >= b[at_b - 1]
-        if from_a:
-            at_a -= 1
-            called += n_b
-        else:
-            at_b -= 1
-            called += n_a
+        # Counted, not branched upon: which class comes next cannot be predicted.
+        one = np.int64(from_a)
+        at_a -= one
+        at_b -= 1 - one
+        called += n_a + one * (n_b - n_a)
         if called < target:
             continue
         if from_a and b[at_b - 1] == a[at_a]:
@@ -114,7 +130,7 @@ def walk(a: Any, b: Any, grid: Any, tpr: Any, fpr: Any) -> None:
 @inner
 def cut_straight(
     grid: Any, t: int, s1: float, from_a: bool, above_a: int, n_a: int, above_b: int, n_b: int, tpr: Any, fpr: Any
-) -> int:
+) -> Any:
     """Read an edge on which only one rate grows, up to call rate s1; returns the next call rate to look for."""
     fixed = above_b / n_b if from_a else above_a / n_a
     while t < grid.shape[0] and grid[t] <= s1:
@@ -126,7 +142,7 @@ def cut_straight(
 
 
 @inner
-def cut_tie(a: Any, b: Any, at_a: int, at_b: int, score: float, grid: Any, t: int, tpr: Any, fpr: Any) -> int:
+def cut_tie(a: Any, b: Any, at_a: int, at_b: int, score: float, grid: Any, t: int, tpr: Any, fpr: Any) -> Any:
     """Read the polygon on the slanted edge of a tie between the classes."""
     n_a, n_b = a.shape[0], b.shape[0]
     low_a, low_b, high_a, high_b = at_a, at_b, at_a, at_b
@@ -146,7 +162,7 @@ def cut_tie(a: Any, b: Any, at_a: int, at_b: int, score: float, grid: Any, t: in
 @inner
 def interpolate(
     t0: float, f0: float, t1: float, f1: float, s0: float, s1: float, grid: Any, t: int, tpr: Any, fpr: Any
-) -> int:
+) -> Any:
     """Write every call rate from number t on that lies on the edge from s0 to s1, at least one."""
     while True:
         part = min(1.0, max(0.0, (grid[t] - s0) / (s1 - s0)))

@@ -1,4 +1,4 @@
-"""The contract of an engine: the only code that passes over samples or over all cells."""
+"""What polyroc asks of an engine: whatever is large, in samples or in cells, is computed behind these functions."""
 
 from typing import Protocol
 
@@ -7,12 +7,29 @@ from polyroc._typing import FloatArray, Thresholds
 
 
 class Engine(Protocol):
-    """How rates are read off the samples and how the rank-one model is fitted to them."""
+    """How rates are read off the samples and how the rank-one model is fitted to them.
+
+    `n_jobs` is the number of threads; None takes as many as the process may use. The numbers do not depend on it.
+    """
+
+    def memory_needed(self, predictions: Predictions, n_pairs: int, n_thresholds: int) -> int:
+        """Bytes that rates and fit will need at most, beside the scores themselves."""
 
     def pairwise_rates(
-        self, predictions: Predictions, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds
+        self,
+        predictions: Predictions,
+        pairs: PairIndex,
+        call_rates: FloatArray,
+        thresholds: Thresholds,
+        *,
+        n_jobs: int | None = None,
     ) -> PairwiseRates:
-        """True and false positive rates of every pair at every call rate (method, steps 2 and 3)."""
+        """Where each pair's ROC polygon has the call rates of the grid (method, steps 2 and 3)."""
 
-    def fit_rank_one(self, rates: PairwiseRates, weights: PairWeights, shrinkage: float) -> Factorization:
-        """Fit eta = lambda v' to the shrunk rates, with mean(v) = 1 (method, steps 4, 6 and 7)."""
+    def fit_rank_one(
+        self, rates: PairwiseRates, weights: PairWeights, shrinkage: float, *, n_jobs: int | None = None
+    ) -> Factorization:
+        """Shrink the rates and fit eta = lambda v' to them, scaled to mean(v) = 1 (method, steps 4, 6 and 7)."""
+
+    def pairwise_areas(self, predictions: Predictions, pairs: PairIndex, *, n_jobs: int | None = None) -> FloatArray:
+        """Mann-Whitney area of each pair, shape (K,)."""

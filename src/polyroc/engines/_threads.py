@@ -7,6 +7,7 @@ suffice. numba's own threading layers abort a forked child and concurrent caller
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -52,4 +53,4 @@ def chunks(n: int, size: int, most: int) -> list[tuple[int, int]]:
     """Cut range(n) into at most `most` pieces of at least `size`; by n alone, whatever the number of threads."""
     count = max(1, min(most, n // size))
     edges = [n * c // count for c in range(count + 1)]
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(pairwise(edges))

@@ -1,0 +1,15 @@
+"""Warnings that point at the line of the user's code, however deep inside the package they arise."""
+
+import inspect
+import warnings
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn about the line that called polyroc."""
+    frame = inspect.currentframe()
+    level = 1
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "polyroc":
+        frame = frame.f_back
+        level += 1
+    # This frame was counted too, while `stacklevel` counts it as 1.
+    warnings.warn(message, category, stacklevel=level)
