@@ -42,5 +42,5 @@ html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {"index": [], "quickstart": [], "method": [], "changelog": []}
+html_sidebars = {"index": [], "quickstart": [], "method": [], "benchmarks": [], "changelog": []}
 html_show_sourcelink = False

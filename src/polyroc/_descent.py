@@ -75,7 +75,7 @@ def descend(
     max_iter: int = MAX_ITER,
 ) -> Descent[StateT]:
     """Lower the deviance from a state until nothing moves."""
-    path, damping = [deviance], _SOME_DAMPING
+    path, damping = [deviance], 0.1
     for n_iter in range(1, max_iter + 1):
         tried = problem.attempt(state, damping)
         if tried is None and damping >= _SOME_DAMPING and problem.gradient(state) <= _AT_REST:

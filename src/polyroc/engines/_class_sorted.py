@@ -20,7 +20,7 @@ class ClassSorted:
     offsets: IntArray
     """Where each class begins, shape (k + 1,)."""
     order: IntArray
-    """The sample at each place of `values`, shape (k, n); empty where samples have no weights."""
+    """The sample at each place of `values`, shape (k, n); empty where nobody asked for it."""
 
     def tails(self, weight: FloatArray | None, threads: Threads) -> FloatArray:
         """Share of its class's weight at or above each score, shape (k, n); empty without weights."""
@@ -35,15 +35,19 @@ class ClassSorted:
 _SORTED: "weakref.WeakKeyDictionary[Predictions, ClassSorted]" = weakref.WeakKeyDictionary()
 
 
-def class_sorted(predictions: Predictions, threads: Threads) -> ClassSorted:
-    """Sort each class in each column, once for as long as the predictions live."""
+def class_sorted(predictions: Predictions, threads: Threads, *, ordered: bool = False) -> ClassSorted:
+    """Sort each class in each column, once for as long as the predictions live.
+
+    Which sample stands where is kept where samples have weights, or will be given some (`ordered`).
+    """
+    ordered = ordered or predictions.sample_weight is not None
     found = _SORTED.get(predictions)
-    if found is None:
-        found = _SORTED[predictions] = _sort(predictions, threads)
+    if found is None or (ordered and found.order.size == 0):
+        found = _SORTED[predictions] = _sort(predictions, threads, ordered=ordered)
     return found
 
 
-def _sort(predictions: Predictions, threads: Threads) -> ClassSorted:
+def _sort(predictions: Predictions, threads: Threads, *, ordered: bool) -> ClassSorted:
     scores, codes = predictions.scores, predictions.codes
     # Unsigned, so that compiled code need not ask whether an index counts from the end.
     members = np.argsort(codes, kind="stable").astype(np.uint32 if len(codes) < 2**32 else np.uint64)
@@ -55,7 +59,7 @@ def _sort(predictions: Predictions, threads: Threads) -> ClassSorted:
         for c in np.flatnonzero(predictions.class_counts)
         for columns in chunks(len(values), 16, 8)
     ]
-    if predictions.sample_weight is None:
+    if not ordered:
         threads.map(lambda a, b, i, j: values[i:j, a:b].sort(axis=1), blocks)
         return ClassSorted(values, offsets, np.empty((0, 0), dtype=members.dtype))
     order = np.empty(values.shape, dtype=members.dtype)

@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 
 from polyroc._areas import pairwise_areas as areas_by_columns
 from polyroc._cells import EDGE, LOGIT_BOUND, shrunk_cells
-from polyroc._descent import Attempt, Tolerance, descend
+from polyroc._descent import Attempt, Descent, Tolerance, descend
 from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, Status
 from polyroc._solver import solve_rows
 from polyroc._typing import BoolArray, FloatArray, Thresholds
@@ -23,6 +23,10 @@ from polyroc.engines._threads import Threads, chunks
 
 # Fits of more cells than this are done in single precision, for their memory.
 SINGLE_CELLS = 2**24
+
+# A fit of more pairs than MANY begins where a sample of FEW of them ends, and takes the rows' curvature from as many.
+# That bends its steps a little, not where they lead.
+MANY_PAIRS, FEW_PAIRS = 32_768, 8_192
 
 logger = logging.getLogger("polyroc")
 
@@ -91,14 +95,32 @@ def fit_rank_one(
 ) -> Factorization:
     """Joint Levenberg-Marquardt steps; at the start all pairs are alike and each row has the logit of its mean."""
     with Threads(n_jobs) as threads:
-        mean = _row_means(rates, weights, threads)
-        problem = _Problem.of(rates, weights, shrinkage, mean, threads)
-        start = problem.start()
+        problem = _Problem.of(rates, weights, shrinkage, threads)
+        if rates.n_pairs <= MANY_PAIRS:
+            start = problem.start()
+        else:
+            start = problem.start_from(_rows_of_few(rates, weights, shrinkage, problem.mean, n_jobs)[problem.fitted])
         end = descend(problem, start, problem.deviance(start), tolerance=problem.tolerance)
+    return _factorization(problem, end, rates, weights, shrinkage)
+
+
+def fit_replicate(rates: PairwiseRates, weights: PairWeights, shrinkage: float) -> Factorization:
+    """As `fit_rank_one`, on one thread and for the effects only: without the deviance, and without the last step.
+
+    After a full step of 1e-6 the next one would be of its square.
+    """
+    problem = _Problem.of(rates, weights, shrinkage, Threads(1))
+    end = descend(problem, problem.start(), 0.0, tolerance=Tolerance(move=1e-6, gradient=1e-5, damping=1e-4))
+    return _factorization(problem, end, rates, weights, shrinkage)
+
+
+def _factorization(
+    problem: "_Problem", end: Descent["_State"], rates: PairwiseRates, weights: PairWeights, shrinkage: float
+) -> Factorization:
     effect, inner = end.state.pairs.effect, end.state.row
     if end.status is not Status.CONVERGED:
         inner = _solve_rows(rates, weights, shrinkage, problem.fitted, inner, effect)
-    row = np.where(mean < 0.5, -LOGIT_BOUND, LOGIT_BOUND)
+    row = np.where(problem.mean < 0.5, -LOGIT_BOUND, LOGIT_BOUND)
     row[problem.fitted] = inner * effect.mean()
     return Factorization(
         row_effects=row,
@@ -108,6 +130,21 @@ def fit_rank_one(
         n_iter=end.n_iter,
         status=end.status,
     )
+
+
+def _rows_of_few(
+    rates: PairwiseRates, weights: PairWeights, shrinkage: float, mean: FloatArray, n_jobs: int | None
+) -> FloatArray:
+    """Row effects by a sample of the pairs: nearly those of all, at a hundredth of the work."""
+    few = np.sort(np.random.default_rng(0).choice(rates.n_pairs, FEW_PAIRS, replace=False))
+    # Taken by pairs, which lie together, and in double precision.
+    tpr, fpr = (np.asarray(rate.T[few], dtype=np.float64).T for rate in (rates.tpr, rates.fpr))
+    part = PairwiseRates(tpr, fpr, rates.call_rates, rates.locate)
+    fit = fit_rank_one(
+        part, PairWeights(weights.tpr[few], weights.fpr[few], weights.size[few]), shrinkage, n_jobs=n_jobs
+    )
+    inside = np.abs(fit.row_effects) < LOGIT_BOUND
+    return np.where(inside, fit.row_effects, logit(np.clip(mean, EDGE, 1 - EDGE)))
 
 
 def _row_means(rates: PairwiseRates, weights: PairWeights, threads: Threads) -> FloatArray:
@@ -160,23 +197,30 @@ class _Problem:
 
     data: passes.Data
     fitted: BoolArray
-    mean: FloatArray
+    mean: FloatArray  # of all 2T rows
     threads: Threads
     chunks: list[tuple[int, int]]
 
     @classmethod
-    def of(
-        cls, rates: PairwiseRates, weights: PairWeights, shrinkage: float, mean: FloatArray, threads: Threads
-    ) -> "_Problem":
-        n = rates.n_thresholds
+    def of(cls, rates: PairwiseRates, weights: PairWeights, shrinkage: float, threads: Threads) -> "_Problem":
+        n, mean = rates.n_thresholds, _row_means(rates, weights, threads)
         on_tpr, on_fpr = _interior(mean[:n]), _interior(mean[n:])
         fitted = np.zeros(2 * n, dtype=np.bool_)
         fitted[:n][on_tpr] = fitted[n:][on_fpr] = True
-        tpr, fpr = rates.tpr.T[:, on_tpr], rates.fpr.T[:, on_fpr]
-        keep = weights.size / (weights.size + shrinkage)
-        inner = mean[fitted]
-        data = passes.Data(tpr, fpr, weights.tpr, weights.fpr, keep, inner.astype(tpr.dtype))
-        return cls(data, fitted, inner, threads, chunks(rates.n_pairs, 1024, 16))
+        tpr, fpr = np.ascontiguousarray(rates.tpr.T), np.ascontiguousarray(rates.fpr.T)
+        data = passes.Data(
+            tpr=tpr,
+            fpr=fpr,
+            first_tpr=on_tpr.start,
+            first_fpr=on_fpr.start,
+            n_tpr=on_tpr.stop - on_tpr.start,
+            curved=2**32 if rates.n_pairs <= MANY_PAIRS else 2**32 * FEW_PAIRS // rates.n_pairs,
+            on_tpr=weights.tpr,
+            on_fpr=weights.fpr,
+            keep=weights.size / (weights.size + shrinkage),
+            mean=mean[fitted].astype(tpr.dtype),
+        )
+        return cls(data, fitted, mean, threads, chunks(rates.n_pairs, 1024, 16))
 
     @property
     def precision(self) -> Any:
@@ -189,12 +233,23 @@ class _Problem:
     @property
     def keeps_pairs(self) -> bool:
         """Whether the pairs are the smaller side, which is solved for."""
-        return bool(self.data.tpr.shape[0] <= self.mean.shape[0])
+        return bool(self.data.tpr.shape[0] <= self.data.mean.shape[0])
 
     def start(self) -> _State:
-        row, pairs = logit(np.clip(self.mean, EDGE, 1 - EDGE)), self._pairs()
+        """All pairs alike, and each row at the logit of its mean."""
+        row, pairs = logit(np.clip(self.mean[self.fitted], EDGE, 1 - EDGE)), self._pairs()
         pairs.effect[:] = 1.0
-        return _State(row, pairs, self._sweep(row, row, pairs, pairs, solve_pairs=False, stretch=1.0))
+        return self._state(row, pairs)
+
+    def start_from(self, row: FloatArray) -> _State:
+        """Rows that some of the pairs have found, and the effects that go with them."""
+        pairs = self._pairs()
+        tasks = [(self.data, row.astype(self.precision), *c, pairs.effect) for c in self.chunks]
+        self.threads.map(passes.solve_effects, tasks)
+        return self._state(row, pairs)
+
+    def _state(self, row: FloatArray, pairs: passes.PairState) -> _State:
+        return _State(row, pairs, self._sweep(row, row, pairs, pairs, solve_pairs=False, stretch=0.0))
 
     def deviance(self, state: _State) -> float:
         row = state.row.astype(self.precision)
@@ -221,8 +276,9 @@ class _Problem:
 
     def gradient(self, state: _State) -> float:
         total = state.sums.total
-        n_tpr = self.data.tpr.shape[1]
-        scale = np.where(np.arange(len(state.row)) < n_tpr, total[passes.WEIGHT_TPR], total[passes.WEIGHT_FPR])
+        scale = np.where(
+            np.arange(len(state.row)) < self.data.n_tpr, total[passes.WEIGHT_TPR], total[passes.WEIGHT_FPR]
+        )
         rows = np.abs(state.sums.row[passes.ROW_GRADIENT]) / scale
         return float(max(rows.max(), total[passes.PAIR_GRADIENT]))
 
@@ -254,7 +310,11 @@ class _Problem:
             for p, c in enumerate(self.chunks)
         ]
         self.threads.map(passes.sweep, tasks)
+        if n_chunks == 1 and self.keeps_pairs:
+            return passes.Sums(by_rows[0], totals[0], grams[0], cross)
         largest = totals[:, [passes.MOVE, passes.PAIR_GRADIENT]].max(axis=0)
         total = totals.sum(axis=0)
         total[[passes.MOVE, passes.PAIR_GRADIENT]] = largest
-        return passes.Sums(by_rows.sum(axis=0), total, grams.sum(axis=0, dtype=np.float64), cross)
+        row_sums, gram = by_rows.sum(axis=0), grams.sum(axis=0, dtype=np.float64)
+        row_sums[passes.ROW_BLOCK] *= 2**32 / self.data.curved
+        return passes.Sums(row_sums, total, gram * (2**32 / self.data.curved), cross)

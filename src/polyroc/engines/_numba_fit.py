@@ -19,6 +19,8 @@ from polyroc.engines._numba_math import bits_of, exp_negative, from_bits, inner,
 # Pairs whose cross terms are gathered before they enter the gram matrix.
 BLOCK = 256
 TINY = 1e-290
+# Multiplied by this (Knuth's golden ratio), the numbers of pairs spread evenly over 2^32.
+SPREAD = 2654435761
 # Entries of `Sums.total`.
 CHANGE, NOISE, MOVE, WEIGHT_TPR, WEIGHT_FPR, PAIR_GRADIENT, FALL, LENGTH = range(8)
 N_TOTALS = 8
@@ -28,10 +30,14 @@ N_ROW_SUMS = 4
 
 
 class Data(NamedTuple):
-    """The cells that are fitted; those of a pair lie together. R rows: true positive rates, then false."""
+    """The cells; those of a pair lie together. Fitted are R rows: some true positive rates, then some false."""
 
-    tpr: Any  # (K, R_tpr)
-    fpr: Any  # (K, R_fpr)
+    tpr: Any  # (K, T)
+    fpr: Any  # (K, T)
+    first_tpr: int  # the first row of `tpr` that is fitted
+    first_fpr: int
+    n_tpr: int  # the number of rows of `tpr` that are fitted
+    curved: int  # of 2^32 pairs so many, picked evenly, enter the curvature of the rows
     on_tpr: Any  # (K,)
     on_fpr: Any  # (K,)
     keep: Any  # (K,) share of its own rate that shrinkage leaves a pair
@@ -71,12 +77,12 @@ def add_row_means(tpr: Any, fpr: Any, on_tpr: Any, on_fpr: Any, start: int, stop
 def fill_cells(data: Any, j: int, rate: Any, weight: Any) -> None:
     """The shrunk rates of a pair and their weights."""
     real = rate.dtype.type
-    n, n_rows = data.tpr.shape[1], rate.shape[0]
+    n, n_rows = data.n_tpr, rate.shape[0]
     own, shared = real(data.keep[j]), real(1.0 - data.keep[j])
     for i in range(n):
-        rate[i] = own * data.tpr[j, i] + shared * data.mean[i]
+        rate[i] = own * data.tpr[j, data.first_tpr + i] + shared * data.mean[i]
     for i in range(n, n_rows):
-        rate[i] = own * data.fpr[j, i - n] + shared * data.mean[i]
+        rate[i] = own * data.fpr[j, data.first_fpr + i - n] + shared * data.mean[i]
     on_tpr, on_fpr = real(data.on_tpr[j]), real(data.on_fpr[j])
     for i in range(n):
         weight[i] = on_tpr
@@ -117,6 +123,29 @@ def add_deviance(data: Any, row: Any, effect: Any, start: int, stop: int) -> flo
 
 
 @kernel
+def solve_effects(data: Any, row: Any, start: int, stop: int, effect: Any) -> None:
+    """The best effects of the pairs start..stop for given rows, nearly: by a few Newton steps each from 1."""
+    n_rows = row.shape[0]
+    work = np.empty((4, n_rows), row.dtype)
+    rate, weight, probability, curvature = work[0], work[1], work[2], work[3]
+    for j in range(start, stop):
+        fill_cells(data, j, rate, weight)
+        v = 1.0
+        for _ in range(8):
+            fit_pair(row, v, probability, curvature)
+            gradient, block = row.dtype.type(0), row.dtype.type(0)
+            for i in range(n_rows):
+                gradient += weight[i] * row[i] * (probability[i] - rate[i])
+                block += weight[i] * row[i] * row[i] * curvature[i]
+            moved = min(4.0 * v, max(0.1 * v, v - np.float64(gradient) / (np.float64(block) + TINY)))
+            done = abs(moved - v) < 1e-3 * v
+            v = moved
+            if done:
+                break
+        effect[j] = v
+
+
+@kernel
 def sweep(
     data: Any,
     row: Any,
@@ -132,6 +161,7 @@ def sweep(
     """Move the pairs start..stop to their new effects and linearise there.
 
     With `solve_pairs` the effects are found here, from the move of the rows; otherwise they are in `new` already.
+    A stretch of 0 says that nothing moves: the first sweep.
     """
     n_rows = row.shape[0]
     work = np.empty((9, n_rows), row.dtype)
@@ -141,16 +171,21 @@ def sweep(
     turned = np.zeros((sums.gram.shape[0], BLOCK), np.float32)
     row_gradient, row_block, carried, pinned = sums.row[0], sums.row[1], sums.row[2], sums.row[3]
     total, gram = sums.total, sums.gram
-    on_tpr, on_fpr, largest = row_lengths(row_new, data.tpr.shape[1])
+    on_tpr, on_fpr, largest = row_lengths(row_new, data.n_tpr)
     filled = 0
     for j in range(start, stop):
         fill_cells(data, j, rate, weight)
-        fit_pair(row, old.effect[j], p_old, h_old)
+        if stretch > 0:
+            fit_pair(row, old.effect[j], p_old, h_old)
         if solve_pairs:
             step_pair(row, row_new, old, new, j, stretch, rate, weight, p_old, h_old, total)
         fit_pair(row_new, new.effect[j], p_new, h_new)
-        linearise_pair(row_new, new, j, rate, weight, p_new, h_new, residual, bend, cross, row_gradient, row_block)
-        record_move(row, row_new, old.effect[j], new.effect[j], rate, weight, p_old, h_old, p_new, h_new, total)
+        curved = (j * SPREAD & 0xFFFFFFFF) < data.curved
+        linearise_pair(row_new, new, j, rate, weight, p_new, h_new, residual, bend, cross, row_gradient)
+        if curved:
+            add_scaled(row_block, new.effect[j] * new.effect[j], bend)
+        if stretch > 0:
+            record_move(row, row_new, old.effect[j], new.effect[j], rate, weight, p_old, h_old, p_new, h_new, total)
         record_gradient(data.on_tpr[j], data.on_fpr[j], on_tpr, on_fpr, largest, new, j, total)
         if sums.cross.shape[0] > 0:
             for i in range(n_rows):
@@ -159,6 +194,8 @@ def sweep(
             add_scaled(pinned, 0.9 * new.effect[j], cross)
         else:
             add_scaled(carried, new.gradient[j] / new.block[j], cross)
+            if not curved:
+                continue
             scale = row.dtype.type(1.0 / np.sqrt(new.block[j]))
             for i in range(n_rows):
                 block[filled, i] = np.float32(scale * cross[i])
@@ -246,7 +283,6 @@ def linearise_pair(
     bend: Any,
     cross: Any,
     row_gradient: Any,
-    row_block: Any,
 ) -> None:
     """Gradient and curvature of the pair, its share in those of the rows, and the terms that couple them."""
     v = row.dtype.type(new.effect[j])
@@ -262,8 +298,6 @@ def linearise_pair(
         cross[i] = bend[i] * row[i] * v + residual[i]
     for i in range(row.shape[0]):
         row_gradient[i] += np.float64(v * residual[i])
-    for i in range(row.shape[0]):
-        row_block[i] += np.float64(v * v * bend[i])
     new.gradient[j] = gradient
     new.block[j] = block + TINY
     new.pinned[j] = gradient > 0.9 * new.effect[j] * block

@@ -1,0 +1,55 @@
+"""Send work to processes of their own. This process stays small: a child's peak memory starts at its parent's."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks._data import as_json
+from benchmarks._worker import Effort
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True)
+class Timing:
+    seconds: float
+    runs: int
+    value: float | None
+    remark: str
+    peak: int
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where problems are kept and how hard to measure."""
+
+    folder: Path
+    effort: Effort
+
+    def measure(self, *jobs):
+        """Do the jobs in one fresh process; their timings share its peak memory."""
+        for problem in dict.fromkeys(job.problem for job in jobs):
+            if not (self.folder / f"{problem.stem}_score.npy").exists():
+                python("-m", "benchmarks._data", as_json(problem), str(self.folder))
+        say(f"{jobs[0].call}, {jobs[0].problem}" + (f" and {len(jobs) - 1} more" if len(jobs) > 1 else ""))
+        order = {"folder": str(self.folder), "effort": asdict(self.effort), "jobs": [asdict(job) for job in jobs]}
+        answer = json.loads(python("-m", "benchmarks._worker", given=json.dumps(order)))
+        return [Timing(**result, peak=answer["peak"]) for result in answer["results"]]
+
+
+def python(*arguments, given=None, environment=None):
+    """Output of a fresh interpreter; what it has to say to people goes to the screen."""
+    command = [sys.executable, *arguments]
+    done = subprocess.run(
+        command, input=given, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=os.environ | (environment or {})
+    )
+    if done.returncode:
+        sys.exit(f"a measuring process ended with status {done.returncode}: {' '.join(arguments[:3])}")
+    return done.stdout
+
+
+def say(text):
+    print(f"  measuring {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,72 @@
+"""What a user waits for once: the import, the first call, the compiler."""
+
+import tempfile
+from dataclasses import dataclass
+from statistics import median
+from time import perf_counter
+
+from benchmarks._measure import python, say
+
+IMPORT = """
+import numpy, scipy.special
+from time import perf_counter
+start = perf_counter()
+import polyroc
+print(perf_counter() - start)
+"""
+SMALL = """
+import numpy, polyroc
+rng = numpy.random.default_rng(0)
+polyroc.auc_score(rng.permutation(1000) % 3, rng.normal(size=(1000, 3)))
+"""
+COMPILE = """
+import numpy, polyroc
+from time import perf_counter
+rng = numpy.random.default_rng(0)
+y_true, y_score = rng.permutation(20000) % 10, rng.normal(size=(20000, 10))
+def seconds():
+    start = perf_counter()
+    polyroc.evaluate(y_true, y_score, engine="numba").hand_till
+    return perf_counter() - start
+print(seconds() - seconds())
+"""
+
+
+@dataclass(frozen=True)
+class Wait:
+    what: str
+    seconds: float
+    target: float
+    runs: int
+
+
+def measure(quick):
+    times = 1 if quick else 7
+    say("import and first call")
+    python("-c", SMALL)
+    added = median(float(python("-c", IMPORT)) for _ in range(times))
+    waits = [
+        Wait("import polyroc, after numpy and scipy.special", added, 0.15, times),
+        Wait("a whole process: start, import, first auc_score (n = 1,000, k = 3)", _first_call(times), 0.5, times),
+    ]
+    if not quick:
+        say("first compilation")
+        waits.append(Wait("compilation for evaluate and hand_till, nothing on disk", _compilation(3), 10, 3))
+    return waits
+
+
+def _first_call(times):
+    def once():
+        start = perf_counter()
+        python("-c", SMALL)
+        return perf_counter() - start
+
+    return median(once() for _ in range(times))
+
+
+def _compilation(times):
+    def once():
+        with tempfile.TemporaryDirectory() as folder:
+            return float(python("-c", COMPILE, environment={"NUMBA_CACHE_DIR": folder}))
+
+    return median(once() for _ in range(times))

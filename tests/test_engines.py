@@ -1,0 +1,288 @@
+"""The fast engine against the reference engine, which decides what it must give."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from problems import Problem, gaussian_problem, quietly, random_problem
+from reference import cut, polygon_by_loops, rates_by_loops
+
+import polyroc
+from polyroc import baselines
+from polyroc._pairs import all_pairs
+from polyroc._rates import grid
+from polyroc._validation import as_predictions
+from polyroc.engines import _numpy, get_engine
+
+numba = pytest.importorskip("numba")
+
+from polyroc.engines import _numba, _numba_fit, _numba_rates  # noqa: E402
+
+N_PROBLEMS = 1000
+
+
+@dataclass(frozen=True)
+class Comparison:
+    seed: int
+    rates: float
+    auc: float
+    statuses: tuple[str, str]
+
+    @property
+    def both_converged(self) -> bool:
+        return self.statuses == ("converged", "converged")
+
+
+def both_engines(problem: Problem, **options) -> tuple[polyroc.Evaluation, polyroc.Evaluation]:
+    arguments = {**problem.arguments, **options}
+    evaluate = polyroc.evaluate
+    return (
+        quietly(evaluate, problem.y_true, problem.y_score, engine="numpy", **arguments),
+        quietly(evaluate, problem.y_true, problem.y_score, engine="numba", n_jobs=1, **arguments),
+    )
+
+
+def compare(seed: int, **options) -> Comparison:
+    reference, fast = both_engines(random_problem(seed), **options)
+    assert reference.rates.tpr.shape == fast.rates.tpr.shape
+    return Comparison(
+        seed,
+        max(np.abs(getattr(reference.rates, side) - getattr(fast.rates, side)).max() for side in ("tpr", "fpr")),
+        abs(reference.auc - fast.auc),
+        (str(reference.factorization.status), str(fast.factorization.status)),
+    )
+
+
+def assert_agree(study: list[Comparison]) -> None:
+    for found in study:
+        assert found.rates <= 1e-12, found
+        assert found.auc <= (1e-9 if found.both_converged else 1e-5), found
+    assert sum(found.statuses[0] == found.statuses[1] for found in study) >= 0.99 * len(study)
+
+
+def weights_of(problem: Problem, seed: int):
+    return np.random.default_rng(seed).uniform(0.1, 3, len(problem.y_true))
+
+
+def test_every_problem_of_the_solver_study_gives_the_same():
+    assert_agree([compare(seed) for seed in range(N_PROBLEMS)])
+
+
+def test_weighted_problems_give_the_same():
+    assert_agree([compare(s, sample_weight=weights_of(random_problem(s), s)) for s in range(0, N_PROBLEMS, 5)])
+
+
+def test_fits_that_do_not_converge_end_alike():
+    """Without shrinkage some optima lie at infinity; the seeds from 560 on have such ones."""
+    study = [compare(seed, shrinkage=0) for seed in range(0, N_PROBLEMS, 10)]
+    assert_agree(study)
+    assert any(not found.both_converged for found in study)
+
+
+@pytest.mark.parametrize("model", ["rank-one", "centered", "saturated"])
+def test_single_precision_is_right_to_five_digits(monkeypatch, model):
+    monkeypatch.setattr(_numba, "SINGLE_CELLS", 0)
+    for seed in range(50 if model == "rank-one" else 10):
+        reference, fast = both_engines(random_problem(seed), model=model)
+        assert fast.rates.tpr.dtype == np.float32
+        assert fast.auc == pytest.approx(reference.auc, abs=1e-5), seed
+        assert fast.factorization.status == reference.factorization.status, seed
+
+
+def test_many_pairs_give_the_same():
+    """More pairs than rows, so that the rows are solved for, in several chunks."""
+    problem = gaussian_problem(1, 3000, 50)
+    reference, fast = both_engines(problem, n_thresholds=19, weighting="prevalence")
+    assert_allclose(fast.rates.tpr, reference.rates.tpr, atol=1e-12)
+    assert_allclose(fast.pairs.effect, reference.pairs.effect, atol=1e-7)
+    assert_allclose(fast.factorization.row_effects, reference.factorization.row_effects, atol=1e-7)
+    assert fast.auc == pytest.approx(reference.auc, abs=1e-9)
+    assert fast.factorization.deviance == pytest.approx(reference.factorization.deviance, rel=1e-9)
+
+
+@pytest.mark.parametrize("thresholds", ["own", "shared"])
+@pytest.mark.parametrize("decimals", [0, 3, None], ids=["few values", "ties", "continuous"])
+def test_long_runs_give_the_same_rates(decimals, thresholds):
+    problem = gaussian_problem(4, 60_000, 4)
+    y_score = problem.y_score if decimals is None else problem.y_score.round(decimals)
+    assert 2 * np.bincount(problem.y_true).min() > _numba_rates.LONG
+    reference, fast = both_engines(Problem(problem.y_true, y_score, {"thresholds": thresholds}))
+    assert_allclose(fast.rates.tpr, reference.rates.tpr, atol=1e-12)
+    assert_allclose(fast.rates.fpr, reference.rates.fpr, atol=1e-12)
+    assert fast.auc == pytest.approx(reference.auc, abs=1e-9)
+
+
+@pytest.mark.parametrize("skew", [1, 5000])
+def test_a_long_run_beside_a_short_one_gives_the_same_rates(skew):
+    rng = np.random.default_rng(skew)
+    y_true = np.repeat([0, 1, 2], [skew, 20_000, 3])
+    y_score = np.round(rng.normal(size=(len(y_true), 3)) + np.eye(3)[y_true], 2)
+    reference, fast = both_engines(Problem(y_true, y_score, {}))
+    assert_allclose(fast.rates.tpr, reference.rates.tpr, atol=1e-12)
+    assert_allclose(fast.rates.fpr, reference.rates.fpr, atol=1e-12)
+
+
+def variants(y_score):
+    wide = np.zeros((2 * len(y_score), y_score.shape[1] + 2), dtype=y_score.dtype)
+    wide[::2, 1:-1] = y_score
+    fixed = y_score.copy()
+    fixed.flags.writeable = False
+    return {"column-major": np.asfortranarray(y_score), "strided": wide[::2, 1:-1], "read-only": fixed}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("layout", ["column-major", "strided", "read-only"])
+def test_the_layout_of_the_scores_does_not_matter(layout, dtype):
+    problem = gaussian_problem(6, 400, 4)
+    y_score = problem.y_score.astype(dtype)
+    given_as = variants(y_score)[layout]
+    before = given_as.copy()
+    reference = polyroc.evaluate(problem.y_true, y_score, engine="numpy")
+    fast = polyroc.evaluate(problem.y_true, given_as, engine="numba")
+    assert_allclose(fast.rates.tpr, reference.rates.tpr, atol=1e-12)
+    assert_array_equal(fast.rates.thresholds, reference.rates.thresholds)
+    assert fast.auc == pytest.approx(reference.auc, abs=1e-9)
+    assert_array_equal(given_as, before)
+
+
+def test_kernels_are_compiled_once_for_all_problems():
+    """Whatever rows are left out of a fit, and of whichever pairs: each kernel exists once per precision."""
+    for seed in range(20):
+        both_engines(random_problem(seed))
+    problem = gaussian_problem(0, 1000, 12)
+    assert polyroc.evaluate(problem.y_true, problem.y_score, engine="numba", max_pairs=60).pair_sampling_error > 0
+    for name in ("sweep", "add_deviance", "add_row_means", "step_pairs", "step_rows"):
+        signatures = getattr(_numba_fit, name).signatures
+        assert len(signatures) <= 2, (name, signatures)
+
+
+# The ways through a pair of runs, each as a function of Python.
+
+
+@numba.njit
+def walked(a, b, call_rates, tpr, fpr):
+    _numba_rates.walk(a, b, call_rates, tpr, fpr)
+
+
+@numba.njit
+def looked(a, b, call_rates, tpr, fpr):
+    _numba_rates.look(a, b, call_rates, tpr, fpr)
+
+
+tied_runs = st.lists(st.integers(0, 6), min_size=1, max_size=14)
+
+
+@pytest.mark.parametrize("read", [walked, looked], ids=["walk", "look"])
+@given(positive=tied_runs, negative=tied_runs, n_thresholds=st.sampled_from([2, 3, 7, 10, 99]))
+def test_two_runs_are_read_as_by_loops(read, positive, negative, n_thresholds):
+    call_rates = grid(n_thresholds)
+    tpr, fpr = np.full((2, n_thresholds), np.nan)
+    read(np.sort(np.array(positive, float)), np.sort(np.array(negative, float)), call_rates, tpr, fpr)
+    vertices = polygon_by_loops(positive, negative)
+    expected = np.array([cut(vertices, Fraction(t, n_thresholds + 1)) for t in range(1, n_thresholds + 1)])
+    assert_allclose(np.column_stack([tpr, fpr]), expected, atol=1e-12)
+
+
+tied_problems = st.lists(
+    st.tuples(st.integers(0, 2), *[st.integers(0, 4)] * 3, st.integers(1, 3)), min_size=3, max_size=25
+).filter(lambda samples: {sample[0] for sample in samples} == {0, 1, 2})
+
+
+@given(samples=tied_problems, thresholds=st.sampled_from(["own", "shared"]), n_thresholds=st.sampled_from([2, 7, 10]))
+def test_weights_of_whole_numbers_are_repetitions(samples, thresholds, n_thresholds):
+    table = np.array(samples)
+    y_true, y_score, weight = table[:, 0], table[:, 1:4].astype(float), table[:, 4]
+    rates = quietly(
+        polyroc.evaluate,
+        y_true,
+        y_score,
+        sample_weight=weight,
+        thresholds=thresholds,
+        n_thresholds=n_thresholds,
+        engine="numba",
+    ).rates
+    repeated = np.repeat(table, weight, axis=0)
+    tpr, fpr = rates_by_loops(repeated[:, 0], repeated[:, 1:4], thresholds, n_thresholds)
+    assert_allclose(rates.tpr, tpr, atol=1e-12)
+    assert_allclose(rates.fpr, fpr, atol=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
+@pytest.mark.parametrize("decimals", [0, 12], ids=["ties", "continuous"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_areas_are_those_of_the_reference(dtype, decimals, weighted):
+    for seed, (n, k) in enumerate([(60, 5), (5000, 12), (30_000, 3)]):
+        problem = gaussian_problem(seed, n, k)
+        y_score = problem.y_score.round(decimals).astype(dtype)
+        weight = weights_of(problem, seed) if weighted else None
+        predictions = as_predictions(problem.y_true, y_score, sample_weight=weight)
+        pairs = all_pairs(predictions)
+        expected = _numpy.pairwise_areas(predictions, pairs)
+        assert_allclose(_numba.pairwise_areas(predictions, pairs), expected, rtol=0, atol=1e-13)
+
+
+def test_areas_need_no_sample_of_every_class():
+    problem = gaussian_problem(0, 300, 6)
+    y_true = np.where(problem.y_true == 2, 3, problem.y_true)
+    predictions = quietly(as_predictions, y_true, problem.y_score, labels=np.arange(6))
+    pairs = all_pairs(predictions)
+    assert len(pairs) == 20
+    assert_allclose(
+        _numba.pairwise_areas(predictions, pairs), _numpy.pairwise_areas(predictions, pairs), rtol=0, atol=1e-13
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
+def test_baselines_of_large_problems_are_those_of_scikit_learn(weighted):
+    metrics = pytest.importorskip("sklearn.metrics")
+    problem = gaussian_problem(3, 30_000, 8)
+    y_true, y_score = problem.y_true, np.exp(problem.y_score.round(1))
+    y_score /= y_score.sum(axis=1, keepdims=True)
+    weight = weights_of(problem, 0) if weighted else None
+    assert get_engine("auto", as_predictions(y_true, y_score)) is _numba
+    for average in ("macro", "weighted"):
+        expected = metrics.roc_auc_score(y_true, y_score, multi_class="ovr", average=average, sample_weight=weight)
+        ours = baselines.one_vs_rest(y_true, y_score, average=average, sample_weight=weight)
+        assert ours == pytest.approx(expected, abs=1e-12)
+    if not weighted:  # which scikit-learn does not know for pairs
+        expected = metrics.roc_auc_score(y_true, y_score, multi_class="ovo", average="macro")
+        assert baselines.hand_till(y_true, y_score) == pytest.approx(expected, abs=1e-12)
+
+
+def all_numbers(evaluation):
+    fit, curve, rates = evaluation.factorization, evaluation.curve, evaluation.rates
+    return [curve.tpr, curve.fpr, fit.row_effects, fit.pair_effects, evaluation.pairs.auc, rates.tpr, rates.fpr]
+
+
+@pytest.mark.parametrize("single", [False, True], ids=["double", "single"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
+@pytest.mark.parametrize("thresholds", ["own", "shared"])
+def test_any_number_of_threads_gives_the_same_bits(monkeypatch, thresholds, weighted, single):
+    if single:
+        monkeypatch.setattr(_numba, "SINGLE_CELLS", 0)
+    problem = gaussian_problem(2, 3000, 60)
+    options = {
+        "thresholds": thresholds,
+        "sample_weight": weights_of(problem, 0) if weighted else None,
+        "n_thresholds": 49,
+        "engine": "numba",
+    }
+    one, *others = (polyroc.evaluate(problem.y_true, problem.y_score, n_jobs=n, **options) for n in (1, 2, 3, 5))
+    assert len(one.pair_index) == 3540
+    for other in others:
+        assert other.auc == one.auc
+        for found, expected in zip(all_numbers(other), all_numbers(one), strict=True):
+            assert_array_equal(found, expected, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "expected"),
+    [(49_999, 4, "numpy"), (50_000, 4, "numba"), (200, 32, "numpy"), (200, 33, "numba")],
+)
+def test_auto_takes_the_fast_engine_for_many_scores_or_many_pairs(n, k, expected):
+    predictions = as_predictions(np.arange(n) % k, np.zeros((n, k)))
+    assert get_engine("auto", predictions).__name__ == f"polyroc.engines._{expected}"

@@ -1,0 +1,208 @@
+"""The fast engine in other people's processes: forks, threads, signals, missing packages, an empty cache."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from problems import gaussian_problem
+
+import polyroc
+
+pytest.importorskip("numba")
+
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
+
+# What every process computes: 60 classes, so that there are several chunks for several threads.
+PROBLEM = """
+import sys
+import numpy as np
+import polyroc
+rng = np.random.default_rng(0)
+y_true = np.arange(1200) % 60
+y_score = rng.normal(size=(1200, 60)) + np.eye(60)[y_true]
+def area(*_):
+    return polyroc.auc_score(y_true, y_score, engine="numba", n_jobs=2).hex()
+"""
+
+# As where a package is not installed: no finder finds it.
+WITHOUT_NUMBA = """
+import sys
+class Without:
+    def __init__(self, finder):
+        self.finder = finder
+    def find_spec(self, name, *args):
+        missing = name.partition(".")[0] in ("numba", "llvmlite")
+        return None if missing else self.finder.find_spec(name, *args)
+sys.meta_path[:] = [Without(finder) for finder in sys.meta_path]
+"""
+
+
+def run(code: str, **environment: str) -> str:
+    """What a fresh process prints; its failure is that of the test."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env={**os.environ, **environment}
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@needs_fork
+def test_a_forked_child_computes_the_same():
+    run(
+        PROBLEM
+        + """
+import os
+before = area()
+child = os.fork()
+if child == 0:
+    os._exit(0 if area() == before else 1)
+_, status = os.waitpid(child, 0)
+assert os.waitstatus_to_exitcode(status) == 0
+assert area() == before
+"""
+    )
+
+
+@needs_fork
+def test_a_pool_of_forked_workers_computes_the_same():
+    run(
+        PROBLEM
+        + """
+import multiprocessing
+before = area()
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    assert pool.map(area, range(4), chunksize=1) == [before] * 4
+"""
+    )
+
+
+def test_spawned_workers_compute_the_same(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        PROBLEM
+        + """
+import multiprocessing
+if __name__ == "__main__":
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        assert pool.map(area, range(2), chunksize=1) == [area()] * 2
+"""
+    )
+    subprocess.run([sys.executable, script], check=True, timeout=120)
+
+
+def test_four_threads_at_once_compute_the_same():
+    problem = gaussian_problem(0, 2000, 60)
+
+    def area(_):
+        return polyroc.auc_score(problem.y_true, problem.y_score, engine="numba", n_jobs=2)
+
+    expected = area(None)
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(area, range(12))) == [expected] * 12
+
+
+def test_four_threads_may_ask_one_evaluation_for_its_areas():
+    problem = gaussian_problem(1, 2000, 40)
+    ask = polyroc.evaluate(problem.y_true, problem.y_score, engine="numba")
+    weighted = polyroc.evaluate(
+        problem.y_true, problem.y_score, engine="numba", sample_weight=np.full(len(problem.y_true), 2.0)
+    )
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda evaluation: evaluation.pairs.auc, [ask, weighted] * 4))
+    for area in found[::2]:
+        assert_array_equal(area, found[0])
+    assert np.abs(found[1] - found[0]).max() < 1e-13
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_ends_a_long_evaluation(n_jobs):
+    code = f"""
+import numpy as np
+import polyroc
+from polyroc.engines import _numba
+y_true = np.arange(40_000) % 400
+y_score = np.random.default_rng(0).normal(size=(40_000, 400)).astype(np.float32)
+few = y_true < 20
+_numba.SINGLE_CELLS = 0
+polyroc.auc_score(y_true[few], y_score[few, :20], engine="numba")
+try:
+    print("started", flush=True)
+    while True:
+        polyroc.auc_score(y_true, y_score, engine="numba", n_jobs={n_jobs})
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "started\n"
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        sent = time.monotonic()
+        try:
+            said, _ = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    assert said == "interrupted\n"
+    assert process.returncode == 0
+    assert time.monotonic() - sent < 5
+
+
+def test_small_problems_do_not_load_numba():
+    said = run(
+        """
+import sys
+import polyroc
+polyroc.auc_score([0, 1, 2, 2], [[3, 1, 0], [1, 2, 0], [0, 1, 4], [1, 1, 0]])
+print("numba" in sys.modules)
+"""
+    )
+    assert said == "False\n"
+
+
+LARGE = """
+import polyroc
+import numpy as np
+y_true = np.arange(400) % 40
+y_score = np.random.default_rng(0).normal(size=(400, 40)) + np.eye(40)[y_true]
+print(polyroc.auc_score(y_true, y_score))
+"""
+
+
+def test_large_problems_load_numba_where_it_is_and_do_without_where_it_is_not():
+    with_numba = run(LARGE + "import sys; assert 'numba' in sys.modules")
+    without = run(WITHOUT_NUMBA + LARGE + "assert 'numba' not in sys.modules")
+    assert float(with_numba) == pytest.approx(float(without), abs=1e-9)
+
+
+def test_asking_for_numba_where_it_is_missing_says_what_to_install():
+    said = run(
+        WITHOUT_NUMBA
+        + """
+import polyroc
+try:
+    polyroc.auc_score([0, 1, 2], [[3, 1, 0], [1, 2, 0], [0, 1, 4]], engine="numba")
+except ModuleNotFoundError as error:
+    print(error)
+"""
+    )
+    assert 'engine="numba"' in said
+    assert "polyroc[fast]" in said
+
+
+@pytest.mark.slow
+def test_compiling_is_announced_once(tmp_path):
+    code = """
+import logging
+import sys
+logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stdout)
+"""
+    first, second = (run(code + LARGE, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))
+    assert first.startswith("polyroc: compiling the numba kernels")
+    assert "compiling" not in second
+    assert second.splitlines()[-1] == first.splitlines()[-1]
