@@ -42,7 +42,7 @@ docs: $(VENV)/.docs  ## build the documentation into docs/_build/html
 
 clean:  ## remove environments and everything built
 	rm -rf $(VENV) $(VENV_FULL) build dist demo docs/_build docs/generated .benchmarks \
-	  .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	  .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .numba_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # $(call make_venv,folder): says what is wrong where the interpreter is missing or too old.

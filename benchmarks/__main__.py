@@ -4,6 +4,8 @@ The whole takes some ten minutes on two cores. With --write the results go into 
 """
 
 import argparse
+import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -35,6 +37,8 @@ def arguments():
 
 def main():
     given = arguments()
+    if os.getloadavg()[0] > 0.5:
+        print("  other processes are busy on this machine: times will be too long, ratios unsteady", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="polyroc-bench-") as folder:
         bench = Bench(Path(folder), _worker.QUICK if given.quick else _worker.FULL)
         speed = list(_rows.measure(_rows.chosen(given.quick), bench))

@@ -51,5 +51,10 @@ def python(*arguments, given=None, environment=None):
     return done.stdout
 
 
+def imports(module):
+    """Whether a module imports, tried in another process, which it may make as large as it likes."""
+    return not subprocess.run([sys.executable, "-c", f"import {module}"], capture_output=True, cwd=ROOT).returncode
+
+
 def say(text):
     print(f"  measuring {text}", file=sys.stderr, flush=True)

@@ -1,8 +1,5 @@
 """What polyroc is compared with. Each takes labels and probabilities; a package is imported when it is measured."""
 
-import subprocess
-import sys
-from importlib.util import find_spec
 from itertools import combinations
 
 import numpy as np
@@ -13,14 +10,6 @@ NAMES = {
     "sklearn_replicates": "scikit-learn ovo",
     "torchmetrics_ovr": "torchmetrics ovr",
 }
-
-
-def has_torchmetrics():
-    """Whether it imports, tried in another process: torch would make this one large."""
-    if find_spec("torchmetrics") is None:
-        return False
-    command = [sys.executable, "-c", "import torchmetrics.functional.classification"]
-    return subprocess.run(command, capture_output=True).returncode == 0
 
 
 def sklearn_ovo(y_true, y_score):

@@ -1,11 +1,9 @@
 """The rows of the table: what is measured on which problem, against whom, and what it has to reach."""
 
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 
-from benchmarks import _peers
 from benchmarks._data import Problem
-from benchmarks._measure import Timing
+from benchmarks._measure import Timing, imports
 from benchmarks._worker import Job
 
 GIB = 2**30
@@ -83,23 +81,17 @@ QUICK = [
 
 def chosen(quick):
     """The rows that this installation can do, and one against torchmetrics for each problem where it is there."""
-    rows = [row for row in (QUICK if quick else FULL) if row.call != "replicates" or has_replicates()]
-    if _peers.has_torchmetrics():
+    rows = QUICK if quick else FULL
+    if not imports("benchmarks._replicates"):
+        rows = [row for row in rows if row.call != "replicates"]
+    if imports("torchmetrics.functional.classification"):
         firsts = {row.problem: row for row in reversed(rows) if row.call in ("evaluate", "auc_score")}
-        rows += [
+        rows = rows + [
             Row(row.problem, row.call, "torchmetrics_ovr", options=row.options)
             for row in rows
             if firsts.get(row.problem) is row
         ]
     return rows
-
-
-def has_replicates():
-    if find_spec("numba") is None:
-        return False
-    from polyroc.engines import _numba
-
-    return hasattr(_numba, "replicate_areas")
 
 
 def measure(rows, bench):

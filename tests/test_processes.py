@@ -195,6 +195,36 @@ except ModuleNotFoundError as error:
     assert "polyroc[fast]" in said
 
 
+@pytest.mark.xfail(reason="asks only whether numba can be found, not whether it can be imported")
+def test_auto_does_without_a_numba_that_does_not_import():
+    """As after an upgrade of NumPy to a version that numba does not know yet."""
+    broken = """
+import importlib.abc, importlib.machinery, sys
+class Broken(importlib.abc.Loader):
+    def exec_module(self, module):
+        raise ImportError("Numba needs NumPy 2.2 or less. Got NumPy 2.3.")
+class Finder:
+    def find_spec(self, name, *args):
+        return importlib.machinery.ModuleSpec(name, Broken()) if name == "numba" else None
+sys.meta_path.insert(0, Finder())
+"""
+    assert 0.5 < float(run(broken + LARGE)) < 1
+
+
+@pytest.mark.xfail(reason="two classes have nothing that compiled code would do")
+def test_two_classes_do_not_load_numba():
+    said = run(
+        """
+import sys
+import numpy as np
+import polyroc
+polyroc.auc_score(np.arange(200_000) % 2, np.arange(200_000.0))
+print("numba" in sys.modules)
+"""
+    )
+    assert said == "False\n"
+
+
 @pytest.mark.slow
 def test_compiling_is_announced_once(tmp_path):
     code = """
