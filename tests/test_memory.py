@@ -79,7 +79,6 @@ def test_what_is_free_is_known_on_linux():
     assert free is None or 0 < free < 2**50
 
 
-@pytest.mark.xfail(reason="half as much again is used: 146 bytes per cell, 96 are said")
 @pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
 def test_the_reference_engine_needs_no_more_than_it_says(weighted):
     problem = gaussian_problem(0, 2000, 30)

@@ -195,7 +195,6 @@ except ModuleNotFoundError as error:
     assert "polyroc[fast]" in said
 
 
-@pytest.mark.xfail(reason="asks only whether numba can be found, not whether it can be imported")
 def test_auto_does_without_a_numba_that_does_not_import():
     """As after an upgrade of NumPy to a version that numba does not know yet."""
     broken = """
@@ -211,7 +210,6 @@ sys.meta_path.insert(0, Finder())
     assert 0.5 < float(run(broken + LARGE)) < 1
 
 
-@pytest.mark.xfail(reason="two classes have nothing that compiled code would do")
 def test_two_classes_do_not_load_numba():
     said = run(
         """

@@ -16,7 +16,7 @@ from polyroc._pair_table import Pairs, plain
 from polyroc._pairs import sampled_pairs
 from polyroc._rates import pairwise_rates
 from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates, Predictions, Status
-from polyroc._typing import FloatArray, IntArray, LabelArray, Model, Thresholds, Weighting
+from polyroc._typing import BoolArray, FloatArray, IntArray, LabelArray, Model, Thresholds, Weighting
 from polyroc._validation import as_predictions
 from polyroc._warnings import warn
 from polyroc._weights import pair_weights
@@ -105,23 +105,24 @@ class Evaluation(Frozen):
     def pair_sampling_error(self) -> float:
         """Standard error that `max_pairs` adds to `auc`, 0 where all pairs were compared.
 
-        By the jackknife: ten times a tenth of the pairs is left out and the rest fitted again.
+        By the jackknife over what was drawn together: in turn some draws are left out and the rest fitted again.
+        Where there was only one draw, pairs are left out at random, which rather overstates the error.
         """
-        present = int(np.count_nonzero(self.class_counts))
-        share = len(self.pair_index) / (present * (present - 1))
-        if self.predictions.is_binary or share >= 1:
+        stratum = self.pair_index.stratum
+        if stratum is None:
             return 0.0
-        n_groups = 10
-        group = np.random.default_rng(0).permutation(len(self.pair_index)) % n_groups
-        areas = np.array([self._auc_of_pairs(group != g) for g in range(n_groups)])
+        n_draws = int(stratum.max()) + 1
+        group = stratum if n_draws > 1 else np.random.default_rng(0).permutation(len(self.pair_index))
+        n_groups = min(10, n_draws) if n_draws > 1 else 10
+        areas = np.array([self._auc_of_pairs(group % n_groups != g) for g in range(n_groups)])
         variance = (n_groups - 1) / n_groups * np.sum((areas - areas.mean()) ** 2)
-        # The sample is drawn without replacement from finitely many pairs.
-        return float(np.sqrt(variance * (1 - share)))
+        # Draws are made without replacement from the k - 1 that there are.
+        present = int(np.count_nonzero(self.class_counts))
+        return float(np.sqrt(variance * (1 - n_draws / (present - 1))))
 
-    def _auc_of_pairs(self, chosen: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> float:
+    def _auc_of_pairs(self, chosen: BoolArray) -> float:
         index = PairIndex(self.pair_index.positive[chosen], self.pair_index.negative[chosen])
-        rates = self.rates
-        part = PairwiseRates(rates.tpr[:, chosen], rates.fpr[:, chosen], rates.call_rates, rates.locate)
+        part = self.rates.of_pairs(chosen)
         engine = get_engine(self.options.engine, self.predictions)
         return shared_curve(_fit(self.predictions, index, part, self.options, engine)).auc
 

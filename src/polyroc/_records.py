@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from polyroc._typing import FloatArray, IntArray, LabelArray
+from polyroc._typing import BoolArray, FloatArray, IntArray, LabelArray
 
 ArrayT = TypeVar("ArrayT", bound=np.ndarray[Any, Any])
 
@@ -102,6 +102,8 @@ class PairIndex(Frozen):
 
     positive: IntArray
     negative: IntArray
+    stratum: IntArray | None = None
+    """Which pairs of a sample were drawn together; None where all pairs are there."""
 
     def __len__(self) -> int:
         return len(self.positive)
@@ -113,12 +115,27 @@ class PairwiseRates(Frozen):
 
     tpr: FloatArray
     """Share of the positive class called positive, shape (T, K)."""
-    fpr: FloatArray
-    """Share of the negative class called positive, shape (T, K)."""
+    separate_fpr: FloatArray | None = field(repr=False)
+    """`fpr` where it is stored; None where it follows from the rest, since TPR + FPR is twice the call rate."""
     call_rates: FloatArray
     """Share called positive at each grid point, each class counting one half, shape (T,)."""
     locate: Callable[[], FloatArray] = field(repr=False)
     """Finds `thresholds`: nobody needs them for the curve, so they are found when asked for."""
+
+    @cached_property
+    def fpr(self) -> FloatArray:
+        """Share of the negative class called positive, shape (T, K)."""
+        if self.separate_fpr is not None:
+            return self.separate_fpr
+        doubled = (2 * self.call_rates).astype(self.tpr.dtype)[:, None]
+        return read_only(np.clip(doubled - self.tpr, 0, 1))
+
+    def of_pairs(self, chosen: IntArray | BoolArray) -> "PairwiseRates":
+        """The rates of some of the pairs."""
+        # Taken by pairs: those of the fast engine lie together so.
+        tpr = self.tpr.T[chosen].T
+        fpr = None if self.separate_fpr is None else self.separate_fpr.T[chosen].T
+        return PairwiseRates(tpr, fpr, self.call_rates, self.locate)
 
     @cached_property
     def thresholds(self) -> FloatArray:

@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 from polyroc._areas import pairwise_areas as areas_by_columns
 from polyroc._cells import EDGE, LOGIT_BOUND, shrunk_cells
 from polyroc._descent import Attempt, Descent, Tolerance, descend
-from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, Status
+from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, Status, read_only
 from polyroc._solver import solve_rows
 from polyroc._typing import BoolArray, FloatArray, Thresholds
 from polyroc.engines import _numba_fit as passes
@@ -33,7 +33,8 @@ logger = logging.getLogger("polyroc")
 
 def announce_compilation() -> None:
     """Say that kernels are about to be compiled, where no earlier run left them on disk."""
-    if not passes.sweep.signatures and not list(Path(passes.sweep.stats.cache_path).glob("_numba_fit.sweep-*.nbi")):
+    folder = passes.sweep.stats.cache_path
+    if not passes.sweep.signatures and not (folder and list(Path(folder).glob("_numba_fit.sweep-*.nbi"))):
         logger.info("compiling the numba kernels: once, for some seconds; later runs read them from disk")
 
 
@@ -41,7 +42,14 @@ def memory_needed(predictions: Predictions, n_pairs: int, n_thresholds: int) -> 
     """Bytes that rates and fit will need at most, beside the scores themselves."""
     cells = 2 * n_thresholds * n_pairs
     weighted = 0 if predictions.sample_weight is None else 12 * predictions.scores.size
-    return predictions.scores.nbytes + weighted + (4 if cells > SINGLE_CELLS else 8) * cells + 64 * n_pairs
+    # A gram matrix for each piece of the work, and some for their sum.
+    grams = (4 * len(_pieces(n_pairs)) + 32) * (2 * n_thresholds) ** 2
+    return predictions.scores.nbytes + weighted + (4 if cells > SINGLE_CELLS else 8) * cells + 128 * n_pairs + grams
+
+
+def _pieces(n_pairs: int) -> list[tuple[int, int]]:
+    """The pieces in which the pairs of a fit are swept."""
+    return chunks(n_pairs, 1024, 16)
 
 
 def pairwise_rates(
@@ -56,20 +64,21 @@ def pairwise_rates(
     announce_compilation()
     precision = np.float32 if 2 * len(call_rates) * len(pairs) > SINGLE_CELLS else np.float64
     # By pairs, as they are made and fitted; the record shows them by call rates.
-    tpr, fpr = np.empty((2, len(pairs), len(call_rates)), dtype=precision)
+    tpr = np.empty((len(pairs), len(call_rates)), dtype=precision)
+    fpr = np.empty_like(tpr) if thresholds == "shared" else None
     with Threads(n_jobs) as threads:
         runs = class_sorted(predictions, threads)
         tails = runs.tails(predictions.sample_weight, threads)
         asked = (runs.offsets, pairs.positive, pairs.negative, call_rates)
-        tasks = [(*asked, *task, tpr, fpr) for task in chunks(len(pairs), 8, 128)]
+        tasks = [(*asked, *task, tpr) for task in chunks(len(pairs), 8, 128)]
         if thresholds == "shared":
-            threads.map(cut_shared, [(runs.values, tails, *task) for task in tasks])
+            threads.map(cut_shared, [(runs.values, tails, *task, fpr) for task in tasks])
         elif predictions.sample_weight is not None:
             threads.map(cut_own_weighted, [(runs.values, tails, *task) for task in tasks])
         else:
             threads.map(cut_own, [(runs.values, *task) for task in tasks])
     locate = partial(score_thresholds, predictions, pairs, call_rates, thresholds)
-    return PairwiseRates(tpr.T, fpr.T, call_rates, locate)
+    return PairwiseRates(tpr.T, None if fpr is None else fpr.T, call_rates, locate)
 
 
 def pairwise_areas(predictions: Predictions, pairs: PairIndex, *, n_jobs: int | None = None) -> FloatArray:
@@ -137,24 +146,32 @@ def _rows_of_few(
 ) -> FloatArray:
     """Row effects by a sample of the pairs: nearly those of all, at a hundredth of the work."""
     few = np.sort(np.random.default_rng(0).choice(rates.n_pairs, FEW_PAIRS, replace=False))
-    # Taken by pairs, which lie together, and in double precision.
-    tpr, fpr = (np.asarray(rate.T[few], dtype=np.float64).T for rate in (rates.tpr, rates.fpr))
-    part = PairwiseRates(tpr, fpr, rates.call_rates, rates.locate)
     fit = fit_rank_one(
-        part, PairWeights(weights.tpr[few], weights.fpr[few], weights.size[few]), shrinkage, n_jobs=n_jobs
+        rates.of_pairs(few),
+        PairWeights(weights.tpr[few], weights.fpr[few], weights.size[few]),
+        shrinkage,
+        n_jobs=n_jobs,
     )
     inside = np.abs(fit.row_effects) < LOGIT_BOUND
     return np.where(inside, fit.row_effects, logit(np.clip(mean, EDGE, 1 - EDGE)))
 
 
 def _row_means(rates: PairwiseRates, weights: PairWeights, threads: Threads) -> FloatArray:
-    pieces = chunks(rates.n_pairs, 1024, 16)
+    pieces = _pieces(rates.n_pairs)
     sums = np.zeros((len(pieces), 2 * rates.n_thresholds))
-    by_pairs = (rates.tpr.T, rates.fpr.T, weights.tpr, weights.fpr)
+    by_pairs = (*_by_pairs(rates), weights.tpr, weights.fpr)
     threads.map(passes.add_row_means, [(*by_pairs, *c, out) for c, out in zip(pieces, sums, strict=True)])
     totals: FloatArray = np.repeat([weights.tpr.sum(), weights.fpr.sum()], rates.n_thresholds)
     means: FloatArray = sums.sum(axis=0) / totals
     return means
+
+
+def _by_pairs(rates: PairwiseRates) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The rates as the kernels want them: (K, T), FPR empty where it follows from TPR, and twice the call rates."""
+    tpr = np.ascontiguousarray(rates.tpr.T)
+    fpr = np.empty((0, 0), tpr.dtype) if rates.separate_fpr is None else np.ascontiguousarray(rates.separate_fpr.T)
+    # Read-only always: numba would compile once more for arrays that may be written to.
+    return read_only(tpr.view()), read_only(fpr.view()), (2 * rates.call_rates).astype(tpr.dtype)
 
 
 def _solve_rows(
@@ -207,10 +224,11 @@ class _Problem:
         on_tpr, on_fpr = _interior(mean[:n]), _interior(mean[n:])
         fitted = np.zeros(2 * n, dtype=np.bool_)
         fitted[:n][on_tpr] = fitted[n:][on_fpr] = True
-        tpr, fpr = np.ascontiguousarray(rates.tpr.T), np.ascontiguousarray(rates.fpr.T)
+        tpr, fpr, doubled = _by_pairs(rates)
         data = passes.Data(
             tpr=tpr,
             fpr=fpr,
+            doubled=doubled,
             first_tpr=on_tpr.start,
             first_fpr=on_fpr.start,
             n_tpr=on_tpr.stop - on_tpr.start,
@@ -220,7 +238,7 @@ class _Problem:
             keep=weights.size / (weights.size + shrinkage),
             mean=mean[fitted].astype(tpr.dtype),
         )
-        return cls(data, fitted, mean, threads, chunks(rates.n_pairs, 1024, 16))
+        return cls(data, fitted, mean, threads, _pieces(rates.n_pairs))
 
     @property
     def precision(self) -> Any:

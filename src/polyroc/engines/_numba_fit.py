@@ -33,7 +33,8 @@ class Data(NamedTuple):
     """The cells; those of a pair lie together. Fitted are R rows: some true positive rates, then some false."""
 
     tpr: Any  # (K, T)
-    fpr: Any  # (K, T)
+    fpr: Any  # (K, T), or empty: then it is what TPR leaves of twice the call rate
+    doubled: Any  # (T,) twice the call rates, in the working precision
     first_tpr: int  # the first row of `tpr` that is fitted
     first_fpr: int
     n_tpr: int  # the number of rows of `tpr` that are fitted
@@ -63,14 +64,18 @@ class Sums(NamedTuple):
 
 
 @kernel
-def add_row_means(tpr: Any, fpr: Any, on_tpr: Any, on_fpr: Any, start: int, stop: int, out: Any) -> None:
+def add_row_means(tpr: Any, fpr: Any, doubled: Any, on_tpr: Any, on_fpr: Any, start: int, stop: int, out: Any) -> None:
     """Add the weighted rates of each row, shape (2T,)."""
     n = tpr.shape[1]
     for j in range(start, stop):
         for t in range(n):
             out[t] += on_tpr[j] * np.float64(tpr[j, t])
-        for t in range(n):
-            out[n + t] += on_fpr[j] * np.float64(fpr[j, t])
+        if fpr.shape[0] > 0:
+            for t in range(n):
+                out[n + t] += on_fpr[j] * np.float64(fpr[j, t])
+        else:
+            for t in range(n):
+                out[n + t] += on_fpr[j] * np.float64(doubled[t] - tpr[j, t])
 
 
 @inner
@@ -81,8 +86,13 @@ def fill_cells(data: Any, j: int, rate: Any, weight: Any) -> None:
     own, shared = real(data.keep[j]), real(1.0 - data.keep[j])
     for i in range(n):
         rate[i] = own * data.tpr[j, data.first_tpr + i] + shared * data.mean[i]
-    for i in range(n, n_rows):
-        rate[i] = own * data.fpr[j, data.first_fpr + i - n] + shared * data.mean[i]
+    if data.fpr.shape[0] > 0:
+        for i in range(n, n_rows):
+            rate[i] = own * data.fpr[j, data.first_fpr + i - n] + shared * data.mean[i]
+    else:
+        for i in range(n, n_rows):
+            t = data.first_fpr + i - n
+            rate[i] = own * (data.doubled[t] - data.tpr[j, t]) + shared * data.mean[i]
     on_tpr, on_fpr = real(data.on_tpr[j]), real(data.on_fpr[j])
     for i in range(n):
         weight[i] = on_tpr
@@ -110,15 +120,16 @@ def add_deviance(data: Any, row: Any, effect: Any, start: int, stop: int) -> flo
     n_rows = row.shape[0]
     work = np.empty((4, n_rows), row.dtype)
     rate, weight, probability, curvature = work[0], work[1], work[2], work[3]
+    one, least = row.dtype.type(1), row.dtype.type(1e-30)
     total = 0.0
     for j in range(start, stop):
         fill_cells(data, j, rate, weight)
         fit_pair(row, effect[j], probability, curvature)
         for i in range(n_rows):
-            m, p = np.float64(rate[i]), np.float64(probability[i])
-            on = log_positive(max(m, 1e-300) / max(p, 1e-300))
-            off = log_positive(max(1 - m, 1e-300) / max(1 - p, 1e-300))
-            total += weight[i] * (m * on + (1 - m) * off)
+            m, p = rate[i], probability[i]
+            on = log_positive(max(m, least) / max(p, least))
+            off = log_positive(max(one - m, least) / max(one - p, least))
+            total += np.float64(weight[i] * (m * on + (one - m) * off))
     return total
 
 

@@ -16,7 +16,16 @@ from numba.extending import intrinsic, overload
 
 # What the compiler may assume: it may reorder sums and fuse multiply-adds, and numbers are finite.
 FAST = {"contract", "reassoc", "arcp", "nsz", "nnan"}
-kernel: Callable[..., Any] = njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function on first use, and keep it on disk where there is a folder to keep it in."""
+    try:
+        return njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)(function)
+    except RuntimeError:  # no folder that may be written to
+        return njit(nogil=True, error_model="numpy", fastmath=FAST)(function)
+
+
 # Called by kernels only, so without a way in from Python, which takes long to compile.
 _WITHOUT_WRAPPERS: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 inner: Callable[..., Any] = njit(error_model="numpy", fastmath=FAST, nogil=True, **_WITHOUT_WRAPPERS)
@@ -94,7 +103,9 @@ def _exp_negative(x: Any) -> Any:
 
 _SQRT_HALF = np.int64(np.float64(math.sqrt(0.5)).view(np.int64))
 _ROUND_BITS = np.int64(np.float64(_ROUND64).view(np.int64))
-_LN2 = math.log(2)
+_LN2, _LN2_32 = math.log(2), np.float32(math.log(2))
+_SQRT_HALF32 = np.int32(np.float32(math.sqrt(0.5)).view(np.int32))
+_M1, _M3, _M5, _M7, _M9 = (np.float32(2 / i) for i in range(1, 10, 2))
 _L1, _L3, _L5, _L7, _L9, _L11, _L13, _L15, _L17, _L19, _L21 = (2 / i for i in range(1, 22, 2))
 
 
@@ -112,4 +123,13 @@ def _log_positive(x: Any) -> Any:
         p = ((p * y + _L7) * y + _L5) * y + _L3
         return (from_bits(exponent + _ROUND_BITS) - _ROUND64) * _LN2 + s * (p * y + _L1)
 
-    return double
+    def single(x: Any) -> Any:
+        bits = bits_of(x)
+        exponent = np.int32((bits - _SQRT_HALF32) >> _SHIFT32)
+        f = from_bits(np.int32(bits - (exponent << _SHIFT32)))
+        s = (f - _UNIT32) / (f + _UNIT32)
+        y = s * s
+        p = ((_M9 * y + _M7) * y + _M5) * y + _M3
+        return np.float32(exponent) * _LN2_32 + s * (p * y + _M1)
+
+    return double if x == types.float64 else single

@@ -49,17 +49,17 @@ def cut_own(
     start: int,
     stop: int,
     tpr: Any,
-    fpr: Any,
 ) -> None:
-    """Rates of the pairs start..stop at the call rates, each from the positive class's own column."""
+    """True positive rates of the pairs start..stop at the call rates, each from the positive class's own column."""
     called_a, steps_by = np.empty(LONG + 1, np.int32), np.empty(grid.shape[0] + 2, np.int32)
+    fpr = np.empty_like(tpr[0])  # not kept: it is what TPR leaves of twice the call rate
     for pair in range(start, stop):
         i, j = positive[pair], negative[pair]
         a, b = values[i, offsets[i] : offsets[i + 1]], values[i, offsets[j] : offsets[j + 1]]
         if a.shape[0] + b.shape[0] > LONG:
-            look(a, b, grid, tpr[pair], fpr[pair])
-        elif not stride(a, b, grid, called_a, steps_by, tpr[pair], fpr[pair]):
-            walk(a, b, grid, tpr[pair], fpr[pair])
+            look(a, b, grid, tpr[pair], fpr)
+        elif not stride(a, b, grid, called_a, steps_by, tpr[pair], fpr):
+            walk(a, b, grid, tpr[pair], fpr)
 
 
 @inner
@@ -112,14 +112,14 @@ def cut_own_weighted(
     start: int,
     stop: int,
     tpr: Any,
-    fpr: Any,
 ) -> None:
     """As `cut_own`, by shares of weight."""
+    fpr = np.empty_like(tpr[0])
     for pair in range(start, stop):
         i, j = positive[pair], negative[pair]
         a, b = values[i, offsets[i] : offsets[i + 1]], values[i, offsets[j] : offsets[j + 1]]
         wa, wb = tails[i, offsets[i] : offsets[i + 1]], tails[i, offsets[j] : offsets[j + 1]]
-        walk_weighted(a, b, wa, wb, grid, tpr[pair], fpr[pair])
+        walk_weighted(a, b, wa, wb, grid, tpr[pair], fpr)
 
 
 @inner
@@ -258,7 +258,8 @@ def settle(a: Any, b: Any, above_a: int, above_b: int, target: float) -> Any:
     while True:
         # Step back while the target is still reached.
         back_a, back_b = above_a, above_b
-        if above_a == n_a or (above_b < n_b and b[above_b] < a[above_a]):
+        # Of a tie, b was called last.
+        if above_a == n_a or (above_b < n_b and b[above_b] <= a[above_a]):
             back_b += 1
         else:
             back_a += 1

@@ -48,8 +48,8 @@ class Runs:
 
 def memory_needed(predictions: Predictions, n_pairs: int, n_thresholds: int) -> int:
     """Bytes that rates and fit will need at most, beside the scores themselves."""
-    # Rates, shrunk rates, weights and half a dozen arrays of the fit, each of all cells in double precision.
-    return 2 * predictions.scores.nbytes + 12 * 8 * 2 * n_thresholds * n_pairs
+    # Rates, shrunk rates, weights and the arrays of two points of the fit, each of all cells in double precision.
+    return 2 * predictions.scores.nbytes + 20 * 8 * 2 * n_thresholds * n_pairs
 
 
 def pairwise_rates(
