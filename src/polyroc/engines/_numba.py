@@ -42,8 +42,9 @@ def memory_needed(predictions: Predictions, n_pairs: int, n_thresholds: int) -> 
     """Bytes that rates and fit will need at most, beside the scores themselves."""
     cells = 2 * n_thresholds * n_pairs
     weighted = 0 if predictions.sample_weight is None else 12 * predictions.scores.size
-    # A gram matrix for each piece of the work, and some for their sum.
-    grams = (4 * len(_pieces(n_pairs)) + 32) * (2 * n_thresholds) ** 2
+    # The side that is solved for: a gram matrix for each piece of the work and some for their sum, or cross terms.
+    n_rows = 2 * n_thresholds
+    grams = (4 * len(_pieces(n_pairs)) + 32) * n_rows**2 if n_pairs > n_rows else 32 * n_rows * n_pairs
     return predictions.scores.nbytes + weighted + (4 if cells > SINGLE_CELLS else 8) * cells + 128 * n_pairs + grams
 
 
