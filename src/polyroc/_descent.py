@@ -15,6 +15,7 @@ from polyroc._typing import FloatArray
 StateT = TypeVar("StateT")
 
 MAX_ITER = 200
+FIRST_DAMPING = 0.1
 _MAX_DAMPING = 1e12
 # A gradient of no more than this is rounding.
 _AT_REST = 1e-12
@@ -72,10 +73,11 @@ def descend(
     deviance: float,
     *,
     tolerance: Tolerance,
+    damping: float = FIRST_DAMPING,
     max_iter: int = MAX_ITER,
 ) -> Descent[StateT]:
     """Lower the deviance from a state until nothing moves."""
-    path, damping = [deviance], 0.1
+    path = [deviance]
     for n_iter in range(1, max_iter + 1):
         tried = problem.attempt(state, damping)
         if tried is None and damping >= _SOME_DAMPING and problem.gradient(state) <= _AT_REST:

@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 
 from polyroc._areas import pairwise_areas as areas_by_columns
 from polyroc._cells import EDGE, LOGIT_BOUND, shrunk_cells
-from polyroc._descent import Attempt, Descent, Tolerance, descend
+from polyroc._descent import FIRST_DAMPING, Attempt, Descent, Tolerance, descend
 from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, Status, read_only
 from polyroc._solver import solve_rows
 from polyroc._typing import BoolArray, FloatArray, Thresholds
@@ -24,9 +24,9 @@ from polyroc.engines._threads import Threads, chunks
 # Fits of more cells than this are done in single precision, for their memory.
 SINGLE_CELLS = 2**24
 
-# A fit of more pairs than MANY begins where a sample of FEW of them ends, and takes the rows' curvature from as many.
-# That bends its steps a little, not where they lead.
-MANY_PAIRS, FEW_PAIRS = 32_768, 8_192
+# A fit of more pairs than these begins where a fit of some of them ended: of a quarter of MEDIUM, or of CURVED. Beyond
+# MANY the curvature of the rows, too, is that of CURVED pairs: it bends the steps a little, not where they lead.
+MEDIUM_PAIRS, MANY_PAIRS, CURVED_PAIRS = 4_096, 32_768, 8_192
 
 logger = logging.getLogger("polyroc")
 
@@ -106,21 +106,28 @@ def fit_rank_one(
     """Joint Levenberg-Marquardt steps; at the start all pairs are alike and each row has the logit of its mean."""
     with Threads(n_jobs) as threads:
         problem = _Problem.of(rates, weights, shrinkage, threads)
-        if rates.n_pairs <= MANY_PAIRS:
-            start = problem.start()
+        n_few = _size_of_first_fit(rates)
+        if n_few is None:
+            start, damping = problem.start(), FIRST_DAMPING
         else:
-            start = problem.start_from(_rows_of_few(rates, weights, shrinkage, problem.mean, n_jobs)[problem.fitted])
-        end = descend(problem, start, problem.deviance(start), tolerance=problem.tolerance)
+            row = _rows_of_few(rates, weights, shrinkage, problem.mean, n_few, n_jobs)
+            start, damping = problem.start_from(row[problem.fitted]), 1e-6
+        end = descend(problem, start, problem.deviance(start), tolerance=problem.tolerance, damping=damping)
     return _factorization(problem, end, rates, weights, shrinkage)
 
 
-def fit_replicate(rates: PairwiseRates, weights: PairWeights, shrinkage: float) -> Factorization:
-    """As `fit_rank_one`, on one thread and for the effects only: without the deviance, and without the last step.
+def _size_of_first_fit(rates: PairwiseRates) -> int | None:
+    """How many of the pairs are fitted first, to begin near the end; None where all begin alike."""
+    if rates.n_pairs > MANY_PAIRS:
+        return CURVED_PAIRS
+    # Own thresholds, for which FPR is not stored, have one optimum wherever a fit begins.
+    return MEDIUM_PAIRS // 4 if rates.n_pairs > MEDIUM_PAIRS and rates.separate_fpr is None else None
 
-    After a full step of 1e-6 the next one would be of its square.
-    """
+
+def fit_replicate(rates: PairwiseRates, weights: PairWeights, shrinkage: float) -> Factorization:
+    """As `fit_rank_one`, on one thread and for the effects only, in the precision of the rates."""
     problem = _Problem.of(rates, weights, shrinkage, Threads(1))
-    end = descend(problem, problem.start(), 0.0, tolerance=Tolerance(move=1e-6, gradient=1e-5, damping=1e-4))
+    end = descend(problem, problem.start(), 0.0, tolerance=problem.tolerance)
     return _factorization(problem, end, rates, weights, shrinkage)
 
 
@@ -143,10 +150,10 @@ def _factorization(
 
 
 def _rows_of_few(
-    rates: PairwiseRates, weights: PairWeights, shrinkage: float, mean: FloatArray, n_jobs: int | None
+    rates: PairwiseRates, weights: PairWeights, shrinkage: float, mean: FloatArray, n_few: int, n_jobs: int | None
 ) -> FloatArray:
-    """Row effects by a sample of the pairs: nearly those of all, at a hundredth of the work."""
-    few = np.sort(np.random.default_rng(0).choice(rates.n_pairs, FEW_PAIRS, replace=False))
+    """Row effects by a sample of the pairs: nearly those of all, at a fraction of the work."""
+    few = np.sort(np.random.default_rng(0).choice(rates.n_pairs, n_few, replace=False))
     fit = fit_rank_one(
         rates.of_pairs(few),
         PairWeights(weights.tpr[few], weights.fpr[few], weights.size[few]),
@@ -233,7 +240,7 @@ class _Problem:
             first_tpr=on_tpr.start,
             first_fpr=on_fpr.start,
             n_tpr=on_tpr.stop - on_tpr.start,
-            curved=2**32 if rates.n_pairs <= MANY_PAIRS else 2**32 * FEW_PAIRS // rates.n_pairs,
+            curved=2**32 if rates.n_pairs <= MANY_PAIRS else 2**32 * CURVED_PAIRS // rates.n_pairs,
             on_tpr=weights.tpr,
             on_fpr=weights.fpr,
             keep=weights.size / (weights.size + shrinkage),
@@ -247,7 +254,7 @@ class _Problem:
 
     @property
     def tolerance(self) -> Tolerance:
-        return Tolerance() if self.precision == np.float64 else Tolerance(move=3e-6, gradient=1e-6, damping=1e-6)
+        return Tolerance() if self.precision == np.float64 else Tolerance(move=5e-6, gradient=1e-6, damping=1e-4)
 
     @property
     def keeps_pairs(self) -> bool:
@@ -258,16 +265,17 @@ class _Problem:
         """All pairs alike, and each row at the logit of its mean."""
         row, pairs = logit(np.clip(self.mean[self.fitted], EDGE, 1 - EDGE)), self._pairs()
         pairs.effect[:] = 1.0
-        return self._state(row, pairs)
+        return self.state(row, pairs)
 
     def start_from(self, row: FloatArray) -> _State:
         """Rows that some of the pairs have found, and the effects that go with them."""
         pairs = self._pairs()
         tasks = [(self.data, row.astype(self.precision), *c, pairs.effect) for c in self.chunks]
         self.threads.map(passes.solve_effects, tasks)
-        return self._state(row, pairs)
+        return self.state(row, pairs)
 
-    def _state(self, row: FloatArray, pairs: passes.PairState) -> _State:
+    def state(self, row: FloatArray, pairs: passes.PairState) -> _State:
+        """Linearise at these effects; what `pairs` says beside them is found anew."""
         return _State(row, pairs, self._sweep(row, row, pairs, pairs, solve_pairs=False, stretch=0.0))
 
     def deviance(self, state: _State) -> float:
@@ -289,7 +297,7 @@ class _Problem:
         total += swept.total
         promised = total[passes.FALL] + 0.5 * damping * total[passes.LENGTH]
         curve = np.abs(expit(row * pairs.effect.mean()) - expit(state.row * state.pairs.effect.mean())).max()
-        noise = 4 * np.finfo(self.precision).eps * total[passes.NOISE]
+        noise = (1e-15 if self.precision == np.float64 else 5e-7) * total[passes.NOISE]
         trial = _State(row, pairs, swept)
         return Attempt(trial, total[passes.CHANGE], noise, promised, max(total[passes.MOVE], curve))
 
@@ -323,7 +331,7 @@ class _Problem:
         # Single precision will do: it bends the steps a little, not where they lead.
         grams = np.zeros((n_chunks, side, side), dtype=np.float32)
         cross = np.empty((n_pairs, n_rows) if self.keeps_pairs else (0, 0), dtype=self.precision)
-        rows = (row.astype(self.precision), row_new.astype(self.precision))
+        rows = (row.astype(self.precision, copy=False), row_new.astype(self.precision, copy=False))
         tasks = [
             (self.data, *rows, old, new, solve_pairs, stretch, *c, passes.Sums(by_rows[p], totals[p], grams[p], cross))
             for p, c in enumerate(self.chunks)
