@@ -7,8 +7,8 @@ import numpy as np
 
 from polyroc._options import Options
 from polyroc._pairs import all_pairs
+from polyroc._replicates import Replicates
 from polyroc._validation import as_predictions
-from polyroc.engines._replicates import Replicates
 
 
 def time_replicates(y_true, y_score, n_resamples, n_jobs):

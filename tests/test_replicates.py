@@ -14,7 +14,7 @@ pytest.importorskip("numba")
 
 
 def replicates_of(problem, decimals, **options):
-    from polyroc.engines._replicates import Replicates
+    from polyroc._replicates import Replicates
 
     y_score = np.round(problem.y_score, decimals)
     predictions = as_predictions(problem.y_true, y_score)
@@ -63,8 +63,8 @@ def test_areas_do_not_depend_on_the_number_of_threads():
 def test_the_scores_are_sorted_once_and_not_copied_again():
     problem = gaussian_problem(8, 400, 4)
     predictions = as_predictions(problem.y_true, problem.y_score)
+    from polyroc._replicates import Replicates
     from polyroc.engines import _class_sorted
-    from polyroc.engines._replicates import Replicates
     from polyroc.engines._threads import Threads
 
     replicates = Replicates(predictions, all_pairs(predictions), Options())

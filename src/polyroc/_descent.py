@@ -16,7 +16,7 @@ StateT = TypeVar("StateT")
 
 MAX_ITER = 200
 FIRST_DAMPING = 0.1
-_MAX_DAMPING = 1e12
+MAX_DAMPING = 1e12
 # A gradient of no more than this is rounding.
 _AT_REST = 1e-12
 # A Hessian that stays indefinite with this much damping is not so by rounding.
@@ -84,21 +84,26 @@ def descend(
             # The step is zero with any damping that makes it possible: exact symmetry holds the fit here.
             return Descent(state, np.array(path), n_iter, Status.SADDLE)
         if tried is None or not tried.change <= tried.noise:
-            damping = max(10 * damping, 1e-4)
-            if damping > _MAX_DAMPING:
+            damping = more_damping(damping)
+            if damping > MAX_DAMPING:
                 return Descent(state, np.array(path), n_iter, Status.STALLED)
             continue
         still = tried.move <= tolerance.move and damping <= tolerance.damping
         # A rise within rounding is none.
         path.append(max(0.0, path[-1] + 2 * min(tried.change, 0.0)))
-        state, damping = tried.state, _next_damping(damping, tried)
+        state, damping = tried.state, next_damping(damping, tried.change, tried.noise, tried.promised)
         if still and problem.gradient(state) <= tolerance.gradient:
             return Descent(state, np.array(path), n_iter, Status.CONVERGED)
     return Descent(state, np.array(path), max_iter, Status.MAX_ITER)
 
 
-def _next_damping(damping: float, tried: Attempt[StateT]) -> float:
-    fall = -tried.change
-    if fall + tried.noise >= 0.75 * tried.promised:
+def more_damping(damping: float) -> float:
+    """After a step that was refused."""
+    return max(10 * damping, 1e-4)
+
+
+def next_damping(damping: float, change: float, noise: float, promised: float) -> float:
+    """After a step that was accepted: less, the more of what the quadratic model promised came true."""
+    if noise - change >= 0.75 * promised:
         return damping / 100 if damping > 1e-9 else 0.0
-    return damping if fall > 0.25 * tried.promised else max(4 * damping, 1e-6)
+    return damping if -change > 0.25 * promised else max(4 * damping, 1e-6)

@@ -17,6 +17,7 @@ from polyroc._solver import solve_rows
 from polyroc._typing import BoolArray, FloatArray, Thresholds
 from polyroc.engines import _numba_fit as passes
 from polyroc.engines._class_sorted import class_sorted
+from polyroc.engines._numba_descent import descend_small
 from polyroc.engines._numba_rates import add_areas, cut_own, cut_own_weighted, cut_shared
 from polyroc.engines._numpy import score_thresholds
 from polyroc.engines._threads import Threads, chunks
@@ -113,7 +114,7 @@ def fit_rank_one(
             row = _rows_of_few(rates, weights, shrinkage, problem.mean, n_few, n_jobs)
             start, damping = problem.start_from(row[problem.fitted]), 1e-6
         end = descend(problem, start, problem.deviance(start), tolerance=problem.tolerance, damping=damping)
-    return _factorization(problem, end, rates, weights, shrinkage)
+    return _factorization(problem, end.state.row, end.state.pairs.effect, end, rates, weights, shrinkage)
 
 
 def _size_of_first_fit(rates: PairwiseRates) -> int | None:
@@ -127,14 +128,28 @@ def _size_of_first_fit(rates: PairwiseRates) -> int | None:
 def fit_replicate(rates: PairwiseRates, weights: PairWeights, shrinkage: float) -> Factorization:
     """As `fit_rank_one`, on one thread and for the effects only, in the precision of the rates."""
     problem = _Problem.of(rates, weights, shrinkage, Threads(1))
-    end = descend(problem, problem.start(), 0.0, tolerance=problem.tolerance)
-    return _factorization(problem, end, rates, weights, shrinkage)
+    if not problem.keeps_pairs:
+        end = descend(problem, problem.start(), 0.0, tolerance=problem.tolerance)
+        return _factorization(problem, end.state.row, end.state.pairs.effect, end, rates, weights, shrinkage)
+    row, effect, till = problem.first_row(), np.ones(rates.n_pairs), problem.tolerance
+    limits = (till.move, till.gradient, till.damping, problem.rounding)
+    ended, n_iter, row, effect = descend_small(problem.data, row, effect, *limits)
+    status = (Status.CONVERGED, Status.MAX_ITER, Status.STALLED)[ended]
+    # Without the deviance: nobody reads that of a replicate.
+    ending: Descent[None] = Descent(None, np.zeros(1), n_iter, status)
+    return _factorization(problem, row, effect, ending, rates, weights, shrinkage)
 
 
 def _factorization(
-    problem: "_Problem", end: Descent["_State"], rates: PairwiseRates, weights: PairWeights, shrinkage: float
+    problem: "_Problem",
+    inner: FloatArray,
+    effect: FloatArray,
+    end: Descent[Any],
+    rates: PairwiseRates,
+    weights: PairWeights,
+    shrinkage: float,
 ) -> Factorization:
-    effect, inner = end.state.pairs.effect, end.state.row
+    """The effects that a descent ended with, scaled, and with the rows that were not fitted."""
     if end.status is not Status.CONVERGED:
         inner = _solve_rows(rates, weights, shrinkage, problem.fitted, inner, effect)
     row = np.where(problem.mean < 0.5, -LOGIT_BOUND, LOGIT_BOUND)
@@ -257,15 +272,23 @@ class _Problem:
         return Tolerance() if self.precision == np.float64 else Tolerance(move=5e-6, gradient=1e-6, damping=1e-4)
 
     @property
+    def rounding(self) -> float:
+        """Rounding error of the change of the deviance, per unit of what moved."""
+        return 1e-15 if self.precision == np.float64 else 5e-7
+
+    @property
     def keeps_pairs(self) -> bool:
         """Whether the pairs are the smaller side, which is solved for."""
         return bool(self.data.tpr.shape[0] <= self.data.mean.shape[0])
 
     def start(self) -> _State:
         """All pairs alike, and each row at the logit of its mean."""
-        row, pairs = logit(np.clip(self.mean[self.fitted], EDGE, 1 - EDGE)), self._pairs()
+        pairs = self._pairs()
         pairs.effect[:] = 1.0
-        return self.state(row, pairs)
+        return self.state(self.first_row(), pairs)
+
+    def first_row(self) -> FloatArray:
+        return np.asarray(logit(np.clip(self.mean[self.fitted], EDGE, 1 - EDGE)))
 
     def start_from(self, row: FloatArray) -> _State:
         """Rows that some of the pairs have found, and the effects that go with them."""
@@ -297,7 +320,7 @@ class _Problem:
         total += swept.total
         promised = total[passes.FALL] + 0.5 * damping * total[passes.LENGTH]
         curve = np.abs(expit(row * pairs.effect.mean()) - expit(state.row * state.pairs.effect.mean())).max()
-        noise = (1e-15 if self.precision == np.float64 else 5e-7) * total[passes.NOISE]
+        noise = self.rounding * total[passes.NOISE]
         trial = _State(row, pairs, swept)
         return Attempt(trial, total[passes.CHANGE], noise, promised, max(total[passes.MOVE], curve))
 

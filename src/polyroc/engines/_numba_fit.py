@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from polyroc.engines._numba_linear import TINY, add_gram, add_scaled, make_schur, solve_positive, turn
 from polyroc.engines._numba_math import bits_of, exp_negative, from_bits, inner, kernel, log_positive
 
 # Pairs whose cross terms are gathered before they enter the gram matrix.
 BLOCK = 256
-TINY = 1e-290
 # Multiplied by this (Knuth's golden ratio), the numbers of pairs spread evenly over 2^32.
 SPREAD = 2654435761
 # Entries of `Sums.total`.
@@ -221,23 +221,6 @@ def sweep(
 
 
 @inner
-def turn(block: Any, filled: int, turned: Any) -> None:
-    """Transpose the filled part of a block, by tiles that stay in the nearest cache; the rest counts as zeros."""
-    for first in range(0, block.shape[1], 16):
-        last = min(first + 16, block.shape[1])
-        for b in range(block.shape[0]):
-            for i in range(first, last):
-                turned[i, b] = block[b, i] if b < filled else np.float32(0)
-
-
-@inner
-def add_scaled(out: Any, factor: float, x: Any) -> None:
-    """Add factor * x, in double."""
-    for i in range(x.shape[0]):
-        out[i] += factor * np.float64(x[i])
-
-
-@inner
 def row_lengths(row: Any, n_tpr: int) -> Any:
     """Sums of |lambda| over the true and the false positive rows, and the largest |lambda|."""
     on_tpr, on_fpr, largest = 0.0, 0.0, 0.0
@@ -368,79 +351,6 @@ def record_gradient(
     if new.effect[j] * largest <= 1e-8:
         scaled = max(-scaled, 0.0)
     total[PAIR_GRADIENT] = max(total[PAIR_GRADIENT], abs(scaled))
-
-
-@inner
-def add_gram(x: Any, out: Any) -> None:
-    """Add x x' to `out`, on and above the diagonal by tiles; x has a multiple of four rows."""
-    zero = x.dtype.type(0)
-    for i in range(0, x.shape[0], 4):
-        for k in range(i, x.shape[0], 2):
-            s00, s01, s10, s11, s20, s21, s30, s31 = zero, zero, zero, zero, zero, zero, zero, zero
-            for t in range(x.shape[1]):
-                b0, b1 = x[k, t], x[k + 1, t]
-                s00 += x[i, t] * b0
-                s01 += x[i, t] * b1
-                s10 += x[i + 1, t] * b0
-                s11 += x[i + 1, t] * b1
-                s20 += x[i + 2, t] * b0
-                s21 += x[i + 2, t] * b1
-                s30 += x[i + 3, t] * b0
-                s31 += x[i + 3, t] * b1
-            out[i, k] += s00
-            out[i, k + 1] += s01
-            out[i + 1, k] += s10
-            out[i + 1, k + 1] += s11
-            out[i + 2, k] += s20
-            out[i + 2, k + 1] += s21
-            out[i + 3, k] += s30
-            out[i + 3, k + 1] += s31
-
-
-@inner
-def solve_positive(matrix: Any, right: Any) -> bool:
-    """Solve in place by Cholesky, from the upper triangle; False where the matrix is not positive definite."""
-    n = right.shape[0]
-    for i in range(n):
-        mine = matrix[i]
-        for j in range(i + 1):
-            other = matrix[j]
-            total = other[i]
-            for k in range(j):
-                total -= mine[k] * other[k]
-            if i == j:
-                if not total > 1e-14:
-                    return False
-                mine[i] = np.sqrt(total)
-            else:
-                mine[j] = total / other[j]
-    for i in range(n):
-        mine = matrix[i]
-        total = right[i]
-        for k in range(i):
-            total -= mine[k] * right[k]
-        right[i] = total / mine[i]
-    for i in range(n - 1, -1, -1):
-        mine = matrix[i]
-        right[i] /= mine[i]
-        for k in range(i):
-            right[k] -= mine[k] * right[i]
-    return True
-
-
-@inner
-def make_schur(gram: Any, scale: Any, gauge: Any, stretch: float) -> Any:
-    """(1 + mu) I - scaled gram / (1 + mu) + gauge, in the upper triangle."""
-    n = scale.shape[0]
-    system = np.empty((n, n))
-    length = TINY
-    for i in range(n):
-        length += gauge[i] * gauge[i]
-    for i in range(n):
-        for k in range(i, n):
-            system[i, k] = gauge[i] * gauge[k] / length - scale[i] * gram[i, k] * scale[k] / stretch
-        system[i, i] += stretch
-    return system
 
 
 @kernel
