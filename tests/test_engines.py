@@ -286,3 +286,22 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch, thresholds, weig
 def test_auto_takes_the_fast_engine_for_many_scores_or_many_pairs(n, k, expected):
     predictions = as_predictions(np.arange(n) % k, np.zeros((n, k)))
     assert get_engine("auto", predictions).__name__ == f"polyroc.engines._{expected}"
+
+
+@pytest.mark.parametrize(("medium", "many", "curved"), [(64, 10**9, 32), (64, 128, 96)], ids=["medium", "many"])
+def test_a_start_from_some_of_the_pairs_leads_to_the_same_area(monkeypatch, medium, many, curved):
+    """Fits of very many pairs begin where a fit of some ended, and may take the curvature from some."""
+    from polyroc.engines import _numba
+
+    monkeypatch.setattr(_numba, "MEDIUM_PAIRS", medium)
+    monkeypatch.setattr(_numba, "MANY_PAIRS", many)
+    monkeypatch.setattr(_numba, "CURVED_PAIRS", curved)
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        y_true = np.arange(1200) % 20
+        y_score = rng.normal(size=(1200, 20)) + rng.uniform(0.3, 2.5, 20) * np.eye(20)[y_true]
+        expected = polyroc.evaluate(y_true, y_score, engine="numpy")
+        found = polyroc.evaluate(y_true, y_score, engine="numba")
+        assert found.factorization.converged
+        assert found.auc == pytest.approx(expected.auc, abs=1e-9)
+        assert np.allclose(found.pairs.effect, expected.pairs.effect, atol=1e-6)

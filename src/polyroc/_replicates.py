@@ -1,6 +1,7 @@
 """The statistic under many sample weights: sort once, then re-weigh. What a bootstrap repeats."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from polyroc._weights import pair_weights
 from polyroc.engines._class_sorted import class_sorted
 from polyroc.engines._numba import fit_replicate
 from polyroc.engines._numba_paths import lay_paths, replicate_rates
-from polyroc.engines._threads import Threads, chunks, n_threads
+from polyroc.engines._threads import Threads, chunks
 
 
 class Replicates:
@@ -34,11 +35,11 @@ class Replicates:
         self._weights = pair_weights(predictions, pairs, options)
         self._n_classes, self._n_samples = len(predictions.labels), predictions.n_samples
 
-    def rates(self, weight: FloatArray) -> PairwiseRates:
+    def rates(self, weight: FloatArray, precision: type[np.floating[Any]] = np.float32) -> PairwiseRates:
         """Rates of all pairs under these weights of the samples."""
         n_grid = self._options.n_thresholds
         # Single precision: its 1e-7 is nothing beside what resampling moves.
-        tpr, fpr = np.empty((2, len(self._pairs), n_grid), dtype=np.float32)
+        tpr, fpr = np.empty((2, len(self._pairs), n_grid), dtype=precision)
         shares = np.empty((self._n_classes, self._n_samples + self._n_classes))
         replicate_rates(
             self._runs.order,
@@ -55,13 +56,14 @@ class Replicates:
         )
         return PairwiseRates(tpr.T, fpr.T, grid(n_grid), _no_thresholds)
 
-    def auc(self, weight: FloatArray) -> float:
+    def auc(self, weight: FloatArray, precision: type[np.floating[Any]] = np.float32) -> float:
         """The area under these weights of the samples."""
-        return shared_curve(fit_replicate(self.rates(weight), self._weights, self._options.shrinkage)).auc
+        rates = self.rates(weight, precision)
+        return shared_curve(fit_replicate(rates, self._weights, self._options.shrinkage)).auc
 
     def aucs(self, weights: Iterable[FloatArray]) -> FloatArray:
         """The areas under each of several weights, on as many threads as the options say."""
-        with Threads(n_threads(self._options.n_jobs)) as threads:
+        with Threads(self._options.n_jobs) as threads:
             return np.array(threads.map(self.auc, [(weight,) for weight in weights]))
 
 

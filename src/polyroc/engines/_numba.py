@@ -121,7 +121,7 @@ def _size_of_first_fit(rates: PairwiseRates) -> int | None:
     """How many of the pairs are fitted first, to begin near the end; None where all begin alike."""
     if rates.n_pairs > MANY_PAIRS:
         return CURVED_PAIRS
-    # Own thresholds, for which FPR is not stored, have one optimum wherever a fit begins.
+    # Own thresholds, for which FPR is not stored, hardly ever have a second optimum; shared ones may.
     return MEDIUM_PAIRS // 4 if rates.n_pairs > MEDIUM_PAIRS and rates.separate_fpr is None else None
 
 
