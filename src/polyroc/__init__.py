@@ -2,30 +2,48 @@
 
 evaluate(y_true, y_score) -> Evaluation     the curve, its area D, the pairs, the fit
 auc_score(y_true, y_score) -> float         D alone
+compare(y_true, {name: y_score, ...}) -> Comparison     which model is better, and how sure that is
 baselines                                   Hand and Till's M, one-vs-rest, AUCmu
 """
 
 from polyroc import baselines
+from polyroc._band import ConfidenceBand
+from polyroc._bootstrap import BootstrapResult
+from polyroc._comparison import Comparison, compare
+from polyroc._contest import Contest, Difference, ModelEstimate, Ranking
 from polyroc._curve import RocCurve
-from polyroc._evaluation import ConvergenceWarning, Evaluation, auc_score, evaluate
+from polyroc._evaluate import ConvergenceWarning, auc_score, evaluate
+from polyroc._evaluation import Evaluation
 from polyroc._example import Example, load_example
+from polyroc._intervals import Interval
 from polyroc._pair_table import Pairs
 from polyroc._records import Factorization, PairwiseRates, Status
 from polyroc._version import __version__
 from polyroc._versions import show_versions
+from polyroc._warnings import ResamplingWarning
 
 __all__ = [
+    "BootstrapResult",
+    "Comparison",
+    "ConfidenceBand",
+    "Contest",
     "ConvergenceWarning",
+    "Difference",
     "Evaluation",
     "Example",
     "Factorization",
+    "Interval",
+    "ModelEstimate",
     "Pairs",
     "PairwiseRates",
+    "Ranking",
+    "ResamplingWarning",
     "RocCurve",
     "Status",
     "__version__",
     "auc_score",
     "baselines",
+    "compare",
     "evaluate",
     "load_example",
     "show_versions",

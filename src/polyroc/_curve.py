@@ -44,9 +44,7 @@ class RocCurve(Frozen):
     @cached_property
     def auc(self) -> float:
         """Area under the curve, by trapezoids."""
-        # As 1/2 plus half the cross products of neighbours: exactly 1/2 for a curve on the diagonal.
-        cross = self.fpr[1:] * self.tpr[:-1] - self.fpr[:-1] * self.tpr[1:]
-        return float(min(1.0, max(0.0, 0.5 + 0.5 * cross.sum())))
+        return float(areas_under(self.fpr, self.tpr))
 
     def partial_auc(self, max_fpr: float) -> float:
         """Area left of `max_fpr`, standardised as in scikit-learn: 1/2 is chance and 1 perfect.
@@ -84,16 +82,31 @@ def _is_share(value: Any) -> bool:
     return isinstance(value, Real) and 0 < float(value) <= 1
 
 
+def areas_under(fpr: FloatArray, tpr: FloatArray) -> FloatArray:
+    """Area under each of several curves, by trapezoids; points along the last axis, corners included."""
+    # As 1/2 plus half the cross products of neighbours: exactly 1/2 for a curve on the diagonal.
+    cross = fpr[..., 1:] * tpr[..., :-1] - fpr[..., :-1] * tpr[..., 1:]
+    areas: FloatArray = np.clip(0.5 + 0.5 * cross.sum(axis=-1), 0.0, 1.0)
+    return areas
+
+
 def shared_curve(factorization: Factorization) -> RocCurve:
     """The curve of the effects that all pairs share."""
-    tpr, fpr = np.split(expit(factorization.row_effects), 2)
-    return RocCurve(fpr=_from_corner_to_corner(fpr), tpr=_from_corner_to_corner(tpr))
+    fpr, tpr = shared_rates(factorization.row_effects)
+    return RocCurve(fpr=fpr, tpr=tpr)
+
+
+def shared_rates(row_effects: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """FPR and TPR of the curve of each row of effects, shape (..., 2T) -> (..., T + 2), corners included."""
+    tpr, fpr = np.split(expit(row_effects), 2, axis=-1)
+    return _from_corner_to_corner(fpr), _from_corner_to_corner(tpr)
 
 
 def _from_corner_to_corner(rate: FloatArray) -> FloatArray:
     # A rank-one fit is monotone because its pair effects are not negative, and so are means of logits: there
     # this only takes away rounding. The intercept of the centered model may fall a little (by some 0.003 in
     # hard cases), and is mended half from below and half from above, so that negated scores still give 1 - D.
-    rising = np.maximum.accumulate(rate)
-    falling = np.minimum.accumulate(rate[::-1])[::-1]
-    return np.concatenate([[0.0], (rising + falling) / 2, [1.0]])
+    rising = np.maximum.accumulate(rate, axis=-1)
+    falling = np.minimum.accumulate(rate[..., ::-1], axis=-1)[..., ::-1]
+    corner = np.zeros((*rate.shape[:-1], 1))
+    return np.concatenate([corner, (rising + falling) / 2, corner + 1], axis=-1)

@@ -1,34 +1,34 @@
-"""evaluate(...): from labels and scores to one curve and its area, in one readable function."""
+"""Evaluation: one curve, its area, and what follows from them."""
 
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import logit
 
-from polyroc._cells import LOGIT_BOUND
+from polyroc._band import ConfidenceBand
+from polyroc._bootstrap import (
+    BootstrapResult,
+    draw_rates,
+    draw_samples,
+    result_of,
+    warn_of_small_classes,
+)
+from polyroc._checks import as_confidence_level, as_n_jobs, as_n_resamples, as_rng, one_of
 from polyroc._curve import RocCurve, shared_curve
-from polyroc._factorization import factorize
-from polyroc._options import Options, as_options
-from polyroc._pair_table import Pairs, plain
-from polyroc._pairs import sampled_pairs
-from polyroc._rates import pairwise_rates
-from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates, Predictions, Status
-from polyroc._typing import BoolArray, FloatArray, IntArray, LabelArray, Model, Thresholds, Weighting
-from polyroc._validation import as_predictions
-from polyroc._warnings import warn
-from polyroc._weights import pair_weights
-from polyroc.engines import Engine, get_engine
-from polyroc.engines._memory import check_memory
-
-# Rates of more cells than this are not kept but computed again when somebody asks for them.
-_KEPT_CELLS = 4_000_000
-
-
-class ConvergenceWarning(UserWarning):
-    """The fit ended before it converged; the area is where it stood."""
+from polyroc._delong import covariance, mean_area_influences
+from polyroc._frames import plain
+from polyroc._intervals import Interval, logit_interval
+from polyroc._options import Options
+from polyroc._pair_table import Pairs
+from polyroc._parametric import ParametricReplicates
+from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates, Predictions, read_only
+from polyroc._replicates import Replicated, Replicates
+from polyroc._resampling import Plan, Units, as_seed, units_of
+from polyroc._steps import areas_of, fit_of, rates_of
+from polyroc._typing import BoolArray, FloatArray, IntArray, IntervalKind, LabelArray, Method, Statistic
+from polyroc.engines import get_engine
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class Evaluation(Frozen):
             n_positive=self.class_counts[positive],
             n_negative=self.class_counts[negative],
             effect=self.factorization.pair_effects,
-            measure=partial(_areas, self.predictions, self.pair_index, self.options),
+            measure=partial(areas_of, self.predictions, self.pair_index, self.options),
         )
 
     @cached_property
@@ -99,7 +99,7 @@ class Evaluation(Frozen):
     @cached_property
     def rates(self) -> PairwiseRates:
         engine = get_engine(self.options.engine, self.predictions)
-        return self.kept_rates or _rates(self.predictions, self.pair_index, self.options, engine)
+        return self.kept_rates or rates_of(self.predictions, self.pair_index, self.options, engine)
 
     @cached_property
     def pair_sampling_error(self) -> float:
@@ -124,7 +124,216 @@ class Evaluation(Frozen):
         index = PairIndex(self.pair_index.positive[chosen], self.pair_index.negative[chosen])
         part = self.rates.of_pairs(chosen)
         engine = get_engine(self.options.engine, self.predictions)
-        return shared_curve(_fit(self.predictions, index, part, self.options, engine)).auc
+        return shared_curve(fit_of(self.predictions, index, part, self.options, engine)).auc
+
+    def confidence_interval(
+        self,
+        confidence_level: float = 0.95,
+        *,
+        statistic: Statistic = "auc",
+        method: Method = "bootstrap",
+        interval: IntervalKind = "logit",
+        n_resamples: int = 999,
+        groups: ArrayLike | None = None,
+        rng: int | np.random.Generator | None = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> Interval:
+        """Confidence interval of the area, or of Hand and Till's M.
+
+        For several intervals, or an interval and a band, call `bootstrap` once and ask its result.
+
+        Parameters
+        ----------
+        confidence_level : float
+            Between 0 and 1.
+        statistic : {"auc", "hand_till"}
+            D, or Hand and Till's M.
+        method : {"bootstrap", "parametric-pairs", "parametric-samples", "delong"}
+            Where the uncertainty comes from: resampled samples; rates drawn around the fit, with n_i n_j trials each as
+            in the paper, or with n_i and n_j; or, for M, DeLong's formula without resampling. The parametric ones
+            reproduce the paper and are far too confident: see the page on coverage.
+        interval : {"logit", "percentile", "basic", "bca"}
+            How the interval is made from replicates: normal on the logit scale, their quantiles, their quantiles
+            reflected at the estimate, or quantiles corrected for bias and skewness.
+        n_resamples : int
+            Number of replicates.
+        groups : array-like of shape (n_samples,), optional
+            What belongs together (patients, documents, users): whole groups are drawn. By default samples are drawn
+            within each class.
+        rng : int, Generator or None
+            Seed; the same one gives the same bits whatever `n_jobs`.
+        n_jobs : int, optional
+            Number of threads; None for as many as the process may use.
+        progress : bool
+            Show a bar with the time left (needs ``polyroc[progress]``).
+
+        Returns
+        -------
+        Interval
+            A named tuple with `low` and `high`.
+
+        Examples
+        --------
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
+        >>> low, high = evaluation.confidence_interval(n_resamples=199, rng=0)
+        >>> low < evaluation.auc < high
+        True
+        """
+        level = as_confidence_level(confidence_level)
+        statistic = one_of(statistic, "statistic", get_args(Statistic))
+        interval = one_of(interval, "interval", get_args(IntervalKind))
+        if one_of(method, "method", get_args(Method)) == "delong":
+            return self._delong_interval(level, statistic, interval, groups)
+        if method != "bootstrap" and statistic != "auc":
+            msg = (
+                f"`statistic` must be 'auc' for method={method!r}, which draws rates and no samples, got {statistic!r}."
+            )
+            raise ValueError(msg)
+        drawn = self.bootstrap(n_resamples, method=method, groups=groups, rng=rng, n_jobs=n_jobs, progress=progress)
+        return drawn.confidence_interval(level, statistic=statistic, interval=interval)
+
+    def _delong_interval(
+        self, confidence_level: float, statistic: Statistic, interval: IntervalKind, groups: Any
+    ) -> Interval:
+        if statistic != "hand_till":
+            msg = f"`statistic` must be 'hand_till' for method='delong', which has no formula for D, got {statistic!r}."
+            raise ValueError(msg)
+        if interval != "logit":
+            msg = f"`interval` must be 'logit' for method='delong', which has no replicates, got {interval!r}."
+            raise ValueError(msg)
+        units = units_of(self.predictions, groups)
+        warn_of_small_classes(self.predictions, units)
+        variance = float(covariance(self.hand_till_influences[None], units)[0, 0])
+        return logit_interval(self.hand_till, np.sqrt(variance), confidence_level)
+
+    @cached_property
+    def hand_till_influences(self) -> FloatArray:
+        """What each sample adds to Hand and Till's M: DeLong's structural components, shape (n_samples,)."""
+        return read_only(mean_area_influences(self.predictions, self.pair_index))
+
+    def bootstrap(
+        self,
+        n_resamples: int = 999,
+        *,
+        method: Method = "bootstrap",
+        groups: ArrayLike | None = None,
+        rng: int | np.random.Generator | None = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> BootstrapResult:
+        """Replicates of the area, of Hand and Till's M and of the curve.
+
+        Parameters
+        ----------
+        n_resamples : int
+            Number of replicates.
+        method : {"bootstrap", "parametric-pairs", "parametric-samples"}
+            As in `confidence_interval`.
+        groups, rng, n_jobs, progress
+            As in `confidence_interval`.
+
+        Returns
+        -------
+        BootstrapResult
+            With the replicates, `confidence_interval`, `confidence_band` and `standard_error`.
+
+        Examples
+        --------
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
+        >>> drawn = evaluation.bootstrap(99, rng=0)
+        >>> drawn.auc.shape, drawn.tpr.shape
+        ((99,), (99, 99))
+        """
+        n_resamples, seed = as_n_resamples(n_resamples), as_seed(as_rng(rng))
+        n_jobs = self.options.n_jobs if n_jobs is None else as_n_jobs(n_jobs)
+        if one_of(method, "method", get_args(Method)[:3]) != "bootstrap":
+            return self._parametric(n_resamples, method, groups, seed, n_jobs, progress)
+        units = units_of(self.predictions, groups)
+        warn_of_small_classes(self.predictions, units)
+        replicates = self.replicates()
+        plan = Plan(self.predictions, units, n_resamples, seed)
+        [drawn] = draw_samples([replicates], plan, n_jobs=n_jobs, progress=progress)
+        return self.bootstrap_result(drawn, units, replicates)
+
+    def _parametric(
+        self, n_resamples: int, method: Method, groups: Any, seed: list[int], n_jobs: int | None, progress: bool
+    ) -> BootstrapResult:
+        if groups is not None:
+            msg = f"`groups` must be None for method={method!r}, which draws rates and no samples."
+            raise ValueError(msg)
+        if self.predictions.is_binary or self.options.model != "rank-one":
+            came = "two classes" if self.predictions.is_binary else f"model={self.options.model!r}"
+            msg = f"`method` must be 'bootstrap' where no rank-one model is fitted, got {method!r} for {came}."
+            raise ValueError(msg)
+        parametric = ParametricReplicates(
+            self.predictions, self.pair_index, self.options, self.factorization, self.rates, method
+        )
+        drawn = draw_rates(parametric, n_resamples, seed, n_jobs=n_jobs, progress=progress)
+        return self.bootstrap_result(drawn, units_of(self.predictions, None), None, method)
+
+    def replicates(self) -> Replicates:
+        """The same evaluation under other sample weights, made ready."""
+        return Replicates(self.predictions, self.pair_index, self.options)
+
+    def bootstrap_result(
+        self, drawn: Replicated, units: Units, replicates: Replicates | None, method: Method = "bootstrap"
+    ) -> BootstrapResult:
+        """Replicates that were drawn for this evaluation, as the record that answers questions about them."""
+        return result_of(
+            drawn,
+            curve=self.curve,
+            observed_hand_till=self.hand_till,
+            predictions=self.predictions,
+            pairs=self.pair_index,
+            units=units,
+            method=method,
+            replicates=replicates,
+        )
+
+    def confidence_band(
+        self,
+        confidence_level: float = 0.95,
+        *,
+        simultaneous: bool = False,
+        n_resamples: int = 999,
+        groups: ArrayLike | None = None,
+        rng: int | np.random.Generator | None = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> ConfidenceBand:
+        """Confidence band around the curve.
+
+        Parameters
+        ----------
+        confidence_level : float
+            Between 0 and 1.
+        simultaneous : bool
+            Whether the band is to cover the whole curve at this level, or each point by itself.
+        n_resamples, groups, rng, n_jobs, progress
+            As in `confidence_interval`.
+
+        Returns
+        -------
+        ConfidenceBand
+            Two curves, `lower` and `upper`.
+
+        Examples
+        --------
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
+        >>> band = evaluation.confidence_band(n_resamples=99, rng=0)
+        >>> band.lower.auc < evaluation.auc < band.upper.auc
+        True
+        """
+        level = as_confidence_level(confidence_level)
+        drawn = self.bootstrap(n_resamples, groups=groups, rng=rng, n_jobs=n_jobs, progress=progress)
+        return drawn.confidence_band(level, simultaneous=simultaneous)
 
     def to_dict(self, *, include_rates: bool = False) -> dict[str, Any]:
         """Everything as plain data that `json` can write.
@@ -160,199 +369,3 @@ class Evaluation(Frozen):
             f"Evaluation(auc={self.auc:.4f}, {len(self.labels)} classes, {self.n_samples} samples, "
             f"{len(self.pair_index)} pairs, fit {ending})"
         )
-
-
-def evaluate(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    labels: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    weighting: Weighting = "equal",
-    costs: ArrayLike | None = None,
-    tpr_weights: ArrayLike | None = None,
-    fpr_weights: ArrayLike | None = None,
-    thresholds: Thresholds = "own",
-    n_thresholds: int = 99,
-    shrinkage: float = 1.0,
-    model: Model = "rank-one",
-    engine: str = "auto",
-    max_pairs: int | None = None,
-    rng: int | np.random.Generator | None = 0,
-    n_jobs: int | None = None,
-) -> Evaluation:
-    """Judge a classifier of any number of classes by one ROC curve.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n_samples,)
-        True classes: integers, strings, booleans or categoricals.
-    y_score : array-like or data frame of shape (n_samples, n_classes)
-        One column of scores per class; higher means more likely. Only their order matters, so probabilities and
-        logits do equally well. The columns of a data frame are matched to the classes by name. For two classes one
-        column, the score of the second class, is enough.
-    labels : array-like of shape (n_classes,), optional
-        The classes in the order of the columns. By default 0 to k - 1 for integers, the column names of a data
-        frame, otherwise the sorted values of `y_true`.
-    sample_weight : array-like of shape (n_samples,), optional
-        Non-negative weights; only their ratios matter.
-    weighting : {"equal", "prevalence"}
-        Whether all pairs of classes count alike, or by their numbers of samples.
-    costs : array-like of shape (n_classes, n_classes), optional
-        ``costs[true, predicted]``: what a confusion costs, as in a confusion matrix; the diagonal is ignored. Only
-        ratios matter. Dearer confusions pull the area towards that of their pair. A data frame must have
-        its rows and columns in the order of the classes.
-    tpr_weights, fpr_weights : array-like of shape (n_classes, n_classes), optional
-        Weights of the true and the false positive rates of the pair (positive, negative), multiplied with `costs`.
-    thresholds : {"own", "shared"}
-        Whether the threshold of a pair moves through the positive class's own column, or one threshold moves
-        through both columns of the pair at once, which asks that columns be comparable.
-    n_thresholds : int
-        Number T of grid points; an odd number has the middle on the grid.
-    shrinkage : float
-        How many samples' worth of the shared rate is mixed into each pair's rates; 0 for none.
-    model : {"rank-one", "centered", "saturated"}
-        The factorization; see the method page.
-    engine : {"auto", "numpy", "numba"}
-        What computes: the reference in NumPy, or compiled code (``polyroc[fast]``), which "auto" takes for large
-        problems where it is installed. Areas agree to 1e-9, in single precision (very many pairs) to 1e-5.
-    max_pairs : int, optional
-        Compare a random sample of at most so many ordered pairs, for very many classes. What the sampling adds to
-        the standard error is `Evaluation.pair_sampling_error`.
-    rng : int, Generator or None
-        Seed of that sample.
-    n_jobs : int, optional
-        Number of threads of the fast engine; None for as many as the process may use. Results do not depend on it.
-
-    Returns
-    -------
-    Evaluation
-        With `auc`, `curve`, `pairs`, `hand_till`, `rates` and `factorization`.
-
-    References
-    ----------
-    Wang and Carvalho, Multiclass ROC, arXiv 2404.13147.
-
-    Examples
-    --------
-    >>> import polyroc
-    >>> example = polyroc.load_example()
-    >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
-    >>> bool(0.5 < evaluation.auc < 1)
-    True
-    >>> evaluation.curve.fpr.shape
-    (101,)
-    """
-    predictions = as_predictions(y_true, y_score, labels=labels, sample_weight=sample_weight)
-    options = as_options(
-        predictions.labels,
-        weighting=weighting,
-        costs=costs,
-        tpr_weights=tpr_weights,
-        fpr_weights=fpr_weights,
-        thresholds=thresholds,
-        n_thresholds=n_thresholds,
-        shrinkage=shrinkage,
-        model=model,
-        engine=engine,
-        max_pairs=max_pairs,
-        rng=rng,
-        n_jobs=n_jobs,
-    )
-    return evaluate_predictions(predictions, options)
-
-
-def auc_score(y_true: ArrayLike, y_score: ArrayLike, **options: Any) -> float:
-    """The statistic D: area under the multi-class ROC curve.
-
-    Parameters
-    ----------
-    y_true, y_score : array-like
-        As in `evaluate`.
-    **options
-        The keyword arguments of `evaluate`.
-
-    Returns
-    -------
-    float
-        Between 0 and 1; 1/2 for scores without information, 1 where every pair of classes is separated.
-
-    Examples
-    --------
-    For two classes it is the ordinary area under the ROC curve.
-
-    >>> import polyroc
-    >>> polyroc.auc_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
-    0.75
-    """
-    return evaluate(y_true, y_score, **options).auc
-
-
-def evaluate_predictions(predictions: Predictions, options: Options) -> Evaluation:
-    """The method from end to end: pairs, rates, weights, fit, curve."""
-    pairs = sampled_pairs(predictions, options.max_pairs, options.rng)
-    engine = get_engine(options.engine, predictions)
-    rates = _rates(predictions, pairs, options, engine)
-    if predictions.is_binary:
-        _warn_of_options_without_effect(options)
-        factorization = _saturated(rates)
-        curve = RocCurve(fpr=np.r_[0.0, rates.fpr[:, 0], 1.0], tpr=np.r_[0.0, rates.tpr[:, 0], 1.0])
-    else:
-        factorization = _fit(predictions, pairs, rates, options, engine)
-        curve = shared_curve(factorization)
-    if not factorization.converged:
-        hint = "" if factorization.status is Status.SADDLE else " A larger `shrinkage` helps."
-        warn(f"{factorization.status.message}{hint}", ConvergenceWarning)
-    kept = rates if rates.tpr.size <= _KEPT_CELLS else None
-    return Evaluation(predictions, options, curve, factorization, pairs, kept)
-
-
-def _rates(predictions: Predictions, pairs: PairIndex, options: Options, engine: Engine) -> PairwiseRates:
-    if not predictions.is_binary:
-        check_memory(engine, predictions, len(pairs), options.n_thresholds)
-    return pairwise_rates(
-        predictions,
-        pairs,
-        thresholds=options.thresholds,
-        n_thresholds=options.n_thresholds,
-        engine=engine,
-        n_jobs=options.n_jobs,
-    )
-
-
-def _fit(
-    predictions: Predictions, pairs: PairIndex, rates: PairwiseRates, options: Options, engine: Engine
-) -> Factorization:
-    weights = pair_weights(predictions, pairs, options)
-    return factorize(
-        rates, weights, shrinkage=options.shrinkage, model=options.model, engine=engine, n_jobs=options.n_jobs
-    )
-
-
-def _areas(predictions: Predictions, pairs: PairIndex, options: Options) -> FloatArray:
-    return get_engine(options.engine, predictions).pairwise_areas(predictions, pairs, n_jobs=options.n_jobs)
-
-
-def _saturated(rates: PairwiseRates) -> Factorization:
-    """Two classes: one pair, whose rates are their own fit."""
-    effects = logit(np.concatenate([rates.tpr[:, 0], rates.fpr[:, 0]]))
-    return Factorization(
-        row_effects=np.clip(effects, -LOGIT_BOUND, LOGIT_BOUND),
-        pair_effects=np.ones(1),
-        deviance=0.0,
-        deviance_path=np.zeros(1),
-        n_iter=0,
-        status=Status.CONVERGED,
-    )
-
-
-def _warn_of_options_without_effect(options: Options) -> None:
-    given = [name for name in ("costs", "tpr_weights", "fpr_weights") if getattr(options, name) is not None]
-    default = Options()
-    given += [
-        name for name in ("thresholds", "n_thresholds", "shrinkage") if getattr(options, name) != getattr(default, name)
-    ]
-    if given:
-        names = ", ".join(f"`{name}`" for name in given)
-        msg = f"{names} had no effect: two classes have one pair, whose ROC curve needs no grid and no fit."
-        warn(msg, UserWarning)

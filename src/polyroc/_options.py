@@ -3,10 +3,11 @@
 import math
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
 import numpy as np
 
+from polyroc._checks import as_n_jobs, as_rng, one_of
 from polyroc._containers import listed, read_table, row_names, shown
 from polyroc._records import Frozen
 from polyroc._typing import FloatArray, LabelArray, Model, Thresholds, Weighting
@@ -78,27 +79,19 @@ def as_options(
         # One set of cell weights, in which a matrix not given counts as 1 everywhere.
         _check_ratio(tpr_weights, fpr_weights, name="`tpr_weights` and `fpr_weights` together")
     return Options(
-        weighting=cast(Weighting, _one_of(weighting, "weighting", get_args(Weighting))),
+        weighting=one_of(weighting, "weighting", get_args(Weighting)),
         costs=costs,
         tpr_weights=tpr_weights,
         fpr_weights=fpr_weights,
-        thresholds=cast(Thresholds, _one_of(thresholds, "thresholds", get_args(Thresholds))),
+        thresholds=one_of(thresholds, "thresholds", get_args(Thresholds)),
         n_thresholds=_as_n_thresholds(n_thresholds),
         shrinkage=_as_shrinkage(shrinkage),
-        model=cast(Model, _one_of(model, "model", get_args(Model))),
-        engine=_one_of(engine, "engine", ENGINES),
+        model=one_of(model, "model", get_args(Model)),
+        engine=one_of(engine, "engine", ENGINES),
         max_pairs=_as_max_pairs(max_pairs),
-        rng=_as_rng(rng),
-        n_jobs=_as_n_jobs(n_jobs),
+        rng=as_rng(rng),
+        n_jobs=as_n_jobs(n_jobs),
     )
-
-
-def _one_of(value: Any, name: str, allowed: tuple[str, ...]) -> str:
-    # Asked for text first: `in` would compare an array element by element.
-    if isinstance(value, str) and value in allowed:
-        return value
-    msg = f"`{name}` must be one of {', '.join(map(repr, allowed))}, got {shown(value)}."
-    raise ValueError(msg)
 
 
 def _as_max_pairs(value: Any) -> int | None:
@@ -106,24 +99,6 @@ def _as_max_pairs(value: Any) -> int | None:
         return None
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 2:
         msg = f"`max_pairs` must be None or an integer of at least 2, got {shown(value)}."
-        raise ValueError(msg)
-    return int(value)
-
-
-def _as_rng(value: Any) -> Any:
-    if value is None or isinstance(value, np.random.Generator):
-        return value
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
-        msg = f"`rng` must be None, a non-negative integer or a numpy.random.Generator, got {shown(value)}."
-        raise ValueError(msg)
-    return int(value)
-
-
-def _as_n_jobs(value: Any) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, Integral) or (value < 1 and value != -1):
-        msg = f"`n_jobs` must be None, -1 or a number of threads of at least 1, got {shown(value)}."
         raise ValueError(msg)
     return int(value)
 

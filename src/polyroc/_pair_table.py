@@ -3,12 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
-from typing import Any, Literal
+from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 
+from polyroc._frames import FrameBackend, frame_of, plain
 from polyroc._records import Frozen, read_only
 from polyroc._typing import FloatArray, IntArray, LabelArray
 
@@ -51,7 +50,7 @@ class Pairs(Frozen):
         """The table as plain lists by column name."""
         return {name: plain(column) for name, column in self._columns().items()}
 
-    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
+    def to_frame(self, backend: FrameBackend = "pandas") -> Any:
         """The table as a data frame.
 
         Parameters
@@ -67,23 +66,8 @@ class Pairs(Frozen):
         >>> evaluation.pairs.to_frame("pandas").shape
         (90, 6)
         """
-        allowed = ("pandas", "polars", "pyarrow")
-        if str(backend) not in allowed:  # as text, because an array would be compared element by element
-            msg = f"`backend` must be one of {', '.join(map(repr, allowed))}, got {backend!r}."
-            raise ValueError(msg)
-        try:
-            import_module(backend)
-        except ModuleNotFoundError as error:
-            msg = f"`to_frame({backend!r})` needs {backend}, which is not installed: `pip install {backend}`."
-            raise ModuleNotFoundError(msg) from error
-        columns = {name: x.tolist() if x.dtype == object else x for name, x in self._columns().items()}
-        return nw.from_dict(columns, backend=backend).to_native()
+        return frame_of(self._columns(), backend)
 
     def _columns(self) -> dict[str, np.ndarray[Any, Any]]:
         names = ("positive", "negative", "n_positive", "n_negative", "auc", "effect")
         return {name: getattr(self, name) for name in names}
-
-
-def plain(array: np.ndarray[Any, Any]) -> list[Any]:
-    """An array as a list that `json` can write: labels of other types become text."""
-    return [x if isinstance(x, bool | int | float | str) else str(x) for x in array.tolist()]

@@ -59,6 +59,8 @@ class Predictions(Frozen):
     """The k classes, in the order of the score columns."""
     sample_weight: FloatArray | None = None
     """Positive weights, shape (n,); None where all are 1."""
+    kept: BoolArray | None = None
+    """Which of the samples that came are here, where some had weight 0; None where all are."""
 
     @property
     def n_samples(self) -> int:
@@ -205,3 +207,15 @@ class Factorization(Frozen):
     @property
     def converged(self) -> bool:
         return self.status is Status.CONVERGED
+
+
+@dataclass(frozen=True, eq=False)
+class RankOneFits(Frozen):
+    """What is kept of R replicates of the fit."""
+
+    row_effects: FloatArray
+    """Shared effects on the logit scale, shape (R, 2T)."""
+    mean_area: FloatArray
+    """Mean of the Mann-Whitney areas of the pairs, shape (R,)."""
+    converged: BoolArray
+    """Whether each fit converged, shape (R,)."""

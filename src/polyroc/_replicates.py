@@ -1,72 +1,133 @@
-"""The statistic under many sample weights: sort once, then re-weigh. What a bootstrap repeats."""
+"""The statistics of the same predictions under other sample weights: what a bootstrap repeats.
 
-from collections.abc import Iterable
+A replicate is an evaluation with other weights, in which only one thing stays: the class counts, and with them how
+far rates are shrunk (method, step 4).
+"""
+
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from polyroc._curve import shared_curve
+from polyroc._curve import areas_under, shared_rates
+from polyroc._factorization import factorize
 from polyroc._options import Options
 from polyroc._rates import grid
-from polyroc._records import PairIndex, PairwiseRates, Predictions
-from polyroc._typing import FloatArray
+from polyroc._records import Frozen, PairIndex, PairWeights, Predictions
+from polyroc._typing import BoolArray, FloatArray
 from polyroc._weights import pair_weights
-from polyroc.engines._class_sorted import class_sorted
-from polyroc.engines._numba import fit_replicate
-from polyroc.engines._numba_paths import lay_paths, replicate_rates
-from polyroc.engines._threads import Threads, chunks
+from polyroc.engines import get_engine
+
+
+@dataclass(frozen=True, eq=False)
+class Replicated(Frozen):
+    """R replicates: both statistics, and the curve at the T points of the grid, without its corners."""
+
+    auc: FloatArray
+    hand_till: FloatArray
+    fpr: FloatArray
+    tpr: FloatArray
+    converged: BoolArray
+    lost_class: BoolArray
+    """Whether some class had no weight, so that its pairs were left out."""
+
+    @staticmethod
+    def joined(parts: "list[Replicated]") -> "Replicated":
+        """Several pieces as one."""
+        names = ("auc", "hand_till", "fpr", "tpr", "converged", "lost_class")
+        columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        return Replicated(**columns)
 
 
 class Replicates:
-    """Evaluates the same predictions under other sample weights (own thresholds, rank-one model)."""
+    """Evaluates the same predictions under other weights of the samples."""
 
     def __init__(self, predictions: Predictions, pairs: PairIndex, options: Options) -> None:
+        # Two classes have no fit; their curve is read at the call rates, as every pair's polygon is.
+        self._is_fitted = not predictions.is_binary
+        self._predictions = predictions if self._is_fitted else _with_two_columns(predictions)
         self._pairs, self._options = pairs, options
-        with Threads(options.n_jobs) as threads:
-            self._runs = class_sorted(predictions, threads, ordered=True)
-            sizes = predictions.class_counts[pairs.positive] + predictions.class_counts[pairs.negative]
-            self._begins = np.concatenate([[0], np.cumsum(sizes)])
-            self._path = np.empty((self._begins[-1], 2), dtype=np.int32)
-            self._sizes = np.empty(len(pairs), dtype=np.int64)
-            runs = (self._runs.values, self._runs.offsets, pairs.positive, pairs.negative, self._begins)
-            tasks = [(*runs, *task, self._path, self._sizes) for task in chunks(len(pairs), 8, 64)]
-            threads.map(lay_paths, tasks)
-        # In a replicate the class counts stay what they are, and with them how much rates are shrunk.
+        self._engine = get_engine(options.engine, predictions, repeatedly=True)
         self._weights = pair_weights(predictions, pairs, options)
-        self._n_classes, self._n_samples = len(predictions.labels), predictions.n_samples
-
-    def rates(self, weight: FloatArray, precision: type[np.floating[Any]] = np.float32) -> PairwiseRates:
-        """Rates of all pairs under these weights of the samples."""
-        n_grid = self._options.n_thresholds
-        # Single precision: its 1e-7 is nothing beside what resampling moves.
-        tpr, fpr = np.empty((2, len(self._pairs), n_grid), dtype=precision)
-        shares = np.empty((self._n_classes, self._n_samples + self._n_classes))
-        replicate_rates(
-            self._runs.order,
-            weight,
-            self._runs.offsets,
-            self._pairs.positive,
-            self._pairs.negative,
-            self._begins,
-            self._sizes,
-            self._path,
-            shares,
-            tpr,
-            fpr,
+        self._reweighed = self._engine.reweigh(
+            self._predictions,
+            pairs,
+            grid(options.n_thresholds),
+            options.thresholds if self._is_fitted else "own",
+            n_jobs=options.n_jobs,
         )
-        return PairwiseRates(tpr.T, fpr.T, grid(n_grid), _no_thresholds)
 
-    def auc(self, weight: FloatArray, precision: type[np.floating[Any]] = np.float32) -> float:
-        """The area under these weights of the samples."""
-        rates = self.rates(weight, precision)
-        return shared_curve(fit_replicate(rates, self._weights, self._options.shrinkage)).auc
+    def __call__(self, weights: FloatArray) -> Replicated:
+        """One replicate for each row of weights, shape (R, n), which multiply the samples' own."""
+        own = self._predictions.sample_weight
+        weights = weights if own is None else weights * own
+        lost = self._loses_class(weights)
+        if not lost.any():
+            return self._of_all_classes(weights)
+        parts = [
+            self._of_some_classes(weight) if one_lost else self._of_all_classes(weight[None])
+            for weight, one_lost in zip(weights, lost, strict=True)
+        ]
+        return Replicated.joined(parts)
 
-    def aucs(self, weights: Iterable[FloatArray]) -> FloatArray:
-        """The areas under each of several weights, on as many threads as the options say."""
-        with Threads(self._options.n_jobs) as threads:
-            return np.array(threads.map(self.auc, [(weight,) for weight in weights]))
+    def _loses_class(self, weights: FloatArray) -> BoolArray:
+        n_classes = len(self._predictions.labels)
+        place = self._predictions.codes + n_classes * np.arange(len(weights))[:, None]
+        held = np.bincount(place.ravel(), weights.ravel(), minlength=n_classes * len(weights)) > 0
+        present = self._predictions.class_counts > 0
+        lost: BoolArray = np.any(~held.reshape(len(weights), n_classes)[:, present], axis=1)
+        return lost
+
+    def _of_all_classes(self, weights: FloatArray) -> Replicated:
+        if self._is_fitted and self._options.model == "rank-one":
+            fits = self._reweighed.fits(weights, self._weights, self._options.shrinkage)
+            fpr, tpr = shared_rates(fits.row_effects)
+            return _replicated(areas_under(fpr, tpr), fits.mean_area, fpr, tpr, fits.converged)
+        parts = [self._one(*self._reweighed.rates(weight), self._weights) for weight in weights]
+        return Replicated.joined(parts)
+
+    def _one(self, rates: Any, areas: FloatArray, weights: PairWeights, *, lost_class: bool = False) -> Replicated:
+        """One replicate from its rates, by any model."""
+        area = np.array([areas.mean()])
+        if not self._is_fitted:
+            return Replicated(area, area, rates.fpr.T, rates.tpr.T, np.array([True]), np.array([lost_class]))
+        options = self._options
+        fit = factorize(rates, weights, shrinkage=options.shrinkage, model=options.model, engine=self._engine, n_jobs=1)
+        fpr, tpr = shared_rates(fit.row_effects[None])
+        return _replicated(areas_under(fpr, tpr), area, fpr, tpr, np.array([fit.converged]), lost_class=lost_class)
+
+    def _of_some_classes(self, weight: FloatArray) -> Replicated:
+        """A replicate in which some classes have no weight: that of the other classes' pairs."""
+        kept = weight > 0
+        rest = replace(
+            self._predictions,
+            scores=self._predictions.scores[kept],
+            codes=self._predictions.codes[kept],
+            sample_weight=weight[kept],
+        )
+        has_samples = rest.class_counts > 0
+        held = has_samples[self._pairs.positive] & has_samples[self._pairs.negative]
+        pairs = PairIndex(self._pairs.positive[held], self._pairs.negative[held])
+        weights = PairWeights(self._weights.tpr[held], self._weights.fpr[held], self._weights.size[held])
+        call_rates, thresholds = grid(self._options.n_thresholds), self._options.thresholds
+        rates = self._engine.pairwise_rates(rest, pairs, call_rates, thresholds, n_jobs=1)
+        areas = self._engine.pairwise_areas(rest, pairs, n_jobs=1)
+        return self._one(rates, areas, weights, lost_class=True)
 
 
-def _no_thresholds() -> FloatArray:
-    msg = "Replicates do not know the scores at which call rates are reached."
-    raise NotImplementedError(msg)
+def _replicated(
+    auc: FloatArray,
+    hand_till: FloatArray,
+    fpr: FloatArray,
+    tpr: FloatArray,
+    converged: BoolArray,
+    *,
+    lost_class: bool = False,
+) -> Replicated:
+    return Replicated(auc, hand_till, fpr[:, 1:-1], tpr[:, 1:-1], converged, np.full(len(auc), lost_class))
+
+
+def _with_two_columns(predictions: Predictions) -> Predictions:
+    """Binary predictions with the score of the second class in both columns."""
+    score = predictions.scores[:, -1]
+    return replace(predictions, scores=np.column_stack([score, score]))

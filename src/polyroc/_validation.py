@@ -61,12 +61,13 @@ def as_predictions(y_true: Any, y_score: Any, *, labels: Any = None, sample_weig
         _check_positive_name(names[0], classes)
     codes = _encode(found, classes, "`labels`" if labels is not None else "the columns of `y_score`")
 
-    if weight is not None and not (keep := weight > 0).all():
-        codes, scores, weight = codes[keep], scores[keep], weight[keep]
+    kept = None if weight is None or weight.all() else weight > 0
+    if weight is not None and kept is not None:
+        codes, scores, weight = codes[kept], scores[kept], weight[kept]
     _check_samples(codes, classes)
     if weight is not None:
         weight = _in_range(weight)
-    return Predictions(codes=codes, scores=scores, labels=_as_labels(classes), sample_weight=weight)
+    return Predictions(codes=codes, scores=scores, labels=_as_labels(classes), sample_weight=weight, kept=kept)
 
 
 def _as_matrix(scores: FloatArray, n_samples: int) -> FloatArray:

@@ -4,11 +4,16 @@ import inspect
 import warnings
 
 
+class ResamplingWarning(UserWarning):
+    """Resampling says less than one would think: classes are small, fits did not converge, or nothing varied."""
+
+
 def warn(message: str, category: type[Warning]) -> None:
     """Warn about the line that called polyroc."""
     frame = inspect.currentframe()
     level = 1
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "polyroc":
+    # Also past functools, through which cached properties are called.
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("polyroc", "functools"):
         frame = frame.f_back
         level += 1
     # This frame was counted too, while `stacklevel` counts it as 1.

@@ -4,9 +4,9 @@ from importlib import import_module
 from typing import cast
 
 from polyroc._records import Predictions
-from polyroc.engines._protocol import Engine
+from polyroc.engines._protocol import Engine, Reweighed
 
-__all__ = ["Engine", "get_engine"]
+__all__ = ["Engine", "Reweighed", "get_engine"]
 
 # Below these the reference engine is done before compiled code is read from disk.
 _MANY_SCORES = 200_000
@@ -16,10 +16,13 @@ _MANY_PAIRS = 1_000
 _EXTRA = {"numba": "fast"}
 
 
-def get_engine(name: str, predictions: Predictions) -> Engine:
-    """Import an engine by name; "auto" is the fast one where it is installed and the problem repays it."""
+def get_engine(name: str, predictions: Predictions, *, repeatedly: bool = False) -> Engine:
+    """Import an engine by name; "auto" is the fast one where it is installed and the problem repays it.
+
+    What is done `repeatedly`, hundreds of replicates, always does.
+    """
     if name == "auto":
-        return _fast_engine() if _is_large(predictions) else _import("numpy")
+        return _fast_engine() if repeatedly or _is_large(predictions) else _import("numpy")
     try:
         return _import(name)
     except ModuleNotFoundError as error:

@@ -1,33 +1,26 @@
 """The fast engine: one sort per class and column, one merge per pair, one pass over the cells per iteration."""
 
 import logging
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit
 
 from polyroc._areas import pairwise_areas as areas_by_columns
-from polyroc._cells import EDGE, LOGIT_BOUND, shrunk_cells
-from polyroc._descent import FIRST_DAMPING, Attempt, Descent, Tolerance, descend
-from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, Status, read_only
-from polyroc._solver import solve_rows
-from polyroc._typing import BoolArray, FloatArray, Thresholds
+from polyroc._records import PairIndex, PairwiseRates, Predictions
+from polyroc._typing import FloatArray, Thresholds
 from polyroc.engines import _numba_fit as passes
 from polyroc.engines._class_sorted import class_sorted
-from polyroc.engines._numba_descent import descend_small
+from polyroc.engines._numba_problem import fit_rank_one, pieces
 from polyroc.engines._numba_rates import add_areas, cut_own, cut_own_weighted, cut_shared
+from polyroc.engines._numba_reweighed import Reweighed
 from polyroc.engines._numpy import score_thresholds
 from polyroc.engines._threads import Threads, chunks
 
+__all__ = ["fit_rank_one", "memory_needed", "pairwise_areas", "pairwise_rates", "reweigh"]
+
 # Fits of more cells than this are done in single precision, for their memory.
 SINGLE_CELLS = 2**24
-
-# A fit of more pairs than these begins where a fit of some of them ended: of a quarter of MEDIUM, or of CURVED. Beyond
-# MANY the curvature of the rows, too, is that of CURVED pairs: it bends the steps a little, not where they lead.
-MEDIUM_PAIRS, MANY_PAIRS, CURVED_PAIRS = 4_096, 32_768, 8_192
 
 logger = logging.getLogger("polyroc")
 
@@ -45,13 +38,8 @@ def memory_needed(predictions: Predictions, n_pairs: int, n_thresholds: int) -> 
     weighted = 0 if predictions.sample_weight is None else 12 * predictions.scores.size
     # The side that is solved for: a gram matrix for each piece of the work and some for their sum, or cross terms.
     n_rows = 2 * n_thresholds
-    grams = (4 * len(_pieces(n_pairs)) + 32) * n_rows**2 if n_pairs > n_rows else 32 * n_rows * n_pairs
+    grams = (4 * len(pieces(n_pairs)) + 32) * n_rows**2 if n_pairs > n_rows else 32 * n_rows * n_pairs
     return predictions.scores.nbytes + weighted + (4 if cells > SINGLE_CELLS else 8) * cells + 128 * n_pairs + grams
-
-
-def _pieces(n_pairs: int) -> list[tuple[int, int]]:
-    """The pieces in which the pairs of a fit are swept."""
-    return chunks(n_pairs, 1024, 16)
 
 
 def pairwise_rates(
@@ -101,270 +89,14 @@ def pairwise_areas(predictions: Predictions, pairs: PairIndex, *, n_jobs: int | 
     return areas
 
 
-def fit_rank_one(
-    rates: PairwiseRates, weights: PairWeights, shrinkage: float, *, n_jobs: int | None = None
-) -> Factorization:
-    """Joint Levenberg-Marquardt steps; at the start all pairs are alike and each row has the logit of its mean."""
-    with Threads(n_jobs) as threads:
-        problem = _Problem.of(rates, weights, shrinkage, threads)
-        n_few = _size_of_first_fit(rates)
-        if n_few is None:
-            start, damping = problem.start(), FIRST_DAMPING
-        else:
-            row = _rows_of_few(rates, weights, shrinkage, problem.mean, n_few, n_jobs)
-            start, damping = problem.start_from(row[problem.fitted]), 1e-6
-        end = descend(problem, start, problem.deviance(start), tolerance=problem.tolerance, damping=damping)
-    return _factorization(problem, end.state.row, end.state.pairs.effect, end, rates, weights, shrinkage)
-
-
-def _size_of_first_fit(rates: PairwiseRates) -> int | None:
-    """How many of the pairs are fitted first, to begin near the end; None where all begin alike."""
-    if rates.n_pairs > MANY_PAIRS:
-        return CURVED_PAIRS
-    # Own thresholds, for which FPR is not stored, hardly ever have a second optimum; shared ones may.
-    return MEDIUM_PAIRS // 4 if rates.n_pairs > MEDIUM_PAIRS and rates.separate_fpr is None else None
-
-
-def fit_replicate(rates: PairwiseRates, weights: PairWeights, shrinkage: float) -> Factorization:
-    """As `fit_rank_one`, on one thread and for the effects only, in the precision of the rates."""
-    problem = _Problem.of(rates, weights, shrinkage, Threads(1))
-    if not problem.keeps_pairs:
-        end = descend(problem, problem.start(), 0.0, tolerance=problem.tolerance)
-        return _factorization(problem, end.state.row, end.state.pairs.effect, end, rates, weights, shrinkage)
-    row, effect, till = problem.first_row(), np.ones(rates.n_pairs), problem.tolerance
-    limits = (till.move, till.gradient, till.damping, problem.rounding)
-    ended, n_iter, row, effect = descend_small(problem.data, row, effect, *limits)
-    status = (Status.CONVERGED, Status.MAX_ITER, Status.STALLED)[ended]
-    # Without the deviance: nobody reads that of a replicate.
-    ending: Descent[None] = Descent(None, np.zeros(1), n_iter, status)
-    return _factorization(problem, row, effect, ending, rates, weights, shrinkage)
-
-
-def _factorization(
-    problem: "_Problem",
-    inner: FloatArray,
-    effect: FloatArray,
-    end: Descent[Any],
-    rates: PairwiseRates,
-    weights: PairWeights,
-    shrinkage: float,
-) -> Factorization:
-    """The effects that a descent ended with, scaled, and with the rows that were not fitted."""
-    if end.status is not Status.CONVERGED:
-        inner = _solve_rows(rates, weights, shrinkage, problem.fitted, inner, effect)
-    row = np.where(problem.mean < 0.5, -LOGIT_BOUND, LOGIT_BOUND)
-    row[problem.fitted] = inner * effect.mean()
-    return Factorization(
-        row_effects=row,
-        pair_effects=effect / effect.mean(),
-        deviance=float(end.deviance_path[-1]),
-        deviance_path=end.deviance_path,
-        n_iter=end.n_iter,
-        status=end.status,
-    )
-
-
-def _rows_of_few(
-    rates: PairwiseRates, weights: PairWeights, shrinkage: float, mean: FloatArray, n_few: int, n_jobs: int | None
-) -> FloatArray:
-    """Row effects by a sample of the pairs: nearly those of all, at a fraction of the work."""
-    few = np.sort(np.random.default_rng(0).choice(rates.n_pairs, n_few, replace=False))
-    fit = fit_rank_one(
-        rates.of_pairs(few),
-        PairWeights(weights.tpr[few], weights.fpr[few], weights.size[few]),
-        shrinkage,
-        n_jobs=n_jobs,
-    )
-    inside = np.abs(fit.row_effects) < LOGIT_BOUND
-    return np.where(inside, fit.row_effects, logit(np.clip(mean, EDGE, 1 - EDGE)))
-
-
-def _row_means(rates: PairwiseRates, weights: PairWeights, threads: Threads) -> FloatArray:
-    pieces = _pieces(rates.n_pairs)
-    sums = np.zeros((len(pieces), 2 * rates.n_thresholds))
-    by_pairs = (*_by_pairs(rates), weights.tpr, weights.fpr)
-    threads.map(passes.add_row_means, [(*by_pairs, *c, out) for c, out in zip(pieces, sums, strict=True)])
-    totals: FloatArray = np.repeat([weights.tpr.sum(), weights.fpr.sum()], rates.n_thresholds)
-    means: FloatArray = sums.sum(axis=0) / totals
-    return means
-
-
-def _by_pairs(rates: PairwiseRates) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The rates as the kernels want them: (K, T), FPR empty where it follows from TPR, and twice the call rates."""
-    tpr = np.ascontiguousarray(rates.tpr.T)
-    fpr = np.empty((0, 0), tpr.dtype) if rates.separate_fpr is None else np.ascontiguousarray(rates.separate_fpr.T)
-    # Read-only always: numba would compile once more for arrays that may be written to.
-    return read_only(tpr.view()), read_only(fpr.view()), (2 * rates.call_rates).astype(tpr.dtype)
-
-
-def _solve_rows(
-    rates: PairwiseRates,
-    weights: PairWeights,
-    shrinkage: float,
-    fitted: BoolArray,
-    row: FloatArray,
-    effect: FloatArray,
-) -> FloatArray:
-    """The best row effects for the pair effects of a fit that ended early, a few rows at a time."""
-    solved = row.copy()
-    for block in np.array_split(np.flatnonzero(fitted), 32):
-        on_tpr, on_fpr = block[block < rates.n_thresholds], block[block >= rates.n_thresholds] - rates.n_thresholds
-        few = PairwiseRates(rates.tpr[on_tpr], rates.fpr[on_fpr], rates.call_rates, rates.locate)
-        cells = shrunk_cells(few, weights, shrinkage)
-        at = np.searchsorted(np.flatnonzero(fitted), block)
-        solved[at] = solve_rows(cells, row[at][:, None], effect)[:, 0]
-    return solved
-
-
-def _interior(mean: FloatArray) -> slice:
-    """The rows of one kind of rate with something to fit: the means rise, so they lie together."""
-    inside = np.flatnonzero((mean > EDGE) & (mean < 1 - EDGE))
-    return slice(int(inside[0]), int(inside[-1]) + 1) if len(inside) else slice(0, 0)
-
-
-@dataclass(frozen=True, eq=False)
-class _State:
-    """Row effects in double, pair effects, and what the last sweep summed there."""
-
-    row: FloatArray
-    pairs: passes.PairState
-    sums: passes.Sums
-
-
-@dataclass(frozen=True, eq=False)
-class _Problem:
-    """The descent of a fit, whose steps and sweeps are compiled."""
-
-    data: passes.Data
-    fitted: BoolArray
-    mean: FloatArray  # of all 2T rows
-    threads: Threads
-    chunks: list[tuple[int, int]]
-
-    @classmethod
-    def of(cls, rates: PairwiseRates, weights: PairWeights, shrinkage: float, threads: Threads) -> "_Problem":
-        n, mean = rates.n_thresholds, _row_means(rates, weights, threads)
-        on_tpr, on_fpr = _interior(mean[:n]), _interior(mean[n:])
-        fitted = np.zeros(2 * n, dtype=np.bool_)
-        fitted[:n][on_tpr] = fitted[n:][on_fpr] = True
-        tpr, fpr, doubled = _by_pairs(rates)
-        data = passes.Data(
-            tpr=tpr,
-            fpr=fpr,
-            doubled=doubled,
-            first_tpr=on_tpr.start,
-            first_fpr=on_fpr.start,
-            n_tpr=on_tpr.stop - on_tpr.start,
-            curved=2**32 if rates.n_pairs <= MANY_PAIRS else 2**32 * CURVED_PAIRS // rates.n_pairs,
-            on_tpr=weights.tpr,
-            on_fpr=weights.fpr,
-            keep=weights.size / (weights.size + shrinkage),
-            mean=mean[fitted].astype(tpr.dtype),
-        )
-        return cls(data, fitted, mean, threads, _pieces(rates.n_pairs))
-
-    @property
-    def precision(self) -> Any:
-        return self.data.tpr.dtype
-
-    @property
-    def tolerance(self) -> Tolerance:
-        return Tolerance() if self.precision == np.float64 else Tolerance(move=5e-6, gradient=1e-6, damping=1e-4)
-
-    @property
-    def rounding(self) -> float:
-        """Rounding error of the change of the deviance, per unit of what moved."""
-        return 1e-15 if self.precision == np.float64 else 5e-7
-
-    @property
-    def keeps_pairs(self) -> bool:
-        """Whether the pairs are the smaller side, which is solved for."""
-        return bool(self.data.tpr.shape[0] <= self.data.mean.shape[0])
-
-    def start(self) -> _State:
-        """All pairs alike, and each row at the logit of its mean."""
-        pairs = self._pairs()
-        pairs.effect[:] = 1.0
-        return self.state(self.first_row(), pairs)
-
-    def first_row(self) -> FloatArray:
-        return np.asarray(logit(np.clip(self.mean[self.fitted], EDGE, 1 - EDGE)))
-
-    def start_from(self, row: FloatArray) -> _State:
-        """Rows that some of the pairs have found, and the effects that go with them."""
-        pairs = self._pairs()
-        tasks = [(self.data, row.astype(self.precision), *c, pairs.effect) for c in self.chunks]
-        self.threads.map(passes.solve_effects, tasks)
-        return self.state(row, pairs)
-
-    def state(self, row: FloatArray, pairs: passes.PairState) -> _State:
-        """Linearise at these effects; what `pairs` says beside them is found anew."""
-        return _State(row, pairs, self._sweep(row, row, pairs, pairs, solve_pairs=False, stretch=0.0))
-
-    def deviance(self, state: _State) -> float:
-        row = state.row.astype(self.precision)
-        tasks = [(self.data, row, state.pairs.effect, *c) for c in self.chunks]
-        return float(2 * sum(self.threads.map(passes.add_deviance, tasks)))
-
-    def attempt(self, state: _State, damping: float) -> Attempt[_State] | None:
-        stretch = 1 + damping
-        row, pairs, total = np.empty_like(state.row), self._pairs(), np.zeros(passes.N_TOTALS)
-        sums = state.sums
-        if self.keeps_pairs:
-            solved = passes.step_pairs(state.row, sums.row, state.pairs, sums.cross, stretch, row, pairs.effect, total)
-        else:
-            solved = passes.step_rows(state.row, sums.row, sums.gram, stretch, row, total)
-        if not solved:
-            return None
-        swept = self._sweep(state.row, row, state.pairs, pairs, solve_pairs=not self.keeps_pairs, stretch=stretch)
-        total += swept.total
-        promised = total[passes.FALL] + 0.5 * damping * total[passes.LENGTH]
-        curve = np.abs(expit(row * pairs.effect.mean()) - expit(state.row * state.pairs.effect.mean())).max()
-        noise = self.rounding * total[passes.NOISE]
-        trial = _State(row, pairs, swept)
-        return Attempt(trial, total[passes.CHANGE], noise, promised, max(total[passes.MOVE], curve))
-
-    def gradient(self, state: _State) -> float:
-        total = state.sums.total
-        scale = np.where(
-            np.arange(len(state.row)) < self.data.n_tpr, total[passes.WEIGHT_TPR], total[passes.WEIGHT_FPR]
-        )
-        rows = np.abs(state.sums.row[passes.ROW_GRADIENT]) / scale
-        return float(max(rows.max(), total[passes.PAIR_GRADIENT]))
-
-    def _pairs(self) -> passes.PairState:
-        n_pairs = len(self.data.tpr)
-        effect, gradient, block = np.empty((3, n_pairs))
-        return passes.PairState(effect, gradient, block, np.empty(n_pairs, dtype=np.bool_))
-
-    def _sweep(
-        self,
-        row: FloatArray,
-        row_new: FloatArray,
-        old: passes.PairState,
-        new: passes.PairState,
-        *,
-        solve_pairs: bool,
-        stretch: float,
-    ) -> passes.Sums:
-        n_chunks, n_rows, n_pairs = len(self.chunks), len(row), len(self.data.tpr)
-        side = 0 if self.keeps_pairs else (n_rows + 3) // 4 * 4
-        by_rows = np.zeros((n_chunks, passes.N_ROW_SUMS, n_rows))
-        totals = np.zeros((n_chunks, passes.N_TOTALS))
-        # Single precision will do: it bends the steps a little, not where they lead.
-        grams = np.zeros((n_chunks, side, side), dtype=np.float32)
-        cross = np.empty((n_pairs, n_rows) if self.keeps_pairs else (0, 0), dtype=self.precision)
-        rows = (row.astype(self.precision, copy=False), row_new.astype(self.precision, copy=False))
-        tasks = [
-            (self.data, *rows, old, new, solve_pairs, stretch, *c, passes.Sums(by_rows[p], totals[p], grams[p], cross))
-            for p, c in enumerate(self.chunks)
-        ]
-        self.threads.map(passes.sweep, tasks)
-        if n_chunks == 1 and self.keeps_pairs:
-            return passes.Sums(by_rows[0], totals[0], grams[0], cross)
-        largest = totals[:, [passes.MOVE, passes.PAIR_GRADIENT]].max(axis=0)
-        total = totals.sum(axis=0)
-        total[[passes.MOVE, passes.PAIR_GRADIENT]] = largest
-        row_sums, gram = by_rows.sum(axis=0), grams.sum(axis=0, dtype=np.float64)
-        row_sums[passes.ROW_BLOCK] *= 2**32 / self.data.curved
-        return passes.Sums(row_sums, total, gram * (2**32 / self.data.curved), cross)
+def reweigh(
+    predictions: Predictions,
+    pairs: PairIndex,
+    call_rates: FloatArray,
+    thresholds: Thresholds,
+    *,
+    n_jobs: int | None = None,
+) -> Reweighed:
+    """Sort once; weights come later."""
+    announce_compilation()
+    return Reweighed(predictions, pairs, call_rates, thresholds, n_jobs)

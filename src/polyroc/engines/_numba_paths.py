@@ -46,8 +46,9 @@ def replicate_rates(
     shares: Any,
     tpr: Any,
     fpr: Any,
+    areas: Any,
 ) -> None:
-    """Rates of all pairs at the call rates t / (T + 1), under the given sample weights.
+    """Rates at the call rates t / (T + 1) and Mann-Whitney areas of all pairs, under the given sample weights.
 
     `shares` is room for the share of each class among its highest scores, shape (k, n + k): one place more per class.
     """
@@ -64,7 +65,7 @@ def replicate_rates(
                 shares[i, p] /= total
     for pair in range(positive.shape[0]):
         i, j = positive[pair], negative[pair]
-        follow(shares, i, offsets[i] + i, offsets[j] + j, path, begins[pair], sizes[pair], pair, tpr, fpr)
+        areas[pair] = follow(shares, i, offsets[i] + i, offsets[j] + j, path, begins[pair], sizes[pair], pair, tpr, fpr)
 
 
 @inner
@@ -79,13 +80,14 @@ def follow(
     pair: int,
     tpr: Any,
     fpr: Any,
-) -> None:
-    """Read one pair's polygon at the call rates."""
+) -> Any:
+    """Read one pair's polygon at the call rates; returns the area under it."""
     n_grid = tpr.shape[1]
-    t, a0, b0 = 0, 0.0, 0.0
+    t, a0, b0, doubled_area = 0, 0.0, 0.0, 0.0
     target = 2.0 / (n_grid + 1)
     for v in range(begin, begin + size):
         a1, b1 = shares[column, first_a + path[v, 0]], shares[column, first_b + path[v, 1]]
+        doubled_area += (b1 - b0) * (a0 + a1)
         if a1 + b1 >= target or v + 1 == begin + size:
             length = max(a1 + b1 - a0 - b0, 1e-300)
             while t < n_grid and (target <= a1 + b1 or v + 1 == begin + size):
@@ -95,3 +97,4 @@ def follow(
                 t += 1
                 target = 2.0 * (t + 1) / (n_grid + 1)
         a0, b0 = a1, b1
+    return 0.5 * doubled_area

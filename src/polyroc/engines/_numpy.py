@@ -1,5 +1,6 @@
 """The reference engine: plain NumPy, written to be read; it decides what the others must give."""
 
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -7,7 +8,7 @@ from scipy.special import logit
 
 from polyroc._areas import pairwise_areas as areas_by_columns
 from polyroc._cells import LOGIT_BOUND, shrunk_cells
-from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, Status
+from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, RankOneFits, Status
 from polyroc._solver import minimise, solve_rows
 from polyroc._typing import FloatArray, Thresholds
 
@@ -27,6 +28,10 @@ class Run:
 
     def share_from(self, score: FloatArray) -> FloatArray:
         return self.tail[np.searchsorted(self.scores, score, side="left")]
+
+    def share_above(self, score: FloatArray) -> FloatArray:
+        """As `share_from`, with samples of the very same score counted one half."""
+        return 0.5 * (self.share_from(score) + self.tail[np.searchsorted(self.scores, score, side="right")])
 
 
 class Runs:
@@ -134,3 +139,42 @@ def pairwise_areas(
 ) -> FloatArray:
     """Mann-Whitney area of each pair, shape (K,)."""
     return areas_by_columns(predictions, pairs)
+
+
+@dataclass(frozen=True, eq=False)
+class Reweighed:
+    """Samples that are sorted anew for each weight: what others must give without that."""
+
+    predictions: Predictions
+    pairs: PairIndex
+    call_rates: FloatArray
+    thresholds: Thresholds
+
+    def rates(self, weight: FloatArray) -> tuple[PairwiseRates, FloatArray]:
+        """Rates and areas of all pairs under these weights."""
+        kept, scores, codes = weight > 0, self.predictions.scores, self.predictions.codes
+        weighed = replace(self.predictions, scores=scores[kept], codes=codes[kept], sample_weight=weight[kept])
+        found = pairwise_rates(weighed, self.pairs, self.call_rates, self.thresholds)
+        return found, pairwise_areas(weighed, self.pairs)
+
+    def fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> RankOneFits:
+        """The rank-one model under each of several weights."""
+        found = [self.rates(weight) for weight in weights]
+        fits = [fit_rank_one(rates, pair_weights, shrinkage) for rates, _ in found]
+        return RankOneFits(
+            row_effects=np.array([fit.row_effects for fit in fits]),
+            mean_area=np.array([areas.mean() for _, areas in found]),
+            converged=np.array([fit.converged for fit in fits]),
+        )
+
+
+def reweigh(
+    predictions: Predictions,
+    pairs: PairIndex,
+    call_rates: FloatArray,
+    thresholds: Thresholds,
+    *,
+    n_jobs: int | None = None,  # likewise
+) -> Reweighed:
+    """Nothing is done once."""
+    return Reweighed(predictions, pairs, call_rates, thresholds)

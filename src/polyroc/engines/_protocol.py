@@ -2,8 +2,18 @@
 
 from typing import Protocol
 
-from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions
+from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, RankOneFits
 from polyroc._typing import FloatArray, Thresholds
+
+
+class Reweighed(Protocol):
+    """Samples made ready to be weighed again and again. A weight may be 0, but not all those of a class."""
+
+    def rates(self, weight: FloatArray) -> tuple[PairwiseRates, FloatArray]:
+        """Rates and Mann-Whitney areas of all pairs under these weights of the samples, shape (n,)."""
+
+    def fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> RankOneFits:
+        """The rank-one model under each of several weights, shape (R, n); on one thread."""
 
 
 class Engine(Protocol):
@@ -33,3 +43,14 @@ class Engine(Protocol):
 
     def pairwise_areas(self, predictions: Predictions, pairs: PairIndex, *, n_jobs: int | None = None) -> FloatArray:
         """Mann-Whitney area of each pair, shape (K,)."""
+
+    def reweigh(
+        self,
+        predictions: Predictions,
+        pairs: PairIndex,
+        call_rates: FloatArray,
+        thresholds: Thresholds,
+        *,
+        n_jobs: int | None = None,
+    ) -> Reweighed:
+        """Do once what does not depend on the weights of the samples, for replicates."""

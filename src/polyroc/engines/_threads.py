@@ -5,7 +5,7 @@ suffice. numba's own threading layers abort a forked child and concurrent caller
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from types import TracebackType
@@ -35,18 +35,23 @@ class Threads:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
+            # After an error, and after Ctrl-C, what is still running may end by itself.
+            self._pool.shutdown(wait=kind is None, cancel_futures=True)
             self._pool = None
 
     def map(self, function: Callable[..., ResultT], tasks: Iterable[tuple[Any, ...]]) -> list[ResultT]:
         """Call the function with each task's arguments; results in the order of the tasks."""
-        tasks = list(tasks)
+        return list(self.imap(function, list(tasks)))
+
+    def imap(self, function: Callable[..., ResultT], tasks: list[tuple[Any, ...]]) -> Iterator[ResultT]:
+        """As `map`, each result as soon as it and those before it are there."""
         if self._size == 1 or len(tasks) == 1:
-            return [function(*task) for task in tasks]
+            yield from (function(*task) for task in tasks)
+            return
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self._size, thread_name_prefix="polyroc")
         futures = [self._pool.submit(function, *task) for task in tasks]
-        return [future.result() for future in futures]
+        yield from (future.result() for future in futures)
 
 
 def chunks(n: int, size: int, most: int) -> list[tuple[int, int]]:

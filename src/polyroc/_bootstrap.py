@@ -1,0 +1,250 @@
+"""Replicates of an evaluation -> BootstrapResult: intervals and bands without new work."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import get_args
+
+import numpy as np
+
+from polyroc._band import ConfidenceBand, confidence_band
+from polyroc._checks import as_confidence_level, one_of
+from polyroc._containers import listed
+from polyroc._curve import RocCurve
+from polyroc._intervals import Distribution, Interval
+from polyroc._jackknife import jackknife_influences
+from polyroc._parametric import ParametricReplicates
+from polyroc._progress import progress_bar
+from polyroc._records import Frozen, PairIndex, Predictions
+from polyroc._replicates import Replicated, Replicates
+from polyroc._resampling import Plan, Units
+from polyroc._typing import FloatArray, IntArray, IntervalKind, Method, Statistic
+from polyroc._warnings import ResamplingWarning, warn
+from polyroc.engines._threads import Threads
+
+# Fewer samples than these in a class, and its resamples hardly vary.
+_FEW_SAMPLES = 10
+# Parametric replicates that are drawn together.
+_AT_ONCE = 16
+
+
+@dataclass(frozen=True, eq=False)
+class BootstrapResult(Frozen):
+    """Replicates of both statistics and of the curve, and what follows from them.
+
+    Attributes
+    ----------
+    curve : RocCurve
+        The curve of the sample itself.
+    observed_hand_till : float
+        Hand and Till's M of the sample itself.
+    auc : ndarray of shape (n_resamples,)
+        Replicates of the area D.
+    hand_till : ndarray of shape (n_resamples,), or None
+        Replicates of Hand and Till's M; None for the parametric methods, which draw no samples.
+    fpr, tpr : ndarray of shape (n_resamples, n_thresholds)
+        Replicates of the curve, without its corners.
+    method : str
+        How they were drawn.
+    n_not_converged : int
+        Replicates whose fit did not converge. They count as they ended.
+    n_lost_class : int
+        Replicates in which some class was not drawn, so that its pairs were left out. Only with groups.
+    """
+
+    curve: RocCurve
+    observed_hand_till: float
+    auc: FloatArray
+    hand_till: FloatArray | None
+    fpr: FloatArray
+    tpr: FloatArray
+    method: Method
+    n_not_converged: int
+    n_lost_class: int
+    resolution: float = field(repr=False)
+    n_independent: int = field(repr=False)
+    n_units: int = field(repr=False)
+    influences: Callable[[Statistic], FloatArray] = field(repr=False)
+
+    @property
+    def n_resamples(self) -> int:
+        return len(self.auc)
+
+    def __repr__(self) -> str:
+        lost = f", {self.n_lost_class} of them without some class" if self.n_lost_class else ""
+        failed = f", {self.n_not_converged} not converged" if self.n_not_converged else ""
+        return (
+            f"BootstrapResult({self.n_resamples} replicates ({self.method}){lost}{failed}, "
+            f"auc {self.curve.auc:.4f} with standard error {self.standard_error():.4f})"
+        )
+
+    def standard_error(self, statistic: Statistic = "auc") -> float:
+        """Standard deviation of the replicates.
+
+        Parameters
+        ----------
+        statistic : {"auc", "hand_till"}
+            Which of the two.
+        """
+        return self.distribution(statistic).standard_error
+
+    def confidence_interval(
+        self, confidence_level: float = 0.95, *, statistic: Statistic = "auc", interval: IntervalKind = "logit"
+    ) -> Interval:
+        """Confidence interval from the replicates.
+
+        Parameters
+        ----------
+        confidence_level : float
+            Between 0 and 1.
+        statistic : {"auc", "hand_till"}
+            D, or Hand and Till's M.
+        interval : {"logit", "percentile", "basic", "bca"}
+            As in `Evaluation.confidence_interval`.
+        """
+        level = as_confidence_level(confidence_level)
+        return self.distribution(statistic).interval(level, one_of(interval, "interval", get_args(IntervalKind)))
+
+    def confidence_band(self, confidence_level: float = 0.95, *, simultaneous: bool = False) -> ConfidenceBand:
+        """Band around the curve.
+
+        Parameters
+        ----------
+        confidence_level : float
+            Between 0 and 1.
+        simultaneous : bool
+            Whether the band is to cover the whole curve at this level, or each point by itself.
+        """
+        return confidence_band(
+            self.curve,
+            self.fpr,
+            self.tpr,
+            as_confidence_level(confidence_level),
+            simultaneous=simultaneous,
+            resolution=self.resolution,
+            n_units=self.n_units,
+        )
+
+    def distribution(self, statistic: Statistic) -> Distribution:
+        """Estimate and replicates of one statistic."""
+        statistic = one_of(statistic, "statistic", get_args(Statistic))
+        replicates = self.auc if statistic == "auc" else self.hand_till
+        if replicates is None:
+            msg = f"`statistic` must be 'auc' for method={self.method!r}, which draws rates and no samples."
+            raise ValueError(msg)
+        return Distribution(
+            self.curve.auc if statistic == "auc" else self.observed_hand_till,
+            replicates,
+            self.resolution,
+            self.n_independent,
+            partial(self.influences, statistic),
+        )
+
+
+def run_blocks(
+    draw: Callable[[int, int], list[Replicated]],
+    blocks: Sequence[tuple[int, int]],
+    *,
+    n_jobs: int | None,
+    progress: bool,
+) -> list[Replicated]:
+    """All blocks of replicates on threads; for each model its replicates, in the order in which they were drawn."""
+    parts = []
+    with Threads(n_jobs) as threads, progress_bar(blocks[-1][1], "resampling", shown=progress) as done:
+        for (start, stop), part in zip(blocks, threads.imap(draw, list(blocks)), strict=True):
+            parts.append(part)
+            done(stop - start)
+    return [Replicated.joined(list(of_model)) for of_model in zip(*parts, strict=True)]
+
+
+def draw_samples(models: Sequence[Replicates], plan: Plan, *, n_jobs: int | None, progress: bool) -> list[Replicated]:
+    """Replicates of several models on the same resamples."""
+
+    def draw(start: int, stop: int) -> list[Replicated]:
+        weights = plan.weights(start, stop)
+        return [replicates(weights) for replicates in models]
+
+    return run_blocks(draw, plan.blocks, n_jobs=n_jobs, progress=progress)
+
+
+def draw_rates(
+    parametric: ParametricReplicates, n_resamples: int, seed: list[int], *, n_jobs: int | None, progress: bool
+) -> Replicated:
+    """Replicates of the paper's kind."""
+
+    def draw(start: int, stop: int) -> list[Replicated]:
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(start,)))
+        return [parametric(stop - start, rng)]
+
+    blocks = [(start, min(start + _AT_ONCE, n_resamples)) for start in range(0, n_resamples, _AT_ONCE)]
+    return run_blocks(draw, blocks, n_jobs=n_jobs, progress=progress)[0]
+
+
+def result_of(
+    drawn: Replicated,
+    *,
+    curve: RocCurve,
+    observed_hand_till: float,
+    predictions: Predictions,
+    pairs: PairIndex,
+    units: Units,
+    method: Method,
+    replicates: Replicates | None,
+) -> BootstrapResult:
+    """The record, with a warning where fits did not converge. `replicates` is None for parametric methods."""
+    n_failed = int(np.count_nonzero(~drawn.converged))
+    if n_failed:
+        what = f"{n_failed} of {len(drawn.auc)} replicates did not converge; they count as they ended."
+        warn(what, ResamplingWarning)
+    return BootstrapResult(
+        curve=curve,
+        observed_hand_till=observed_hand_till,
+        auc=drawn.auc,
+        hand_till=None if replicates is None else drawn.hand_till,
+        fpr=drawn.fpr.astype(np.float32),
+        tpr=drawn.tpr.astype(np.float32),
+        method=method,
+        n_not_converged=n_failed,
+        n_lost_class=int(np.count_nonzero(drawn.lost_class)),
+        resolution=_resolution(predictions, pairs),
+        n_independent=int(_units_by_class(predictions, units).min()),
+        n_units=units.n_units,
+        influences=partial(_influences, replicates, units),
+    )
+
+
+def warn_of_small_classes(predictions: Predictions, units: Units) -> None:
+    """Name the classes whose resamples hardly vary."""
+    counts = _units_by_class(predictions, units)
+    present = predictions.class_counts > 0
+    names = predictions.labels[present].tolist()
+    small = [f"{listed([name])} ({count})" for name, count in zip(names, counts, strict=True) if count < _FEW_SAMPLES]
+    if small:
+        what = "groups" if units.are_groups else "samples"
+        more = f" and {len(small) - 10} more" if len(small) > 10 else ""
+        msg = (
+            f"Classes of fewer than {_FEW_SAMPLES} {what}: {', '.join(small[:10])}{more}. Intervals are less sure than "
+            "they claim, for resamples of so few hardly vary; those of one do not vary at all."
+        )
+        warn(msg, ResamplingWarning)
+
+
+def _units_by_class(predictions: Predictions, units: Units) -> IntArray:
+    """In how many units each class that has samples occurs."""
+    held = np.unique(np.column_stack([predictions.codes, units.unit]), axis=0)[:, 0]
+    counts = np.bincount(held, minlength=len(predictions.labels))
+    return counts[predictions.class_counts > 0]
+
+
+def _resolution(predictions: Predictions, pairs: PairIndex) -> float:
+    """Half of what the mean area of the pairs moves by when two samples change their order."""
+    counts = predictions.class_counts.astype(float)
+    return float(0.5 / (len(pairs) * np.max(counts[pairs.positive] * counts[pairs.negative])))
+
+
+def _influences(replicates: Replicates | None, units: Units, statistic: Statistic) -> FloatArray:
+    if replicates is None:
+        msg = "`interval` must not be 'bca' for a parametric method, which has no samples to leave out."
+        raise ValueError(msg)
+    full = replicates(np.ones((1, len(units.unit))))
+    return jackknife_influences(replicates, units, full, statistic)

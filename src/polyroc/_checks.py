@@ -1,0 +1,55 @@
+"""Checks of single arguments that several functions take; each names the argument, the rule and what came."""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from polyroc._containers import shown
+
+_MOST_RESAMPLES = 10_000_000
+
+
+def one_of(value: Any, name: str, allowed: tuple[str, ...]) -> Any:
+    """One of some words."""
+    # Asked for text first: `in` would compare an array element by element.
+    if isinstance(value, str) and value in allowed:
+        return value
+    msg = f"`{name}` must be one of {', '.join(map(repr, allowed))}, got {shown(value)}."
+    raise ValueError(msg)
+
+
+def as_rng(value: Any) -> Any:
+    """A seed, a generator, or None for a seed of chance (SPEC 7)."""
+    if value is None or isinstance(value, np.random.Generator):
+        return value
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+        msg = f"`rng` must be None, a non-negative integer or a numpy.random.Generator, got {shown(value)}."
+        raise ValueError(msg)
+    return int(value)
+
+
+def as_n_jobs(value: Any) -> int | None:
+    """A number of threads, or None or -1 for all that there are."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Integral) or (value < 1 and value != -1):
+        msg = f"`n_jobs` must be None, -1 or a number of threads of at least 1, got {shown(value)}."
+        raise ValueError(msg)
+    return int(value)
+
+
+def as_confidence_level(value: Any) -> float:
+    """A number between 0 and 1."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
+        msg = f"`confidence_level` must be between 0 and 1, for example 0.95, got {shown(value)}."
+        raise ValueError(msg)
+    return float(value)
+
+
+def as_n_resamples(value: Any) -> int:
+    """At least 2, for one replicate has no spread."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or not 2 <= int(value) <= _MOST_RESAMPLES:
+        msg = f"`n_resamples` must be an integer from 2 to {_MOST_RESAMPLES:,}, got {shown(value)}."
+        raise ValueError(msg)
+    return int(value)

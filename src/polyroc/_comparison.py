@@ -1,0 +1,274 @@
+"""compare(...): several models on the same samples, by paired resamples."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polyroc._bootstrap import BootstrapResult, draw_samples, warn_of_small_classes
+from polyroc._checks import as_confidence_level, as_n_jobs, as_n_resamples, as_rng, one_of
+from polyroc._containers import listed, shown
+from polyroc._contest import Contest, Difference, contest, normal_differences
+from polyroc._delong import covariance
+from polyroc._evaluate import evaluate
+from polyroc._evaluation import Evaluation
+from polyroc._frames import FrameBackend, frame_of
+from polyroc._records import Frozen
+from polyroc._resampling import Plan, Units, as_seed, units_of
+from polyroc._typing import IntervalKind, Statistic
+
+Table: TypeAlias = Literal["estimates", "differences", "rankings"]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison(Frozen):
+    """Several models on the same samples: how good each is, how they differ, and how sure that is.
+
+    Attributes
+    ----------
+    models : tuple of str
+        Their names, in the order in which they were given.
+    auc : Contest
+        Estimates, differences and rankings by the area D.
+    hand_till : Contest
+        The same by Hand and Till's M, from the same resamples.
+    delong : tuple of Difference
+        Differences of M by DeLong's covariance over all pairs, without resampling.
+    evaluations : mapping of str to Evaluation
+        The evaluation of each model.
+    bootstraps : mapping of str to BootstrapResult
+        The replicates of each model; those of the same number are of the same resample.
+    """
+
+    evaluations: Mapping[str, Evaluation]
+    bootstraps: Mapping[str, BootstrapResult]
+    auc: Contest
+    hand_till: Contest
+    confidence_level: float
+    interval: IntervalKind
+    units: Units
+
+    def __reduce__(self) -> Any:
+        # A read-only mapping cannot be pickled; making the comparison anew makes new ones.
+        rest = (self.auc, self.hand_till, self.confidence_level, self.interval, self.units)
+        return Comparison, (dict(self.evaluations), dict(self.bootstraps), *rest)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("evaluations", "bootstraps"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        return tuple(self.evaluations)
+
+    @property
+    def n_resamples(self) -> int:
+        return next(iter(self.bootstraps.values())).n_resamples
+
+    @cached_property
+    def delong(self) -> tuple[Difference, ...]:
+        influences = np.array([evaluation.hand_till_influences for evaluation in self.evaluations.values()])
+        values = np.array([evaluation.hand_till for evaluation in self.evaluations.values()])
+        return normal_differences(self.models, values, covariance(influences, self.units), self.confidence_level)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the replicates, as plain data that `json` can write."""
+        drawn = self.bootstraps.values()
+        return {
+            "models": list(self.models),
+            "confidence_level": self.confidence_level,
+            "interval": self.interval,
+            "n_resamples": self.n_resamples,
+            "n_not_converged": {name: one.n_not_converged for name, one in self.bootstraps.items()},
+            "n_lost_class": max(one.n_lost_class for one in drawn),
+            "auc": self.auc.to_dict(),
+            "hand_till": self.hand_till.to_dict() | {"delong": [dict(vars(entry)) for entry in self.delong]},
+        }
+
+    def to_frame(self, table: Table = "estimates", backend: FrameBackend = "pandas") -> Any:
+        """One of the tables as a data frame, both statistics below each other.
+
+        Parameters
+        ----------
+        table : {"estimates", "differences", "rankings"}
+            Which table.
+        backend : {"pandas", "polars", "pyarrow"}
+            Whose data frame to make; that package must be installed.
+        """
+        table = one_of(table, "table", get_args(Table))
+        rows = [
+            {"statistic": one.statistic, **vars(entry)}
+            for one in (self.auc, self.hand_till)
+            for entry in getattr(one, table)
+        ]
+        if table == "rankings":
+            rows = [
+                {"statistic": one.statistic, "ranking": str(ranking), "probability": ranking.probability}
+                for one in (self.auc, self.hand_till)
+                for ranking in one.rankings
+            ]
+        return frame_of({name: np.array([row[name] for row in rows]) for name in rows[0]}, backend)
+
+    def __repr__(self) -> str:
+        lines = [
+            f"Comparison of {len(self.models)} models by {self.n_resamples} paired resamples, "
+            f"{100 * self.confidence_level:g} % {self.interval} intervals",
+            "",
+            *_columns(self._estimate_rows()),
+            "",
+            *_columns(self._difference_rows()),
+            "",
+            *_columns(self._ranking_rows()),
+        ]
+        return "\n".join(lines)
+
+    def _estimate_rows(self) -> list[list[str]]:
+        rows = [["model", "D", "interval", "best", "M", "interval", "best"]]
+        for d, m in zip(self.auc.estimates, self.hand_till.estimates, strict=True):
+            cells = [cell for one in (d, m) for cell in (f"{one.value:.4f}", _ends(one), f"{one.probability_best:.3f}")]
+            rows.append([_cut(d.model), *cells])
+        return rows
+
+    def _difference_rows(self) -> list[list[str]]:
+        rows = [["difference", "of D", "interval", "p", "p (Holm)", "of M", "interval", "p", "p (Holm)"]]
+        for d, m in zip(self.auc.differences, self.hand_till.differences, strict=True):
+            cells = [
+                cell
+                for one in (d, m)
+                for cell in (f"{one.value:+.4f}", _ends(one), f"{one.p_value:.2g}", f"{one.p_value_holm:.2g}")
+            ]
+            rows.append([f"{_cut(d.first)} - {_cut(d.second)}", *cells])
+        return rows
+
+    def _ranking_rows(self) -> list[list[str]]:
+        by_hand_till = {str(ranking): ranking.probability for ranking in self.hand_till.rankings}
+        rows = [["ranking", "by D", "by M"]]
+        for ranking in self.auc.rankings[:6]:
+            text = " > ".join(" = ".join(map(_cut, place)) for place in ranking.order)
+            rows.append([text, f"{ranking.probability:.3f}", f"{by_hand_till.get(str(ranking), 0):.3f}"])
+        return rows
+
+
+def compare(
+    y_true: ArrayLike,
+    scores: Mapping[str, ArrayLike],
+    *,
+    confidence_level: float = 0.95,
+    interval: IntervalKind = "logit",
+    n_resamples: int = 999,
+    groups: ArrayLike | None = None,
+    rng: int | np.random.Generator | None = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+    **options: Any,
+) -> Comparison:
+    """Which of several models is better, and how sure that is.
+
+    All models are evaluated on the same resamples, so that what makes a resample easy or hard for all of them
+    cancels out of their differences.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True classes.
+    scores : mapping of str to array-like or data frame of shape (n_samples, n_classes)
+        The scores of each model for the same samples, by its name.
+    confidence_level : float
+        Of the intervals, between 0 and 1.
+    interval : {"logit", "percentile", "basic", "bca"}
+        How intervals and p values are made from the replicates, as in `Evaluation.confidence_interval`.
+    n_resamples : int
+        Number of resamples.
+    groups : array-like of shape (n_samples,), optional
+        What belongs together (patients, documents, users): whole groups are drawn. By default samples are drawn
+        within each class.
+    rng : int, Generator or None
+        Seed of the resamples; the same one gives the same bits whatever `n_jobs`.
+    n_jobs : int, optional
+        Number of threads; None for as many as the process may use.
+    progress : bool
+        Show a bar with the time left (needs ``polyroc[progress]``).
+    **options
+        Further keyword arguments of `evaluate`, the same for all models.
+
+    Returns
+    -------
+    Comparison
+        With `auc` and `hand_till`, each with `estimates`, `differences` and `rankings`.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> comparison = polyroc.compare(example.y_true, example.scores, n_resamples=199, rng=0)
+    >>> str(comparison.auc.rankings[0])
+    'logistic > knn > tree'
+    >>> comparison.auc.differences[0].p_value < 0.05
+    True
+    """
+    level, n_resamples = as_confidence_level(confidence_level), as_n_resamples(n_resamples)
+    interval = one_of(interval, "interval", get_args(IntervalKind))
+    seed, n_jobs = as_seed(as_rng(rng)), as_n_jobs(n_jobs)
+    evaluations = _evaluate_all(y_true, scores, {**options, "n_jobs": n_jobs})
+    first = next(iter(evaluations.values()))
+    units = units_of(first.predictions, groups)
+    warn_of_small_classes(first.predictions, units)
+    plan = Plan(first.predictions, units, n_resamples, seed)
+    replicates = [evaluation.replicates() for evaluation in evaluations.values()]
+    drawn = draw_samples(replicates, plan, n_jobs=n_jobs, progress=progress)
+    bootstraps = {
+        name: evaluation.bootstrap_result(of_model, units, again)
+        for (name, evaluation), of_model, again in zip(evaluations.items(), drawn, replicates, strict=True)
+    }
+    statistics: tuple[Statistic, Statistic] = get_args(Statistic)
+    by_auc, by_hand_till = (
+        contest(statistic, {name: one.distribution(statistic) for name, one in bootstraps.items()}, level, interval)
+        for statistic in statistics
+    )
+    return Comparison(evaluations, bootstraps, by_auc, by_hand_till, level, interval, units)
+
+
+def _evaluate_all(y_true: ArrayLike, scores: Any, options: dict[str, Any]) -> dict[str, Evaluation]:
+    """Every model's evaluation, with the classes in the same order."""
+    if not isinstance(scores, Mapping):
+        msg = f"`scores` must be a mapping from names of models to their scores, got {type(scores).__name__}."
+        raise ValueError(msg)
+    if len(scores) < 2:
+        msg = f"`scores` must hold at least two models, got {len(scores)}."
+        raise ValueError(msg)
+    if wrong := [name for name in scores if not isinstance(name, str)]:
+        msg = f"`scores` must have text for its keys, the names of the models, got {listed(wrong)}."
+        raise ValueError(msg)
+    evaluations: dict[str, Evaluation] = {}
+    for name, score in scores.items():
+        try:
+            evaluations[name] = evaluate(y_true, score, **options)
+        except ValueError as error:
+            msg = f"`scores` of model {shown(name)}: {error}"
+            raise ValueError(msg) from error
+        options.setdefault("labels", evaluations[name].labels)
+    shapes = {name: evaluation.predictions.is_binary for name, evaluation in evaluations.items()}
+    if len(set(shapes.values())) > 1:
+        msg = "`scores` must have the same classes for all models, got two for some and more for others."
+        raise ValueError(msg)
+    return evaluations
+
+
+def _ends(entry: Any) -> str:
+    return f"[{entry.low:.4f}, {entry.high:.4f}]"
+
+
+def _cut(name: str) -> str:
+    """A model's name on one line and not too long."""
+    text = "".join(c if c.isprintable() else "?" for c in name)
+    return text if len(text) <= 30 else f"{text[:27]}..."
+
+
+def _columns(rows: list[list[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

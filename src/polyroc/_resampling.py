@@ -1,0 +1,114 @@
+"""Which samples a replicate draws: within each class, or whole groups; as integer weights on the samples."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from polyroc._containers import read_labels
+from polyroc._records import Frozen, Predictions
+from polyroc._typing import FloatArray, IntArray
+
+# Samples weighed at once in one thread, over all replicates of a block.
+_BLOCK_SAMPLES = 65_536
+_BLOCK_REPLICATES = 16
+# Draws that leave fewer than two classes are repeated, but not for ever.
+_MOST_REPEATS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Units(Frozen):
+    """What is drawn: samples or groups of them, each with its stratum, from which a like one is drawn in its place."""
+
+    unit: IntArray
+    """The unit of each sample, shape (n,)."""
+    stratum: IntArray
+    """The stratum of each unit, shape (U,)."""
+    are_groups: bool
+
+    @property
+    def n_units(self) -> int:
+        return len(self.stratum)
+
+
+def units_of(predictions: Predictions, groups: Any) -> Units:
+    """Every sample by itself, drawn within its class; or whole groups, where they are given."""
+    if groups is None:
+        return Units(np.arange(predictions.n_samples), predictions.codes, are_groups=False)
+    return _groups_as_units(predictions, groups)
+
+
+def _groups_as_units(predictions: Predictions, groups: Any) -> Units:
+    """Where each group holds a single class, groups are drawn within the classes, as single samples are."""
+    n_given = predictions.n_samples if predictions.kept is None else len(predictions.kept)
+    named = read_labels(groups, "groups")
+    if len(named) != n_given:
+        msg = f"`groups` must have one entry per sample, {n_given}, got {len(named)}."
+        raise ValueError(msg)
+    if predictions.kept is not None:
+        named = named[predictions.kept]
+    distinct, unit = np.unique(named, return_inverse=True)
+    if len(distinct) < 2:
+        msg = "`groups` must name at least two groups, got one: with a single group nothing can be drawn."
+        raise ValueError(msg)
+    lowest, highest = np.full(len(distinct), len(predictions.labels)), np.full(len(distinct), -1)
+    np.minimum.at(lowest, unit, predictions.codes)
+    np.maximum.at(highest, unit, predictions.codes)
+    stratum = lowest if np.array_equal(lowest, highest) else np.zeros(len(distinct), dtype=np.intp)
+    return Units(unit, stratum, are_groups=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Draws of units with replacement, by strata; the same for the same seed, in whatever order blocks are asked for.
+
+    Of a stratum of u units u - 1 are drawn: then the variance over the draws is the unbiased one, where u draws
+    would give (u - 1) / u of it, which small classes would feel (Rao and Wu, 1988).
+    """
+
+    predictions: Predictions
+    units: Units
+    n_resamples: int
+    seed: Sequence[int]
+
+    @property
+    def blocks(self) -> list[tuple[int, int]]:
+        """First and last + 1 of the replicates that are drawn together; by the number of samples alone."""
+        size = max(1, min(_BLOCK_REPLICATES, _BLOCK_SAMPLES // self.predictions.n_samples))
+        return [(start, min(start + size, self.n_resamples)) for start in range(0, self.n_resamples, size)]
+
+    def weights(self, start: int, stop: int) -> FloatArray:
+        """How often each sample is drawn in each replicate of a block, shape (stop - start, n)."""
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(start,)))
+        drawn = self._draw(rng, stop - start)
+        if self.units.are_groups:
+            for _ in range(_MOST_REPEATS):
+                too_few = np.flatnonzero([len(np.unique(self.predictions.codes[w > 0])) < 2 for w in drawn])
+                if len(too_few) == 0:
+                    return drawn
+                drawn[too_few] = self._draw(rng, len(too_few))
+            msg = (
+                f"`groups` must leave two classes in a draw of groups, got one class in {_MOST_REPEATS} draws in turn."
+            )
+            raise ValueError(msg)
+        return drawn
+
+    def _draw(self, rng: np.random.Generator, n_replicates: int) -> FloatArray:
+        order = np.argsort(self.units.stratum, kind="stable")
+        sizes = np.bincount(self.units.stratum)
+        sizes = sizes[sizes > 0]
+        first, draws = np.cumsum(sizes) - sizes, np.maximum(sizes - 1, 1)
+        first, size = np.repeat(first, draws), np.repeat(sizes, draws)
+        places = first + (rng.random((n_replicates, len(first))) * size).astype(np.intp)
+        flat = order[places] + self.units.n_units * np.arange(n_replicates)[:, None]
+        counts = np.bincount(flat.ravel(), minlength=n_replicates * self.units.n_units)
+        weights = counts.reshape(n_replicates, -1).astype(np.float64)
+        return weights[:, self.units.unit] if self.units.are_groups else weights
+
+
+def as_seed(rng: Any) -> list[int]:
+    """Entropy for the draws: the integer itself, or a few drawn from the generator (SPEC 7)."""
+    if isinstance(rng, int):
+        return [rng]
+    return [int(x) for x in np.random.default_rng(rng).integers(0, 2**32, size=4)]

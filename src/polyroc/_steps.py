@@ -1,0 +1,56 @@
+"""The steps of an evaluation as its options ask for them; `evaluate` composes them, and results come back to them."""
+
+import numpy as np
+from scipy.special import logit
+
+from polyroc._cells import LOGIT_BOUND
+from polyroc._factorization import factorize
+from polyroc._options import Options
+from polyroc._rates import pairwise_rates
+from polyroc._records import Factorization, PairIndex, PairwiseRates, Predictions, Status
+from polyroc._typing import FloatArray
+from polyroc._weights import pair_weights
+from polyroc.engines import Engine, get_engine
+from polyroc.engines._memory import check_memory
+
+
+def rates_of(predictions: Predictions, pairs: PairIndex, options: Options, engine: Engine) -> PairwiseRates:
+    """Steps 1 to 3; says before it begins whether there is memory for it."""
+    if not predictions.is_binary:
+        check_memory(engine, predictions, len(pairs), options.n_thresholds)
+    return pairwise_rates(
+        predictions,
+        pairs,
+        thresholds=options.thresholds,
+        n_thresholds=options.n_thresholds,
+        engine=engine,
+        n_jobs=options.n_jobs,
+    )
+
+
+def fit_of(
+    predictions: Predictions, pairs: PairIndex, rates: PairwiseRates, options: Options, engine: Engine
+) -> Factorization:
+    """Steps 4 to 7."""
+    weights = pair_weights(predictions, pairs, options)
+    return factorize(
+        rates, weights, shrinkage=options.shrinkage, model=options.model, engine=engine, n_jobs=options.n_jobs
+    )
+
+
+def areas_of(predictions: Predictions, pairs: PairIndex, options: Options) -> FloatArray:
+    """Mann-Whitney area of each pair."""
+    return get_engine(options.engine, predictions).pairwise_areas(predictions, pairs, n_jobs=options.n_jobs)
+
+
+def saturated_fit(rates: PairwiseRates) -> Factorization:
+    """Two classes: one pair, whose rates are their own fit."""
+    effects = logit(np.concatenate([rates.tpr[:, 0], rates.fpr[:, 0]]))
+    return Factorization(
+        row_effects=np.clip(effects, -LOGIT_BOUND, LOGIT_BOUND),
+        pair_effects=np.ones(1),
+        deviance=0.0,
+        deviance_path=np.zeros(1),
+        n_iter=0,
+        status=Status.CONVERGED,
+    )

@@ -1,0 +1,96 @@
+"""Whole replicates, compiled: from sample weights to the effects of the shared curve without a word of Python.
+
+A replicate of few pairs takes a fraction of a millisecond. Calls from Python between its steps would double that, and
+threads would wait for each other there.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from polyroc._cells import EDGE, LOGIT_BOUND
+from polyroc.engines._numba_descent import CONVERGED, descend_small
+from polyroc.engines._numba_fit import Data
+from polyroc.engines._numba_math import inner, kernel
+from polyroc.engines._numba_paths import replicate_rates
+
+LEAST, MOST, BOUND = EDGE, 1 - EDGE, LOGIT_BOUND
+ALL_CURVED = 2**32
+
+
+@kernel
+def run_replicates(
+    order: Any,
+    weights: Any,
+    offsets: Any,
+    positive: Any,
+    negative: Any,
+    begins: Any,
+    sizes: Any,
+    path: Any,
+    on_tpr: Any,
+    on_fpr: Any,
+    keep: Any,
+    doubled: Any,
+    limits: Any,
+    shares: Any,
+    effects: Any,
+    mean_area: Any,
+    ended: Any,
+) -> None:
+    """For each row of `weights`: the effects of the curve (2T), the mean area of the pairs, and how the fit ended.
+
+    The fit is done in the precision of `doubled`, twice the call rates. `limits` are the last arguments of
+    `descend_small`; `shares` is the room that `replicate_rates` needs.
+    """
+    n_pairs, n_grid = positive.shape[0], doubled.shape[0]
+    tpr, fpr = np.empty((n_pairs, n_grid), doubled.dtype), np.empty((n_pairs, n_grid), doubled.dtype)
+    areas, mean = np.empty(n_pairs), np.empty(2 * n_grid)
+    for r in range(weights.shape[0]):
+        replicate_rates(order, weights[r], offsets, positive, negative, begins, sizes, path, shares, tpr, fpr, areas)
+        mean_area[r] = areas.mean()
+        row_means(tpr, on_tpr, mean[:n_grid])
+        row_means(fpr, on_fpr, mean[n_grid:])
+        first_tpr, n_tpr = inside(mean[:n_grid])
+        first_fpr, n_fpr = inside(mean[n_grid:])
+        fitted, row = np.empty(n_tpr + n_fpr, doubled.dtype), np.empty(n_tpr + n_fpr)
+        for i in range(n_tpr + n_fpr):
+            m = mean[first_tpr + i] if i < n_tpr else mean[n_grid + first_fpr + i - n_tpr]
+            fitted[i], row[i] = m, math.log(m / (1 - m))
+        data = Data(tpr, fpr, doubled, first_tpr, first_fpr, n_tpr, ALL_CURVED, on_tpr, on_fpr, keep, fitted)
+        effect = np.ones(n_pairs)
+        ended[r] = CONVERGED
+        if len(row) > 0:
+            ended[r], _, row, effect = descend_small(data, row, effect, *limits)
+        for i in range(2 * n_grid):
+            effects[r, i] = -BOUND if mean[i] < 0.5 else BOUND
+        for i in range(n_tpr + n_fpr):
+            place = first_tpr + i if i < n_tpr else n_grid + first_fpr + i - n_tpr
+            effects[r, place] = row[i] * effect.mean()
+
+
+@inner
+def row_means(rates: Any, weight: Any, out: Any) -> None:
+    """The mean over the pairs at each call rate."""
+    total = 0.0
+    for t in range(out.shape[0]):
+        out[t] = 0.0
+    for j in range(rates.shape[0]):
+        total += weight[j]
+        for t in range(out.shape[0]):
+            out[t] += weight[j] * np.float64(rates[j, t])
+    for t in range(out.shape[0]):
+        out[t] /= total
+
+
+@inner
+def inside(mean: Any) -> Any:
+    """The first row with something to fit, and how many there are: the means rise, so these lie together."""
+    first, count = 0, 0
+    for t in range(mean.shape[0]):
+        if LEAST < mean[t] < MOST:
+            if count == 0:
+                first = t
+            count += 1
+    return first, count

@@ -1,0 +1,1 @@
+"""Simulation studies behind claims of the documentation."""
