@@ -70,7 +70,7 @@ def bands(drawn, curve):
 
 
 def replicate_test(change, seed, replication, n_resamples):
-    """p values of one comparison of two models, of which the second is weaker by `change`."""
+    """P values of one comparison of two models, of which the second is weaker by `change`."""
     rng = np.random.default_rng([seed, 3, replication])
     y_true = np.repeat(np.arange(TEST.n_classes), TEST.counts)
     shared, first, second = rng.normal(size=(3, len(y_true), TEST.n_classes))

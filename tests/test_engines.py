@@ -20,7 +20,7 @@ from polyroc.engines import _numpy, get_engine
 
 numba = pytest.importorskip("numba")
 
-from polyroc.engines import _numba, _numba_fit, _numba_rates  # noqa: E402
+from polyroc.engines import _numba, _numba_fit, _numba_problem, _numba_rates  # noqa: E402
 
 N_PROBLEMS = 1000
 
@@ -291,11 +291,10 @@ def test_auto_takes_the_fast_engine_for_many_scores_or_many_pairs(n, k, expected
 @pytest.mark.parametrize(("medium", "many", "curved"), [(64, 10**9, 32), (64, 128, 96)], ids=["medium", "many"])
 def test_a_start_from_some_of_the_pairs_leads_to_the_same_area(monkeypatch, medium, many, curved):
     """Fits of very many pairs begin where a fit of some ended, and may take the curvature from some."""
-    from polyroc.engines import _numba
 
-    monkeypatch.setattr(_numba, "MEDIUM_PAIRS", medium)
-    monkeypatch.setattr(_numba, "MANY_PAIRS", many)
-    monkeypatch.setattr(_numba, "CURVED_PAIRS", curved)
+    monkeypatch.setattr(_numba_problem, "MEDIUM_PAIRS", medium)
+    monkeypatch.setattr(_numba_problem, "MANY_PAIRS", many)
+    monkeypatch.setattr(_numba_problem, "CURVED_PAIRS", curved)
     for seed in range(5):
         rng = np.random.default_rng(seed)
         y_true = np.arange(1200) % 20

@@ -3,80 +3,225 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from problems import gaussian_problem
+from problems import gaussian_problem, quietly, random_problem
+from sklearn.metrics import roc_auc_score
 
 import polyroc
 from polyroc._options import Options
 from polyroc._pairs import all_pairs
+from polyroc._rates import grid
+from polyroc._replicates import Replicates
 from polyroc._validation import as_predictions
 
 pytest.importorskip("numba")
 
-# Replicates are computed in single precision unless asked otherwise: a few of its units of 6e-8.
+from polyroc.engines import _numba, _numba_reweighed, _numpy
+
+# Fits of replicates are done in single precision: a few of its units of 6e-8.
 SINGLE = 5e-7
 
 
-def replicates_of(problem, decimals, **options):
-    from polyroc._replicates import Replicates
+def some_weights(rng, y_true, n_replicates):
+    """Integer weights that leave every class some sample."""
+    weights = rng.integers(0, 4, (n_replicates, len(y_true))).astype(float)
+    weights[:, np.unique(y_true, return_index=True)[1]] = 1
+    return weights
 
-    y_score = np.round(problem.y_score, decimals)
-    predictions = as_predictions(problem.y_true, y_score)
-    return y_score, Replicates(predictions, all_pairs(predictions), Options(**options))
+
+def replicates_of(problem, engine="numba", **options):
+    predictions = quietly(as_predictions, problem.y_true, problem.y_score)
+    return Replicates(predictions, all_pairs(predictions), Options(engine=engine, **options))
 
 
+@pytest.mark.parametrize("most_vertices", [2**27, 0], ids=["paths", "tails"])
+@pytest.mark.parametrize("thresholds", ["own", "shared"])
 @pytest.mark.parametrize("decimals", [0, 1, 12])
 @pytest.mark.parametrize("real", [False, True])
-def test_rates_are_those_of_a_weighted_evaluation(decimals, real):
+def test_rates_and_areas_are_those_of_a_weighted_evaluation(monkeypatch, decimals, real, thresholds, most_vertices):
+    monkeypatch.setattr(_numba_reweighed, "MOST_VERTICES", most_vertices)
     problem = gaussian_problem(4, 700, 5)
-    y_score, replicates = replicates_of(problem, decimals)
-    rng = np.random.default_rng(decimals)
+    y_score, rng = np.round(problem.y_score, decimals), np.random.default_rng(decimals)
     weight = rng.uniform(0, 3, 700) if real else rng.integers(0, 4, 700).astype(float)
-    expected = polyroc.evaluate(problem.y_true, y_score, sample_weight=weight, engine="numpy").rates
-    for precision, atol in ((np.float64, 1e-12), (np.float32, SINGLE)):
-        rates = replicates.rates(weight, precision)
-        assert_allclose(rates.tpr, expected.tpr, atol=atol)
-        assert_allclose(rates.fpr, expected.fpr, atol=atol)
+    predictions = as_predictions(problem.y_true, y_score)
+    pairs = all_pairs(predictions)
+    expected = polyroc.evaluate(problem.y_true, y_score, sample_weight=weight, engine="numpy", thresholds=thresholds)
+    for engine in (_numba, _numpy):
+        rates, areas = engine.reweigh(predictions, pairs, grid(99), thresholds).rates(weight)
+        assert_allclose(rates.tpr, expected.rates.tpr, atol=1e-12)
+        assert_allclose(rates.fpr, expected.rates.fpr, atol=1e-12)
+        assert_allclose(areas, expected.pairs.auc, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"thresholds": "shared"},
+        {"n_thresholds": 3},  # more pairs than rows
+        {"model": "centered"},
+        {"model": "saturated"},
+        {"weighting": "prevalence", "shrinkage": 3.0},
+    ],
+    ids=str,
+)
+def test_fast_replicates_are_those_of_the_reference(options):
+    problem = gaussian_problem(5, 300, 4)
+    weights = some_weights(np.random.default_rng(1), problem.y_true, 5)
+    found, expected = (replicates_of(problem, engine, **options)(weights) for engine in ("numba", "numpy"))
+    for name in ("auc", "fpr", "tpr"):
+        assert_allclose(getattr(found, name), getattr(expected, name), atol=SINGLE)
+    assert_allclose(found.hand_till, expected.hand_till, atol=1e-12)
+    assert found.converged.all()
+    assert not found.lost_class.any()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_fast_replicates_of_hard_problems(seed):
+    """Separable pairs, constant columns, ties, skew: what converges agrees."""
+    problem = random_problem(seed, max_samples=400)
+    weights = some_weights(np.random.default_rng(seed), problem.y_true, 3)
+    costs = problem.options.get("costs")
+    found, expected = (replicates_of(problem, engine, costs=costs)(weights) for engine in ("numba", "numpy"))
+    both = found.converged & expected.converged
+    assert both.all()
+    # Areas of double precision agree to 1e-5 where an optimum is flat; single precision adds its own.
+    assert_allclose(found.auc, expected.auc, atol=2e-5)
+    assert_allclose(found.hand_till, expected.hand_till, atol=1e-12)
+
+
+def test_more_pairs_than_rows_are_fitted_by_the_other_side():
+    problem = gaussian_problem(6, 400, 16)
+    weights = some_weights(np.random.default_rng(1), problem.y_true, 2)
+    found, expected = (replicates_of(problem, engine)(weights) for engine in ("numba", "numpy"))
+    assert_allclose(found.auc, expected.auc, atol=SINGLE)
 
 
 def test_area_is_that_of_repeated_samples_without_shrinkage():
     problem = gaussian_problem(5, 900, 4)
-    y_score, replicates = replicates_of(problem, 2, shrinkage=0.0)
     weight = np.random.default_rng(1).integers(0, 3, 900)
     index = np.repeat(np.arange(900), weight)
-    expected = polyroc.auc_score(problem.y_true[index], y_score[index], shrinkage=0, engine="numpy")
-    assert replicates.auc(weight.astype(float), np.float64) == pytest.approx(expected, abs=1e-9)
-    assert replicates.auc(weight.astype(float)) == pytest.approx(expected, abs=SINGLE)
+    expected = polyroc.evaluate(problem.y_true[index], problem.y_score[index], shrinkage=0, engine="numpy")
+    for engine, atol in (("numba", SINGLE), ("numpy", 1e-9)):
+        found = replicates_of(problem, engine, shrinkage=0.0)(weight[None].astype(float))
+        assert found.auc[0] == pytest.approx(expected.auc, abs=atol)
+        assert found.hand_till[0] == pytest.approx(expected.hand_till, abs=1e-12)
+        assert_allclose(found.tpr[0], expected.curve.tpr[1:-1], atol=atol)
 
 
 def test_class_counts_stay_what_they_are_when_rates_are_shrunk():
     """Weights of 2 everywhere leave the area alone: a replicate is shrunk as the sample was."""
     problem = gaussian_problem(6, 300, 3)
-    y_score, replicates = replicates_of(problem, 2)
-    expected = polyroc.auc_score(problem.y_true, y_score, engine="numpy")
-    assert replicates.auc(np.full(300, 2.0), np.float64) == pytest.approx(expected, abs=1e-9)
-    assert replicates.auc(np.full(300, 2.0)) == pytest.approx(expected, abs=SINGLE)
+    expected = polyroc.auc_score(problem.y_true, problem.y_score, engine="numpy")
+    for engine, atol in (("numba", SINGLE), ("numpy", 1e-9)):
+        found = replicates_of(problem, engine)(np.full((1, 300), 2.0))
+        assert found.auc[0] == pytest.approx(expected, abs=atol)
 
 
-def test_areas_do_not_depend_on_the_number_of_threads():
-    problem = gaussian_problem(7, 400, 4)
-    weights = np.random.default_rng(2).integers(0, 3, (12, 400)).astype(float)
-    areas = [replicates_of(problem, 2, n_jobs=n_jobs)[1].aucs(weights) for n_jobs in (1, 2, 4)]
-    assert np.array_equal(areas[0], areas[1])
-    assert np.array_equal(areas[0], areas[2])
-    assert np.std(areas[0]) > 0
+def test_weights_multiply_those_of_the_samples():
+    problem = gaussian_problem(7, 300, 3)
+    rng = np.random.default_rng(0)
+    own, drawn = rng.uniform(0.5, 2, 300), rng.integers(1, 3, 300).astype(float)
+    predictions = as_predictions(problem.y_true, problem.y_score, sample_weight=own)
+    options = Options(shrinkage=0.0)
+    found = Replicates(predictions, all_pairs(predictions), options)(drawn[None])
+    expected = polyroc.evaluate(problem.y_true, problem.y_score, sample_weight=own * drawn, shrinkage=0)
+    assert found.auc[0] == pytest.approx(expected.auc, abs=SINGLE)
+    assert found.hand_till[0] == pytest.approx(expected.hand_till, abs=1e-12)
+
+
+@pytest.mark.parametrize("thresholds", ["own", "shared"])
+def test_a_class_without_weight_loses_its_pairs(thresholds):
+    problem = gaussian_problem(8, 400, 4)
+    weight = np.random.default_rng(0).integers(1, 3, 400).astype(float)
+    weight[problem.y_true == 2] = 0
+    both = np.vstack([weight, np.ones(400)])
+    found = replicates_of(problem, "numba", shrinkage=0.0, thresholds=thresholds)(both)
+    kept = np.repeat(np.flatnonzero(weight), weight[weight > 0].astype(int))
+    expected = quietly(
+        polyroc.evaluate,
+        problem.y_true[kept],
+        problem.y_score[kept],
+        shrinkage=0,
+        labels=range(4),
+        thresholds=thresholds,
+    )
+    assert found.lost_class.tolist() == [True, False]
+    assert found.auc[0] == pytest.approx(expected.auc, abs=1e-9)
+    assert found.hand_till[0] == pytest.approx(expected.hand_till, abs=1e-12)
+
+
+@pytest.mark.parametrize("n_columns", [1, 2])
+@pytest.mark.parametrize("engine", ["numba", "numpy"])
+def test_two_classes_have_the_ordinary_area(engine, n_columns):
+    rng = np.random.default_rng(3)
+    y_true = rng.integers(0, 2, 200)
+    score = np.round(rng.normal(size=200) + y_true, 1)
+    y_score = score[:, None] if n_columns == 1 else np.column_stack([-score, score])
+    predictions = as_predictions(y_true, y_score)
+    weights = some_weights(rng, y_true, 4)
+    found = Replicates(predictions, all_pairs(predictions), Options(engine=engine))(weights)
+    expected = [roc_auc_score(y_true, score, sample_weight=weight) for weight in weights]
+    assert_allclose(found.auc, expected, atol=1e-12)
+    assert_allclose(found.hand_till, expected, atol=1e-12)
+    # The curve is read where TPR + FPR is twice the call rate.
+    assert_allclose(found.tpr + found.fpr, np.tile(2 * grid(99), (4, 1)), atol=1e-12)
+
+
+def test_a_fit_that_fails_in_single_precision_is_done_again_in_double(monkeypatch):
+    problem = gaussian_problem(9, 200, 3)
+    weights = np.ones((2, 200))
+    replicates = replicates_of(problem)
+    honest = replicates(weights)
+    run = _numba_reweighed.run_replicates
+
+    def failing(*arguments):
+        run(*arguments)
+        effects, ended = arguments[-3], arguments[-1]
+        effects[1], ended[1] = 0.0, 1
+
+    monkeypatch.setattr(_numba_reweighed, "run_replicates", failing)
+    again = replicates(weights)
+    assert again.converged.all()
+    assert again.auc[1] == pytest.approx(honest.auc[1], abs=SINGLE)
+
+
+def test_fits_that_do_not_converge_are_counted():
+    """Without shrinkage the optimum may lie at infinity: here, seven classes of one sample each."""
+    problem = random_problem(83, max_samples=300)
+    expected = quietly(polyroc.evaluate, problem.y_true, problem.y_score, labels=range(10), shrinkage=0.0)
+    assert not expected.factorization.converged
+    for engine in ("numba", "numpy"):
+        found = replicates_of(problem, engine, shrinkage=0.0)(np.ones((1, len(problem.y_true))))
+        assert not found.converged[0]
+        assert found.auc[0] == pytest.approx(expected.auc, abs=0.01)  # where the descents stood
 
 
 def test_the_scores_are_sorted_once_and_not_copied_again():
-    problem = gaussian_problem(8, 400, 4)
-    predictions = as_predictions(problem.y_true, problem.y_score)
-    from polyroc._replicates import Replicates
     from polyroc.engines import _class_sorted
     from polyroc.engines._threads import Threads
 
-    replicates = Replicates(predictions, all_pairs(predictions), Options())
+    problem = gaussian_problem(8, 400, 4)
+    predictions = as_predictions(problem.y_true, problem.y_score)
+    reweighed = _numba.reweigh(predictions, all_pairs(predictions), grid(99), "own")
     with Threads(1) as threads:
         kept = _class_sorted.class_sorted(predictions, threads)
-    assert replicates._runs is kept
+    assert reweighed._runs is kept
     before = kept.values.copy()
-    replicates.auc(np.ones(400))
+    reweighed.rates(np.ones(400))
     assert np.array_equal(kept.values, before)
+
+
+def test_replicates_do_not_know_thresholds():
+    problem = gaussian_problem(8, 60, 3)
+    predictions = as_predictions(problem.y_true, problem.y_score)
+    rates, _ = _numba.reweigh(predictions, all_pairs(predictions), grid(9), "own").rates(np.ones(60))
+    with pytest.raises(NotImplementedError, match="do not know the scores"):
+        _ = rates.thresholds
+
+
+def test_predictions_remember_which_samples_were_kept():
+    problem = gaussian_problem(8, 60, 3)
+    weight = np.arange(60) % 5
+    kept = as_predictions(problem.y_true, problem.y_score, sample_weight=weight).kept
+    assert np.array_equal(kept, weight > 0)
+    assert as_predictions(problem.y_true, problem.y_score).kept is None

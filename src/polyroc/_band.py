@@ -100,7 +100,8 @@ def _heights(fpr: FloatArray, tpr: FloatArray, lines: FloatArray) -> FloatArray:
 def _widened(height: FloatArray, lines: FloatArray, *, down: bool) -> FloatArray:
     """The nearest heights outside the band that belong to a ROC curve, whose rates never fall."""
     distance = 2 * np.abs(lines[:, None] - lines)
-    return np.min(height + distance, axis=1) if down else np.max(height - distance, axis=1)
+    outer: FloatArray = np.min(height + distance, axis=1) if down else np.max(height - distance, axis=1)
+    return outer
 
 
 def _curve_at(lines: FloatArray, height: FloatArray) -> RocCurve:

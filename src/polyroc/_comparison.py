@@ -14,12 +14,14 @@ from polyroc._checks import as_confidence_level, as_n_jobs, as_n_resamples, as_r
 from polyroc._containers import listed, shown
 from polyroc._contest import Contest, Difference, contest, normal_differences
 from polyroc._delong import covariance
-from polyroc._evaluate import evaluate
+from polyroc._evaluate import evaluate_predictions
 from polyroc._evaluation import Evaluation
 from polyroc._frames import FrameBackend, frame_of
+from polyroc._options import as_options
 from polyroc._records import Frozen
 from polyroc._resampling import Plan, Units, as_seed, units_of
 from polyroc._typing import IntervalKind, Statistic
+from polyroc._validation import as_predictions
 
 Table: TypeAlias = Literal["estimates", "differences", "rankings"]
 
@@ -244,14 +246,18 @@ def _evaluate_all(y_true: ArrayLike, scores: Any, options: dict[str, Any]) -> di
     if wrong := [name for name in scores if not isinstance(name, str)]:
         msg = f"`scores` must have text for its keys, the names of the models, got {listed(wrong)}."
         raise ValueError(msg)
+    labels, sample_weight = options.pop("labels", None), options.pop("sample_weight", None)
     evaluations: dict[str, Evaluation] = {}
     for name, score in scores.items():
         try:
-            evaluations[name] = evaluate(y_true, score, **options)
+            predictions = as_predictions(y_true, score, labels=labels, sample_weight=sample_weight)
         except ValueError as error:
+            if not str(error).startswith("`y_score"):
+                raise
             msg = f"`scores` of model {shown(name)}: {error}"
             raise ValueError(msg) from error
-        options.setdefault("labels", evaluations[name].labels)
+        labels = predictions.labels
+        evaluations[name] = evaluate_predictions(predictions, as_options(labels, **options))
     shapes = {name: evaluation.predictions.is_binary for name, evaluation in evaluations.items()}
     if len(set(shapes.values())) > 1:
         msg = "`scores` must have the same classes for all models, got two for some and more for others."

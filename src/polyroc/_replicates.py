@@ -43,6 +43,7 @@ class Replicates:
     """Evaluates the same predictions under other weights of the samples."""
 
     def __init__(self, predictions: Predictions, pairs: PairIndex, options: Options) -> None:
+        self._made_from = predictions, pairs, options
         # Two classes have no fit; their curve is read at the call rates, as every pair's polygon is.
         self._is_fitted = not predictions.is_binary
         self._predictions = predictions if self._is_fitted else _with_two_columns(predictions)
@@ -56,6 +57,10 @@ class Replicates:
             options.thresholds if self._is_fitted else "own",
             n_jobs=options.n_jobs,
         )
+
+    def __reduce__(self) -> tuple[type["Replicates"], tuple[Predictions, PairIndex, Options]]:
+        # An engine is a module, and rooms belong to threads: neither can be pickled.
+        return Replicates, self._made_from
 
     def __call__(self, weights: FloatArray) -> Replicated:
         """One replicate for each row of weights, shape (R, n), which multiply the samples' own."""

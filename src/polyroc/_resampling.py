@@ -13,8 +13,6 @@ from polyroc._typing import FloatArray, IntArray
 # Samples weighed at once in one thread, over all replicates of a block.
 _BLOCK_SAMPLES = 65_536
 _BLOCK_REPLICATES = 16
-# Draws that leave fewer than two classes are repeated, but not for ever.
-_MOST_REPEATS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,16 +81,15 @@ class Plan:
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(start,)))
         drawn = self._draw(rng, stop - start)
         if self.units.are_groups:
-            for _ in range(_MOST_REPEATS):
-                too_few = np.flatnonzero([len(np.unique(self.predictions.codes[w > 0])) < 2 for w in drawn])
-                if len(too_few) == 0:
-                    return drawn
-                drawn[too_few] = self._draw(rng, len(too_few))
-            msg = (
-                f"`groups` must leave two classes in a draw of groups, got one class in {_MOST_REPEATS} draws in turn."
-            )
-            raise ValueError(msg)
+            # Fewer than two classes have no statistic. Some draw has two: either groups are drawn within classes, or
+            # there is a group of several.
+            while len(again := np.flatnonzero([self._is_of_one_class(weight) for weight in drawn])) > 0:
+                drawn[again] = self._draw(rng, len(again))
         return drawn
+
+    def _is_of_one_class(self, weight: FloatArray) -> bool:
+        codes = self.predictions.codes[weight > 0]
+        return bool(np.all(codes == codes[0]))
 
     def _draw(self, rng: np.random.Generator, n_replicates: int) -> FloatArray:
         order = np.argsort(self.units.stratum, kind="stable")

@@ -1,0 +1,100 @@
+"""Bands: curves on both sides, wider where asked for more, and honest where nothing varies."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from problems import gaussian_problem
+from scipy.special import expit, logit
+
+import polyroc
+from polyroc._band import confidence_band
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    problem = gaussian_problem(0, 300, 4)
+    return polyroc.evaluate(problem.y_true, problem.y_score).bootstrap(299, rng=0)
+
+
+def heights(curve):
+    """TPR - FPR on the lines of equal call rate, by solving for the point of the polygon on each line."""
+    found = []
+    for s in np.arange(1, 100) / 100:
+        total = curve.tpr + curve.fpr
+        edge = min(int(np.searchsorted(total, 2 * s)), len(total) - 1)
+        part = (2 * s - total[edge - 1]) / (total[edge] - total[edge - 1])
+        tpr = curve.tpr[edge - 1] + part * (curve.tpr[edge] - curve.tpr[edge - 1])
+        found.append(2 * (tpr - s))
+    return np.array(found)
+
+
+def test_band_by_hand(drawn):
+    """Pointwise: normal on the logit scale of where the curve stands on its line."""
+    lines = np.arange(1, 100) / 100
+    room = 2 * np.minimum(lines, 1 - lines)
+    replicates = [
+        heights(polyroc.RocCurve(fpr=np.r_[0, fpr, 1], tpr=np.r_[0, tpr, 1]))
+        for fpr, tpr in zip(drawn.fpr, drawn.tpr, strict=True)
+    ]
+    middle = slice(20, 79)  # away from the corners nothing else has a say
+    logits = logit((1 + np.array(replicates) / room) / 2)[:, middle]
+    centre = logit((1 + heights(drawn.curve) / room) / 2)[middle]
+    band = drawn.confidence_band(0.95)
+    for curve, sign in ((band.lower, -1), (band.upper, 1)):
+        expected = room[middle] * (2 * expit(centre + sign * 1.959964 * logits.std(axis=0, ddof=1)) - 1)
+        assert_allclose((curve.tpr - curve.fpr)[1:-1][middle], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("simultaneous", [False, True])
+def test_the_band_holds_the_curve_between_two_curves(drawn, simultaneous):
+    band = drawn.confidence_band(simultaneous=simultaneous)
+    assert band.contains(drawn.curve)
+    assert band.lower.auc < drawn.curve.auc < band.upper.auc
+    for curve in (band.lower, band.upper):
+        for rate in (curve.fpr, curve.tpr):
+            assert rate[0] == 0
+            assert rate[-1] == 1
+            assert np.all(np.diff(rate) >= 0)
+        # Both on the lines TPR + FPR = 2 s.
+        assert_allclose((curve.fpr + curve.tpr)[1:-1], 2 * np.arange(1, 100) / 100, atol=1e-9)
+
+
+def test_more_confidence_is_wider_and_the_whole_curve_is_wider_than_a_point(drawn):
+    narrow, wide = drawn.confidence_band(0.8), drawn.confidence_band(0.99)
+    whole = drawn.confidence_band(0.8, simultaneous=True)
+    assert wide.lower.auc < narrow.lower.auc < narrow.upper.auc < wide.upper.auc
+    assert whole.lower.auc < narrow.lower.auc
+    assert whole.upper.auc > narrow.upper.auc
+
+
+def test_the_simultaneous_band_holds_as_many_replicates_as_it_says(drawn):
+    band = drawn.confidence_band(0.9, simultaneous=True)
+    inside = [
+        band.contains(polyroc.RocCurve(fpr=np.r_[0, fpr, 1], tpr=np.r_[0, tpr, 1]))
+        for fpr, tpr in zip(drawn.fpr, drawn.tpr, strict=True)
+    ]
+    # Quantiles are interpolated, so that one replicate more or less may be inside.
+    assert np.mean(inside) >= 0.9 - 1 / len(inside)
+
+
+def test_share_inside():
+    diagonal = polyroc.RocCurve(fpr=[0, 1], tpr=[0, 1])
+    rng = np.random.default_rng(0)
+    rates = np.sort(rng.uniform(0.4, 0.6, size=(2, 50, 9)), axis=2)
+    band = confidence_band(diagonal, rates[0], rates[1], 0.95, simultaneous=False, resolution=1e-6, n_units=10**9)
+    assert band.share_inside(diagonal) == 1
+    perfect = polyroc.RocCurve(fpr=[0, 0, 1], tpr=[0, 1, 1])
+    assert band.share_inside(perfect) == 0
+    assert not band.contains(perfect)
+
+
+def test_a_perfect_sample_leaves_room_below():
+    """No error among 60 samples is compatible with a few per cent of them."""
+    y_true = np.repeat([0, 1, 2], 20)
+    evaluation = polyroc.evaluate(y_true, np.eye(3)[y_true])
+    band = evaluation.confidence_band(n_resamples=50, rng=0)
+    assert band.upper.auc == pytest.approx(1)
+    unseen = 1 - 0.025 ** (1 / 60)
+    at_half = np.flatnonzero(np.isclose(band.lower.fpr + band.lower.tpr, 1))[0]
+    assert band.lower.fpr[at_half] == pytest.approx(unseen, abs=1e-9)
+    assert band.lower.tpr[at_half] == pytest.approx(1 - unseen, abs=1e-9)

@@ -1,0 +1,330 @@
+"""Bootstrap of an evaluation: the same bits for a seed, honest counts, and clear words where it cannot be done."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from problems import gaussian_problem, quietly, random_problem
+
+import polyroc
+from polyroc import ResamplingWarning
+
+
+@pytest.fixture(scope="module")
+def evaluation():
+    problem = gaussian_problem(0, 300, 4)
+    return polyroc.evaluate(problem.y_true, problem.y_score)
+
+
+def assert_same(first, second):
+    for name in ("auc", "hand_till", "fpr", "tpr"):
+        assert_array_equal(getattr(first, name), getattr(second, name))
+
+
+@pytest.mark.parametrize("engine", ["numpy", "numba"])
+def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(engine):
+    if engine == "numba":
+        pytest.importorskip("numba")
+    problem = gaussian_problem(1, 250, 3)
+    evaluation = polyroc.evaluate(problem.y_true, problem.y_score, engine=engine)
+    first = evaluation.bootstrap(50, rng=7, n_jobs=1)
+    for n_jobs in (2, 3, None, -1):
+        assert_same(first, evaluation.bootstrap(50, rng=7, n_jobs=n_jobs))
+    other = evaluation.bootstrap(50, rng=8)
+    assert not np.array_equal(first.auc, other.auc)
+    assert first.auc.std() > 0
+
+
+def test_rng_follows_spec_7(evaluation):
+    first = evaluation.bootstrap(20, rng=np.random.default_rng(3))
+    assert_same(first, evaluation.bootstrap(20, rng=np.random.default_rng(3)))
+    generator = np.random.default_rng(3)
+    assert_same(first, evaluation.bootstrap(20, rng=generator))
+    assert not np.array_equal(first.auc, evaluation.bootstrap(20, rng=generator).auc)
+    assert not np.array_equal(evaluation.bootstrap(20).auc, evaluation.bootstrap(20).auc)
+
+
+def test_replicates_are_evaluations_of_the_drawn_samples(evaluation):
+    """By the other road: weights of the plan, given to `evaluate` one by one."""
+    from polyroc._resampling import Plan, units_of
+
+    predictions = evaluation.predictions
+    drawn = evaluation.bootstrap(10, rng=5)
+    weights = Plan(predictions, units_of(predictions, None), 10, [5]).weights(0, 10)
+    for r, weight in enumerate(weights):
+        expected = polyroc.evaluate(predictions.codes, predictions.scores, sample_weight=weight, shrinkage=0)
+        assert drawn.hand_till[r] == pytest.approx(expected.hand_till, abs=1e-12)
+        # Not shrunk here: the sample's own shrinkage moves the area by some 1e-3.
+        assert drawn.auc[r] == pytest.approx(expected.auc, abs=5e-3)
+
+
+def test_standard_errors_are_those_of_new_samples():
+    """What the bootstrap is about: how much the statistic varies from sample to sample."""
+    problems = [gaussian_problem(seed, 400, 3) for seed in range(300)]
+    areas = [polyroc.evaluate(problem.y_true, problem.y_score) for problem in problems]
+    claimed = np.mean([area.bootstrap(99, rng=0).standard_error() for area in areas[:20]])
+    # 300 samples give a standard deviation to 4 %.
+    assert claimed == pytest.approx(np.std([area.auc for area in areas], ddof=1), rel=0.15)
+
+
+def test_intervals_come_from_the_result_without_new_work(evaluation, monkeypatch):
+    drawn = evaluation.bootstrap(199, rng=1)
+    monkeypatch.setattr(type(evaluation), "replicates", None)
+    assert drawn.confidence_interval(0.9).low > drawn.confidence_interval(0.99).low
+    assert drawn.confidence_interval(statistic="hand_till").low < evaluation.hand_till
+    assert drawn.standard_error("hand_till") == pytest.approx(np.std(drawn.hand_till, ddof=1))
+    drawn.confidence_band()
+
+
+@pytest.mark.parametrize("interval", ["logit", "percentile", "basic", "bca"])
+@pytest.mark.parametrize("statistic", ["auc", "hand_till"])
+def test_intervals_of_every_kind(evaluation, interval, statistic):
+    asked = {"statistic": statistic, "interval": interval, "n_resamples": 199, "rng": 0}
+    low, high = evaluation.confidence_interval(**asked)
+    value = evaluation.auc if statistic == "auc" else evaluation.hand_till
+    assert 0 < low < value < high < 1
+    assert high - low == pytest.approx(3.92 * evaluation.bootstrap(199, rng=0).standard_error(statistic), rel=0.2)
+    assert evaluation.confidence_interval(**asked) == (low, high)
+
+
+def test_jackknife_influences_of_hand_till_are_those_of_delong(evaluation):
+    """M is linear in what each class is made of, so that leaving one out gives its influence exactly."""
+    found = evaluation.bootstrap(2, rng=0).influences("hand_till")
+    assert_allclose(np.sort(found), np.sort(evaluation.hand_till_influences), atol=1e-12)
+
+
+def test_jackknife_by_blocks_has_nearly_the_same_spread():
+    problem = gaussian_problem(2, 3000, 3)
+    evaluation = polyroc.evaluate(problem.y_true, problem.y_score)
+    blocks = evaluation.bootstrap(2, rng=0).influences("hand_till")
+    assert len(blocks) <= 501
+    expected = np.sum(evaluation.hand_till_influences**2)
+    # The sum of 500 squares of nearly normal numbers varies by sqrt(2 / 500).
+    assert np.sum(blocks**2) == pytest.approx(expected, rel=4 * np.sqrt(2 / 500))
+
+
+def test_groups_widen_the_interval_where_samples_come_in_copies():
+    problem = gaussian_problem(3, 100, 3)
+    y_true, y_score = np.tile(problem.y_true, 4), np.tile(problem.y_score, (4, 1))
+    groups = np.tile(np.arange(100), 4)
+    once = polyroc.evaluate(problem.y_true, problem.y_score).bootstrap(399, rng=0).standard_error()
+    copied = polyroc.evaluate(y_true, y_score)
+    assert copied.bootstrap(399, rng=0).standard_error() < 0.6 * once
+    assert copied.bootstrap(399, groups=groups, rng=0).standard_error() == pytest.approx(once, rel=0.1)
+
+
+def test_classes_that_vanish_are_counted():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(12), 10)
+    y_true = rng.integers(0, 2, 120)
+    y_true[groups == 0] = 2  # the third class has one group only
+    y_score = rng.normal(size=(120, 3)) + np.eye(3)[y_true]
+    evaluation = polyroc.evaluate(y_true, y_score)
+    with pytest.warns(ResamplingWarning, match=r"fewer than 10 groups: 2 \(1\)"):
+        drawn = evaluation.bootstrap(200, groups=groups, rng=0)
+    # The group is missed by eleven draws out of twelve with probability (11 / 12)^11 = 0.384.
+    assert drawn.n_lost_class == pytest.approx(200 * 0.384, abs=4 * np.sqrt(200 * 0.384 * 0.616))
+    assert f"{drawn.n_lost_class} of them without some class" in repr(drawn)
+    assert np.isfinite(drawn.auc).all()
+
+
+def test_small_classes_are_named():
+    rng = np.random.default_rng(0)
+    y_true = np.array(["ant"] * 30 + ["bee"] * 9 + ["cat"])
+    evaluation = polyroc.evaluate(y_true, rng.normal(size=(40, 3)))
+    with pytest.warns(ResamplingWarning, match=r"fewer than 10 samples: 'bee' \(9\), 'cat' \(1\)"):
+        evaluation.bootstrap(20, rng=0)
+    with pytest.warns(ResamplingWarning, match="'cat'"):
+        evaluation.confidence_interval(statistic="hand_till", method="delong")
+
+
+def test_the_warning_points_at_the_caller():
+    evaluation = polyroc.evaluate(np.arange(12) % 3, np.random.default_rng(0).normal(size=(12, 3)))
+    with pytest.warns(ResamplingWarning) as caught:
+        evaluation.confidence_interval(n_resamples=20, rng=0)
+    assert caught[0].filename == __file__
+
+
+def test_replicates_that_do_not_converge_are_counted_and_kept():
+    problem = random_problem(83, max_samples=300)
+    evaluation = quietly(polyroc.evaluate, problem.y_true, problem.y_score, labels=range(10), shrinkage=0.0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        drawn = evaluation.bootstrap(4, rng=0)
+    assert drawn.n_not_converged == 4  # classes of one sample: every resample is the sample
+    assert len(drawn.auc) == 4
+    assert any("4 of 4 replicates did not converge" in str(entry.message) for entry in caught)
+    assert "4 not converged" in repr(drawn)
+
+
+def test_a_perfect_and_a_reversed_classifier():
+    y_true = np.repeat([0, 1, 2], 20)
+    for y_score, low, high in ((np.eye(3)[y_true], 0.8, 1), (-np.eye(3)[y_true], 0, 0.2)):
+        evaluation = polyroc.evaluate(y_true, y_score)
+        with pytest.warns(ResamplingWarning, match="for 20 tuples"):
+            found = evaluation.confidence_interval(n_resamples=50, rng=0)
+        # Clopper and Pearson: 20 tuples of one sample of each class, and none went wrong.
+        assert_allclose(found, (0.025 ** (1 / 20), 1) if low else (0, 1 - 0.025 ** (1 / 20)), atol=1e-9)
+        assert low <= found.low
+        assert found.high <= high
+
+
+def test_two_classes():
+    rng = np.random.default_rng(0)
+    y_true = rng.integers(0, 2, 300)
+    evaluation = polyroc.evaluate(y_true, rng.normal(size=300) + y_true)
+    drawn = evaluation.bootstrap(299, rng=0)
+    assert_array_equal(drawn.auc, drawn.hand_till)
+    low, high = evaluation.confidence_interval(statistic="hand_till", method="delong")
+    assert_allclose(drawn.confidence_interval(), (low, high), atol=0.01)
+    assert drawn.confidence_band().lower.auc < evaluation.auc
+
+
+@pytest.mark.parametrize("method", ["parametric-pairs", "parametric-samples"])
+def test_parametric_replicates_scatter_around_the_fit(evaluation, method):
+    drawn = evaluation.bootstrap(100, method=method, rng=0, n_jobs=1)
+    assert drawn.method == method
+    assert drawn.hand_till is None
+    assert_array_equal(drawn.auc, evaluation.bootstrap(100, method=method, rng=0, n_jobs=2).auc)
+    assert np.mean(drawn.auc) == pytest.approx(evaluation.auc, abs=0.01)
+    # Far too sure of themselves, which is why they are not the default; the paper's the most.
+    honest = evaluation.bootstrap(100, rng=0).standard_error()
+    assert drawn.standard_error() < (0.05 if method == "parametric-pairs" else 0.4) * honest
+    low, high = evaluation.confidence_interval(method=method, n_resamples=100, rng=0)
+    assert low < high
+
+
+def test_parametric_sizes():
+    """The paper draws n_i n_j times for both rates; the milder variant n_i and n_j times."""
+    from polyroc._parametric import _binomial_sizes
+
+    y_true = np.repeat([0, 1, 2], [5, 7, 11])
+    evaluation = polyroc.evaluate(y_true, np.random.default_rng(0).normal(size=(23, 3)))
+    pairs = evaluation.pair_index
+    counts = np.array([5, 7, 11])
+    for sizes in _binomial_sizes(evaluation.predictions, pairs, "parametric-pairs"):
+        assert_array_equal(sizes, counts[pairs.positive] * counts[pairs.negative])
+    tpr_sizes, fpr_sizes = _binomial_sizes(evaluation.predictions, pairs, "parametric-samples")
+    assert_array_equal(tpr_sizes, counts[pairs.positive])
+    assert_array_equal(fpr_sizes, counts[pairs.negative])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"confidence_level": 95}, "`confidence_level` must be between 0 and 1, for example 0.95, got 95"),
+        ({"confidence_level": 1.0}, "`confidence_level`"),
+        ({"confidence_level": True}, "`confidence_level`"),
+        ({"confidence_level": "high"}, "`confidence_level`"),
+        ({"confidence_level": float("nan")}, "`confidence_level`"),
+        ({"statistic": "f1"}, "`statistic` must be one of 'auc', 'hand_till', got 'f1'"),
+        ({"method": "jackknife"}, "`method` must be one of 'bootstrap', 'parametric-pairs'"),
+        ({"interval": "normal"}, "`interval` must be one of 'logit', 'percentile', 'basic', 'bca'"),
+        ({"n_resamples": 1}, "`n_resamples` must be an integer from 2"),
+        ({"n_resamples": 99.0}, "`n_resamples`"),
+        ({"n_resamples": True}, "`n_resamples`"),
+        ({"n_resamples": 10**12}, "`n_resamples`"),
+        ({"rng": "seed"}, "`rng` must be None, a non-negative integer"),
+        ({"rng": -1}, "`rng`"),
+        ({"n_jobs": 0}, "`n_jobs` must be None, -1 or"),
+        ({"groups": [1, 2]}, "`groups` must have one entry per sample, 300, got 2"),
+        ({"method": "delong"}, "`statistic` must be 'hand_till' for method='delong'"),
+        ({"method": "delong", "statistic": "hand_till", "interval": "bca"}, "`interval` must be 'logit'"),
+        ({"method": "parametric-pairs", "statistic": "hand_till"}, "`statistic` must be 'auc'"),
+        ({"method": "parametric-pairs", "groups": np.arange(300)}, "`groups` must be None"),
+        ({"method": "parametric-pairs", "interval": "bca", "n_resamples": 5}, "`interval` must not be 'bca'"),
+    ],
+    ids=str,
+)
+def test_bad_requests(evaluation, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        evaluation.confidence_interval(**arguments)
+
+
+def test_bad_requests_of_a_result(evaluation):
+    with pytest.raises(
+        ValueError, match="`method` must be one of 'bootstrap', 'parametric-pairs', 'parametric-samples'"
+    ):
+        evaluation.bootstrap(5, method="delong")
+    drawn = evaluation.bootstrap(5, method="parametric-pairs", rng=0)
+    with pytest.raises(ValueError, match="`statistic` must be 'auc' for method='parametric-pairs'"):
+        drawn.standard_error("hand_till")
+    with pytest.raises(ValueError, match="`interval`"):
+        drawn.confidence_interval(interval=np.array(["logit", "basic"]))
+    with pytest.raises(ValueError, match="`confidence_level`"):
+        drawn.confidence_band(0)
+
+
+def test_no_parametric_replicates_without_a_rank_one_fit():
+    problem = gaussian_problem(0, 90, 3)
+    saturated = polyroc.evaluate(problem.y_true, problem.y_score, model="saturated")
+    with pytest.raises(ValueError, match="no rank-one model is fitted, got 'parametric-pairs' for model='saturated'"):
+        saturated.bootstrap(5, method="parametric-pairs")
+    binary = polyroc.evaluate(problem.y_true > 0, problem.y_score[:, 0])
+    with pytest.raises(ValueError, match="for two classes"):
+        binary.bootstrap(5, method="parametric-samples")
+
+
+def test_results_survive_pickling_and_cannot_be_written_to(evaluation):
+    drawn = evaluation.bootstrap(30, rng=0)
+    again = pickle.loads(pickle.dumps(drawn))
+    assert_same(drawn, again)
+    assert again.confidence_interval() == drawn.confidence_interval()
+    with pytest.raises(ValueError, match="read-only"):
+        drawn.auc[0] = 1
+    assert repr(drawn).startswith("BootstrapResult(30 replicates (bootstrap), auc 0.")
+
+
+def test_progress_shows_a_bar_with_the_time_left(evaluation, capsys):
+    evaluation.bootstrap(64, rng=0, progress=True)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "resampling: 100%" in shown.err
+    assert "64/64" in shown.err
+    evaluation.bootstrap(64, rng=0)
+    assert capsys.readouterr().err == ""
+
+
+def test_progress_without_tqdm_says_what_to_install(evaluation, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    with pytest.raises(ModuleNotFoundError, match=r'needs tqdm: pip install "polyroc\[progress\]"'):
+        evaluation.bootstrap(4, progress=True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_stops_within_a_second(n_jobs):
+    code = f"""
+import numpy as np
+import polyroc
+y_true = np.arange(20_000) % 10
+y_score = np.random.default_rng(0).normal(size=(20_000, 10))
+evaluation = polyroc.evaluate(y_true, y_score)
+evaluation.bootstrap(20, n_jobs={n_jobs})
+try:
+    print("started", flush=True)
+    evaluation.bootstrap(1_000_000, n_jobs={n_jobs})
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=os.environ) as process:
+        assert process.stdout.readline() == "started\n"
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        sent = time.monotonic()
+        try:
+            said = process.stdout.readline()
+            waited = time.monotonic() - sent
+            process.wait(timeout=30)
+        finally:
+            process.kill()
+    assert said == "interrupted\n"
+    assert waited < 1
+    assert process.returncode == 0

@@ -1,0 +1,269 @@
+"""Comparisons: paired, reproducible, and told in tables that agree with each other."""
+
+import itertools
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+
+import polyroc
+from polyroc import ResamplingWarning
+
+
+def three_models(seed=0, n=240, k=4, strengths=(1.2, 1.0, 0.3)):
+    rng = np.random.default_rng(seed)
+    y_true = np.arange(n) % k
+    shared = rng.normal(size=(n, k))
+    scores = {
+        name: 0.8 * shared + 0.6 * rng.normal(size=(n, k)) + strength * np.eye(k)[y_true]
+        for name, strength in zip(("good", "fair", "poor"), strengths, strict=True)
+    }
+    return y_true, scores
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    return polyroc.compare(*three_models(), n_resamples=299, rng=0)
+
+
+def test_estimates_are_those_of_evaluate_and_its_bootstrap(comparison):
+    y_true, scores = three_models()
+    for name, by_d, by_m in zip(scores, comparison.auc.estimates, comparison.hand_till.estimates, strict=True):
+        evaluation = polyroc.evaluate(y_true, scores[name])
+        drawn = evaluation.bootstrap(299, rng=0)
+        assert by_d.model == name
+        assert by_d.value == evaluation.auc
+        assert by_m.value == evaluation.hand_till
+        assert by_d.standard_error == drawn.standard_error()
+        assert (by_d.low, by_d.high) == drawn.confidence_interval()
+        assert (by_m.low, by_m.high) == drawn.confidence_interval(statistic="hand_till")
+
+
+@pytest.mark.parametrize("statistic", ["auc", "hand_till"])
+def test_differences_are_of_paired_replicates(comparison, statistic):
+    entries = {(entry.first, entry.second): entry for entry in getattr(comparison, statistic).differences}
+    assert list(entries) == list(itertools.combinations(comparison.models, 2))
+    for (a, b), entry in entries.items():
+        first, second = (getattr(comparison.bootstraps[name], statistic) for name in (a, b))
+        assert entry.standard_error == pytest.approx(np.std(first - second, ddof=1), rel=1e-12)
+        assert entry.low < entry.value < entry.high
+        # Correlated models: the difference is surer than if they were independent.
+        assert entry.standard_error < 0.9 * np.hypot(np.std(first), np.std(second))
+        # atanh, the logit scale of a number between -1 and 1, hardly bends here.
+        z = entry.value / entry.standard_error
+        assert entry.p_value == pytest.approx(2 * stats.norm.sf(abs(z)), rel=0.1)
+        assert entry.p_value <= entry.p_value_holm <= 3 * entry.p_value
+
+
+def test_ranking_probabilities(comparison):
+    replicates = np.array([comparison.bootstraps[name].auc for name in comparison.models])
+    for ranking in comparison.auc.rankings:
+        places = [comparison.models.index(name) for (name,) in ranking.order]
+        share = np.mean(np.all(np.diff(replicates[places], axis=0) < 0, axis=0))
+        assert ranking.probability == pytest.approx(share)
+    probabilities = [ranking.probability for ranking in comparison.auc.rankings]
+    assert sum(probabilities) == pytest.approx(1)
+    assert probabilities == sorted(probabilities, reverse=True)
+    best = [entry.probability_best for entry in comparison.auc.estimates]
+    assert_allclose(best, np.mean(replicates == replicates.max(axis=0), axis=1))
+    assert str(comparison.auc.rankings[0]) == "good > fair > poor"
+
+
+def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(comparison):
+    again = polyroc.compare(*three_models(), n_resamples=299, rng=0, n_jobs=1)
+    assert again.to_dict() == comparison.to_dict()
+    other = polyroc.compare(*three_models(), n_resamples=299, rng=1)
+    assert other.to_dict() != comparison.to_dict()
+
+
+def test_a_model_and_itself():
+    y_true, scores = three_models()
+    found = polyroc.compare(y_true, {"one": scores["good"], "same": scores["good"].copy()}, n_resamples=50, rng=0)
+    for contest in (found.auc, found.hand_till):
+        [difference] = contest.differences
+        assert (difference.value, difference.low, difference.high) == (0, 0, 0)
+        assert difference.p_value == difference.p_value_holm == 1
+        assert [str(ranking) for ranking in contest.rankings] == ["one = same"]
+        assert [entry.probability_best for entry in contest.estimates] == [0.5, 0.5]
+    assert found.delong[0].p_value == 1
+
+
+@pytest.mark.filterwarnings("ignore::polyroc.ResamplingWarning")
+def test_perfect_constant_and_reversed_models():
+    y_true = np.repeat([0, 1, 2], 20)
+    perfect = np.eye(3)[y_true]
+    found = polyroc.compare(y_true, {"1": perfect, "half": 0 * perfect, "0": -perfect}, n_resamples=99, rng=0)
+    json.dumps(found.to_dict(), allow_nan=False)
+    reach = 1 - 0.025 ** (1 / 20)
+    for difference, expected in zip(found.auc.differences, (0.5, 1, 0.5), strict=True):
+        assert difference.value == pytest.approx(expected, abs=1e-9)
+        assert difference.p_value == pytest.approx(0.02)
+        # As far as the intervals of the two allow, where nothing varies.
+        assert difference.low == pytest.approx(expected - (2 if expected == 1 else 1) * reach, abs=1e-9)
+    assert str(found.auc.rankings[0]) == "1 > half > 0"
+
+
+def test_delong_agrees_with_the_bootstrap_of_hand_till():
+    found = polyroc.compare(*three_models(n=600), n_resamples=1999, rng=0)
+    for closed, drawn in zip(found.delong, found.hand_till.differences, strict=True):
+        assert closed.value == drawn.value
+        # Standard deviations of 1,999 replicates are good to 1.6 %.
+        assert closed.standard_error == pytest.approx(drawn.standard_error, rel=0.07)
+        assert closed.p_value <= closed.p_value_holm
+
+
+@pytest.mark.parametrize("interval", ["percentile", "basic", "bca"])
+def test_other_intervals(interval):
+    found = polyroc.compare(*three_models(), n_resamples=199, rng=0, interval=interval)
+    for entry in found.auc.differences:
+        assert entry.low < entry.value < entry.high
+        assert 0 < entry.p_value <= 1
+    assert found.auc.differences[1].p_value < 0.05
+
+
+def test_groups_and_options_reach_every_model():
+    y_true, scores = three_models()
+    groups = np.arange(240) // 4 % 30
+    costs = np.ones((4, 4))
+    costs[0] = 5
+    found = polyroc.compare(y_true, scores, n_resamples=30, rng=0, groups=groups, costs=costs, thresholds="shared")
+    for name in scores:
+        expected = polyroc.evaluate(y_true, scores[name], costs=costs, thresholds="shared")
+        assert found.evaluations[name].auc == expected.auc
+        again = expected.bootstrap(30, rng=0, groups=groups)
+        assert_array_equal(found.bootstraps[name].auc, again.auc)
+
+
+def test_frames_with_columns_in_another_order_are_matched_by_name():
+    y_true, scores = three_models()
+    names = np.array(["ant", "bee", "cat", "dog"])
+    first = pd.DataFrame(scores["good"], columns=names)
+    second = pl.DataFrame(dict(zip(names, scores["fair"].T, strict=True))).select(names[::-1])
+    found = polyroc.compare(names[y_true], {"a": first, "b": second}, n_resamples=20, rng=0)
+    expected = polyroc.compare(y_true, {"a": scores["good"], "b": scores["fair"]}, n_resamples=20, rng=0)
+    assert found.to_dict()["auc"] == expected.to_dict()["auc"]
+
+
+def test_two_classes():
+    rng = np.random.default_rng(0)
+    y_true = rng.integers(0, 2, 200)
+    noise = rng.normal(size=200)
+    found = polyroc.compare(y_true, {"a": noise + 2 * y_true, "b": noise + y_true}, n_resamples=99, rng=0)
+    for by_d, by_m in zip(found.auc.estimates, found.hand_till.estimates, strict=True):
+        assert_allclose([by_d.value, by_d.low, by_d.high], [by_m.value, by_m.low, by_m.high], atol=1e-12)
+    assert found.delong[0].p_value < 0.01
+
+
+def test_tables(comparison):
+    estimates = comparison.to_frame()
+    assert list(estimates.columns) == [
+        "statistic",
+        "model",
+        "value",
+        "standard_error",
+        "low",
+        "high",
+        "probability_best",
+    ]
+    assert estimates["model"].tolist() == ["good", "fair", "poor"] * 2
+    differences = comparison.to_frame("differences", "polars")
+    assert differences.shape == (6, 9)
+    rankings = comparison.to_frame("rankings", "pyarrow").to_pandas()
+    assert rankings["ranking"][0] == "good > fair > poor"
+    with pytest.raises(ValueError, match="`table` must be one of 'estimates', 'differences', 'rankings', got 'models'"):
+        comparison.to_frame("models")
+    with pytest.raises(ValueError, match="`backend` must be one of"):
+        comparison.to_frame(backend="excel")
+
+
+def test_dict_is_json_and_complete(comparison):
+    record = json.loads(json.dumps(comparison.to_dict(), allow_nan=False))
+    assert record["models"] == ["good", "fair", "poor"]
+    assert set(record["hand_till"]) == {"estimates", "differences", "rankings", "delong"}
+    assert record["auc"]["rankings"][0]["order"] == [["good"], ["fair"], ["poor"]]
+    assert record["n_not_converged"] == {"good": 0, "fair": 0, "poor": 0}
+
+
+def test_repr_is_a_readable_table(comparison):
+    lines = repr(comparison).splitlines()
+    assert lines[0] == "Comparison of 3 models by 299 paired resamples, 95 % logit intervals"
+    assert lines[2].split() == ["model", "D", "interval", "best", "M", "interval", "best"]
+    assert lines[3].startswith("good   0.")
+    assert "good - fair" in repr(comparison)
+    assert max(map(len, lines)) < 120
+
+
+def test_names_are_shown_on_one_line_and_cut():
+    y_true, scores = three_models()
+    found = polyroc.compare(
+        y_true, {"a\nb\x1b[31m": scores["good"], "x" * 500: scores["fair"], "[/b] $a^$ 🙂": scores["poor"]},
+        n_resamples=5, rng=0,
+    )  # fmt: skip
+    text = repr(found)
+    assert "\x1b" not in text
+    assert "a?b?[31m" in text
+    assert "x" * 31 not in text
+    assert "[/b] $a^$ 🙂" in text
+
+
+def test_pickling(comparison):
+    again = pickle.loads(pickle.dumps(comparison))
+    assert again.to_dict() == comparison.to_dict()
+    with pytest.raises(TypeError):
+        again.evaluations["new"] = None
+
+
+def test_small_classes_are_named_once():
+    y_true, scores = three_models(n=36)
+    with pytest.warns(ResamplingWarning, match=r"0 \(9\), 1 \(9\), 2 \(9\), 3 \(9\)") as caught:
+        polyroc.compare(y_true, scores, n_resamples=5, rng=0)
+    assert len(caught) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"scores": [1, 2]}, "`scores` must be a mapping from names of models to their scores, got list"),
+        ({"scores": {}}, "`scores` must hold at least two models, got 0"),
+        ({"scores": {"one": np.zeros((8, 2))}}, "`scores` must hold at least two models, got 1"),
+        ({"scores": {1: 0, 2: 0}}, "`scores` must have text for its keys, .* got 1, 2"),
+        ({"confidence_level": 0}, "`confidence_level`"),
+        ({"interval": "t"}, "`interval`"),
+        ({"n_resamples": 0}, "`n_resamples`"),
+        ({"n_jobs": "all"}, "`n_jobs`"),
+        ({"rng": 1.5}, "`rng`"),
+        ({"groups": [1]}, "`groups`"),
+        ({"shrinkage": -1}, "^`shrinkage`"),
+        ({"sample_weight": [1]}, "^`sample_weight`"),
+        ({"labels": [0, 1]}, "^`scores` of model 'good': `y_score` must have one column per class"),
+    ],
+    ids=str,
+)
+def test_bad_requests(change, message):
+    y_true, scores = three_models(n=80)
+    arguments = {"scores": scores, "n_resamples": 5} | change
+    with pytest.raises(ValueError, match=message):
+        polyroc.compare(y_true, **arguments)
+
+
+def test_bad_scores_name_the_model():
+    y_true, scores = three_models(n=80)
+    bad = scores["fair"].copy()
+    bad[3, 1] = np.nan
+    with pytest.raises(ValueError, match="`scores` of model 'fair': `y_score` must be finite"):
+        polyroc.compare(y_true, {"good": scores["good"], "fair": bad}, n_resamples=5)
+    with pytest.raises(ValueError, match="`scores` of model 'fair': `y_score` must have one row per label"):
+        polyroc.compare(y_true, {"good": scores["good"], "fair": bad[:-1]}, n_resamples=5)
+    with pytest.raises(ValueError, match="`scores` of model 'fair': `y_score` must have one column per class"):
+        polyroc.compare(y_true, {"good": scores["good"], "fair": scores["fair"][:, :3]}, n_resamples=5)
+
+
+def test_an_unknown_option_is_refused():
+    y_true, scores = three_models(n=80)
+    with pytest.raises(TypeError, match="random_state"):
+        polyroc.compare(y_true, scores, n_resamples=5, random_state=0)
