@@ -11,12 +11,12 @@ BENCH_ARGS  ?=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full lint types bench docs clean
+.PHONY: help demo test test-full lint types bench coverage docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
 
-demo: $(VENV)/.demo  ## evaluate the embedded example, print a table, draw demo/curves.png
+demo: $(VENV)/.demo  ## compare three models on the embedded example, draw demo/curves.png
 	$(BIN)/python scripts/demo.py
 
 test: $(VENV)/.dev  ## run the tests (PYTEST_ARGS='-m ""' for the slow ones too)
@@ -35,6 +35,9 @@ types: $(VENV)/.dev  ## check types
 
 bench: $(VENV)/.dev  ## run the benchmarks
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+coverage: $(VENV)/.dev  ## simulate how often intervals hold the truth, for most of an hour; writes docs/coverage.md
+	$(BIN)/python -m studies --write
 
 docs: $(VENV)/.docs  ## build the documentation into docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
@@ -62,7 +65,7 @@ $(VENV_FULL)/.made:
 
 # The editable install reads pyproject.toml, so a change there installs again.
 $(VENV)/.demo: pyproject.toml | $(VENV)/.made
-	$(BIN)/python -m pip install --quiet --editable '.[plot]'
+	$(BIN)/python -m pip install --quiet --editable '.[fast,plot,progress]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/.made

@@ -7,7 +7,7 @@ import numpy as np
 NAMES = {
     "sklearn_ovo": "scikit-learn ovo",
     "sklearn_ovr": "scikit-learn ovr",
-    "sklearn_replicates": "scikit-learn ovo",
+    "sklearn_bootstrap": "scikit-learn ovo",
     "torchmetrics_ovr": "torchmetrics ovr",
 }
 

@@ -29,7 +29,10 @@ class Row:
     @property
     def what(self):
         extra = "".join(f', {name}="{value}"' for name, value in self.options.items())
-        names = {"evaluate with areas": "evaluate, M, all pairwise areas", "replicates": "one bootstrap replicate of D"}
+        names = {
+            "evaluate with areas": "evaluate, M, all pairwise areas",
+            "bootstrap": "evaluate, interval from 999 resamples",
+        }
         return names.get(self.call, self.call) + extra
 
 
@@ -63,7 +66,7 @@ FULL = [
     Row(Problem(50_000, 100), "evaluate", target=Target(ratio=60)),
     Row(Problem(50_000, 300), "evaluate", target=Target(ratio=100)),
     Row(Problem(50_000, 1_000), "evaluate", target=Target(seconds=8, memory=3 * GIB)),
-    Row(Problem(10_000, 10), "replicates", "sklearn_replicates", Target(ratio=60, memory=GIB)),
+    Row(Problem(10_000, 10), "bootstrap", "sklearn_bootstrap", Target(ratio=60, memory=GIB)),
     Row(BASELINES, "hand_till", target=Target(ratio=1), agrees=True),
     Row(BASELINES, "one_vs_rest", "sklearn_ovr", Target(ratio=1), agrees=True),
     Row(BASELINES, "auc_mu", target=Target(ratio=1)),
@@ -75,15 +78,13 @@ QUICK = [
     Row(Problem(300, 3), "evaluate with areas", agrees=True),
     Row(Problem(300, 3), "hand_till", agrees=True),
     Row(Problem(1_000, 20, "float32"), "auc_score", options={"engine": "numba"}),
-    Row(Problem(300, 3), "replicates", "sklearn_replicates"),
+    Row(Problem(300, 3), "bootstrap", "sklearn_bootstrap"),
 ]
 
 
 def chosen(quick):
     """The rows that this installation can do, and one against torchmetrics for each problem where it is there."""
     rows = QUICK if quick else FULL
-    if not imports("benchmarks._replicates"):
-        rows = [row for row in rows if row.call != "replicates"]
     if imports("torchmetrics.functional.classification"):
         firsts = {row.problem: row for row in reversed(rows) if row.call in ("evaluate", "auc_score")}
         rows = rows + [

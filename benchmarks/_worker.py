@@ -59,18 +59,25 @@ def polyroc_call(name, y_true, y_score, **options):
     return getattr(polyroc.baselines, name)(y_true, y_score, **options)
 
 
+def bootstrap(y_true, y_score, n_resamples, n_jobs):
+    """From labels and scores to the interval of D."""
+    import polyroc
+
+    evaluation = polyroc.evaluate(y_true, y_score, n_jobs=n_jobs)
+    low, high = evaluation.confidence_interval(n_resamples=n_resamples, rng=0)
+    assert low < evaluation.auc < high
+    return high - low
+
+
 def perform(job, y_true, y_score, effort):
     """Seconds, number of runs, the value, and a remark where the time is scaled."""
-    if job.call == "replicates":
-        from benchmarks._replicates import time_replicates
-
-        time_replicates(y_true, y_score, 2, job.threads)
-        seconds = time_replicates(y_true, y_score, effort.replicates, job.threads)
-        return {"seconds": seconds, "runs": effort.replicates, "value": None, "remark": ""}
     scale, remark = 1.0, ""
-    if job.call == "sklearn_replicates":
+    if job.call == "bootstrap":
+        call = partial(bootstrap, y_true, y_score, effort.replicates, job.threads)
+    elif job.call == "sklearn_bootstrap":
         call = partial(_peers.sklearn_resamples, y_true, y_score, effort.peer_replicates)
-        scale, remark = 1 / effort.peer_replicates, f"mean of {effort.peer_replicates}"
+        scale = effort.replicates / effort.peer_replicates
+        remark = f"scaled from {effort.peer_replicates} resamples"
     elif job.call == "sklearn_some_pairs" or (job.call == "sklearn_ovo" and job.problem.n_pairs > effort.whole_pairs):
         call = partial(_peers.sklearn_some_pairs, y_true, y_score, effort.sampled_pairs)
         scale = job.problem.n_pairs / effort.sampled_pairs

@@ -1,9 +1,10 @@
-"""Evaluate the embedded example: a table on the screen and a picture of the curves.
+"""Compare the models of the embedded example: tables on the screen and a picture of the curves.
 
 The picture is demo/curves.png; with --readme it is docs/images/curve.png, which the README shows.
 """
 
 import argparse
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -25,37 +26,27 @@ STYLES = {
 }
 
 
-def table(evaluations):
-    rows = [("model", "D", "Hand-Till M", "hardest pair")]
-    for name, evaluation in evaluations.items():
-        pairs = evaluation.pairs
-        worst = int(np.argmin(pairs.auc))
-        hardest = f"{pairs.positive[worst]} against {pairs.negative[worst]}: {pairs.auc[worst]:.3f}"
-        rows.append((NAMES[name], f"{evaluation.auc:.4f}", f"{evaluation.hand_till:.4f}", hardest))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    lines.insert(1, "  ".join("-" * width for width in widths))
-    return "\n".join(lines)
-
-
-def draw(evaluations, path):
+def draw(comparison, path):
     # A figure of its own, not pyplot's: no screen is needed.
     figure = Figure(figsize=(5.2, 5.2), layout="constrained")
     ax = figure.add_subplot()
     ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle=":", label="no information (D = 0.5)")
-    for name, evaluation in evaluations.items():
-        curve = evaluation.curve
+    for name, evaluation in comparison.evaluations.items():
+        curve, band = evaluation.curve, comparison.bootstraps[name].confidence_band()
+        # The lower edge there and the upper one back: both are curves, which fill_between could not take.
+        fpr, tpr = (np.r_[getattr(band.lower, rate), getattr(band.upper, rate)[::-1]] for rate in ("fpr", "tpr"))
+        ax.fill(fpr, tpr, color=STYLES[name]["color"], alpha=0.2, linewidth=0)
         ax.plot(curve.fpr, curve.tpr, linewidth=2, label=f"{NAMES[name]} (D = {evaluation.auc:.3f})", **STYLES[name])
-    n_samples, n_classes = next(iter(evaluations.values())).n_samples, len(polyroc.load_example().labels)
+    n_samples, n_classes = evaluation.n_samples, len(evaluation.labels)
     ax.set(
         xlim=(-0.01, 1.01),
         ylim=(-0.01, 1.01),
         aspect="equal",
         xlabel="shared false positive rate",
         ylabel="shared true positive rate",
-        title=f"One ROC curve for {n_classes} classes ({n_samples} handwritten digits)",
+        title=f"One ROC curve for {n_classes} classes, with 95 % bands ({n_samples} digits)",
     )
-    ax.title.set_fontsize(11)
+    ax.title.set_fontsize(10)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     ax.grid(color="0.92", linewidth=0.8)
@@ -72,12 +63,11 @@ def main():
     path = Path("docs/images/curve.png") if parser.parse_args().readme else Path("demo/curves.png")
 
     example = polyroc.load_example()
-    evaluations = {name: polyroc.evaluate(example.y_true, score) for name, score in example.scores.items()}
-    draw(evaluations, ROOT / path)
-
-    print(f"Predictions for {len(example.y_true)} handwritten digits, {len(example.labels)} classes:\n")
-    print(table(evaluations))
-    print(f"\nThe curves are drawn in {path}")
+    print(f"Predictions for {len(example.y_true)} handwritten digits, {len(example.labels)} classes.")
+    print("Resampling; the very first time compiled code is made as well, which takes some seconds more.")
+    comparison = polyroc.compare(example.y_true, example.scores, rng=0, progress=sys.stderr.isatty())
+    draw(comparison, ROOT / path)
+    print(f"\n{comparison}\n\nThe curves are drawn in {path}")
 
 
 if __name__ == "__main__":

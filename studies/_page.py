@@ -5,7 +5,7 @@ import os
 import numpy as np
 from scipy.special import ndtri
 
-from studies._coverage import N_TRUTH, PARAMETRIC_RESAMPLES
+from studies import _coverage
 from studies._settings import COVERAGE
 
 BEGIN, END = "<!-- results: written by `make coverage` -->", "<!-- end of results -->"
@@ -17,14 +17,15 @@ def page(by_setting, by_test, n_replications, n_resamples, minutes):
     settings = list(by_setting)
     parts = [
         f"{n_replications:,} replications of {n_resamples} resamples each, in {minutes:.0f} minutes on "
-        f"{os.cpu_count()} cores. The truth is that of {N_TRUTH:,} samples. In brackets the 99 % Monte Carlo interval.",
+        f"{os.cpu_count()} cores. The truth is that of {_coverage.N_TRUTH:,} samples. In brackets the 99 % Monte Carlo interval.",
         "## Coverage of 95 % intervals of D",
         markdown(default_rows(by_setting, [s for s in settings if s.group_size is None])),
         "## With groups",
         markdown(group_rows(by_setting, [s for s in settings if s.group_size is not None])),
         "## Other intervals on the same samples",
         markdown(other_rows(by_setting, settings)),
-        f"Parametric intervals: {n_replications // 10} replications of {PARAMETRIC_RESAMPLES}.",
+        f"Parametric intervals: {n_replications // _coverage.PARAMETRIC_EVERY} of the replications, "
+        f"{_coverage.PARAMETRIC_RESAMPLES} replicates each.",
         "## Test of two models",
         markdown(test_rows(by_test)),
     ]
