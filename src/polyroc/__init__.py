@@ -11,6 +11,7 @@ from polyroc._band import ConfidenceBand
 from polyroc._bootstrap import BootstrapResult
 from polyroc._comparison import Comparison, compare
 from polyroc._contest import Contest, Difference, ModelEstimate, Ranking
+from polyroc._cross_validation import CrossValidation, evaluate_cv
 from polyroc._curve import RocCurve
 from polyroc._evaluate import ConvergenceWarning, auc_score, evaluate
 from polyroc._evaluation import Evaluation
@@ -18,16 +19,19 @@ from polyroc._example import Example, load_example
 from polyroc._intervals import Interval
 from polyroc._pair_table import Pairs
 from polyroc._records import Factorization, PairwiseRates, Status
+from polyroc._scoring import AucScorer, auc_scorer, make_auc_scorer
 from polyroc._version import __version__
 from polyroc._versions import show_versions
 from polyroc._warnings import ResamplingWarning
 
 __all__ = [
+    "AucScorer",
     "BootstrapResult",
     "Comparison",
     "ConfidenceBand",
     "Contest",
     "ConvergenceWarning",
+    "CrossValidation",
     "Difference",
     "Evaluation",
     "Example",
@@ -42,9 +46,12 @@ __all__ = [
     "Status",
     "__version__",
     "auc_score",
+    "auc_scorer",
     "baselines",
     "compare",
     "evaluate",
+    "evaluate_cv",
     "load_example",
+    "make_auc_scorer",
     "show_versions",
 ]
