@@ -78,5 +78,5 @@ $(VENV)/.docs: pyproject.toml | $(VENV)/.made
 
 # mlflow is left out: it holds pandas and others back, so it needs an environment of its own.
 $(VENV_FULL)/.full: pyproject.toml constraints.txt | $(VENV_FULL)/.made
-	$(VENV_FULL)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[all,dask,torch,dev]'
+	$(VENV_FULL)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[all,dask,torch,dev]' jax
 	@touch $@

@@ -94,8 +94,8 @@ def _read_array(value: Any, name: str) -> NDArray[Any]:
     try:
         if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
             return _read_dlpack(value, name)
-        array = np.asarray(value)
-    # A foreign `__array__` may raise anything, e.g. RuntimeError for a torch tensor that requires grad.
+        array = np.asarray(_without_gradient(value))
+    # A foreign `__array__` may raise anything, e.g. TypeError for a torch tensor on a GPU.
     except Exception as error:
         if "inhomogeneous" in str(error):
             msg = f"`{name}` must be rectangular, got rows of different lengths."
@@ -106,6 +106,14 @@ def _read_array(value: Any, name: str) -> NDArray[Any]:
         msg = f"`{name}` must be an array, a list, a series or a data frame, got {type(value).__name__}."
         raise ValueError(msg)
     return array
+
+
+def _without_gradient(value: Any) -> Any:
+    """A torch tensor that NumPy can read: without its history, and in a precision that NumPy has."""
+    if hasattr(value, "detach"):
+        value = value.detach()
+        return value.float() if str(value.dtype) == "torch.bfloat16" else value
+    return value
 
 
 def _read_dlpack(value: Any, name: str) -> NDArray[Any]:
