@@ -12,7 +12,7 @@ from studies._settings import CHANGE, CORRELATION, TEST, draw, scores_of
 LEVEL = 0.95
 N_TRUTH = 1_000_000
 # Parametric intervals are so far off that few replications tell it.
-PARAMETRIC_EVERY, PARAMETRIC_RESAMPLES = 10, 99
+PARAMETRIC_EVERY, PARAMETRIC_RESAMPLES = 20, 99
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,14 @@ def replicate_coverage(setting, truth, seed, replication, n_resamples):
         warnings.simplefilter("ignore", ResamplingWarning)
         evaluation = polyroc.evaluate(y_true, y_score, engine="numba", n_jobs=1)
         found = {"D": evaluation.auc}
-        drawn = evaluation.bootstrap(n_resamples, rng=replication, n_jobs=1)
+        if groups is not None:
+            alone = evaluation.bootstrap(n_resamples, rng=replication, n_jobs=1)
+            found["ungrouped"] = covers(alone.confidence_interval(LEVEL), truth.auc)
+        drawn = evaluation.bootstrap(n_resamples, groups=groups, rng=replication, n_jobs=1)
         found |= {"standard error": drawn.standard_error(), "not converged": drawn.n_not_converged}
         kinds = ("logit", "percentile", "basic") + (("bca",) if setting.with_bca else ())
         for kind in kinds:
             found[kind] = covers(drawn.confidence_interval(LEVEL, interval=kind), truth.auc)
-        if groups is not None:
-            found["ungrouped"] = found.pop("logit")
-            drawn = evaluation.bootstrap(n_resamples, groups=groups, rng=replication, n_jobs=1)
-            found["logit"] = covers(drawn.confidence_interval(LEVEL), truth.auc)
         m = drawn.confidence_interval(LEVEL, statistic="hand_till")
         found["M, logit"] = covers(m, truth.hand_till)
         delong = evaluation.confidence_interval(LEVEL, statistic="hand_till", method="delong", groups=groups)
@@ -69,15 +68,19 @@ def bands(drawn, curve):
     return {"band, a point": pointwise.share_inside(curve), "band, whole": whole.contains(curve)}
 
 
-def replicate_test(change, seed, replication, n_resamples):
-    """P values of one comparison of two models, of which the second is weaker by `change`."""
-    rng = np.random.default_rng([seed, 3, replication])
-    y_true = np.repeat(np.arange(TEST.n_classes), TEST.counts)
+def draw_models(y_true, change, rng):
+    """Scores of two models whose logits are correlated; the second is weaker by `change`."""
     shared, first, second = rng.normal(size=(3, len(y_true), TEST.n_classes))
-    scores = {
+    return {
         name: scores_of(TEST, y_true, np.sqrt(CORRELATION) * shared + np.sqrt(1 - CORRELATION) * own, moved)
         for name, own, moved in (("a", first, 0.0), ("b", second, change))
     }
+
+
+def replicate_test(change, seed, replication, n_resamples):
+    """Whether the tests of one comparison of two models are significant."""
+    y_true = np.repeat(np.arange(TEST.n_classes), TEST.counts)
+    scores = draw_models(y_true, change, np.random.default_rng([seed, 3, replication]))
     compared = polyroc.compare(y_true, scores, n_resamples=n_resamples, rng=replication, n_jobs=1, engine="numba")
     return {
         "D, bootstrap": compared.auc.differences[0].p_value < 1 - LEVEL,

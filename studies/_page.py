@@ -16,8 +16,9 @@ TYPE_ONE = (0.035, 0.065)
 def page(by_setting, by_test, n_replications, n_resamples, minutes):
     settings = list(by_setting)
     parts = [
-        f"{n_replications:,} replications of {n_resamples} resamples each, in {minutes:.0f} minutes on "
-        f"{os.cpu_count()} cores. The truth is that of {_coverage.N_TRUTH:,} samples. In brackets the 99 % Monte Carlo interval.",
+        f"{n_replications:,} replications of {n_resamples} resamples each, in {minutes[0]:.0f} minutes on "
+        f"{os.cpu_count()} cores, {minutes[1]:.0f} minutes of processor time. The truth is that of "
+        f"{_coverage.N_TRUTH:,} samples. In brackets the 99 % Monte Carlo interval.",
         "## Coverage of 95 % intervals of D",
         markdown(default_rows(by_setting, [s for s in settings if s.group_size is None])),
         "## With groups",

@@ -37,11 +37,11 @@ def test_band_by_hand(drawn):
         for fpr, tpr in zip(drawn.fpr, drawn.tpr, strict=True)
     ]
     middle = slice(20, 79)  # away from the corners nothing else has a say
-    logits = logit((1 + np.array(replicates) / room) / 2)[:, middle]
-    centre = logit((1 + heights(drawn.curve) / room) / 2)[middle]
+    error = ((1 + np.array(replicates) / room) / 2).std(axis=0, ddof=1)[middle]
+    place = ((1 + heights(drawn.curve) / room) / 2)[middle]
     band = drawn.confidence_band(0.95)
     for curve, sign in ((band.lower, -1), (band.upper, 1)):
-        expected = room[middle] * (2 * expit(centre + sign * 1.959964 * logits.std(axis=0, ddof=1)) - 1)
+        expected = room[middle] * (2 * expit(logit(place) + sign * 1.959964 * error / (place * (1 - place))) - 1)
         assert_allclose((curve.tpr - curve.fpr)[1:-1][middle], expected, atol=1e-6)
 
 
@@ -68,20 +68,22 @@ def test_more_confidence_is_wider_and_the_whole_curve_is_wider_than_a_point(draw
 
 
 def test_the_simultaneous_band_holds_as_many_replicates_as_it_says(drawn):
+    """From below; above, replicates that reach the end are beyond any curve that does not."""
     band = drawn.confidence_band(0.9, simultaneous=True)
-    inside = [
-        band.contains(polyroc.RocCurve(fpr=np.r_[0, fpr, 1], tpr=np.r_[0, tpr, 1]))
+    low = (band.lower.tpr - band.lower.fpr)[1:-1]
+    above = [
+        np.all(heights(polyroc.RocCurve(fpr=np.r_[0, fpr, 1], tpr=np.r_[0, tpr, 1])) >= low - 1e-6)
         for fpr, tpr in zip(drawn.fpr, drawn.tpr, strict=True)
     ]
     # Quantiles are interpolated, so that one replicate more or less may be inside.
-    assert np.mean(inside) >= 0.9 - 1 / len(inside)
+    assert np.mean(above) >= 0.9 - 1 / len(above)
 
 
 def test_share_inside():
     diagonal = polyroc.RocCurve(fpr=[0, 1], tpr=[0, 1])
     rng = np.random.default_rng(0)
     rates = np.sort(rng.uniform(0.4, 0.6, size=(2, 50, 9)), axis=2)
-    band = confidence_band(diagonal, rates[0], rates[1], 0.95, simultaneous=False, resolution=1e-6, n_units=10**9)
+    band = confidence_band(diagonal, rates[0], rates[1], 0.95, simultaneous=False, least_class=10**9, n_classes=3)
     assert band.share_inside(diagonal) == 1
     perfect = polyroc.RocCurve(fpr=[0, 0, 1], tpr=[0, 1, 1])
     assert band.share_inside(perfect) == 0
@@ -89,12 +91,31 @@ def test_share_inside():
 
 
 def test_a_perfect_sample_leaves_room_below():
-    """No error among 60 samples is compatible with a few per cent of them."""
-    y_true = np.repeat([0, 1, 2], 20)
+    """No error among the 20 samples of the smallest class of three is compatible with some."""
+    y_true = np.repeat([0, 1, 2], [50, 40, 20])
     evaluation = polyroc.evaluate(y_true, np.eye(3)[y_true])
     band = evaluation.confidence_band(n_resamples=50, rng=0)
     assert band.upper.auc == pytest.approx(1)
-    unseen = 1 - 0.025 ** (1 / 60)
+    unseen = (1 - 0.025 ** (1 / 20)) / 3
     at_half = np.flatnonzero(np.isclose(band.lower.fpr + band.lower.tpr, 1))[0]
     assert band.lower.fpr[at_half] == pytest.approx(unseen, abs=1e-9)
     assert band.lower.tpr[at_half] == pytest.approx(1 - unseen, abs=1e-9)
+
+
+def test_a_good_classifier_has_a_narrow_band():
+    problem = gaussian_problem(1, 900, 3, strength=3.0)
+    drawn = polyroc.evaluate(problem.y_true, problem.y_score).bootstrap(199, rng=0)
+    low, high = drawn.confidence_interval()
+    for simultaneous, wider in ((False, 4), (True, 8)):
+        band = drawn.confidence_band(simultaneous=simultaneous)
+        assert band.upper.auc - band.lower.auc < wider * (high - low)
+
+
+def test_the_band_of_two_classes_does_not_depend_on_the_grid():
+    rng = np.random.default_rng(0)
+    y_true = rng.integers(0, 2, 200)
+    score = rng.normal(size=200) + y_true
+    plain = polyroc.evaluate(y_true, score).confidence_band(n_resamples=50, rng=0)
+    with pytest.warns(UserWarning, match="`n_thresholds` had no effect"):
+        coarse = polyroc.evaluate(y_true, score, n_thresholds=3)
+    assert_allclose(coarse.confidence_band(n_resamples=50, rng=0).lower.tpr, plain.lower.tpr)

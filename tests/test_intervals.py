@@ -16,7 +16,7 @@ KINDS = ("logit", "percentile", "basic", "bca")
 
 
 def distribution(estimate, replicates, **rest):
-    fields = {"resolution": 1e-6, "n_independent": 10, "influences": lambda: np.array([-1.0, 0.2, 1.1])}
+    fields = {"n_independent": 10, "influences": lambda: np.array([-1.0, 0.2, 1.1])}
     return Distribution(estimate, np.asarray(replicates, dtype=float), **(fields | rest))
 
 
@@ -36,18 +36,34 @@ def test_scipy_finds_the_same_interval(kind, method):
 
 
 def test_logit_interval_by_hand():
+    """By the delta method, with Student's t of as many degrees of freedom as the smallest class leaves."""
     replicates = np.array([0.7, 0.8, 0.9])
-    logits = np.log(replicates / (1 - replicates))
-    spread = np.sqrt(np.sum((logits - logits.mean()) ** 2) / 2)
-    ends = np.log(0.75 / 0.25) + spread * np.array([-1.959963984540054, 1.959963984540054])
-    assert_allclose(distribution(0.75, replicates).interval(0.95, "logit"), 1 / (1 + np.exp(-ends)), rtol=1e-12)
+    reach = stats.t.ppf(0.975, 9) * 0.1 / (0.75 * 0.25)  # the standard deviation of the replicates is 0.1
+    ends = np.log(0.75 / 0.25) + np.array([-reach, reach])
+    found = distribution(0.75, replicates).interval(0.95, "logit")
+    assert_allclose(found, 1 / (1 + np.exp(-ends)), rtol=1e-12)
+    many = distribution(0.75, replicates, n_independent=10**9).interval(0.95, "logit")
+    assert_allclose(many, 1 / (1 + np.exp(-(np.log(3) + np.array([-1, 1]) * 1.959963984540054 * 0.1 / 0.1875))))
+    few = distribution(0.75, replicates, n_independent=1).interval(0.95, "logit")
+    assert_allclose(few, distribution(0.75, replicates, n_independent=5).interval(0.95, "logit"))
 
 
-def test_replicates_of_exactly_one_do_not_blow_the_interval_up():
-    """They count as half a step from 1, so that the interval of a good classifier stays near 1."""
-    found = distribution(0.995, np.r_[np.ones(30), np.full(70, 0.99)], resolution=1e-3).interval(0.95, "logit")
-    assert 0.9 < found.low < 0.99
-    assert found.high < 1
+def test_the_interval_of_rare_errors_is_nearly_that_of_a_count():
+    """One wrong sample in a thousand, drawn m times with m of Poisson's distribution: exactly 0.025 to 5.57 errors."""
+    errors = np.random.default_rng(0).poisson(1, 20_000)
+    low, high = distribution(0.999, 1 - errors / 1000, n_independent=10**6).interval(0.95, "logit")
+    exact = stats.gamma.ppf(0.975, 2)
+    assert 1000 * (1 - low) == pytest.approx(exact, rel=0.35)
+    assert high > 0.9998
+
+
+def test_an_estimate_nearer_to_the_end_than_its_standard_error():
+    """Its logit alone would reach to the other end, or call a clear difference chance."""
+    replicates = 1 - np.random.default_rng(0).exponential(0.01, 999)
+    found = distribution(1 - 1e-6, replicates, n_independent=1000).interval(0.95, "logit")
+    assert found.low == pytest.approx(1 - 1.96 * np.std(replicates), abs=2e-4)
+    assert found.high == 1
+    assert distribution(1 - 1e-6, replicates, n_independent=1000, lowest=-1.0).p_value("logit") < 1e-10
 
 
 @given(integers(0, 2**32 - 1), sampled_from(KINDS))
@@ -70,47 +86,56 @@ def test_a_difference_is_significant_where_its_interval_leaves_zero_out(seed, ki
 def test_p_value_of_a_clear_difference_is_bounded_by_the_number_of_resamples():
     replicates = np.linspace(0.2, 0.3, 99)
     for kind in ("percentile", "basic"):
-        assert distribution(0.25, replicates, lowest=-1.0).p_value(kind) == pytest.approx(0.01)
-    assert distribution(0.25, replicates, lowest=-1.0).p_value("logit") < 1e-10
+        assert distribution(0.25, replicates, lowest=-1.0).p_value(kind) == pytest.approx(0.02)
+    assert distribution(0.25, replicates, lowest=-1.0).p_value("logit") < 1e-4
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_intervals_stay_in_range_and_hold_the_estimate(kind):
     replicates = np.r_[np.linspace(0.9, 1, 200), 0.2]
     low, high = distribution(0.97, replicates).interval(0.999, kind)
-    assert 0 <= low < high <= 1
+    assert 0 <= low < 0.97 < high <= 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_highest_levels_give_numbers(kind):
+    low, high = distribution(0.7, np.linspace(0.6, 0.8, 99)).interval(float(np.nextafter(1, 0)), kind)
+    assert 0 <= low < 0.7 < high <= 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_perfect_samples_have_the_interval_of_clopper_and_pearson(kind):
     expected = stats.binomtest(10, 10).proportion_ci(0.95)
-    with pytest.warns(ResamplingWarning, match="All 99 replicates equal the estimate, 1; .* 10 tuples"):
-        found = distribution(1.0, np.ones(99)).interval(0.95, kind)
+    with pytest.warns(ResamplingWarning, match="All 99 replicates are the same, 1; .* 10 tuples"):
+        found = distribution(1.0, np.ones(99), at_end=True).interval(0.95, kind)
     assert_allclose(found, expected, rtol=1e-9)
-    with pytest.warns(ResamplingWarning, match="equal the estimate, 0;"):
-        found = distribution(0.0, np.zeros(99)).interval(0.95, kind)
+    with pytest.warns(ResamplingWarning, match="are the same, 0;"):
+        found = distribution(0.0, np.zeros(99), at_end=True).interval(0.95, kind)
     assert_allclose(found, stats.binomtest(0, 10).proportion_ci(0.95), rtol=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_estimate_that_never_varies_is_a_point(kind):
-    with pytest.warns(ResamplingWarning, match=r"equal the estimate, 0.5: resampling cannot say"):
+    with pytest.warns(ResamplingWarning, match=r"are the same, 0.5: resampling cannot say"):
         assert distribution(0.5, np.full(9, 0.5)).interval(0.95, kind) == Interval(0.5, 0.5)
+    # Replicates that agree with each other but not with the sample do not vary either.
+    with pytest.warns(ResamplingWarning, match=r"are the same, 0.6: resampling cannot say"):
+        assert distribution(0.5, np.full(9, 0.6)).interval(0.95, kind) == Interval(0.5, 0.5)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_difference_that_never_varies(kind):
+def test_a_difference_that_never_varies_says_nothing(kind):
     same = distribution(0.0, np.zeros(99), lowest=-1.0)
     assert same.interval(0.95, kind) == Interval(0.0, 0.0)
     assert same.p_value(kind) == 1
-    assert distribution(0.5, np.full(99, 0.5), lowest=-1.0).p_value(kind) == pytest.approx(0.02)
+    assert distribution(0.5, np.full(99, 0.5), lowest=-1.0).p_value(kind) == 1
 
 
 def test_interval_from_a_standard_error():
     low, high = logit_interval(0.8, 0.02, 0.95)
     reach = 1.959963984540054 * 0.02 / 0.16
     assert_allclose([np.log(low / (1 - low)), np.log(high / (1 - high))], np.log(4) + np.array([-reach, reach]))
-    assert logit_interval(1.0, 0.0, 0.95) == Interval(1.0, 1.0)
+    assert logit_interval(0.8, 0.0, 0.95) == pytest.approx((0.8, 0.8))
 
 
 def test_holm_is_the_closed_test_of_bonferroni():

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("numba")
 
 from studies import _coverage, _page
-from studies._settings import COVERAGE, GROUPED, SMALL, TEST, draw, scores_of
+from studies._settings import CHANGE, CORRELATION, COVERAGE, GROUPED, HARD, TEST, draw
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -21,7 +21,7 @@ def test_a_quick_run_prints_every_table():
         [sys.executable, "-m", "studies", "--quick"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    for setting in COVERAGE + SMALL + GROUPED:
+    for setting in COVERAGE + HARD + GROUPED:
         assert f"| {setting.name} |" in done.stdout
     for title in ("Coverage of 95 % intervals of D", "With groups", "Other intervals", "Test of two models"):
         assert f"## {title}" in done.stdout
@@ -34,12 +34,12 @@ def test_settings_are_as_the_page_says():
     assert max(setting.n_samples for setting in COVERAGE) == 2000
     assert all(min(setting.counts) >= 20 for setting in COVERAGE)
     assert any(max(setting.counts) == 20 * min(setting.counts) for setting in COVERAGE)
-    assert all(min(setting.counts) < 20 for setting in SMALL)
+    assert all(min(setting.counts) < 20 or setting.reversed_share > 0 for setting in HARD)
 
 
 def test_draws_have_the_classes_ties_and_groups_that_they_should():
     rng = np.random.default_rng(0)
-    for setting in COVERAGE + SMALL:
+    for setting in COVERAGE + HARD:
         y_true, y_score, groups = draw(setting, rng)
         assert np.bincount(y_true).tolist() == list(setting.counts)
         assert groups is None
@@ -59,14 +59,15 @@ def test_samples_of_a_group_share_half_of_the_variance():
     assert np.corrcoef(logits[:, 0], logits[:, 1])[0, 1] == pytest.approx(0.5, abs=0.03)
 
 
-def test_two_models_of_the_test_are_equally_good_and_correlated():
-    rng = np.random.default_rng(0)
-    y_true = np.repeat(np.arange(TEST.n_classes), 1000)
-    noise = rng.normal(size=(4000, TEST.n_classes))
-    assert np.array_equal(scores_of(TEST, y_true, noise), scores_of(TEST, y_true, noise, 0.0))
-    weaker = scores_of(TEST, y_true, noise, -0.5)
-    hit = np.arange(4000), y_true
-    assert np.all(weaker[hit] < scores_of(TEST, y_true, noise)[hit])
+def test_two_models_of_the_test_are_correlated_and_the_second_weaker_by_the_change():
+    n = 40_000
+    y_true = np.repeat(np.arange(TEST.n_classes), n // TEST.n_classes)
+    scores = _coverage.draw_models(y_true, CHANGE, np.random.default_rng(0))
+    first, second = (np.log(score[:, 1] / score[:, 0]) for score in scores.values())
+    inside = y_true == 3  # a class that raises neither of the two columns
+    assert np.corrcoef(first[inside], second[inside])[0, 1] == pytest.approx(CORRELATION, abs=0.02)
+    rises = [np.mean(x[y_true == 1]) - np.mean(x[inside]) for x in (first, second)]
+    assert rises[1] - rises[0] == pytest.approx(CHANGE, abs=0.04)
 
 
 def test_verdicts():
@@ -95,6 +96,6 @@ def test_results_are_written_between_the_marks(tmp_path):
 def test_the_committed_page_is_of_a_full_run():
     text = (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8")
     assert "2,000 replications of 399 resamples each" in text
-    for setting in COVERAGE + SMALL + GROUPED:
+    for setting in COVERAGE + HARD + GROUPED:
         assert f"| {setting.name} |" in text
     assert f"{_coverage.N_TRUTH:,} samples" in text

@@ -7,14 +7,17 @@ also where it is vertical, which lines of equal FPR would not do.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, logit, ndtri
+from scipy.special import logit, ndtri
 
+from polyroc import _logit_scale
 from polyroc._curve import RocCurve
 from polyroc._records import Frozen
 from polyroc._typing import FloatArray
 
 # Points of the band, corners left out: percentiles of the call rate.
 _N_LINES = 99
+# Nearer to an end than this is at the end, and less than this does not vary: replicates are in single precision.
+_EDGE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,40 +58,48 @@ def confidence_band(
     confidence_level: float,
     *,
     simultaneous: bool,
-    resolution: float,
-    n_units: int,
+    least_class: int,
+    n_classes: int,
 ) -> ConfidenceBand:
     """The band of replicates of the curve, shape (R, T) each, that are given without their corners."""
     lines = np.arange(1, _N_LINES + 1) / (_N_LINES + 1)
     corner = np.zeros((len(fpr), 1))
     fpr, tpr = np.hstack([corner, fpr, corner + 1]), np.hstack([corner, tpr, corner + 1])
     heights = np.array([_heights(f, t, lines) for f, t in zip(fpr, tpr, strict=True)])
-    # TPR - FPR as a share of the room it has on its line, on the logit scale, as for the area.
+    # TPR - FPR as a share of the room that it has on its line.
     room = 2 * np.minimum(lines, 1 - lines)
-    place = (1 + np.vstack([heights, _heights(curve.fpr, curve.tpr, lines)]) / room) / 2
-    logits = logit(np.clip(place, resolution, 1 - resolution))
-    centre, replicates = logits[-1], logits[:-1]
-    spread = replicates.std(axis=0, ddof=1)
+    place = np.clip((1 + _heights(curve.fpr, curve.tpr, lines) / room) / 2, _EDGE, 1 - _EDGE)
+    replicates = (1 + heights / room) / 2
+    error = replicates.std(axis=0, ddof=1)
+    tail = (1 - confidence_level) / 2
+    # Where not one sample is on the wrong side no replicate varies. Still a share of the smallest class may belong
+    # there, as large as leaves none among its samples; and it is one class of many. Nearer to an end than this share,
+    # the band goes from the end to it.
+    unseen = (1 - tail ** (1 / least_class)) / n_classes / room
+    reach = -float(ndtri(tail))
     if simultaneous:
-        # The largest of the standardised deviations along the curve.
-        varying = spread > 0
-        deviations = np.abs(replicates[:, varying] - centre[varying]) / spread[varying]
-        reach = float(np.quantile(deviations.max(axis=1), confidence_level)) if varying.any() else 0.0
-    else:
-        reach = float(ndtri(0.5 + confidence_level / 2))
-    low, high = (expit(centre + sign * reach * spread) for sign in (-1, 1))
-    # Where not one sample was called wrongly no replicate varies. Still the share of wrong ones may be as large as
-    # leaves n samples without one, and nothing says that it is not 0.
-    unseen = (1 - ((1 - confidence_level) / 2) ** (1 / n_units)) / room
-    low = np.clip(np.minimum(low, 1 - unseen), 0, 1)
-    high = np.clip(np.maximum(high, unseen), 0, 1)
-    low, high = np.where(low <= resolution, 0.0, low), np.where(high >= 1 - resolution, 1.0, high)
+        reach = max(reach, _largest_deviation(replicates, place, error, unseen, confidence_level))
+    low, high = _logit_scale.ends(place, error, reach)
+    low = np.where(place <= unseen, 0.0, np.clip(np.minimum(low, 1 - unseen), 0, 1))
+    high = np.where(place >= 1 - unseen, 1.0, np.clip(np.maximum(high, unseen), 0, 1))
     return ConfidenceBand(
         lower=_curve_at(lines, _widened(room * (2 * low - 1), lines, down=True)),
         upper=_curve_at(lines, _widened(room * (2 * high - 1), lines, down=False)),
         confidence_level=confidence_level,
         simultaneous=simultaneous,
     )
+
+
+def _largest_deviation(
+    replicates: FloatArray, place: FloatArray, error: FloatArray, unseen: FloatArray, confidence_level: float
+) -> float:
+    """How many standard errors the whole curve stays within, in as many replicates as the level says."""
+    spread = np.minimum(np.maximum(error, _EDGE) / (place * (1 - place)), 1)
+    # A replicate at an end has an infinite logit, which says only that it cannot be told from the end.
+    margin = np.clip(unseen / 10, _EDGE, 0.5)
+    needed = np.abs(logit(np.clip(replicates, margin, 1 - margin)) - logit(place)) / spread
+    inside = (np.minimum(replicates, place) >= 1 - unseen) | (np.maximum(replicates, place) <= unseen)
+    return float(np.quantile(np.where(inside, 0.0, needed).max(axis=1), confidence_level))
 
 
 def _heights(fpr: FloatArray, tpr: FloatArray, lines: FloatArray) -> FloatArray:

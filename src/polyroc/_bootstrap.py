@@ -1,21 +1,21 @@
 """Replicates of an evaluation -> BootstrapResult: intervals and bands without new work."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import get_args
 
 import numpy as np
 
 from polyroc._band import ConfidenceBand, confidence_band
-from polyroc._checks import as_confidence_level, one_of
+from polyroc._checks import as_confidence_level, as_flag, one_of
 from polyroc._containers import listed
 from polyroc._curve import RocCurve
 from polyroc._intervals import Distribution, Interval
 from polyroc._jackknife import jackknife_influences
 from polyroc._parametric import ParametricReplicates
 from polyroc._progress import progress_bar
-from polyroc._records import Frozen, PairIndex, Predictions
+from polyroc._records import Frozen, Predictions
 from polyroc._replicates import Replicated, Replicates
 from polyroc._resampling import Plan, Units
 from polyroc._typing import FloatArray, IntArray, IntervalKind, Method, Statistic
@@ -24,6 +24,8 @@ from polyroc.engines._threads import Threads
 
 # Fewer samples than these in a class, and its resamples hardly vary.
 _FEW_SAMPLES = 10
+# An M as near to 0 or 1 is at the end: rounding.
+_AT_END = 1e-12
 # Parametric replicates that are drawn together.
 _AT_ONCE = 16
 
@@ -50,6 +52,10 @@ class BootstrapResult(Frozen):
         Replicates whose fit did not converge. They count as they ended.
     n_lost_class : int
         Replicates in which some class was not drawn, so that its pairs were left out. Only with groups.
+    n_classes : int
+        Classes that have samples.
+    n_independent : int
+        Samples, or groups, of the smallest of them.
     """
 
     curve: RocCurve
@@ -61,10 +67,9 @@ class BootstrapResult(Frozen):
     method: Method
     n_not_converged: int
     n_lost_class: int
-    resolution: float = field(repr=False)
-    n_independent: int = field(repr=False)
-    n_units: int = field(repr=False)
-    influences: Callable[[Statistic], FloatArray] = field(repr=False)
+    n_classes: int
+    n_independent: int
+    leave_out: Callable[[], dict[Statistic, FloatArray]]
 
     @property
     def n_resamples(self) -> int:
@@ -120,9 +125,9 @@ class BootstrapResult(Frozen):
             self.fpr,
             self.tpr,
             as_confidence_level(confidence_level),
-            simultaneous=simultaneous,
-            resolution=self.resolution,
-            n_units=self.n_units,
+            simultaneous=as_flag(simultaneous, "simultaneous"),
+            least_class=self.n_independent,
+            n_classes=self.n_classes,
         )
 
     def distribution(self, statistic: Statistic) -> Distribution:
@@ -133,12 +138,17 @@ class BootstrapResult(Frozen):
             msg = f"`statistic` must be 'auc' for method={self.method!r}, which draws rates and no samples."
             raise ValueError(msg)
         return Distribution(
-            self.curve.auc if statistic == "auc" else self.observed_hand_till,
-            replicates,
-            self.resolution,
-            self.n_independent,
-            partial(self.influences, statistic),
+            estimate=self.curve.auc if statistic == "auc" else self.observed_hand_till,
+            replicates=replicates,
+            n_independent=self.n_independent,
+            influences=lambda: self.influences[statistic],
+            at_end=min(self.observed_hand_till, 1 - self.observed_hand_till) < _AT_END,
         )
+
+    @cached_property
+    def influences(self) -> dict[Statistic, FloatArray]:
+        """What single samples, or blocks of them, add to each statistic, found by leaving them out."""
+        return self.leave_out()
 
 
 def run_blocks(
@@ -186,10 +196,10 @@ def result_of(
     curve: RocCurve,
     observed_hand_till: float,
     predictions: Predictions,
-    pairs: PairIndex,
     units: Units,
     method: Method,
     replicates: Replicates | None,
+    n_jobs: int | None,
 ) -> BootstrapResult:
     """The record, with a warning where fits did not converge. `replicates` is None for parametric methods."""
     n_failed = int(np.count_nonzero(~drawn.converged))
@@ -206,10 +216,9 @@ def result_of(
         method=method,
         n_not_converged=n_failed,
         n_lost_class=int(np.count_nonzero(drawn.lost_class)),
-        resolution=_resolution(predictions, pairs),
-        n_independent=int(_units_by_class(predictions, units).min()),
-        n_units=units.n_units,
-        influences=partial(_influences, replicates, units),
+        n_classes=int(np.count_nonzero(predictions.class_counts)),
+        n_independent=least_class(predictions, units),
+        leave_out=partial(_leave_out, replicates, units, n_jobs),
     )
 
 
@@ -231,20 +240,18 @@ def warn_of_small_classes(predictions: Predictions, units: Units) -> None:
 
 def _units_by_class(predictions: Predictions, units: Units) -> IntArray:
     """In how many units each class that has samples occurs."""
-    held = np.unique(np.column_stack([predictions.codes, units.unit]), axis=0)[:, 0]
-    counts = np.bincount(held, minlength=len(predictions.labels))
-    return counts[predictions.class_counts > 0]
+    held = np.unique(predictions.codes * units.n_units + units.unit) // units.n_units
+    return np.bincount(held, minlength=len(predictions.labels))[predictions.class_counts > 0]
 
 
-def _resolution(predictions: Predictions, pairs: PairIndex) -> float:
-    """Half of what the mean area of the pairs moves by when two samples change their order."""
-    counts = predictions.class_counts.astype(float)
-    return float(0.5 / (len(pairs) * np.max(counts[pairs.positive] * counts[pairs.negative])))
+def least_class(predictions: Predictions, units: Units) -> int:
+    """Units of the smallest class; fewer where some of its samples weigh much more than others."""
+    effective = predictions.effective_counts[predictions.class_counts > 0]
+    return max(1, min(int(_units_by_class(predictions, units).min()), int(effective.min())))
 
 
-def _influences(replicates: Replicates | None, units: Units, statistic: Statistic) -> FloatArray:
+def _leave_out(replicates: Replicates | None, units: Units, n_jobs: int | None) -> dict[Statistic, FloatArray]:
     if replicates is None:
         msg = "`interval` must not be 'bca' for a parametric method, which has no samples to leave out."
         raise ValueError(msg)
-    full = replicates(np.ones((1, len(units.unit))))
-    return jackknife_influences(replicates, units, full, statistic)
+    return jackknife_influences(replicates, units, n_jobs)

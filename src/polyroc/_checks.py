@@ -41,10 +41,20 @@ def as_n_jobs(value: Any) -> int | None:
 
 def as_confidence_level(value: Any) -> float:
     """A number between 0 and 1."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
+    # Compared as it came: an integer may be too large for a float.
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not 0 < value < 1:
         msg = f"`confidence_level` must be between 0 and 1, for example 0.95, got {shown(value)}."
         raise ValueError(msg)
     return float(value)
+
+
+def as_flag(value: Any, name: str) -> bool:
+    """True or False, and no text that Python would take for true."""
+    if not isinstance(value, bool | np.bool_):
+        msg = f"`{name}` must be True or False, got {shown(value)}."
+        raise ValueError(msg)
+    return bool(value)
 
 
 def as_n_resamples(value: Any) -> int:

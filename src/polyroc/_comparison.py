@@ -1,8 +1,9 @@
 """compare(...): several models on the same samples, by paired resamples."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -10,18 +11,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polyroc._bootstrap import BootstrapResult, draw_samples, warn_of_small_classes
-from polyroc._checks import as_confidence_level, as_n_jobs, as_n_resamples, as_rng, one_of
+from polyroc._checks import as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
 from polyroc._containers import listed, shown
 from polyroc._contest import Contest, Difference, contest, normal_differences
-from polyroc._delong import covariance
-from polyroc._evaluate import evaluate_predictions
+from polyroc._delong import standard_error
+from polyroc._evaluate import check_option_names, evaluate_predictions
 from polyroc._evaluation import Evaluation
 from polyroc._frames import FrameBackend, frame_of
 from polyroc._options import as_options
-from polyroc._records import Frozen
+from polyroc._records import Frozen, Predictions
 from polyroc._resampling import Plan, Units, as_seed, units_of
 from polyroc._typing import IntervalKind, Statistic
 from polyroc._validation import as_predictions
+
+# Of many models most rankings occur once or twice: `rankings` has them all.
+_SHOWN_RANKINGS = 6
 
 Table: TypeAlias = Literal["estimates", "differences", "rankings"]
 
@@ -74,9 +78,15 @@ class Comparison(Frozen):
 
     @cached_property
     def delong(self) -> tuple[Difference, ...]:
-        influences = np.array([evaluation.hand_till_influences for evaluation in self.evaluations.values()])
-        values = np.array([evaluation.hand_till for evaluation in self.evaluations.values()])
-        return normal_differences(self.models, values, covariance(influences, self.units), self.confidence_level)
+        evaluations = list(self.evaluations.values())
+        values = np.array([evaluation.hand_till for evaluation in evaluations])
+        errors = {
+            (a, b): standard_error(
+                evaluations[a].hand_till_influences - evaluations[b].hand_till_influences, self.units
+            )
+            for a, b in combinations(range(len(evaluations)), 2)
+        }
+        return normal_differences(self.models, values, errors, self.confidence_level)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the replicates, as plain data that `json` can write."""
@@ -148,11 +158,14 @@ class Comparison(Frozen):
         return rows
 
     def _ranking_rows(self) -> list[list[str]]:
-        by_hand_till = {str(ranking): ranking.probability for ranking in self.hand_till.rankings}
+        by_hand_till = {ranking.order: ranking.probability for ranking in self.hand_till.rankings}
         rows = [["ranking", "by D", "by M"]]
-        for ranking in self.auc.rankings[:6]:
+        shown_first = self.auc.rankings[:_SHOWN_RANKINGS]
+        for ranking in shown_first:
             text = " > ".join(" = ".join(map(_cut, place)) for place in ranking.order)
-            rows.append([text, f"{ranking.probability:.3f}", f"{by_hand_till.get(str(ranking), 0):.3f}"])
+            rows.append([text, f"{ranking.probability:.3f}", f"{by_hand_till.get(ranking.order, 0):.3f}"])
+        if rest := self.auc.rankings[_SHOWN_RANKINGS:]:
+            rows.append([f"{len(rest)} others", f"{sum(ranking.probability for ranking in rest):.3f}", ""])
         return rows
 
 
@@ -196,7 +209,8 @@ def compare(
     progress : bool
         Show a bar with the time left (needs ``polyroc[progress]``).
     **options
-        Further keyword arguments of `evaluate`, the same for all models.
+        Further keyword arguments of `evaluate`, the same for all models; a sample of pairs (`max_pairs`) is the same
+        for all, too.
 
     Returns
     -------
@@ -215,7 +229,8 @@ def compare(
     """
     level, n_resamples = as_confidence_level(confidence_level), as_n_resamples(n_resamples)
     interval = one_of(interval, "interval", get_args(IntervalKind))
-    seed, n_jobs = as_seed(as_rng(rng)), as_n_jobs(n_jobs)
+    seed, n_jobs, progress = as_seed(as_rng(rng)), as_n_jobs(n_jobs), as_flag(progress, "progress")
+    check_option_names(options, "compare", without=("y_true", "y_score", "rng"))
     evaluations = _evaluate_all(y_true, scores, {**options, "n_jobs": n_jobs})
     first = next(iter(evaluations.values()))
     units = units_of(first.predictions, groups)
@@ -247,22 +262,38 @@ def _evaluate_all(y_true: ArrayLike, scores: Any, options: dict[str, Any]) -> di
         msg = f"`scores` must have text for its keys, the names of the models, got {listed(wrong)}."
         raise ValueError(msg)
     labels, sample_weight = options.pop("labels", None), options.pop("sample_weight", None)
-    evaluations: dict[str, Evaluation] = {}
+    found: dict[str, Predictions] = {}
     for name, score in scores.items():
         try:
-            predictions = as_predictions(y_true, score, labels=labels, sample_weight=sample_weight)
+            found[name] = as_predictions(y_true, score, labels=labels, sample_weight=sample_weight)
         except ValueError as error:
             if not str(error).startswith("`y_score"):
                 raise
             msg = f"`scores` of model {shown(name)}: {error}"
             raise ValueError(msg) from error
-        labels = predictions.labels
-        evaluations[name] = evaluate_predictions(predictions, as_options(labels, **options))
-    shapes = {name: evaluation.predictions.is_binary for name, evaluation in evaluations.items()}
-    if len(set(shapes.values())) > 1:
-        msg = "`scores` must have the same classes for all models, got two for some and more for others."
+    first_name, first = next(iter(found.items()))
+    return {
+        name: evaluate_predictions(_like(first, one, first_name, name), as_options(first.labels, **options))
+        for name, one in found.items()
+    }
+
+
+def _like(first: Predictions, other: Predictions, first_name: str, name: str) -> Predictions:
+    """Another model's predictions, with the classes in the order that the first model has them in."""
+    classes, theirs = first.labels.tolist(), other.labels.tolist()
+    if len(classes) != len(theirs) or set(classes) != set(theirs):
+        msg = (
+            f"`scores` must have the same classes for all models, got {listed(classes)} for {shown(first_name)} "
+            f"and {listed(theirs)} for {shown(name)}."
+        )
         raise ValueError(msg)
-    return evaluations
+    if classes == theirs:
+        return other
+    scores = other.scores
+    if scores.shape[1] == 1:
+        scores = np.hstack([-scores, scores])  # the score of the second class speaks against the first
+    order = [theirs.index(label) for label in classes]
+    return replace(other, scores=scores[:, order], labels=first.labels, codes=first.codes)
 
 
 def _ends(entry: Any) -> str:
@@ -271,7 +302,7 @@ def _ends(entry: Any) -> str:
 
 def _cut(name: str) -> str:
     """A model's name on one line and not too long."""
-    text = "".join(c if c.isprintable() else "?" for c in name)
+    text = "".join(c if c.isprintable() else "?" for c in name) if name.strip() else repr(name)
     return text if len(text) <= 30 else f"{text[:27]}..."
 
 

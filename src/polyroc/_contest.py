@@ -1,16 +1,23 @@
 """Paired replicates of one statistic of several models -> estimates, differences, rankings."""
 
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from polyroc._intervals import Distribution, Interval, holm
 from polyroc._typing import FloatArray, IntervalKind, Statistic
+from polyroc._warnings import ResamplingWarning
+
+# Names of two models, their difference, its standard error, interval and p value.
+_Measured: TypeAlias = tuple[str, str, float, float, Interval, float]
+# Decimals to which replicates are compared: sums of areas in another order differ by rounding.
+_TIE = 12
 
 
 @dataclass(frozen=True)
@@ -89,22 +96,29 @@ def contest(
 ) -> Contest:
     """Compare the models by replicates that were drawn together."""
     names = list(models)
-    replicates = np.array([models[name].replicates for name in names])
+    replicates = np.round([models[name].replicates for name in names], _TIE)
     best = _probability_best(replicates)
-    intervals = {name: models[name].interval(confidence_level, interval) for name in names}
-    estimates = [
-        ModelEstimate(name, models[name].estimate, models[name].standard_error, *intervals[name], float(share))
-        for name, share in zip(names, best, strict=True)
-    ]
-    measured = []
-    for a, b in combinations(names, 2):
-        apart = difference_of(models[a], models[b])
-        ends = apart.interval(confidence_level, interval)
-        if apart.never_varies and ends.low != 0:
-            # As far apart as their own intervals allow.
-            ends = Interval(intervals[a].low - intervals[b].high, intervals[a].high - intervals[b].low)
-        measured.append((a, b, apart.estimate, apart.standard_error, ends, apart.p_value(interval)))
+    estimates = []
+    for name, share in zip(names, best, strict=True):
+        low, high = models[name].interval(confidence_level, interval)
+        estimates.append(
+            ModelEstimate(name, models[name].estimate, models[name].standard_error, low, high, float(share))
+        )
+    measured = [_measured(a, b, models[a], models[b], confidence_level, interval) for a, b in combinations(names, 2)]
     return Contest(statistic, tuple(estimates), with_holm(measured), _rankings(names, replicates))
+
+
+def _measured(
+    a: str, b: str, first: Distribution, second: Distribution, confidence_level: float, interval: IntervalKind
+) -> _Measured:
+    """The difference of two models with its interval and p value."""
+    apart = difference_of(first, second)
+    if first.never_varies and second.never_varies:
+        ends = _ends_apart(first, second, confidence_level, interval)
+        p_value = _p_value_by_intervals(first, second, interval)
+    else:
+        ends, p_value = apart.interval(confidence_level, interval), apart.p_value(interval)
+    return a, b, apart.estimate, apart.standard_error, ends, p_value
 
 
 def difference_of(first: Distribution, second: Distribution) -> Distribution:
@@ -112,32 +126,51 @@ def difference_of(first: Distribution, second: Distribution) -> Distribution:
     return Distribution(
         estimate=first.estimate - second.estimate,
         replicates=first.replicates - second.replicates,
-        resolution=min(first.resolution, second.resolution),
         n_independent=min(first.n_independent, second.n_independent),
         influences=lambda: first.influences() - second.influences(),
         lowest=-1.0,
     )
 
 
+def _ends_apart(first: Distribution, second: Distribution, confidence_level: float, interval: IntervalKind) -> Interval:
+    """As far apart as the intervals of two statistics allow, where no replicate says more."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResamplingWarning)  # said for each of the two
+        a, b = first.interval(confidence_level, interval), second.interval(confidence_level, interval)
+    return Interval(a.low - b.high, a.high - b.low)
+
+
+def _p_value_by_intervals(first: Distribution, second: Distribution, interval: IntervalKind) -> float:
+    """One minus the largest level whose interval of the difference leaves 0 out, by bisection."""
+    # Where neither is at an end their intervals are points at all levels, and say nothing.
+    if not (first.at_end or second.at_end):
+        return 1.0
+    low, high = 1e-300, 1.0
+    for _ in range(200):
+        middle = float(np.sqrt(low * high))
+        ends = _ends_apart(first, second, 1 - middle, interval)
+        low, high = (low, middle) if ends.low > 0 or ends.high < 0 else (middle, high)
+    return high
+
+
 def normal_differences(
-    names: Sequence[str], values: FloatArray, covariance: FloatArray, confidence_level: float
+    names: Sequence[str], values: FloatArray, errors: Mapping[tuple[int, int], float], confidence_level: float
 ) -> tuple[Difference, ...]:
-    """Differences of statistics whose joint distribution is normal, as DeLong's test takes it."""
+    """Differences of statistics with normal distributions and known standard errors, as DeLong's test takes them.
+
+    Where a standard error is 0 nothing varies, and nothing can be said: the p value is 1.
+    """
     measured = []
     for a, b in combinations(range(len(names)), 2):
-        value = float(values[a] - values[b])
-        # By the variance of the difference of the influences no rounding could make this negative, but for a model
-        # and itself it may differ a little from 0.
-        variance = max(0.0, float(covariance[a, a] + covariance[b, b] - 2 * covariance[a, b]))
-        error = float(np.sqrt(variance)) if variance > 1e-15 * covariance[a, a] else 0.0
-        reach = float(ndtri(0.5 + confidence_level / 2)) * error
+        value, error = float(values[a] - values[b]), errors[a, b]
+        reach = -float(ndtri((1 - confidence_level) / 2)) * error
         ends = Interval(max(-1.0, value - reach), min(1.0, value + reach))
-        p_value = float(2 * ndtr(-abs(value) / error)) if error > 0 else float(value == 0)
+        p_value = float(2 * ndtr(-abs(value) / error)) if error > 0 else 1.0
         measured.append((names[a], names[b], value, error, ends, p_value))
     return with_holm(measured)
 
 
-def with_holm(measured: Sequence[tuple[str, str, float, float, Interval, float]]) -> tuple[Difference, ...]:
+def with_holm(measured: Sequence[_Measured]) -> tuple[Difference, ...]:
     """Differences with their p values adjusted for one another."""
     adjusted = holm(np.array([entry[-1] for entry in measured]))
     return tuple(

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polyroc._containers import read_labels
-from polyroc._evaluate import evaluate
+from polyroc._evaluate import check_option_names, evaluate
 from polyroc._evaluation import Evaluation
 from polyroc._records import Frozen
-from polyroc._scoring import check_option_names, evaluate_estimator
+from polyroc._scoring import OF_SAMPLES, evaluate_estimator
 from polyroc._typing import FloatArray, IntArray
 
 
@@ -113,7 +113,7 @@ def evaluate_cv(
     except ModuleNotFoundError as error:
         msg = '`evaluate_cv` needs scikit-learn: pip install "polyroc[sklearn]".'
         raise ModuleNotFoundError(msg, name="sklearn") from error
-    check_option_names(options, "evaluate_cv")
+    check_option_names(options, "evaluate_cv", without=OF_SAMPLES)
     y_true = read_labels(y, "y")
     X, y_true, groups = indexable(X, y_true, groups)
     folds, tested = [], []

@@ -44,3 +44,8 @@ def covariance(influences: FloatArray, units: Units) -> FloatArray:
     scale = (sizes / np.maximum(sizes - 1, 1))[units.stratum]
     found: FloatArray = (centred * scale) @ centred.T
     return found
+
+
+def standard_error(influences: FloatArray, units: Units) -> float:
+    """Standard error of one statistic, or of the difference of two, from its influences."""
+    return float(np.sqrt(covariance(influences[None], units)[0, 0]))

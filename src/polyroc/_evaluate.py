@@ -1,10 +1,12 @@
 """evaluate(...): from labels and scores to one curve and its area, in one readable function."""
 
+import inspect
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polyroc._containers import listed
 from polyroc._curve import RocCurve, shared_curve
 from polyroc._evaluation import Evaluation
 from polyroc._options import Options, as_options
@@ -148,6 +150,14 @@ def auc_score(y_true: ArrayLike, y_score: ArrayLike, **options: Any) -> float:
     0.75
     """
     return evaluate(y_true, y_score, **options).auc
+
+
+def check_option_names(options: dict[str, Any], function: str, *, without: tuple[str, ...]) -> None:
+    """Refuse, in the name of a function that passes options on, those that `evaluate` does not have."""
+    allowed = [name for name in inspect.signature(evaluate).parameters if name not in without]
+    if unknown := [name for name in options if name not in allowed]:
+        msg = f"{function}() takes of the options of `evaluate` {', '.join(allowed)}, got {listed(unknown)}."
+        raise TypeError(msg)
 
 
 def evaluate_predictions(predictions: Predictions, options: Options) -> Evaluation:

@@ -2,18 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit, ndtr, ndtri
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
+from polyroc import _logit_scale
 from polyroc._records import Frozen
 from polyroc._typing import FloatArray, IntervalKind
 from polyroc._warnings import ResamplingWarning, warn
 
-# Replicates that differ by less than this from the estimate are no different: those of the fast engine are in
-# single precision.
+# Replicates that differ by less than this do not differ: those of the fast engine are in single precision.
 _SAME = 1e-7
+# The fewest degrees of freedom: classes of fewer than five samples get a warning instead of a boundless interval.
+_LEAST_FREEDOM = 4
 
 
 class Interval(NamedTuple):
@@ -29,14 +31,14 @@ class Distribution(Frozen):
 
     estimate: float
     replicates: FloatArray
-    resolution: float
-    """Half the smallest step of the statistic: nearer to the ends of its range nothing can be told from them."""
     n_independent: int
-    """How many independent observations of the whole statistic the sample holds at least."""
+    """How many independent observations of the whole statistic the sample holds at least: its smallest class."""
     influences: Callable[[], FloatArray] = field(repr=False)
     """What single samples, or blocks of them, add to the estimate; only "bca" asks for it."""
     lowest: float = 0.0
     """The least value that the statistic can have; the largest is 1."""
+    at_end: bool = False
+    """Whether not one comparison of two samples went wrong, or all did."""
 
     @property
     def standard_error(self) -> float:
@@ -45,65 +47,64 @@ class Distribution(Frozen):
 
     @property
     def never_varies(self) -> bool:
-        """Whether every replicate repeats the estimate."""
-        return bool(np.abs(self.replicates - self.estimate).max() < _SAME)
+        """Whether all replicates are the same."""
+        return bool(np.ptp(self.replicates) < _SAME)
 
     def interval(self, confidence_level: float, kind: IntervalKind) -> Interval:
         """Confidence interval of one of four kinds."""
         if self.never_varies:
             return self._without_variation(confidence_level)
         tail = (1 - confidence_level) / 2
+        levels = np.array([tail, 1 - tail])
         if kind == "logit":
-            centre, spread = self._on_logit_scale()
-            ends = centre + spread * ndtri([tail, 1 - tail])
-            low, high = self.lowest + (1 - self.lowest) * expit(ends)
+            place, error, _ = self._between_the_ends()
+            reach = -float(stdtrit(self._freedom, tail))
+            low, high = self.lowest + (1 - self.lowest) * np.array(_logit_scale.ends(place, error, reach))
         elif kind == "percentile":
-            low, high = np.quantile(self.replicates, [tail, 1 - tail])
+            low, high = np.quantile(self.replicates, levels)
         elif kind == "basic":
-            high, low = 2 * self.estimate - np.quantile(self.replicates, [tail, 1 - tail])
+            high, low = 2 * self.estimate - np.quantile(self.replicates, levels)
         else:
-            low, high = np.quantile(self.replicates, self._bca_levels(ndtri([tail, 1 - tail])))
+            low, high = np.quantile(self.replicates, self._bca_levels(float(ndtri(tail))))
         return Interval(float(max(low, self.lowest)), float(min(high, 1.0)))
 
     def p_value(self, kind: IntervalKind) -> float:
         """Two-sided p value of 0: one minus the largest confidence level whose interval leaves 0 out."""
         if self.never_varies:
-            # Only so much can be told from so many replicates.
-            return 1.0 if abs(self.estimate) < _SAME else 2 / (len(self.replicates) + 1)
+            return 1.0
         if kind == "logit":
-            centre, spread = self._on_logit_scale()
-            at_zero = float(logit(-self.lowest / (1 - self.lowest)))
-            return float(2 * ndtr(-abs(centre - at_zero) / spread))
-        # The basic interval reflects the replicates at the estimate, so that 0 stands at twice the estimate.
-        share = self._share_below(2 * self.estimate if kind == "basic" else 0.0)
+            return float(2 * stdtr(self._freedom, -_logit_scale.distance(*self._between_the_ends())))
         if kind == "bca":
             bias, acceleration = self._bias(), self._acceleration()
-            distance = ndtri(share) - bias
+            distance = ndtri(self._share_below(0.0)) - bias
             share = float(ndtr(distance / (1 + acceleration * distance) - bias))
-        return float(min(1.0, 2 * min(share, 1 - share)))
+            return float(min(1.0, 2 * min(share, 1 - share)))
+        # The basic interval reflects the replicates at the estimate, so that 0 stands at twice the estimate.
+        null = 2 * self.estimate if kind == "basic" else 0.0
+        beyond = min(np.count_nonzero(self.replicates <= null), np.count_nonzero(self.replicates >= null))
+        return float(min(1.0, 2 * (beyond + 1) / (len(self.replicates) + 1)))
 
-    def _on_logit_scale(self) -> tuple[float, float]:
-        """Estimate, and standard deviation of the replicates, as logits of their place between the two ends."""
+    @property
+    def _freedom(self) -> int:
+        """Degrees of freedom of Student's t: those of the smallest class, as one does for means of few samples."""
+        return max(self.n_independent - 1, _LEAST_FREEDOM)
+
+    def _between_the_ends(self) -> tuple[Any, Any, float]:
+        """Where the estimate lies between the least and the largest value, its standard error there, and where 0 lies.
+
+        The delta method needs no more. The replicates' own logits would not do: of a good model some replicates are 1.
+        """
         width = 1 - self.lowest
-        least = self.resolution / width
-        place = (np.append(self.replicates, self.estimate) - self.lowest) / width
-        logits = logit(np.clip(place, least, 1 - least))
-        return float(logits[-1]), float(np.std(logits[:-1], ddof=1))
+        return (self.estimate - self.lowest) / width, self.standard_error / width, -self.lowest / width
 
     def _without_variation(self, confidence_level: float) -> Interval:
-        """Where no replicate differs from the estimate, resampling cannot say how sure it is.
-
-        At an end of the range, though, the sample can: m independent observations, none of which went wrong, are
-        compatible with a share of right ones down to the m-th root of the tail probability (Clopper and Pearson).
-        """
-        reach = float(((1 - confidence_level) / 2) ** (1 / self.n_independent))
-        what = f"All {len(self.replicates)} replicates equal the estimate, {round(self.estimate, 6):g}"
-        at_end = self.lowest == 0 and min(abs(self.estimate), abs(1 - self.estimate)) < _SAME
-        if at_end:
+        """Resampling cannot say how sure an estimate is that never varies; at an end of the range the sample can."""
+        what = f"All {len(self.replicates)} replicates are the same, {round(float(self.replicates[0]), 6):g}"
+        if self.at_end:
             warn(f"{what}; the interval is Clopper and Pearson's for {self.n_independent} tuples.", ResamplingWarning)
-            return Interval(reach, 1.0) if self.estimate > 0.5 else Interval(0.0, 1.0 - reach)
+            return end_interval(self.estimate, self.n_independent, confidence_level)
         if self.lowest == 0:
-            warn(f"{what}: resampling cannot say how sure it is; the interval is a single point.", ResamplingWarning)
+            warn(f"{what}: resampling cannot say how sure that is; the interval is a single point.", ResamplingWarning)
         return Interval(self.estimate, self.estimate)
 
     def _bias(self) -> float:
@@ -121,19 +122,28 @@ class Distribution(Frozen):
         scale = np.sum(influence**2)
         return float(np.sum(influence**3) / (6 * scale**1.5)) if scale > 0 else 0.0
 
-    def _bca_levels(self, z: FloatArray) -> FloatArray:
-        bias, acceleration = self._bias(), self._acceleration()
+    def _bca_levels(self, lower: float) -> FloatArray:
+        """The levels to read instead of those of the normal quantiles `lower` and its mirror image."""
+        bias, acceleration, z = self._bias(), self._acceleration(), np.array([lower, -lower])
         levels: FloatArray = ndtr(bias + (bias + z) / (1 - acceleration * (bias + z)))
         return levels
 
 
 def logit_interval(estimate: float, standard_error: float, confidence_level: float) -> Interval:
-    """Interval that is normal on the logit scale, from a standard error that a formula gave; a point at 0 and 1."""
-    if standard_error == 0 or not 0 < estimate < 1:
-        return Interval(estimate, estimate)
-    reach = float(ndtri(0.5 + confidence_level / 2)) * standard_error / (estimate * (1 - estimate))
-    low, high = expit(logit(estimate) + np.array([-reach, reach]))
+    """Interval that is normal on the logit scale, from a standard error that a formula gave."""
+    reach = -float(ndtri((1 - confidence_level) / 2))
+    low, high = _logit_scale.ends(estimate, standard_error, reach)
     return Interval(float(low), float(high))
+
+
+def end_interval(estimate: float, n_independent: int, confidence_level: float) -> Interval:
+    """Interval of an area of which not one comparison went wrong, or all did.
+
+    Of m tuples, one sample of each class, none went wrong. That is compatible with a share of right ones down to the
+    m-th root of the tail probability (Clopper and Pearson), and no pair's area is below that share.
+    """
+    reach = float(((1 - confidence_level) / 2) ** (1 / n_independent))
+    return Interval(min(reach, estimate), 1.0) if estimate > 0.5 else Interval(0.0, max(1.0 - reach, estimate))
 
 
 def holm(p_values: FloatArray) -> FloatArray:

@@ -2,38 +2,55 @@
 
 import numpy as np
 
-from polyroc._replicates import Replicated, Replicates
+from polyroc._replicates import Replicates
 from polyroc._resampling import Units
-from polyroc._typing import FloatArray, IntArray, Statistic
+from polyroc._typing import BoolArray, FloatArray, IntArray, Statistic
+from polyroc._warnings import ResamplingWarning, warn
+from polyroc.engines._threads import Threads
 
-# So many evaluations at most. The skewness of the influences, which is what they are for, is the same in expectation
-# for sums over blocks of samples as for single ones.
-_MOST_BLOCKS = 500
+# About so many evaluations at most. The skewness of the influences, which is what they are for, is the same in
+# expectation for sums over blocks of samples as for single ones.
+_MANY_BLOCKS = 500
 _AT_ONCE = 16
 
 
-def jackknife_influences(replicates: Replicates, units: Units, full: Replicated, statistic: Statistic) -> FloatArray:
-    """What each block of units adds to the statistic; `full` is the replicate with all weights 1."""
+def jackknife_influences(replicates: Replicates, units: Units, n_jobs: int | None) -> dict[Statistic, FloatArray]:
+    """What each block of units adds to either statistic."""
     block = _blocks(units)
     n_blocks = int(block.max()) + 1
-    left_out: FloatArray = np.empty(n_blocks)
-    for start in range(0, n_blocks, _AT_ONCE):
-        chosen = np.arange(start, min(start + _AT_ONCE, n_blocks))
-        weights = (block[units.unit] != chosen[:, None]).astype(np.float64)
-        left_out[chosen] = getattr(replicates(weights), statistic)
+    usable = np.array([replicates.has_two_classes(block[units.unit] != b) for b in range(n_blocks)])
+    if not usable.all():
+        what = f"{n_blocks - np.count_nonzero(usable)} of {n_blocks} groups hold all samples of all classes but one"
+        warn(f"{what}; the acceleration of BCa leaves them out.", ResamplingWarning)
+    return _influences(replicates, units, block, usable, n_jobs)
+
+
+def _influences(
+    replicates: Replicates, units: Units, block: IntArray, usable: BoolArray, n_jobs: int | None
+) -> dict[Statistic, FloatArray]:
+    full = replicates(np.ones((1, len(units.unit))))
+    chosen = np.flatnonzero(usable)
+
+    def without(start: int) -> FloatArray:
+        weights = block[units.unit] != chosen[start : start + _AT_ONCE, None]
+        left = replicates(weights.astype(np.float64))
+        return np.array([left.auc, left.hand_till])
+
+    with Threads(n_jobs) as threads:
+        left_out = np.hstack(threads.map(without, [(start,) for start in range(0, len(chosen), _AT_ONCE)]))
     # Without m of u units the statistic falls by their summed influence over u - m; u is the size of the stratum.
-    size = np.bincount(units.stratum)
-    stratum_of_block = np.zeros(n_blocks, dtype=np.intp)
+    stratum_of_block = np.zeros(len(usable), dtype=np.intp)
     stratum_of_block[block[block >= 0]] = units.stratum[block >= 0]
-    u, m = size[stratum_of_block], np.bincount(block[block >= 0], minlength=n_blocks)
-    influence: FloatArray = (getattr(full, statistic)[0] - left_out) * (u - m) / u
-    return influence
+    u = np.bincount(units.stratum)[stratum_of_block][chosen]
+    m = np.bincount(block[block >= 0], minlength=len(usable))[chosen]
+    scale = (u - m) / u
+    return {"auc": (full.auc[0] - left_out[0]) * scale, "hand_till": (full.hand_till[0] - left_out[1]) * scale}
 
 
 def _blocks(units: Units) -> IntArray:
     """The block of each unit, within its stratum and at random; -1 where a stratum has one unit only."""
     rng = np.random.default_rng(0)
-    size = -(-units.n_units // _MOST_BLOCKS)
+    size = -(-units.n_units // _MANY_BLOCKS)
     block = np.full(units.n_units, -1)
     n_blocks = 0
     for stratum in np.unique(units.stratum):

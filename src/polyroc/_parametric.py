@@ -37,7 +37,7 @@ class ParametricReplicates:
         self._sizes = _binomial_sizes(predictions, pairs, method)
 
     def __call__(self, n_replicates: int, rng: np.random.Generator) -> Replicated:
-        """So many replicates; Hand and Till's M is not among what this model draws, so its place holds D."""
+        """So many replicates. Hand and Till's M is not among what this model draws: its place holds nothing."""
         return Replicated.joined([self._one(rng) for _ in range(n_replicates)])
 
     def _one(self, rng: np.random.Generator) -> Replicated:
@@ -55,7 +55,9 @@ class ParametricReplicates:
         )
         fpr, tpr = shared_rates(fit.row_effects[None])
         auc: FloatArray = areas_under(fpr, tpr)
-        return Replicated(auc, auc, fpr[:, 1:-1], tpr[:, 1:-1], np.array([fit.converged]), np.array([False]))
+        return Replicated(
+            auc, np.full(1, np.nan), fpr[:, 1:-1], tpr[:, 1:-1], np.array([fit.converged]), np.array([False])
+        )
 
 
 def _binomial_sizes(predictions: Predictions, pairs: PairIndex, method: Method) -> tuple[IntArray, IntArray]:

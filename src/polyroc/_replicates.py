@@ -50,10 +50,11 @@ class Replicates:
         self._pairs, self._options = pairs, options
         self._engine = get_engine(options.engine, predictions, repeatedly=True)
         self._weights = pair_weights(predictions, pairs, options)
+        self._call_rates = grid(options.n_thresholds if self._is_fitted else Options().n_thresholds)
         self._reweighed = self._engine.reweigh(
             self._predictions,
             pairs,
-            grid(options.n_thresholds),
+            self._call_rates,
             options.thresholds if self._is_fitted else "own",
             n_jobs=options.n_jobs,
         )
@@ -74,6 +75,10 @@ class Replicates:
             for weight, one_lost in zip(weights, lost, strict=True)
         ]
         return Replicated.joined(parts)
+
+    def has_two_classes(self, kept: BoolArray) -> bool:
+        """Whether some pair of classes is left when only these samples are kept."""
+        return len(np.unique(self._predictions.codes[kept])) > 1
 
     def _loses_class(self, weights: FloatArray) -> BoolArray:
         n_classes = len(self._predictions.labels)
@@ -114,8 +119,8 @@ class Replicates:
         held = has_samples[self._pairs.positive] & has_samples[self._pairs.negative]
         pairs = PairIndex(self._pairs.positive[held], self._pairs.negative[held])
         weights = PairWeights(self._weights.tpr[held], self._weights.fpr[held], self._weights.size[held])
-        call_rates, thresholds = grid(self._options.n_thresholds), self._options.thresholds
-        rates = self._engine.pairwise_rates(rest, pairs, call_rates, thresholds, n_jobs=1)
+        thresholds = self._options.thresholds if self._is_fitted else "own"
+        rates = self._engine.pairwise_rates(rest, pairs, self._call_rates, thresholds, n_jobs=1)
         areas = self._engine.pairwise_areas(rest, pairs, n_jobs=1)
         return self._one(rates, areas, weights, lost_class=True)
 

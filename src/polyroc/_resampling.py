@@ -46,7 +46,9 @@ def _groups_as_units(predictions: Predictions, groups: Any) -> Units:
         raise ValueError(msg)
     if predictions.kept is not None:
         named = named[predictions.kept]
-    distinct, unit = np.unique(named, return_inverse=True)
+    distinct, first, unit = np.unique(named, return_index=True, return_inverse=True)
+    # Numbered as they come, so that other names for the same groups give the same draws.
+    unit = np.argsort(np.argsort(first))[unit]
     if len(distinct) < 2:
         msg = "`groups` must name at least two groups, got one: with a single group nothing can be drawn."
         raise ValueError(msg)

@@ -3,17 +3,19 @@
 Nothing of scikit-learn is imported: a scorer is any function of an estimator, its data and the true classes.
 """
 
-import inspect
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from polyroc._containers import listed, read_labels, read_table
-from polyroc._evaluate import evaluate
+from polyroc._evaluate import check_option_names, evaluate
 from polyroc._evaluation import Evaluation
 from polyroc._typing import FloatArray
 from polyroc._warnings import warn
+
+# Arguments of `evaluate` that belong to the samples of a fold, or follow from the estimator.
+OF_SAMPLES = ("y_true", "y_score", "labels", "sample_weight")
 
 
 @dataclass(frozen=True)
@@ -55,17 +57,8 @@ def make_auc_scorer(**options: Any) -> AucScorer:
     polyroc.make_auc_scorer(thresholds='shared')
     """
     # Asked now, not in the middle of a search that would take the error for a failed fit.
-    check_option_names(options, "make_auc_scorer")
+    check_option_names(options, "make_auc_scorer", without=OF_SAMPLES)
     return AucScorer(options)
-
-
-def check_option_names(options: dict[str, Any], function: str) -> None:
-    """Options of `evaluate`, other than those that belong to single samples or follow from the estimator."""
-    own = {"y_true", "y_score", "labels", "sample_weight"}
-    allowed = [name for name in inspect.signature(evaluate).parameters if name not in own]
-    if unknown := [name for name in options if name not in allowed]:
-        msg = f"{function}() takes of the options of `evaluate` {', '.join(allowed)}, got {listed(unknown)}."
-        raise TypeError(msg)
 
 
 def evaluate_estimator(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, **options: Any) -> Evaluation:
