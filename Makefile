@@ -11,7 +11,7 @@ BENCH_ARGS  ?=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full lint types bench coverage docs clean
+.PHONY: help demo test test-full lint types bench coverage displays docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
@@ -38,6 +38,9 @@ bench: $(VENV)/.dev  ## run the benchmarks
 
 coverage: $(VENV)/.dev  ## simulate how often intervals hold the truth, for most of an hour; writes docs/coverage.md
 	$(BIN)/python -m studies --write
+
+displays: $(VENV)/.demo  ## draw every display for 3, 10 and 50 classes into docs/images/display
+	$(BIN)/python scripts/make_displays.py
 
 docs: $(VENV)/.docs  ## build the documentation into docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import polyroc
-from polyroc import baselines
+from polyroc import baselines, display
 
 API_PAGE = Path(__file__).resolve().parents[1] / "docs" / "api.rst"
 # The version is a string and `baselines` a module: they are no entries of their own.
@@ -28,14 +28,14 @@ def documented(module: str) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize("module", ["polyroc", "polyroc.baselines"])
+@pytest.mark.parametrize("module", ["polyroc", "polyroc.baselines", "polyroc.display"])
 def test_all_agrees_with_the_api_page(module):
     names = importlib.import_module(module).__all__
     assert len(set(names)) == len(names)
     assert sorted(documented(module)) == sorted(set(names) - NOT_LISTED)
 
 
-@pytest.mark.parametrize("module", [polyroc, baselines], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [polyroc, baselines, display], ids=lambda module: module.__name__)
 def test_every_public_name_is_there_and_documented(module):
     for name in module.__all__:
         assert hasattr(module, name), name
@@ -45,12 +45,17 @@ def test_every_public_name_is_there_and_documented(module):
         assert not documentation.startswith(f"{name}("), name
 
 
-@pytest.mark.parametrize("module", [polyroc, baselines], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [polyroc, baselines, display], ids=lambda module: module.__name__)
 def test_public_functions_have_a_numpydoc_example(module):
     for name in module.__all__:
         value = getattr(module, name)
         if callable(value) and not isinstance(value, type):
             assert "Examples\n" in value.__doc__, name
+
+
+def test_displays_have_an_example():
+    for name in display.__all__:
+        assert "Examples\n" in getattr(display, name).__doc__, name
 
 
 def loaded_by(statement: str) -> set[str]:
@@ -62,6 +67,11 @@ def loaded_by(statement: str) -> set[str]:
 def test_import_is_light():
     loaded = loaded_by("import polyroc")
     assert "polyroc" in loaded
+    assert "polyroc.display" not in loaded
     assert not loaded & HEAVY
     # Older SciPy loads its linear algebra with its special functions, whatever we do.
     assert not (loaded - loaded_by("import scipy.special")) & SLOW_PARTS_OF_SCIPY
+
+
+def test_displays_load_matplotlib_only_to_draw():
+    assert not loaded_by("import polyroc.display") & HEAVY

@@ -15,7 +15,9 @@ def python_of(page: str) -> str:
     return "\n".join(re.findall(r"^```python\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE))
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/quickstart.md", "docs/uncertainty.md", "docs/scikit-learn.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/quickstart.md", "docs/uncertainty.md", "docs/displays.md", "docs/scikit-learn.md"]
+)
 def test_python_runs_as_pasted(page, tmp_path):
     # A process of its own, away from the repository: nothing but the installed package helps.
     command = [sys.executable, "-W", "error", "-c", python_of(page)]

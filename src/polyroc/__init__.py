@@ -11,6 +11,7 @@ from polyroc._band import ConfidenceBand
 from polyroc._bootstrap import BootstrapResult
 from polyroc._comparison import Comparison, compare
 from polyroc._contest import Contest, Difference, ModelEstimate, Ranking
+from polyroc._cost_sweep import CostSweep, cost_sweep
 from polyroc._cross_validation import CrossValidation, evaluate_cv
 from polyroc._curve import RocCurve
 from polyroc._evaluate import ConvergenceWarning, auc_score, evaluate
@@ -31,6 +32,7 @@ __all__ = [
     "ConfidenceBand",
     "Contest",
     "ConvergenceWarning",
+    "CostSweep",
     "CrossValidation",
     "Difference",
     "Evaluation",
@@ -49,6 +51,7 @@ __all__ = [
     "auc_scorer",
     "baselines",
     "compare",
+    "cost_sweep",
     "evaluate",
     "evaluate_cv",
     "load_example",

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,14 +12,16 @@ from polyroc._bootstrap import (
     BootstrapResult,
     draw_rates,
     draw_samples,
+    least_class,
     result_of,
     warn_of_small_classes,
 )
-from polyroc._checks import as_confidence_level, as_n_jobs, as_n_resamples, as_rng, one_of
+from polyroc._checks import as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
 from polyroc._curve import RocCurve, shared_curve
-from polyroc._delong import covariance, mean_area_influences
+from polyroc._delong import mean_area_influences, standard_error
 from polyroc._frames import plain
-from polyroc._intervals import Interval, logit_interval
+from polyroc._html import evaluation_html
+from polyroc._intervals import Interval, end_interval, logit_interval
 from polyroc._options import Options
 from polyroc._pair_table import Pairs
 from polyroc._parametric import ParametricReplicates
@@ -29,6 +31,9 @@ from polyroc._resampling import Plan, Units, as_seed, units_of
 from polyroc._steps import areas_of, fit_of, rates_of
 from polyroc._typing import BoolArray, FloatArray, IntArray, IntervalKind, LabelArray, Method, Statistic
 from polyroc.engines import get_engine
+
+if TYPE_CHECKING:
+    from polyroc.display import RocCurveDisplay
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +187,8 @@ class Evaluation(Frozen):
         >>> low < evaluation.auc < high
         True
         """
-        level = as_confidence_level(confidence_level)
+        level, n_resamples = as_confidence_level(confidence_level), as_n_resamples(n_resamples)
+        rng, n_jobs, progress = as_rng(rng), as_n_jobs(n_jobs), as_flag(progress, "progress")
         statistic = one_of(statistic, "statistic", get_args(Statistic))
         interval = one_of(interval, "interval", get_args(IntervalKind))
         if one_of(method, "method", get_args(Method)) == "delong":
@@ -206,8 +212,10 @@ class Evaluation(Frozen):
             raise ValueError(msg)
         units = units_of(self.predictions, groups)
         warn_of_small_classes(self.predictions, units)
-        variance = float(covariance(self.hand_till_influences[None], units)[0, 0])
-        return logit_interval(self.hand_till, np.sqrt(variance), confidence_level)
+        error = standard_error(self.hand_till_influences, units)
+        if min(self.hand_till, 1 - self.hand_till) < 1e-12:
+            return end_interval(self.hand_till, least_class(self.predictions, units), confidence_level)
+        return logit_interval(self.hand_till, error, confidence_level)
 
     @cached_property
     def hand_till_influences(self) -> FloatArray:
@@ -257,7 +265,7 @@ class Evaluation(Frozen):
         warn_of_small_classes(self.predictions, units)
         replicates = self.replicates()
         plan = Plan(self.predictions, units, n_resamples, seed)
-        [drawn] = draw_samples([replicates], plan, n_jobs=n_jobs, progress=progress)
+        [drawn] = draw_samples([replicates], plan, n_jobs=n_jobs, progress=as_flag(progress, "progress"))
         return self.bootstrap_result(drawn, units, replicates)
 
     def _parametric(
@@ -289,10 +297,10 @@ class Evaluation(Frozen):
             curve=self.curve,
             observed_hand_till=self.hand_till,
             predictions=self.predictions,
-            pairs=self.pair_index,
             units=units,
             method=method,
             replicates=replicates,
+            n_jobs=self.options.n_jobs,
         )
 
     def confidence_band(
@@ -361,6 +369,29 @@ class Evaluation(Frozen):
                 name: getattr(rates, name).tolist() for name in ("call_rates", "tpr", "fpr", "thresholds")
             }
         return record
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> "RocCurveDisplay":
+        """Draw the curve (needs ``polyroc[plot]``).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        **kwargs
+            Further arguments of `polyroc.display.RocCurveDisplay.plot`.
+
+        Returns
+        -------
+        RocCurveDisplay
+            With `ax_`, `figure_` and `line_`.
+        """
+        # The one way up from the numbers: whoever does not draw does not load it.
+        from polyroc.display import RocCurveDisplay
+
+        return RocCurveDisplay.from_evaluation(self).plot(ax, **kwargs)
+
+    def _repr_html_(self) -> str:
+        return evaluation_html(self.auc, self.hand_till, len(self.labels), self.n_samples, self.pairs)
 
     def __repr__(self) -> str:
         fit = self.factorization

@@ -20,7 +20,19 @@ OF_SAMPLES = ("y_true", "y_score", "labels", "sample_weight")
 
 @dataclass(frozen=True)
 class AucScorer:
-    """A scorer that gives D, for whatever takes ``scorer(estimator, X, y)``."""
+    """A scorer that gives D, for whatever takes ``scorer(estimator, X, y)``.
+
+    `auc_scorer` is one without options; `make_auc_scorer` makes others.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> cross_val_score(GaussianNB(), *load_iris(return_X_y=True), scoring=polyroc.auc_scorer).shape
+    (5,)
+    """
 
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -82,10 +94,13 @@ def class_scores(estimator: Any, X: Any) -> tuple[FloatArray, np.ndarray[Any, An
         msg = f"`estimator` must be a fitted classifier, with classes_, got {type(estimator).__name__}."
         raise ValueError(msg)
     classes = np.asarray(estimator.classes_)
-    if scores.ndim == 2 and scores.shape[1] != max(len(classes), 2):
+    # Three classes have three pairs: there the number of columns does not tell.
+    by_pairs = method == "decision_function" and getattr(estimator, "decision_function_shape", None) == "ovo"
+    if scores.ndim == 2 and (by_pairs or scores.shape[1] != max(len(classes), 2)):
+        came = f"{scores.shape[1]} columns, one for each pair" if by_pairs else f"{scores.shape[1]} columns"
         msg = (
-            f"`estimator` must score each of its {len(classes)} classes, got {scores.shape[1]} columns "
-            "(scikit-learn's SVC does so with decision_function_shape='ovr')."
+            f"`estimator` must score each of its {len(classes)} classes, got {came} "
+            "(scikit-learn's SVC scores classes with decision_function_shape='ovr')."
         )
         raise ValueError(msg)
     return scores, classes

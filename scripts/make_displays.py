@@ -1,0 +1,108 @@
+"""Draw every display for 3, 10 and 50 classes, on paper and on a dark slide, into docs/images/display.
+
+The data are made up and seeded: the same versions of the packages give the same bytes.
+"""
+
+from pathlib import Path
+
+import matplotlib as mpl
+
+mpl.use("Agg")  # no screen is needed
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import polyroc
+from polyroc.display import ComparisonDisplay, CostSweepDisplay, PairwiseHeatmap, RocCurveDisplay
+
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "images" / "display"
+THEMES = {"light": "default", "dark": "dark_background"}
+SAMPLES = {3: 400, 10: 900, 50: 2000}
+MODELS = {"boosting": 1.5, "forest": 1.42, "neighbours": 1.1, "baseline": 0.5}
+# fmt: off
+ANIMALS = [
+    "ant", "badger", "bat", "bear", "bee", "bison", "boar", "camel", "cat", "cod", "cow", "crab", "crane", "crow",
+    "deer", "dog", "dolphin", "dove", "duck", "eagle", "eel", "elk", "falcon", "ferret", "finch", "fox", "frog",
+    "gecko", "goat", "goose", "gull", "hare", "hawk", "hen", "heron", "horse", "hyena", "jackal", "jay", "kite",
+    "lark", "lion", "lizard", "lynx", "magpie", "mole", "moose", "mouse", "newt", "octopus",
+]
+# fmt: on
+
+
+def made_up(n_classes, seed=0):
+    """Classes in groups that are mistaken for each other, and models that are strong or weak on the same samples."""
+    rng = np.random.default_rng(seed)
+    n_samples = SAMPLES[n_classes]
+    codes = np.arange(n_samples) % n_classes
+    group = rng.permutation(n_classes) % max(2, n_classes // 5)
+    signal = np.eye(n_classes) * rng.uniform(0.7, 1.6, n_classes) + 0.6 * (group[:, None] == group)
+    shared = rng.normal(size=(n_samples, n_classes))
+    scores = {
+        name: strength * signal[codes] + 0.8 * shared + 0.6 * rng.normal(size=shared.shape)
+        for name, strength in MODELS.items()
+    }
+    return np.array(ANIMALS[:n_classes])[codes], scores
+
+
+def roc_curves(comparison, sweep):
+    figure, (models, pairs) = plt.subplots(1, 2, figsize=(8.6, 4.4), layout="constrained")
+    for place, (name, evaluation) in enumerate(comparison.evaluations.items()):
+        drawn = comparison.bootstraps[name]
+        display = RocCurveDisplay.from_evaluation(
+            evaluation, name=name, band=drawn.confidence_band(), interval=drawn.confidence_interval()
+        )
+        display.plot(models, despine=True, plot_chance_level=place == 0)
+    comparison.evaluations["forest"].plot(pairs, name="forest", pairs=True, despine=True, plot_chance_level=True)
+    models.set_title("models, with 95 % bands", fontsize=10)
+    pairs.set_title("one model, with its pairs", fontsize=10)
+    return figure
+
+
+def heatmaps(comparison, sweep):
+    evaluation = comparison.evaluations["forest"]
+    size = (13, 5.8) if len(evaluation.labels) > 12 else (9.6, 3.9)
+    figure, axes = plt.subplots(1, 2, figsize=size, layout="constrained")
+    for ax, value in zip(axes, ("auc", "effect"), strict=True):
+        PairwiseHeatmap.from_evaluation(evaluation, value=value).plot(ax)
+    return figure
+
+
+def comparisons(comparison, sweep):
+    figure, axes = plt.subplots(2, 2, figsize=(8.6, 5.6), layout="constrained")
+    display = ComparisonDisplay.from_comparison(comparison)
+    for ax, kind in zip(axes.flat, ("box", "ridge", "differences", "rankings"), strict=True):
+        display.plot(kind, ax)
+    return figure
+
+
+def cost_sweeps(comparison, sweep):
+    figure, (areas, curves) = plt.subplots(1, 2, figsize=(8.6, 4), layout="constrained")
+    CostSweepDisplay.from_sweep(sweep).plot(areas, despine=True)
+    CostSweepDisplay.from_sweep(sweep).plot(curves, kind="curves", despine=True)
+    return figure
+
+
+def main():
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    draw = {"roc-curve": roc_curves, "heatmap": heatmaps, "comparison": comparisons, "cost-sweep": cost_sweeps}
+    for n_classes in SAMPLES:
+        y_true, scores = made_up(n_classes)
+        comparison = polyroc.compare(y_true, scores, n_resamples=99, rng=0)
+        pairs = comparison.evaluations["forest"].pairs
+        hardest = pairs.auc.argmin()
+        sweep = polyroc.cost_sweep(
+            y_true, scores["forest"], true_class=pairs.positive[hardest], predicted_class=pairs.negative[hardest]
+        )
+        for theme, style in THEMES.items():
+            for name, function in draw.items():
+                path = FOLDER / f"{name}-{n_classes}-{theme}.png"
+                with plt.style.context(style):
+                    figure = function(comparison, sweep)
+                    # No software version in the file: the same picture gives the same bytes.
+                    figure.savefig(path, dpi=110, metadata={"Software": None})
+                    plt.close(figure)
+                print(f"docs/images/display/{path.name}: {path.stat().st_size / 1000:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""cost_sweep(...): how the area moves as one confusion becomes dearer than the others."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polyroc._containers import listed, shown
+from polyroc._curve import RocCurve
+from polyroc._evaluate import evaluate_predictions
+from polyroc._options import as_options, as_weights
+from polyroc._records import Frozen, Predictions, read_only
+from polyroc._typing import FloatArray, LabelArray
+from polyroc._validation import as_predictions
+
+
+@dataclass(frozen=True, eq=False)
+class CostSweep(Frozen):
+    """The curve and its area at several costs of one confusion.
+
+    Attributes
+    ----------
+    ratios : ndarray of shape (n_ratios,)
+        By how much the confusion is dearer than the costs say otherwise, ascending.
+    curves : tuple of RocCurve
+        The shared curve at each of them.
+    auc : ndarray of shape (n_ratios,)
+        Their areas D.
+    true_class : object
+        The class that is taken for another one.
+    predicted_class : object or None
+        What it is taken for; None for any other class.
+    labels : ndarray of shape (n_classes,)
+        The classes, in the order of the score columns.
+    """
+
+    ratios: FloatArray
+    curves: tuple[RocCurve, ...]
+    true_class: Any
+    predicted_class: Any
+    labels: LabelArray
+
+    @cached_property
+    def auc(self) -> FloatArray:
+        return read_only(np.array([curve.auc for curve in self.curves]))
+
+    def __repr__(self) -> str:
+        taken_for = "any other class" if self.predicted_class is None else shown(self.predicted_class)
+        ends = f"D from {self.auc[0]:.4f} to {self.auc[-1]:.4f}"
+        costs = f"cost ratios from {self.ratios[0]:g} to {self.ratios[-1]:g}"
+        return f"CostSweep({shown(self.true_class)} taken for {taken_for}: {ends} at {costs})"
+
+
+def cost_sweep(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    true_class: Any,
+    predicted_class: Any = None,
+    ratios: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    costs: ArrayLike | None = None,
+    **options: Any,
+) -> CostSweep:
+    """D as one confusion becomes cheaper or dearer than all the others.
+
+    Parameters
+    ----------
+    y_true, y_score : array-like
+        As in `evaluate`, for three classes or more: two classes have one pair, whatever it costs.
+    true_class : object
+        The class that is taken for another one.
+    predicted_class : object, optional
+        What it is taken for; by default any other class.
+    ratios : array-like of shape (n_ratios,), optional
+        Positive numbers, by which the cost of this confusion is multiplied. By default nine from 0.01 to 100.
+    labels, sample_weight, costs
+        As in `evaluate`; without `costs` all confusions cost the same at ratio 1.
+    **options
+        Further keyword arguments of `evaluate`.
+
+    Returns
+    -------
+    CostSweep
+        With `ratios`, `auc` and `curves`.
+
+    Examples
+    --------
+    The dearer it is to take an eight for a one, the more the area is that of telling eights from ones.
+
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> sweep = polyroc.cost_sweep(
+    ...     example.y_true, example.scores["tree"], true_class=8, predicted_class=1, ratios=[0.1, 1, 10]
+    ... )
+    >>> sweep.auc.shape
+    (3,)
+    >>> bool(sweep.auc[1] == polyroc.auc_score(example.y_true, example.scores["tree"]))
+    True
+    """
+    factors = _as_ratios(ratios)
+    predictions = as_predictions(y_true, y_score, labels=labels, sample_weight=sample_weight)
+    if predictions.is_binary:
+        msg = "`y_score` must have at least three columns: with two classes no cost has an effect."
+        raise ValueError(msg)
+    row = _position(true_class, "true_class", predictions)
+    columns = slice(None) if predicted_class is None else _position(predicted_class, "predicted_class", predictions)
+    if row == columns:
+        msg = f"`predicted_class` must be another class than `true_class`, got {shown(predicted_class)} for both."
+        raise ValueError(msg)
+    usual = as_weights(costs, "costs", predictions.labels)
+    curves = []
+    for factor in factors:
+        swept = np.ones((len(predictions.labels),) * 2) if usual is None else usual.copy()
+        swept[row, columns] *= factor
+        evaluation = evaluate_predictions(predictions, as_options(predictions.labels, costs=swept, **options))
+        curves.append(evaluation.curve)
+    return CostSweep(factors, tuple(curves), true_class, predicted_class, predictions.labels)
+
+
+def _as_ratios(value: Any) -> FloatArray:
+    ratios = np.geomspace(0.01, 100, 9) if value is None else np.sort(np.asarray(value, dtype=float))
+    if ratios.ndim != 1 or ratios.size == 0 or not np.all(np.isfinite(ratios) & (ratios > 0)):
+        msg = f"`ratios` must be one or more finite positive numbers, got {shown(value)}."
+        raise ValueError(msg)
+    return ratios
+
+
+def _position(label: Any, name: str, predictions: Predictions) -> int:
+    known = predictions.labels.tolist()
+    if label not in known:
+        msg = f"`{name}` must be one of the classes ({listed(known)}), got {shown(label)}."
+        raise ValueError(msg)
+    position: int = known.index(label)
+    if predictions.class_counts[position] == 0:
+        msg = f"`{name}` must have samples in `y_true`, got {shown(label)}, which has none."
+        raise ValueError(msg)
+    return position

@@ -1,0 +1,273 @@
+"""Several models: replicates of their areas, their differences, and the probabilities of their rankings."""
+
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from polyroc._checks import one_of
+from polyroc._comparison import Comparison
+from polyroc._contest import Contest, Ranking
+from polyroc._html import one_line
+from polyroc._records import Frozen
+from polyroc._typing import FloatArray, Statistic
+from polyroc.display._style import (
+    axes_of,
+    colour_of,
+    despined,
+    faint_grid,
+    fit_names,
+    font_points,
+    letters_in,
+    literal,
+    name_of,
+    pyplot,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+ComparisonKind: TypeAlias = Literal["box", "ridge", "differences", "rankings"]
+
+_SYMBOL = {"auc": "D", "hand_till": "M"}
+_MOST_RANKINGS = 10
+# Longer rankings are told by their first places.
+_MOST_LINES = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Spread(Frozen):
+    """Replicates of one model's statistic, and how dense they lie."""
+
+    replicates: FloatArray
+    quantiles: FloatArray
+    """Lower end of the whiskers, quartiles, upper end."""
+    at: FloatArray
+    """Where the density was computed; a single place where all replicates are the same."""
+    density: FloatArray
+
+
+class ComparisonDisplay:
+    """Several models beside each other.
+
+    Parameters
+    ----------
+    auc, hand_till : Contest
+        Estimates, differences and rankings by D and by Hand and Till's M.
+    spreads : mapping
+        ``spreads[statistic][model]``: the replicates and their density.
+    confidence_level : float
+        Of the intervals.
+
+    Attributes
+    ----------
+    ax_, figure_ : Axes, Figure
+        Where it was drawn.
+    artists_ : list
+        The boxes, ridges, intervals or bars, from top to bottom.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> from matplotlib.figure import Figure
+    >>> from polyroc.display import ComparisonDisplay
+    >>> example = polyroc.load_example()
+    >>> comparison = polyroc.compare(example.y_true, example.scores, n_resamples=99, rng=0)
+    >>> display = ComparisonDisplay.from_comparison(comparison).plot("box", Figure().add_subplot())
+    >>> [label.get_text() for label in display.ax_.get_yticklabels()]
+    ['logistic', 'knn', 'tree']
+    """
+
+    def __init__(
+        self,
+        *,
+        auc: Contest,
+        hand_till: Contest,
+        spreads: Mapping[str, Mapping[str, Spread]],
+        confidence_level: float = 0.95,
+    ) -> None:
+        self.auc = auc
+        self.hand_till = hand_till
+        self.spreads = spreads
+        self.confidence_level = confidence_level
+
+    @classmethod
+    def from_comparison(cls, comparison: Comparison) -> "ComparisonDisplay":
+        """Hold a comparison and how dense its replicates lie; nothing is drawn yet.
+
+        Parameters
+        ----------
+        comparison : Comparison
+            What `compare` gave.
+        """
+        spreads = {
+            statistic: {
+                model: _spread(drawn.distribution(statistic).replicates, comparison.confidence_level)
+                for model, drawn in comparison.bootstraps.items()
+            }
+            for statistic in get_args(Statistic)
+        }
+        level = comparison.confidence_level
+        return cls(auc=comparison.auc, hand_till=comparison.hand_till, spreads=spreads, confidence_level=level)
+
+    def plot(
+        self,
+        kind: ComparisonKind = "box",
+        ax: "Axes | None" = None,
+        *,
+        statistic: Statistic = "auc",
+        despine: bool = True,
+    ) -> "ComparisonDisplay":
+        """Draw one side of what is held.
+
+        Parameters
+        ----------
+        kind : {"box", "ridge", "differences", "rankings"}
+            Replicates as boxes (the middle half of them, the median, and whiskers that hold as many as the confidence
+            level says) or as densities, both with the other statistic of the sample itself as a dot; differences of
+            models with their intervals, filled where these leave out 0; or the ten most probable rankings.
+        ax : Axes, optional
+            Where to draw; by default a new figure, higher for many rows.
+        statistic : {"auc", "hand_till"}
+            By D or by Hand and Till's M.
+        despine : bool
+            Leave away the upper and the right side of the frame.
+
+        Returns
+        -------
+        ComparisonDisplay
+            Itself.
+        """
+        kind = one_of(kind, "kind", get_args(ComparisonKind))
+        statistic = one_of(statistic, "statistic", get_args(Statistic))
+        contest = self.auc if statistic == "auc" else self.hand_till
+        rows = {"differences": len(contest.differences), "rankings": min(len(contest.rankings), 11)}
+        self.ax_ = ax = axes_of(ax, height=min(1.2 + 0.3 * rows.get(kind, len(contest.estimates)), 12))
+        self.figure_ = ax.figure
+        draw = {"box": self._box, "ridge": self._ridge, "differences": _differences, "rankings": _rankings}[kind]
+        self.artists_ = draw(ax, contest)
+        faint_grid(ax, "x")
+        ax.tick_params(axis="y", length=0)
+        if despine:
+            despined(ax)
+        return self
+
+    def _box(self, ax: "Axes", contest: Contest) -> list[Any]:
+        ink = pyplot().rcParams["text.color"]
+        boxes: list[Any] = []
+        for place, spread in enumerate(self._spreads(contest)):
+            low, first, median, third, high = spread.quantiles
+            ax.hlines([place, place], [low, third], [first, high], color=ink, linewidth=1)
+            ax.vlines([low, high], place - 0.12, place + 0.12, color=ink, linewidth=1)
+            colour = colour_of(ax, place)
+            boxes += ax.barh([place], [third - first], 0.5, [first], color=colour, alpha=0.8)
+            ax.vlines([median], place - 0.25, place + 0.25, color=ink, linewidth=1)
+        self._finish_rows(ax, contest, above=0.6)
+        return boxes
+
+    def _ridge(self, ax: "Axes", contest: Contest) -> list[Any]:
+        spreads = self._spreads(contest)
+        ridges: list[Any] = []
+        for place, spread in enumerate(spreads):
+            colour = colour_of(ax, place)
+            if len(spread.at) == 1:
+                ridges += ax.plot([spread.at[0]] * 2, [place, place - 0.8], color=colour, linewidth=1.8)
+                continue
+            # All ridges are equally high: a sure model would make the others flat.
+            height = place - 0.8 * spread.density / spread.density.max()
+            ridges.append(ax.fill_between(spread.at, place, height, color=colour, alpha=0.6, linewidth=0))
+            ax.plot(spread.at, height, color=colour, linewidth=1.2)
+        self._finish_rows(ax, contest, above=1.0)
+        return ridges
+
+    def _spreads(self, contest: Contest) -> list[Spread]:
+        return [self.spreads[contest.statistic][estimate.model] for estimate in contest.estimates]
+
+    def _finish_rows(self, ax: "Axes", contest: Contest, above: float) -> None:
+        other = self.hand_till if contest.statistic == "auc" else self.auc
+        values = [estimate.value for estimate in other.estimates]
+        ink, paper = pyplot().rcParams["text.color"], ax.get_facecolor()
+        # A rim in the colour of the background: a dot upon a box stays visible.
+        ax.plot(values, range(len(values)), "o", color=ink, markeredgecolor=paper, markersize=6, zorder=4)
+        n_resamples = len(self._spreads(contest)[0].replicates)
+        dot = "dot: Hand and Till's M" if contest.statistic == "auc" else "dot: D"
+        ax.set_xlabel(f"{_SYMBOL[contest.statistic]} of {n_resamples} resamples\n({dot})")
+        ax.set_ylim(len(values) - 0.4, -above)
+        fit_names(ax, [name_of(estimate.model, _letters_of_names(ax)) for estimate in contest.estimates])
+
+
+def _differences(ax: "Axes", contest: Contest) -> list[Any]:
+    entries = contest.differences
+    ink = pyplot().rcParams["text.color"]
+    ax.axvline(0, color=ink, alpha=0.6, linewidth=1)
+    drawn = []
+    for place, entry in enumerate(entries):
+        sure = entry.low > 0 or entry.high < 0
+        colour = colour_of(ax, 0 if sure else 1)
+        reach = [[max(entry.value - entry.low, 0)], [max(entry.high - entry.value, 0)]]
+        interval = ax.errorbar([entry.value], [place], xerr=reach, fmt="o", color=colour, capsize=2.5, markersize=5)
+        interval.lines[0].set_markerfacecolor(colour if sure else ax.get_facecolor())
+        drawn.append(interval)
+    ax.set_xlabel(f"difference of {_SYMBOL[contest.statistic]}")
+    ax.set_ylim(len(entries) - 0.4, -0.6)
+    room = _letters_of_names(ax)
+    fit_names(ax, [_minus(entry.first, entry.second, room) for entry in entries])
+    return drawn
+
+
+def _minus(first: str, second: str, room: int) -> str:
+    """On one line where there is room."""
+    whole = f"{one_line(first)} - {one_line(second)}"
+    return literal(whole) if len(whole) <= room else f"{name_of(first, room)}\n- {name_of(second, room - 2)}"
+
+
+def _rankings(ax: "Axes", contest: Contest) -> list[Any]:
+    shown = contest.rankings[:_MOST_RANKINGS]
+    shares = [ranking.probability for ranking in shown]
+    room = _letters_of_names(ax, share=0.6, most=40)
+    names = [_in_words(ranking, room) for ranking in shown]
+    if rest := contest.rankings[_MOST_RANKINGS:]:
+        shares.append(sum(ranking.probability for ranking in rest))
+        names.append(f"others ({len(rest)})")
+    bars = ax.barh(range(len(shares)), shares, height=0.6, color=colour_of(ax, 0))
+    if rest:
+        bars[-1].set_alpha(0.5)
+    ax.bar_label(bars, [f"{share:.3f}" for share in shares], padding=3, fontsize="small")
+    # Room on the right for the number beside the longest bar; but no share is above 1.
+    ax.set_xlim(0, 1.25 * max(shares))
+    ax.set_xticks([tick for tick in ax.get_xticks() if tick <= min(1, 1.25 * max(shares))])
+    ax.set_xlabel(f"share of resamples, by {_SYMBOL[contest.statistic]}")
+    # A single ranking is a bar, not a wall.
+    ax.set_ylim(max(len(shares), 3) - 0.4, -0.6)
+    fit_names(ax, names)
+    return list(bars)
+
+
+def _in_words(ranking: Ranking, room: int) -> str:
+    longest = min(30, max(6, room - 2))
+    # No line is broken at a no-break space: names stay whole, and a sign on the line of the name before it.
+    places = ["\xa0= ".join(one_line(name, longest).replace(" ", "\xa0") for name in place) for place in ranking.order]
+    text = "\xa0> ".join(places)
+    lines = textwrap.wrap(text, room, max_lines=_MOST_LINES, placeholder=" ...", break_on_hyphens=False)
+    return "\n".join(literal(line.replace("\xa0", " ")) for line in lines)
+
+
+def _letters_of_names(ax: "Axes", share: float = 0.45, most: int = 30) -> int:
+    """How long names may be: they get at most a share of the width that axes have without them."""
+    size = font_points(pyplot().rcParams["ytick.labelsize"])
+    return max(8, min(most, letters_in(share * 72 * ax.get_window_extent().width / ax.figure.dpi, size)))
+
+
+def _spread(replicates: FloatArray, confidence_level: float) -> Spread:
+    """Quantiles, and a Gaussian kernel density with Silverman's bandwidth."""
+    tail = (1 - confidence_level) / 2
+    quantiles: FloatArray = np.quantile(replicates, [tail, 0.25, 0.5, 0.75, 1 - tail])
+    deviation, middle_half = float(np.std(replicates, ddof=1)), float(quantiles[3] - quantiles[1]) / 1.34
+    width = 0.9 * (min(deviation, middle_half) or deviation) * len(replicates) ** -0.2
+    if width < 1e-9:
+        return Spread(replicates, quantiles, quantiles[2:3].copy(), np.ones(1))
+    at = np.linspace(replicates.min() - 3 * width, replicates.max() + 3 * width, 200)
+    kernels = np.exp(-0.5 * ((at[:, None] - replicates) / width) ** 2)
+    return Spread(replicates, quantiles, at, kernels.mean(axis=1) / (width * np.sqrt(2 * np.pi)))

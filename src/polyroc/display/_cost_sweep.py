@@ -1,0 +1,152 @@
+"""The area, or the curve itself, as one confusion becomes dearer."""
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from polyroc._checks import one_of
+from polyroc._cost_sweep import CostSweep
+from polyroc.display._rates_axes import dress
+from polyroc.display._style import (
+    axes_of,
+    colour_of,
+    despined,
+    faint_grid,
+    font_points,
+    is_light,
+    letters_in,
+    name_of,
+    pyplot,
+    square_axes_of,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SweepKind: TypeAlias = Literal["auc", "curves"]
+
+
+class CostSweepDisplay:
+    """How the area moves with the cost of one confusion.
+
+    Parameters
+    ----------
+    sweep : CostSweep
+        What `cost_sweep` gave.
+
+    Attributes
+    ----------
+    ax_, figure_ : Axes, Figure
+        Where it was drawn.
+    lines_ : list of Line2D
+        The line of areas; or the curves, one for each ratio.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> from matplotlib.figure import Figure
+    >>> from polyroc.display import CostSweepDisplay
+    >>> example = polyroc.load_example()
+    >>> sweep = polyroc.cost_sweep(example.y_true, example.scores["tree"], true_class=8, ratios=[0.1, 1, 10])
+    >>> display = CostSweepDisplay.from_sweep(sweep).plot(Figure().add_subplot())
+    >>> display.ax_.get_xscale(), len(display.lines_)
+    ('log', 1)
+    """
+
+    def __init__(self, *, sweep: CostSweep) -> None:
+        self.sweep = sweep
+
+    @classmethod
+    def from_sweep(cls, sweep: CostSweep) -> "CostSweepDisplay":
+        """Hold a sweep; nothing is drawn yet.
+
+        Parameters
+        ----------
+        sweep : CostSweep
+            What `cost_sweep` gave.
+        """
+        return cls(sweep=sweep)
+
+    def plot(
+        self, ax: "Axes | None" = None, *, kind: SweepKind = "auc", cmap: Any = None, despine: bool = False
+    ) -> "CostSweepDisplay":
+        """Draw what is held.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; by default a new figure.
+        kind : {"auc", "curves"}
+            The area by the cost; or the curves, coloured by the cost.
+        cmap : str or Colormap, optional
+            Colours of the curves, from cheap to dear. By default those of viridis that are
+            far enough from the background.
+        despine : bool
+            Leave away the upper and the right side of the frame.
+
+        Returns
+        -------
+        CostSweepDisplay
+            Itself.
+        """
+        if one_of(kind, "kind", get_args(SweepKind)) == "auc":
+            self.ax_ = axes_of(ax)
+            self.lines_ = _draw_areas(self.ax_, self.sweep)
+        else:
+            self.ax_ = square_axes_of(ax)
+            self.lines_ = _draw_curves(self.ax_, self.sweep, cmap or _visible_colours(self.ax_))
+        self.figure_ = self.ax_.figure
+        if despine:
+            despined(self.ax_)
+        return self
+
+
+def _draw_areas(ax: "Axes", sweep: CostSweep) -> list[Any]:
+    from matplotlib.ticker import FuncFormatter
+
+    rc = pyplot().rcParams
+    ax.set_xscale("log")
+    faint_grid(ax)
+    # Where the costs are what they are without a sweep.
+    ax.axvline(1, color=rc["text.color"], alpha=0.5, linewidth=1, linestyle=":")
+    lines = ax.plot(sweep.ratios, sweep.auc, color=colour_of(ax, 0), linewidth=1.8, marker="o", markersize=4)
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}"))
+    ax.ticklabel_format(axis="y", useOffset=False)
+    width = 72 * ax.get_window_extent().width / ax.figure.dpi
+    ax.set(xlabel=_cost_of(sweep, letters_in(width, font_points(rc["axes.labelsize"]))), ylabel="D")
+    return lines
+
+
+def _draw_curves(ax: "Axes", sweep: CostSweep, cmap: Any) -> list[Any]:
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import LogNorm
+    from matplotlib.ticker import FuncFormatter
+
+    first, last = float(sweep.ratios[0]), float(sweep.ratios[-1])
+    scale = ScalarMappable(LogNorm(first, last) if first < last else LogNorm(first / 2, first * 2), cmap)
+    lines = [
+        ax.plot(curve.fpr, curve.tpr, color=scale.to_rgba(ratio), linewidth=1.2)[0]
+        for ratio, curve in zip(sweep.ratios.tolist(), sweep.curves, strict=True)
+    ]
+    dress(ax)
+    height = 72 * ax.get_window_extent().height / ax.figure.dpi
+    room = letters_in(height, font_points(pyplot().rcParams["axes.labelsize"]))
+    bar = ax.figure.colorbar(scale, ax=ax, label=_cost_of(sweep, room), fraction=0.046, pad=0.04)
+    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}"))
+    return lines
+
+
+def _visible_colours(ax: "Axes") -> Any:
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
+
+    first, last = (0.0, 0.85) if is_light(ax) else (0.3, 1.0)
+    return ListedColormap(colormaps["viridis"](np.linspace(first, last, 256)))
+
+
+def _cost_of(sweep: CostSweep, room: int) -> str:
+    """What is swept, in two lines of so many letters."""
+    # "cost of taking  for " are 20 letters; the names share the rest.
+    longest = max(6, (room - 20) // 2)
+    taken_for = "another" if sweep.predicted_class is None else name_of(sweep.predicted_class, longest)
+    return f"cost of taking {name_of(sweep.true_class, longest)} for {taken_for}\n(1: as without the sweep)"

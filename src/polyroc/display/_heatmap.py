@@ -1,0 +1,205 @@
+"""Areas or effects of all ordered pairs of classes, as a table in colours."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from polyroc._checks import one_of
+from polyroc._evaluation import Evaluation
+from polyroc._records import read_only
+from polyroc._typing import FloatArray, IntArray
+from polyroc.display._style import (
+    SMALLEST_FONT,
+    contrast,
+    fit_names,
+    font_points,
+    is_light,
+    letters_in,
+    name_of,
+    points_of,
+    pyplot,
+    square_axes_of,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Value: TypeAlias = Literal["auc", "effect"]
+Order: TypeAlias = Literal["auto", "given", "clustered"]
+
+# Of more classes nobody finds a group of confused ones in the order in which they happen to be given.
+_MANY_CLASSES = 12
+# The best order of the leaves takes time with the cube of their number.
+_MOST_ORDERED = 200
+_MEANING = {"auc": "pairwise area", "effect": "pair effect"}
+
+
+class PairwiseHeatmap:
+    """A number for each ordered pair of classes, hard pairs standing out.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_classes, n_classes)
+        One row per positive and one column per negative class; NaN stays blank.
+    labels : sequence
+        The classes, in the order of rows and columns.
+    value : {"auc", "effect"}
+        What the numbers are.
+
+    Attributes
+    ----------
+    ax_, figure_ : Axes, Figure
+        Where it was drawn.
+    im_ : AxesImage
+        The coloured cells.
+    text_ : list of Text
+        The numbers in the cells; empty where they have no room.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> from matplotlib.figure import Figure
+    >>> from polyroc.display import PairwiseHeatmap
+    >>> example = polyroc.load_example()
+    >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
+    >>> display = PairwiseHeatmap.from_evaluation(evaluation).plot(Figure().add_subplot())
+    >>> display.values.shape, display.ax_.get_ylabel()
+    ((10, 10), 'positive class')
+    """
+
+    def __init__(self, *, values: Any, labels: Sequence[Any], value: Value = "auc") -> None:
+        self.values: FloatArray = read_only(np.array(values, dtype=float))
+        self.labels = tuple(labels)
+        self.value: Value = one_of(value, "value", get_args(Value))
+        if self.values.shape != (len(self.labels),) * 2:
+            msg = (
+                f"`values` must have a row and a column for each of {len(self.labels)} labels, got {self.values.shape}."
+            )
+            raise ValueError(msg)
+
+    @classmethod
+    def from_evaluation(
+        cls, evaluation: Evaluation, *, value: Value = "auc", order: Order = "auto"
+    ) -> "PairwiseHeatmap":
+        """Hold the areas or the effects of an evaluation's pairs; nothing is drawn yet.
+
+        Parameters
+        ----------
+        evaluation : Evaluation
+            What `evaluate` gave.
+        value : {"auc", "effect"}
+            Mann-Whitney areas, or how sharp the pairs are beside the shared curve.
+        order : {"auto", "given", "clustered"}
+            The classes as they are in the evaluation, or those that are hard to tell apart next to each other;
+            "auto" does the latter for more than 12. The order is by areas, also where effects are shown.
+        """
+        value, order = one_of(value, "value", get_args(Value)), one_of(order, "order", get_args(Order))
+        n_classes = len(evaluation.labels)
+        # Asked for only where needed: areas of very many classes take a while.
+        values = _matrix(evaluation, getattr(evaluation.pairs, value))
+        if order == "clustered" or (order == "auto" and n_classes > _MANY_CLASSES):
+            leaves = _clustered(_matrix(evaluation, evaluation.pairs.auc))
+        else:
+            leaves = np.arange(n_classes)
+        return cls(values=values[np.ix_(leaves, leaves)], labels=evaluation.labels[leaves].tolist(), value=value)
+
+    def plot(self, ax: "Axes | None" = None, *, cmap: Any = None, colorbar: bool = True) -> "PairwiseHeatmap":
+        """Draw what is held.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; by default a new figure, larger for many classes.
+        cmap : str or Colormap, optional
+            Colours from the lowest to the highest number. By default viridis, turned so that low numbers are far from
+            the background.
+        colorbar : bool
+            Draw the scale of the colours.
+
+        Returns
+        -------
+        PairwiseHeatmap
+            Itself.
+        """
+        n_classes = len(self.labels)
+        self.ax_ = ax = square_axes_of(ax, side=min(1.5 + 0.13 * n_classes, 9))
+        self.figure_ = ax.figure
+        low, high = _range(self.values)
+        # The cells fill the axes: square ones would leave colour bar and labels to a layout that knows no squares.
+        self.im_ = ax.imshow(
+            self.values, cmap=cmap or _colours(ax), vmin=low, vmax=high, interpolation="nearest", aspect="auto"
+        )
+        if colorbar:
+            self.figure_.colorbar(self.im_, ax=ax, label=_MEANING[self.value], fraction=0.05, pad=0.04, aspect=25)
+        ax.set(xlabel="negative class", ylabel="positive class")
+        # Names take at most a quarter of the side, so that the table stays the largest thing.
+        box = ax.get_window_extent()
+        room = 72 * min(box.width, box.height) / ax.figure.dpi / 4
+        size = font_points(pyplot().rcParams["ytick.labelsize"])
+        fit_names(ax, [name_of(label, min(30, letters_in(room, size))) for label in self.labels], axes="xy")
+        self.text_ = _number_cells(ax, self.values, self.im_)
+        return self
+
+
+def _matrix(evaluation: Evaluation, column: FloatArray) -> FloatArray:
+    """One number per pair -> a table, NaN where there is no pair."""
+    values = np.full((len(evaluation.labels),) * 2, np.nan)
+    values[evaluation.pair_index.positive, evaluation.pair_index.negative] = column
+    return values
+
+
+def _clustered(areas: FloatArray) -> IntArray:
+    """An order in which classes that are hard to tell apart are neighbours."""
+    from scipy.cluster.hierarchy import leaves_list, linkage
+
+    if len(areas) < 3:
+        return np.arange(len(areas))
+    both = np.stack([areas, areas.T])
+    known = ~np.isnan(both)
+    total = np.where(known, both, 0).sum(axis=0)
+    # Pairs that were not sampled are taken for middling ones.
+    mean = np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.nanmean(areas))
+    distances = mean[np.triu_indices(len(areas), 1)]
+    tree = linkage(distances - distances.min(), "average", optimal_ordering=len(areas) <= _MOST_ORDERED)
+    order: IntArray = leaves_list(tree)
+    return order
+
+
+def _range(values: FloatArray) -> tuple[float, float]:
+    known = values[~np.isnan(values)]
+    if known.size == 0:
+        return 0.0, 1.0
+    low, high = float(known.min()), float(known.max())
+    # Numbers that are all the same would leave the scale without a length.
+    return (low, high) if high - low > 1e-6 else (low - 0.05, high + 0.05)
+
+
+def _colours(ax: "Axes") -> str:
+    return "viridis" if is_light(ax) else "viridis_r"
+
+
+def _number_cells(ax: "Axes", values: FloatArray, image: Any) -> list[Any]:
+    """The numbers themselves, where they can be read."""
+    # A number fills at most three quarters of its cell, in a font no larger than that of the names.
+    room = 0.75 * min(points_of(ax)) / len(values) / 0.65
+    if room < SMALLEST_FONT * len(".99"):
+        return []
+    texts = {(i, j): _number(values[i, j]) for i, j in np.argwhere(~np.isnan(values)).tolist()}
+    size = min(font_points("small"), room / max(map(len, texts.values()), default=1))
+    if size < SMALLEST_FONT:
+        return []
+    inks = [pyplot().rcParams["text.color"], ax.get_facecolor()]
+    drawn = []
+    for (i, j), text in texts.items():
+        under = image.cmap(image.norm(values[i, j]))
+        ink = max(inks, key=partial(contrast, under))
+        drawn.append(ax.text(j, i, text, ha="center", va="center", fontsize=size, color=ink))
+    return drawn
+
+
+def _number(value: float) -> str:
+    text = f"{value:.2f}" if abs(value) < 10 else f"{value:.0f}"
+    # Nobody misses the 0 of 0.93 ninety times.
+    return text.replace("0.", ".", 1) if abs(value) < 1 and text.lstrip("-").startswith("0.") else text

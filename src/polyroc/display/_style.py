@@ -1,0 +1,182 @@
+"""What all displays share: colours, text shown as it is, and room for it.
+
+Colours of text, spines and grid are those of the style that is in use, so that a dark slide stays dark.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from polyroc._html import one_line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito: distinguishable with every common form of colour blindness. Yellow is too pale for paper, and the
+# darker ones of each hue are too dim for a dark slide.
+_ON_LIGHT = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+_ON_DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00")
+# As many as are needed to tell the colours apart in grey; five, so that the seventh curve differs from the first.
+LINE_STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+
+SMALLEST_FONT = 5.0
+# Width of a letter and height of a line, in units of the font size; DejaVu Sans is among the wide ones.
+_LETTER, _LINE = 0.6, 1.25
+
+# Were TeX to set the text, each of these would be a command.
+_TEX = str.maketrans(
+    {c: rf"\{c}" for c in "$%&#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}"}
+)
+
+
+def pyplot() -> Any:
+    """The module, or what to install."""
+    try:
+        import matplotlib.pyplot as plt
+    except ModuleNotFoundError as error:
+        msg = 'Displays need matplotlib: pip install "polyroc[plot]".'
+        raise ModuleNotFoundError(msg, name="matplotlib") from error
+    return plt
+
+
+def axes_of(ax: "Axes | None", width: float = 0, height: float = 0) -> "Axes":
+    """The axes given, or those of a new figure of at least so many inches, otherwise of the size in use."""
+    plt = pyplot()
+    if ax is not None:
+        return ax
+    side: tuple[float, float] = plt.rcParams["figure.figsize"]
+    _, made = plt.subplots(figsize=(max(side[0], width), max(side[1], height)), layout="constrained")
+    axes: Axes = made
+    return axes
+
+
+def square_axes_of(ax: "Axes | None", side: float = 0) -> "Axes":
+    """As `axes_of`, in a square as large as the shorter side of a figure in use."""
+    plt = pyplot()
+    if ax is not None:
+        return ax
+    side = max(side, min(plt.rcParams["figure.figsize"]))
+    _, made = plt.subplots(figsize=(side, side), layout="constrained")
+    axes: Axes = made
+    return axes
+
+
+def literal(text: str) -> str:
+    """Text that matplotlib shows as it is: no formulas, no TeX, no glyphs that its fonts lack."""
+    rc = pyplot().rcParams
+    if not text.isascii():
+        # A missing glyph would be a box, and a warning at a time when nobody thinks of the name any more.
+        drawable = _glyphs()
+        text = "".join(c if c.isascii() or ord(c) in drawable else "?" for c in text)
+    if rc["text.usetex"]:
+        return text.translate(_TEX)
+    return text.replace("$", r"\$") if rc["text.parse_math"] else text
+
+
+def name_of(value: Any, length: int = 30) -> str:
+    """A name of a class or of a model: literal, on one line, and cut."""
+    return literal(one_line(value, max(length, 4)))
+
+
+def _glyphs() -> frozenset[int]:
+    from matplotlib.font_manager import FontProperties, findfont
+
+    paths = []
+    for family in FontProperties().get_family():
+        try:
+            paths.append(findfont(FontProperties(family=[family]), fallback_to_default=False))
+        except ValueError:  # a family that is not installed, which matplotlib passes over as well
+            continue
+    return _glyphs_of(tuple(paths) or (findfont(FontProperties()),))
+
+
+@cache
+def _glyphs_of(paths: tuple[Any, ...]) -> frozenset[int]:
+    from matplotlib.font_manager import get_font
+
+    return frozenset().union(*(get_font(path).get_charmap() for path in paths))
+
+
+def colour_of(ax: "Axes", place: int) -> str:
+    """The colour of the first, second, ... thing in the axes."""
+    colours = _ON_LIGHT if is_light(ax) else _ON_DARK
+    return colours[place % len(colours)]
+
+
+def is_light(ax: "Axes") -> bool:
+    """Whether the axes have a light background."""
+    return lightness(ax.get_facecolor()) > 0.2
+
+
+def lightness(colour: Any) -> float:
+    """Relative luminance, by the formula of the web's accessibility guidelines."""
+    from matplotlib.colors import to_rgb
+
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
+    return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one: Any, other: Any) -> float:
+    """Contrast of two colours, from 1 to 21, by the same guidelines."""
+    dark, light = sorted([lightness(one), lightness(other)])
+    return (light + 0.05) / (dark + 0.05)
+
+
+def despined(ax: "Axes") -> None:
+    """Take away the frame where there is no axis."""
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+
+
+def faint_grid(ax: "Axes", axis: Any = "both") -> None:
+    """Lines in the colour of the text, faint, behind everything."""
+    ax.grid(visible=True, axis=axis, color=pyplot().rcParams["text.color"], alpha=0.1, linewidth=0.8)
+    ax.set_axisbelow(True)
+
+
+def points_of(ax: "Axes") -> tuple[float, float]:
+    """Width and height of the axes in points, laid out as they will be drawn."""
+    figure: Any = ax.figure
+    # The figure of a subfigure is the whole one, which alone can be laid out.
+    figure.figure.draw_without_rendering()
+    box = ax.get_window_extent()
+    return 72 * box.width / figure.dpi, 72 * box.height / figure.dpi
+
+
+def font_points(size: Any) -> float:
+    """A font size such as "small" as a number of points."""
+    from matplotlib.font_manager import FontProperties
+
+    return float(FontProperties(size=size).get_size_in_points())
+
+
+def letters_in(points: float, size: float) -> int:
+    """How many letters of a font size have room."""
+    return int(points / (_LETTER * size))
+
+
+def fit_names(ax: "Axes", names: Sequence[str], *, axes: str = "y") -> None:
+    """Names at 0, 1, 2, ... along the axes, small enough not to touch; where even the smallest would, every other."""
+    largest = font_points(pyplot().rcParams["ytick.labelsize"])
+    # Laid out with the longest name in the largest font first: all others only leave more room.
+    _name_ticks(ax, [max(names, key=len, default="")], axes, largest, 1, upright=True)
+    width, length = points_of(ax)
+    room = max(1.0, min(width, length) if "x" in axes else length) / max(len(names), 1)
+    lines = 1 + max((name.count("\n") for name in names), default=0)
+    # Names of several lines need a gap to be seen as several names.
+    height = _LINE * (lines if lines == 1 else lines + 0.5)
+    size = min(largest, max(SMALLEST_FONT, room / height))
+    step = max(1, math.ceil(height * size / room - 1e-9))
+    longest = max(map(len, names), default=0)
+    _name_ticks(ax, names, axes, size, step, upright=longest * _LETTER * size > 0.8 * room * step)
+
+
+def _name_ticks(ax: "Axes", names: Sequence[str], axes: str, size: float, step: int, *, upright: bool) -> None:
+    places = list(range(0, len(names), step))
+    shown = [names[place] for place in places]
+    ax.set_yticks(places, shown, fontsize=size)
+    if "x" in axes:
+        ax.set_xticks(places, shown, fontsize=size, rotation=90 if upright else 0)

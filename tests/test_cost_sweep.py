@@ -1,0 +1,114 @@
+"""Cost sweeps: each point is an evaluation with these costs; and their pictures."""
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from drawing import AWKWARD_NAMES, check_layout, problem
+from numpy.testing import assert_array_equal
+
+import polyroc
+from polyroc.display import CostSweepDisplay
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def swept(k=4, **arguments):
+    return polyroc.cost_sweep(*problem(k), **{"true_class": "c01", "predicted_class": "c02", **arguments})
+
+
+def test_each_ratio_is_an_evaluation_with_that_cost():
+    y_true, y_score = problem(4)
+    sweep = swept(ratios=[10, 0.1, 1])
+    assert_array_equal(sweep.ratios, [0.1, 1, 10])
+    for ratio, area in zip(sweep.ratios, sweep.auc, strict=True):
+        costs = np.ones((4, 4))
+        costs[1, 2] = ratio
+        assert area == polyroc.auc_score(y_true, y_score, costs=costs)
+    assert len(set(sweep.auc)) == 3
+
+
+def test_any_other_class_and_usual_costs():
+    y_true, y_score = problem(4)
+    usual = np.random.default_rng(0).uniform(1, 5, size=(4, 4))
+    sweep = swept(predicted_class=None, costs=usual, ratios=[7.0], weighting="prevalence", shrinkage=2.0)
+    costs = usual.copy()
+    costs[1] *= 7
+    assert sweep.auc == polyroc.auc_score(y_true, y_score, costs=costs, weighting="prevalence", shrinkage=2.0)
+    assert "any other class" in repr(sweep)
+
+
+def test_nine_ratios_by_default():
+    assert swept().ratios == pytest.approx(10.0 ** np.arange(-2, 2.5, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"true_class": "c9"}, "`true_class` must be one of the classes"),
+        ({"predicted_class": "c9"}, "`predicted_class` must be one of the classes"),
+        ({"predicted_class": "c01"}, "`predicted_class` must be another class"),
+        ({"ratios": [0.0, 1.0]}, "`ratios` must be one or more finite positive numbers"),
+        ({"ratios": []}, "`ratios` must be one or more"),
+        ({"k": 2}, "`y_score` must have at least three columns"),
+    ],
+)
+def test_what_cannot_be_swept_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        swept(**arguments)
+
+
+def test_a_class_without_samples_is_refused():
+    y_true, y_score = problem(4)
+    with pytest.warns(UserWarning, match="No samples"), pytest.raises(ValueError, match="must have samples"):
+        polyroc.cost_sweep(
+            y_true[y_true != "c01"], y_score[y_true != "c01"], true_class="c01", labels=np.unique(y_true)
+        )
+
+
+def test_draws_the_areas_that_it_holds():
+    sweep = swept()
+    display = CostSweepDisplay.from_sweep(sweep).plot()
+    assert_array_equal(display.lines_[0].get_data(), [sweep.ratios, sweep.auc])
+    assert display.ax_.get_xscale() == "log"
+    assert display.ax_.get_xlabel().startswith("cost of taking c01 for c02")
+    check_layout(display)
+
+
+def test_draws_the_curves_that_it_holds():
+    sweep = swept()
+    display = CostSweepDisplay.from_sweep(sweep).plot(kind="curves")
+    for line, curve in zip(display.lines_, sweep.curves, strict=True):
+        assert_array_equal(line.get_data(), [curve.fpr, curve.tpr])
+    assert len({line.get_color() for line in display.lines_}) == 9
+    check_layout(display)
+
+
+@pytest.mark.parametrize("kind", ["auc", "curves"])
+@pytest.mark.parametrize("ratios", [[1.0], [0.1, 10.0]])
+def test_in_a_column_of_a_paper(kind, ratios):
+    with plt.rc_context({"figure.figsize": (3.3, 2.5), "font.size": 8}):
+        check_layout(CostSweepDisplay.from_sweep(swept(ratios=ratios)).plot(kind=kind))
+
+
+@pytest.mark.parametrize("kind", ["auc", "curves"])
+@pytest.mark.parametrize("name", AWKWARD_NAMES)
+def test_names_are_text(kind, name):
+    y_true, y_score = problem(3)
+    labels = [name, "c01", "c02"]
+    y_true = np.array(labels, dtype=object)[np.unique(y_true, return_inverse=True)[1]]
+    sweep = polyroc.cost_sweep(y_true, y_score, labels=labels, true_class=name, predicted_class="c01", ratios=[0.5, 2])
+    display = CostSweepDisplay.from_sweep(sweep).plot(kind=kind)
+    check_layout(display)
+    texts = [ax.get_xlabel() + ax.get_ylabel() for ax in display.figure_.axes]
+    assert not any(map(mpl.cbook.is_math_text, texts))
+    assert any("cost of taking" in text and "for c01\n" in text for text in texts)
+
+
+def test_a_wrong_word_is_refused():
+    with pytest.raises(ValueError, match="`kind` must be one of 'auc', 'curves'"):
+        CostSweepDisplay.from_sweep(swept(ratios=[1.0])).plot(kind="areas")
