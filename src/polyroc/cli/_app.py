@@ -1,0 +1,137 @@
+"""The commands as typer sees them: arguments in, one call out."""
+
+from typing import Annotated
+
+import typer
+
+from polyroc import __version__
+from polyroc.cli import _arguments as arg
+from polyroc.cli._commands import run_compare, run_demo, run_evaluate
+from polyroc.cli._settings import settings_of
+
+# One paragraph each, so that none is filled into the next.
+_EXAMPLES = """Examples:
+
+polyroc evaluate predictions.parquet --target label
+
+polyroc compare knn.csv tree.csv --target label --key id
+
+polyroc demo
+"""
+_EVALUATE_EXAMPLES = """Examples:
+
+polyroc evaluate predictions.parquet --target label
+
+polyroc evaluate predictions.parquet --target label --scores 'p_*' --json
+
+polyroc evaluate predictions.parquet --target label --costs costs.csv
+
+polyroc evaluate predictions.parquet --target label --resamples 0 --quiet
+
+polyroc evaluate - --target label < knn.csv
+"""
+_COMPARE_EXAMPLES = """Examples:
+
+polyroc compare knn.csv tree.csv --target label --key id
+
+polyroc compare both.csv --target label --models 'knn=knn_*,tree=tree_*'
+
+polyroc compare knn.csv tree.csv --target label --out differences.csv
+"""
+
+app = typer.Typer(
+    name="polyroc",
+    no_args_is_help=True,
+    epilog=_EXAMPLES,
+    # Errors are said by main, in one line.
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"polyroc {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def polyroc(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """One ROC curve, and the area under it, for a classifier of many classes."""
+
+
+@app.command(epilog=_EVALUATE_EXAMPLES)
+def evaluate(
+    file: arg.File,
+    target: arg.Target,
+    scores: arg.Scores = None,
+    labels: arg.Labels = None,
+    sample_weight: arg.SampleWeight = None,
+    groups: arg.Groups = None,
+    costs: arg.Costs = None,
+    weighting: arg.Weighting = "equal",
+    thresholds: arg.Thresholds = "own",
+    n_thresholds: arg.NThresholds = 99,
+    shrinkage: arg.Shrinkage = 1.0,
+    model: arg.Model = "rank-one",
+    engine: arg.Engine = "auto",
+    max_pairs: arg.MaxPairs = None,
+    confidence_level: arg.ConfidenceLevel = 0.95,
+    resamples: arg.Resamples = None,
+    seed: arg.Seed = 0,
+    jobs: arg.Jobs = None,
+    json: arg.Json = False,
+    plot: arg.Plot = None,
+    quiet: arg.Quiet = False,
+    debug: arg.Debug = False,
+) -> None:
+    """Judge one model: D with its interval, M, and the pairs of classes it tells apart worst."""
+    run_evaluate(file, settings_of(locals()))
+
+
+@app.command(epilog=_COMPARE_EXAMPLES)
+def compare(
+    files: arg.Files,
+    target: arg.Target,
+    key: arg.Key = None,
+    models: arg.ModelColumns = None,
+    scores: arg.Scores = None,
+    labels: arg.Labels = None,
+    sample_weight: arg.SampleWeight = None,
+    groups: arg.Groups = None,
+    costs: arg.Costs = None,
+    weighting: arg.Weighting = "equal",
+    thresholds: arg.Thresholds = "own",
+    n_thresholds: arg.NThresholds = 99,
+    shrinkage: arg.Shrinkage = 1.0,
+    model: arg.Model = "rank-one",
+    engine: arg.Engine = "auto",
+    max_pairs: arg.MaxPairs = None,
+    confidence_level: arg.ConfidenceLevel = 0.95,
+    resamples: arg.Resamples = None,
+    seed: arg.Seed = 0,
+    jobs: arg.Jobs = None,
+    json: arg.Json = False,
+    out: arg.Out = None,
+    quiet: arg.Quiet = False,
+    debug: arg.Debug = False,
+) -> None:
+    """Compare models on the same samples: differences, p values, and how probable each ranking is."""
+    run_compare(files, models, settings_of(locals()))
+
+
+@app.command()
+def demo(
+    resamples: arg.Resamples = None,
+    seed: arg.Seed = 0,
+    jobs: arg.Jobs = None,
+    json: arg.Json = False,
+    quiet: arg.Quiet = False,
+    debug: arg.Debug = False,
+) -> None:
+    """Compare the three models of the example that polyroc carries."""
+    run_demo(settings_of({"target": "y_true", "costs": None, "confidence_level": 0.95, **locals()}))

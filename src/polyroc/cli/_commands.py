@@ -1,0 +1,206 @@
+"""What the commands do: read, compute, say. Arguments are parsed one level up."""
+
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import polyroc
+from polyroc import BootstrapResult, Comparison, Evaluation
+from polyroc.cli._costs import read_costs
+from polyroc.cli._files import quoted_path
+from polyroc.cli._messages import Messages
+from polyroc.cli._models import read_models
+from polyroc.cli._plain import InputError, clean
+from polyroc.cli._plot import check_plot, draw_curve
+from polyroc.cli._problem import Problem, read_problem
+from polyroc.cli._resamples import Resamples, plan_resamples
+from polyroc.cli._settings import Settings
+from polyroc.cli._summary import as_json, comparison_summary, evaluation_summary
+from polyroc.cli._write import check_writable, csv_of, write_whole
+
+
+def run_evaluate(path: str, settings: Settings) -> None:
+    """One model: its curve, and how sure its area is."""
+    if settings.plot is not None:
+        check_plot(settings.plot)
+    messages = Messages(quiet=settings.quiet)
+    with messages.heard():
+        problem = read_problem(path, settings.columns)
+        for note in problem.notes:
+            messages.note(note)
+        evaluation = polyroc.evaluate(problem.target.values, problem.scores, **_options(problem, settings))
+        drawn = _bootstrap(evaluation, problem.groups, settings, messages)
+        if settings.plot is not None:
+            draw_curve(settings.plot, evaluation, drawn, settings.confidence_level)
+        if settings.json:
+            sys.stdout.write(f"{as_json(_summary(problem, evaluation, drawn, settings, messages))}\n")
+            return
+        from polyroc.cli._text import print_evaluation
+
+        print_evaluation(
+            evaluation,
+            drawn,
+            title=quoted_path(problem.file)[1:-1],
+            confidence_level=settings.confidence_level,
+            hints=[] if settings.quiet else _hints(path, evaluation, drawn, settings),
+        )
+
+
+def _summary(
+    problem: Problem, evaluation: Evaluation, drawn: BootstrapResult | None, settings: Settings, messages: Messages
+) -> dict[str, Any]:
+    columns = {"target": settings.columns.target, "scores": list(problem.choice.columns)}
+    return evaluation_summary(
+        evaluation,
+        drawn,
+        confidence_level=settings.confidence_level,
+        seed=settings.seed,
+        source={"file": problem.file, **columns},
+        warnings=messages.warnings,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Rivals:
+    """Models that have been read, and where they came from."""
+
+    y_true: Any
+    scores: dict[str, Any]
+    options: dict[str, Any]
+    groups: Any
+    source: dict[str, Any]
+    title: str
+
+
+def run_compare(paths: Sequence[str], models: str | None, settings: Settings) -> None:
+    """Several models on the same samples: which is better, and how sure that is."""
+    if settings.resamples == 0:
+        msg = "compare needs resamples for its p values: --resamples must be at least 2"
+        raise InputError(msg)
+    messages = Messages(quiet=settings.quiet)
+    with messages.heard():
+        given = read_models(paths, models, settings.columns)
+        for note in given.notes:
+            messages.note(note)
+        rivals = _Rivals(
+            given.first.target.values,
+            given.scores,
+            _options(given.first, settings),
+            given.first.groups,
+            source={"files": list(paths), "target": settings.columns.target, "key": settings.columns.key},
+            title=", ".join(quoted_path(path)[1:-1] for path in paths[:3]) + (", ..." if len(paths) > 3 else ""),
+        )
+        hint = "--out differences.csv writes the differences as a table, --json everything"
+        _compare_and_say(rivals, settings, messages, hint)
+
+
+def run_demo(settings: Settings) -> None:
+    """The embedded example, compared."""
+    example = polyroc.load_example()
+    messages = Messages(quiet=settings.quiet)
+    with messages.heard():
+        rivals = _Rivals(
+            example.y_true,
+            dict(example.scores),
+            {"rng": settings.seed, "n_jobs": settings.jobs, "labels": example.labels},
+            groups=None,
+            source={"example": "digits"},
+            title="Handwritten digits, the example that polyroc carries",
+        )
+        hint = "polyroc evaluate predictions.csv --target label judges your own model"
+        _compare_and_say(rivals, settings, messages, hint)
+
+
+def _compare_and_say(rivals: _Rivals, settings: Settings, messages: Messages, hint: str) -> None:
+    if settings.out is not None:
+        check_writable(settings.out)
+    plan = _plan_comparison(rivals, settings)
+    messages.note(plan.note)
+    comparison = polyroc.compare(
+        rivals.y_true,
+        rivals.scores,
+        confidence_level=settings.confidence_level,
+        n_resamples=plan.count,
+        groups=rivals.groups,
+        progress=plan.is_long and _shows_bars(settings),
+        **rivals.options,
+    )
+    if settings.out is not None:
+        write_whole(settings.out, differences_csv(comparison))
+    if settings.json:
+        summary = comparison_summary(comparison, seed=settings.seed, source=rivals.source, warnings=messages.warnings)
+        sys.stdout.write(f"{as_json(summary)}\n")
+        return
+    from polyroc.cli._text import print_comparison
+
+    print_comparison(comparison, title=rivals.title, hints=[] if settings.quiet else [hint])
+
+
+def _plan_comparison(rivals: _Rivals, settings: Settings) -> Resamples:
+    """As for one model, by the first one's resamples; nothing is timed where nobody wants to know."""
+    if settings.resamples is not None and not _shows_bars(settings):
+        return Resamples(settings.resamples)
+    first = polyroc.evaluate(rivals.y_true, next(iter(rivals.scores.values())), **rivals.options)
+    return plan_resamples(
+        first, settings.resamples, groups=rivals.groups, n_jobs=settings.jobs, n_models=len(rivals.scores)
+    )
+
+
+def differences_csv(comparison: Comparison) -> bytes:
+    """The differences by both statistics, below each other."""
+    rows = [
+        {"statistic": one.statistic, **vars(entry)}
+        for one in (comparison.auc, comparison.hand_till)
+        for entry in one.differences
+    ]
+    return csv_of(list(rows[0]), [list(row.values()) for row in rows])
+
+
+def _options(problem: Problem, settings: Settings) -> dict[str, Any]:
+    """Keyword arguments for the library."""
+    costs = None if settings.costs is None else read_costs(settings.costs, problem.labels)
+    return {
+        **settings.method,
+        "labels": _as_array(problem.labels),
+        "sample_weight": problem.sample_weight,
+        "costs": costs,
+        "rng": settings.seed,
+        "n_jobs": settings.jobs,
+    }
+
+
+def _as_array(labels: list[Any]) -> Any:
+    # Objects keep text as it is; NumPy's own type would lose a NUL at the end.
+    return np.array(labels, dtype=object) if isinstance(labels[0], str) else labels
+
+
+def _bootstrap(evaluation: Evaluation, groups: Any, settings: Settings, messages: Messages) -> BootstrapResult | None:
+    shows_bars = _shows_bars(settings)
+    plan = plan_resamples(evaluation, settings.resamples, groups=groups, n_jobs=settings.jobs, timed=shows_bars)
+    messages.note(plan.note)
+    if plan.count == 0:
+        return None
+    return evaluation.bootstrap(
+        plan.count, groups=groups, rng=settings.seed, n_jobs=settings.jobs, progress=plan.is_long and shows_bars
+    )
+
+
+def _shows_bars(settings: Settings) -> bool:
+    return sys.stderr.isatty() and not (settings.quiet or settings.json)
+
+
+def _hints(path: str, evaluation: Evaluation, drawn: BootstrapResult | None, settings: Settings) -> list[str]:
+    """What somebody would do next, as it is typed."""
+    call = f"polyroc evaluate {shlex.quote(clean(path, 60))} --target {shlex.quote(clean(settings.columns.target))}"
+    hints = []
+    if drawn is None:
+        hints.append(f"how sure:   {call} --resamples 999")
+    if settings.plot is None:
+        hints.append(f"the curve:  {call} --plot curve.png")
+    if len(evaluation.labels) > 2:
+        hints.append(f"all pairs:  {call} --json")
+    return [*hints, f"a rival:    polyroc compare {shlex.quote(clean(path, 60))} OTHER --target LABEL"]

@@ -1,0 +1,82 @@
+"""What goes to the standard error: notes, and the library's warnings as lines."""
+
+import logging
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from polyroc.cli._plain import in_options, one_line
+
+
+class Messages:
+    """Says things once; `quiet` leaves out what is merely good to know."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self.warnings: list[str] = []
+
+    def note(self, text: str) -> None:
+        """Something that is good to know."""
+        if text and not self._quiet:
+            _line(f"note: {text}")
+
+    def warning(self, text: str) -> None:
+        """Something that bears on what the numbers mean."""
+        text = in_options(text)
+        if text not in self.warnings:
+            self.warnings.append(text)
+            _line(f"warning: {text}")
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """While it lasts, warnings and log lines of the library are said here."""
+        handler = _Notes(self)
+        logger = logging.getLogger("polyroc")
+        level = logger.level
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("always")
+                # For developers of packages, not for their users.
+                for kind in (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ImportWarning):
+                    warnings.simplefilter("ignore", kind)
+                warnings.showwarning = self._show
+                yield
+        finally:
+            logger.setLevel(level)
+            logger.removeHandler(handler)
+
+    def _show(
+        self,
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        self.warning(str(message))
+
+
+class _Notes(logging.Handler):
+    """Log lines, such as that code is being compiled, as notes."""
+
+    def __init__(self, messages: Messages) -> None:
+        super().__init__(logging.INFO)
+        self._messages = messages
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._messages.note(record.getMessage())
+
+
+def error(text: str) -> None:
+    """What went wrong, in one line."""
+    _line(f"polyroc: error: {text}")
+
+
+def _line(text: str) -> None:
+    sys.stderr.write(f"{one_line(text)}\n")
+    sys.stderr.flush()

@@ -1,0 +1,76 @@
+"""Text from outside as text: names on one line, short, and with nothing that a terminal would obey."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+_LONGEST = 40
+_JOINER = "\u200d"  # holds emoji together, does nothing else
+
+# What the library calls its arguments, and what the command line does.
+_OPTIONS = {
+    "y_true": "--target",
+    "y_score": "--scores",
+    "scores": "--scores",
+    "n_resamples": "--resamples",
+    "rng": "--seed",
+    "n_jobs": "--jobs",
+}
+_SAME_NAME = (
+    "labels",
+    "costs",
+    "sample_weight",
+    "groups",
+    "weighting",
+    "thresholds",
+    "n_thresholds",
+    "shrinkage",
+    "model",
+    "engine",
+    "max_pairs",
+    "confidence_level",
+)
+_OPTIONS |= {name: f"--{name.replace('_', '-')}" for name in _SAME_NAME}
+
+
+class InputError(ValueError):
+    """What the user can put right, in one line."""
+
+
+def clean(value: Any, longest: int = _LONGEST) -> str:
+    """A name as it may be shown: control characters replaced, cut where it is too long.
+
+    >>> clean(f"a{chr(10)}b"), len(clean(500 * "x"))
+    ('a?b', 40)
+    """
+    text = one_line(str(value))
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
+def one_line(text: str) -> str:
+    """The text without control characters, line breaks among them."""
+    return "".join(c if c.isprintable() or c == _JOINER else "?" for c in text)
+
+
+def quoted(value: Any) -> str:
+    """A name inside a sentence."""
+    return f"'{clean(value)}'"
+
+
+def listed(values: Sequence[Any], most: int = 10) -> str:
+    """The first few names inside a sentence.
+
+    >>> listed(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    text = ", ".join(quoted(value) for value in values[:most])
+    return text if len(values) <= most else f"{text} and {len(values) - most} more"
+
+
+def in_options(message: str) -> str:
+    """A message of the library with the arguments called as the command line calls them.
+
+    >>> in_options("`y_true` must not be empty; pass `labels=` or `other`.")
+    '--target must not be empty; pass --labels or `other`.'
+    """
+    return re.sub(r"`(\w+)(?:\.columns|=)?`", lambda found: _OPTIONS.get(found[1], found[0]), message)

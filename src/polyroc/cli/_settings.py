@@ -1,0 +1,50 @@
+"""What the user asked for, as one record that the commands hand on."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from polyroc._checks import as_confidence_level, as_n_jobs, as_n_resamples, as_rng
+from polyroc.cli._problem import Columns
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to compute, and how to say it."""
+
+    columns: Columns
+    method: dict[str, Any]
+    """Keyword arguments of `polyroc.evaluate`."""
+    costs: str | None
+    confidence_level: float
+    resamples: int | None
+    """0 for none, None for as many as there is time for."""
+    seed: int
+    jobs: int | None
+    json: bool
+    plot: Path | None
+    out: Path | None
+    quiet: bool
+
+    def __post_init__(self) -> None:
+        # Before any file is read: the library would say the same, but only after the first evaluation.
+        as_confidence_level(self.confidence_level)
+        as_rng(self.seed)
+        as_n_jobs(self.jobs)
+        if self.resamples not in (None, 0):
+            as_n_resamples(self.resamples)
+
+
+def settings_of(given: dict[str, Any]) -> Settings:
+    """The arguments of a command, sorted by what they are about."""
+    columns = Columns(
+        **{name: given.get(name) for name in ("scores", "labels", "sample_weight", "groups", "key")},
+        target=given["target"],
+    )
+    method = {
+        name: given[name]
+        for name in ("weighting", "thresholds", "n_thresholds", "shrinkage", "model", "engine", "max_pairs")
+        if name in given
+    }
+    rest = ("costs", "confidence_level", "resamples", "seed", "jobs", "json", "plot", "out", "quiet")
+    return Settings(columns, method, **{name: given.get(name) for name in rest})  # type: ignore[arg-type]

@@ -1,0 +1,43 @@
+"""Files for the tests of the command line: those that the examples in help and docs name, and smaller ones."""
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+from pyarrow import parquet
+
+import polyroc
+
+CLASSES = ("cat", "dog", "owl")
+
+
+def example_files(folder):
+    """predictions.parquet, knn.csv, tree.csv, both.csv and costs.csv, from the embedded example."""
+    example = polyroc.load_example()
+    rows = {"id": np.arange(len(example.y_true)), "label": example.y_true}
+    columns = {
+        (prefix, model): {f"{prefix}{j}": example.scores[model][:, j] for j in range(10)}
+        for prefix, model in [("p_", "logistic"), ("p_", "knn"), ("p_", "tree"), ("knn_", "knn"), ("tree_", "tree")]
+    }
+    parquet.write_table(pa.table(rows | columns["p_", "logistic"]), folder / "predictions.parquet")
+    for model in ("knn", "tree"):
+        arrow_csv.write_csv(pa.table(rows | columns["p_", model]), folder / f"{model}.csv")
+    both = rows | columns["knn_", "knn"] | columns["tree_", "tree"]
+    arrow_csv.write_csv(pa.table(both), folder / "both.csv")
+    arrow_csv.write_csv(
+        pa.table({str(j): np.where(np.arange(10) == 8, 20, 1) for j in range(10)}), folder / "costs.csv"
+    )
+
+
+def animals(n_samples=60, seed=0, classes=CLASSES):
+    """True classes and probabilities."""
+    rng = np.random.default_rng(seed)
+    codes = np.arange(n_samples) % len(classes)
+    logits = rng.normal(size=(n_samples, len(classes))) + 1.5 * np.eye(len(classes))[codes]
+    scores = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    return [classes[code] for code in codes], scores
+
+
+def animal_table(prefix="p_", classes=CLASSES, target="label", **options):
+    """The same as a table with one score column per class."""
+    y_true, scores = animals(classes=classes, **options)
+    return pa.table({target: y_true} | {f"{prefix}{name}": scores[:, j] for j, name in enumerate(classes)})

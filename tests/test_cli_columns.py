@@ -1,0 +1,261 @@
+"""Which columns are scores, and of which class; and what is said where that cannot be told."""
+
+import json
+import re
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from cli_files import animal_table, animals
+from pyarrow import csv as arrow_csv
+from pyarrow import parquet
+
+import polyroc
+from polyroc.cli import main
+
+
+@pytest.fixture
+def evaluate(tmp_path, capsys):
+    """Write a table, evaluate it without resamples; the summary, or the error."""
+
+    def run(table, *options, suffix="parquet", code=0):
+        path = tmp_path / f"table.{suffix}"
+        write = arrow_csv.write_csv if suffix == "csv" else parquet.write_table
+        write(table, path)
+        options = options if "--target" in options else ("--target", "label", *options)
+        assert main(["evaluate", str(path), "--resamples", "0", "--json", *options]) == code
+        out, err = capsys.readouterr()
+        if code == 0:
+            return json.loads(out)
+        assert out == ""
+        assert err.count("\n") == 1
+        return err
+
+    return run
+
+
+Y_TRUE, SCORES = animals()
+EXPECTED = polyroc.evaluate(Y_TRUE, SCORES)
+
+
+@pytest.mark.parametrize("prefix", ["", "p_", "probability of ", "c"])
+def test_columns_are_matched_behind_any_prefix(evaluate, prefix):
+    found = evaluate(animal_table(prefix))
+    assert found["auc"] == EXPECTED.auc
+    assert found["labels"] == ["cat", "dog", "owl"]
+    assert found["source"]["scores"] == [f"{prefix}{name}" for name in ("cat", "dog", "owl")]
+
+
+def test_order_of_columns_does_not_matter(evaluate):
+    shuffled = animal_table().select(["p_owl", "p_cat", "label", "p_dog"])
+    found = evaluate(shuffled)
+    assert found["labels"] == ["owl", "cat", "dog"]
+    assert found["auc"] == pytest.approx(EXPECTED.auc, abs=1e-9)
+
+
+def test_classes_that_begin_alike_are_not_stripped_of_it(evaluate):
+    classes = ("p1", "p10", "p11")
+    found = evaluate(animal_table("p", classes))
+    assert found["labels"] == list(classes)
+    assert found["auc"] == EXPECTED.auc
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_integers_and_booleans_stay_what_they_are(evaluate, suffix):
+    numbers = animal_table(classes=(3, 10, 2))
+    assert evaluate(numbers, suffix=suffix)["labels"] == [3, 10, 2]
+    booleans = animal_table(classes=(False, True))
+    assert evaluate(booleans, suffix=suffix)["labels"] == [False, True]
+    lower = booleans.rename_columns(["label", "p_false", "p_true"])
+    assert evaluate(lower, suffix=suffix)["labels"] == [False, True]
+
+
+def test_scores_by_pattern_and_by_list(evaluate):
+    table = animal_table().append_column("other_cat", pa.array(np.zeros(60)))
+    for scores in ("p_*", "p_cat,p_dog,p_owl", "p_c*,p_d?g,p_owl"):
+        assert evaluate(table, "--scores", scores)["auc"] == EXPECTED.auc
+
+
+def test_a_name_that_looks_like_a_pattern_is_a_name(evaluate):
+    table = animal_table(classes=("[/x]", "a*", "b?"), prefix="")
+    found = evaluate(table, "--scores", "[/x],a*,b?")
+    assert found["labels"] == ["[/x]", "a*", "b?"]
+    assert found["auc"] == EXPECTED.auc
+
+
+def test_a_name_with_a_comma_stands_in_quotes(evaluate):
+    table = animal_table(classes=("a,b", "c", "d"), prefix="")
+    assert evaluate(table, "--scores", '"a,b",c,d')["labels"] == ["a,b", "c", "d"]
+
+
+def test_columns_of_numbers_without_the_prefix_are_left_out(evaluate):
+    found = evaluate(animal_table().append_column("fold", pa.array(np.arange(60) % 5)))
+    assert found["auc"] == EXPECTED.auc
+    assert "fold" not in found["source"]["scores"]
+
+
+def test_columns_beside_those_named_as_the_classes_are_left_out(evaluate):
+    y_true, scores = animals(classes=("ham", "spam"))
+    columns = {"": np.arange(60), "ham": scores[:, 0], "spam": scores[:, 1], "w": np.full(60, np.nan)}
+    found = evaluate(pa.table({"label": y_true} | columns))
+    assert found["labels"] == ["ham", "spam"]
+    assert found["auc"] == polyroc.auc_score(y_true, scores)
+
+
+def test_labels_name_columns_by_position_or_by_name(evaluate):
+    unnamed = animal_table().rename_columns(["label", "s1", "s2", "s3"])
+    assert evaluate(unnamed, "--labels", "cat,dog,owl")["auc"] == EXPECTED.auc
+    by_name = evaluate(animal_table(), "--labels", "owl,dog,cat")
+    assert by_name["source"]["scores"] == ["p_owl", "p_dog", "p_cat"]
+    assert by_name["auc"] == pytest.approx(EXPECTED.auc, abs=1e-9)
+
+
+def test_one_column_belongs_to_the_class_it_is_named_after(evaluate):
+    y_true, scores = animals(classes=("ham", "spam"))
+    expected = polyroc.auc_score(y_true, scores[:, 1])
+    for name, values in (("p_spam", scores[:, 1]), ("ham", scores[:, 0]), ("score", scores[:, 1])):
+        found = evaluate(pa.table({"label": y_true, name: values}))
+        assert found["auc"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_weights_and_groups_are_no_scores(evaluate):
+    weight = np.arange(60) % 4 + 1.0
+    table = animal_table("").append_column("w", pa.array(weight)).append_column("g", pa.array(np.arange(60) // 3))
+    found = evaluate(table, "--sample-weight", "w", "--groups", "g")
+    assert found["auc"] == polyroc.auc_score(Y_TRUE, SCORES, sample_weight=weight)
+
+
+def test_costs_are_matched_by_name(evaluate, tmp_path):
+    costs = np.array([[1, 5, 2], [3, 1, 4], [6, 7, 1.0]])
+    expected = polyroc.auc_score(Y_TRUE, SCORES, costs=costs)
+    file = tmp_path / "costs.csv"
+    for text in (
+        "cat,dog,owl\n1,5,2\n3,1,4\n6,7,1\n",
+        "owl,dog,cat\n1,7,6\n4,1,3\n2,5,1\n",
+        "true,dog,cat,owl\ndog,1,3,4\nowl,7,6,1\ncat,5,1,2\n",
+    ):
+        file.write_text(text)
+        assert evaluate(animal_table(), "--costs", str(file))["auc"] == pytest.approx(expected, abs=1e-9)
+
+
+WRONG_COSTS = {
+    "1,5,2\n3,1,4\n6,7,1\n": "must have a header with the 3 classes",
+    "cat,dog\n1,2\n2,1\n": "must have a header with the 3 classes",
+    "cat,dog,owl\n1,5,2\n": "got 1 rows of cat, dog, owl",
+    "cat,dog,owl,true\n1,5,2,cat\n3,1,4,dog\n6,7,1,bat\n": "must be named 'cat', 'dog', 'owl'",
+    "cat,dog,owl\n1,-5,2\n3,1,4\n6,7,1\n": "--costs must be finite and positive",
+}
+
+
+@pytest.mark.parametrize("text", WRONG_COSTS)
+def test_wrong_costs_are_refused(evaluate, tmp_path, text):
+    (tmp_path / "costs.csv").write_text(text)
+    assert WRONG_COSTS[text] in evaluate(animal_table(), "--costs", str(tmp_path / "costs.csv"), code=2)
+
+
+WITH_NULL = animal_table().set_column(0, "label", pa.array([None, *Y_TRUE[1:]]))
+WRONG = {
+    "wrong target": (animal_table(), ["--target", "lable"], "no column 'lable' in .* Did you mean 'label'"),
+    "wrong case": (animal_table(), ["--target", "LABEL"], "Did you mean 'label'"),
+    "nothing near": (animal_table(), ["--target", "zzz"], "no column 'zzz' in .* It has 'label', 'p_cat'"),
+    "wrong scores": (animal_table(), ["--scores", "p_cta,p_dog,p_owl"], "--scores: no column 'p_cta'"),
+    "no match": (animal_table(), ["--scores", "q_*"], "no column of .* matches 'q_[*]'"),
+    "no scores": (animal_table(), ["--scores", ","], "names no columns"),
+    "wrong weight": (animal_table(), ["--sample-weight", "w"], "--sample-weight: no column 'w'"),
+    "wrong groups": (animal_table(), ["--groups", "g"], "--groups: no column 'g'"),
+    "text as scores": (
+        animal_table(),
+        ["--scores", "label,p_dog,p_owl", "--labels", "cat,dog,owl"],
+        "must hold numbers",
+    ),
+    "no column": (animal_table(), ["--scores", "p_cat,p_dog"], "no score column for 'owl'"),
+    "scores of text": (
+        animal_table().set_column(2, "p_dog", pa.array(["n/a"] * 60)),
+        [],
+        "no score column for 'dog' of the target's classes; it has 'p_cat', 'p_owl', and 'p_dog' without numbers",
+    ),
+    "no class": (
+        animal_table().rename_columns(["label", "a", "b", "c"]),
+        [],
+        "'a', 'b', 'c', do not name the classes 'cat', 'dog', 'owl': .* --labels cat,dog,owl",
+    ),
+    "no labels": (animal_table(), ["--labels", ","], "--labels must name classes, got ','"),
+    "labels too few": (
+        animal_table().rename_columns(["label", "a", "b", "c"]),
+        ["--labels", "cat,dog"],
+        "as many classes as there are score columns, got 2 classes",
+    ),
+    "labels of others": (
+        animal_table().rename_columns(["label", "a", "b", "c"]),
+        ["--labels", "cat,dog,fox"],
+        "--target must hold only classes of --labels",
+    ),
+    "missing labels": (WITH_NULL, [], "must not have missing values, got 1 of 60, the first in row 0"),
+    "empty label": (
+        animal_table().set_column(0, "label", pa.array(["", *Y_TRUE[1:]])),
+        [],
+        "must not have missing values, got 1 of 60",
+    ),
+    "fractions": (animal_table(), ["--target", "p_cat"], "Were --target and --scores swapped"),
+    "lists": (pa.table({"label": [[1], [2]], "p": [0.1, 0.2]}), [], "must hold text, integers or booleans"),
+    "only a target": (pa.table({"label": ["a", "b"]}), [], "has no columns of numbers besides 'label'"),
+    "one class": (
+        pa.table({"label": ["a", "a"], "a": [0.1, 0.2], "b": [0.9, 0.8]}),
+        [],
+        "must hold at least two classes, got only 'a'",
+    ),
+    "one column, three classes": (
+        animal_table().select(["label", "p_cat"]),
+        [],
+        "one column, which is for two classes",
+    ),
+    "NaN": (
+        animal_table().set_column(1, "p_cat", pa.array([np.nan] * 60)),
+        [],
+        "--scores must be finite, got NaN, infinity or missing values in 60 of 60 rows",
+    ),
+    "weighting": (
+        animal_table(),
+        ["--weighting", "some"],
+        "--weighting must be one of 'equal', 'prevalence', got 'some'",
+    ),
+    "level": (animal_table(), ["--confidence-level", "95"], "--confidence-level must be between 0 and 1"),
+    "jobs": (animal_table(), ["--jobs", "0"], "--jobs must be"),
+    "seed": (animal_table(), ["--seed", "-1"], "--seed must be"),
+    "not a number": (animal_table(), ["--seed", "x"], "Invalid value for '--seed'"),
+    "one resample": (animal_table(), ["--resamples", "1"], "--resamples must be an integer from 2"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_does_not_fit_is_refused_in_one_line(evaluate, case):
+    table, options, expected = WRONG[case]
+    message = evaluate(table, *options, code=2)
+    assert message.startswith("polyroc: error: ")
+    assert re.search(expected, message), message
+
+
+def test_two_models_in_one_file_are_told_apart(evaluate):
+    columns = {
+        f"{model}_{name}": SCORES[:, j] for model in ("knn", "tree") for j, name in enumerate(("cat", "dog", "owl"))
+    }
+    table = pa.table({"label": Y_TRUE} | columns)
+    message = evaluate(table, code=2)
+    assert "holds the scores of 2 models, 'knn_*', 'tree_*'" in message
+    assert "--models 'knn=knn_*,tree=tree_*'" in message
+    assert evaluate(table, "--scores", "tree_*")["auc"] == EXPECTED.auc
+
+
+def test_warnings_of_intervals_are_in_the_summary_too(evaluate):
+    table = pa.table({"label": ["a", "b"] * 6, "a": [1.0, 0.0] * 6, "b": [0.0, 1.0] * 6})
+    found = evaluate(table, "--resamples", "9")
+    assert found["auc"] == 1
+    assert any("All 9 replicates" in warning for warning in found["warnings"])
+
+
+def test_a_class_without_samples_is_warned_of(evaluate):
+    y_true = ["dog" if name == "owl" else name for name in Y_TRUE]
+    found = evaluate(animal_table().set_column(0, "label", pa.array(y_true)))
+    assert found["labels"] == ["cat", "dog", "owl"]
+    assert found["class_counts"] == [20, 40, 0]
+    assert "No samples in --target" in found["warnings"][0]

@@ -1,0 +1,138 @@
+"""Text is data: names that a terminal, rich, a spreadsheet or a file system would take for something else."""
+
+import csv
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from cli_files import animal_table, animals
+from pyarrow import csv as arrow_csv
+from pyarrow import parquet
+
+from polyroc.cli import main
+from polyroc.cli._plain import clean, in_options
+
+ODD = (
+    "[/x]",
+    "[bold]red",
+    "<b>x</b>",
+    "$a^$",
+    "=1+1",
+    "two\nlines",
+    "\x1b[31mred\x07",
+    ":smile:",
+    "😀👩\u200d🔬",
+    500 * "x",
+)
+# What may be printed of each.
+SHOWN = (*ODD[:5], "two?lines", "?[31mred?", ":smile:", "😀👩\u200d🔬", f"{37 * 'x'}...")
+
+
+@pytest.fixture
+def odd_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    parquet.write_table(animal_table("p ", ODD, n_samples=200), "odd.parquet")
+    return tmp_path
+
+
+def test_odd_classes_are_printed_as_they_are(odd_file, capsys, monkeypatch):
+    # All of the pairs, so that every class is among them.
+    monkeypatch.setattr("polyroc.cli._text._WORST", 90)
+    assert main(["evaluate", "odd.parquet", "--target", "label", "--resamples", "9"]) == 0
+    out, err = capsys.readouterr()
+    for name in SHOWN:
+        assert name in out
+    assert "\x1b" not in out + err
+    assert "\x07" not in out + err
+    assert max(map(len, out.splitlines())) < 160
+    assert len(out.splitlines()) < 110
+
+
+def test_odd_classes_survive_json_and_text_files(odd_file, capsys):
+    for name in ("odd.parquet", "odd.csv"):
+        arrow_csv.write_csv(animal_table("p ", ODD, n_samples=200), "odd.csv")
+        assert main(["evaluate", name, "--target", "label", "--resamples", "0", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["labels"] == list(ODD)
+
+
+@pytest.mark.parametrize(("name", "shown"), list(zip(ODD, SHOWN, strict=True)))
+def test_odd_names_in_errors_stay_on_one_line(name, shown, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    parquet.write_table(pa.table({name: ["a", "b"], "p": [0.1, 0.2]}), "a.parquet")
+    assert main(["evaluate", "a.parquet", "--target", "label"]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert f"'{shown}'" in err
+    assert main(["evaluate", "a.parquet", "--target", f"{name}!"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "stem", ["[x]", "[bold]red", "<b>", "$a^$", "=1+1", "two\nlines", "😀", "-x", "+1", "@a", 200 * "x"]
+)
+def test_odd_file_names_are_names_of_models(stem, tmp_path, monkeypatch, capsys):
+    if "\n" in stem and sys.platform == "win32":
+        pytest.skip("no such names there")
+    monkeypatch.chdir(tmp_path)
+    y_true, scores = animals()
+    parquet.write_table(animal_table(), f"{stem}.parquet")
+    table = pa.table({"label": y_true} | {f"p_{c}": scores[:, j] ** 2 + j for j, c in enumerate(("owl", "cat", "dog"))})
+    parquet.write_table(table, "plain.parquet")
+    call = [
+        "compare",
+        "--target",
+        "label",
+        "--resamples",
+        "9",
+        "--out",
+        "table.csv",
+        "--",
+        f"{stem}.parquet",
+        "plain.parquet",
+    ]
+    assert main(call) == 0
+    out = capsys.readouterr().out
+    assert clean(stem, 30) in out
+    assert clean(stem) in out
+    with Path("table.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    # A formula for no spreadsheet; any other name as it is.
+    assert rows[0]["first"] == (f"'{stem}" if stem[0] in "=+-@" else stem)
+    # Numbers may begin with a minus.
+    assert float(rows[0]["value"]) > 0
+
+
+def test_negative_numbers_are_no_formulas(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    y_true, scores = animals()
+    parquet.write_table(animal_table(), "good.parquet")
+    table = pa.table(
+        {"label": y_true} | {f"p_{c}": np.roll(scores[:, j], 1) for j, c in enumerate(("cat", "dog", "owl"))}
+    )
+    parquet.write_table(table, "bad.parquet")
+    assert main(shlex.split("compare bad.parquet good.parquet --target label --resamples 9 --out table.csv")) == 0
+    with Path("table.csv").open(encoding="utf-8", newline="") as file:
+        assert float(next(csv.DictReader(file))["value"]) < 0
+
+
+def test_a_terminal_of_another_encoding_gets_escapes(odd_file):
+    done = subprocess.run(
+        [sys.executable, "-m", "polyroc", "evaluate", "odd.parquet", "--target", "label", "--resamples", "0"],
+        capture_output=True,
+        env={"PYTHONIOENCODING": "ascii", "PATH": ""},
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    done.stdout.decode("ascii")
+
+
+def test_arguments_are_called_as_on_the_command_line():
+    assert (
+        in_options("`y_score.columns` and `n_jobs` of `labels=`; `other`") == "--scores and --jobs of --labels; `other`"
+    )
