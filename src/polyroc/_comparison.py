@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from polyroc._bootstrap import BootstrapResult, draw_samples, warn_of_small_classes
 from polyroc._checks import as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
-from polyroc._containers import listed, shown
+from polyroc._containers import listed, one_line, shown
 from polyroc._contest import Contest, Difference, contest, normal_differences
 from polyroc._delong import standard_error
 from polyroc._evaluate import check_option_names, evaluate_predictions
@@ -301,9 +301,8 @@ def _ends(entry: Any) -> str:
 
 
 def _cut(name: str) -> str:
-    """A model's name on one line and not too long."""
-    text = "".join(c if c.isprintable() else "?" for c in name) if name.strip() else repr(name)
-    return text if len(text) <= 30 else f"{text[:27]}..."
+    """A model's name as it stands in a table; one that would not be seen in quotes."""
+    return one_line(name) if name.strip() else repr(name)
 
 
 def _columns(rows: list[list[str]]) -> list[str]:

@@ -52,6 +52,16 @@ def listed(values: Sequence[Any]) -> str:
     return text if len(values) <= 10 else f"{text} and {len(values) - 10} more"
 
 
+def one_line(value: Any, length: int = 30) -> str:
+    r"""A name on one line and not too long; what cannot be printed becomes a question mark.
+
+    >>> one_line("two\nlines"), one_line("x" * 500, 8)
+    ('two?lines', 'xxxxx...')
+    """
+    text = "".join(c if c.isprintable() else "?" for c in str(value))
+    return text if len(text) <= length else f"{text[: length - 3].rstrip()}..."
+
+
 def read_labels(value: Any, name: str) -> LabelArray:
     """Labels as a vector of booleans, 64-bit integers or strings (`U` or all-`str` objects), none missing."""
     array = _read_label_array(value, name)

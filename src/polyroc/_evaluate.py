@@ -52,9 +52,10 @@ def evaluate(
     y_true : array-like of shape (n_samples,)
         True classes: integers, strings, booleans or categoricals.
     y_score : array-like or data frame of shape (n_samples, n_classes)
-        One column of scores per class; higher means more likely. Only their order matters, so probabilities and
-        logits do equally well. The columns of a data frame are matched to the classes by name. For two classes one
-        column, the score of the second class, is enough.
+        One column of scores per class; higher means more likely. Only the order of the samples within each column
+        matters. So scores need not be probabilities; but the logits behind a softmax order the samples of a column
+        otherwise than its probabilities do, and have a D of their own. The columns of a data frame are matched to
+        the classes by name. For two classes one column, the score of the second class, is enough.
     labels : array-like of shape (n_classes,), optional
         The classes in the order of the columns. By default 0 to k - 1 for integers, the column names of a data
         frame, otherwise the sorted values of `y_true`.

@@ -1,23 +1,13 @@
 """An evaluation as a small HTML table for notebooks; nothing in it is read as markup, and nothing in it runs."""
 
 from html import escape
-from typing import Any
 
 import numpy as np
 
+from polyroc._containers import one_line
 from polyroc._pair_table import Pairs
 
 _HARDEST = 5
-
-
-def one_line(value: Any, length: int = 30) -> str:
-    r"""A name on one line and not too long; what cannot be printed becomes a question mark.
-
-    >>> one_line("two\nlines"), one_line("x" * 500, 8)
-    ('two?lines', 'xxxxx...')
-    """
-    text = "".join(c if c.isprintable() else "?" for c in str(value))
-    return text if len(text) <= length else f"{text[: length - 3].rstrip()}..."
 
 
 def evaluation_html(auc: float, hand_till: float, n_classes: int, n_samples: int, pairs: Pairs) -> str:

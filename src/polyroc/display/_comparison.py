@@ -9,8 +9,8 @@ import numpy as np
 
 from polyroc._checks import one_of
 from polyroc._comparison import Comparison
+from polyroc._containers import one_line
 from polyroc._contest import Contest, Ranking
-from polyroc._html import one_line
 from polyroc._records import Frozen
 from polyroc._typing import FloatArray, Statistic
 from polyroc.display._style import (

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from polyroc._html import one_line
+from polyroc._containers import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
