@@ -14,8 +14,8 @@ from polyroc.display import RocCurveDisplay
 
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = {
-    "logistic": "logistic regression, 4 components",
-    "knn": "15 nearest neighbours, 2 components",
+    "logistic": "logistic regression",
+    "knn": "15 nearest neighbours",
     "tree": "decision tree, depth 4",
 }
 

@@ -247,7 +247,8 @@ def _units_by_class(predictions: Predictions, units: Units) -> IntArray:
 def least_class(predictions: Predictions, units: Units) -> int:
     """Units of the smallest class; fewer where some of its samples weigh much more than others."""
     effective = predictions.effective_counts[predictions.class_counts > 0]
-    return max(1, min(int(_units_by_class(predictions, units).min()), int(effective.min())))
+    # Equal weights must not lose a sample by rounding.
+    return max(1, min(int(_units_by_class(predictions, units).min()), int(effective.min() + 1e-9)))
 
 
 def _leave_out(replicates: Replicates | None, units: Units, n_jobs: int | None) -> dict[Statistic, FloatArray]:
