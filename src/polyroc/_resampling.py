@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -93,12 +94,17 @@ class Plan:
         codes = self.predictions.codes[weight > 0]
         return bool(np.all(codes == codes[0]))
 
-    def _draw(self, rng: np.random.Generator, n_replicates: int) -> FloatArray:
+    @cached_property
+    def _strata(self) -> tuple[IntArray, IntArray, IntArray]:
+        """The units by strata; and for each draw where its stratum begins there, and how many units that has."""
         order = np.argsort(self.units.stratum, kind="stable")
         sizes = np.bincount(self.units.stratum)
         sizes = sizes[sizes > 0]
         first, draws = np.cumsum(sizes) - sizes, np.maximum(sizes - 1, 1)
-        first, size = np.repeat(first, draws), np.repeat(sizes, draws)
+        return order, np.repeat(first, draws), np.repeat(sizes, draws)
+
+    def _draw(self, rng: np.random.Generator, n_replicates: int) -> FloatArray:
+        order, first, size = self._strata
         places = first + (rng.random((n_replicates, len(first))) * size).astype(np.intp)
         flat = order[places] + self.units.n_units * np.arange(n_replicates)[:, None]
         counts = np.bincount(flat.ravel(), minlength=n_replicates * self.units.n_units)
