@@ -22,8 +22,6 @@ MEDIUM_PAIRS, MANY_PAIRS, CURVED_PAIRS = 4_096, 32_768, 8_192
 # In single precision: when to stop, and the rounding error of the deviance's change per unit of what moved.
 SINGLE_TOLERANCE = Tolerance(move=5e-6, gradient=1e-6, damping=1e-4)
 SINGLE_ROUNDING = 5e-7
-# Of replicates: the step after one of 1e-4 would move less than single precision shows.
-REPLICATE_TOLERANCE = Tolerance(move=1e-4, gradient=1e-5, damping=1e-3)
 
 
 def pieces(n_pairs: int) -> list[tuple[int, int]]:

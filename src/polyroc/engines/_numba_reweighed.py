@@ -10,7 +10,7 @@ from polyroc._typing import BoolArray, FloatArray, Thresholds
 from polyroc.engines._class_sorted import class_sorted
 from polyroc.engines._numba_descent import CONVERGED
 from polyroc.engines._numba_paths import lay_paths, replicate_rates
-from polyroc.engines._numba_problem import REPLICATE_TOLERANCE, SINGLE_ROUNDING, fit_rank_one, fit_replicate
+from polyroc.engines._numba_problem import SINGLE_ROUNDING, SINGLE_TOLERANCE, fit_rank_one, fit_replicate
 from polyroc.engines._numba_rates import add_areas, cut_own_weighted, cut_shared
 from polyroc.engines._numba_replicates import run_replicates
 from polyroc.engines._threads import Threads, chunks
@@ -85,7 +85,7 @@ class Reweighed:
         """Compiled as a whole, for fits whose pairs are the smaller side."""
         effects, area = np.empty((len(weights), 2 * len(self._call_rates))), np.empty(len(weights))
         ended = np.empty(len(weights), dtype=np.int64)
-        still = REPLICATE_TOLERANCE
+        still = SINGLE_TOLERANCE
         run_replicates(
             self._runs.order,
             weights,
