@@ -11,7 +11,7 @@ from polyroc._band import ConfidenceBand, confidence_band
 from polyroc._checks import as_confidence_level, as_flag, one_of
 from polyroc._containers import listed
 from polyroc._curve import RocCurve
-from polyroc._intervals import Distribution, Interval
+from polyroc._intervals import Distribution, Interval, is_at_end
 from polyroc._jackknife import jackknife_influences
 from polyroc._parametric import ParametricReplicates
 from polyroc._progress import progress_bar
@@ -24,8 +24,6 @@ from polyroc.engines._threads import Threads
 
 # Fewer samples than these in a class, and its resamples hardly vary.
 _FEW_SAMPLES = 10
-# An M as near to 0 or 1 is at the end: rounding.
-_AT_END = 1e-12
 # Parametric replicates that are drawn together.
 _AT_ONCE = 16
 
@@ -142,7 +140,7 @@ class BootstrapResult(Frozen):
             replicates=replicates,
             n_independent=self.n_independent,
             influences=lambda: self.influences[statistic],
-            at_end=min(self.observed_hand_till, 1 - self.observed_hand_till) < _AT_END,
+            at_end=is_at_end(self.observed_hand_till),
         )
 
     @cached_property

@@ -21,7 +21,7 @@ from polyroc._curve import RocCurve, shared_curve
 from polyroc._delong import mean_area_influences, standard_error
 from polyroc._frames import plain
 from polyroc._html import evaluation_html
-from polyroc._intervals import Interval, end_interval, logit_interval
+from polyroc._intervals import Interval, end_interval, is_at_end, logit_interval
 from polyroc._options import Options
 from polyroc._pair_table import Pairs
 from polyroc._parametric import ParametricReplicates
@@ -212,10 +212,9 @@ class Evaluation(Frozen):
             raise ValueError(msg)
         units = units_of(self.predictions, groups)
         warn_of_small_classes(self.predictions, units)
-        error = standard_error(self.hand_till_influences, units)
-        if min(self.hand_till, 1 - self.hand_till) < 1e-12:
+        if is_at_end(self.hand_till):
             return end_interval(self.hand_till, least_class(self.predictions, units), confidence_level)
-        return logit_interval(self.hand_till, error, confidence_level)
+        return logit_interval(self.hand_till, standard_error(self.hand_till_influences, units), confidence_level)
 
     @cached_property
     def hand_till_influences(self) -> FloatArray:

@@ -136,6 +136,11 @@ def logit_interval(estimate: float, standard_error: float, confidence_level: flo
     return Interval(float(low), float(high))
 
 
+def is_at_end(area: float) -> bool:
+    """Whether a mean of pairwise areas is 0 or 1, but for rounding."""
+    return min(area, 1 - area) < 1e-12
+
+
 def end_interval(estimate: float, n_independent: int, confidence_level: float) -> Interval:
     """Interval of an area of which not one comparison went wrong, or all did.
 
