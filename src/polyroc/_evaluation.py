@@ -17,7 +17,7 @@ from polyroc._bootstrap import (
     warn_of_small_classes,
 )
 from polyroc._checks import as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
-from polyroc._curve import RocCurve, shared_curve
+from polyroc._curve import RocCurve
 from polyroc._delong import mean_area_influences, standard_error
 from polyroc._frames import plain
 from polyroc._html import evaluation_html
@@ -26,10 +26,11 @@ from polyroc._options import Options
 from polyroc._pair_table import Pairs
 from polyroc._parametric import ParametricReplicates
 from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates, Predictions, read_only
+from polyroc._refits import auc_by_thresholds, pair_sampling_error
 from polyroc._replicates import Replicated, Replicates
 from polyroc._resampling import Plan, Units, as_seed, units_of
-from polyroc._steps import areas_of, fit_of, rates_of
-from polyroc._typing import BoolArray, FloatArray, IntArray, IntervalKind, LabelArray, Method, Statistic
+from polyroc._steps import areas_of, rates_of
+from polyroc._typing import FloatArray, IntArray, IntervalKind, LabelArray, Method, Statistic, Thresholds
 from polyroc.engines import get_engine
 
 if TYPE_CHECKING:
@@ -116,20 +117,17 @@ class Evaluation(Frozen):
         stratum = self.pair_index.stratum
         if stratum is None:
             return 0.0
-        n_draws = int(stratum.max()) + 1
-        group = stratum if n_draws > 1 else np.random.default_rng(0).permutation(len(self.pair_index))
-        n_groups = min(10, n_draws) if n_draws > 1 else 10
-        areas = np.array([self._auc_of_pairs(group % n_groups != g) for g in range(n_groups)])
-        variance = (n_groups - 1) / n_groups * np.sum((areas - areas.mean()) ** 2)
-        # Draws are made without replacement from the k - 1 that there are.
-        present = int(np.count_nonzero(self.class_counts))
-        return float(np.sqrt(variance * (1 - n_draws / (present - 1))))
+        return pair_sampling_error(self.predictions, self.pair_index, self.rates, self.options, stratum)
 
-    def _auc_of_pairs(self, chosen: BoolArray) -> float:
-        index = PairIndex(self.pair_index.positive[chosen], self.pair_index.negative[chosen])
-        part = self.rates.of_pairs(chosen)
-        engine = get_engine(self.options.engine, self.predictions)
-        return shared_curve(fit_of(self.predictions, index, part, self.options, engine)).auc
+    @cached_property
+    def auc_by_thresholds(self) -> dict[Thresholds, float] | None:
+        """D with thresholds of each column's `"own"`, and with one `"shared"` by both columns of a pair.
+
+        How far the second falls below the first tells how far the score columns are from being comparable by one
+        threshold. It takes a second fit, on first access. None for two classes, for more than 100, for a sample of the
+        pairs (`max_pairs`), and where that fit did not converge or had no room.
+        """
+        return auc_by_thresholds(self.predictions, self.pair_index, self.options, self.auc)
 
     def confidence_interval(
         self,

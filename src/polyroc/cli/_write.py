@@ -1,15 +1,13 @@
-"""Files are written whole or not at all."""
+"""What goes into files, and the one line where it cannot."""
 
 import csv
-import os
-import secrets
-import stat
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from polyroc import _write
+from polyroc._write import why_not_writable
 from polyroc.cli._files import quoted_path
 from polyroc.cli._plain import InputError, one_line
 
@@ -19,40 +17,20 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 def check_writable(path: Path) -> None:
     """Whether a file can be written there, asked before the work is done."""
-    if not path.parent.is_dir():
-        msg = f"{quoted_path(str(path))} cannot be written: there is no folder {quoted_path(str(path.parent))}"
-        raise InputError(msg)
-    if path.exists() and not path.is_file():
-        # A rename would put a plain file in the place of a device.
-        what = "a folder" if path.is_dir() else "no regular file"
-        msg = f"{quoted_path(str(path))} cannot be written: it is {what}"
-        raise InputError(msg)
-    if not os.access(path.parent, os.W_OK):
-        msg = f"{quoted_path(str(path))} cannot be written: permission denied"
-        raise InputError(msg)
+    if reason := why_not_writable(path):
+        raise _refusal(path, reason)
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write beside the file, then take its place in one step."""
-    check_writable(path)
-    # Where the name is a link, the file it leads to is replaced and the link stays.
-    path = path.resolve()
-    beside = path.with_name(f".polyroc-{secrets.token_hex(8)}.tmp")
+    """As the library does it, with one line where it cannot be done."""
     try:
-        # Not tempfile: its files are for their owner alone, and stay so after the rename.
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            beside.chmod(stat.S_IMODE(path.stat().st_mode))
-        os.replace(beside, path)  # noqa: PTH105  # the issue asks for it by name, and tests replace it
+        _write.write_whole(path, content)
     except OSError as error:
-        msg = f"{quoted_path(str(path))} cannot be written: {one_line(error.strerror or str(error))}"
-        raise InputError(msg) from error
-    finally:
-        with suppress(FileNotFoundError):
-            beside.unlink()
+        raise _refusal(path, error.strerror or str(error)) from error
+
+
+def _refusal(path: Path, reason: str) -> InputError:
+    return InputError(f"{quoted_path(str(path))} cannot be written: {one_line(reason)}")
 
 
 def csv_of(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:

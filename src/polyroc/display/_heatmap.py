@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from polyroc._checks import one_of
+from polyroc._class_order import MANY_CLASSES, clustered, pair_matrix
 from polyroc._evaluation import Evaluation
 from polyroc._records import read_only
-from polyroc._typing import FloatArray, IntArray
+from polyroc._typing import FloatArray
 from polyroc.display._style import (
     SMALLEST_FONT,
     contrast,
@@ -29,10 +30,6 @@ if TYPE_CHECKING:
 Value: TypeAlias = Literal["auc", "effect"]
 Order: TypeAlias = Literal["auto", "given", "clustered"]
 
-# Of more classes nobody finds a group of confused ones in the order in which they happen to be given.
-_MANY_CLASSES = 12
-# The best order of the leaves takes time with the cube of their number.
-_MOST_ORDERED = 200
 _MEANING = {"auc": "pairwise area", "effect": "pair effect"}
 
 
@@ -98,9 +95,9 @@ class PairwiseHeatmap:
         value, order = one_of(value, "value", get_args(Value)), one_of(order, "order", get_args(Order))
         n_classes = len(evaluation.labels)
         # Asked for only where needed: areas of very many classes take a while.
-        values = _matrix(evaluation, getattr(evaluation.pairs, value))
-        if order == "clustered" or (order == "auto" and n_classes > _MANY_CLASSES):
-            leaves = _clustered(_matrix(evaluation, evaluation.pairs.auc))
+        values = pair_matrix(n_classes, evaluation.pair_index, getattr(evaluation.pairs, value))
+        if order == "clustered" or (order == "auto" and n_classes > MANY_CLASSES):
+            leaves = clustered(pair_matrix(n_classes, evaluation.pair_index, evaluation.pairs.auc))
         else:
             leaves = np.arange(n_classes)
         return cls(values=values[np.ix_(leaves, leaves)], labels=evaluation.labels[leaves].tolist(), value=value)
@@ -141,30 +138,6 @@ class PairwiseHeatmap:
         fit_names(ax, [name_of(label, min(30, letters_in(room, size))) for label in self.labels], axes="xy")
         self.text_ = _number_cells(ax, self.values, self.im_)
         return self
-
-
-def _matrix(evaluation: Evaluation, column: FloatArray) -> FloatArray:
-    """One number per pair -> a table, NaN where there is no pair."""
-    values = np.full((len(evaluation.labels),) * 2, np.nan)
-    values[evaluation.pair_index.positive, evaluation.pair_index.negative] = column
-    return values
-
-
-def _clustered(areas: FloatArray) -> IntArray:
-    """An order in which classes that are hard to tell apart are neighbours."""
-    from scipy.cluster.hierarchy import leaves_list, linkage
-
-    if len(areas) < 3:
-        return np.arange(len(areas))
-    both = np.stack([areas, areas.T])
-    known = ~np.isnan(both)
-    total = np.where(known, both, 0).sum(axis=0)
-    # Pairs that were not sampled are taken for middling ones.
-    mean = np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.nanmean(areas))
-    distances = mean[np.triu_indices(len(areas), 1)]
-    tree = linkage(distances - distances.min(), "average", optimal_ordering=len(areas) <= _MOST_ORDERED)
-    order: IntArray = leaves_list(tree)
-    return order
 
 
 def _range(values: FloatArray) -> tuple[float, float]:

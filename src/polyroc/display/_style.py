@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 # Okabe and Ito: distinguishable with every common form of colour blindness. Yellow is too pale for paper, and the
 # darker ones of each hue are too dim for a dark slide.
-_ON_LIGHT = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-_ON_DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00")
+COLOURS_ON_LIGHT = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+COLOURS_ON_DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00")
 # As many as are needed to tell the colours apart in grey; five, so that the seventh curve differs from the first.
 LINE_STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
@@ -102,7 +102,7 @@ def _glyphs_of(paths: tuple[Any, ...]) -> frozenset[int]:
 
 def colour_of(ax: "Axes", place: int) -> str:
     """The colour of the first, second, ... thing in the axes."""
-    colours = _ON_LIGHT if is_light(ax) else _ON_DARK
+    colours = COLOURS_ON_LIGHT if is_light(ax) else COLOURS_ON_DARK
     return colours[place % len(colours)]
 
 

@@ -1,0 +1,53 @@
+"""The same predictions fitted again in another way: with some of the pairs, or with the other kind of thresholds."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from polyroc._curve import shared_curve
+from polyroc._options import Options
+from polyroc._records import PairIndex, PairwiseRates, Predictions
+from polyroc._steps import fit_of, rates_of
+from polyroc._typing import BoolArray, IntArray, Thresholds
+from polyroc.engines import get_engine
+
+# Of more classes the second fit would take as long as people are willing to wait for the first.
+_MOST_CLASSES = 100
+
+
+def pair_sampling_error(
+    predictions: Predictions, pairs: PairIndex, rates: PairwiseRates, options: Options, stratum: IntArray
+) -> float:
+    """Standard error that a sample of the pairs adds to D, by the jackknife over what was drawn together."""
+    n_draws = int(stratum.max()) + 1
+    group = stratum if n_draws > 1 else np.random.default_rng(0).permutation(len(pairs))
+    n_groups = min(10, n_draws) if n_draws > 1 else 10
+
+    def auc_of(chosen: BoolArray) -> float:
+        index = PairIndex(pairs.positive[chosen], pairs.negative[chosen])
+        engine = get_engine(options.engine, predictions)
+        return shared_curve(fit_of(predictions, index, rates.of_pairs(chosen), options, engine)).auc
+
+    areas = np.array([auc_of(group % n_groups != g) for g in range(n_groups)])
+    variance = (n_groups - 1) / n_groups * np.sum((areas - areas.mean()) ** 2)
+    # Draws are made without replacement from the k - 1 that there are.
+    present = int(np.count_nonzero(predictions.class_counts))
+    return float(np.sqrt(variance * (1 - n_draws / (present - 1))))
+
+
+def auc_by_thresholds(
+    predictions: Predictions, pairs: PairIndex, options: Options, auc: float
+) -> dict[Thresholds, float] | None:
+    """D with each kind of thresholds, `auc` being that of the options; None where the other is not worth a fit."""
+    if predictions.is_binary or pairs.stratum is not None or len(predictions.labels) > _MOST_CLASSES:
+        return None
+    other: Thresholds = "shared" if options.thresholds == "own" else "own"
+    asked = replace(options, thresholds=other)
+    engine = get_engine(options.engine, predictions)
+    try:
+        fit = fit_of(predictions, pairs, rates_of(predictions, pairs, asked, engine), asked, engine)
+    except MemoryError:  # good to know, but no reason to fail
+        return None
+    # A number that a fit has not settled on says nothing about the columns.
+    found = {options.thresholds: auc, other: shared_curve(fit).auc}
+    return {"own": found["own"], "shared": found["shared"]} if fit.converged else None
