@@ -1,6 +1,6 @@
-"""Compare the models of the embedded example: tables on the screen and a picture of the curves.
+"""Compare the models of the embedded example: tables on the screen, a picture of the curves, and a report.
 
-The picture is demo/curves.png; with --readme it is docs/images/curve.png, which the README shows.
+They are demo/curves.png and demo/report.html; with --readme only docs/images/curve.png, which the README shows.
 """
 
 import argparse
@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 import polyroc
 from polyroc.display import RocCurveDisplay
+from polyroc.report import write_html
 
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = {
@@ -38,7 +39,8 @@ def draw(comparison, path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--readme", action="store_true", help="draw the picture in the README instead")
-    path = Path("docs/images/curve.png") if parser.parse_args().readme else Path("demo/curves.png")
+    for_readme = parser.parse_args().readme
+    path, report = Path("docs/images/curve.png" if for_readme else "demo/curves.png"), Path("demo/report.html")
 
     example = polyroc.load_example()
     print(f"Predictions for {len(example.y_true)} handwritten digits, {len(example.labels)} classes.")
@@ -46,6 +48,9 @@ def main():
     comparison = polyroc.compare(example.y_true, example.scores, rng=0, progress=sys.stderr.isatty())
     draw(comparison, ROOT / path)
     print(f"\n{comparison}\n\nThe curves are drawn in {path}")
+    if not for_readme:
+        write_html(comparison, ROOT / report, title="Three classifiers of handwritten digits")
+        print(f"The report, a page that works offline, is in {report}")
 
 
 if __name__ == "__main__":

@@ -2,8 +2,9 @@
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,21 +13,25 @@ import polyroc
 from polyroc import BootstrapResult, Comparison, Evaluation
 from polyroc.cli._costs import read_costs
 from polyroc.cli._files import quoted_path
+from polyroc.cli._json import as_json
 from polyroc.cli._messages import Messages
 from polyroc.cli._models import read_models
 from polyroc.cli._plain import InputError, clean
 from polyroc.cli._plot import check_plot, draw_curve
 from polyroc.cli._problem import Problem, read_problem
+from polyroc.cli._report import check_report, say_where, write_report
 from polyroc.cli._resamples import Resamples, plan_resamples
 from polyroc.cli._settings import Settings
-from polyroc.cli._summary import as_json, comparison_summary, evaluation_summary
 from polyroc.cli._write import check_writable, csv_of, write_whole
+from polyroc.report import summarize
 
 
 def run_evaluate(path: str, settings: Settings) -> None:
     """One model: its curve, and how sure its area is."""
     if settings.plot is not None:
         check_plot(settings.plot)
+    if settings.report is not None:
+        check_report(settings.report)
     messages = Messages(quiet=settings.quiet)
     with messages.heard():
         problem = read_problem(path, settings.columns)
@@ -36,27 +41,40 @@ def run_evaluate(path: str, settings: Settings) -> None:
         drawn = _bootstrap(evaluation, problem.groups, settings, messages)
         if settings.plot is not None:
             draw_curve(settings.plot, evaluation, drawn, settings.confidence_level)
-        if settings.json:
-            sys.stdout.write(f"{as_json(_summary(problem, evaluation, drawn, settings, messages))}\n")
-            return
-        from polyroc.cli._text import print_evaluation
+        _report_and_json(partial(_summary, problem, evaluation, drawn, settings, messages), settings)
+        if not settings.json:
+            from polyroc.cli._text import print_evaluation
 
-        print_evaluation(
-            evaluation,
-            drawn,
-            title=quoted_path(problem.file)[1:-1],
-            confidence_level=settings.confidence_level,
-            hints=[] if settings.quiet else _hints(path, evaluation, drawn, settings),
-        )
+            print_evaluation(
+                evaluation,
+                drawn,
+                title=quoted_path(problem.file)[1:-1],
+                confidence_level=settings.confidence_level,
+                hints=[] if settings.quiet else _hints(path, evaluation, drawn, settings),
+            )
+        say_where(settings.report, messages)
+
+
+def _report_and_json(summarized: Callable[[], dict[str, Any]], settings: Settings) -> None:
+    """What is made from the summary; where nobody wants either, nothing is summarized."""
+    if settings.report is None and not settings.json:
+        return
+    summary = summarized()
+    if settings.report is not None:
+        write_report(settings.report, summary)
+    if settings.json:
+        sys.stdout.write(f"{as_json(summary)}\n")
 
 
 def _summary(
     problem: Problem, evaluation: Evaluation, drawn: BootstrapResult | None, settings: Settings, messages: Messages
 ) -> dict[str, Any]:
+    given = {"sample_weight": settings.columns.sample_weight, "groups": settings.columns.groups}
     columns = {"target": settings.columns.target, "scores": list(problem.choice.columns)}
-    return evaluation_summary(
+    columns |= {name: column for name, column in given.items() if column is not None}
+    return summarize(
         evaluation,
-        drawn,
+        bootstrap=drawn,
         confidence_level=settings.confidence_level,
         seed=settings.seed,
         source={"file": problem.file, **columns},
@@ -94,7 +112,7 @@ def run_compare(paths: Sequence[str], models: str | None, settings: Settings) ->
             source={"files": list(paths), "target": settings.columns.target, "key": settings.columns.key},
             title=", ".join(quoted_path(path)[1:-1] for path in paths[:3]) + (", ..." if len(paths) > 3 else ""),
         )
-        hint = "--out differences.csv writes the differences as a table, --json everything"
+        hint = "--out differences.csv writes the differences as a table, --report report.html everything as a page"
         _compare_and_say(rivals, settings, messages, hint)
 
 
@@ -111,13 +129,15 @@ def run_demo(settings: Settings) -> None:
             source={"example": "digits"},
             title="Handwritten digits, the example that polyroc carries",
         )
-        hint = "polyroc evaluate predictions.csv --target label judges your own model"
+        hint = "polyroc evaluate predictions.csv --target label --report report.html judges your own model"
         _compare_and_say(rivals, settings, messages, hint)
 
 
 def _compare_and_say(rivals: _Rivals, settings: Settings, messages: Messages, hint: str) -> None:
     if settings.out is not None:
         check_writable(settings.out)
+    if settings.report is not None:
+        check_report(settings.report)
     plan = _plan_comparison(rivals, settings)
     messages.note(plan.note)
     comparison = polyroc.compare(
@@ -131,13 +151,13 @@ def _compare_and_say(rivals: _Rivals, settings: Settings, messages: Messages, hi
     )
     if settings.out is not None:
         write_whole(settings.out, differences_csv(comparison))
-    if settings.json:
-        summary = comparison_summary(comparison, seed=settings.seed, source=rivals.source, warnings=messages.warnings)
-        sys.stdout.write(f"{as_json(summary)}\n")
-        return
-    from polyroc.cli._text import print_comparison
+    summarized = partial(summarize, comparison, seed=settings.seed, source=rivals.source, warnings=messages.warnings)
+    _report_and_json(summarized, settings)
+    if not settings.json:
+        from polyroc.cli._text import print_comparison
 
-    print_comparison(comparison, title=rivals.title, hints=[] if settings.quiet else [hint])
+        print_comparison(comparison, title=rivals.title, hints=[] if settings.quiet else [hint])
+    say_where(settings.report, messages)
 
 
 def _plan_comparison(rivals: _Rivals, settings: Settings) -> Resamples:
@@ -203,4 +223,6 @@ def _hints(path: str, evaluation: Evaluation, drawn: BootstrapResult | None, set
         hints.append(f"the curve:  {call} --plot curve.png")
     if len(evaluation.labels) > 2:
         hints.append(f"all pairs:  {call} --json")
+    if settings.report is None:
+        hints.append(f"a page:     {call} --report report.html")
     return [*hints, f"a rival:    polyroc compare {shlex.quote(clean(path, 60))} OTHER --target LABEL"]

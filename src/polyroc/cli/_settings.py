@@ -24,6 +24,7 @@ class Settings:
     json: bool
     plot: Path | None
     out: Path | None
+    report: Path | None
     quiet: bool
 
     def __post_init__(self) -> None:
@@ -46,5 +47,5 @@ def settings_of(given: dict[str, Any]) -> Settings:
         for name in ("weighting", "thresholds", "n_thresholds", "shrinkage", "model", "engine", "max_pairs")
         if name in given
     }
-    rest = ("costs", "confidence_level", "resamples", "seed", "jobs", "json", "plot", "out", "quiet")
+    rest = ("costs", "confidence_level", "resamples", "seed", "jobs", "json", "plot", "out", "report", "quiet")
     return Settings(columns, method, **{name: given.get(name) for name in rest})  # type: ignore[arg-type]

@@ -1,0 +1,147 @@
+"""The dict -> figures for plotly, as plain dicts without colours: the script of the page knows the theme."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Any
+
+from polyroc.report._models import Model, models_of
+from polyroc.report._names import name_of, plot_text
+
+# Points closer than these cannot be told apart on a screen; only curves of two classes have more.
+_MOST_POINTS = 1500
+_DIGITS = 5
+# Labels that have room along a side of the heatmap, and letters of one.
+_MOST_LABELS = 30
+_LABEL = 14
+# Numbers in the cells can be read up to so many classes.
+_NUMBERED = 12
+_FONT = {"family": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif", "size": 13}
+# Filled from the numbers of the trace, never from names: a name may hold such a sign itself.
+_CURVE_HOVER = (
+    "<b>%{text}</b><br>call rate (quantile) %{customdata:.3f}<br>"
+    "false positive rate %{x:.3f}<br>true positive rate %{y:.3f}<extra></extra>"
+)
+
+
+def curve_figure(summary: dict[str, Any]) -> dict[str, Any]:
+    """Every model's curve and band; `meta` tells the script what a trace is and whose."""
+    diagonal = {"x": [0, 1], "y": [0, 1], "mode": "lines", "hoverinfo": "skip", "meta": {"role": "chance"}}
+    models = models_of(summary)
+    bands = [_band_trace(place, model) for place, model in enumerate(models) if model.record["band"] is not None]
+    lines = [_line_trace(place, model) for place, model in enumerate(models)]
+    axis = {"range": [-0.005, 1.005], "tickvals": [0, 0.2, 0.4, 0.6, 0.8, 1], "zeroline": False}
+    layout = {
+        "xaxis": {**axis, "title": {"text": "false positive rate", "standoff": 8}},
+        "yaxis": {**axis, "title": {"text": "true positive rate", "standoff": 4}},
+        "margin": {"l": 58, "r": 12, "t": 12, "b": 52},
+        "hovermode": "closest",
+        "showlegend": False,
+        "font": _FONT,
+    }
+    return {"data": [diagonal, *bands, *lines], "layout": layout}
+
+
+def _line_trace(place: int, model: Model) -> dict[str, Any]:
+    curve = thinned(model.record["curve"], _MOST_POINTS)
+    text = "shared curve" if model.name is None else plot_text(model.name.text)
+    if len(model.record["pairs"]["auc"]) == 1 and model.name is None:
+        text = "ROC curve"
+    return {
+        "x": _rounded(curve["fpr"]),
+        "y": _rounded(curve["tpr"]),
+        "customdata": _rounded(curve["call_rate"]),
+        # Once for each point: plotly fills a template from lists only.
+        "text": [text] * len(curve["fpr"]),
+        "mode": "lines",
+        "hovertemplate": _CURVE_HOVER,
+        "meta": {"role": "curve", "model": place},
+    }
+
+
+def _band_trace(place: int, model: Model) -> dict[str, Any]:
+    lower, upper = model.record["band"]["lower"], model.record["band"]["upper"]
+    return {
+        "x": lower["fpr"] + upper["fpr"][::-1],
+        "y": lower["tpr"] + upper["tpr"][::-1],
+        "mode": "lines",
+        "fill": "toself",
+        "line": {"width": 0},
+        "hoverinfo": "skip",
+        "meta": {"role": "band", "model": place},
+    }
+
+
+def thinned(curve: dict[str, list[float]], most: int) -> dict[str, list[float]]:
+    """A curve with at most so many points, about equally far apart in call rate; both corners stay."""
+    rates = curve["call_rate"]
+    if len(rates) <= most:
+        return curve
+    last = len(rates) - 1
+    nearest = (min(bisect_left(rates, step / (most - 1)), last) for step in range(most))
+    chosen = sorted({0, *nearest, last})
+    return {key: [values[point] for point in chosen] for key, values in curve.items()}
+
+
+def _rounded(values: Sequence[float]) -> list[float]:
+    return [round(value, _DIGITS) for value in values]
+
+
+def heatmap_figure(summary: dict[str, Any], model: Model) -> dict[str, Any] | None:
+    """Areas of the pairs among some classes; None for two classes."""
+    classes = summary["heatmap_classes"]
+    if classes is None:
+        return None
+    cells = _cells(summary, model, classes)
+    known = [cell for row in cells for cell in row if cell is not None]
+    low, high = (min(known), max(known)) if known else (0.0, 1.0)
+    trace = {
+        "type": "heatmap",
+        "z": cells,
+        # A scale needs a length, also where all areas are the same.
+        "zmin": low if high - low > 1e-6 else low - 0.05,
+        "zmax": high if high - low > 1e-6 else high + 0.05,
+        "hoverongaps": False,
+        "hovertemplate": "%{text}<br>area %{z:.4f}<extra></extra>",
+        "xgap": 1 if len(classes) <= _MOST_LABELS else 0,
+        "ygap": 1 if len(classes) <= _MOST_LABELS else 0,
+        "colorbar": {"title": {"text": "area", "side": "right"}, "thickness": 12, "outlinewidth": 0, "len": 0.9},
+    }
+    if len(classes) <= _NUMBERED:
+        # A text of its own, for `text` is what the pointer finds.
+        trace |= {"texttemplate": "%{z:.2f}", "textfont": {"size": 11}}
+    ticks = _ticks(summary, classes)
+    layout = {
+        "xaxis": {**ticks, "title": {"text": "against", "standoff": 10}, "side": "bottom"},
+        "yaxis": {**ticks, "title": {"text": "class", "standoff": 8}, "autorange": "reversed"},
+        "margin": {"l": 40, "r": 10, "t": 10, "b": 40},
+        "font": _FONT,
+    }
+    return {"data": [trace], "layout": layout}
+
+
+def _cells(summary: dict[str, Any], model: Model, classes: Sequence[int]) -> list[list[float | None]]:
+    """A row per positive and a column per negative class."""
+    labels = summary["labels"]
+    place = {labels[position]: row for row, position in enumerate(classes)}
+    cells: list[list[float | None]] = [[None] * len(classes) for _ in classes]
+    pairs = model.record["pairs"]
+    for positive, negative, auc in zip(pairs["positive"], pairs["negative"], pairs["auc"], strict=True):
+        if positive in place and negative in place:
+            cells[place[positive]][place[negative]] = round(auc, _DIGITS)
+    return cells
+
+
+def _ticks(summary: dict[str, Any], classes: Sequence[int]) -> dict[str, Any]:
+    """As many names as there is room for; the pointer finds the others."""
+    step = -(-len(classes) // _MOST_LABELS)
+    places = list(range(0, len(classes), step))
+    names = [name_of(summary["labels"][classes[place]]).text for place in places]
+    cut = [name if len(name) <= _LABEL else f"{name[: _LABEL - 1]}…" for name in names]
+    return {
+        "tickvals": places,
+        "ticktext": [plot_text(name) for name in cut],
+        "automargin": True,
+        "zeroline": False,
+        "showgrid": False,
+        "ticks": "",
+    }

@@ -1,0 +1,108 @@
+"""The dict -> one page that needs nothing else: template, style, script and plotly in one file."""
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+from polyroc._containers import shown
+from polyroc.report._context import context_of
+from polyroc.report._names import Name
+from polyroc.report._plotly import plotly_scripts
+
+_TEMPLATES = "_templates"
+# One after the other; all of them are one script.
+_SCRIPTS = ("table.js", "figures.js", "report.js")
+
+
+def render_html(summary: Mapping[str, Any], *, title: str | None = None) -> str:
+    """A summary as one page that works offline.
+
+    Names of classes, models and files are shown as text, whatever they hold. The page loads nothing, and says so to the
+    browser.
+
+    Parameters
+    ----------
+    summary : mapping
+        What `summarize` gave.
+    title : str, optional
+        The heading of the page.
+
+    Returns
+    -------
+    str
+        The page; to be written as UTF-8.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> from polyroc.report import render_html, summarize
+    >>> example = polyroc.load_example()
+    >>> page = render_html(summarize(polyroc.evaluate(example.y_true, example.scores["tree"])), title="Tree")
+    >>> "<h1>Tree</h1>" in page
+    True
+    """
+    _check_summary(summary)
+    check_title(title)
+    environment, scripts = _environment(), (*plotly_scripts(), _script())
+    parts = {
+        "context": context_of(dict(summary), title),
+        "allowed": " ".join(_hash_of(script) for script in scripts),
+        "scripts": scripts,
+        "style": _text("report.css"),
+    }
+    page: str = environment.get_template("report.html.j2").render(**parts)
+    # Half a character, as the name of a file may hold, cannot be written.
+    return page.encode("utf-8", errors="replace").decode("utf-8")
+
+
+def _check_summary(summary: Any) -> None:
+    if not isinstance(summary, Mapping) or summary.get("kind") not in ("evaluation", "comparison"):
+        msg = f"`summary` must be what `summarize` gave, got {shown(summary)}."
+        raise ValueError(msg)
+
+
+def check_title(title: Any) -> None:
+    """Text or nothing."""
+    if title is not None and not isinstance(title, str):
+        msg = f"`title` must be text or None, got {shown(title)}."
+        raise ValueError(msg)
+
+
+def check_installed() -> None:
+    """Raise, with what to install, where a page cannot be rendered."""
+    _environment()
+    plotly_scripts()
+
+
+def _environment() -> Any:
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ModuleNotFoundError as error:
+        msg = 'A report needs jinja2: pip install "polyroc[report]".'
+        raise ModuleNotFoundError(msg, name="jinja2") from error
+    environment = Environment(
+        loader=PackageLoader("polyroc.report", _TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.tests["name"] = lambda piece: isinstance(piece, Name)
+    return environment
+
+
+def _text(name: str) -> str:
+    return (files("polyroc.report") / _TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _script() -> str:
+    parts = "\n".join(_text(name) for name in _SCRIPTS)
+    return f'(() => {{\n"use strict";\n{parts}}})();'
+
+
+def _hash_of(script: str) -> str:
+    """How a content security policy names a script that may run."""
+    digest = hashlib.sha256(script.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

@@ -1,0 +1,102 @@
+"""The dict -> how the numbers were made: settings, sources and versions as terms with their values."""
+
+from typing import Any
+
+from polyroc.report._models import models_of
+from polyroc.report._names import name_of
+from polyroc.report._numbers import counted, level
+from polyroc.report._words import Sentence
+
+_SHOWN = 12
+_THRESHOLDS = {
+    "own": "each score column's own",
+    "shared": "one for both score columns of a pair",
+}
+_WEIGHTING = {"equal": "every pair the same", "prevalence": "pairs by their numbers of samples"}
+_INTERVALS = {
+    "logit": "normal on the logit scale",
+    "percentile": "quantiles of the replicates",
+    "basic": "quantiles reflected at the estimate",
+    "bca": "quantiles corrected for bias and skewness",
+}
+
+
+def setting_entries(summary: dict[str, Any]) -> list[tuple[str, Sentence]]:
+    """What was asked for, in words."""
+    options = summary["options"]
+    n_pairs = len(models_of(summary)[0].record["pairs"]["auc"])
+    entries: list[tuple[str, Sentence]] = [
+        ("Samples", (_samples(summary),)),
+        ("Pairs", (_pairs(n_pairs, options["max_pairs"]),)),
+    ]
+    if n_pairs > 1:
+        entries += [
+            ("What a pair counts", (_WEIGHTING[options["weighting"]],)),
+            ("Thresholds", (f"{_THRESHOLDS[options['thresholds']]}, on {options['n_thresholds']:,} call rates",)),
+            ("Model of the curve", (f"{options['model']}, shrinkage {options['shrinkage']:g}",)),
+            ("Fit", _fits(summary)),
+        ]
+    return [*entries, ("Resamples", (_resamples(summary),)), *_interval_entries(summary), *source_entries(summary)]
+
+
+def _samples(summary: dict[str, Any]) -> str:
+    present = sum(count > 0 for count in summary["class_counts"])
+    weighted = ", with weights" if summary["weighted"] else ""
+    absent = len(summary["class_counts"]) - present
+    empty = f" ({absent} more without samples)" if absent else ""
+    return f"{counted(summary['n_samples'], 'sample')} of {counted(present, 'class')}{empty}{weighted}"
+
+
+def _pairs(n_pairs: int, max_pairs: int | None) -> str:
+    if max_pairs is None:
+        return counted(n_pairs, "ordered pair") if n_pairs > 1 else "1 pair"
+    return f"{counted(n_pairs, 'ordered pair')}, at most {max_pairs:,} drawn at random"
+
+
+def _fits(summary: dict[str, Any]) -> Sentence:
+    parts: list[Any] = []
+    for model in models_of(summary):
+        fit = model.record["fit"]
+        ending = "converged" if fit["status"] == "converged" else f"NOT converged ({fit['status']})"
+        whose = [] if model.name is None else [model.name, " "]
+        parts += [*([", "] if parts else []), *whose, f"{ending} after {counted(fit['n_iter'], 'iteration')}"]
+    return tuple(parts)
+
+
+def _resamples(summary: dict[str, Any]) -> str:
+    if summary["n_resamples"] == 0:
+        return "none: no interval was asked for"
+    seed = "seed unknown" if summary["seed"] is None else f"seed {summary['seed']}"
+    units = ", whole groups drawn" if summary.get("by_groups") else ""
+    own = ", drawn for this page because none were given" if summary.get("drawn_for_the_page") else ""
+    return f"{summary['n_resamples']:,}{units}, {seed}{own}"
+
+
+def _interval_entries(summary: dict[str, Any]) -> list[tuple[str, Sentence]]:
+    interval = models_of(summary)[0].record["confidence_interval"]
+    if interval is None:
+        return []
+    how_sure = level(summary["confidence_level"])
+    kind = _INTERVALS[interval["interval"]]
+    entries: list[tuple[str, Sentence]] = [
+        ("Intervals", (f"{how_sure}, {kind}",)),
+        ("Band", (f"{how_sure} at each point of the curve by itself",)),
+    ]
+    if interval["method"] != "bootstrap":
+        entries.append(("Replicates", (f"{interval['method']}, which is far too confident",)))
+    return entries
+
+
+def source_entries(summary: dict[str, Any]) -> list[tuple[str, Sentence]]:
+    """Where the predictions come from: names, which are data."""
+    entries: list[tuple[str, Sentence]] = []
+    for key, value in summary["source"].items():
+        if value is None:
+            continue
+        values = value if isinstance(value, list) else [value]
+        parts: list[Any] = []
+        for one in values[:_SHOWN]:
+            parts += [*([", "] if parts else []), name_of(one)]
+        more = (f" and {len(values) - _SHOWN} more",) if len(values) > _SHOWN else ()
+        entries.append((f"Source: {key}".replace("_", " "), (*parts, *more)))
+    return entries

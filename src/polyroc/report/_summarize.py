@@ -1,0 +1,247 @@
+"""Results -> one plain dict: what `--json` prints, and all that a page is laid out from."""
+
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from polyroc._bootstrap import BootstrapResult
+from polyroc._checks import as_confidence_level, as_rng
+from polyroc._comparison import Comparison
+from polyroc._contest import ModelEstimate
+from polyroc._evaluation import Evaluation
+from polyroc._frames import plain
+from polyroc._records import PairIndex
+from polyroc._steps import rates_of
+from polyroc._typing import FloatArray, IntArray, Statistic
+from polyroc._version import __version__
+from polyroc._versions import versions
+from polyroc.engines import get_engine
+from polyroc.report._heatmap_classes import heatmap_classes
+
+# Curves of more pairs than these nobody looks at, and points closer than these nobody sees.
+_PAIR_CURVES = 200
+_PAIR_POINTS = 101
+_DIGITS = 5
+# Where the curve is read off for people who want one number of it.
+_READ_AT_FPR = 0.05
+# These have a part in every number; numba has, once it is loaded.
+_TOOK_PART = ("polyroc", "python", "numpy", "scipy", "narwhals")
+
+
+def summarize(
+    result: Evaluation | Comparison,
+    *,
+    bootstrap: BootstrapResult | None = None,
+    confidence_level: float | None = None,
+    seed: int | None = None,
+    source: Mapping[str, Any] | None = None,
+    warnings: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Everything that a report shows, as one plain dict that `json` can write.
+
+    Nothing is resampled here. The dict is what ``polyroc evaluate --json`` prints.
+
+    Parameters
+    ----------
+    result : Evaluation or Comparison
+        What `polyroc.evaluate` or `polyroc.compare` gave.
+    bootstrap : BootstrapResult, optional
+        Replicates of the evaluation, for intervals and the band; a comparison carries its own.
+    confidence_level : float, optional
+        Of the intervals of an evaluation, 0.95 by default; a comparison has its own.
+    seed : int, optional
+        What the resamples were drawn with, if that is known.
+    source : mapping, optional
+        Where the predictions come from, such as ``{"file": "predictions.csv"}``.
+    warnings : sequence of str
+        What was warned of on the way.
+
+    Returns
+    -------
+    dict
+        Of numbers, text, lists and dicts, without NaN and infinity.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> from polyroc.report import summarize
+    >>> example = polyroc.load_example()
+    >>> summary = summarize(polyroc.evaluate(example.y_true, example.scores["tree"]))
+    >>> round(summary["auc"], 3), summary["confidence_interval"]
+    (0.915, None)
+    """
+    as_rng(seed)
+    check_result(result, bootstrap, confidence_level)
+    if isinstance(result, Comparison):
+        summary = _of_comparison(result)
+    else:
+        summary = _of_evaluation(result, bootstrap, 0.95 if confidence_level is None else float(confidence_level))
+    found = versions()
+    took_part = (*_TOOK_PART, "numba") if "numba" in sys.modules else _TOOK_PART
+    ending = {
+        "seed": seed,
+        "source": dict(source or {}),
+        # Read late: the intervals above may have warned, into the same list.
+        "warnings": [str(warning) for warning in warnings],
+        "version": __version__,
+        "versions": {name: found[name] for name in took_part},
+    }
+    plain_summary: dict[str, Any] = _finite(summary | ending)
+    return plain_summary
+
+
+def check_result(result: Any, bootstrap: Any, confidence_level: Any) -> None:
+    """Whether these three go together, asked before any work is done."""
+    level = None if confidence_level is None else as_confidence_level(confidence_level)
+    if isinstance(result, Comparison):
+        _check_that_it_carries_its_own(result, bootstrap, level)
+    elif isinstance(result, Evaluation):
+        _check_bootstrap(result, bootstrap)
+    else:
+        msg = f"`result` must be an Evaluation or a Comparison, got {type(result).__name__}."
+        raise ValueError(msg)
+
+
+def _check_that_it_carries_its_own(comparison: Comparison, bootstrap: Any, level: float | None) -> None:
+    if bootstrap is not None:
+        msg = f"`bootstrap` must be None for a Comparison, which carries its own, got {type(bootstrap).__name__}."
+        raise ValueError(msg)
+    if level is not None and level != comparison.confidence_level:
+        own = comparison.confidence_level
+        msg = f"`confidence_level` must be that of the Comparison, {own:g}, or left out, got {level:g}."
+        raise ValueError(msg)
+
+
+def _check_bootstrap(evaluation: Evaluation, bootstrap: Any) -> None:
+    if bootstrap is None:
+        return
+    if not isinstance(bootstrap, BootstrapResult):
+        msg = f"`bootstrap` must be what `Evaluation.bootstrap` gave, got {type(bootstrap).__name__}."
+        raise ValueError(msg)
+    ours, theirs = evaluation.curve, bootstrap.curve
+    if not (np.array_equal(ours.fpr, theirs.fpr) and np.array_equal(ours.tpr, theirs.tpr)):
+        msg = "`bootstrap` must be of the same evaluation, got replicates of another curve."
+        raise ValueError(msg)
+
+
+def _of_evaluation(evaluation: Evaluation, drawn: BootstrapResult | None, level: float) -> dict[str, Any]:
+    return {
+        "kind": "evaluation",
+        **evaluation.to_dict(),
+        **_of_model(evaluation, drawn, level),
+        "confidence_interval": _interval(drawn, "auc", level),
+        "hand_till_interval": _interval(drawn, "hand_till", level),
+        "confidence_level": level,
+        "heatmap_classes": heatmap_classes([evaluation]),
+        "weighted": evaluation.predictions.sample_weight is not None,
+        "n_resamples": 0 if drawn is None else drawn.n_resamples,
+        "n_not_converged": 0 if drawn is None else drawn.n_not_converged,
+        "n_lost_class": 0 if drawn is None else drawn.n_lost_class,
+        "n_independent": None if drawn is None else drawn.n_independent,
+    }
+
+
+def _of_comparison(comparison: Comparison) -> dict[str, Any]:
+    first = next(iter(comparison.evaluations.values()))
+    level = comparison.confidence_level
+    common = ("n_samples", "labels", "class_counts", "options")
+    record = first.to_dict()
+    models = {}
+    for name, evaluation in comparison.evaluations.items():
+        own = {key: value for key, value in evaluation.to_dict().items() if key not in common}
+        models[name] = own | _of_model(evaluation, comparison.bootstraps[name], level)
+    for key, contest in (("confidence_interval", comparison.auc), ("hand_till_interval", comparison.hand_till)):
+        for one in contest.estimates:
+            models[one.model][key] = _estimated(one, comparison)
+    return {
+        "kind": "comparison",
+        **comparison.to_dict(),
+        **{key: record[key] for key in common},
+        "evaluations": models,
+        "heatmap_classes": heatmap_classes(list(comparison.evaluations.values())),
+        "weighted": first.predictions.sample_weight is not None,
+        "by_groups": comparison.units.are_groups,
+        "n_independent": min(one.n_independent for one in comparison.bootstraps.values()),
+    }
+
+
+def _of_model(evaluation: Evaluation, drawn: BootstrapResult | None, level: float) -> dict[str, Any]:
+    """What a page shows of one model beyond `Evaluation.to_dict`."""
+    curve = evaluation.curve
+    at = _READ_AT_FPR
+    return {
+        "curve": {"fpr": plain(curve.fpr), "tpr": plain(curve.tpr), "call_rate": plain(_call_rates(evaluation))},
+        "operating_point": {"fpr": at, "tpr": float(np.interp(at, curve.fpr, curve.tpr))},
+        "band": None if drawn is None else _band(drawn, level),
+        "auc_by_thresholds": evaluation.auc_by_thresholds,
+        "pair_curves": _pair_curves(evaluation),
+    }
+
+
+def _call_rates(evaluation: Evaluation) -> FloatArray:
+    """Share called positive at each point of the curve, corners included."""
+    if evaluation.predictions.is_binary:
+        return (evaluation.curve.fpr + evaluation.curve.tpr) / 2
+    return np.linspace(0, 1, len(evaluation.curve.fpr))
+
+
+def _band(drawn: BootstrapResult, level: float) -> dict[str, Any]:
+    band = drawn.confidence_band(level)
+    sides = {"lower": band.lower, "upper": band.upper}
+    curves = {side: {"fpr": _rounded(curve.fpr), "tpr": _rounded(curve.tpr)} for side, curve in sides.items()}
+    return {**curves, "level": level, "simultaneous": band.simultaneous}
+
+
+def _pair_curves(evaluation: Evaluation) -> dict[str, Any] | None:
+    """Rates of the pairs with the smallest areas, the smallest first; None for two classes, whose pair is the curve."""
+    if evaluation.predictions.is_binary:
+        return None
+    worst = np.argsort(evaluation.pairs.auc, kind="stable")[:_PAIR_CURVES]
+    index = PairIndex(evaluation.pair_index.positive[worst], evaluation.pair_index.negative[worst])
+    # Only theirs: those of all pairs of very many classes would fill the memory.
+    engine = get_engine(evaluation.options.engine, evaluation.predictions)
+    rates = rates_of(evaluation.predictions, index, evaluation.options, engine)
+    points = _spread(rates.n_thresholds, _PAIR_POINTS)
+    return {
+        "pair": worst.tolist(),
+        "call_rate": _rounded(rates.call_rates[points]),
+        "fpr": [_rounded(column) for column in rates.fpr.T[:, points]],
+        "tpr": [_rounded(column) for column in rates.tpr.T[:, points]],
+    }
+
+
+def _spread(length: int, most: int) -> IntArray:
+    """Positions from the first to the last, at most so many."""
+    return np.unique(np.linspace(0, length - 1, min(length, most)).round().astype(int))
+
+
+def _rounded(values: FloatArray) -> list[float]:
+    rounded: list[float] = np.round(values.astype(float), _DIGITS).tolist()
+    return rounded
+
+
+def _interval(drawn: BootstrapResult | None, statistic: Statistic, level: float) -> dict[str, Any] | None:
+    # Parametric methods draw no samples, and so have no replicates of M.
+    if drawn is None or (statistic == "hand_till" and drawn.hand_till is None):
+        return None
+    low, high = drawn.confidence_interval(level, statistic=statistic)
+    ends = {"low": low, "high": high, "level": level, "method": drawn.method, "interval": "logit"}
+    return {**ends, "standard_error": drawn.standard_error(statistic)}
+
+
+def _estimated(one: ModelEstimate, comparison: Comparison) -> dict[str, Any]:
+    level, kind = comparison.confidence_level, comparison.interval
+    ends = {"low": one.low, "high": one.high, "level": level, "method": "bootstrap", "interval": kind}
+    return {**ends, "standard_error": one.standard_error}
+
+
+def _finite(value: Any) -> Any:
+    """The same with None for numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

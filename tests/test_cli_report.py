@@ -1,0 +1,147 @@
+"""`--report`: a page beside text or JSON, with the same numbers, or one line that says why not."""
+
+import errno
+import json
+import os
+import shlex
+
+import pytest
+from cli_files import animal_table, example_files
+from pyarrow import parquet
+from report_pages import Page
+
+from polyroc.cli import _report, main
+from polyroc.cli._json import as_json
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    parquet.write_table(animal_table(), "a.parquet")
+    parquet.write_table(animal_table(seed=1), "b.parquet")
+    return tmp_path
+
+
+def read(name):
+    with open(name, encoding="utf-8") as file:  # noqa: PTH123  # the folder is the current one
+        return Page(file.read())
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "evaluate a.parquet --target label --resamples 9",
+        "compare a.parquet b.parquet --target label --resamples 9",
+        "demo --resamples 9",
+    ],
+)
+def test_a_page_is_written_beside_text_and_json(call, folder, capsys):
+    assert main([*shlex.split(call), "--report", "page.html"]) == 0
+    out, err = capsys.readouterr()
+    assert err.endswith("note: the report is in 'page.html'\n")
+    assert "best in" in out or "class" in out
+    first = read("page.html").data
+    assert main([*shlex.split(call), "--report", "page.html", "--json"]) == 0
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    # The page holds the numbers that JSON has, with fewer digits.
+    one = found if "fit" in found else next(iter(found["evaluations"].values()))
+    assert first["models"][0]["pairs"]["auc"] == pytest.approx(sorted(one["pairs"]["auc"]), abs=1e-6)
+    assert read("page.html").data == first
+    assert f"{one['auc']:.4f}" in read("page.html").text
+
+
+def test_the_page_names_its_source_seed_and_columns(folder, capsys):
+    call = "evaluate a.parquet --target label --resamples 9 --seed 5 --report page.htm --quiet"
+    assert main(shlex.split(call)) == 0
+    assert capsys.readouterr().err == ""
+    text = read("page.htm").text
+    assert "Source: file a.parquet" in text
+    assert "Source: scores p_cat, p_dog, p_owl" in text
+    assert "9, seed 5" in text
+
+
+def test_without_resamples_the_page_has_no_interval(folder, capsys):
+    assert main(shlex.split("evaluate a.parquet --target label --resamples 0 --report page.html")) == 0
+    assert "no interval was asked for" in read("page.html").text
+    assert "% interval" not in read("page.html").text
+
+
+def test_warnings_are_on_the_page(folder, capsys):
+    parquet.write_table(animal_table(n_samples=9), "few.parquet")
+    assert main(shlex.split("evaluate few.parquet --target label --resamples 9 --report page.html")) == 0
+    text = read("page.html").text
+    assert text.count("Classes of fewer than 10 samples: 'cat' (3)") == 1
+    assert text.count("Classes of fewer than 10 samples") == 1
+    assert "Read with care" in text
+
+
+def test_hints_name_the_report_until_there_is_one(folder, capsys):
+    call = shlex.split("evaluate a.parquet --target label --resamples 9")
+    main(call)
+    assert "--report report.html" in capsys.readouterr().out
+    main([*call, "--report", "page.html"])
+    assert "--report" not in capsys.readouterr().out
+
+
+WRONG = {
+    "evaluate a.parquet --target label --report page.txt": "--report must end in .html, got 'page.txt'",
+    "evaluate a.parquet --target label --report nowhere/page.html": "there is no folder 'nowhere'",
+    "compare a.parquet b.parquet --target label --report nowhere/page.html": "there is no folder 'nowhere'",
+    "demo --report taken.html": "it is a folder",
+}
+
+
+@pytest.mark.parametrize("call", WRONG)
+def test_a_page_that_cannot_be_written_is_refused_before_the_work(call, folder, capsys, monkeypatch):
+    def no(*_, **__):
+        pytest.fail("worked for nothing")
+
+    (folder / "taken.html").mkdir()
+    for name in ("evaluate", "compare"):
+        monkeypatch.setattr(f"polyroc.{name}", no)
+    assert main(shlex.split(call)) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert WRONG[call] in err
+
+
+@pytest.mark.parametrize("package", ["jinja2", "plotly"])
+def test_a_missing_package_is_said_before_the_work(package, folder, capsys, monkeypatch):
+    monkeypatch.setattr(_report, "find_spec", lambda name: None if name == package else object())
+    assert main(shlex.split("evaluate a.parquet --target label --report page.html")) == 2
+    assert f'--report needs {package}: pip install "polyroc[report]"' in capsys.readouterr().err
+
+
+def test_a_page_that_fails_to_be_written_ends_with_2_and_no_output(folder, capsys, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    before = sorted(path.name for path in folder.iterdir())
+    monkeypatch.setattr(os, "replace", full)
+    assert main(shlex.split("evaluate a.parquet --target label --resamples 9 --report page.html --json")) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "'page.html' cannot be written: No space left on device" in err
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_the_example_files_make_a_page(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    example_files(tmp_path)
+    call = "compare knn.csv tree.csv --target label --key id --costs costs.csv --resamples 9 --report page.html"
+    assert main(shlex.split(call)) == 0
+    page = read("page.html")
+    assert page.inside("td").count("20") >= 9
+    assert "2 models compared on 10 classes" in page.text
+
+
+def test_json_keeps_lists_on_a_line_and_reads_back():
+    summary = {"a": [1, 2.5, None, "x, [y]"], "b": {"c": [[1, 2], [3]], "d": {}, "e": []}, "f": "\u2028"}
+    text = as_json(summary)
+    assert json.loads(text) == summary
+    assert '  "a": [1, 2.5, null, "x, [y]"],\n' in text
+    assert text.isascii()
+    with pytest.raises(ValueError, match="Out of range"):
+        as_json({"a": float("nan")})

@@ -1,0 +1,399 @@
+"""The page without a browser: names as text, nothing from elsewhere, written whole or not at all."""
+
+import base64
+import errno
+import hashlib
+import itertools
+import json
+import os
+import re
+import sys
+
+import numpy as np
+import pytest
+from report_pages import HOSTILE, Page, comparison_of, evaluation_of
+
+import polyroc
+from polyroc.report import render_html, summarize, write_html
+from polyroc.report._figures import curve_figure, heatmap_figure, thinned
+from polyroc.report._models import models_of
+from polyroc.report._names import Name
+from polyroc.report._page import check_installed
+from polyroc.report._plotly import inlined, plotly_scripts, unwrapped
+
+
+@pytest.fixture(scope="module")
+def evaluation():
+    return evaluation_of(5)
+
+
+@pytest.fixture(scope="module")
+def summary(evaluation):
+    return summarize(evaluation, bootstrap=evaluation.bootstrap(29, rng=0), seed=0)
+
+
+@pytest.fixture(scope="module")
+def page(summary):
+    return render_html(summary)
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    """Hostile names everywhere that a name can be."""
+    costs = np.ones((len(HOSTILE),) * 2)
+    compared = comparison_of(
+        k=len(HOSTILE), names=HOSTILE[:3], classes=HOSTILE, n_resamples=9, options={"costs": costs}
+    )
+    summary = summarize(compared, source={"files": HOSTILE}, warnings=HOSTILE[:2])
+    return summary, render_html(summary, title=HOSTILE[0])
+
+
+def test_the_sections_come_in_order_under_one_heading(page):
+    read = Page(page)
+    levels = [int(tag[1]) for tag, _ in read.tags if re.fullmatch(r"h[1-6]", tag)]
+    assert levels.count(1) == 1
+    assert levels[0] == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+    assert read.inside("h2") == [
+        "In plain words",
+        "The curve",
+        "Pairs of classes",
+        "Heatmap",
+        "Costs used",
+        "Settings",
+        "How to cite",
+    ]
+    for landmark in ("header", "nav", "main", "footer"):
+        assert len(read.named(landmark)) == 1
+
+
+def test_ids_are_unique_and_links_lead_to_them(page):
+    read = Page(page)
+    ids = [attributes["id"] for _, attributes in read.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    links = [attributes["href"] for attributes in read.named("a")]
+    assert links
+    assert {link.removeprefix("#") for link in links} <= set(ids)
+
+
+def test_it_says_what_the_numbers_are(page, summary, evaluation):
+    text = Page(page).text
+    assert f"{evaluation.auc:.4f}" in text
+    assert f"{evaluation.hand_till:.4f}" in text
+    low, high = (summary["confidence_interval"][end] for end in ("low", "high"))
+    assert f"95 % interval {low:.4f} to {high:.4f}" in text
+    assert "arXiv:2404.13147" in text
+    assert "29, seed 0" in text
+    assert f"numpy {np.__version__}" in text
+    assert "No costs were given" in text
+
+
+def test_without_script_there_are_the_worst_pairs_and_the_curve(page, evaluation):
+    read = Page(page)
+    worst = int(np.argmin(evaluation.pairs.auc))
+    rows = re.search(r'<table id="pairs">.*?</table>', page, re.DOTALL)[0]
+    assert rows.count("<tr>") == 1 + 20
+    first = re.findall(r"<td[^>]*>(?:<bdi[^>]*>)?([^<]*)", rows)[:3]
+    pairs = evaluation.pairs
+    assert first == [pairs.positive[worst], pairs.negative[worst], f"{pairs.auc[worst]:.4f}"]
+    [points] = [attributes["points"] for attributes in read.named("polyline")]
+    drawn = np.array([[float(x) for x in point.split(",")] for point in points.split()])
+    # The frame is 340 units wide and high, and begins 48 from the left and 12 from the top.
+    np.testing.assert_allclose((drawn[:, 0] - 48) / 340, evaluation.curve.fpr, atol=0.001)
+    np.testing.assert_allclose(1 - (drawn[:, 1] - 12) / 340, evaluation.curve.tpr, atol=0.001)
+    assert f"{evaluation.curve.tpr[50]:.4f}" in read.inside("td")
+
+
+def test_a_page_can_be_made_from_what_json_has_kept(summary, page):
+    assert render_html(json.loads(json.dumps(summary))) == page
+
+
+def test_a_class_without_samples_is_no_second_class(evaluation):
+    y_true, scores = evaluation.predictions.codes % 2, evaluation.predictions.scores[:, :3]
+    with pytest.warns(UserWarning, match="No samples"):
+        without = polyroc.evaluate(y_true, scores, labels=[0, 1, 2])
+    read = Page(render_html(summarize(without), title=" "))
+    assert "One ROC curve for 2 classes" in read.text
+    assert "all 2 ordered pairs of classes share" in read.text
+    assert "With two classes there is one pair" not in read.text
+    assert read.data["heatmap_classes"] == [0, 1]
+
+
+def test_two_classes_have_a_curve_and_no_heatmap():
+    text = Page(render_html(summarize(evaluation_of(2))))
+    assert text.data["heatmap_classes"] is None
+    assert "Heatmap" not in text.text
+    assert "ROC curve for two classes" in text.text
+
+
+def test_a_comparison_has_differences_rankings_and_a_choice_of_models():
+    comparison = comparison_of()
+    read = Page(render_html(summarize(comparison)))
+    for one in (comparison.auc, comparison.hand_till):
+        for difference in one.differences:
+            assert f"{difference.first} minus {difference.second} {difference.value:+.4f}" in read.text
+        assert " > ".join(place[0] for place in one.rankings[0].order) in read.text
+    assert [option["value"] for option in read.named("option")][:3] == ["0", "1", "2"]
+    assert len(read.data["models"]) == 3
+
+
+def test_costs_are_shown_whole_for_few_classes_and_by_the_dearest_for_many():
+    costs = np.ones((5, 5))
+    costs[1, 2] = 17
+    few = Page(render_html(summarize(evaluation_of(5, options={"costs": costs}))))
+    assert few.inside("td").count("17") == 1
+    costs = np.ones((14, 14))
+    costs[1, 2] = 17
+    many = Page(render_html(summarize(evaluation_of(14, options={"costs": costs})))).text
+    assert "182 entries from 1 to 17, the largest first true taken for value class 01 class 02 17" in many
+
+
+def test_a_fit_that_did_not_converge_is_said_first(summary):
+    failed = {**summary, "fit": {**summary["fit"], "status": "max-iter"}}
+    read = Page(render_html(failed))
+    assert read.inside("h2")[:2] == ["Read with care", "In plain words"]
+    assert "ran out of iterations" in read.text
+
+
+def test_without_resamples_the_page_says_so(evaluation):
+    text = Page(render_html(summarize(evaluation))).text
+    assert "no interval was asked for" in text
+    assert "none: no interval was asked for" in text
+    assert "95 % band" not in text
+
+
+# Safety
+
+
+def test_hostile_names_are_text(hostile):
+    _, page = hostile
+    read = Page(page)
+    assert {tag for tag, _ in read.tags} <= {
+        *(
+            "html",
+            "head",
+            "meta",
+            "link",
+            "title",
+            "style",
+            "body",
+            "a",
+            "header",
+            "p",
+            "h1",
+            "h2",
+            "h3",
+            "span",
+            "nav",
+        ),
+        *(
+            "ul",
+            "li",
+            "main",
+            "section",
+            "div",
+            "bdi",
+            "strong",
+            "table",
+            "caption",
+            "thead",
+            "tbody",
+            "tr",
+            "th",
+            "td",
+        ),
+        *("svg", "line", "path", "polygon", "polyline", "text", "figure", "figcaption", "fieldset", "legend", "label"),
+        *("input", "select", "option", "details", "summary", "button", "noscript", "dl", "dt", "dd", "cite", "pre"),
+        *("footer", "script"),
+    }
+    assert len(read.named("script")) == len(plotly_scripts()) + 2
+    for _, attributes in read.tags:
+        assert not [name for name in attributes if name.startswith("on")]
+    assert [attributes["href"] for attributes in read.named("link")] == ["data:,"]
+    assert all(attributes["href"].startswith("#") for attributes in read.named("a"))
+    shown = set(read.inside("bdi"))
+    for name in HOSTILE:
+        assert Name(name).text in shown
+
+
+def test_names_that_cannot_be_seen_or_turn_text_round_do_no_harm(hostile):
+    _, page = hostile
+    assert not {"\u202e", "\u200b"} & set(page)
+    assert Name(" ").text == "' '"
+    assert Name(500 * "x").text == f"{37 * 'x'}..."
+    assert Name(500 * "x").whole == 500 * "x"
+    assert f'title="long {500 * "x"}"' in page
+
+
+def test_what_the_script_reads_holds_the_names_and_no_markup(hostile):
+    _, page = hostile
+    embedded = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)[1]
+    assert not set("<>&\u2028\u2029") & set(embedded)
+    data = Page(page).data
+    assert [label["text"] for label in data["labels"]] == [Name(name).text for name in HOSTILE]
+    assert data["labels"][1]["plot"] == "&lt;b&gt;bold&lt;/b&gt;"
+
+
+def test_figures_hold_no_tag_of_a_name(hostile):
+    summary, _ = hostile
+    model = models_of(summary)[0]
+    texts = [trace["text"][0] for trace in curve_figure(summary)["data"] if "text" in trace]
+    texts += heatmap_figure(summary, model)["layout"]["xaxis"]["ticktext"]
+    assert len(texts) == 3 + len(HOSTILE)
+    assert not [text for text in texts if "<" in text or ">" in text]
+    for trace in curve_figure(summary)["data"]:
+        assert "fullData" not in trace.get("hovertemplate", "")
+
+
+def test_a_line_separator_and_half_a_character_are_no_trouble():
+    y_true, scores = np.repeat([0, 1, 2], 20), np.random.default_rng(0).normal(size=(60, 3))
+    labels = np.array(["a\u2028b", "c\u2029d", "half \ud800"], dtype=object)
+    page = render_html(
+        summarize(
+            polyroc.evaluate(labels[y_true], scores, labels=labels), source={"file": "\udcff.csv"}, warnings=["\ud800"]
+        )
+    )
+    page.encode("utf-8")
+    assert Page(page).data["labels"][0]["text"] == "a?b"
+
+
+def test_nothing_is_named_that_a_browser_would_fetch(page, hostile):
+    for one in (page, hostile[1]):
+        for _, attributes in Page(one).tags:
+            assert not {"src", "srcset", "poster", "action"} & set(attributes)
+    own = page
+    for script in plotly_scripts():
+        own = own.replace(script, "")
+    assert len(own) < len(page) - 1_000_000
+    assert not re.search(r"https?:|url\(|@import", own)
+
+
+def test_only_the_scripts_of_the_page_may_run(page):
+    read = Page(page)
+    [policy] = [m["content"] for m in read.named("meta") if m.get("http-equiv") == "Content-Security-Policy"]
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["default-src"] == rules["connect-src"] == rules["base-uri"] == rules["form-action"] == "'none'"
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    assert rules["script-src"].split() == [f"'sha256-{one}'" for one in hashes]
+    assert len(hashes) == len(plotly_scripts()) + 1
+
+
+def test_plotly_is_unwrapped_only_where_it_looks_as_expected():
+    head = "/** licence */\n(\n function(root, factory) {\n  root.moduleName = factory();\n} (self, () => {\n"
+    library = "var a = (() => { return 1 })(); return a;"
+    notices = "\n/*! notices (() => {})(); */\n"
+    tail = "\nwindow.Plotly = Plotly;\nreturn Plotly;\n}));"
+    wrapped = f'{head}"use strict";var Plotly=(()=>{{{library}}})();{notices}{tail}'
+    first, second = unwrapped(wrapped)
+    assert first == f'/** licence */\n"use strict";var makePlotly=(function(){{{library}}});{notices.rstrip()}\n'
+    assert second == "window.Plotly = makePlotly.call(window);\n"
+    for other in ("!function(t){t.Plotly = 1}(self);", wrapped[:-4], f"x = 1;{wrapped}"):
+        assert unwrapped(other) == (other,)
+    assert inlined("a\r\nb<!--c") == "a\nb<\\!--c"
+    assert not any("</script" in script for script in plotly_scripts())
+
+
+# Errors and files
+
+
+def test_what_is_missing_is_said_with_what_to_install(evaluation, tmp_path, monkeypatch):
+    def no(*_, **__):
+        pytest.fail("resampled for nothing")
+
+    monkeypatch.setattr(polyroc.Evaluation, "bootstrap", no)
+    for package in ("jinja2", "plotly"):
+        with monkeypatch.context() as patched:
+            patched.setitem(sys.modules, package, None)
+            patched.delitem(sys.modules, f"{package}.offline", raising=False)
+            with pytest.raises(ModuleNotFoundError, match=rf"{package}: pip install \"polyroc\[report\]\""):
+                check_installed()
+            with pytest.raises(ModuleNotFoundError, match=r"polyroc\[report\]"):
+                write_html(evaluation, tmp_path / "a.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bad_arguments_are_named_before_anything_is_done(evaluation, tmp_path, monkeypatch):
+    def no(*_, **__):
+        pytest.fail("resampled for nothing")
+
+    drawn = evaluation.bootstrap(9, rng=0)
+    comparison = comparison_of(k=3, n_resamples=9)
+    monkeypatch.setattr(polyroc.Evaluation, "bootstrap", no)
+    page = tmp_path / "a.html"
+    for arguments, options, message in [
+        ((0.5, page), {}, r"`result` must be an Evaluation or a Comparison, got float"),
+        (
+            (evaluation, tmp_path / "no" / "a.html"),
+            {},
+            r"`path` must be a file that can be written, got .*: there is no",
+        ),
+        ((evaluation, tmp_path), {}, r"`path` must be .* it is a folder"),
+        ((evaluation, None), {}, r"`path` must be the path of a file, got None"),
+        ((evaluation, b"a.html"), {}, r"`path` must be the path of a file, got b'a\.html'"),
+        ((evaluation, tmp_path / f"{300 * 'x'}.html"), {}, r"`path` must be .*name too long"),
+        ((evaluation, page), {"confidence_level": 95}, r"`confidence_level` must be between 0 and 1"),
+        ((evaluation, page), {"title": 7}, r"`title` must be text or None, got 7"),
+        ((comparison, page), {"bootstrap": drawn}, r"`bootstrap` must be None for a Comparison"),
+        ((comparison, page), {"bootstrap": drawn}, r"which carries its own, got BootstrapResult"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            write_html(*arguments, **options)
+    with pytest.raises(ValueError, match=r"`summary` must be what `summarize` gave, got \{\}"):
+        render_html({})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_is_written_whole_or_not_at_all(evaluation, tmp_path, monkeypatch):
+    path, drawn = tmp_path / "a.html", evaluation.bootstrap(9, rng=0)
+    write_html(evaluation, str(path), bootstrap=drawn, title="First")
+    before = path.read_bytes()
+    assert b"<h1>First</h1>" in before
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_html(evaluation, path, bootstrap=drawn, title="Second")
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_resamples_are_drawn_where_none_are_given_and_the_page_says_so(tmp_path):
+    evaluation = evaluation_of(3)
+    write_html(evaluation, tmp_path / "a.html")
+    text = Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
+    low, high = evaluation.bootstrap(rng=0).confidence_interval()
+    assert f"95 % interval {low:.4f} to {high:.4f}" in text
+    assert "999, seed 0, drawn for this page because none were given" in text
+
+
+def test_the_same_result_gives_the_same_page(evaluation, tmp_path):
+    for name in ("a.html", "b.html"):
+        write_html(evaluation, tmp_path / name, bootstrap=evaluation.bootstrap(9, rng=0))
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+# Size
+
+
+def test_long_curves_are_thinned_and_keep_their_shape():
+    rates = np.linspace(0, 1, 20_001)
+    curve = {"call_rate": rates.tolist(), "fpr": (rates**2).tolist(), "tpr": np.sqrt(rates).tolist()}
+    thin = thinned(curve, 1500)
+    assert 1000 < len(thin["fpr"]) <= 1500
+    assert [thin[key][0] for key in thin] + [thin[key][-1] for key in thin] == [0, 0, 0, 1, 1, 1]
+    np.testing.assert_allclose(
+        np.interp(rates, thin["fpr"], thin["tpr"]), np.interp(rates, rates**2, np.sqrt(rates)), atol=0.03
+    )
+    assert thinned(thin, 1500) is thin
+
+
+def test_very_many_pairs_are_cut_and_the_page_says_so(monkeypatch, summary):
+    monkeypatch.setattr("polyroc.report._payload.MOST_PAIRS", 12)
+    monkeypatch.setattr("polyroc.report._context.MOST_PAIRS", 12)
+    read = Page(render_html(summary))
+    assert "This page holds the worst 12 of 20 pairs." in read.text
+    kept = read.data["models"][0]["pairs"]["auc"]
+    np.testing.assert_allclose(kept, np.sort(summary["pairs"]["auc"])[:12], atol=1e-6)
