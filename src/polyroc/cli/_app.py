@@ -26,6 +26,8 @@ polyroc evaluate predictions.parquet --target label --scores 'p_*' --json
 
 polyroc evaluate predictions.parquet --target label --costs costs.csv
 
+polyroc evaluate predictions.parquet --target label --report report.html
+
 polyroc evaluate predictions.parquet --target label --resamples 0 --quiet
 
 polyroc evaluate - --target label < knn.csv
@@ -37,6 +39,14 @@ polyroc compare knn.csv tree.csv --target label --key id
 polyroc compare both.csv --target label --models 'knn=knn_*,tree=tree_*'
 
 polyroc compare knn.csv tree.csv --target label --out differences.csv
+
+polyroc compare knn.csv tree.csv --target label --report report.html
+"""
+_REPRODUCE_EXAMPLES = """Examples:
+
+polyroc reproduce costs --out reproduction --quick
+
+polyroc reproduce all --out reproduction
 """
 
 app = typer.Typer(
@@ -86,6 +96,7 @@ def evaluate(
     jobs: arg.Jobs = None,
     json: arg.Json = False,
     plot: arg.Plot = None,
+    report: arg.Report = None,
     quiet: arg.Quiet = False,
     debug: arg.Debug = False,
 ) -> None:
@@ -117,6 +128,7 @@ def compare(
     jobs: arg.Jobs = None,
     json: arg.Json = False,
     out: arg.Out = None,
+    report: arg.Report = None,
     quiet: arg.Quiet = False,
     debug: arg.Debug = False,
 ) -> None:
@@ -130,8 +142,27 @@ def demo(
     seed: arg.Seed = 0,
     jobs: arg.Jobs = None,
     json: arg.Json = False,
+    report: arg.Report = None,
     quiet: arg.Quiet = False,
     debug: arg.Debug = False,
 ) -> None:
     """Compare the three models of the example that polyroc carries."""
     run_demo(settings_of({"target": "y_true", "costs": None, "confidence_level": 0.95, **locals()}))
+
+
+@app.command(epilog=_REPRODUCE_EXAMPLES)
+def reproduce(
+    name: arg.Experiment,
+    out: arg.OutFolder,
+    quick: arg.Quick = False,
+    data: arg.Data = None,
+    seed: arg.Seed = 0,
+    jobs: arg.Jobs = None,
+    quiet: arg.Quiet = False,
+    debug: arg.Debug = False,
+) -> None:
+    """Run the experiments of the paper: figures, tables, and which of its claims hold."""
+    # Loaded when asked for: nobody else needs scikit-learn and matplotlib.
+    from polyroc.cli._reproduce import Wanted, run_reproduce
+
+    run_reproduce(Wanted(name, out, data, quick=quick, seed=seed, jobs=jobs, quiet=quiet))

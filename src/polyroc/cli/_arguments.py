@@ -104,6 +104,32 @@ Plot: TypeAlias = Annotated[
 Out: TypeAlias = Annotated[
     Path | None, typer.Option(help="Write the differences into a CSV file.", rich_help_panel=_OUTPUT)
 ]
+Report: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(help="Write all of it as one .html page that works offline.", rich_help_panel=_OUTPUT),
+]
+Experiment: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        help="discrimination, skewness, costs, real-data, choices, coverage, or all.",
+        metavar="NAME",
+        show_default=False,
+    ),
+]
+OutFolder: TypeAlias = Annotated[
+    Path,
+    typer.Option("--out", help="Folder for figures, tables and claims; made if need be.", rich_help_panel=_OUTPUT),
+]
+Quick: TypeAlias = Annotated[
+    bool, typer.Option("--quick", help="A small version of seconds, to see that it works.", rich_help_panel=_METHOD)
+]
+Data: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder of the data sets; by default that of POLYROC_DATA, else scikit-learn's, else OpenML's.",
+        rich_help_panel=_METHOD,
+    ),
+]
 Quiet: TypeAlias = Annotated[
     bool, typer.Option("--quiet", help="No bars, notes and hints; warnings stay.", rich_help_panel=_OUTPUT)
 ]

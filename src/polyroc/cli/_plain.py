@@ -15,6 +15,8 @@ _OPTIONS = {
     "n_resamples": "--resamples",
     "rng": "--seed",
     "n_jobs": "--jobs",
+    "seed": "--seed",
+    "folder": "--out",
 }
 _SAME_NAME = (
     "labels",
@@ -29,6 +31,7 @@ _SAME_NAME = (
     "engine",
     "max_pairs",
     "confidence_level",
+    "data",
 )
 _OPTIONS |= {name: f"--{name.replace('_', '-')}" for name in _SAME_NAME}
 

@@ -1,0 +1,148 @@
+"""Write the figures and tables of docs/reproduction.md from what `polyroc reproduce all --out FOLDER` left there."""
+
+import argparse
+import csv
+import re
+import shutil
+from pathlib import Path
+
+from polyroc.experiments import EXPERIMENTS
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "reproduction.md"
+IMAGES = ROOT / "docs" / "images" / "reproduction"
+
+
+def rows_of(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def table(header, rows):
+    cells = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in cells)
+
+
+def text(value):
+    """Text of a cell: no markup of its own."""
+    return value.replace("|", "\\|").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def claims(folder, name):
+    rows = rows_of(folder / name / "claims.csv")
+    return table(
+        ["claim", "measured", "holds"],
+        [[text(row["claim"]), text(row["measured"]), "yes" if row["holds"] == "yes" else "**no**"] for row in rows],
+    )
+
+
+def rankings(folder):
+    """The printed probabilities beside ours, orders that nobody found left out."""
+    columns = {"printed": "printed", "paper_method": "paper's replicates", "bootstrap": "paired resamples"}
+    rows = [
+        [row["data"], text(row["ranking"].replace(">", " > ")), *(f"{float(row[name]):.2f}" for name in columns)]
+        for row in rows_of(folder / "real-data" / "rankings.csv")
+        if any(float(row[name]) >= 0.005 for name in columns)
+    ]
+    return table(["data", "ranking", *columns.values()], rows)
+
+
+def agreement(folder):
+    rows = [
+        [
+            row["data"],
+            row["splits"],
+            *(f"{float(row[name]):.0%}" for name in ("pairs_alike", "same_best", "same_order")),
+        ]
+        for row in rows_of(folder / "real-data" / "agreement.csv")
+    ]
+    return table(["data", "splits", "two models alike", "the same best", "all three alike"], rows)
+
+
+def areas(folder):
+    rows = [
+        [
+            row["data"],
+            row["model"],
+            f"{float(row['D']):.4f}",
+            f"{float(row['D_low']):.4f} to {float(row['D_high']):.4f}",
+            f"{float(row['M']):.4f}",
+        ]
+        for row in rows_of(folder / "real-data" / "areas.csv")
+    ]
+    return table(["data", "model", "D", "95 % interval", "M"], rows)
+
+
+def choices(folder):
+    """Every reading of every choice, but for the many problems of the update, which the claims sum up."""
+    rows = [
+        [
+            row["choice"],
+            row["problem"],
+            # What was decided, in bold.
+            f"**{row['reading']}**" if row["decided"] == "True" else row["reading"],
+            row["quantity"],
+            f"{float(row['value']):.4f}",
+        ]
+        for row in rows_of(folder / "choices" / "choices.csv")
+        if row["choice"] != "update" and not row["quantity"].startswith("error")
+    ]
+    return table(["choice", "problem", "reading", "quantity", "value"], rows)
+
+
+def coverage(folder):
+    rows = [
+        [row["setting"], row["interval"], f"{float(row['coverage']):.1%}", f"{float(row['width_over_needed']):.2f}"]
+        for row in rows_of(folder / "coverage" / "coverage.csv")
+    ]
+    return table(["setting", "interval", "coverage", "width over what is needed"], rows)
+
+
+def counts(folder):
+    rows = rows_of(folder / "discrimination" / "counts.csv")
+    kinds = list(dict.fromkeys(row["labels"] for row in rows))
+    return table(
+        ["labels", *(f"class {c + 1}" for c in range(5))],
+        [[kind, *(f"{int(row['samples']):,}" for row in rows if row["labels"] == kind)] for kind in kinds],
+    )
+
+
+def sources(folder):
+    page = (folder / "real-data" / "claims.md").read_text(encoding="utf-8")
+    return "\n".join(line for line in page.splitlines() if line.startswith("- "))
+
+
+def parts(folder):
+    """What stands between the marks of the page, by the name of the mark."""
+    found = {f"claims of {name}": claims(folder, name) for name in EXPERIMENTS}
+    makers = (counts, areas, rankings, agreement, sources, choices, coverage)
+    return found | {maker.__name__: maker(folder) for maker in makers}
+
+
+def filled(page, found):
+    """The page with every marked part replaced."""
+    for name, part in found.items():
+        begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
+        pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", flags=re.DOTALL)
+        if len(pattern.findall(page)) != 1:
+            msg = f"docs/reproduction.md must have one part between {begin} and {end}"
+            raise ValueError(msg)
+        page = pattern.sub(lambda _, part=part, begin=begin, end=end: f"{begin}\n\n{part}\n\n{end}", page)
+    return page
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    folder = parser.parse_args().folder
+    page = filled(PAGE.read_text(encoding="utf-8"), parts(folder))
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    for name in EXPERIMENTS:
+        for picture in sorted((folder / name).glob("*.png")):
+            shutil.copyfile(picture, IMAGES / f"{name}-{picture.name}")
+    PAGE.write_text(page, encoding="utf-8")
+    print(f"Wrote {PAGE.relative_to(ROOT)} and the pictures in {IMAGES.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

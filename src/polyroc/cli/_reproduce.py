@@ -1,0 +1,75 @@
+"""polyroc reproduce: run experiments, write what they find, say which claims hold."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from polyroc._write import write_whole
+from polyroc.cli._files import quoted_path
+from polyroc.cli._messages import Messages
+from polyroc.cli._plain import InputError, clean, listed
+from polyroc.experiments import EXPERIMENTS, Outcome, reproduce, write
+from polyroc.experiments._write import claims_page, made_folder
+
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to run, and where it goes."""
+
+    name: str
+    out: Path
+    data: Path | None
+    quick: bool
+    seed: int
+    jobs: int | None
+    quiet: bool
+
+    @property
+    def names(self) -> list[str]:
+        """One experiment, or all."""
+        if self.name != ALL and self.name not in EXPERIMENTS:
+            msg = f"NAME must be '{ALL}' or one of {listed(list(EXPERIMENTS))}, got '{clean(self.name)}'"
+            raise InputError(msg)
+        return list(EXPERIMENTS) if self.name == ALL else [self.name]
+
+
+def run_reproduce(wanted: Wanted) -> None:
+    """What is done stays written if a later one fails."""
+    names = wanted.names
+    # Before minutes of work: whether its results could be written.
+    made_folder(wanted.out)
+    messages = Messages(quiet=wanted.quiet)
+    outcomes = []
+    with messages.heard():
+        for name in names:
+            outcome = reproduce(
+                name,
+                seed=wanted.seed,
+                quick=wanted.quick,
+                data=wanted.data,
+                n_jobs=wanted.jobs,
+                progress=sys.stderr.isatty() and not wanted.quiet,
+            )
+            write(outcome, wanted.out)
+            outcomes.append(outcome)
+            sys.stdout.write("\n".join(_lines(outcome)) + "\n\n")
+            sys.stdout.flush()
+    write_whole(wanted.out / "claims.md", claims_page(outcomes).encode())
+    sys.stdout.write(_closing(outcomes, wanted.out) + "\n")
+
+
+def _lines(outcome: Outcome) -> list[str]:
+    """The claims, each with what was measured below it."""
+    lines = [outcome.title]
+    for claim in outcome.claims:
+        lines += [f"  {'holds' if claim.holds else 'NOT  '}  {claim.text}", f"         {claim.measured}"]
+    return lines + [f"  {clean(note, 200)}" for note in outcome.notes]
+
+
+def _closing(outcomes: Sequence[Outcome], out: Path) -> str:
+    claims = [claim for outcome in outcomes for claim in outcome.claims]
+    held = sum(claim.holds for claim in claims)
+    return f"{held} of {len(claims)} claims hold. Figures, tables and claims are in {quoted_path(str(out))}"

@@ -1,0 +1,158 @@
+"""Experiment 3: costs move the curve of a classifier that always says the same."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from polyroc._evaluate import evaluate
+from polyroc._evaluation import Evaluation
+from polyroc._typing import FloatArray, Thresholds
+from polyroc.experiments._outcome import Claim, Outcome, Table, curve_rows, sure
+from polyroc.experiments._request import Request
+
+TITLE = "Costs"
+CLASSES, ALPHAS = (5, 10, 15), (2, 5, 9)
+BELOW = tuple(round(0.1 * step, 1) for step in range(1, 10))
+COSTS = (*BELOW, 1.0, *(1 / c for c in reversed(BELOW)))
+KINDS: tuple[Thresholds, ...] = ("shared", "own")
+
+
+def run(request: Request) -> Outcome:
+    """D of the majority classifier for cheap and dear confusions of the majority class."""
+    areas: list[dict[str, Any]] = []
+    curves: list[dict[str, Any]] = []
+    costs = request.size(COSTS, (0.1, 0.5, 1.0, 2.0, 10.0))
+    classes = request.size(CLASSES, CLASSES[:2])
+    with request.bar(len(classes) * len(ALPHAS) * len(KINDS) * len(costs), "costs") as done:
+        for k in classes:
+            for alpha in ALPHAS:
+                found = _panel(k, alpha, costs, request, done)
+                areas += found[0]
+                curves += found[1]
+    table = Table.of("areas", areas)
+    claims = (
+        _starts_on_the_diagonal(table),
+        _rises_with_costs(table),
+        _sides(table),
+        _own_stays(table),
+        _is_symmetric(table),
+    )
+    return Outcome("costs", TITLE, (table, Table.of("curves", curves)), claims)
+
+
+def _panel(
+    k: int, alpha: int, costs: tuple[float, ...], request: Request, done: Callable[[int], object]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """One panel of the paper's grid: all costs for one number of classes and one skewness."""
+    rng = request.rng(3, k, alpha)
+    labels = rng.choice(k, size=request.size(10_000, 2_000), p=rng.dirichlet(np.full(k, float(alpha))))
+    majority = int(np.bincount(labels, minlength=k).argmax())
+    scores = majority_scores(len(labels), k, majority, rng)
+    areas, curves = [], []
+    for thresholds in KINDS:
+        for cost in costs:
+            weights = cost_matrix(k, majority, cost)
+            judged = evaluate(
+                labels, scores, labels=range(k), costs=weights, thresholds=thresholds, n_jobs=request.n_jobs
+            )
+            keys = {"classes": k, "alpha": alpha, "thresholds": thresholds, "cost": cost}
+            # Where D ought to be 1/2: how far off chance may put it. With own thresholds the ends tell as much as all.
+            asked = cost == 1 or (thresholds == "own" and cost in (costs[0], costs[-1]))
+            error = _error(judged, request) if asked else None
+            areas.append({**keys, "D": judged.auc, "D_error": error, "M": judged.hand_till})
+            curves += curve_rows(judged.curve, **keys)
+            done(1)
+    return areas, curves
+
+
+def majority_scores(n_samples: int, k: int, majority: int, rng: np.random.Generator) -> FloatArray:
+    """Probabilities that say the majority class for every sample and know nothing else."""
+    highest = rng.uniform(0.6, 0.9, size=n_samples)
+    rest = rng.dirichlet(np.ones(k - 1), size=n_samples) * (1 - highest)[:, None]
+    return np.insert(rest, majority, highest, axis=1)
+
+
+def cost_matrix(k: int, majority: int, cost: float) -> FloatArray:
+    """The paper's table of weights as costs[true, predicted]."""
+    costs = np.ones((k, k))
+    costs[majority, :] = cost
+    costs[:, majority] = 1 / cost
+    return costs
+
+
+def _error(judged: Evaluation, request: Request) -> float:
+    return judged.bootstrap(request.size(99, 49), rng=request.seed, n_jobs=request.n_jobs).standard_error()
+
+
+def _panels(table: Table, thresholds: str) -> list[Table]:
+    part = table.where(thresholds=thresholds)
+    return [part.where(classes=k, alpha=alpha) for k in part.distinct("classes") for alpha in part.distinct("alpha")]
+
+
+def _scaled(part: Table) -> FloatArray:
+    """Distance of D from 1/2 in standard errors."""
+    scaled: FloatArray = (part.column("D") - 0.5) / part.column("D_error").astype(float)
+    return scaled
+
+
+def _starts_on_the_diagonal(table: Table) -> Claim:
+    part = table.where(thresholds="shared", cost=1.0)
+    areas, scaled = part.column("D"), _scaled(part)
+    return Claim(
+        "With equal costs the majority classifier is a random one: its curve is the diagonal",
+        f"D from {areas.min():.4f} to {areas.max():.4f} over {len(areas)} panels, "
+        f"at most {np.abs(scaled).max():.1f} standard errors from 1/2",
+        bool(np.abs(scaled).max() < sure(len(areas))),
+    )
+
+
+def _rises_with_costs(table: Table) -> Claim:
+    steps = np.concatenate([np.diff(panel.column("D")) for panel in _panels(table, "shared")])
+    return Claim(
+        "The larger c, the higher the curve",
+        f"{np.sum(steps > 0)} of {len(steps)} steps in c go up, the least by {steps.min():+.4f}",
+        bool(np.all(steps > 0)),
+    )
+
+
+def _sides(table: Table) -> Claim:
+    panels = _panels(table, "shared")
+    low, high = ([float(panel.column("D")[end]) for panel in panels] for end in (0, -1))
+    cost = table.column("cost")
+    return Claim(
+        "The curve moves to the top left for c > 1 and to the bottom right for c < 1",
+        f"D from {min(low):.3f} to {max(low):.3f} at c = {cost.min():g}, "
+        f"from {min(high):.3f} to {max(high):.3f} at c = {cost.max():g}",
+        all(
+            bool(np.all((panel.column("D") > 0.5)[panel.column("cost") > 1]))
+            and bool(np.all((panel.column("D") < 0.5)[panel.column("cost") < 1]))
+            for panel in panels
+        ),
+    )
+
+
+def _own_stays(table: Table) -> Claim:
+    part = table.where(thresholds="own")
+    known = Table(
+        part.name, part.header, tuple(row for row in part.rows if row[part.header.index("D_error")] is not None)
+    )
+    scaled, areas = _scaled(known), part.column("D")
+    return Claim(
+        "With own thresholds costs leave it at 1/2 (not in the paper): no column tells any pair apart, and there is "
+        "no pair that costs could favour",
+        f"D from {areas.min():.4f} to {areas.max():.4f} over all c, "
+        f"at most {np.abs(scaled).max():.1f} standard errors from 1/2",
+        bool(np.abs(scaled).max() < sure(len(scaled))),
+    )
+
+
+def _is_symmetric(table: Table) -> Claim:
+    """Costs c and 1/c pull alike, to opposite sides."""
+    sums = np.concatenate([panel.column("D") + panel.column("D")[::-1] - 1 for panel in _panels(table, "shared")])
+    errors = table.where(thresholds="shared", cost=1.0).column("D_error").astype(float)
+    return Claim(
+        "c and 1/c move it by as much to opposite sides (not in the paper)",
+        f"D(c) + D(1/c) - 1 is {np.abs(sums).max():.4f} at most",
+        bool(np.abs(sums).max() < 2 * sure(len(sums)) * errors.max()),
+    )

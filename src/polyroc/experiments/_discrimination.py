@@ -1,0 +1,154 @@
+"""Experiment 1: the fewer covariates a classifier may use, the lower its curve."""
+
+import warnings
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from polyroc._comparison import Comparison, compare
+from polyroc._evaluate import evaluate
+from polyroc._typing import FloatArray, IntArray
+from polyroc._warnings import ResamplingWarning
+from polyroc.experiments._outcome import Claim, Outcome, Table, curve_rows, sure, tpr_at
+from polyroc.experiments._request import Request
+from polyroc.experiments._simulation import N_COVARIATES, Simulation, multinomial, simulate
+
+TITLE = "Labels and discrimination"
+INDEPENDENT = "independent"
+KINDS = ("random", "deterministic")
+
+
+def run(request: Request) -> Outcome:
+    """Multinomial regressions on the first d covariates, judged on the samples they were fitted to."""
+    data = simulate(request.size(50_000, 4_000), request.rng(1))
+    with request.bar(len(KINDS) * (N_COVARIATES + 2) + 1, "discrimination") as done:
+        compared = {kind: _compare(data, kind, request, done) for kind in KINDS}
+        held_out = _held_out(data, request)
+        done(1)
+    areas = Table.of("areas", [row for kind in KINDS for row in _area_rows(kind, compared[kind])])
+    curves = [
+        row
+        for kind in KINDS
+        for name, one in compared[kind].evaluations.items()
+        for row in curve_rows(one.curve, labels=kind, covariates=name)
+    ]
+    claims = (
+        *(_rises(kind, compared[kind]) for kind in KINDS),
+        _is_top_left(compared["random"]),
+        _deterministic_is_higher(compared),
+        _reaches_one(compared["deterministic"]),
+        _independent_is_chance(compared["random"], held_out),
+    )
+    return Outcome("discrimination", TITLE, (_counts(data), areas, Table.of("curves", curves)), claims)
+
+
+def _compare(data: Simulation, kind: str, request: Request, done: Any) -> Comparison:
+    """One model per number of covariates, and one of covariates that say nothing."""
+    labels: IntArray = getattr(data, kind)
+    scores: dict[str, FloatArray] = {}
+    for name in (INDEPENDENT, *map(str, range(1, N_COVARIATES + 1))):
+        covariates = data.independent if name == INDEPENDENT else data.covariates[:, : int(name)]
+        scores[name] = multinomial(covariates, labels).predict_proba(covariates)
+        done(1)
+    with warnings.catch_warnings():
+        # Deterministic labels are told apart without an error, as they should be; no need to warn of it.
+        warnings.simplefilter("ignore", ResamplingWarning)
+        compared = compare(labels, scores, n_resamples=request.size(199, 99), rng=request.seed, n_jobs=request.n_jobs)
+    done(1)
+    return compared
+
+
+def _held_out(data: Simulation, request: Request) -> tuple[float, float]:
+    """D of independent covariates on samples that the regression has not seen, and its standard error."""
+    half = len(data.random) // 2
+    model = multinomial(data.independent[:half], data.random[:half])
+    judged = evaluate(data.random[half:], model.predict_proba(data.independent[half:]), n_jobs=request.n_jobs)
+    return judged.auc, judged.bootstrap(199, rng=request.seed, n_jobs=request.n_jobs).standard_error()
+
+
+def _counts(data: Simulation) -> Table:
+    counts = {kind: np.bincount(getattr(data, kind)).tolist() for kind in KINDS}
+    return Table.of(
+        "counts",
+        [{"labels": kind, "class": c, "samples": n} for kind in KINDS for c, n in enumerate(counts[kind], start=1)],
+    )
+
+
+def _area_rows(kind: str, compared: Comparison) -> list[dict[str, Any]]:
+    return [
+        {
+            "labels": kind,
+            "covariates": by_d.model,
+            "D": by_d.value,
+            "D_low": by_d.low,
+            "D_high": by_d.high,
+            "M": by_m.value,
+        }
+        for by_d, by_m in zip(compared.auc.estimates, compared.hand_till.estimates, strict=True)
+    ]
+
+
+def _rises(kind: str, compared: Comparison) -> Claim:
+    """Whether D rises with each covariate that is added, as far as the sample can tell."""
+    names = [INDEPENDENT, *map(str, range(1, N_COVARIATES + 1))]
+    found = {(d.first, d.second): d for d in compared.auc.differences}
+    steps = [found[pair] for pair in pairwise(names)]
+    # A difference is first minus second, so a rise is negative.
+    rises = np.array([-step.value for step in steps])
+    errors = np.array([step.standard_error for step in steps])
+    least = int(np.argmin(rises))
+    values = ", ".join(f"{one.value:.3f}" for one in compared.auc.estimates)
+    return Claim(
+        f"The curve falls as covariates are taken away ({kind} labels)",
+        f"D {values} for independent covariates and d = 1 ... {N_COVARIATES}; {np.sum(rises > 0)} of {len(rises)} "
+        f"steps go up, the least by {rises[least]:+.4f} with a standard error of {errors[least]:.4f}",
+        bool(np.all(rises > -sure(len(rises)) * errors) and rises.sum() > 0),
+    )
+
+
+def _is_top_left(compared: Comparison) -> Claim:
+    """Whether no other curve passes above that of all covariates by more than sampling error."""
+    fpr = np.linspace(0.01, 0.99, 99)
+    best = str(N_COVARIATES)
+    heights = {
+        name: tpr_at(fpr, [one.curve.fpr, *drawn.fpr], [one.curve.tpr, *drawn.tpr])
+        for (name, one), drawn in zip(compared.evaluations.items(), compared.bootstraps.values(), strict=True)
+    }
+    others = [name for name in heights if name != best]
+    above = np.array([heights[name] - heights[best] for name in others])
+    error = above[:, 1:].std(axis=1, ddof=1)
+    # Where no replicate differs, curves differ by exactly what is seen.
+    excess = above[:, 0] / np.maximum(error, 1e-12)
+    return Claim(
+        f"All {best} covariates give the top-left curve",
+        f"at 99 false positive rates, the greatest lead of another curve is {above[:, 0].max():+.4f}",
+        bool(excess.max() < sure(excess.size)),
+    )
+
+
+def _deterministic_is_higher(compared: dict[str, Comparison]) -> Claim:
+    random, sure_of = (compared[kind].auc.estimates[1:] for kind in KINDS)
+    leads = np.array([b.value - a.value for a, b in zip(random, sure_of, strict=True)])
+    errors = np.array([np.hypot(a.standard_error, b.standard_error) for a, b in zip(random, sure_of, strict=True)])
+    return Claim(
+        "Curves of deterministic labels are higher than those of random ones",
+        f"D is higher by {leads.min():+.4f} to {leads.max():+.4f} for d = 1 ... {N_COVARIATES}",
+        bool(np.all(leads > -sure(len(leads)) * errors) and leads.sum() > 0),
+    )
+
+
+def _reaches_one(compared: Comparison) -> Claim:
+    area = compared.auc.estimates[-1].value
+    return Claim("Deterministic labels and all covariates give an area of 1", f"D = {area:.6f}", round(area, 3) == 1.0)
+
+
+def _independent_is_chance(compared: Comparison, held_out: tuple[float, float]) -> Claim:
+    area, error = held_out
+    fitted = compared.auc.estimates[0].value
+    return Claim(
+        "A classifier of independent covariates is a random one",
+        f"D = {area:.4f} with a standard error of {error:.4f} on samples not fitted to "
+        f"({fitted:.4f} on those it was fitted to, some of whose chance it has learnt by heart)",
+        abs(area - 0.5) < sure() * error,
+    )

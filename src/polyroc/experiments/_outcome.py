@@ -1,0 +1,108 @@
+"""What an experiment finds: tables of numbers, and claims that they bear out or not."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from polyroc._curve import RocCurve
+from polyroc._typing import FloatArray
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence, what was measured about it, and whether it holds."""
+
+    text: str
+    measured: str
+    holds: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows of plain values under names; what a CSV file holds, and what figures are drawn from."""
+
+    name: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+    @classmethod
+    def of(cls, name: str, rows: Iterable[Mapping[str, Any]]) -> "Table":
+        """From rows that have the same names in the same order."""
+        found = list(rows)
+        return cls(name, tuple(found[0]), tuple(tuple(row.values()) for row in found))
+
+    def column(self, name: str) -> Any:
+        """One column as an array."""
+        place = self.header.index(name)
+        return np.array([row[place] for row in self.rows])
+
+    def where(self, **wanted: Any) -> "Table":
+        """The rows that have these values."""
+        places = {self.header.index(name): value for name, value in wanted.items()}
+        chosen = tuple(row for row in self.rows if all(row[place] == value for place, value in places.items()))
+        return Table(self.name, self.header, chosen)
+
+    def distinct(self, name: str) -> list[Any]:
+        """The values of a column, each once, in the order in which they come."""
+        place = self.header.index(name)
+        return list(dict.fromkeys(row[place] for row in self.rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Everything that one experiment found.
+
+    Attributes
+    ----------
+    name : str
+        Of the experiment, as in `EXPERIMENTS`.
+    title : str
+        What it is about.
+    tables : tuple of Table
+        The numbers; each becomes a CSV file.
+    claims : tuple of Claim
+        What the paper says, or this library, beside what was measured.
+    notes : tuple of str
+        What a reader must know: where data came from, what was left out.
+    """
+
+    name: str
+    title: str
+    tables: tuple[Table, ...]
+    claims: tuple[Claim, ...]
+    notes: tuple[str, ...] = ()
+
+    def table(self, name: str) -> Table:
+        """The table of that name.
+
+        Parameters
+        ----------
+        name : str
+            As in `tables`.
+        """
+        return next(table for table in self.tables if table.name == name)
+
+
+def curve_rows(curve: RocCurve, **keys: Any) -> list[dict[str, Any]]:
+    """The points of a curve as rows of a table."""
+    points = zip(curve.fpr.tolist(), curve.tpr.tolist(), strict=True)
+    return [{**keys, "point": number, "fpr": fpr, "tpr": tpr} for number, (fpr, tpr) in enumerate(points)]
+
+
+def sure(n_comparisons: int = 1) -> float:
+    """How many standard errors are beyond chance: were a claim true, it would fail once in a thousand runs.
+
+    Bonferroni's bound for as many comparisons as the claim makes.
+    """
+    return float(ndtri(1 - 0.001 / (2 * n_comparisons)))
+
+
+def tpr_at(fpr: FloatArray, curve_fpr: Iterable[FloatArray], curve_tpr: Iterable[FloatArray]) -> FloatArray:
+    """The height of curves at false positive rates; a row per curve, which may lack its corners."""
+    heights: FloatArray = np.array(
+        [np.interp(fpr, np.r_[0, f, 1], np.r_[0, t, 1]) for f, t in zip(curve_fpr, curve_tpr, strict=True)]
+    )
+    return heights

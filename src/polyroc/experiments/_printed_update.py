@@ -1,0 +1,44 @@
+"""The paper's update, as printed: alternating Newton steps of full length (its Algorithm 1)."""
+
+import numpy as np
+from scipy.special import expit, logit
+
+from polyroc._typing import FloatArray
+
+# The paper begins at "a perturbed version" of the rates; by how much it does not say.
+_PERTURBATION = 1e-3
+
+
+def printed_update(rates: FloatArray, n_iter: int) -> list[float]:
+    """Area after each iteration on rates of shape (2T, K), all weights 1; NaN where it is no number any more.
+
+    Nothing damps the steps, and nothing keeps the area in [0, 1].
+    """
+    start = logit(np.clip(rates, _PERTURBATION, 1 - _PERTURBATION))
+    areas = []
+    with np.errstate(all="ignore"):
+        row = start[:, 0]
+        pair = _least_squares(row[:, None], start, rates, axis=0)
+        for _ in range(n_iter):
+            row = _least_squares(pair[None, :], row[:, None] * pair, rates, axis=1)
+            pair = _least_squares(row[:, None], row[:, None] * pair, rates, axis=0)
+            # The projection on the vector of ones.
+            areas.append(_area(row * pair.mean()))
+    return areas
+
+
+def _least_squares(fixed: FloatArray, eta: FloatArray, rates: FloatArray, axis: int) -> FloatArray:
+    """One side of the paper's equation of updates, given the other side and the fit so far."""
+    fitted = expit(eta)
+    weight = fitted * (1 - fitted)
+    response = weight * eta + rates - fitted
+    effects: FloatArray = (fixed * response).sum(axis=axis) / (fixed**2 * weight).sum(axis=axis)
+    return effects
+
+
+def _area(effects: FloatArray) -> float:
+    """By trapezoids, whether the curve rises or not."""
+    if not np.all(np.isfinite(effects)):
+        return float("nan")
+    tpr, fpr = np.split(expit(effects), 2)
+    return float(np.trapezoid(np.r_[0, tpr, 1], np.r_[0, fpr, 1]))

@@ -1,0 +1,128 @@
+"""reproduce(...): one experiment by its name."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from numbers import Integral
+from os import PathLike
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from polyroc._checks import as_flag, as_n_jobs, one_of
+from polyroc._containers import shown
+from polyroc.experiments._outcome import Outcome
+from polyroc.experiments._request import Request
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+EXPERIMENTS: Mapping[str, str] = MappingProxyType(
+    {
+        "discrimination": "the fewer covariates, the lower the curve (paper, section 5.1)",
+        "skewness": "skewed classes leave the unweighted curve where it is (section 5.2)",
+        "costs": "costs move the curve of a majority classifier (section 5.3)",
+        "real-data": "three classifiers on six data sets, and how sure their order is (section 5.4)",
+        "choices": "what each choice changes that the paper leaves open",
+        "coverage": "how often the paper's intervals hold the truth, and ours",
+    }
+)
+"""Names of the experiments, and what each is about."""
+
+
+def reproduce(
+    name: str,
+    *,
+    seed: int = 0,
+    quick: bool = False,
+    data: str | PathLike[str] | None = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Outcome:
+    """Run one experiment (needs ``polyroc[sklearn]``).
+
+    Parameters
+    ----------
+    name : str
+        One of `EXPERIMENTS`.
+    seed : int
+        The same seed gives the same numbers.
+    quick : bool
+        A small version that takes seconds, to see that everything works.
+    data : path, optional
+        Folder of the six data sets, each a ``name.csv`` or ``name.csv.gz`` with a header and the label last. By
+        default that of the environment variable ``POLYROC_DATA``; what is not there comes from scikit-learn or, where
+        there is a network, from OpenML.
+    n_jobs : int, optional
+        Number of threads; None for as many as the process may use.
+    progress : bool
+        Show a bar with the time left (needs ``polyroc[progress]``).
+
+    Returns
+    -------
+    Outcome
+        With `tables`, `claims` and `notes`.
+
+    Examples
+    --------
+    >>> from polyroc.experiments import reproduce
+    >>> outcome = reproduce("costs", quick=True)
+    >>> all(claim.holds for claim in outcome.claims)
+    True
+    """
+    chosen = one_of(name, "name", tuple(EXPERIMENTS))
+    request = Request(
+        _as_seed(seed),
+        quick=as_flag(quick, "quick"),
+        data=_as_path(data),
+        n_jobs=as_n_jobs(n_jobs),
+        progress=as_flag(progress, "progress"),
+    )
+    outcome: Outcome = _module(chosen).run(request)
+    return outcome
+
+
+def draw(outcome: Outcome) -> "dict[str, Figure]":
+    """The figures of an experiment, drawn from its tables (needs ``polyroc[plot]``).
+
+    Parameters
+    ----------
+    outcome : Outcome
+        What `reproduce` found.
+
+    Returns
+    -------
+    dict of str to matplotlib Figure
+        The figures by name.
+
+    Examples
+    --------
+    >>> from polyroc.experiments import draw, reproduce
+    >>> list(draw(reproduce("coverage", quick=True)))
+    ['coverage']
+    """
+    figures: dict[str, Figure] = _module(outcome.name, "figures.").draw(outcome)
+    return figures
+
+
+def _as_seed(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+        msg = f"`seed` must be a non-negative integer, got {shown(value)}."
+        raise ValueError(msg)
+    return int(value)
+
+
+def _as_path(value: Any) -> Path | None:
+    if value is not None and not isinstance(value, str | PathLike):
+        msg = f"`data` must be a folder, got {shown(value)}."
+        raise ValueError(msg)
+    return None if value is None else Path(value)
+
+
+def _module(name: str, folder: str = "") -> Any:
+    try:
+        return import_module(f"polyroc.experiments.{folder}_{name.replace('-', '_')}")
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "matplotlib":
+            raise
+        msg = 'Figures need matplotlib: pip install "polyroc[plot]".'
+        raise ModuleNotFoundError(msg, name="matplotlib") from error

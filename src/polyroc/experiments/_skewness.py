@@ -1,0 +1,261 @@
+"""Experiment 2: test sets of skewed classes, and which statistics stay what they are."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.special import chdtri
+
+from polyroc._evaluate import evaluate
+from polyroc._evaluation import Evaluation
+from polyroc._typing import FloatArray, IntArray
+from polyroc.experiments._outcome import Claim, Outcome, Table, curve_rows, sure
+from polyroc.experiments._request import Request
+from polyroc.experiments._simulation import N_CLASSES, Simulation, multinomial, simulate
+
+TITLE = "Class skewness"
+ALPHAS, COVARIATES = (2, 5, 9), (2, 5, 9)
+RATIOS = np.geomspace(1, 100, 61)
+# Those that look at hard decisions come from scikit-learn.
+STATISTICS = ("D_equal", "D_prevalence", "M", "accuracy", "balanced_accuracy", "F1_macro", "MCC", "kappa")
+
+
+def run(request: Request) -> Outcome:
+    """The paper's skewed test sets, and beside each the same skewness by weights, which no chance disturbs."""
+    tails = _tails(request)
+    data = simulate(request.size(50_000, 4_000), request.rng(1))
+    n_sets = request.size(30, 8)
+    balanced = _balanced(data.random, request.rng(22))
+    with request.bar(len(COVARIATES) * len(ALPHAS) * n_sets, "skewness") as done:
+        found = [_judge(data, d, alpha, balanced, n_sets, request, done) for d in COVARIATES for alpha in ALPHAS]
+    sets = Table.of("test_sets", [row for rows, _ in found for row in rows])
+    curves = Table.of("curves", [row for _, rows in found for row in rows])
+    spread = _spread(sets)
+    claims = (
+        _more_skewed_with_less_alpha(tails),
+        _more_skewed_with_more_classes(tails),
+        _equal_is_invariant(sets),
+        _spread_is_chance(sets, n_sets),
+        _prevalence_varies(spread),
+        _weak_vary_more(spread, n_sets),
+        _which_are_invariant(sets),
+    )
+    return Outcome("skewness", TITLE, (tails, sets, spread, curves), claims)
+
+
+def _tails(request: Request) -> Table:
+    """P(Z > c), Z the ratio of the largest to the smallest class."""
+    rows = []
+    for k in (N_CLASSES, 2 * N_CLASSES):
+        for alpha in ALPHAS:
+            shares = request.rng(21, k, alpha).dirichlet(np.full(k, float(alpha)), size=request.size(10_000, 2_000))
+            ratio = shares.max(axis=1) / shares.min(axis=1)
+            rows += [
+                {"classes": k, "alpha": alpha, "draws": len(ratio), "c": float(c), "tail": float(np.mean(ratio > c))}
+                for c in RATIOS
+            ]
+    return Table.of("tails", rows)
+
+
+def _balanced(labels: IntArray, rng: np.random.Generator) -> IntArray:
+    """As many samples of each class as the smallest has."""
+    size = int(np.bincount(labels).min())
+    chosen = [rng.choice(np.flatnonzero(labels == c), size, replace=False) for c in range(N_CLASSES)]
+    return np.concatenate(chosen)
+
+
+def _judge(
+    data: Simulation,
+    d: int,
+    alpha: int,
+    balanced: IntArray,
+    n_sets: int,
+    request: Request,
+    done: Callable[[int], object],
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """One classifier on several test sets of one skewness."""
+    covariates = data.covariates[:, :d]
+    scores = multinomial(covariates, data.random).predict_proba(covariates)[balanced]
+    labels = data.random[balanced]
+    rng = request.rng(23, d, alpha)
+    rows, curves = [], []
+    for number in range(n_sets):
+        share = rng.dirichlet(np.full(N_CLASSES, float(alpha)))
+        chosen = _skewed(labels, share, rng)
+        by_sets, judged = _statistics(labels[chosen], scores[chosen], None, request)
+        # The balanced sample with the same skewness as weights: what differs now is skewness alone.
+        by_weights, _ = _statistics(labels, scores, share[labels], request)
+        drawn = judged["equal"].bootstrap(request.size(99, 49), rng=number, n_jobs=request.n_jobs)
+        rows.append(
+            {
+                "covariates": d,
+                "alpha": alpha,
+                "test_set": number,
+                "largest_ratio": float(share.max() / share.min()),
+                "smallest_class": int(np.bincount(labels[chosen]).min()),
+                **by_sets,
+                "D_equal_error": drawn.standard_error(),
+                **{f"{name}_by_weights": value for name, value in by_weights.items()},
+            }
+        )
+        for weighting, one in judged.items():
+            curves += curve_rows(one.curve, covariates=d, alpha=alpha, test_set=number, weighting=weighting)
+        done(1)
+    return rows, curves
+
+
+def _skewed(labels: IntArray, share: FloatArray, rng: np.random.Generator) -> IntArray:
+    """Samples of each class by its share, none twice; as many in all as one class of the balanced sample has."""
+    size = len(labels) // N_CLASSES
+    counts = np.maximum(2, np.round(share * size)).astype(int)
+    chosen = [rng.choice(np.flatnonzero(labels == c), min(size, counts[c]), replace=False) for c in range(N_CLASSES)]
+    return np.concatenate(chosen)
+
+
+def _statistics(
+    labels: IntArray, scores: FloatArray, weight: FloatArray | None, request: Request
+) -> tuple[dict[str, float], dict[str, Evaluation]]:
+    from sklearn import metrics
+
+    equal, prevalence = (
+        evaluate(labels, scores, sample_weight=weight, weighting=weighting, n_jobs=request.n_jobs)
+        for weighting in ("equal", "prevalence")
+    )
+    predicted, given = scores.argmax(axis=1), {"sample_weight": weight}
+    values = (
+        equal.auc,
+        prevalence.auc,
+        equal.hand_till,
+        metrics.accuracy_score(labels, predicted, **given),
+        metrics.balanced_accuracy_score(labels, predicted, **given),
+        metrics.f1_score(labels, predicted, average="macro", zero_division=0.0, **given),
+        metrics.matthews_corrcoef(labels, predicted, **given),
+        metrics.cohen_kappa_score(labels, predicted, **given),
+    )
+    named = {name: float(value) for name, value in zip(STATISTICS, values, strict=True)}
+    return named, {"equal": equal, "prevalence": prevalence}
+
+
+def _spread(sets: Table) -> Table:
+    """Standard deviation of each statistic over the test sets, and of skewness alone."""
+    rows = []
+    for d in COVARIATES:
+        for alpha in (*ALPHAS, "all"):
+            part = sets.where(covariates=d) if alpha == "all" else sets.where(covariates=d, alpha=alpha)
+            rows += [
+                {
+                    "covariates": d,
+                    "alpha": alpha,
+                    "statistic": name,
+                    "mean": float(part.column(name).mean()),
+                    "deviation": float(part.column(name).std(ddof=1)),
+                    "deviation_by_weights": float(part.column(f"{name}_by_weights").std(ddof=1)),
+                }
+                for name in STATISTICS
+            ]
+    return Table.of("spread", rows)
+
+
+def _more_skewed_with_less_alpha(tails: Table) -> Claim:
+    gaps = [
+        _tail_gaps(tails, {"classes": k, "alpha": less}, {"classes": k, "alpha": more})
+        for k in tails.distinct("classes")
+        for less, more in pairwise(ALPHAS)
+    ]
+    return _tail_claim("The smaller alpha, the more skewed the classes", gaps)
+
+
+def _more_skewed_with_more_classes(tails: Table) -> Claim:
+    few, many = tails.distinct("classes")
+    gaps = [_tail_gaps(tails, {"classes": many, "alpha": alpha}, {"classes": few, "alpha": alpha}) for alpha in ALPHAS]
+    return _tail_claim(f"{many} classes are more skewed than {few}", gaps)
+
+
+def _tail_gaps(tails: Table, more: dict[str, int], less: dict[str, int]) -> tuple[FloatArray, FloatArray]:
+    """By how much one tail is above another at each ratio, and the standard error of that."""
+    one, other = tails.where(**more), tails.where(**less)
+    p, q = one.column("tail"), other.column("tail")
+    error = np.sqrt((p * (1 - p) + q * (1 - q)) / one.column("draws"))
+    return p - q, error
+
+
+def _tail_claim(text: str, gaps: list[tuple[FloatArray, FloatArray]]) -> Claim:
+    gap, error = np.concatenate([g for g, _ in gaps]), np.concatenate([e for _, e in gaps])
+    return Claim(
+        text,
+        f"P(Z > c) is higher by {gap.min():+.4f} to {gap.max():+.4f} at {gap.size} ratios c",
+        bool(np.all(gap >= -sure(gap.size) * error) and gap.max() > 0),
+    )
+
+
+def _equal_is_invariant(sets: Table) -> Claim:
+    spread = max(np.ptp(sets.where(covariates=d).column("D_equal_by_weights")) for d in COVARIATES)
+    return Claim(
+        "The unweighted curve does not depend on class skewness",
+        f"with skewness put in by weights, D moves by {spread:.1e} over all skewed priors",
+        bool(spread < 1e-9),
+    )
+
+
+def _spread_is_chance(sets: Table, n_sets: int) -> Claim:
+    """The test sets differ by sampling error, which their own bootstraps measure."""
+    scaled = []
+    for d in COVARIATES:
+        part = sets.where(covariates=d)
+        z = (part.column("D_equal") - part.column("D_equal_by_weights")) / part.column("D_equal_error")
+        scaled.append(float(np.sum(z**2)))
+    n = n_sets * len(ALPHAS)
+    # Sub-samples of one sample lie closer to it than samples of the population would: only the upper bound binds.
+    limit = float(chdtri(n, 0.001 / len(COVARIATES)))
+    shares = ", ".join(f"{np.sqrt(total / n):.2f} (d = {d})" for d, total in zip(COVARIATES, scaled, strict=True))
+    return Claim(
+        "Over skewed test sets the unweighted curve barely varies",
+        f"root mean square deviation of D from its balanced value, in standard errors of one test set: {shares}",
+        max(scaled) < limit,
+    )
+
+
+def _prevalence_varies(spread: Table) -> Claim:
+    words, moves = [], []
+    for d in COVARIATES:
+        equal, prevalence = (spread.where(covariates=d, alpha="all", statistic=name) for name in STATISTICS[:2])
+        drawn = [float(one.column("deviation")[0]) for one in (prevalence, equal)]
+        moves.append([float(one.column("deviation_by_weights")[0]) for one in (prevalence, equal)])
+        words.append(f"{drawn[0]:.4f} against {drawn[1]:.4f} (d = {d})")
+    return Claim(
+        "The weighted curve varies more than the unweighted one",
+        f"standard deviation of D over the test sets: {', '.join(words)}; by skewness alone "
+        f"{min(move[0] for move in moves):.4f} or more against {max(move[1] for move in moves):.1e}",
+        all(prevalence > 1e-6 > equal for prevalence, equal in moves),
+    )
+
+
+def _weak_vary_more(spread: Table, n_sets: int) -> Claim:
+    by_d = np.array(
+        [
+            spread.where(covariates=d, alpha="all", statistic="D_prevalence").column("deviation_by_weights")[0]
+            for d in COVARIATES
+        ]
+    )
+    steps = np.diff(np.log(by_d))
+    # The logarithm of a standard deviation of n normal values has a variance of 1 / (2 (n - 1)).
+    error = np.sqrt(2 / (2 * (n_sets * len(ALPHAS) - 1)))
+    values = ", ".join(f"{value:.4f} (d = {d})" for d, value in zip(COVARIATES, by_d, strict=True))
+    return Claim(
+        "The weighted curve varies most for classifiers of low quality",
+        f"standard deviation of weighted D by skewness alone: {values}",
+        bool(np.all(steps < sure(len(steps)) * error) and steps.sum() < 0),
+    )
+
+
+def _which_are_invariant(sets: Table) -> Claim:
+    part = sets.where(covariates=COVARIATES[1])
+    moves = {name: float(np.ptp(part.column(f"{name}_by_weights"))) for name in STATISTICS}
+    invariant = [name for name, move in moves.items() if move < 1e-9]
+    others = ", ".join(f"{name} {move:.3f}" for name, move in moves.items() if name not in invariant)
+    return Claim(
+        "Like D, M and balanced accuracy do not depend on skewness; accuracy, F1, MCC and kappa do (not in the paper)",
+        f"no move: {', '.join(invariant)}; ranges by skewness alone (d = {COVARIATES[1]}): {others}",
+        invariant == ["D_equal", "M", "balanced_accuracy"],
+    )

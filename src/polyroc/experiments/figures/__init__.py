@@ -1,0 +1,1 @@
+"""Figures of the experiments, each drawn from the tables of its outcome and from nothing else."""

@@ -1,0 +1,385 @@
+"""The experiments: their parts against something else, and their quick versions against the paper's claims."""
+
+import csv
+import gzip
+import html
+import os
+import re
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import polyroc
+from polyroc._options import as_options
+from polyroc._pairs import all_pairs
+from polyroc._validation import as_predictions
+from polyroc._weights import pair_weights
+from polyroc.experiments import EXPERIMENTS, Outcome, Table, reproduce, write
+from polyroc.experiments._costs import cost_matrix, majority_scores
+from polyroc.experiments._data_sets import KNOWN, find_data_sets
+from polyroc.experiments._outcome import sure
+from polyroc.experiments._printed_update import printed_update
+from polyroc.experiments._readings import _strict_area
+from polyroc.experiments._real_data import ORDERS, PRINTED, _agreement, _shares
+from polyroc.experiments._simulation import draw_labels, simulate
+from polyroc.experiments._skewness import _skewed
+from polyroc.experiments._write import claims_page
+
+
+def no_network(*args, **kwargs):
+    msg = "no network"
+    raise OSError(msg)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_downloaded(monkeypatch):
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", no_network)
+
+
+@cache
+def quick(name: str) -> Outcome:
+    return reproduce(name, quick=True)
+
+
+def held(outcome: Outcome) -> dict[str, bool]:
+    return {claim.text: claim.holds for claim in outcome.claims}
+
+
+# --- the paper's claims, in versions of seconds ---
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["discrimination", "skewness", "costs"])
+def test_claims_of_the_simulations_hold(name):
+    assert [text for text, holds in held(quick(name)).items() if not holds] == []
+
+
+@pytest.mark.slow
+def test_areas_rise_with_covariates_and_fall_to_chance_without():
+    areas = quick("discrimination").table("areas").where(labels="random").column("D")
+    # 4,000 samples: a standard error of some 0.008, far below the distance of the ends.
+    assert areas[0] < 0.56 < 0.85 < areas[-1]
+
+
+@pytest.mark.slow
+def test_skewness_by_weights_is_skewness_by_repetition():
+    """The column `by_weights` of a test set, computed again from samples that are there several times."""
+    labels, scores = np.repeat(np.arange(3), 40), np.random.default_rng(0).random((120, 3))
+    times = np.array([1, 2, 5])[labels]
+    weighted = polyroc.evaluate(labels, scores, sample_weight=times, weighting="prevalence", shrinkage=0).auc
+    repeated = polyroc.evaluate(labels.repeat(times), scores.repeat(times, axis=0), weighting="prevalence", shrinkage=0)
+    assert_allclose(weighted, repeated.auc, atol=1e-9)
+
+
+@pytest.mark.slow
+def test_costs_move_both_ways_by_as_much():
+    areas = quick("costs").table("areas").where(thresholds="shared", classes=5)
+    low, high = (areas.where(cost=cost).column("D") for cost in (0.1, 10.0))
+    assert np.all(low < 0.25)
+    assert np.all(high > 0.75)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("POLYROC_DATA" not in os.environ, reason="POLYROC_DATA names no folder of data sets")
+def test_rankings_by_d_and_m_agree_on_real_data():
+    outcome = quick("real-data")
+    assert held(outcome)["D and M tend to rank classifiers alike"]
+    assert held(outcome)["The paper's replicates vary far less than samples do (not in the paper)"]
+
+
+@pytest.mark.slow
+def test_choices_show_what_they_should():
+    found = held(quick("choices"))
+    # Two findings of the prototypes are not borne out, and are reported so.
+    not_borne_out = {
+        "With an intercept costs hardly move the curve",
+        "Under the plain likelihood one separated pair drives D to 1",
+    }
+    assert {text for text, holds in found.items() if not holds} == not_borne_out & set(found)
+
+
+@pytest.mark.slow
+def test_only_resampled_samples_cover():
+    paper, ours, narrow = quick("coverage").claims
+    assert not paper.holds
+    assert ours.holds
+    assert narrow.holds
+
+
+# --- files ---
+
+
+@pytest.mark.slow
+def test_the_same_seed_gives_the_same_files(tmp_path):
+    first = write(quick("costs"), tmp_path / "a")
+    second = write(reproduce("costs", quick=True), tmp_path / "b")
+    assert [path.name for path in first] == [path.name for path in second]
+    assert {"areas.csv", "claims.csv", "claims.md", "curves.png", "curves.svg"} <= {path.name for path in first}
+    for one, other in zip(first, second, strict=True):
+        assert one.read_bytes() == other.read_bytes(), one.name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_is_written_with_its_figures(name, tmp_path):
+    paths = write(quick(name), tmp_path)
+    kinds = [path.suffix for path in paths]
+    assert kinds.count(".png") == kinds.count(".svg") >= 1
+    for path in paths:
+        start = {".png": b"\x89PNG", ".svg": b"<?xml"}.get(path.suffix)
+        assert start is None or path.read_bytes().startswith(start)
+    with (tmp_path / name / "claims.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["claim"] for row in rows] == [claim.text for claim in quick(name).claims]
+    assert {row["holds"] for row in rows} <= {"yes", "no"}
+
+
+@pytest.mark.slow
+def test_numbers_are_written_to_eight_digits(tmp_path):
+    write(quick("costs"), tmp_path)
+    with (tmp_path / "costs" / "areas.csv").open(newline="") as file:
+        written = [row["D"] for row in csv.DictReader(file)]
+    assert written == [f"{value:.8g}" for value in quick("costs").table("areas").column("D")]
+
+
+def test_claims_are_no_markup():
+    outcome = Outcome("costs", "t", (), (polyroc.experiments.Claim("a|b", "<script>", holds=False),), ("n",))
+    page = claims_page([outcome])
+    assert "| a\\|b | &lt;script&gt; | no |" in page
+    assert "<script>" not in page
+
+
+# --- parts ---
+
+
+def test_table_picks_rows_and_columns():
+    table = Table.of("t", [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}, {"a": 1, "b": "z"}])
+    assert table.where(a=1).column("b").tolist() == ["x", "z"]
+    assert table.distinct("a") == [1, 2]
+
+
+def test_sure_is_the_quantile_it_says():
+    # Two-sided, one in a thousand: 3.29 standard errors, from any table of the normal distribution.
+    assert sure() == pytest.approx(3.2905, abs=1e-4)
+    assert sure(10) == pytest.approx(3.8906, abs=1e-4)
+
+
+def test_labels_are_drawn_with_their_probabilities():
+    probability = np.tile([0.2, 0.5, 0.3], (20_000, 1))
+    share = np.bincount(draw_labels(probability, np.random.default_rng(0))) / 20_000
+    # Four standard errors of a share of one half.
+    assert_allclose(share, [0.2, 0.5, 0.3], atol=4 * 0.5 / np.sqrt(20_000))
+
+
+def test_simulation_has_the_paper_s_shape():
+    data = simulate(5_000, np.random.default_rng(1))
+    assert data.covariates.shape == data.independent.shape == (5_000, 10)
+    assert set(data.random) == set(data.deterministic) == set(range(5))
+    # Random labels are mostly, not always, the most probable ones.
+    assert 0.5 < np.mean(data.random == data.deterministic) < 1
+
+
+def test_skewed_sets_take_each_class_by_its_share():
+    labels = np.repeat(np.arange(5), 100)
+    chosen = _skewed(labels, np.array([0.5, 0.2, 0.15, 0.1, 0.05]), np.random.default_rng(0))
+    assert np.bincount(labels[chosen]).tolist() == [50, 20, 15, 10, 5]
+    assert len(set(chosen.tolist())) == len(chosen)
+
+
+def test_majority_classifier_says_the_same_for_all():
+    scores = majority_scores(500, 4, 2, np.random.default_rng(0))
+    assert_allclose(scores.sum(axis=1), 1)
+    assert np.all(scores.argmax(axis=1) == 2)
+
+
+def test_costs_are_the_paper_s_table_of_weights():
+    """The table that the paper prints for three classes, the first of them the majority."""
+    c = 4.0
+    labels = np.array([0, 1, 2] * 2)
+    predictions = as_predictions(labels, np.eye(3)[labels])
+    weights = pair_weights(predictions, all_pairs(predictions), as_options([0, 1, 2], costs=cost_matrix(3, 0, c)))
+    # Pairs (1,2) (1,3) (2,1) (2,3) (3,1) (3,2).
+    tpr, fpr = [c, c, 1 / c, 1, 1 / c, 1], [1 / c, 1 / c, c, 1, c, 1]
+    assert_allclose(weights.tpr / weights.tpr[3], tpr)
+    assert_allclose(weights.fpr / weights.fpr[3], fpr)
+
+
+def test_printed_update_keeps_what_fits_exactly():
+    """Where all pairs have the same rates, these are the optimum: one curve, whose area trapezoids give."""
+    tpr, fpr = np.array([0.4, 0.7, 0.9]), np.array([0.1, 0.3, 0.6])
+    rates = np.tile(np.r_[tpr, fpr][:, None], 6)
+    area = np.trapezoid(np.r_[0, tpr, 1], np.r_[0, fpr, 1])
+    assert_allclose(printed_update(rates, 5), np.full(5, area), atol=1e-9)
+
+
+def test_printed_update_ends_at_our_optimum_where_it_ends():
+    rng = np.random.default_rng(3)
+    labels = np.repeat(np.arange(3), 200)
+    scores = rng.normal(size=(600, 3)) + 0.5 * np.eye(3)[labels]
+    judged = polyroc.evaluate(labels, scores, shrinkage=0)
+    area = printed_update(np.concatenate([judged.rates.tpr, judged.rates.fpr]), 100)[-1]
+    assert area == pytest.approx(judged.auc, abs=1e-6)
+
+
+def test_strict_thresholds_agree_with_linear_ones_where_nothing_is_tied():
+    rng = np.random.default_rng(4)
+    labels = np.repeat(np.arange(3), 1_000)
+    scores = rng.normal(size=(3_000, 3)) + np.eye(3)[labels]
+    # A threshold between two samples, or at one: at most one sample of a thousand per class is on the other side.
+    assert _strict_area(labels, scores) == pytest.approx(polyroc.auc_score(labels, scores), abs=2e-3)
+
+
+def test_printed_rankings_are_probabilities():
+    for shares in PRINTED.values():
+        assert set(shares) <= set(ORDERS)
+        assert sum(shares.values()) == pytest.approx(1, abs=0.011)  # printed to two digits
+
+
+def test_orders_are_counted_and_ties_shared():
+    replicates = {"knn": np.array([3, 3, 1, 2]), "tree": np.array([2, 2, 2, 2]), "multi": np.array([1, 2, 3, 2])}
+    share = _shares({name: values.astype(float) for name, values in replicates.items()})
+    # 1: knn>tree>multi; 2: tree and multi tied behind knn; 3: multi>tree>knn; 4: all tied.
+    expected = {"knn>tree>multi": 1 + 1 / 2, "knn>multi>tree": 1 / 2, "multi>tree>knn": 1}
+    for order in ORDERS:
+        assert share[order] == pytest.approx((expected.get(order, 0) + 1 / 6) / 4)
+
+
+def test_agreement_counts_pairs_of_models():
+    rows = [
+        {"data": "d", "split": split, "model": model, "D": d, "M": m}
+        for split, values in enumerate([[(3, 3), (2, 2), (1, 1)], [(3, 3), (2, 1), (1, 2)]])
+        for model, (d, m) in zip(("knn", "tree", "multi"), values, strict=True)
+    ]
+    found = _agreement(Table.of("splits", rows), "d")
+    assert found["same_order"] == 0.5
+    assert found["same_best"] == 1
+    assert found["pairs_alike"] == pytest.approx(5 / 6)
+
+
+# --- data sets ---
+
+
+def test_data_come_from_the_folder_that_is_named(tmp_path, monkeypatch):
+    monkeypatch.delenv("POLYROC_DATA", raising=False)
+    rows = [[f"{n}", "1", "19.5", "a" if n % 2 else "b"] for n in range(KNOWN["tae"].n_rows)]
+    table = "\n".join(["x,y,z,label", *map(",".join, rows)])
+    (tmp_path / "iris.csv.gz").write_bytes(gzip.compress(b"u,v,label\n" + b"1,2,a\n" * 150))
+    (tmp_path / "glass.csv").write_text("u,label\n" + "1,a\n" * 214)
+    found = find_data_sets(["iris", "glass"], tmp_path)
+    assert [(one.name, one.features.shape) for one in found.data_sets] == [("iris", (150, 2)), ("glass", (214, 1))]
+    assert found.data_sets[0].source == "iris.csv.gz of the data folder"
+    # Named by the environment, and categories as indicators: tae has four columns of codes, here three and a number.
+    (tmp_path / "tae.csv").write_text(table.replace("19.5", "3,19.5").replace("z,label", "z,w,label"))
+    monkeypatch.setenv("POLYROC_DATA", str(tmp_path))
+    [tae] = find_data_sets(["tae"], None).data_sets
+    assert tae.features.shape == (151, 151 + 1 + 1 + 1)
+    assert set(tae.labels) == {"a", "b"}
+
+
+def test_scikit_learn_has_two_of_them_and_the_rest_is_listed(monkeypatch):
+    monkeypatch.delenv("POLYROC_DATA", raising=False)
+    found = find_data_sets(KNOWN, None)
+    assert [(one.name, len(one.labels)) for one in found.data_sets] == [("optical", 1797), ("iris", 150)]
+    assert all("scikit-learn" in one.source for one in found.data_sets)
+    assert list(found.skipped) == ["car", "pen", "tae", "glass"]
+    assert "OpenML did not answer" in found.skipped["pen"]
+
+
+class Bunch:
+    def __init__(self, data, target):
+        self.data, self.target = data, target
+
+
+def test_openml_is_asked_last(monkeypatch):
+    import pandas as pd
+
+    asked = []
+
+    def fetch(data_id, **kwargs):
+        asked.append(data_id)
+        n = 214 if data_id == KNOWN["glass"].openml else 10
+        return Bunch(pd.DataFrame({"a": np.arange(float(n)), "b": 1.5}), pd.Series(["x", "y"] * (n // 2)))
+
+    monkeypatch.delenv("POLYROC_DATA", raising=False)
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
+    found = find_data_sets(["iris", "glass", "pen"], None)
+    assert asked == [KNOWN["glass"].openml, KNOWN["pen"].openml]
+    assert [one.source for one in found.data_sets][1] == f"OpenML {KNOWN['glass'].openml}"
+    assert "10992 rows were expected, 10 came" in found.skipped["pen"]
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"not gzip", "glass.csv.gz must hold the data set glass"),
+        (gzip.compress(b"u,label\n1,a\n"), "214 rows were expected, 1 came"),
+        (gzip.compress(b"u,label\n" + b"x,a\n" * 214), "could not convert string to float"),
+        (gzip.compress(b"u,label\n" + b"1,a\n" * 213 + b"1\n"), "different lengths"),
+        (gzip.compress(b"\xff\xfe"), "glass.csv.gz must hold"),
+    ],
+)
+def test_a_broken_file_is_named(content, why, tmp_path):
+    (tmp_path / "glass.csv.gz").write_bytes(content)
+    with pytest.raises(ValueError, match=why):
+        find_data_sets(["glass"], tmp_path)
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match=r"`data` must be a folder, got '.*nowhere'"):
+        find_data_sets(["iris"], tmp_path / "nowhere")
+    monkeypatch.setenv("POLYROC_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(ValueError, match="POLYROC_DATA must name a folder"):
+        find_data_sets(["iris"], None)
+
+
+# --- bad input ---
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"name": "figures"}, "`name` must be one of 'discrimination', .*, got 'figures'"),
+        ({"name": "costs", "seed": -1}, "`seed` must be a non-negative integer, got -1"),
+        ({"name": "costs", "seed": True}, "`seed` must be a non-negative integer, got True"),
+        ({"name": "costs", "quick": "yes"}, "`quick` must be True or False, got 'yes'"),
+        ({"name": "costs", "data": 3}, "`data` must be a folder, got 3"),
+        ({"name": "costs", "n_jobs": 0}, "`n_jobs` must be"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        reproduce(**arguments)
+
+
+def test_a_file_in_the_way_of_the_folder_is_named(tmp_path):
+    (tmp_path / "taken").write_text("")
+    outcome = Outcome("costs", "t", (), ())
+    with pytest.raises(ValueError, match=r"`folder` must be a folder that can be written, got '.*taken"):
+        write(outcome, tmp_path / "taken")
+
+
+# --- the page ---
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_the_page_lists_every_claim(name):
+    if name == "real-data" and "POLYROC_DATA" not in os.environ:
+        pytest.skip("POLYROC_DATA names no folder of data sets")
+    found = re.search(f"<!-- begin claims of {name} -->(.*?)<!-- end claims of {name} -->", PAGE, flags=re.DOTALL)
+    rows = [html.unescape(line).split(" | ") for line in found[1].strip().splitlines()[2:]]
+    assert [row[0].removeprefix("| ") for row in rows] == [claim.text for claim in quick(name).claims]
+    assert {row[-1] for row in rows} <= {"yes |", "**no** |"}
+
+
+def test_the_page_shows_every_picture_and_no_other():
+    shown = re.findall(r"images/reproduction/(\S+\.png)", PAGE)
+    there = [path.name for path in (ROOT / "docs" / "images" / "reproduction").glob("*.png")]
+    assert sorted(shown) == sorted(there)
+    assert len(shown) >= 12
