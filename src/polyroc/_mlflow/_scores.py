@@ -1,0 +1,207 @@
+"""What MLflow hands over -> Evaluation: where the scores are, and which column is which class.
+
+The order of the classes is never guessed: it is told by the model's `classes_`, by the names of the columns, by the
+configuration, or by true classes that are themselves numbers of columns, 0 to k - 1.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyroc._containers import listed, read_labels, read_table, shown
+from polyroc._evaluate import evaluate
+from polyroc._evaluation import Evaluation
+from polyroc._mlflow._config import Config
+from polyroc._scoring import class_scores, evaluate_estimator
+
+_LOG_PROBABILITIES = "log a scikit-learn model, or one that predicts probabilities (pyfunc_predict_fn='predict_proba')"
+
+
+def columns_of(dataset: Any) -> dict[Any, Any]:
+    """The columns of the data by their names, without targets and predictions."""
+    features = dataset.features_data
+    if isinstance(features, np.ndarray):
+        return {name: features[:, place] for place, name in enumerate(dataset.feature_names)}
+    return dict(features.items())
+
+
+def column(columns: Mapping[Any, Any], value: Any, key: str) -> Any:
+    """The column that the configuration names under a key; what is no name is the column itself."""
+    if not isinstance(value, str):
+        return value
+    if value not in columns:
+        msg = f"`{key}` must name a column of the data ({listed(list(columns))}), got {shown(value)}."
+        raise ValueError(msg)
+    return columns[value]
+
+
+def evaluate_dataset(dataset: Any, model: Any, output: str | None, config: Config) -> Evaluation:
+    """Evaluate a model on data, or the scores that data hold where there is no model.
+
+    Parameters
+    ----------
+    dataset : mlflow.data.evaluation_dataset.EvaluationDataset
+        Features, targets, perhaps predictions.
+    model : mlflow.pyfunc.PyFuncModel or None
+        The model.
+    output : str or None
+        Which column of the model's output holds the scores, where it is not all of them.
+    config : Config
+        The configuration.
+    """
+    columns, y_true = columns_of(dataset), read_labels(dataset.labels_data, "targets")
+    weight = column(columns, config.sample_weight, "sample_weight")
+    options = {"sample_weight": weight, "rng": config.seed, **config.options}
+    if model is not None:
+        features = _features(dataset, [name for name in (config.sample_weight, config.groups) if isinstance(name, str)])
+        classifier = _classifier_of(model)
+        if classifier is not None:
+            return _evaluate_classifier(classifier, features, y_true, config, options)
+        scores, labels = _scores_of_output(model.predict(features), output, y_true, config)
+    elif config.score_columns is not None:
+        scores, labels = _chosen(config.score_columns, columns, "the data", y_true, config)
+    else:
+        scores, labels = _unnamed(_predictions(dataset, columns), "`predictions`", y_true, config)
+    return evaluate(y_true, scores, labels=labels, **options)
+
+
+def _features(dataset: Any, left_out: Sequence[str]) -> Any:
+    """A copy of what the model is to see, which weights and groups are no part of."""
+    features = dataset.features_data
+    if isinstance(features, np.ndarray):
+        return np.delete(features, [list(dataset.feature_names).index(name) for name in left_out], axis=1)
+    return features.drop(columns=list(left_out))
+
+
+def _predictions(dataset: Any, columns: Mapping[Any, Any]) -> Any:
+    if dataset.predictions_data is None:
+        msg = (
+            "`score_columns` must name the columns of scores where there is neither a model nor `predictions`, "
+            f"got none; the data have {listed(list(columns))}."
+        )
+        raise ValueError(msg)
+    return dataset.predictions_data
+
+
+def _classifier_of(model: Any) -> Any:
+    """The classifier behind an MLflow model, which knows the order of its classes; None where there is none."""
+    try:
+        raw = model.get_raw_model()
+    # Functions and models of other makes have nothing behind them.
+    except (AttributeError, NotImplementedError):
+        return None
+    scores = hasattr(raw, "predict_proba") or hasattr(raw, "decision_function")
+    return raw if scores and hasattr(raw, "classes_") else None
+
+
+def _evaluate_classifier(
+    classifier: Any, features: Any, y_true: NDArray[Any], config: Config, options: dict[str, Any]
+) -> Evaluation:
+    if config.score_columns is not None:
+        msg = f"`score_columns` must be left out for a model with classes_, got {shown(config.score_columns)}."
+        raise ValueError(msg)
+    known, classes = read_labels(classifier.classes_, "classes_").tolist(), np.unique(y_true).tolist()
+    if config.labels is None:
+        if _without(classes, known) == classes:
+            msg = (
+                f"`targets` must hold classes of the model ({listed(known)}), got {listed(classes)}: where these are "
+                "other names for the same classes, `labels` gives them in the model's order."
+            )
+            raise ValueError(msg)
+        return evaluate_estimator(classifier, features, y_true, **options)
+    labels = read_labels(config.labels, "labels").tolist()
+    # Other names are welcome, another order is not.
+    if any(label in known and known[place : place + 1] != [label] for place, label in enumerate(labels)):
+        msg = f"`labels` must be in the order of the model's classes_ ({listed(known)}), got {listed(labels)}."
+        raise ValueError(msg)
+    scores, _ = class_scores(classifier, features)
+    return evaluate(y_true, scores, labels=config.labels, **options)
+
+
+def _scores_of_output(found: Any, output: str | None, y_true: NDArray[Any], config: Config) -> tuple[Any, Any]:
+    """Scores and classes from what a model of unknown make predicted."""
+    if not hasattr(found, "columns"):
+        if config.score_columns is not None:
+            came = f"got {type(found).__name__}"
+            msg = f"`score_columns` must be left out where the model's output has no named columns, {came}."
+            raise ValueError(msg)
+        return _unnamed(found, "the model's output", y_true, config)
+    if config.score_columns is not None:
+        return _chosen(config.score_columns, dict(found.items()), "the model's output", y_true, config)
+    if output is not None:
+        return _unnamed(column(dict(found.items()), output, "predictions"), "the model's output", y_true, config)
+    return found, config.labels
+
+
+def _chosen(
+    chosen: list[Any] | dict[Any, Any], columns: Mapping[Any, Any], where: str, y_true: NDArray[Any], config: Config
+) -> tuple[Any, Any]:
+    """The columns that the configuration names, and their classes."""
+    names = list(chosen.values()) if isinstance(chosen, dict) else chosen
+    if absent := [name for name in names if name not in columns]:
+        msg = f"`score_columns` must name columns of {where} ({listed(list(columns))}), got {listed(absent)}."
+        raise ValueError(msg)
+    if len(set(names)) < len(names):
+        msg = f"`score_columns` must not name a column twice, got {listed(names)}."
+        raise ValueError(msg)
+    scores = np.column_stack([read_table(columns[name], f"{name}").values for name in names])
+    if isinstance(chosen, dict):
+        return scores, _checked(list(chosen), y_true, "")
+    if config.labels is not None or len(names) == 1:
+        return scores, _labels_of_unnamed(scores, "`score_columns`", y_true, config)
+    hint = ": where columns are named otherwise, map each class to its column, or give `labels` in the same order"
+    return scores, _checked(names, y_true, hint)
+
+
+def _checked(classes: list[Any], y_true: NDArray[Any], hint: str) -> list[Any]:
+    if absent := _without(np.unique(y_true).tolist(), classes):
+        msg = f"`score_columns` must have a column for every class of the targets, got none for {listed(absent)}{hint}."
+        raise ValueError(msg)
+    return classes
+
+
+def _without(labels: list[Any], known: list[Any]) -> list[Any]:
+    """The labels that are not known, neither as they are nor as text: settings in JSON have only text for keys."""
+    forms = {*known, *map(str, known)}
+    return [label for label in labels if label not in forms and str(label) not in forms]
+
+
+def _unnamed(found: Any, what: str, y_true: NDArray[Any], config: Config) -> tuple[Any, Any]:
+    """Scores whose columns have no names."""
+    array = np.asarray(found)
+    # A column of a frame holds the scores of a sample as one list.
+    if array.ndim == 1 and any(isinstance(row, list | tuple | np.ndarray) for row in array):
+        array = read_table(array.tolist(), "predictions").values
+    if array.ndim == 1 and _are_decisions(array, y_true):
+        msg = (
+            f"{what} must be scores, got decisions such as {shown(array.tolist()[0])}: {_LOG_PROBABILITIES}, "
+            "or name the columns of scores by `score_columns`."
+        )
+        raise ValueError(msg)
+    return array, _labels_of_unnamed(array, what, y_true, config)
+
+
+def _are_decisions(array: NDArray[Any], y_true: NDArray[Any]) -> bool:
+    """Whether a single column holds no scores but text, or integers that are the classes themselves."""
+    if array.dtype.kind in "biu" and y_true.dtype.kind in "biu":
+        return bool(np.isin(array, y_true).all())
+    return array.dtype.kind in "OUST"
+
+
+def _labels_of_unnamed(scores: NDArray[Any], what: str, y_true: NDArray[Any], config: Config) -> Any:
+    """The classes in the order of the columns; None where the true classes are the numbers of the columns."""
+    if config.labels is not None:
+        return config.labels
+    n_columns, classes = (scores.shape[1] if scores.ndim > 1 else 1), np.unique(y_true).tolist()
+    if n_columns == 1 and len(classes) > 2:
+        msg = f"{what} must have one column per class, got a single one for {listed(classes)}."
+        raise ValueError(msg)
+    if not isinstance(classes[0], str) and classes[0] >= 0 and classes[-1] < max(2, n_columns):
+        return None
+    msg = (
+        f"`labels` must name the classes in the order of the columns of {what}, which have no names, "
+        f"got none for {listed(classes)}."
+    )
+    raise ValueError(msg)
