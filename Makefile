@@ -4,6 +4,7 @@
 PYTHON      ?= python3
 VENV        := .venv
 VENV_FULL   := .venv-full
+VENV_MLFLOW := .venv-mlflow
 BIN         := $(VENV)/bin
 PYTEST_ARGS ?=
 BENCH_ARGS  ?=
@@ -11,12 +12,12 @@ BENCH_ARGS  ?=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full lint types bench coverage displays docs clean
+.PHONY: help demo test test-full test-mlflow lint types bench coverage displays screenshots meaning reproduction docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
 
-demo: $(VENV)/.demo  ## compare three models on the embedded example, draw demo/curves.png
+demo: $(VENV)/.demo  ## compare three models on the embedded example, write demo/curves.png and demo/report.html
 	$(BIN)/python scripts/demo.py
 
 test: $(VENV)/.dev  ## run the tests (PYTEST_ARGS='-m ""' for the slow ones too)
@@ -24,6 +25,9 @@ test: $(VENV)/.dev  ## run the tests (PYTEST_ARGS='-m ""' for the slow ones too)
 
 test-full: $(VENV_FULL)/.full  ## run all tests with every optional package; a missing one fails
 	POLYROC_FULL=1 $(VENV_FULL)/bin/python -m pytest -m "" $(PYTEST_ARGS)
+
+test-mlflow: $(VENV_MLFLOW)/.mlflow  ## test the MLflow evaluator against a store of its own; a missing mlflow fails
+	POLYROC_MLFLOW=1 $(VENV_MLFLOW)/bin/python -m pytest -m mlflow $(PYTEST_ARGS) tests/test_mlflow.py
 
 lint: $(VENV)/.dev  ## check format, style and the order of modules
 	$(BIN)/ruff format --check .
@@ -42,12 +46,23 @@ coverage: $(VENV)/.dev  ## simulate how often intervals hold the truth, for most
 displays: $(VENV)/.demo  ## draw every display for 3, 10 and 50 classes into docs/images/display
 	$(BIN)/python scripts/make_displays.py
 
+screenshots: $(VENV)/.dev  ## take pictures of the report in Chromium into docs/images/report
+	$(BIN)/python scripts/make_report_screenshots.py
+
+meaning: $(VENV)/.demo  ## set D beside other measures: tables of docs/meaning.md, pictures in docs/images/meaning
+	$(BIN)/python scripts/make_meaning.py
+
+reproduction: $(VENV)/.dev  ## run the paper's experiments, some minutes; writes reproduction/ and docs/reproduction.md
+	$(BIN)/polyroc reproduce all --out reproduction
+	$(BIN)/python scripts/make_reproduction.py reproduction
+
 docs: $(VENV)/.docs  ## build the documentation into docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
+	$(BIN)/python scripts/check_site.py docs/_build/html
 	@echo "The documentation is in docs/_build/html/index.html"
 
 clean:  ## remove environments and everything built
-	rm -rf $(VENV) $(VENV_FULL) build dist demo docs/_build docs/generated .benchmarks \
+	rm -rf $(VENV) $(VENV_FULL) $(VENV_MLFLOW) build dist demo reproduction docs/_build docs/generated .benchmarks \
 	  .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .numba_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -66,9 +81,12 @@ $(VENV)/.made:
 $(VENV_FULL)/.made:
 	$(call make_venv,$(VENV_FULL))
 
+$(VENV_MLFLOW)/.made:
+	$(call make_venv,$(VENV_MLFLOW))
+
 # The editable install reads pyproject.toml, so a change there installs again.
 $(VENV)/.demo: pyproject.toml | $(VENV)/.made
-	$(BIN)/python -m pip install --quiet --editable '.[fast,plot,progress]'
+	$(BIN)/python -m pip install --quiet --editable '.[fast,plot,progress,report]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/.made
@@ -82,4 +100,10 @@ $(VENV)/.docs: pyproject.toml | $(VENV)/.made
 # mlflow is left out: it holds pandas and others back, so it needs an environment of its own.
 $(VENV_FULL)/.full: pyproject.toml constraints.txt | $(VENV_FULL)/.made
 	$(VENV_FULL)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[all,dask,torch,dev]' jax
+	@touch $@
+
+# What somebody has who installs the extra, and what the tests need beside it. mlflow is large and little of it is used:
+# to compile all of it would take as long as the rest.
+$(VENV_MLFLOW)/.mlflow: pyproject.toml | $(VENV_MLFLOW)/.made
+	$(VENV_MLFLOW)/bin/python -m pip install --quiet --no-compile --editable '.[mlflow]' pytest hypothesis
 	@touch $@

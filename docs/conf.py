@@ -36,11 +36,14 @@ numpydoc_show_class_members = False
 html_theme = "pydata_sphinx_theme"
 html_title = f"polyroc {release}"
 html_static_path = ["_static"]
-html_css_files = ["math.css"]
+html_css_files = ["math.css", "site.css"]
 html_theme_options = {
     "show_prev_next": False,
+    "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
     "secondary_sidebar_items": ["page-toc"],
+    "show_toc_level": 2,
 }
-html_sidebars = {"index": [], "quickstart": [], "method": [], "benchmarks": [], "changelog": []}
+# Pages without others of their section have nothing to show at their left.
+html_sidebars = {"index": [], "tutorial": [], "search": [], "genindex": []}
 html_show_sourcelink = False

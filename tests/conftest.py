@@ -20,10 +20,14 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 
 def pytest_runtest_setup(item):
-    """Skip `@pytest.mark.full("package")` where the package is missing; fail in the full environment."""
+    """Skip a test marked `full("package")` or `mlflow` where that is missing; fail in the environment made for it."""
     for mark in item.iter_markers("full"):
         missing = [name for name in mark.args if importlib.util.find_spec(name) is None]
         if missing and os.environ.get("POLYROC_FULL") == "1":
             pytest.fail(f"the full environment lacks {', '.join(missing)}", pytrace=False)
         if missing:
             pytest.skip(f"needs {', '.join(missing)}: make test-full")
+    if item.get_closest_marker("mlflow") and importlib.util.find_spec("mlflow") is None:
+        if os.environ.get("POLYROC_MLFLOW") == "1":
+            pytest.fail("the environment for mlflow lacks it", pytrace=False)
+        pytest.skip("needs mlflow: make test-mlflow")

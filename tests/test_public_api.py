@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import polyroc
-from polyroc import baselines, display
+from polyroc import baselines, display, experiments, report
 
 API_PAGE = Path(__file__).resolve().parents[1] / "docs" / "api.rst"
-# The version is a string and `baselines` a module: they are no entries of their own.
-NOT_LISTED = {"__version__", "baselines"}
-HEAVY = {"numba", "matplotlib", "plotly", "jinja2", "dask", "torch", "sklearn", "pandas", "polars", "pyarrow"}
+# The version is a string, `baselines` a module and EXPERIMENTS a mapping: they are no entries of their own.
+NOT_LISTED = {"__version__", "baselines", "EXPERIMENTS"}
+HEAVY = {"numba", "matplotlib", "plotly", "jinja2", "dask", "torch", "sklearn", "pandas", "polars", "pyarrow", "mlflow"}
 SLOW_PARTS_OF_SCIPY = {"scipy.stats", "scipy.optimize", "scipy.linalg"}
 
 
@@ -28,24 +28,32 @@ def documented(module: str) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize("module", ["polyroc", "polyroc.baselines", "polyroc.display"])
+@pytest.mark.parametrize(
+    "module", ["polyroc", "polyroc.baselines", "polyroc.display", "polyroc.experiments", "polyroc.report"]
+)
 def test_all_agrees_with_the_api_page(module):
     names = importlib.import_module(module).__all__
     assert len(set(names)) == len(names)
     assert sorted(documented(module)) == sorted(set(names) - NOT_LISTED)
 
 
-@pytest.mark.parametrize("module", [polyroc, baselines, display], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module", [polyroc, baselines, display, experiments, report], ids=lambda module: module.__name__
+)
 def test_every_public_name_is_there_and_documented(module):
     for name in module.__all__:
         assert hasattr(module, name), name
+        if name == "EXPERIMENTS":  # a mapping, whose values are its documentation
+            continue
         documentation = getattr(module, name).__doc__
         assert documentation, name
         # A dataclass without a docstring gets its signature for one.
         assert not documentation.startswith(f"{name}("), name
 
 
-@pytest.mark.parametrize("module", [polyroc, baselines, display], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module", [polyroc, baselines, display, experiments, report], ids=lambda module: module.__name__
+)
 def test_public_functions_have_a_numpydoc_example(module):
     for name in module.__all__:
         value = getattr(module, name)
@@ -75,3 +83,11 @@ def test_import_is_light():
 
 def test_displays_load_matplotlib_only_to_draw():
     assert not loaded_by("import polyroc.display") & HEAVY
+
+
+def test_reports_load_jinja_and_plotly_only_to_render():
+    assert not loaded_by("import polyroc.report") & HEAVY
+
+
+def test_experiments_load_nothing_heavy_until_one_runs():
+    assert not loaded_by("import polyroc.experiments") & HEAVY
