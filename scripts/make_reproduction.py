@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 from polyroc.experiments import EXPERIMENTS
+from polyroc.experiments._write import as_cell
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "reproduction.md"
@@ -23,16 +24,19 @@ def table(header, rows):
     return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in cells)
 
 
-def text(value):
-    """Text of a cell: no markup of its own."""
-    return value.replace("|", "\\|").replace("<", "&lt;").replace(">", "&gt;")
-
-
 def claims(folder, name):
     rows = rows_of(folder / name / "claims.csv")
     return table(
-        ["claim", "measured", "holds"],
-        [[text(row["claim"]), text(row["measured"]), "yes" if row["holds"] == "yes" else "**no**"] for row in rows],
+        ["claim", "measured", "holds", "judged by"],
+        [
+            [
+                as_cell(row["claim"]),
+                as_cell(row["measured"]),
+                "yes" if row["holds"] == "yes" else "**no**",
+                as_cell(row["judged by"]),
+            ]
+            for row in rows
+        ],
     )
 
 
@@ -40,7 +44,7 @@ def rankings(folder):
     """The printed probabilities beside ours, orders that nobody found left out."""
     columns = {"printed": "printed", "paper_method": "paper's replicates", "bootstrap": "paired resamples"}
     rows = [
-        [row["data"], text(row["ranking"].replace(">", " > ")), *(f"{float(row[name]):.2f}" for name in columns)]
+        [row["data"], as_cell(row["ranking"].replace(">", " > ")), *(f"{float(row[name]):.2f}" for name in columns)]
         for row in rows_of(folder / "real-data" / "rankings.csv")
         if any(float(row[name]) >= 0.005 for name in columns)
     ]

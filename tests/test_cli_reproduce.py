@@ -1,5 +1,7 @@
 """polyroc reproduce: what it says, what it writes, and what bad input gets."""
 
+import sys
+
 import pytest
 
 from polyroc.cli import main
@@ -13,7 +15,10 @@ def small(monkeypatch):
 
     def reproduce(name, **options):
         asked.append((name, options))
-        claims = (Claim("it rises", "by 1", holds=True), Claim("it falls", "by -1", holds=False))
+        claims = (
+            Claim("it rises", "by 1", holds=True, judged_by="eye"),
+            Claim("it falls", "by -1", holds=False, judged_by="eye"),
+        )
         return Outcome(name, f"About {name}", (Table("t", ("a",), ((0.5,),)),), claims, ("iris: left out, no file",))
 
     monkeypatch.setattr("polyroc.cli._reproduce.reproduce", reproduce)
@@ -35,13 +40,27 @@ def test_all_runs_every_experiment_and_collects_the_claims(small, tmp_path, caps
     assert (tmp_path / "new" / "folder" / "costs" / "t.csv").read_text() == "a\n0.5\n"
 
 
+def test_one_experiment_leaves_the_claims_of_all_alone(small, tmp_path):
+    (tmp_path / "claims.md").write_text("of all")
+    assert main(["reproduce", "costs", "--out", str(tmp_path)]) == 0
+    assert (tmp_path / "claims.md").read_text() == "of all"
+    assert "it rises" in (tmp_path / "costs" / "claims.md").read_text()
+
+
+def test_nothing_is_run_that_could_not_be_drawn(small, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main(["reproduce", "all", "--out", str(tmp_path)]) == 2
+    assert 'Figures need matplotlib: pip install "polyroc[plot]"' in capsys.readouterr().err
+    assert small == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["figures", "--out", "o"], "NAME must be 'all' or one of 'discrimination'"),
         (["costs", "--out", "file"], "--out must be a folder that can be written, got 'file'"),
         (["costs", "--out", "o", "--seed", "-1"], "--seed must be a non-negative integer, got -1"),
-        (["real-data", "--out", "o", "--quick", "--data", "nowhere"], "--data must be a folder, got 'nowhere'"),
+        (["all", "--out", "o", "--data", "nowhere"], "--data must be a folder, got 'nowhere'"),
         (["costs"], "Missing option '--out'"),
     ],
 )

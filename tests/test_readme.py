@@ -18,6 +18,7 @@ PAGES = [
     "docs/groups.md",
     "docs/large.md",
     "docs/report.md",
+    "docs/reproduction.md",
     "docs/scikit-learn.md",
     "docs/uncertainty.md",
 ]

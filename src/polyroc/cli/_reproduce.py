@@ -10,6 +10,7 @@ from polyroc.cli._files import quoted_path
 from polyroc.cli._messages import Messages
 from polyroc.cli._plain import InputError, clean, listed
 from polyroc.experiments import EXPERIMENTS, Outcome, reproduce, write
+from polyroc.experiments._reproduce import check_installed
 from polyroc.experiments._write import claims_page, made_folder
 
 ALL = "all"
@@ -39,7 +40,8 @@ class Wanted:
 def run_reproduce(wanted: Wanted) -> None:
     """What is done stays written if a later one fails."""
     names = wanted.names
-    # Before minutes of work: whether its results could be written.
+    # Before minutes of work: whether its results could be drawn and written.
+    check_installed(figures=True)
     made_folder(wanted.out)
     messages = Messages(quiet=wanted.quiet)
     outcomes = []
@@ -57,7 +59,8 @@ def run_reproduce(wanted: Wanted) -> None:
             outcomes.append(outcome)
             sys.stdout.write("\n".join(_lines(outcome)) + "\n\n")
             sys.stdout.flush()
-    write_whole(wanted.out / "claims.md", claims_page(outcomes).encode())
+    if wanted.name == ALL:
+        write_whole(wanted.out / "claims.md", claims_page(outcomes).encode())
     sys.stdout.write(_closing(outcomes, wanted.out) + "\n")
 
 

@@ -19,7 +19,7 @@ def _knn() -> Any:
 def _tree() -> Any:
     from sklearn.tree import DecisionTreeClassifier
 
-    # As the trees of S-PLUS by default: no leaf of fewer than five samples.
+    # No leaf of fewer than five samples, so that leaves give shares and not only 0 and 1.
     return DecisionTreeClassifier(min_samples_leaf=5, random_state=0)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from polyroc._evaluate import evaluate
 from polyroc._evaluation import Evaluation
 from polyroc._typing import FloatArray, Thresholds
-from polyroc.experiments._outcome import Claim, Outcome, Table, curve_rows, sure
+from polyroc.experiments._outcome import CHANCE, Claim, Outcome, Table, curve_rows, sure
 from polyroc.experiments._request import Request
 
 TITLE = "Costs"
@@ -104,6 +104,7 @@ def _starts_on_the_diagonal(table: Table) -> Claim:
         f"D from {areas.min():.4f} to {areas.max():.4f} over {len(areas)} panels, "
         f"at most {np.abs(scaled).max():.1f} standard errors from 1/2",
         bool(np.abs(scaled).max() < sure(len(areas))),
+        CHANCE,
     )
 
 
@@ -113,6 +114,7 @@ def _rises_with_costs(table: Table) -> Claim:
         "The larger c, the higher the curve",
         f"{np.sum(steps > 0)} of {len(steps)} steps in c go up, the least by {steps.min():+.4f}",
         bool(np.all(steps > 0)),
+        "every step, on the same samples",
     )
 
 
@@ -129,14 +131,13 @@ def _sides(table: Table) -> Claim:
             and bool(np.all((panel.column("D") < 0.5)[panel.column("cost") < 1]))
             for panel in panels
         ),
+        "every c, on the same samples",
     )
 
 
 def _own_stays(table: Table) -> Claim:
     part = table.where(thresholds="own")
-    known = Table(
-        part.name, part.header, tuple(row for row in part.rows if row[part.header.index("D_error")] is not None)
-    )
+    known = part.known("D_error")
     scaled, areas = _scaled(known), part.column("D")
     return Claim(
         "With own thresholds costs leave it at 1/2 (not in the paper): no column tells any pair apart, and there is "
@@ -144,6 +145,7 @@ def _own_stays(table: Table) -> Claim:
         f"D from {areas.min():.4f} to {areas.max():.4f} over all c, "
         f"at most {np.abs(scaled).max():.1f} standard errors from 1/2",
         bool(np.abs(scaled).max() < sure(len(scaled))),
+        CHANCE,
     )
 
 
@@ -155,4 +157,5 @@ def _is_symmetric(table: Table) -> Claim:
         "c and 1/c move it by as much to opposite sides (not in the paper)",
         f"D(c) + D(1/c) - 1 is {np.abs(sums).max():.4f} at most",
         bool(np.abs(sums).max() < 2 * sure(len(sums)) * errors.max()),
+        CHANCE,
     )

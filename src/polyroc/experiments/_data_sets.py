@@ -4,8 +4,12 @@ import csv
 import gzip
 import os
 import warnings
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from http.client import HTTPException
+from io import StringIO
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -58,16 +62,15 @@ class Found:
 
 def find_data_sets(names: Iterable[str], folder: Path | None) -> Found:
     """Each data set from the first source that has it."""
-    where = _folder(folder)
     found: list[DataSet] = []
     skipped: dict[str, str] = {}
     openml_is_there = True
     for name in names:
-        data_set = (where and _from_folder(name, where)) or _from_scikit_learn(name)
+        data_set = (folder and _from_folder(name, folder)) or _from_scikit_learn(name)
         if data_set is None and openml_is_there:
             try:
                 data_set = _from_openml(name)
-            except OSError:  # no network: the next one would not be there either
+            except (OSError, HTTPException):  # no network: the next one would not be there either
                 openml_is_there = False
             except ValueError as error:
                 skipped[name] = f"OpenML's copy could not be used: {error}"
@@ -79,23 +82,23 @@ def find_data_sets(names: Iterable[str], folder: Path | None) -> Found:
     return Found(tuple(found), skipped)
 
 
-def _folder(given: Path | None) -> Path | None:
-    """The folder that was asked for, else that of the environment."""
+def as_data_folder(given: Any) -> Path | None:
+    """The folder that was asked for, else that of the environment, else none."""
     if given is not None:
-        if not given.is_dir():
-            msg = f"`data` must be a folder, got '{_named(given)}'."
+        if not isinstance(given, str | PathLike) or str(given) == "" or not Path(given).is_dir():
+            msg = f"`data` must be a folder, got {_named(given)!r}."
             raise ValueError(msg)
-        return given
+        return Path(given)
     named = os.environ.get(FOLDER_VARIABLE)
     if not named:
         return None
     if not Path(named).is_dir():
-        msg = f"{FOLDER_VARIABLE} must name a folder, got '{_named(Path(named))}'."
+        msg = f"{FOLDER_VARIABLE} must name a folder, got {_named(named)!r}."
         raise ValueError(msg)
     return Path(named)
 
 
-def _named(path: Path) -> str:
+def _named(path: Any) -> str:
     """A path inside a sentence: long enough to be found."""
     return one_line(path, 200)
 
@@ -103,10 +106,10 @@ def _named(path: Path) -> str:
 def _from_folder(name: str, folder: Path) -> DataSet | None:
     """A CSV file with a header, the label last; compressed or not."""
     for path in (folder / f"{name}.csv.gz", folder / f"{name}.csv"):
-        if path.is_file():
+        if path.exists():
             try:
                 return _made(name, _rows(path)[1:], f"{path.name} of the data folder")
-            except (ValueError, OSError, EOFError) as error:
+            except (ValueError, OSError, EOFError, csv.Error, zlib.error) as error:
                 msg = f"`data`: {path.name} must hold the data set {name}: {error}."
                 raise ValueError(msg) from error
     return None
@@ -114,7 +117,7 @@ def _from_folder(name: str, folder: Path) -> DataSet | None:
 
 def _rows(path: Path) -> list[list[str]]:
     content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    return list(csv.reader(content.decode("utf-8").splitlines()))
+    return list(csv.reader(StringIO(content.decode("utf-8"), newline="")))
 
 
 def _from_scikit_learn(name: str) -> DataSet | None:
@@ -135,10 +138,11 @@ def _from_openml(name: str) -> DataSet:
     from sklearn.datasets import fetch_openml
 
     with warnings.catch_warnings():
-        # It warns before it tries again, and again.
+        # It warns before it tries again.
         warnings.simplefilter("ignore", UserWarning)
-        loaded = fetch_openml(data_id=KNOWN[name].openml, as_frame=True, n_retries=1, delay=0.0)
-    table = np.column_stack([loaded.data.to_numpy(dtype=object), loaded.target.to_numpy(dtype=object)])
+        # As arrays, which need no pandas; categories become codes, which indicators are made of as well.
+        loaded = fetch_openml(data_id=KNOWN[name].openml, as_frame=False, parser="liac-arff", n_retries=1)
+    table = np.column_stack([loaded.data.astype(object), loaded.target])
     return _made(name, table.tolist(), f"OpenML {KNOWN[name].openml}")
 
 
@@ -150,9 +154,24 @@ def _made(name: str, rows: list[list[Any]], source: str) -> DataSet:
     if len({len(row) for row in rows}) != 1:
         msg = "its rows have different lengths"
         raise ValueError(msg)
+    least = max(2, known.n_categories + 1)
+    if len(rows[0]) < least:
+        msg = f"{least} columns or more were expected, {len(rows[0])} came"
+        raise ValueError(msg)
     table = np.array(rows, dtype=object)
     categories, numbers = table[:, : known.n_categories].astype(str), table[:, known.n_categories : -1].astype(float)
+    if not np.all(np.isfinite(numbers)):
+        msg = "its numbers must be finite"
+        raise ValueError(msg)
+    _check_classes(table[:, -1].astype(str))
     return DataSet(name, np.column_stack([*map(_indicators, categories.T), numbers]), table[:, -1].astype(str), source)
+
+
+def _check_classes(labels: LabelArray) -> None:
+    classes, counts = np.unique(labels, return_counts=True)
+    if len(classes) < 3 or counts.min() < 4:
+        msg = f"3 classes of 4 samples or more were expected, {len(classes)} came, the smallest with {counts.min()}"
+        raise ValueError(msg)
 
 
 def _indicators(column: Any) -> FloatArray:

@@ -5,19 +5,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
+from polyroc._containers import listed, shown
 from polyroc._curve import RocCurve
 from polyroc._typing import FloatArray
+
+# How often a true claim may fail that is judged by sampling error.
+FALSE_ALARM = 0.001
+# By what a claim is judged, where it is no threshold of its own.
+CHANCE = "sampling error"
+AS_SEEN = "as seen, no test"
+IDENTITY = "exact, to 1e-9"
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence, what was measured about it, and whether it holds."""
+    """A sentence, what was measured about it, whether it holds, and by what that was judged."""
 
     text: str
     measured: str
     holds: bool
+    judged_by: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +53,11 @@ class Table:
         places = {self.header.index(name): value for name, value in wanted.items()}
         chosen = tuple(row for row in self.rows if all(row[place] == value for place, value in places.items()))
         return Table(self.name, self.header, chosen)
+
+    def known(self, name: str) -> "Table":
+        """The rows that have a value in a column."""
+        place = self.header.index(name)
+        return Table(self.name, self.header, tuple(row for row in self.rows if row[place] is not None))
 
     def distinct(self, name: str) -> list[Any]:
         """The values of a column, each once, in the order in which they come."""
@@ -83,7 +97,11 @@ class Outcome:
         name : str
             As in `tables`.
         """
-        return next(table for table in self.tables if table.name == name)
+        for table in self.tables:
+            if table.name == name:
+                return table
+        msg = f"`name` must be one of {listed([table.name for table in self.tables])}, got {shown(name)}."
+        raise ValueError(msg)
 
 
 def curve_rows(curve: RocCurve, **keys: Any) -> list[dict[str, Any]]:
@@ -97,7 +115,12 @@ def sure(n_comparisons: int = 1) -> float:
 
     Bonferroni's bound for as many comparisons as the claim makes.
     """
-    return float(ndtri(1 - 0.001 / (2 * n_comparisons)))
+    return float(ndtri(1 - FALSE_ALARM / (2 * n_comparisons)))
+
+
+def sure_of_few(n_values: int, n_comparisons: int = 1) -> float:
+    """As `sure`, for means of so few values that their standard error is uncertain itself: Student's t."""
+    return float(stdtrit(n_values - 1, 1 - FALSE_ALARM / (2 * n_comparisons)))
 
 
 def tpr_at(fpr: FloatArray, curve_fpr: Iterable[FloatArray], curve_tpr: Iterable[FloatArray]) -> FloatArray:

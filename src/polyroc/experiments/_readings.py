@@ -120,7 +120,7 @@ def shrinkage_rows(request: Request) -> list[Row]:
     """The plain likelihood against rates that are shrunk, where samples are few."""
     rows = []
     for data_set in find_data_sets(["iris"], request.data).data_sets:
-        labels, scores = split_and_score(data_set, 0)
+        labels, scores = split_and_score(data_set, request.integer(56))
         for a in (0.0, 1.0):
             judged = _judge(labels, scores["tree"], request, shrinkage=a)
             rows.append(row("shrinkage", "iris, tree", f"a = {a:g}", "D", judged.auc, decided=a == 1))
@@ -132,12 +132,12 @@ def shrinkage_rows(request: Request) -> list[Row]:
     for size in SAMPLES_PER_CLASS:
         labels = np.repeat(np.arange(4), size)
         drawn = [gaussian_scores(labels, strengths, request.rng(54, size, r)) for r in range(request.size(400, 60))]
+        problem = f"four classes, {size} of each"
+        areas = {a: np.array([_judge(labels, one, request, shrinkage=a).auc for one in drawn]) for a in (0.0, 1.0)}
+        error = areas[1.0].std(ddof=1) / np.sqrt(len(drawn))
+        rows.append(row("shrinkage", problem, "", "error of the mean", error, decided=False))
         for a in (0.0, 1.0):
-            areas = [_judge(labels, scores, request, shrinkage=a).auc for scores in drawn]
-            problem = f"four classes, {size} of each"
-            rows.append(row("shrinkage", problem, f"a = {a:g}", "mean D", float(np.mean(areas)), decided=a == 1))
-            error = float(np.std(areas, ddof=1) / np.sqrt(len(areas)))
-            rows.append(row("shrinkage", problem, f"a = {a:g}", "error of the mean", error, decided=a == 1))
+            rows.append(row("shrinkage", problem, f"a = {a:g}", "mean D", np.mean(areas[a]), decided=a == 1))
     return rows
 
 
@@ -145,7 +145,7 @@ def end_point_rows(request: Request) -> list[Row]:
     """The curve with its corners, and without."""
     problems = {"paper's simulation, d = 5": paper_problem(request)}
     for data_set in find_data_sets(["iris"], request.data).data_sets:
-        labels, scores = split_and_score(data_set, 0)
+        labels, scores = split_and_score(data_set, request.integer(56))
         problems["iris, tree"] = (labels, scores["tree"])
     rows = []
     for problem, given in problems.items():
@@ -215,8 +215,8 @@ def update_rows(request: Request) -> list[Row]:
     for number in range(request.size(200, 30)):
         rng = request.rng(55, number)
         k = int(rng.integers(3, 9))
-        labels = np.repeat(np.arange(k), int(rng.integers(50, 300)))
-        scores = gaussian_scores(labels, rng.uniform(0, 3, size=k), rng)
+        labels = np.repeat(np.arange(k), int(rng.integers(20, 300)))
+        scores = gaussian_scores(labels, rng.uniform(0, 4, size=k), rng)
         judged = _judge(labels, scores, request, shrinkage=0.0)
         stacked = np.concatenate([judged.rates.tpr, judged.rates.fpr])
         problem = f"random problem {number}"

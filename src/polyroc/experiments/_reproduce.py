@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from importlib import import_module
 from numbers import Integral
 from os import PathLike
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from polyroc._checks import as_flag, as_n_jobs, one_of
 from polyroc._containers import shown
+from polyroc.experiments._data_sets import as_data_folder
 from polyroc.experiments._outcome import Outcome
 from polyroc.experiments._request import Request
 
@@ -73,10 +73,11 @@ def reproduce(
     request = Request(
         _as_seed(seed),
         quick=as_flag(quick, "quick"),
-        data=_as_path(data),
+        data=as_data_folder(data),
         n_jobs=as_n_jobs(n_jobs),
         progress=as_flag(progress, "progress"),
     )
+    check_installed(figures=False)
     outcome: Outcome = _module(chosen).run(request)
     return outcome
 
@@ -100,7 +101,9 @@ def draw(outcome: Outcome) -> "dict[str, Figure]":
     >>> list(draw(reproduce("coverage", quick=True)))
     ['coverage']
     """
-    figures: dict[str, Figure] = _module(outcome.name, "figures.").draw(outcome)
+    name = one_of(outcome.name, "outcome.name", tuple(EXPERIMENTS))
+    check_installed(figures=True)
+    figures: dict[str, Figure] = _module(name, "figures.").draw(outcome)
     return figures
 
 
@@ -111,18 +114,18 @@ def _as_seed(value: Any) -> int:
     return int(value)
 
 
-def _as_path(value: Any) -> Path | None:
-    if value is not None and not isinstance(value, str | PathLike):
-        msg = f"`data` must be a folder, got {shown(value)}."
-        raise ValueError(msg)
-    return None if value is None else Path(value)
+def check_installed(*, figures: bool) -> None:
+    """Raise, with what to install, where an experiment could not be run, or not be drawn."""
+    needed = {"sklearn": ("Experiments", "scikit-learn", "sklearn")}
+    if figures:
+        needed["matplotlib"] = ("Figures", "matplotlib", "plot")
+    for module, (what, package, extra) in needed.items():
+        try:
+            import_module(module)
+        except ModuleNotFoundError as error:
+            msg = f'{what} need {package}: pip install "polyroc[{extra}]".'
+            raise ModuleNotFoundError(msg, name=module) from error
 
 
 def _module(name: str, folder: str = "") -> Any:
-    try:
-        return import_module(f"polyroc.experiments.{folder}_{name.replace('-', '_')}")
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "matplotlib":
-            raise
-        msg = 'Figures need matplotlib: pip install "polyroc[plot]".'
-        raise ModuleNotFoundError(msg, name="matplotlib") from error
+    return import_module(f"polyroc.experiments.{folder}_{name.replace('-', '_')}")

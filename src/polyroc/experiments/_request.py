@@ -30,8 +30,12 @@ class Request:
         return quick if self.quick else full
 
     def rng(self, *stream: int) -> np.random.Generator:
-        """A generator for one part of an experiment, which no other part shares."""
+        """A generator for one part of an experiment; the same part has the same one."""
         return np.random.default_rng([self.seed, *stream])
+
+    def integer(self, *stream: int) -> int:
+        """A seed for those who take no generator."""
+        return int(self.rng(*stream).integers(2**32))
 
     def bar(self, total: int, what: str) -> AbstractContextManager[Callable[[int], object]]:
         """A bar that is told how much more is done."""

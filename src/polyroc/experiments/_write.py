@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from io import BytesIO, StringIO
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from polyroc._containers import one_line
@@ -12,7 +13,7 @@ from polyroc._write import write_whole
 from polyroc.experiments._outcome import Outcome
 from polyroc.experiments._reproduce import draw
 
-_CLAIMS = ("claim", "measured", "holds")
+_CLAIMS = ("claim", "measured", "holds", "judged by")
 
 
 def write(outcome: Outcome, folder: str | PathLike[str]) -> list[Path]:
@@ -41,22 +42,29 @@ def write(outcome: Outcome, folder: str | PathLike[str]) -> list[Path]:
     ['coverage.csv', 'claims.csv', 'claims.md', 'coverage.png', 'coverage.svg']
     """
     into = made_folder(Path(folder) / outcome.name)
-    claims = [[claim.text, claim.measured, _yes(claim.holds)] for claim in outcome.claims]
+    claims = [[claim.text, claim.measured, _yes(claim.holds), claim.judged_by] for claim in outcome.claims]
     files = {f"{table.name}.csv": _csv(table.header, table.rows) for table in outcome.tables}
     files["claims.csv"] = _csv(_CLAIMS, claims)
     files["claims.md"] = claims_page([outcome]).encode()
-    for name, figure in draw(outcome).items():
-        files |= {f"{name}.{kind}": _picture(figure, kind) for kind in ("png", "svg")}
-    paths = [into / name for name in files]
-    for path, content in zip(paths, files.values(), strict=True):
-        write_whole(path, content)
-    return paths
+    paths = _written(into, files)
+    # Last: if a picture cannot be drawn, the numbers are there.
+    drawn = draw(outcome)
+    pictures = {f"{name}.{kind}": _picture(figure, kind) for name, figure in drawn.items() for kind in ("png", "svg")}
+    return paths + _written(into, pictures)
+
+
+def _written(folder: Path, files: dict[str, bytes]) -> list[Path]:
+    for name, content in files.items():
+        write_whole(folder / name, content)
+    return [folder / name for name in files]
 
 
 def made_folder(path: Path) -> Path:
-    """The folder, made if need be; a ValueError where that cannot be done."""
+    """The folder, made if need be, and tried; a ValueError where nothing can be written there."""
     try:
         path.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=path):
+            pass
     except OSError as error:
         msg = f"`folder` must be a folder that can be written, got '{one_line(path, 200)}': {error.strerror}."
         raise ValueError(msg) from error
@@ -68,9 +76,11 @@ def claims_page(outcomes: Iterable[Outcome]) -> str:
     lines = []
     for outcome in outcomes:
         lines += [f"## {outcome.title}", "", f"`polyroc reproduce {outcome.name}`", ""]
-        lines += ["| claim | measured | holds |", "| --- | --- | --- |"]
-        lines += [f"| {_cell(c.text)} | {_cell(c.measured)} | {_yes(c.holds)} |" for c in outcome.claims]
-        lines += ["", *(f"- {_cell(note)}" for note in outcome.notes), *([""] if outcome.notes else [])]
+        lines += [f"| {' | '.join(_CLAIMS)} |", "| --- | --- | --- | --- |"]
+        for claim in outcome.claims:
+            cells = (as_cell(claim.text), as_cell(claim.measured), _yes(claim.holds), as_cell(claim.judged_by))
+            lines.append(f"| {' | '.join(cells)} |")
+        lines += ["", *(f"- {as_cell(note)}" for note in outcome.notes), *([""] if outcome.notes else [])]
     return "\n".join(lines)
 
 
@@ -78,7 +88,8 @@ def _yes(holds: bool) -> str:
     return "yes" if holds else "no"
 
 
-def _cell(text: str) -> str:
+def as_cell(text: str) -> str:
+    """Text in a table of Markdown, without markup of its own."""
     return text.replace("|", "\\|").replace("<", "&lt;").replace(">", "&gt;")
 
 

@@ -40,6 +40,15 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %" if share > 0.99 or share < 0.01 else f"{100 * share:.0f} %"
 
 
+def probability(share: float, n_resamples: int) -> str:
+    """A share of resamples as a probability: so many resamples cannot tell certainty from one in so many.
+
+    >>> probability(0.97, 999), probability(1.0, 999), probability(1.0, 99)
+    ('97 %', 'over 99.9 %', 'over 99 %')
+    """
+    return f"over {100 * (1 - 1 / n_resamples):.3g} %" if share == 1 else percent(share)
+
+
 def p_value(value: float) -> str:
     """Two digits; what is smaller than anybody's data can tell is said to be so.
 

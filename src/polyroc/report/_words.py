@@ -10,7 +10,7 @@ from polyroc._containers import one_line
 from polyroc._records import Status
 from polyroc.report._models import Model, best_of, models_of
 from polyroc.report._names import Name, name_of
-from polyroc.report._numbers import area, counted, gap, level, percent
+from polyroc.report._numbers import area, counted, gap, level, percent, probability
 
 Sentence: TypeAlias = tuple[str | Name, ...]
 
@@ -163,7 +163,7 @@ def _who_is_best(summary: dict[str, Any]) -> Sentence:
     # Models that tie share a resample between them.
     count = f"{share * n_resamples:,.1f}".removesuffix(".0")
     times = f"it has the largest D in {count} of {n_resamples:,} resamples"
-    return (name_of(best["model"]), f" ranks highest with probability {percent(share)}: {times}.")
+    return (name_of(best["model"]), f" ranks highest with probability {probability(share, n_resamples)}: {times}.")
 
 
 def _rivals(summary: dict[str, Any]) -> list[Sentence]:
@@ -199,7 +199,7 @@ def _signed(value: float) -> str:
 def _by_m_too(summary: dict[str, Any]) -> Sentence:
     by_d = max(summary["auc"]["estimates"], key=lambda one: one["probability_best"])["model"]
     by_m = max(summary["hand_till"]["estimates"], key=lambda one: one["probability_best"])
-    share = percent(by_m["probability_best"])
+    share = probability(by_m["probability_best"], summary["n_resamples"])
     if by_m["model"] == by_d:
         return (f"By Hand and Till's M it ranks highest as well, with probability {share}.",)
     return ("By Hand and Till's M, ", name_of(by_m["model"]), f" ranks highest instead, with probability {share}.")

@@ -73,11 +73,11 @@ def _shrinkage(ax: Axes, table: Table) -> None:
 def _update(ax: Axes, table: Table) -> None:
     part = table.where(choice="update", quantity="D")
     printed, damped = (part.where(reading=reading).column("value") for reading in ("as printed", "damped"))
-    shown = np.isfinite(printed) & (np.abs(printed) < 2)
+    shown = (printed >= 0) & (printed <= 1)
     ax.plot([0.5, 1], [0.5, 1], color="black", alpha=0.5, linestyle=":", linewidth=1)
-    ax.scatter(damped[shown], printed[shown], color=colour_of(ax, 0), s=12, label=f"{shown.sum()} that end")
+    ax.scatter(damped[shown], printed[shown], color=colour_of(ax, 0), s=12, label=f"{shown.sum()} that end in [0, 1]")
     # No number has no place on the axis: at its lower end, in another colour.
-    lost = f"{np.sum(~shown)} that diverge"
+    lost = f"{np.sum(~shown)} that do not"
     ax.scatter(damped[~shown], np.full(np.sum(~shown), 0.45), color=colour_of(ax, 1), marker="x", s=14, label=lost)
     ax.set_title("the printed update, 50 iterations", fontsize=9)
     ax.set_xlabel("D at the optimum", fontsize=8)

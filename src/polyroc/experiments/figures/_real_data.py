@@ -42,19 +42,20 @@ def _areas(outcome: Outcome) -> Figure:
                 widths=0.28,
                 patch_artist=True,
                 # In its colour throughout: the paper's boxes are as thin as their lines.
-                **{f"{part}props": {"color": colour} for part in ("box", "whisker", "cap", "median")},
+                **{f"{piece}props": {"color": colour} for piece in ("box", "whisker", "cap", "median")},
                 flierprops={"marker": ".", "markersize": 2, "markeredgecolor": colour},
             )
             for box in boxes["boxes"]:
                 box.set_facecolor((colour, 0.35))
             handles[label] = boxes["boxes"][0]
-        m = areas.where(data=name).column("M")
-        handles["M"] = ax.scatter(np.arange(len(MODELS)), m, color="black", s=16, zorder=5)
+        for letter, mark in (("D", "D"), ("M", "o")):
+            found = areas.where(data=name).column(letter)
+            handles[letter] = ax.scatter(np.arange(len(MODELS)), found, color="black", marker=mark, s=14, zorder=5)
         ax.set_xticks(np.arange(len(MODELS)), MODELS)
         ax.set_title(name, fontsize=9)
         plain(ax)
     figure.supylabel("D", fontsize=9)
-    figure.legend(handles.values(), handles, loc="outside lower center", ncols=3, fontsize=8, frameon=False)
+    figure.legend(handles.values(), handles, loc="outside lower center", ncols=4, fontsize=8, frameon=False)
     return figure
 
 
