@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from report_pages import comparison_of, evaluation_of
 
 import polyroc
-from polyroc.report import summarize
+from polyroc.report import render_html, summarize
 
 # What `--json` printed before there was a report.
 OF_EVALUATION = {"auc", "hand_till", "n_samples", "labels", "class_counts", "curve", "pairs", "fit", "options"}
@@ -172,3 +172,11 @@ def test_what_does_not_go_together_is_refused(evaluation, drawn):
     with pytest.raises(ValueError, match=r"`bootstrap` must be of the same evaluation"):
         summarize(evaluation_of(5, seed=1), bootstrap=drawn)
     assert summarize(comparison, confidence_level=0.95)["confidence_level"] == 0.95
+
+
+def test_groups_are_told(evaluation, drawn):
+    groups = np.arange(evaluation.n_samples) // 2
+    by_groups = evaluation.bootstrap(9, groups=groups, rng=0)
+    assert summarize(evaluation, bootstrap=by_groups)["by_groups"] is True
+    assert summarize(evaluation, bootstrap=drawn)["by_groups"] is False
+    assert "whole groups drawn" in render_html(summarize(evaluation, bootstrap=by_groups))

@@ -46,6 +46,8 @@ class BootstrapResult(Frozen):
         Replicates of the curve, without its corners.
     method : str
         How they were drawn.
+    by_groups : bool
+        Whether whole groups were drawn, or samples.
     n_not_converged : int
         Replicates whose fit did not converge. They count as they ended.
     n_lost_class : int
@@ -63,6 +65,7 @@ class BootstrapResult(Frozen):
     fpr: FloatArray
     tpr: FloatArray
     method: Method
+    by_groups: bool
     n_not_converged: int
     n_lost_class: int
     n_classes: int
@@ -212,6 +215,7 @@ def result_of(
         fpr=drawn.fpr.astype(np.float32),
         tpr=drawn.tpr.astype(np.float32),
         method=method,
+        by_groups=units.are_groups,
         n_not_converged=n_failed,
         n_lost_class=int(np.count_nonzero(drawn.lost_class)),
         n_classes=int(np.count_nonzero(predictions.class_counts)),

@@ -67,7 +67,7 @@ def _resamples(summary: dict[str, Any]) -> str:
     if summary["n_resamples"] == 0:
         return "none: no interval was asked for"
     seed = "seed unknown" if summary["seed"] is None else f"seed {summary['seed']}"
-    units = ", whole groups drawn" if summary.get("by_groups") else ""
+    units = ", whole groups drawn" if summary["by_groups"] else ""
     own = ", drawn for this page because none were given" if summary.get("drawn_for_the_page") else ""
     return f"{summary['n_resamples']:,}{units}, {seed}{own}"
 

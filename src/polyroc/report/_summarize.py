@@ -137,6 +137,7 @@ def _of_evaluation(evaluation: Evaluation, drawn: BootstrapResult | None, level:
         "confidence_level": level,
         "heatmap_classes": heatmap_classes([evaluation]),
         "weighted": evaluation.predictions.sample_weight is not None,
+        "by_groups": drawn is not None and drawn.by_groups,
         "n_resamples": 0 if drawn is None else drawn.n_resamples,
         "n_not_converged": 0 if drawn is None else drawn.n_not_converged,
         "n_lost_class": 0 if drawn is None else drawn.n_lost_class,
