@@ -404,7 +404,9 @@ def test_the_page_lists_every_claim(name):
         pytest.skip("POLYROC_DATA names no folder of data sets")
     found = re.search(f"<!-- begin claims of {name} -->(.*?)<!-- end claims of {name} -->", PAGE, flags=re.DOTALL)
     rows = [html.unescape(line).split(" | ") for line in found[1].strip().splitlines()[2:]]
-    assert [row[0].removeprefix("| ") for row in rows] == [claim.text for claim in quick(name).claims]
+    listed, claimed = [row[0].removeprefix("| ") for row in rows], [claim.text for claim in quick(name).claims]
+    # These name the data sets that are there, of which the quick version has three.
+    assert [text.partition(" for ")[0] for text in listed] == [text.partition(" for ")[0] for text in claimed]
     assert {row[2] for row in rows} <= {"yes", "**no**"}
 
 
