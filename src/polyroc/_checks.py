@@ -29,6 +29,14 @@ def as_rng(value: Any) -> Any:
     return int(value)
 
 
+def as_plain_seed(value: Any) -> int:
+    """A seed that can be written down, and given again."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+        msg = f"`seed` must be a non-negative integer, got {shown(value)}."
+        raise ValueError(msg)
+    return int(value)
+
+
 def as_n_jobs(value: Any) -> int | None:
     """A number of threads, or None or -1 for all that there are."""
     if value is None:

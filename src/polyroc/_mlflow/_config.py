@@ -3,10 +3,9 @@
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from numbers import Integral
 from typing import Any
 
-from polyroc._checks import as_confidence_level, as_n_resamples
+from polyroc._checks import as_confidence_level, as_n_resamples, as_plain_seed
 from polyroc._containers import listed, shown
 from polyroc._evaluate import evaluate
 
@@ -93,14 +92,6 @@ def _as_count(value: Any) -> int:
     return 0 if type(value) is int and value == 0 else as_n_resamples(value)
 
 
-def _as_seed(value: Any) -> int:
-    # No generator: the numbers of a run are to be found again from what it says.
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
-        msg = f"`seed` must be a non-negative integer, got {shown(value)}."
-        raise ValueError(msg)
-    return int(value)
-
-
 def _as_prefix(value: Any) -> str:
     if not isinstance(value, str):
         msg = f"`metric_prefix` must be text, got {shown(value)}."
@@ -112,6 +103,7 @@ _CHECKS = {
     "score_columns": _as_score_columns,
     "confidence_level": as_confidence_level,
     "n_resamples": _as_count,
-    "seed": _as_seed,
+    # No generator: the numbers of a run are to be found again from what it says.
+    "seed": as_plain_seed,
     "metric_prefix": _as_prefix,
 }

@@ -61,7 +61,16 @@ def run(request: Request) -> Outcome:
         for number, setting in enumerate(_SETTINGS):
             rows += _cover(setting, number, n_samples, request, done)
     table = Table.of("coverage", rows)
-    return Outcome("coverage", TITLE, (table,), (_paper_covers(table), _ours_covers(table), _widths(table)))
+    claims = (
+        _covers(table, _PAPER, "The paper's bootstrap gives a reasonable confidence interval"),
+        _covers(
+            table,
+            _DEFAULT,
+            "Resampling samples gives honest ones (not in the paper; docs/coverage.md has the large study)",
+        ),
+        _widths(table),
+    )
+    return Outcome("coverage", TITLE, (table,), claims)
 
 
 def _cover(
@@ -130,24 +139,10 @@ def _percent(values: FloatArray) -> str:
     return ", ".join(f"{100 * value:.1f} %" for value in values)
 
 
-def _paper_covers(table: Table) -> Claim:
-    part = table.where(interval=_PAPER.name)
-    return Claim(
-        "The paper's bootstrap gives a reasonable confidence interval",
-        f"nominal 95 % intervals hold the truth in {_percent(part.column('coverage'))} of the samples",
-        _as_promised(part),
-        CHANCE,
-    )
-
-
-def _ours_covers(table: Table) -> Claim:
-    part = table.where(interval=_DEFAULT.name)
-    return Claim(
-        "Resampling samples gives honest ones (not in the paper; docs/coverage.md has the large study)",
-        f"nominal 95 % intervals hold the truth in {_percent(part.column('coverage'))} of the samples",
-        _as_promised(part),
-        CHANCE,
-    )
+def _covers(table: Table, interval: _Interval, text: str) -> Claim:
+    part = table.where(interval=interval.name)
+    found = _percent(part.column("coverage"))
+    return Claim(text, f"nominal 95 % intervals hold the truth in {found} of the samples", _as_promised(part), CHANCE)
 
 
 def _widths(table: Table) -> Claim:

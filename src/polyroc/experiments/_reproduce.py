@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping
 from importlib import import_module
-from numbers import Integral
 from os import PathLike
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from polyroc._checks import as_flag, as_n_jobs, one_of
-from polyroc._containers import shown
+from polyroc._checks import as_flag, as_n_jobs, as_plain_seed, one_of
 from polyroc.experiments._data_sets import as_data_folder
 from polyroc.experiments._outcome import Outcome
 from polyroc.experiments._request import Request
@@ -71,7 +69,7 @@ def reproduce(
     """
     chosen = one_of(name, "name", tuple(EXPERIMENTS))
     request = Request(
-        _as_seed(seed),
+        as_plain_seed(seed),
         quick=as_flag(quick, "quick"),
         data=as_data_folder(data),
         n_jobs=as_n_jobs(n_jobs),
@@ -105,13 +103,6 @@ def draw(outcome: Outcome) -> "dict[str, Figure]":
     check_installed(figures=True)
     figures: dict[str, Figure] = _module(name, "figures.").draw(outcome)
     return figures
-
-
-def _as_seed(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
-        msg = f"`seed` must be a non-negative integer, got {shown(value)}."
-        raise ValueError(msg)
-    return int(value)
 
 
 def check_installed(*, figures: bool) -> None:

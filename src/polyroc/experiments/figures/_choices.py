@@ -1,5 +1,7 @@
 """Four of the choices in pictures: thresholds, intercept, shrinkage, and the printed update."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -45,13 +47,7 @@ def _intercept(ax: Axes, table: Table) -> None:
         one = [part.where(problem=f"majority classifier, c = {c:g}", reading=model) for c in SWEPT_COSTS]
         areas = [float(table.column("value")[0]) for table in one]
         ax.plot(SWEPT_COSTS, areas, "os^"[number] + "-", color=colour_of(ax, number), markersize=4, label=model)
-    ax.set_xscale("log")
-    ax.set_xticks(SWEPT_COSTS, [f"{c:g}" for c in SWEPT_COSTS])
-    ax.set_xticks([], minor=True)
-    ax.set_title("with or without intercept: majority classifier", fontsize=9)
-    ax.set_xlabel("c", fontsize=8)
-    ax.set_ylabel("D", fontsize=8)
-    ax.legend(fontsize=7, frameon=False)
+    _dress(ax, SWEPT_COSTS, "with or without intercept: majority classifier", "c", "D")
 
 
 def _shrinkage(ax: Axes, table: Table) -> None:
@@ -61,12 +57,17 @@ def _shrinkage(ax: Axes, table: Table) -> None:
     for number, reading in enumerate(("a = 0", "a = 1")):
         one = part.where(reading=reading)
         ax.plot(SAMPLES_PER_CLASS, one.column("value"), "os"[number] + "-", color=colour_of(ax, number), label=reading)
+    _dress(ax, SAMPLES_PER_CLASS, "shrinkage", "samples per class", "mean D")
+
+
+def _dress(ax: Axes, places: Sequence[float], title: str, x_label: str, y_label: str) -> None:
+    """A logarithmic axis whose ticks are the places that were computed."""
     ax.set_xscale("log")
-    ax.set_xticks(SAMPLES_PER_CLASS, list(map(str, SAMPLES_PER_CLASS)))
+    ax.set_xticks(places, [f"{place:g}" for place in places])
     ax.set_xticks([], minor=True)
-    ax.set_title("shrinkage", fontsize=9)
-    ax.set_xlabel("samples per class", fontsize=8)
-    ax.set_ylabel("mean D", fontsize=8)
+    ax.set_title(title, fontsize=9)
+    ax.set_xlabel(x_label, fontsize=8)
+    ax.set_ylabel(y_label, fontsize=8)
     ax.legend(fontsize=7, frameon=False)
 
 
