@@ -2,9 +2,11 @@
 
 import csv
 import json
+import logging
 import shlex
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
 from polyroc.cli import main
+from polyroc.cli._messages import Messages
 from polyroc.cli._plain import clean, in_options
 
 ODD = (
@@ -136,3 +139,12 @@ def test_arguments_are_called_as_on_the_command_line():
     assert (
         in_options("`y_score.columns` and `n_jobs` of `labels=`; `other`") == "--scores and --jobs of --labels; `other`"
     )
+
+
+def test_notes_and_warnings_are_said_once(capsys):
+    messages = Messages(quiet=False)
+    with messages.heard():
+        for _ in range(3):
+            logging.getLogger("polyroc").info("compiling")
+            warnings.warn("a class is small", UserWarning, stacklevel=1)
+    assert capsys.readouterr().err == "note: compiling\nwarning: a class is small\n"

@@ -15,11 +15,13 @@ class Messages:
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
+        self._notes: set[str] = set()
         self.warnings: list[str] = []
 
     def note(self, text: str) -> None:
         """Something that is good to know."""
-        if text and not self._quiet:
+        if text and text not in self._notes and not self._quiet:
+            self._notes.add(text)
             _line(f"note: {text}")
 
     def warning(self, text: str) -> None:
