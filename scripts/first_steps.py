@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import os
 import shlex
 import tempfile
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from polyroc._write import write_whole
 from polyroc.cli import main as polyroc
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "first-steps.md"
@@ -111,9 +111,7 @@ def page(text, results):
 
 def main():
     written = page(PAGE.read_text(encoding="utf-8"), table())
-    beside = PAGE.with_suffix(".tmp")
-    beside.write_text(written, encoding="utf-8")
-    os.replace(beside, PAGE)  # noqa: PTH105
+    write_whole(PAGE, written.encode())
     print(f"Written: docs/{PAGE.name}")
 
 

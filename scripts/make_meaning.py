@@ -4,7 +4,6 @@ The tables go into docs/meaning.md, the pictures into docs/images/meaning. The d
 versions of the packages give the same bytes.
 """
 
-import os
 from pathlib import Path
 
 import matplotlib as mpl
@@ -17,6 +16,7 @@ from scipy.special import expit, logit, ndtri, softmax
 
 import polyroc
 from polyroc import baselines
+from polyroc._write import write_whole
 from polyroc.display._style import LINE_STYLES, colour_of, despined, faint_grid
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -251,9 +251,7 @@ def main():
                 plt.close(figure)
             print(f"docs/images/meaning/{path.name}: {path.stat().st_size / 1000:.0f} kB")
     written = page(PAGE.read_text(encoding="utf-8"), found)
-    beside = PAGE.with_suffix(".tmp")
-    beside.write_text(written, encoding="utf-8")
-    os.replace(beside, PAGE)  # noqa: PTH105
+    write_whole(PAGE, written.encode())
     print(f"Written: docs/{PAGE.name}")
 
 

@@ -6,6 +6,7 @@ import re
 import shutil
 from pathlib import Path
 
+from polyroc._write import write_whole
 from polyroc.experiments import EXPERIMENTS
 from polyroc.experiments._write import as_cell
 
@@ -144,7 +145,7 @@ def main():
     for name in EXPERIMENTS:
         for picture in sorted((folder / name).glob("*.png")):
             shutil.copyfile(picture, IMAGES / f"{name}-{picture.name}")
-    PAGE.write_text(page, encoding="utf-8")
+    write_whole(PAGE, page.encode())
     print(f"Wrote {PAGE.relative_to(ROOT)} and the pictures in {IMAGES.relative_to(ROOT)}")
 
 
