@@ -14,17 +14,23 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import Problem, gaussian_problem, quietly, random_problem
 from reference import cut, polygon_by_loops, rates_by_loops
+from scipy.optimize import brentq
+from scipy.special import expit
 
 import polyroc
 from polyroc import baselines
+from polyroc._cells import shrunk_cells
 from polyroc._pairs import all_pairs
 from polyroc._rates import grid
+from polyroc._records import PairIndex
 from polyroc._validation import as_predictions
+from polyroc._weights import pair_weights
 from polyroc.engines import _numpy, get_engine
 
 numba = pytest.importorskip("numba")
 
 from polyroc.engines import _numba, _numba_problem, _numba_rates  # noqa: E402
+from polyroc.engines._threads import Threads  # noqa: E402
 
 N_PROBLEMS = 1000
 
@@ -156,7 +162,7 @@ def test_the_layout_of_the_scores_does_not_matter(layout, dtype):
 COMPILED = """
 import polyroc
 from problems import gaussian_problem, quietly, random_problem
-from polyroc.engines import _numba_fit
+from polyroc.engines import _numba_fit, _numba_steps
 
 for seed in range(20):
     problem = random_problem(seed)
@@ -164,14 +170,14 @@ for seed in range(20):
 problem = gaussian_problem(0, 1000, 12)
 assert polyroc.evaluate(problem.y_true, problem.y_score, engine="numba", max_pairs=60).pair_sampling_error > 0
 for name in ("sweep", "add_deviance", "add_row_means", "step_pairs", "step_rows"):
-    signatures = getattr(_numba_fit, name).signatures
+    signatures = getattr(_numba_steps if name.startswith("step") else _numba_fit, name).signatures
     assert len(signatures) <= 2, (name, signatures)
 assert len(_numba_fit.sweep.signatures) > 0
 """
 
 
 def test_kernels_are_compiled_once_for_all_problems():
-    """Whatever rows are left out of a fit, and of whichever pairs: each kernel exists once per precision."""
+    """Whatever rows are left out of a fit, and of whichever pairs: the sweep exists once for each side to keep."""
     # A process of its own: replicates have kernels that call these with arrays that may be written to.
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
     done = subprocess.run(
@@ -184,8 +190,12 @@ def test_kernels_are_compiled_once_for_all_problems():
 
 
 @numba.njit
-def walked(a, b, call_rates, tpr, fpr):
-    _numba_rates.walk(a, b, call_rates, tpr, fpr)
+def strode(a, b, call_rates, tpr, fpr):
+    called_a, steps_by = np.full(len(a) + len(b) + 2, -1, np.int32), np.full(len(call_rates) + 3, -1, np.int32)
+    _numba_rates.stride(a, b, call_rates, called_a, steps_by, tpr, fpr)
+    # The last places are more than the room it is given: what is written there would be somebody else's.
+    if called_a[-1] != -1 or steps_by[-1] != -1:
+        raise IndexError
 
 
 @numba.njit
@@ -196,7 +206,7 @@ def looked(a, b, call_rates, tpr, fpr):
 tied_runs = st.lists(st.integers(0, 6), min_size=1, max_size=14)
 
 
-@pytest.mark.parametrize("read", [walked, pytest.param(looked)], ids=["walk", "look"])
+@pytest.mark.parametrize("read", [strode, looked], ids=["stride", "look"])
 @given(positive=tied_runs, negative=tied_runs, n_thresholds=st.sampled_from([2, 3, 7, 10, 99]))
 def test_two_runs_are_read_as_by_loops(read, positive, negative, n_thresholds):
     call_rates = grid(n_thresholds)
@@ -243,6 +253,28 @@ def test_areas_are_those_of_the_reference(dtype, decimals, weighted):
         pairs = all_pairs(predictions)
         expected = _numpy.pairwise_areas(predictions, pairs)
         assert_allclose(_numba.pairwise_areas(predictions, pairs), expected, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("decimals", [1, 12], ids=["tied", "continuous"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
+@pytest.mark.parametrize("scale", [1.0, 1e-300], ids=["as usual", "tiny"])
+def test_areas_along_contrasts_are_those_of_the_reference(dtype, decimals, weighted, scale):
+    if dtype == np.float32 and scale < 1:
+        pytest.skip("single precision has no such numbers")
+    problem = gaussian_problem(3, 900, 6)
+    y_true = np.where(problem.y_true == 4, 5, problem.y_true)  # one class without samples
+    y_score = scale * np.round(problem.y_score, decimals).astype(dtype)
+    weight = weights_of(problem, 0) if weighted else None
+    predictions = quietly(as_predictions, y_true, y_score, labels=range(6), sample_weight=weight)
+    partition = np.random.default_rng(1).uniform(0.5, 3, (6, 6)) * (1 - np.eye(6))
+    pairs = all_pairs(predictions)
+    expected = _numpy.contrast_areas(predictions, pairs, partition)
+    for n_jobs in (1, 2):
+        assert_array_equal(_numba.contrast_areas(predictions, pairs, partition, n_jobs=n_jobs), expected)
+    # Both the classes and the direction turned round.
+    turned = PairIndex(pairs.negative, pairs.positive)
+    assert_allclose(_numba.contrast_areas(predictions, turned, partition), expected, atol=1e-14)
 
 
 def test_areas_need_no_sample_of_every_class():
@@ -306,6 +338,24 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch, thresholds, weig
 def test_auto_takes_the_fast_engine_for_many_scores_or_many_pairs(n, k, expected):
     predictions = as_predictions(np.arange(n) % k, np.zeros((n, k)))
     assert get_engine("auto", predictions).__name__ == f"polyroc.engines._{expected}"
+
+
+def test_effects_for_given_rows_are_nearly_the_best():
+    """They are looked up in a table; a root finder knows them exactly."""
+    problem = gaussian_problem(3, 2000, 16)
+    costs = np.random.default_rng(0).uniform(0.2, 5, (16, 16))
+    evaluation = polyroc.evaluate(problem.y_true, problem.y_score, engine="numba", costs=costs)
+    predictions, options, rates = evaluation.predictions, evaluation.options, evaluation.rates
+    weights = pair_weights(predictions, evaluation.pair_index, options)
+    with Threads(1) as threads:
+        fit = _numba_problem._Problem.of(rates, weights, options.shrinkage, threads)
+        row = 1.2 * evaluation.factorization.row_effects[fit.fitted]
+        found = fit.start_from(row).pairs.effect
+    cells = shrunk_cells(rates, weights, options.shrinkage).inner
+    for j in range(0, rates.n_pairs, 7):
+        pulled = cells.weight[:, j] * row
+        best = brentq(lambda v, j=j, pulled=pulled: pulled @ (expit(row * v) - cells.rate[:, j]), 0.01, 100)
+        assert found[j] == pytest.approx(best, rel=2e-3)
 
 
 @pytest.mark.parametrize(("medium", "many", "curved"), [(64, 10**9, 32), (64, 128, 96)], ids=["medium", "many"])

@@ -1,16 +1,18 @@
 """Kleiman and Page's AUCmu: each pair of classes ranked along the normal of its decision boundary."""
 
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyroc._areas import class_shares, mann_whitney
+from polyroc._contrasts import in_range
 from polyroc._options import as_square, as_weights
-from polyroc._records import Predictions
+from polyroc._pairs import all_pairs
+from polyroc._records import PairIndex
 from polyroc._typing import FloatArray, LabelArray
 from polyroc._validation import as_predictions
+from polyroc.engines import get_engine
 
 
 def auc_mu(
@@ -96,40 +98,11 @@ def auc_mu(
     if predictions.is_binary:
         # Where two scores sum to one, every matrix ranks by the second.
         return mann_whitney(predictions.scores[:, -1], predictions.codes, class_shares(predictions))
-    return float(np.mean(_pair_areas(predictions, matrix)))
-
-
-def _pair_areas(predictions: Predictions, partition: FloatArray) -> list[float]:
-    """S(i, j) of each unordered pair of the classes that have samples."""
-    present = np.flatnonzero(predictions.class_counts)
-    members = {c: np.flatnonzero(predictions.codes == c) for c in present}
-    scores = _in_range(predictions.scores)
-    columns = {c: scores.T[:, members[c]] for c in present}
-    share = class_shares(predictions)
-    areas = []
-    for i, j in combinations(present, 2):
-        # [1]: v = A[i] - A[j] points towards class j; here it is turned round.
-        normal = partition[j] - partition[i]
-        score = np.concatenate([_project(columns[i], normal), _project(columns[j], normal)])
-        is_first = np.repeat([1, 0], [len(members[i]), len(members[j])])
-        pair_share = None if share is None else np.concatenate([share[members[i]], share[members[j]]])
-        areas.append(mann_whitney(score, is_first, pair_share))
-    return areas
-
-
-def _project(columns: FloatArray, normal: FloatArray) -> FloatArray:
-    """Each sample's sum of normal times score, shape (n,)."""
-    # Not a matrix product: BLAS may round equal rows differently, and so break ties.
-    projected = np.zeros(columns.shape[1])
-    for c in np.flatnonzero(normal):
-        projected += normal[c] * columns[c]
-    return projected
-
-
-def _in_range(values: FloatArray) -> FloatArray:
-    """The same up to a power of two, which ranks alike, where products and sums would overflow or vanish."""
-    exponent = int(np.frexp(max(values.max(), -values.min()))[1])
-    return values if abs(exponent) <= 500 else np.ldexp(values, int(np.sign(exponent)) * 500 - exponent)
+    ordered = all_pairs(predictions)
+    once = ordered.positive < ordered.negative
+    pairs = PairIndex(ordered.positive[once], ordered.negative[once])
+    # [1]: v = A[i] - A[j] points towards class j; here it is turned round.
+    return float(get_engine("auto", predictions).contrast_areas(predictions, pairs, matrix).mean())
 
 
 def _partition_matrix(labels: LabelArray, partition: Any, costs: Any) -> FloatArray:
@@ -140,11 +113,11 @@ def _partition_matrix(labels: LabelArray, partition: Any, costs: Any) -> FloatAr
     diagonal = np.eye(len(labels), dtype=bool)
     weights = as_weights(costs, "costs", labels)
     if weights is not None:
-        return _in_range(np.where(diagonal, 0.0, weights)).T
+        return in_range(np.where(diagonal, 0.0, weights)).T
     if partition is not None:
         matrix = as_square(partition, "partition", labels)
         _require("partition", matrix, np.isfinite(matrix), "finite")
-        given, matrix = matrix, _in_range(matrix)
+        given, matrix = matrix, in_range(matrix)
         # The normal must point from j to i: [1], in its O, (e_i - e_j) . v has the same sign for all pairs.
         excess = matrix + matrix.T - np.diag(matrix) - np.diag(matrix)[:, None]
         rule = "such that calling two classes each other costs more than calling both right"

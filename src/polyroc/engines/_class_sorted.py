@@ -22,15 +22,18 @@ class ClassSorted:
     order: IntArray
     """The sample at each place of `values`, shape (k, n); empty where nobody asked for it."""
 
-    def tails(self, weight: FloatArray | None, threads: Threads) -> FloatArray:
-        """Share of its class's weight at or above each score, shape (k, n); empty without weights."""
+    def tails(self, weight: FloatArray | None, threads: Threads) -> FloatArray | None:
+        """Share of its class's weight at or above each score, shape (k, n); None without weights."""
         if weight is None:
-            return np.empty((0, 0))
+            return None
         found = np.empty(self.values.shape)
         tasks = chunks(len(found), 1, 64)
         threads.map(find_tails, [(self.order, weight, self.offsets, found, *task) for task in tasks])
         return found
 
+
+# Threads hand each other the interpreter between sorts, so one must be worth it.
+_SORTED_AT_ONCE = 2**17
 
 _SORTED: "weakref.WeakKeyDictionary[Predictions, ClassSorted]" = weakref.WeakKeyDictionary()
 
@@ -47,17 +50,36 @@ def class_sorted(predictions: Predictions, threads: Threads, *, ordered: bool = 
     return found
 
 
-def _sort(predictions: Predictions, threads: Threads, *, ordered: bool) -> ClassSorted:
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """The scores of each class in each column, as they come."""
+
+    values: FloatArray
+    offsets: IntArray
+    members: IntArray
+    """The sample at each place of a column, shape (n,)."""
+
+
+def gathered(predictions: Predictions, threads: Threads) -> Gathered:
+    """Copy the scores into columns in which the classes lie together."""
     scores, codes = predictions.scores, predictions.codes
+    # In few bits, which NumPy sorts by counting.
+    narrow = codes.astype(np.min_scalar_type(len(predictions.labels)), copy=False)
     # Unsigned, so that compiled code need not ask whether an index counts from the end.
-    members = np.argsort(codes, kind="stable").astype(np.uint32 if len(codes) < 2**32 else np.uint64)
+    members: IntArray = np.argsort(narrow, kind="stable").astype(np.uint32 if len(codes) < 2**32 else np.uint64)
     offsets = np.concatenate([[0], np.cumsum(predictions.class_counts)])
     values = np.empty((scores.shape[1], len(codes)), dtype=scores.dtype)
     threads.map(gather, [(scores, members, values, *task) for task in chunks(len(codes), 4096, 64)])
+    return Gathered(values, offsets, members)
+
+
+def _sort(predictions: Predictions, threads: Threads, *, ordered: bool) -> ClassSorted:
+    classes = gathered(predictions, threads)
+    values, offsets, members = classes.values, classes.offsets, classes.members
     blocks = [
         (offsets[c], offsets[c + 1], *columns)
         for c in np.flatnonzero(predictions.class_counts)
-        for columns in chunks(len(values), 16, 8)
+        for columns in chunks(len(values), _SORTED_AT_ONCE // predictions.class_counts[c] + 1, 64)
     ]
     if not ordered:
         threads.map(lambda a, b, i, j: values[i:j, a:b].sort(axis=1), blocks)

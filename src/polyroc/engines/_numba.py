@@ -11,13 +11,14 @@ from polyroc._records import PairIndex, PairwiseRates, Predictions
 from polyroc._typing import FloatArray, Thresholds
 from polyroc.engines import _numba_fit as passes
 from polyroc.engines._class_sorted import class_sorted
+from polyroc.engines._numba_contrasts import contrast_areas
 from polyroc.engines._numba_problem import fit_rank_one, pieces
-from polyroc.engines._numba_rates import add_areas, cut_own, cut_own_weighted, cut_shared
+from polyroc.engines._numba_rates import LONG, add_areas, cut_long, cut_own_weighted, cut_shared, cut_short
 from polyroc.engines._numba_reweighed import Reweighed
 from polyroc.engines._numpy import score_thresholds
 from polyroc.engines._threads import Threads, chunks
 
-__all__ = ["fit_rank_one", "memory_needed", "pairwise_areas", "pairwise_rates", "reweigh"]
+__all__ = ["contrast_areas", "fit_rank_one", "memory_needed", "pairwise_areas", "pairwise_rates", "reweigh"]
 
 # Fits of more cells than this are done in single precision, for their memory.
 SINGLE_CELLS = 2**24
@@ -38,7 +39,9 @@ def memory_needed(predictions: Predictions, n_pairs: int, n_thresholds: int) -> 
     weighted = 0 if predictions.sample_weight is None else 12 * predictions.scores.size
     # The side that is solved for: a gram matrix for each piece of the work and some for their sum, or cross terms.
     n_rows = 2 * n_thresholds
-    grams = (4 * len(pieces(n_pairs)) + 32) * n_rows**2 if n_pairs > n_rows else 32 * n_rows * n_pairs
+    n_pieces = len(pieces(n_pairs))
+    rooms = 8 * passes.BLOCK * n_rows * n_pieces
+    grams = (4 * n_pieces + 32) * n_rows**2 + rooms if n_pairs > n_rows else 32 * n_rows * n_pairs
     return predictions.scores.nbytes + weighted + (4 if cells > SINGLE_CELLS else 8) * cells + 128 * n_pairs + grams
 
 
@@ -63,10 +66,15 @@ def pairwise_rates(
         tasks = [(*asked, *task, tpr) for task in chunks(len(pairs), 8, 128)]
         if thresholds == "shared":
             threads.map(cut_shared, [(runs.values, tails, *task, fpr) for task in tasks])
-        elif predictions.sample_weight is not None:
+        elif tails is not None:
             threads.map(cut_own_weighted, [(runs.values, tails, *task) for task in tasks])
         else:
-            threads.map(cut_own, [(runs.values, *task) for task in tasks])
+            counts = predictions.class_counts
+            is_long = counts[pairs.positive] + counts[pairs.negative] > LONG
+            for cut, which in ((cut_short, np.flatnonzero(~is_long)), (cut_long, np.flatnonzero(is_long))):
+                if len(which) > 0:
+                    parts = chunks(len(which), 8, 128)
+                    threads.map(cut, [(runs.values, *asked, which, *part, tpr) for part in parts])
     locate = partial(score_thresholds, predictions, pairs, call_rates, thresholds)
     return PairwiseRates(tpr.T, None if fpr is None else fpr.T, call_rates, locate)
 

@@ -5,11 +5,12 @@ would wait for each other there.
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from polyroc import _descent
+from polyroc.engines._numba_compile import inner, kernel
 from polyroc.engines._numba_fit import (
     CHANGE,
     FALL,
@@ -23,23 +24,37 @@ from polyroc.engines._numba_fit import (
     WEIGHT_FPR,
     WEIGHT_TPR,
     PairState,
-    Sums,
-    step_pairs,
     sweep,
 )
-from polyroc.engines._numba_math import inner, kernel
+from polyroc.engines._numba_steps import StepRoom, step_pairs
 
 CONVERGED, MAX_ITER, STALLED = range(3)
 
 # What to do after a step is decided by the very same functions.
 more_damping = inner(_descent.more_damping)
 next_damping = inner(_descent.next_damping)
-MOST_ITER, MAX_DAMPING, FIRST_DAMPING = _descent.MAX_ITER, _descent.MAX_DAMPING, _descent.FIRST_DAMPING
+left_to_move = inner(_descent.left_to_move)
+MOST_ITER, MAX_DAMPING = _descent.MAX_ITER, _descent.MAX_DAMPING
+
+
+class Sums(NamedTuple):
+    """What a sweep leaves behind."""
+
+    row: Any
+    total: Any
+    cross: Any
 
 
 @kernel
 def descend_small(
-    data: Any, row: Any, effect: Any, still_move: float, still_gradient: float, still_damping: float, rounding: float
+    data: Any,
+    row: Any,
+    effect: Any,
+    damping: float,
+    still_move: float,
+    still_gradient: float,
+    still_damping: float,
+    rounding: float,
 ) -> Any:
     """Lower the deviance from the given effects, which are overwritten; how it ended, and after how many steps.
 
@@ -52,18 +67,27 @@ def descend_small(
     here, there = row.astype(data.mean.dtype), row.astype(data.mean.dtype)
     for j in range(n_pairs):
         state.effect[j] = effect[j]
-    sweep(data, here, here, state, state, False, 0.0, 0, n_pairs, sums)
-    damping, ended = FIRST_DAMPING, MAX_ITER
+    work = np.empty((10, row.shape[0]), data.mean.dtype)
+    side = (n_pairs + 3) // 4 * 4
+    step_room = StepRoom(
+        np.empty((side, side)),
+        np.empty((4, n_pairs)),
+        np.empty((3, row.shape[0])),
+        np.zeros((side, row.shape[0])),
+    )
+    sweep(data, here, here, state, state, 0.0, 0, n_pairs, sums.row, sums.total, work, sums.cross, None)
+    before, ended = 0.0, MAX_ITER
     n_iter = 0
     while n_iter < MOST_ITER:
         n_iter += 1
         clear(sums_new)
         total = sums_new.total
-        solved = step_pairs(row, sums.row, state, sums.cross, 1 + damping, row_new, trial.effect, total)
+        solved = step_pairs(row, sums.row, state, sums.cross, 1 + damping, row_new, trial.effect, total, step_room)
         if solved:
             for i in range(row.shape[0]):
                 there[i] = row_new[i]
-            sweep(data, here, there, state, trial, False, 1 + damping, 0, n_pairs, sums_new)
+            added = (sums_new.row, sums_new.total, work, sums_new.cross)
+            sweep(data, here, there, state, trial, 1 + damping, 0, n_pairs, *added, None)
         if not solved or not total[CHANGE] <= rounding * total[NOISE]:
             damping = more_damping(damping)
             if damping > MAX_DAMPING:
@@ -71,7 +95,8 @@ def descend_small(
                 break
             continue
         move = max(total[MOVE], curve_move(row, row_new, state.effect, trial.effect))
-        still = move <= still_move and damping <= still_damping
+        still = left_to_move(move, before) <= still_move and damping <= still_damping
+        before = move
         promised = total[FALL] + 0.5 * damping * total[LENGTH]
         damping = next_damping(damping, total[CHANGE], rounding * total[NOISE], promised)
         state, trial, sums, sums_new = trial, state, sums_new, sums
@@ -90,9 +115,9 @@ def make_pairs(n_pairs: int) -> Any:
 
 @inner
 def make_sums(data: Any, n_rows: int, n_pairs: int) -> Any:
-    """Room for what a sweep sums, with all cross terms and no gram matrix."""
+    """Room for what a sweep sums, and all cross terms."""
     cross = np.empty((n_pairs, n_rows), data.mean.dtype)
-    return Sums(np.zeros((N_ROW_SUMS, n_rows)), np.zeros(N_TOTALS), np.zeros((0, 0), np.float32), cross)
+    return Sums(np.zeros((N_ROW_SUMS, n_rows)), np.zeros(N_TOTALS), cross)
 
 
 @inner

@@ -6,16 +6,19 @@ Newton step, its gradient) is known after one pass over its cells. So a single
 sweep finishes the step of each pair, moves to the new point and linearises
 there: the cells are read once per iteration.
 
-The loops are short and touch few arrays each: LLVM vectorises a loop only
-where it can check in a few comparisons that its arrays do not overlap.
+The loops are short, and those that write touch few arrays each: LLVM vectorises
+a loop only where it can check in a few comparisons that its arrays do not
+overlap. Nor does it where an index is a sum, which might count from the end:
+so rows are sliced first.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyroc.engines._numba_linear import TINY, add_gram, add_scaled, make_schur, solve_positive, turn
-from polyroc.engines._numba_math import bits_of, exp_negative, from_bits, inner, kernel, log_positive
+from polyroc.engines._numba_compile import borrowed, inner, kernel, summing
+from polyroc.engines._numba_linear import TINY, add_gram, add_scaled, dot, turn
+from polyroc.engines._numba_math import bits_of, exp_negative, from_bits, log_positive
 
 # Pairs whose cross terms are gathered before they enter the gram matrix.
 BLOCK = 256
@@ -54,13 +57,12 @@ class PairState(NamedTuple):
     pinned: Any
 
 
-class Sums(NamedTuple):
-    """What a sweep adds up. `cross` holds the cross terms of all pairs, or of none: then `gram` gathers them."""
+class Gathering(NamedTuple):
+    """The gram matrix of the cross terms, and room to gather them in."""
 
-    row: Any  # (4, R)
-    total: Any  # (8,)
-    gram: Any  # (R, R) or empty, both rounded up to a multiple of four
-    cross: Any  # (K, R) or empty
+    gram: Any  # (R, R), both rounded up to a multiple of four
+    block: Any  # (BLOCK, R)
+    turned: Any  # the same, transposed, with as many rows as the gram matrix
 
 
 @kernel
@@ -82,21 +84,24 @@ def add_row_means(tpr: Any, fpr: Any, doubled: Any, on_tpr: Any, on_fpr: Any, st
 def fill_cells(data: Any, j: int, rate: Any, weight: Any) -> None:
     """The shrunk rates of a pair and their weights."""
     real = rate.dtype.type
-    n, n_rows = data.n_tpr, rate.shape[0]
+    n, first = data.n_tpr, data.first_fpr
     own, shared = real(data.keep[j]), real(1.0 - data.keep[j])
+    tpr, mean = data.tpr[j, data.first_tpr : data.first_tpr + n], data.mean
     for i in range(n):
-        rate[i] = own * data.tpr[j, data.first_tpr + i] + shared * data.mean[i]
+        rate[i] = own * tpr[i] + shared * mean[i]
+    rate_fpr, mean_fpr = rate[n:], mean[n:]
     if data.fpr.shape[0] > 0:
-        for i in range(n, n_rows):
-            rate[i] = own * data.fpr[j, data.first_fpr + i - n] + shared * data.mean[i]
+        fpr = data.fpr[j, first : first + rate_fpr.shape[0]]
+        for i in range(rate_fpr.shape[0]):
+            rate_fpr[i] = own * fpr[i] + shared * mean_fpr[i]
     else:
-        for i in range(n, n_rows):
-            t = data.first_fpr + i - n
-            rate[i] = own * (data.doubled[t] - data.tpr[j, t]) + shared * data.mean[i]
+        left, doubled = data.tpr[j, first : first + rate_fpr.shape[0]], data.doubled[first:]
+        for i in range(rate_fpr.shape[0]):
+            rate_fpr[i] = own * (doubled[i] - left[i]) + shared * mean_fpr[i]
     on_tpr, on_fpr = real(data.on_tpr[j]), real(data.on_fpr[j])
     for i in range(n):
         weight[i] = on_tpr
-    for i in range(n, n_rows):
+    for i in range(n, weight.shape[0]):
         weight[i] = on_fpr
 
 
@@ -135,25 +140,34 @@ def add_deviance(data: Any, row: Any, effect: Any, start: int, stop: int) -> flo
 
 @kernel
 def solve_effects(data: Any, row: Any, start: int, stop: int, effect: Any) -> None:
-    """The best effects of the pairs start..stop for given rows, nearly: by a few Newton steps each from 1."""
-    n_rows = row.shape[0]
-    work = np.empty((4, n_rows), row.dtype)
+    """The best effects of the pairs start..stop for given rows, to a thousandth.
+
+    Where the gradient of a pair is zero, sum_i w_i lambda_i p_i(v) equals sum_i w_i lambda_i M_i. The left side rises
+    with v, and but for the two weights of a pair it is the same for all: it is tabulated once and looked up.
+    """
+    n_rows, n = row.shape[0], data.n_tpr
+    work, table = np.empty((4, n_rows), row.dtype), np.empty((3, 129))
     rate, weight, probability, curvature = work[0], work[1], work[2], work[3]
+    for g in range(table.shape[1]):
+        table[0, g] = 10.0 ** (g / 32 - 2)
+        fit_pair(row, table[0, g], probability, curvature)
+        table[1, g] = dot(row[:n], probability[:n])
+        table[2, g] = dot(row[n:], probability[n:])
     for j in range(start, stop):
         fill_cells(data, j, rate, weight)
-        v = 1.0
-        for _ in range(8):
-            fit_pair(row, v, probability, curvature)
-            gradient, block = row.dtype.type(0), row.dtype.type(0)
-            for i in range(n_rows):
-                gradient += weight[i] * row[i] * (probability[i] - rate[i])
-                block += weight[i] * row[i] * row[i] * curvature[i]
-            moved = min(4.0 * v, max(0.1 * v, v - np.float64(gradient) / (np.float64(block) + TINY)))
-            done = abs(moved - v) < 1e-3 * v
-            v = moved
-            if done:
-                break
-        effect[j] = v
+        on_tpr, on_fpr = data.on_tpr[j], data.on_fpr[j]
+        sought = on_tpr * dot(row[:n], rate[:n]) + on_fpr * dot(row[n:], rate[n:])
+        low, high = 0, table.shape[1] - 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            if on_tpr * table[1, middle] + on_fpr * table[2, middle] < sought:
+                low = middle
+            else:
+                high = middle
+        below = on_tpr * table[1, low] + on_fpr * table[2, low]
+        above = on_tpr * table[1, high] + on_fpr * table[2, high]
+        part = min(1.0, max(0.0, (sought - below) / (above - below + TINY)))
+        effect[j] = table[0, low] + part * (table[0, high] - table[0, low])
 
 
 @kernel
@@ -163,33 +177,38 @@ def sweep(
     row_new: Any,
     old: Any,
     new: Any,
-    solve_pairs: bool,
     stretch: float,
     start: int,
     stop: int,
-    sums: Any,
+    row_sums: Any,
+    total: Any,
+    work: Any,
+    cross_terms: Any,
+    gathering: Any,
 ) -> None:
     """Move the pairs start..stop to their new effects and linearise there.
 
-    With `solve_pairs` the effects are found here, from the move of the rows; otherwise they are in `new` already.
-    A stretch of 0 says that nothing moves: the first sweep.
+    Where pairs are kept, their effects are in `new` already and `cross_terms` (K, R) are written. Where they are
+    eliminated, the effects are found here, from the move of the rows, and a `Gathering` takes the cross terms. The
+    other one is None. A stretch of 0 says that nothing moves: the first sweep. `row_sums` (4, R) and `total` (8,) are
+    added to; `work` is (10, R), in the working precision.
     """
-    n_rows = row.shape[0]
-    work = np.empty((9, n_rows), row.dtype)
+    data, row, row_new, old, new = borrowed(data), borrowed(row), borrowed(row_new), borrowed(old), borrowed(new)
+    work, row_sums = borrowed(work), borrowed(row_sums)
     rate, weight, p_old, h_old, p_new = work[0], work[1], work[2], work[3], work[4]
-    h_new, residual, bend, cross = work[5], work[6], work[7], work[8]
-    block = np.empty((BLOCK, n_rows), np.float32)
-    turned = np.zeros((sums.gram.shape[0], BLOCK), np.float32)
-    row_gradient, row_block, carried, pinned = sums.row[0], sums.row[1], sums.row[2], sums.row[3]
-    total, gram = sums.total, sums.gram
+    h_new, residual, bend, cross, row_move = work[5], work[6], work[7], work[8], work[9]
+    row_gradient, row_block, carried, pinned = row_sums[0], row_sums[1], row_sums[2], row_sums[3]
     on_tpr, on_fpr, largest = row_lengths(row_new, data.n_tpr)
-    filled = 0
+    for i in range(row.shape[0]):
+        row_move[i] = row_new[i] - row[i]
+    filled = np.int64(0)
     for j in range(start, stop):
         fill_cells(data, j, rate, weight)
         if stretch > 0:
             fit_pair(row, old.effect[j], p_old, h_old)
-        if solve_pairs:
-            step_pair(row, row_new, old, new, j, stretch, rate, weight, p_old, h_old, total)
+        if gathering is not None:  # noqa: SIM102, asked by itself: numba leaves out what a None will never reach
+            if stretch > 0:
+                step_pair(row, row_move, old, new, j, stretch, rate, weight, p_old, h_old, cross, total)
         fit_pair(row_new, new.effect[j], p_new, h_new)
         curved = (j * SPREAD & 0xFFFFFFFF) < data.curved
         linearise_pair(row_new, new, j, rate, weight, p_new, h_new, residual, bend, cross, row_gradient)
@@ -198,26 +217,30 @@ def sweep(
         if stretch > 0:
             record_move(row, row_new, old.effect[j], new.effect[j], rate, weight, p_old, h_old, p_new, h_new, total)
         record_gradient(data.on_tpr[j], data.on_fpr[j], on_tpr, on_fpr, largest, new, j, total)
-        if sums.cross.shape[0] > 0:
-            for i in range(n_rows):
-                sums.cross[j, i] = cross[i]
-        elif new.pinned[j]:
-            add_scaled(pinned, 0.9 * new.effect[j], cross)
-        else:
-            add_scaled(carried, new.gradient[j] / new.block[j], cross)
-            if not curved:
-                continue
-            scale = row.dtype.type(1.0 / np.sqrt(new.block[j]))
-            for i in range(n_rows):
-                block[filled, i] = np.float32(scale * cross[i])
-            filled += 1
-            if filled == BLOCK:
-                turn(block, filled, turned)
-                add_gram(turned, gram)
-                filled = 0
-    if filled > 0:
-        turn(block, filled, turned)
-        add_gram(turned, gram)
+        if gathering is not None:
+            if new.pinned[j]:
+                add_scaled(pinned, 0.9 * new.effect[j], cross)
+            else:
+                add_scaled(carried, new.gradient[j] / new.block[j], cross)
+                if curved:
+                    gather_terms(cross, 1.0 / np.sqrt(new.block[j]), borrowed(gathering).block[filled])
+                    filled += 1
+            if filled == BLOCK or (filled > 0 and j + 1 == stop):
+                turn(borrowed(gathering).block, filled, borrowed(gathering).turned)
+                add_gram(borrowed(gathering).turned, filled, borrowed(gathering).gram)
+                filled = np.int64(0)
+        if cross_terms is not None:
+            kept = borrowed(cross_terms)[j]
+            for i in range(cross.shape[0]):
+                kept[i] = cross[i]
+
+
+@inner
+def gather_terms(cross: Any, scale: float, out: Any) -> None:
+    """The scaled cross terms of a pair, in single precision."""
+    factor = cross.dtype.type(scale)
+    for i in range(cross.shape[0]):
+        out[i] = np.float32(factor * cross[i])
 
 
 @inner
@@ -237,7 +260,7 @@ def row_lengths(row: Any, n_tpr: int) -> Any:
 @inner
 def step_pair(
     row: Any,
-    row_new: Any,
+    row_move: Any,
     old: Any,
     new: Any,
     j: int,
@@ -246,6 +269,7 @@ def step_pair(
     weight: Any,
     p: Any,
     h: Any,
+    cross: Any,
     total: Any,
 ) -> None:
     """The pair's part of the joint step, given the rows' part; a pinned pair's own cut step."""
@@ -254,10 +278,9 @@ def step_pair(
         step = -0.9 * old.effect[j] / stretch
         total[FALL] -= old.gradient[j] * step
     else:
-        pushed = row.dtype.type(0)
         for i in range(row.shape[0]):
-            pushed += weight[i] * (h[i] * row[i] * v + p[i] - rate[i]) * (row_new[i] - row[i])
-        step = -(old.gradient[j] + pushed) / (old.block[j] * stretch)
+            cross[i] = weight[i] * (h[i] * row[i] * v + p[i] - rate[i])
+        step = -(old.gradient[j] + dot(cross, row_move)) / (old.block[j] * stretch)
         total[FALL] -= 0.5 * old.gradient[j] * step
         total[LENGTH] += old.block[j] * step * step
     # Each v_j is cut by itself; scaling the whole step would let one pair hold up all others.
@@ -280,16 +303,15 @@ def linearise_pair(
 ) -> None:
     """Gradient and curvature of the pair, its share in those of the rows, and the terms that couple them."""
     v = row.dtype.type(new.effect[j])
-    gradient, block = row.dtype.type(0), row.dtype.type(0)
     for i in range(row.shape[0]):
         residual[i] = weight[i] * (p[i] - rate[i])
     for i in range(row.shape[0]):
         bend[i] = weight[i] * h[i]
     for i in range(row.shape[0]):
-        gradient += row[i] * residual[i]
-        block += row[i] * row[i] * bend[i]
+        cross[i] = bend[i] * row[i]
+    gradient, block = dot(row, residual), dot(row, cross)
     for i in range(row.shape[0]):
-        cross[i] = bend[i] * row[i] * v + residual[i]
+        cross[i] = cross[i] * v + residual[i]
     for i in range(row.shape[0]):
         row_gradient[i] += np.float64(v * residual[i])
     new.gradient[j] = gradient
@@ -297,7 +319,7 @@ def linearise_pair(
     new.pinned[j] = gradient > 0.9 * new.effect[j] * block
 
 
-@inner
+@summing
 def record_move(
     row: Any,
     row_new: Any,
@@ -315,29 +337,36 @@ def record_move(
     real = row.dtype.type
     v, dv, half, twelfth = real(effect_new), real(effect_new - effect), real(0.5), real(1 / 12)
     # A positive number is larger if its bits are; the largest integer of a loop is found in vector registers.
-    largest, far, noise, change = bits_of(real(0)), bits_of(real(0)), real(0), 0.0
+    largest, far, noise, change = bits_of(real(0)), bits_of(real(0)), real(0), real(0)
     for i in range(row.shape[0]):
+        move = (row_new[i] - row[i]) * v + row[i] * dv
         largest = max(largest, bits_of(abs(p1[i] - p0[i])))
-    for i in range(row.shape[0]):
-        move = abs((row_new[i] - row[i]) * v + row[i] * dv)
-        far = max(far, bits_of(move))
-        noise += weight[i] * move
-    if from_bits(far) <= real(0.1):
+        far = max(far, bits_of(abs(move)))
+        noise += weight[i] * abs(move)
         # Hermite's rule from both ends: right to the fifth power of the move, and without cancellation.
-        for i in range(row.shape[0]):
-            move = (row_new[i] - row[i]) * v + row[i] * dv
-            slope = half * (p0[i] + p1[i]) - rate[i] - move * twelfth * (h1[i] - h0[i])
-            change += np.float64(weight[i] * move * slope)
-    else:
-        for i in range(row.shape[0]):
-            # log(1 + e^eta) = max(eta, 0) - log(max(p, 1 - p))
-            eta0, eta1 = np.float64(row[i]) * effect, np.float64(row_new[i]) * effect_new
-            q0, q1 = np.float64(p0[i]), np.float64(p1[i])
-            softplus = max(eta1, 0.0) - max(eta0, 0.0) + log_positive(max(q0, 1 - q0) / max(q1, 1 - q1))
-            change += np.float64(weight[i]) * (softplus - np.float64(rate[i]) * (eta1 - eta0))
-    total[CHANGE] += change
+        slope = half * (p0[i] + p1[i]) - rate[i] - move * twelfth * (h1[i] - h0[i])
+        change += weight[i] * move * slope
+    fall = np.float64(change)
+    if from_bits(far) > real(0.1):
+        fall = far_change(row, row_new, effect, effect_new, rate, weight, p0, p1)
+    total[CHANGE] += fall
     total[NOISE] += noise
     total[MOVE] = max(total[MOVE], np.float64(from_bits(largest)))
+
+
+@summing
+def far_change(
+    row: Any, row_new: Any, effect: float, effect_new: float, rate: Any, weight: Any, p0: Any, p1: Any
+) -> float:
+    """Half the change of the deviance by a long move, from the logarithms at its ends."""
+    change = 0.0
+    for i in range(row.shape[0]):
+        # log(1 + e^eta) = max(eta, 0) - log(max(p, 1 - p))
+        eta0, eta1 = np.float64(row[i]) * effect, np.float64(row_new[i]) * effect_new
+        q0, q1 = np.float64(p0[i]), np.float64(p1[i])
+        softplus = max(eta1, 0.0) - max(eta0, 0.0) + log_positive(max(q0, 1 - q0) / max(q1, 1 - q1))
+        change += np.float64(weight[i]) * (softplus - np.float64(rate[i]) * (eta1 - eta0))
+    return change
 
 
 @inner
@@ -351,68 +380,3 @@ def record_gradient(
     if new.effect[j] * largest <= 1e-8:
         scaled = max(-scaled, 0.0)
     total[PAIR_GRADIENT] = max(total[PAIR_GRADIENT], abs(scaled))
-
-
-@kernel
-def step_rows(row: Any, row_sums: Any, gram: Any, stretch: float, row_new: Any, total: Any) -> bool:
-    """The rows' part of the joint step, where pairs have been eliminated."""
-    n = row.shape[0]
-    scale, gauge, gradient, y = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    for i in range(n):
-        scale[i] = 1 / np.sqrt(row_sums[ROW_BLOCK, i] + TINY)
-        gauge[i] = row[i] / scale[i]
-        gradient[i] = scale[i] * (row_sums[ROW_GRADIENT, i] - row_sums[PINNED, i] / stretch)
-        y[i] = scale[i] * row_sums[CARRIED, i] / stretch - gradient[i]
-    if not solve_positive(make_schur(gram, scale, gauge, stretch), y):
-        return False
-    for i in range(n):
-        row_new[i] = row[i] + scale[i] * y[i]
-        total[FALL] -= 0.5 * gradient[i] * y[i]
-        total[LENGTH] += y[i] * y[i]
-    return True
-
-
-@kernel
-def step_pairs(
-    row: Any, row_sums: Any, pairs: Any, cross: Any, stretch: float, row_new: Any, effect_new: Any, total: Any
-) -> bool:
-    """The joint step, where rows are eliminated and pairs are kept."""
-    n_rows, n_pairs = row.shape[0], pairs.effect.shape[0]
-    row_scale, row_side = np.empty(n_rows), np.empty(n_rows)
-    pair_scale, gauge, y, move = np.empty(n_pairs), np.empty(n_pairs), np.empty(n_pairs), np.empty(n_pairs)
-    for i in range(n_rows):
-        row_scale[i] = 1 / np.sqrt(row_sums[ROW_BLOCK, i] + TINY)
-        row_side[i] = row_sums[ROW_GRADIENT, i]
-    coupling = np.zeros(((n_pairs + 3) // 4 * 4, n_rows))
-    for j in range(n_pairs):
-        pair_scale[j] = 0.0 if pairs.pinned[j] else 1 / np.sqrt(pairs.block[j])
-        gauge[j] = 0.0 if pairs.pinned[j] else np.sqrt(pairs.block[j]) * pairs.effect[j]
-        if pairs.pinned[j]:
-            add_scaled(row_side, -0.9 * pairs.effect[j] / stretch, cross[j])
-        for i in range(n_rows):
-            coupling[j, i] = pair_scale[j] * row_scale[i] * np.float64(cross[j, i])
-    for i in range(n_rows):
-        row_side[i] *= row_scale[i]
-    gram = np.zeros((coupling.shape[0], coupling.shape[0]))
-    add_gram(coupling, gram)
-    ones = np.ones(n_pairs)
-    for j in range(n_pairs):
-        carried = 0.0
-        for i in range(n_rows):
-            carried += coupling[j, i] * row_side[i]
-        y[j] = carried / stretch - pair_scale[j] * pairs.gradient[j]
-    if not solve_positive(make_schur(gram, ones, gauge, stretch), y):
-        return False
-    z = row_side.copy()
-    for j in range(n_pairs):
-        move[j] = -0.9 * pairs.effect[j] / stretch if pairs.pinned[j] else pair_scale[j] * y[j]
-        effect_new[j] = max(pairs.effect[j] + move[j], 0.1 * pairs.effect[j])
-        total[FALL] -= (1.0 if pairs.pinned[j] else 0.5) * pairs.gradient[j] * move[j]
-        total[LENGTH] += y[j] * y[j]
-        add_scaled(z, y[j], coupling[j])
-    for i in range(n_rows):
-        z[i] = -z[i] / stretch
-        row_new[i] = row[i] + row_scale[i] * z[i]
-        total[FALL] -= 0.5 * row_side[i] * z[i]
-        total[LENGTH] += z[i] * z[i]
-    return True

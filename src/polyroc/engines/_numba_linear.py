@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from polyroc.engines._numba_math import inner
+from polyroc.engines._numba_compile import inner, summing
 
 TINY = 1e-290
 
@@ -19,24 +19,33 @@ def add_scaled(out: Any, factor: float, x: Any) -> None:
         out[i] += factor * np.float64(x[i])
 
 
+@summing
+def dot(x: Any, y: Any) -> float:
+    """The sum of products."""
+    total = x.dtype.type(0)
+    for i in range(x.shape[0]):
+        total += x[i] * y[i]
+    return np.float64(total)
+
+
 @inner
 def turn(block: Any, filled: int, turned: Any) -> None:
-    """Transpose the filled part of a block, by tiles that stay in the nearest cache; the rest counts as zeros."""
+    """Transpose the filled part of a block, by tiles that stay in the nearest cache."""
     for first in range(0, block.shape[1], 16):
         last = min(first + 16, block.shape[1])
-        for b in range(block.shape[0]):
+        for b in range(filled):
             for i in range(first, last):
-                turned[i, b] = block[b, i] if b < filled else np.float32(0)
+                turned[i, b] = block[b, i]
 
 
-@inner
-def add_gram(x: Any, out: Any) -> None:
-    """Add x x' to `out`, on and above the diagonal by tiles; x has a multiple of four rows."""
+@summing
+def add_gram(x: Any, length: int, out: Any) -> None:
+    """Add x x' to `out`, by the first columns, on and above the diagonal by tiles; x has a multiple of four rows."""
     zero = x.dtype.type(0)
     for i in range(0, x.shape[0], 4):
         for k in range(i, x.shape[0], 2):
             s00, s01, s10, s11, s20, s21, s30, s31 = zero, zero, zero, zero, zero, zero, zero, zero
-            for t in range(x.shape[1]):
+            for t in range(length):
                 b0, b1 = x[k, t], x[k + 1, t]
                 s00 += x[i, t] * b0
                 s01 += x[i, t] * b1
@@ -56,7 +65,7 @@ def add_gram(x: Any, out: Any) -> None:
             out[i + 3, k + 1] += s31
 
 
-@inner
+@summing
 def solve_positive(matrix: Any, right: Any) -> bool:
     """Solve in place by Cholesky, from the upper triangle; False where the matrix is not positive definite."""
     n = right.shape[0]
@@ -88,15 +97,12 @@ def solve_positive(matrix: Any, right: Any) -> bool:
 
 
 @inner
-def make_schur(gram: Any, scale: Any, gauge: Any, stretch: float) -> Any:
-    """(1 + mu) I - scaled gram / (1 + mu) + gauge, in the upper triangle."""
+def make_schur(gram: Any, scale: Any, gauge: Any, stretch: float, system: Any) -> None:
+    """(1 + mu) I - scaled gram / (1 + mu) + gauge, in the upper triangle; in place, if `system` is the gram."""
     n = scale.shape[0]
-    system = np.empty((n, n))
-    length = TINY
+    along, across = 1 / (dot(gauge, gauge) + TINY), 1 / stretch
     for i in range(n):
-        length += gauge[i] * gauge[i]
-    for i in range(n):
+        held, pulled = gauge[i] * along, scale[i] * across
         for k in range(i, n):
-            system[i, k] = gauge[i] * gauge[k] / length - scale[i] * gram[i, k] * scale[k] / stretch
+            system[i, k] = held * gauge[k] - pulled * scale[k] * gram[i, k]
         system[i, i] += stretch
-    return system

@@ -6,31 +6,18 @@ Accurate to 1e-15 (double) and 1e-7 (single) relative on the ranges used here.
 """
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic, overload
 
-# What the compiler may assume: it may reorder sums and fuse multiply-adds, and numbers are finite.
-FAST = {"contract", "reassoc", "arcp", "nsz", "nnan"}
+from polyroc.engines._numba_compile import EXACT
 
-
-def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function on first use, and keep it on disk where there is a folder to keep it in."""
-    try:
-        return njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)(function)
-    except RuntimeError:  # no folder that may be written to
-        return njit(nogil=True, error_model="numpy", fastmath=FAST)(function)
-
-
-# Called by kernels only, so without a way in from Python, which takes long to compile.
-_WITHOUT_WRAPPERS: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-inner: Callable[..., Any] = njit(error_model="numpy", fastmath=FAST, nogil=True, **_WITHOUT_WRAPPERS)
-# But not here: rounding by adding and subtracting a large number must not be simplified away.
-_IN_ORDER: Any = {"fastmath": FAST - {"reassoc"}, "error_model": "numpy"}
+# Fused, for there is one way to fuse a polynomial; but not reordered: rounding by adding and subtracting a large number
+# must not be simplified away.
+_IN_ORDER: Any = {"fastmath": EXACT | {"contract"}, "error_model": "numpy"}
 
 _INTEGER = {types.float64: (types.int64, ir.IntType(64)), types.float32: (types.int32, ir.IntType(32))}
 _REAL = {types.int64: (types.float64, ir.DoubleType()), types.int32: (types.float32, ir.FloatType())}

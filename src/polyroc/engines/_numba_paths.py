@@ -9,7 +9,7 @@ scores again.
 
 from typing import Any
 
-from polyroc.engines._numba_math import inner, kernel
+from polyroc.engines._numba_compile import inner, kernel
 
 
 @kernel

@@ -1,7 +1,7 @@
 """The rank-one fit of the fast engine: the descent of `polyroc._descent`, whose steps and sweeps are compiled."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
@@ -12,12 +12,19 @@ from polyroc._records import Factorization, PairWeights, PairwiseRates, Status, 
 from polyroc._solver import solve_rows
 from polyroc._typing import BoolArray, FloatArray
 from polyroc.engines import _numba_fit as passes
+from polyroc.engines import _numba_steps as steps
 from polyroc.engines._numba_descent import descend_small
 from polyroc.engines._threads import Threads, chunks
 
 # A fit of more pairs than these begins where a fit of some of them ended: of a quarter of MEDIUM, or of CURVED. Beyond
 # MANY the curvature of the rows, too, is that of CURVED pairs: it bends the steps a little, not where they lead.
 MEDIUM_PAIRS, MANY_PAIRS, CURVED_PAIRS = 4_096, 32_768, 8_192
+
+# That first fit need be no better than a sample can tell.
+ROUGH = Tolerance(move=3e-3, gradient=1e-3, damping=1e-2)
+
+# A fit that begins near its end needs hardly any damping.
+NEAR_DAMPING = 1e-4
 
 # In single precision: when to stop, and the rounding error of the deviance's change per unit of what moved.
 SINGLE_TOLERANCE = Tolerance(move=5e-6, gradient=1e-6, damping=1e-4)
@@ -26,7 +33,7 @@ SINGLE_ROUNDING = 5e-7
 
 def pieces(n_pairs: int) -> list[tuple[int, int]]:
     """The pieces in which the pairs of a fit are swept."""
-    return chunks(n_pairs, 1024, 16)
+    return chunks(n_pairs, 256, 16)
 
 
 def fit_rank_one(
@@ -39,7 +46,7 @@ def fit_rank_one(
         if n_few is None:
             start, damping = problem.start(), FIRST_DAMPING
         else:
-            row = _rows_of_few(rates, weights, shrinkage, problem.mean, n_few, n_jobs)
+            row = _rows_of_few(rates, weights, shrinkage, problem.mean, n_few, threads)
             start, damping = problem.start_from(row[problem.fitted]), 1e-6
         end = descend(problem, start, problem.deviance(start), tolerance=problem.tolerance, damping=damping)
     return _factorization(problem, end.state.row, end.state.pairs.effect, end, rates, weights, shrinkage)
@@ -53,15 +60,37 @@ def _size_of_first_fit(rates: PairwiseRates) -> int | None:
     return MEDIUM_PAIRS // 4 if rates.n_pairs > MEDIUM_PAIRS and rates.separate_fpr is None else None
 
 
-def fit_replicate(rates: PairwiseRates, weights: PairWeights, shrinkage: float) -> Factorization:
+class Start(NamedTuple):
+    """Where the fits of replicates begin, and with how much damping."""
+
+    row: FloatArray
+    """Row effects, shape (2T,); those at the bound begin at the logit of their mean."""
+    effect: FloatArray
+    damping: float
+
+
+def start_of(near: Factorization | None, n_thresholds: int, n_pairs: int) -> Start:
+    """At a fit nearby, where there is one; else where `fit_rank_one` begins."""
+    if near is None:
+        return Start(np.full(2 * n_thresholds, LOGIT_BOUND), np.ones(n_pairs), FIRST_DAMPING)
+    # Not at the border, nor where a pair is all but separated: from there it would take many steps to come back.
+    return Start(near.row_effects, np.clip(near.pair_effects, 0.1, 10.0), NEAR_DAMPING)
+
+
+def fit_replicate(rates: PairwiseRates, weights: PairWeights, shrinkage: float, start: Start) -> Factorization:
     """As `fit_rank_one`, on one thread and for the effects only, in the precision of the rates."""
     problem = _Problem.of(rates, weights, shrinkage, Threads(1))
+    known = np.abs(start.row[problem.fitted]) < LOGIT_BOUND
+    row = np.where(known, start.row[problem.fitted], problem.first_row())
     if not problem.keeps_pairs:
-        end = descend(problem, problem.start(), 0.0, tolerance=problem.tolerance)
+        pairs = problem.room_for_pairs()
+        pairs.effect[:] = start.effect
+        first = problem.state(row, pairs)
+        end = descend(problem, first, 0.0, tolerance=problem.tolerance, damping=start.damping)
         return _factorization(problem, end.state.row, end.state.pairs.effect, end, rates, weights, shrinkage)
-    row, effect, till = problem.first_row(), np.ones(rates.n_pairs), problem.tolerance
+    till = problem.tolerance
     limits = (till.move, till.gradient, till.damping, problem.rounding)
-    ended, n_iter, row, effect = descend_small(problem.data, row, effect, *limits)
+    ended, n_iter, row, effect = descend_small(problem.data, row, start.effect.copy(), start.damping, *limits)
     status = (Status.CONVERGED, Status.MAX_ITER, Status.STALLED)[ended]
     # Without the deviance: nobody reads that of a replicate.
     ending: Descent[None] = Descent(None, np.zeros(1), n_iter, status)
@@ -93,18 +122,16 @@ def _factorization(
 
 
 def _rows_of_few(
-    rates: PairwiseRates, weights: PairWeights, shrinkage: float, mean: FloatArray, n_few: int, n_jobs: int | None
+    rates: PairwiseRates, weights: PairWeights, shrinkage: float, mean: FloatArray, n_few: int, threads: Threads
 ) -> FloatArray:
-    """Row effects by a sample of the pairs: nearly those of all, at a fraction of the work."""
+    """Row effects by a rough fit of a sample of the pairs: nearly those of all, at a fraction of the work."""
     few = np.sort(np.random.default_rng(0).choice(rates.n_pairs, n_few, replace=False))
-    fit = fit_rank_one(
-        rates.of_pairs(few),
-        PairWeights(weights.tpr[few], weights.fpr[few], weights.size[few]),
-        shrinkage,
-        n_jobs=n_jobs,
-    )
-    inside = np.abs(fit.row_effects) < LOGIT_BOUND
-    return np.where(inside, fit.row_effects, logit(np.clip(mean, EDGE, 1 - EDGE)))
+    of_few = PairWeights(weights.tpr[few], weights.fpr[few], weights.size[few])
+    problem = _Problem.of(rates.of_pairs(few), of_few, shrinkage, threads)
+    end = descend(problem, problem.start(), 0.0, tolerance=ROUGH)
+    row = np.asarray(logit(np.clip(mean, EDGE, 1 - EDGE)))
+    row[problem.fitted] = end.state.row * end.state.pairs.effect.mean()
+    return row
 
 
 def _row_means(rates: PairwiseRates, weights: PairWeights, threads: Threads) -> FloatArray:
@@ -150,13 +177,54 @@ def _interior(mean: FloatArray) -> slice:
     return slice(int(inside[0]), int(inside[-1]) + 1) if len(inside) else slice(0, 0)
 
 
+def _keeps_pairs(data: passes.Data) -> bool:
+    return bool(data.tpr.shape[0] <= data.mean.shape[0])
+
+
+class _Room(NamedTuple):
+    """What a sweep works in: fresh memory in every sweep would cost more than its use."""
+
+    work: FloatArray
+    block: FloatArray
+    turned: FloatArray
+
+
+def _room(data: passes.Data) -> _Room:
+    n_rows = len(data.mean)
+    side, n_gathered = (0, 0) if _keeps_pairs(data) else ((n_rows + 3) // 4 * 4, passes.BLOCK)
+    return _Room(
+        work=np.empty((10, n_rows), dtype=data.tpr.dtype),
+        block=np.empty((n_gathered, n_rows), dtype=np.float32),
+        turned=np.zeros((side, n_gathered), dtype=np.float32),
+    )
+
+
+def _step_room(data: passes.Data) -> steps.StepRoom:
+    n_pairs, n_rows = len(data.tpr), len(data.mean)
+    kept, gone = (n_pairs, n_rows) if _keeps_pairs(data) else (n_rows, 0)
+    side = (kept + 3) // 4 * 4
+    return steps.StepRoom(
+        np.empty((side, side)), np.empty((4, kept)), np.empty((3, gone)), np.zeros((side if gone else 0, gone))
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """What a sweep leaves behind: the cross terms where pairs are kept, else their gram matrix."""
+
+    row: FloatArray
+    total: FloatArray
+    cross: FloatArray | None
+    gram: FloatArray | None
+
+
 @dataclass(frozen=True, eq=False)
 class _State:
     """Row effects in double, pair effects, and what the last sweep summed there."""
 
     row: FloatArray
     pairs: passes.PairState
-    sums: passes.Sums
+    sums: "_Sums"
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +236,8 @@ class _Problem:
     mean: FloatArray  # of all 2T rows
     threads: Threads
     chunks: list[tuple[int, int]]
+    rooms: list[_Room]
+    step_room: steps.StepRoom
 
     @classmethod
     def of(cls, rates: PairwiseRates, weights: PairWeights, shrinkage: float, threads: Threads) -> "_Problem":
@@ -189,7 +259,8 @@ class _Problem:
             keep=weights.size / (weights.size + shrinkage),
             mean=mean[fitted].astype(tpr.dtype),
         )
-        return cls(data, fitted, mean, threads, pieces(rates.n_pairs))
+        parts = pieces(rates.n_pairs)
+        return cls(data, fitted, mean, threads, parts, [_room(data) for _ in parts], _step_room(data))
 
     @property
     def precision(self) -> Any:
@@ -207,11 +278,11 @@ class _Problem:
     @property
     def keeps_pairs(self) -> bool:
         """Whether the pairs are the smaller side, which is solved for."""
-        return bool(self.data.tpr.shape[0] <= self.data.mean.shape[0])
+        return _keeps_pairs(self.data)
 
     def start(self) -> _State:
         """All pairs alike, and each row at the logit of its mean."""
-        pairs = self._pairs()
+        pairs = self.room_for_pairs()
         pairs.effect[:] = 1.0
         return self.state(self.first_row(), pairs)
 
@@ -220,14 +291,14 @@ class _Problem:
 
     def start_from(self, row: FloatArray) -> _State:
         """Rows that some of the pairs have found, and the effects that go with them."""
-        pairs = self._pairs()
+        pairs = self.room_for_pairs()
         tasks = [(self.data, row.astype(self.precision), *c, pairs.effect) for c in self.chunks]
         self.threads.map(passes.solve_effects, tasks)
         return self.state(row, pairs)
 
     def state(self, row: FloatArray, pairs: passes.PairState) -> _State:
         """Linearise at these effects; what `pairs` says beside them is found anew."""
-        return _State(row, pairs, self._sweep(row, row, pairs, pairs, solve_pairs=False, stretch=0.0))
+        return _State(row, pairs, self._sweep(row, row, pairs, pairs, stretch=0.0))
 
     def deviance(self, state: _State) -> float:
         row = state.row.astype(self.precision)
@@ -236,15 +307,16 @@ class _Problem:
 
     def attempt(self, state: _State, damping: float) -> Attempt[_State] | None:
         stretch = 1 + damping
-        row, pairs, total = np.empty_like(state.row), self._pairs(), np.zeros(passes.N_TOTALS)
+        row, pairs, total = np.empty_like(state.row), self.room_for_pairs(), np.zeros(passes.N_TOTALS)
         sums = state.sums
         if self.keeps_pairs:
-            solved = passes.step_pairs(state.row, sums.row, state.pairs, sums.cross, stretch, row, pairs.effect, total)
+            given = (state.row, sums.row, state.pairs, sums.cross, stretch)
+            solved = steps.step_pairs(*given, row, pairs.effect, total, self.step_room)
         else:
-            solved = passes.step_rows(state.row, sums.row, sums.gram, stretch, row, total)
+            solved = steps.step_rows(state.row, sums.row, sums.gram, stretch, row, total, self.step_room)
         if not solved:
             return None
-        swept = self._sweep(state.row, row, state.pairs, pairs, solve_pairs=not self.keeps_pairs, stretch=stretch)
+        swept = self._sweep(state.row, row, state.pairs, pairs, stretch=stretch)
         total += swept.total
         promised = total[passes.FALL] + 0.5 * damping * total[passes.LENGTH]
         curve = np.abs(expit(row * pairs.effect.mean()) - expit(state.row * state.pairs.effect.mean())).max()
@@ -260,39 +332,31 @@ class _Problem:
         rows = np.abs(state.sums.row[passes.ROW_GRADIENT]) / scale
         return float(max(rows.max(), total[passes.PAIR_GRADIENT]))
 
-    def _pairs(self) -> passes.PairState:
+    def room_for_pairs(self) -> passes.PairState:
         n_pairs = len(self.data.tpr)
         effect, gradient, block = np.empty((3, n_pairs))
         return passes.PairState(effect, gradient, block, np.empty(n_pairs, dtype=np.bool_))
 
     def _sweep(
-        self,
-        row: FloatArray,
-        row_new: FloatArray,
-        old: passes.PairState,
-        new: passes.PairState,
-        *,
-        solve_pairs: bool,
-        stretch: float,
-    ) -> passes.Sums:
-        n_chunks, n_rows, n_pairs = len(self.chunks), len(row), len(self.data.tpr)
-        side = 0 if self.keeps_pairs else (n_rows + 3) // 4 * 4
-        by_rows = np.zeros((n_chunks, passes.N_ROW_SUMS, n_rows))
-        totals = np.zeros((n_chunks, passes.N_TOTALS))
+        self, row: FloatArray, row_new: FloatArray, old: passes.PairState, new: passes.PairState, *, stretch: float
+    ) -> _Sums:
+        n_rows, rooms = len(row), self.rooms
+        by_rows = np.zeros((len(rooms), passes.N_ROW_SUMS, n_rows))
+        totals = np.zeros((len(rooms), passes.N_TOTALS))
+        cross = np.empty((len(self.data.tpr), n_rows), dtype=self.precision) if self.keeps_pairs else None
         # Single precision will do: it bends the steps a little, not where they lead.
-        grams = np.zeros((n_chunks, side, side), dtype=np.float32)
-        cross = np.empty((n_pairs, n_rows) if self.keeps_pairs else (0, 0), dtype=self.precision)
+        grams = None if self.keeps_pairs else np.zeros((len(rooms), *self.step_room.system.shape), dtype=np.float32)
         rows = (row.astype(self.precision, copy=False), row_new.astype(self.precision, copy=False))
-        tasks = [
-            (self.data, *rows, old, new, solve_pairs, stretch, *c, passes.Sums(by_rows[p], totals[p], grams[p], cross))
-            for p, c in enumerate(self.chunks)
-        ]
+        tasks = []
+        for p, (piece, room) in enumerate(zip(self.chunks, rooms, strict=True)):
+            gathering = None if grams is None else passes.Gathering(grams[p], room.block, room.turned)
+            added = (by_rows[p], totals[p], room.work, cross, gathering)
+            tasks.append((self.data, *rows, old, new, stretch, *piece, *added))
         self.threads.map(passes.sweep, tasks)
-        if n_chunks == 1 and self.keeps_pairs:
-            return passes.Sums(by_rows[0], totals[0], grams[0], cross)
         largest = totals[:, [passes.MOVE, passes.PAIR_GRADIENT]].max(axis=0)
         total = totals.sum(axis=0)
         total[[passes.MOVE, passes.PAIR_GRADIENT]] = largest
-        row_sums, gram = by_rows.sum(axis=0), grams.sum(axis=0, dtype=np.float64)
-        row_sums[passes.ROW_BLOCK] *= 2**32 / self.data.curved
-        return passes.Sums(row_sums, total, gram * (2**32 / self.data.curved), cross)
+        row_sums = by_rows.sum(axis=0)
+        share = self.data.curved / 2**32
+        row_sums[passes.ROW_BLOCK] /= share
+        return _Sums(row_sums, total, cross, None if grams is None else grams.sum(axis=0, dtype=np.float64) / share)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from polyroc.engines._numba_math import inner, kernel
+from polyroc.engines._numba_compile import inner, kernel
 
 # Above this many samples in a pair, looking for T points is quicker than walking past all samples.
 LONG = 4000
@@ -40,43 +40,49 @@ def find_tails(order: Any, weight: Any, offsets: Any, tails: Any, start: int, st
 
 
 @kernel
-def cut_own(
-    values: Any,
-    offsets: Any,
-    positive: Any,
-    negative: Any,
-    grid: Any,
-    start: int,
-    stop: int,
-    tpr: Any,
+def cut_short(
+    values: Any, offsets: Any, positive: Any, negative: Any, grid: Any, which: Any, start: int, stop: int, tpr: Any
 ) -> None:
-    """True positive rates of the pairs start..stop at the call rates, each from the positive class's own column."""
-    called_a, steps_by = np.empty(LONG + 1, np.int32), np.empty(grid.shape[0] + 2, np.int32)
+    """True positive rates of some pairs at the call rates, each from the positive class's own column.
+
+    The pairs are which[start:stop], of at most LONG samples.
+    """
+    called_a, steps_by = np.empty(LONG + 2, np.int32), np.empty(grid.shape[0] + 2, np.int32)
     fpr = np.empty_like(tpr[0])  # not kept: it is what TPR leaves of twice the call rate
-    for pair in range(start, stop):
+    for pair in which[start:stop]:
         i, j = positive[pair], negative[pair]
         a, b = values[i, offsets[i] : offsets[i + 1]], values[i, offsets[j] : offsets[j + 1]]
-        if a.shape[0] + b.shape[0] > LONG:
-            look(a, b, grid, tpr[pair], fpr)
-        elif not stride(a, b, grid, called_a, steps_by, tpr[pair], fpr):
-            walk(a, b, grid, tpr[pair], fpr)
+        stride(a, b, grid, called_a, steps_by, tpr[pair], fpr)
+
+
+@kernel
+def cut_long(
+    values: Any, offsets: Any, positive: Any, negative: Any, grid: Any, which: Any, start: int, stop: int, tpr: Any
+) -> None:
+    """As `cut_short`, for pairs of any number of samples. Apart, so that only what is needed is compiled."""
+    fpr = np.empty_like(tpr[0])
+    for pair in which[start:stop]:
+        i, j = positive[pair], negative[pair]
+        a, b = values[i, offsets[i] : offsets[i + 1]], values[i, offsets[j] : offsets[j + 1]]
+        look(a, b, grid, tpr[pair], fpr)
 
 
 @inner
-def stride(a: Any, b: Any, grid: Any, called_a: Any, steps_by: Any, tpr: Any, fpr: Any) -> bool:
-    """As `walk`, without a branch that cannot be predicted; False where the classes share a score.
+def stride(a: Any, b: Any, grid: Any, called_a: Any, steps_by: Any, tpr: Any, fpr: Any) -> None:
+    """Merge two runs from the top and read the polygon at each call rate, t / (T + 1).
 
-    The path of the merge is written down first: after s samples, `called_a[s]` of them are of a. Counting how many
-    samples are called before each call rate then says which edge it lies on. The call rates are t / (T + 1).
+    Which class comes next cannot be predicted, so nothing branches upon it. The path of the merge is written down
+    first: after s samples, `called_a[s]` of them are of a. Counting how many samples are called before each call rate
+    then says which edge it lies on.
     """
     n_a, n_b, n_grid = a.shape[0], b.shape[0], grid.shape[0]
-    at_a, at_b, called, tied = n_a, n_b, 0, 0
+    at_a, at_b, called, n_steps, tied = n_a, n_b, 0, 0, 0
     unit = (n_grid + 1) / (2.0 * n_a * n_b)
     for t in range(n_grid + 2):
         steps_by[t] = 0
     called_a[0] = 0
-    n_steps = 0
     while at_a > 0 and at_b > 0:
+        # One sample more; of a tie, those of a first.
         x, y = a[at_a - 1], b[at_b - 1]
         one = int(x >= y)
         tied += int(x == y)
@@ -86,19 +92,53 @@ def stride(a: Any, b: Any, grid: Any, called_a: Any, steps_by: Any, tpr: Any, fp
         n_steps += 1
         called_a[n_steps] = n_a - at_a
         steps_by[min(np.int64(called * unit), n_grid)] += 1
-    if tied:
-        return False
     # What is left is of one class; its first sample decides the edge of all call rates that remain.
     called_a[n_steps + 1] = called_a[n_steps] + (1 if at_a > 0 else 0)
-    scale_a, scale_b, before = 1.0 / n_a, 1.0 / n_b, 0
+    if tied:
+        read_with_ties(a, b, grid, called_a, steps_by, n_steps, tpr, fpr)
+        return
+    before = 0
     for t in range(n_grid):
         before += steps_by[t]
-        from_a = called_a[before + 1] > called_a[before]
-        fixed = (before - called_a[before]) * scale_b if from_a else called_a[before] * scale_a
-        growing = min(1.0, max(0.0, 2.0 * grid[t] - fixed))
-        tpr[t] = growing if from_a else fixed
-        fpr[t] = fixed if from_a else growing
-    return True
+        cut_edge(grid[t], t, called_a, before, n_a, n_b, tpr, fpr)
+
+
+@inner
+def cut_edge(rate: float, t: int, called_a: Any, before: int, n_a: int, n_b: int, tpr: Any, fpr: Any) -> None:
+    """Read the edge that one sample makes, on which only the rate of its class grows."""
+    from_a = called_a[before + 1] > called_a[before]
+    fixed = (before - called_a[before]) / n_b if from_a else called_a[before] / n_a
+    growing = min(1.0, max(0.0, 2.0 * rate - fixed))
+    tpr[t] = growing if from_a else fixed
+    fpr[t] = fixed if from_a else growing
+
+
+@inner
+def read_with_ties(a: Any, b: Any, grid: Any, called_a: Any, steps_by: Any, n_steps: int, tpr: Any, fpr: Any) -> None:
+    """As the end of `stride`, where the classes share scores."""
+    n_a, n_b, n_grid = a.shape[0], b.shape[0], grid.shape[0]
+    # The path to its end: part of what is left may belong to a tie.
+    left = called_a[n_steps + 1] - called_a[n_steps]
+    unit = (n_grid + 1) / (2.0 * n_a * n_b)
+    for s in range(n_steps + 1, n_a + n_b + 1):
+        called_a[s] = called_a[s - 1] + left
+        called = np.int64(called_a[s]) * n_b + np.int64(s - called_a[s]) * n_a
+        steps_by[min(np.int64(called * unit), n_grid)] += 1
+    t, counted, before = np.int64(0), 0, 0
+    while t < n_grid:
+        while counted <= t:
+            before += steps_by[counted]
+            counted += 1
+        at_a, at_b = n_a - called_a[before + 1], n_b - (before + 1 - called_a[before + 1])
+        if called_a[before + 1] > called_a[before]:
+            score, is_tie = a[at_a], at_b > 0 and b[at_b - 1] == a[at_a]
+        else:
+            score, is_tie = b[at_b], at_a < n_a and a[at_a] == b[at_b]
+        if is_tie:
+            t = cut_tie(a, b, at_a, at_b, score, grid, t, tpr, fpr)
+        else:
+            cut_edge(grid[t], t, called_a, before, n_a, n_b, tpr, fpr)
+            t += 1
 
 
 @kernel
@@ -113,58 +153,13 @@ def cut_own_weighted(
     stop: int,
     tpr: Any,
 ) -> None:
-    """As `cut_own`, by shares of weight."""
+    """As `cut_short`, by shares of weight, for the pairs start..stop."""
     fpr = np.empty_like(tpr[0])
     for pair in range(start, stop):
         i, j = positive[pair], negative[pair]
         a, b = values[i, offsets[i] : offsets[i + 1]], values[i, offsets[j] : offsets[j + 1]]
         wa, wb = tails[i, offsets[i] : offsets[i + 1]], tails[i, offsets[j] : offsets[j + 1]]
         walk_weighted(a, b, wa, wb, grid, tpr[pair], fpr)
-
-
-@inner
-def walk(a: Any, b: Any, grid: Any, tpr: Any, fpr: Any) -> None:
-    """Merge two runs from the top and read the polygon at each call rate."""
-    n_a, n_b, n_grid = a.shape[0], b.shape[0], grid.shape[0]
-    at_a, at_b = n_a, n_b  # first positions called positive so far
-    scale = 2.0 * n_a * n_b
-    t, called, target = 0, 0, grid[0] * scale
-    while at_a > 0 and at_b > 0:
-        # One sample more; of a tie, those of a first.
-        from_a = a[at_a - 1] >= b[at_b - 1]
-        # Counted, not branched upon: which class comes next cannot be predicted.
-        one = int(from_a)
-        at_a -= one
-        at_b -= 1 - one
-        called += n_a + one * (n_b - n_a)
-        if called < target:
-            continue
-        if from_a and b[at_b - 1] == a[at_a]:
-            t = cut_tie(a, b, at_a, at_b, a[at_a], grid, t, tpr, fpr)
-        elif not from_a and at_a < n_a and a[at_a] == b[at_b]:
-            t = cut_tie(a, b, at_a, at_b, b[at_b], grid, t, tpr, fpr)
-        else:
-            # One class only at this score, so that one rate stands still. As `cut_straight`, which costs a call.
-            s1 = max(grid[t], called / scale)
-            fixed = (n_b - at_b) / n_b if from_a else (n_a - at_a) / n_a
-            while t < n_grid and grid[t] <= s1:
-                growing = min(1.0, 2.0 * grid[t] - fixed)
-                tpr[t] = growing if from_a else fixed
-                fpr[t] = fixed if from_a else growing
-                t += 1
-        if t == n_grid:
-            return
-        target = grid[t] * scale
-    # One run is used up. Its last score may tie with some of what is left of the other.
-    score = a[0] if at_a == 0 else b[0]
-    low_a, low_b = at_a, at_b
-    while low_a > 0 and a[low_a - 1] == score:
-        low_a -= 1
-    while low_b > 0 and b[low_b - 1] == score:
-        low_b -= 1
-    if (low_a < at_a or low_b < at_b) and 2.0 * grid[t] <= (n_a - low_a) / n_a + (n_b - low_b) / n_b:
-        t = cut_tie(a, b, at_a, at_b, score, grid, t, tpr, fpr)
-    cut_straight(grid, t, 1.0, at_b == 0, n_a - at_a, n_a, n_b - at_b, n_b, tpr, fpr)
 
 
 @inner
@@ -217,7 +212,7 @@ def interpolate(
 def look(a: Any, b: Any, grid: Any, tpr: Any, fpr: Any) -> None:
     """Find each call rate on the path of the merge by bisection, without walking the path."""
     n_a, n_b = a.shape[0], b.shape[0]
-    t = 0
+    t = np.int64(0)
     while t < grid.shape[0]:
         # With x of a above, the call rate leaves y of b; the path crosses where the two scores change order.
         low, high = 0, n_a
@@ -270,7 +265,7 @@ def settle(a: Any, b: Any, above_a: int, above_b: int, target: float) -> Any:
 
 @inner
 def walk_weighted(a: Any, b: Any, wa: Any, wb: Any, grid: Any, tpr: Any, fpr: Any) -> None:
-    """As `walk`, by shares of weight."""
+    """As `stride`, by shares of weight."""
     n_a, n_b = a.shape[0], b.shape[0]
     at_a, at_b, t = n_a, n_b, 0
     t0, f0 = 0.0, 0.0
@@ -328,7 +323,7 @@ def cut_shared(
             for r in range(4):
                 while at[r] > 0 and values[column[r], first[r] + at[r] - 1] >= score:
                     at[r] -= 1
-                if tails.shape[0] == 0:
+                if tails is None:
                     share[r] = (n[r] - at[r]) / n[r]
                 elif at[r] < n[r]:
                     share[r] = tails[column[r], first[r] + at[r]]
@@ -347,16 +342,32 @@ def add_areas(
     for pair in range(start, stop):
         i, j = positive[pair], negative[pair]
         a, b = values[i, offsets[i] : offsets[i + 1]], values[i, offsets[j] : offsets[j + 1]]
-        if tails.shape[0] > 0:
+        if tails is None:
+            out[pair] = doubled_wins(a, b) / (2.0 * a.shape[0] * b.shape[0])
+        else:
             wa, wb = tails[i, offsets[i] : offsets[i + 1]], tails[i, offsets[j] : offsets[j + 1]]
             out[pair] = area_weighted(a, b, wa, wb)
-        else:
-            out[pair] = doubled_wins(a, b) / (2.0 * a.shape[0] * b.shape[0])
 
 
 @inner
-def doubled_wins(a: Any, b: Any) -> int:
+def doubled_wins(a: Any, b: Any) -> Any:
     """Twice the number of pairs that a wins over b, a tie being half a win."""
+    n_a, n_b = a.shape[0], b.shape[0]
+    at_a, at_b, total, tied = 0, 0, 0, 0
+    while at_a < n_a and at_b < n_b:
+        # Counted, not branched upon: which class comes next cannot be predicted.
+        x, y = a[at_a], b[at_b]
+        one = int(y < x)
+        tied += int(x == y)
+        total += (1 - one) * at_b
+        at_b += one
+        at_a += 1 - one
+    return doubled_wins_with_ties(a, b) if tied else 2 * (total + (n_a - at_a) * at_b)
+
+
+@inner
+def doubled_wins_with_ties(a: Any, b: Any) -> Any:
+    """As `doubled_wins`, where the classes share scores."""
     below, upto, total = 0, 0, 0
     for x in a:
         while below < b.shape[0] and b[below] < x:

@@ -8,6 +8,7 @@ from scipy.special import logit
 
 from polyroc._areas import pairwise_areas as areas_by_columns
 from polyroc._cells import LOGIT_BOUND, shrunk_cells
+from polyroc._contrasts import contrast_areas as areas_by_pairs
 from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, RankOneFits, Status
 from polyroc._solver import minimise, solve_rows
 from polyroc._typing import FloatArray, Thresholds
@@ -141,6 +142,17 @@ def pairwise_areas(
     return areas_by_columns(predictions, pairs)
 
 
+def contrast_areas(
+    predictions: Predictions,
+    pairs: PairIndex,
+    partition: FloatArray,
+    *,
+    n_jobs: int | None = None,  # likewise
+) -> FloatArray:
+    """Mann-Whitney area of each pair along (A[negative] - A[positive]) · p, shape (K,)."""
+    return areas_by_pairs(predictions, pairs, partition)
+
+
 @dataclass(frozen=True, eq=False)
 class Reweighed:
     """Samples that are sorted anew for each weight: what others must give without that."""
@@ -157,7 +169,13 @@ class Reweighed:
         found = pairwise_rates(weighed, self.pairs, self.call_rates, self.thresholds)
         return found, pairwise_areas(weighed, self.pairs)
 
-    def fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> RankOneFits:
+    def fits(
+        self,
+        weights: FloatArray,
+        pair_weights: PairWeights,
+        shrinkage: float,
+        near: Factorization | None = None,  # each begins anew: what others must come to from nearby
+    ) -> RankOneFits:
         """The rank-one model under each of several weights."""
         found = [self.rates(weight) for weight in weights]
         fits = [fit_rank_one(rates, pair_weights, shrinkage) for rates, _ in found]

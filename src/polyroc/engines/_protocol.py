@@ -12,8 +12,13 @@ class Reweighed(Protocol):
     def rates(self, weight: FloatArray) -> tuple[PairwiseRates, FloatArray]:
         """Rates and Mann-Whitney areas of all pairs under these weights of the samples, shape (n,)."""
 
-    def fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> RankOneFits:
-        """The rank-one model under each of several weights, shape (R, n); on one thread."""
+    def fits(
+        self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float, near: Factorization | None = None
+    ) -> RankOneFits:
+        """The rank-one model under each of several weights, shape (R, n); on one thread.
+
+        `near` is a fit that all of them will be near to, from which they may begin.
+        """
 
 
 class Engine(Protocol):
@@ -43,6 +48,11 @@ class Engine(Protocol):
 
     def pairwise_areas(self, predictions: Predictions, pairs: PairIndex, *, n_jobs: int | None = None) -> FloatArray:
         """Mann-Whitney area of each pair, shape (K,)."""
+
+    def contrast_areas(
+        self, predictions: Predictions, pairs: PairIndex, partition: FloatArray, *, n_jobs: int | None = None
+    ) -> FloatArray:
+        """As `pairwise_areas`, each pair ranked along (A[negative] - A[positive]) · p by a partition matrix A."""
 
     def reweigh(
         self,

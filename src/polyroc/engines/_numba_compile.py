@@ -1,0 +1,59 @@
+"""How kernels are compiled, and how they lend arrays to each other without counting references."""
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit, types
+from numba.extending import intrinsic
+
+# What the compiler may assume: no NaN, and no difference between the zeros. Whatever would change last bits is left
+# out: kernels that are read from disk have passed the optimiser once more than those of the process that compiled
+# them, and both must give the same numbers.
+EXACT = {"nsz", "nnan"}
+# In sums it may also reorder terms and fuse multiply-adds, or it could not vectorise them.
+SUMS = EXACT | {"reassoc", "contract"}
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function on first use, and keep it on disk where there is a folder to keep it in."""
+    options: Any = {"nogil": True, "error_model": "numpy", "fastmath": EXACT, "no_cfunc_wrapper": True}
+    try:
+        return njit(cache=True, **options)(function)
+    except RuntimeError:  # no folder that may be written to
+        return njit(**options)(function)
+
+
+# Called by kernels only, so without a way in from Python, which takes long to compile.
+_WITHOUT_WRAPPERS: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+inner: Callable[..., Any] = njit(error_model="numpy", fastmath=EXACT, nogil=True, **_WITHOUT_WRAPPERS)
+summing: Callable[..., Any] = njit(error_model="numpy", fastmath=SUMS, nogil=True, **_WITHOUT_WRAPPERS)
+
+
+def _borrowed(_context: Any, x: Any) -> Any:
+    """An array, or a tuple with arrays, whose references are not counted; for arguments of a function only.
+
+    numba counts a reference wherever an array is sliced or taken out of a tuple. In a loop over short rows that is
+    a third of the time, and more with several threads, which count in the same place of memory. What a function is
+    given its caller keeps alive; what it makes itself it must not borrow, because numba lets go of it after its last
+    use.
+    """
+
+    def lend(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return _without_owner(context, builder, x, arguments[0])
+
+    return x(x), lend
+
+
+borrowed: Any = intrinsic(_borrowed)
+
+
+def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    if isinstance(kind, types.Array):
+        array = context.make_array(kind)(context, builder, value=value)
+        array.meminfo, array.parent = array.meminfo.type(None), array.parent.type(None)
+        return array._getvalue()
+    is_tuple = isinstance(kind, types.BaseTuple)
+    for place, member in enumerate(kind if is_tuple else ()):
+        lent = _without_owner(context, builder, member, builder.extract_value(value, place))
+        value = builder.insert_value(value, lent, place)
+    return value
