@@ -5,6 +5,7 @@ PYTHON      ?= python3
 VENV        := .venv
 VENV_FULL   := .venv-full
 VENV_MLFLOW := .venv-mlflow
+VENV_BENCH  := .venv-bench
 BIN         := $(VENV)/bin
 PYTEST_ARGS ?=
 BENCH_ARGS  ?=
@@ -37,8 +38,8 @@ lint: $(VENV)/.dev  ## check format, style and the order of modules
 types: $(VENV)/.dev  ## check types
 	$(BIN)/mypy --strict src
 
-bench: $(VENV)/.dev  ## run the benchmarks
-	$(BIN)/python -m benchmarks $(BENCH_ARGS)
+bench: $(VENV_BENCH)/.bench  ## run the benchmarks, for a quarter of an hour, beside scikit-learn and torchmetrics
+	$(VENV_BENCH)/bin/python -m benchmarks $(BENCH_ARGS)
 
 coverage: $(VENV)/.dev  ## simulate how often intervals hold the truth, for most of an hour; writes docs/coverage.md
 	$(BIN)/python -m studies --write
@@ -62,7 +63,7 @@ docs: $(VENV)/.docs  ## build the documentation into docs/_build/html
 	@echo "The documentation is in docs/_build/html/index.html"
 
 clean:  ## remove environments and everything built
-	rm -rf $(VENV) $(VENV_FULL) $(VENV_MLFLOW) build dist demo reproduction docs/_build docs/generated .benchmarks \
+	rm -rf $(VENV) $(VENV_FULL) $(VENV_MLFLOW) $(VENV_BENCH) build dist demo reproduction docs/_build docs/generated .benchmarks \
 	  .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .numba_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -84,6 +85,9 @@ $(VENV_FULL)/.made:
 $(VENV_MLFLOW)/.made:
 	$(call make_venv,$(VENV_MLFLOW))
 
+$(VENV_BENCH)/.made:
+	$(call make_venv,$(VENV_BENCH))
+
 # The editable install reads pyproject.toml, so a change there installs again.
 $(VENV)/.demo: pyproject.toml | $(VENV)/.made
 	$(BIN)/python -m pip install --quiet --editable '.[fast,plot,progress,report]'
@@ -96,6 +100,13 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/.made
 $(VENV)/.docs: pyproject.toml | $(VENV)/.made
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	@touch $@ $(VENV)/.demo
+
+# torch has no build for some machines; then its rows are left out.
+$(VENV_BENCH)/.bench: pyproject.toml constraints.txt | $(VENV_BENCH)/.made
+	$(VENV_BENCH)/bin/python -m pip install --quiet --editable '.[all,dev]'
+	$(VENV_BENCH)/bin/python -m pip install --quiet --constraint constraints.txt torch torchmetrics || \
+	  echo "torchmetrics does not install here; the benchmarks go on without it"
+	@touch $@
 
 # mlflow is left out: it holds pandas and others back, so it needs an environment of its own.
 $(VENV_FULL)/.full: pyproject.toml constraints.txt | $(VENV_FULL)/.made
