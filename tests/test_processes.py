@@ -229,6 +229,6 @@ import sys
 logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stdout)
 """
     first, second = (run(code + LARGE, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))
-    assert first.startswith("polyroc: compiling the numba kernels")
+    assert first.startswith("polyroc: compiling numba kernels")
     assert "compiling" not in second
     assert second.splitlines()[-1] == first.splitlines()[-1]

@@ -1,8 +1,6 @@
 """The fast engine: one sort per class and column, one merge per pair, one pass over the cells per iteration."""
 
-import logging
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
@@ -22,15 +20,6 @@ __all__ = ["contrast_areas", "fit_rank_one", "memory_needed", "pairwise_areas", 
 
 # Fits of more cells than this are done in single precision, for their memory.
 SINGLE_CELLS = 2**24
-
-logger = logging.getLogger("polyroc")
-
-
-def announce_compilation() -> None:
-    """Say that kernels are about to be compiled, where no earlier run left them on disk."""
-    folder = passes.sweep.stats.cache_path
-    if not passes.sweep.signatures and not (folder and list(Path(folder).glob("_numba_fit.sweep-*.nbi"))):
-        logger.info("compiling the numba kernels: once, for some seconds; later runs read them from disk")
 
 
 def memory_needed(predictions: Predictions, n_pairs: int, n_thresholds: int) -> int:
@@ -54,7 +43,6 @@ def pairwise_rates(
     n_jobs: int | None = None,
 ) -> PairwiseRates:
     """Cut every pair's ROC polygon at the call rates."""
-    announce_compilation()
     precision = np.float32 if 2 * len(call_rates) * len(pairs) > SINGLE_CELLS else np.float64
     # By pairs, as they are made and fitted; the record shows them by call rates.
     tpr = np.empty((len(pairs), len(call_rates)), dtype=precision)
@@ -106,5 +94,4 @@ def reweigh(
     n_jobs: int | None = None,
 ) -> Reweighed:
     """Sort once; weights come later."""
-    announce_compilation()
     return Reweighed(predictions, pairs, call_rates, thresholds, n_jobs)

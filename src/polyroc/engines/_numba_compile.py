@@ -1,10 +1,14 @@
 """How kernels are compiled, and how they lend arrays to each other without counting references."""
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
 from numba import njit, types
+from numba.core import event
 from numba.extending import intrinsic
+
+logger = logging.getLogger("polyroc")
 
 # What the compiler may assume: no NaN, and no difference between the zeros. Whatever would change last bits is left
 # out: kernels that are read from disk have passed the optimiser once more than those of the process that compiled
@@ -27,6 +31,23 @@ def kernel(function: Callable[..., Any]) -> Any:
 _WITHOUT_WRAPPERS: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 inner: Callable[..., Any] = njit(error_model="numpy", fastmath=EXACT, nogil=True, **_WITHOUT_WRAPPERS)
 summing: Callable[..., Any] = njit(error_model="numpy", fastmath=SUMS, nogil=True, **_WITHOUT_WRAPPERS)
+
+
+class _Announcer(event.Listener):
+    """Says that kernels are being compiled, once in a process; which of them are needed depends on the problem."""
+
+    said = False
+
+    def on_start(self, started: Any) -> None:
+        if not self.said and started.data["dispatcher"].py_func.__module__.startswith("polyroc."):
+            self.said = True
+            logger.info("compiling numba kernels: once, for some seconds; later runs read them from disk")
+
+    def on_end(self, ended: Any) -> None:
+        pass
+
+
+event.register("numba:compile", _Announcer())  # type: ignore[no-untyped-call]
 
 
 def _borrowed(_context: Any, x: Any) -> Any:
