@@ -20,10 +20,10 @@ rng = numpy.random.default_rng(0)
 polyroc.auc_score(rng.permutation(1000) % 3, rng.normal(size=(1000, 3)))
 """
 COMPILE = """
-import numpy, polyroc
+import sys, numpy, polyroc
 from time import perf_counter
-rng = numpy.random.default_rng(0)
-y_true, y_score = rng.permutation(20000) % 10, rng.normal(size=(20000, 10))
+rng, k = numpy.random.default_rng(0), int(sys.argv[1])
+y_true, y_score = rng.permutation(20000) % k, rng.normal(size=(20000, k))
 def seconds():
     start = perf_counter()
     polyroc.evaluate(y_true, y_score, engine="numba").hand_till
@@ -50,8 +50,10 @@ def measure(quick):
         Wait("a whole process: start, import, first auc_score (n = 1,000, k = 3)", _first_call(times), 0.5, times),
     ]
     if not quick:
-        say("first compilation")
-        waits.append(Wait("compilation for evaluate and hand_till, nothing on disk", _compilation(3), 10, 3))
+        for k in (10, 100):
+            say(f"first compilation, k = {k}")
+            what = f"compilation for evaluate and hand_till of k = {k}, nothing on disk"
+            waits.append(Wait(what, _compilation(k, 5), 10, 5))
     return waits
 
 
@@ -64,9 +66,9 @@ def _first_call(times):
     return median(once() for _ in range(times))
 
 
-def _compilation(times):
+def _compilation(k, times):
     def once():
         with tempfile.TemporaryDirectory() as folder:
-            return float(python("-c", COMPILE, environment={"NUMBA_CACHE_DIR": folder}))
+            return float(python("-c", COMPILE, str(k), environment={"NUMBA_CACHE_DIR": folder}))
 
     return median(once() for _ in range(times))
