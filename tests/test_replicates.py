@@ -1,7 +1,5 @@
 """Replicates: re-weighing gives what a new evaluation with these weights gives."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -12,7 +10,6 @@ import polyroc
 from polyroc._options import Options
 from polyroc._pairs import all_pairs
 from polyroc._rates import grid
-from polyroc._records import Status
 from polyroc._replicates import Replicates
 from polyroc._validation import as_predictions
 
@@ -97,29 +94,6 @@ def test_more_pairs_than_rows_are_fitted_by_the_other_side():
     weights = some_weights(np.random.default_rng(1), problem.y_true, 2)
     found, expected = (replicates_of(problem, engine)(weights) for engine in ("numba", "numpy"))
     assert_allclose(found.auc, expected.auc, atol=SINGLE)
-
-
-@pytest.mark.parametrize("options", [{}, {"shrinkage": 0.1}, {"n_thresholds": 3}], ids=str)
-@pytest.mark.parametrize("seed", range(4))
-def test_replicates_that_begin_at_the_fit_of_the_samples_end_where_others_do(seed, options):
-    """Also where classes are small, so that pairs are separated in some replicates and not in others."""
-    problem = gaussian_problem(seed, 90, 5)
-    evaluation = quietly(polyroc.evaluate, problem.y_true, problem.y_score, **options)
-    weights = some_weights(np.random.default_rng(seed), problem.y_true, 20)
-    near, anew = evaluation.replicates()(weights), replicates_of(problem, "numpy", **options)(weights)
-    assert near.converged.all()
-    assert_allclose(near.auc, anew.auc, atol=SINGLE)
-    assert_allclose(near.tpr, anew.tpr, atol=1e-5)
-
-
-def test_only_fits_that_converged_with_own_thresholds_are_begun_at():
-    problem = gaussian_problem(1, 200, 3)
-    own = polyroc.evaluate(problem.y_true, problem.y_score)
-    assert own.replicates()._near is own.factorization
-    shared = polyroc.evaluate(problem.y_true, problem.y_score, thresholds="shared")
-    assert shared.replicates()._near is None
-    failed = replace(own.factorization, status=Status.MAX_ITER)
-    assert Replicates(own.predictions, own.pair_index, own.options, failed)._near is None
 
 
 def test_area_is_that_of_repeated_samples_without_shrinkage():

@@ -5,14 +5,13 @@ import pytest
 from numpy.testing import assert_allclose
 from problems import gaussian_problem, quietly, random_problem
 from reference import deviance_by_loops
-from scipy.special import expit, logit
+from scipy.special import expit
 
 import polyroc
 from polyroc import _solver
 from polyroc._cells import Cells, shrunk_cells
-from polyroc._descent import Tolerance, descend, left_to_move
-from polyroc._records import Status
-from polyroc._solver import Solution, _Problem, deviance, minimise, point, solve_rows
+from polyroc._descent import Tolerance, descend
+from polyroc._solver import Solution, deviance, minimise, point, solve_rows
 from polyroc._weights import pair_weights
 
 N_PROBLEMS = 1000
@@ -241,40 +240,6 @@ def test_a_pair_may_end_at_zero():
     assert solution.status == "converged"
     assert solution.pair[3] == pytest.approx(0, abs=1e-8)
     assert np.all(solution.pair[:3] > 0.1)
-
-
-def test_what_is_left_to_move_is_the_rest_of_a_geometric_series():
-    rest = sum(0.01 * 0.1**n for n in range(1, 40))
-    assert left_to_move(0.01, 0.1) == pytest.approx(rest, rel=1e-12)
-    # Not told by steps that hardly shrink, nor by the first one.
-    assert left_to_move(0.01, 0.015) == 0.01
-    assert left_to_move(0.01, 0.0) == 0.01
-
-
-def test_a_fit_ends_no_farther_from_the_optimum_than_it_says():
-    """One more step from where it ended moves less than the tolerance, whether the last step did or not."""
-    early = 0
-    for seed in range(60):
-        problem = random_problem(seed)
-        evaluation = quietly(polyroc.evaluate, problem.y_true, problem.y_score, **problem.arguments)
-        weights = pair_weights(evaluation.predictions, evaluation.pair_index, evaluation.options)
-        cells = shrunk_cells(evaluation.rates, weights, evaluation.options.shrinkage).inner
-        moves = moves_of(cells)
-        early += moves[-2] > Tolerance().move
-        assert moves[-1] <= Tolerance().move
-    assert early > 20  # else this would show nothing
-
-
-def moves_of(cells):
-    """What each step of a fit moves, with one more step at the end."""
-    problem = _Problem(cells, bounded=True)
-    state = problem.state(point(logit(cells.mean)[:, None], np.ones(cells.rate.shape[1])))
-    end = descend(problem, state, 0.0, tolerance=Tolerance())
-    assert end.status is Status.CONVERGED
-    last = problem.attempt(end.state, 0.0)
-    before = descend(problem, state, 0.0, tolerance=Tolerance(), max_iter=end.n_iter - 1).state
-    to_end = np.abs(end.state.at.probability - before.at.probability).max()
-    return [to_end, last.move]
 
 
 def test_too_few_iterations_are_reported():

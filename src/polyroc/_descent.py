@@ -77,7 +77,7 @@ def descend(
     max_iter: int = MAX_ITER,
 ) -> Descent[StateT]:
     """Lower the deviance from a state until nothing moves."""
-    path, before = [deviance], 0.0
+    path = [deviance]
     for n_iter in range(1, max_iter + 1):
         tried = problem.attempt(state, damping)
         if tried is None and damping >= _SOME_DAMPING and problem.gradient(state) <= _AT_REST:
@@ -88,24 +88,13 @@ def descend(
             if damping > MAX_DAMPING:
                 return Descent(state, np.array(path), n_iter, Status.STALLED)
             continue
-        still = left_to_move(tried.move, before) <= tolerance.move and damping <= tolerance.damping
-        before = tried.move
+        still = tried.move <= tolerance.move and damping <= tolerance.damping
         # A rise within rounding is none.
         path.append(max(0.0, path[-1] + 2 * min(tried.change, 0.0)))
         state, damping = tried.state, next_damping(damping, tried.change, tried.noise, tried.promised)
         if still and problem.gradient(state) <= tolerance.gradient:
             return Descent(state, np.array(path), n_iter, Status.CONVERGED)
     return Descent(state, np.array(path), max_iter, Status.MAX_ITER)
-
-
-def left_to_move(move: float, before: float) -> float:
-    """What is left to move after two steps, if steps go on shrinking as these did.
-
-    The sum of the geometric series, as for Newton's iterations in implicit methods (Hairer and Wanner, Solving
-    Ordinary Differential Equations II, IV.8). Near the end a step is the square of the one before, so this is an
-    upper bound, and saves the step that would only confirm it.
-    """
-    return move * move / (before - move) if 2 * move < before else move
 
 
 def more_damping(damping: float) -> float:

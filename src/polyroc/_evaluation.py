@@ -283,7 +283,7 @@ class Evaluation(Frozen):
 
     def replicates(self) -> Replicates:
         """The same evaluation under other sample weights, made ready."""
-        return Replicates(self.predictions, self.pair_index, self.options, self.factorization)
+        return Replicates(self.predictions, self.pair_index, self.options)
 
     def bootstrap_result(
         self, drawn: Replicated, units: Units, replicates: Replicates | None, method: Method = "bootstrap"

@@ -13,7 +13,7 @@ from polyroc._curve import areas_under, shared_rates
 from polyroc._factorization import factorize
 from polyroc._options import Options
 from polyroc._rates import grid
-from polyroc._records import Factorization, Frozen, PairIndex, PairWeights, Predictions
+from polyroc._records import Frozen, PairIndex, PairWeights, Predictions
 from polyroc._typing import BoolArray, FloatArray
 from polyroc._weights import pair_weights
 from polyroc.engines import get_engine
@@ -40,18 +40,10 @@ class Replicated(Frozen):
 
 
 class Replicates:
-    """Evaluates the same predictions under other weights of the samples.
+    """Evaluates the same predictions under other weights of the samples."""
 
-    `near` is the fit of the samples as they are, by the same options, where it is known: those of the replicates are
-    near to it, and may begin there.
-    """
-
-    def __init__(
-        self, predictions: Predictions, pairs: PairIndex, options: Options, near: Factorization | None = None
-    ) -> None:
-        self._made_from = predictions, pairs, options, near
-        # With shared thresholds there may be a second optimum, which must not depend on where one comes from.
-        self._near = near if near is not None and near.converged and options.thresholds == "own" else None
+    def __init__(self, predictions: Predictions, pairs: PairIndex, options: Options) -> None:
+        self._made_from = predictions, pairs, options
         # Two classes have no fit; their curve is read at the call rates, as every pair's polygon is.
         self._is_fitted = not predictions.is_binary
         self._predictions = predictions if self._is_fitted else _with_two_columns(predictions)
@@ -67,7 +59,7 @@ class Replicates:
             n_jobs=options.n_jobs,
         )
 
-    def __reduce__(self) -> tuple[type["Replicates"], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[type["Replicates"], tuple[Predictions, PairIndex, Options]]:
         # An engine is a module, and rooms belong to threads: neither can be pickled.
         return Replicates, self._made_from
 
@@ -98,7 +90,7 @@ class Replicates:
 
     def _of_all_classes(self, weights: FloatArray) -> Replicated:
         if self._is_fitted and self._options.model == "rank-one":
-            fits = self._reweighed.fits(weights, self._weights, self._options.shrinkage, self._near)
+            fits = self._reweighed.fits(weights, self._weights, self._options.shrinkage)
             fpr, tpr = shared_rates(fits.row_effects)
             return _replicated(areas_under(fpr, tpr), fits.mean_area, fpr, tpr, fits.converged)
         parts = [self._one(*self._reweighed.rates(weight), self._weights) for weight in weights]

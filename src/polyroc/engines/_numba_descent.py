@@ -33,8 +33,7 @@ CONVERGED, MAX_ITER, STALLED = range(3)
 # What to do after a step is decided by the very same functions.
 more_damping = inner(_descent.more_damping)
 next_damping = inner(_descent.next_damping)
-left_to_move = inner(_descent.left_to_move)
-MOST_ITER, MAX_DAMPING = _descent.MAX_ITER, _descent.MAX_DAMPING
+MOST_ITER, MAX_DAMPING, FIRST_DAMPING = _descent.MAX_ITER, _descent.MAX_DAMPING, _descent.FIRST_DAMPING
 
 
 class Sums(NamedTuple):
@@ -50,7 +49,6 @@ def descend_small(
     data: Any,
     row: Any,
     effect: Any,
-    damping: float,
     still_move: float,
     still_gradient: float,
     still_damping: float,
@@ -73,10 +71,10 @@ def descend_small(
         np.empty((side, side)),
         np.empty((4, n_pairs)),
         np.empty((3, row.shape[0])),
-        np.zeros((side, row.shape[0])),
+        np.zeros((side, row.shape[0]), data.mean.dtype),
     )
     sweep(data, here, here, state, state, 0.0, 0, n_pairs, sums.row, sums.total, work, sums.cross, None)
-    before, ended = 0.0, MAX_ITER
+    damping, ended = FIRST_DAMPING, MAX_ITER
     n_iter = 0
     while n_iter < MOST_ITER:
         n_iter += 1
@@ -95,8 +93,7 @@ def descend_small(
                 break
             continue
         move = max(total[MOVE], curve_move(row, row_new, state.effect, trial.effect))
-        still = left_to_move(move, before) <= still_move and damping <= still_damping
-        before = move
+        still = move <= still_move and damping <= still_damping
         promised = total[FALL] + 0.5 * damping * total[LENGTH]
         damping = next_damping(damping, total[CHANGE], rounding * total[NOISE], promised)
         state, trial, sums, sums_new = trial, state, sums_new, sums

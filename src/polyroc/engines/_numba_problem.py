@@ -21,10 +21,7 @@ from polyroc.engines._threads import Threads, chunks
 MEDIUM_PAIRS, MANY_PAIRS, CURVED_PAIRS = 4_096, 32_768, 8_192
 
 # That first fit need be no better than a sample can tell.
-ROUGH = Tolerance(move=3e-3, gradient=1e-3, damping=1e-2)
-
-# A fit that begins near its end needs hardly any damping.
-NEAR_DAMPING = 1e-4
+ROUGH = Tolerance(move=1e-2, gradient=1e-3, damping=1e-2)
 
 # In single precision: when to stop, and the rounding error of the deviance's change per unit of what moved.
 SINGLE_TOLERANCE = Tolerance(move=5e-6, gradient=1e-6, damping=1e-4)
@@ -33,7 +30,7 @@ SINGLE_ROUNDING = 5e-7
 
 def pieces(n_pairs: int) -> list[tuple[int, int]]:
     """The pieces in which the pairs of a fit are swept."""
-    return chunks(n_pairs, 256, 16)
+    return chunks(n_pairs, 512, 16)
 
 
 def fit_rank_one(
@@ -60,37 +57,15 @@ def _size_of_first_fit(rates: PairwiseRates) -> int | None:
     return MEDIUM_PAIRS // 4 if rates.n_pairs > MEDIUM_PAIRS and rates.separate_fpr is None else None
 
 
-class Start(NamedTuple):
-    """Where the fits of replicates begin, and with how much damping."""
-
-    row: FloatArray
-    """Row effects, shape (2T,); those at the bound begin at the logit of their mean."""
-    effect: FloatArray
-    damping: float
-
-
-def start_of(near: Factorization | None, n_thresholds: int, n_pairs: int) -> Start:
-    """At a fit nearby, where there is one; else where `fit_rank_one` begins."""
-    if near is None:
-        return Start(np.full(2 * n_thresholds, LOGIT_BOUND), np.ones(n_pairs), FIRST_DAMPING)
-    # Not at the border, nor where a pair is all but separated: from there it would take many steps to come back.
-    return Start(near.row_effects, np.clip(near.pair_effects, 0.1, 10.0), NEAR_DAMPING)
-
-
-def fit_replicate(rates: PairwiseRates, weights: PairWeights, shrinkage: float, start: Start) -> Factorization:
+def fit_replicate(rates: PairwiseRates, weights: PairWeights, shrinkage: float) -> Factorization:
     """As `fit_rank_one`, on one thread and for the effects only, in the precision of the rates."""
-    problem = _Problem.of(rates, weights, shrinkage, Threads(1))
-    known = np.abs(start.row[problem.fitted]) < LOGIT_BOUND
-    row = np.where(known, start.row[problem.fitted], problem.first_row())
+    problem = _Problem.of(rates, weights, shrinkage, Threads(1), [(0, rates.n_pairs)])
     if not problem.keeps_pairs:
-        pairs = problem.room_for_pairs()
-        pairs.effect[:] = start.effect
-        first = problem.state(row, pairs)
-        end = descend(problem, first, 0.0, tolerance=problem.tolerance, damping=start.damping)
+        end = descend(problem, problem.start(), 0.0, tolerance=problem.tolerance)
         return _factorization(problem, end.state.row, end.state.pairs.effect, end, rates, weights, shrinkage)
-    till = problem.tolerance
+    row, effect, till = problem.first_row(), np.ones(rates.n_pairs), problem.tolerance
     limits = (till.move, till.gradient, till.damping, problem.rounding)
-    ended, n_iter, row, effect = descend_small(problem.data, row, start.effect.copy(), start.damping, *limits)
+    ended, n_iter, row, effect = descend_small(problem.data, row, effect, *limits)
     status = (Status.CONVERGED, Status.MAX_ITER, Status.STALLED)[ended]
     # Without the deviance: nobody reads that of a replicate.
     ending: Descent[None] = Descent(None, np.zeros(1), n_iter, status)
@@ -204,7 +179,10 @@ def _step_room(data: passes.Data) -> steps.StepRoom:
     kept, gone = (n_pairs, n_rows) if _keeps_pairs(data) else (n_rows, 0)
     side = (kept + 3) // 4 * 4
     return steps.StepRoom(
-        np.empty((side, side)), np.empty((4, kept)), np.empty((3, gone)), np.zeros((side if gone else 0, gone))
+        system=np.empty((side, side)),
+        kept=np.empty((4, kept)),
+        gone=np.empty((3, gone)),
+        coupling=np.zeros((side if gone else 0, gone), dtype=data.tpr.dtype),
     )
 
 
@@ -240,7 +218,14 @@ class _Problem:
     step_room: steps.StepRoom
 
     @classmethod
-    def of(cls, rates: PairwiseRates, weights: PairWeights, shrinkage: float, threads: Threads) -> "_Problem":
+    def of(
+        cls,
+        rates: PairwiseRates,
+        weights: PairWeights,
+        shrinkage: float,
+        threads: Threads,
+        parts: list[tuple[int, int]] | None = None,
+    ) -> "_Problem":
         n, mean = rates.n_thresholds, _row_means(rates, weights, threads)
         on_tpr, on_fpr = _interior(mean[:n]), _interior(mean[n:])
         fitted = np.zeros(2 * n, dtype=np.bool_)
@@ -259,7 +244,7 @@ class _Problem:
             keep=weights.size / (weights.size + shrinkage),
             mean=mean[fitted].astype(tpr.dtype),
         )
-        parts = pieces(rates.n_pairs)
+        parts = pieces(rates.n_pairs) if parts is None else parts
         return cls(data, fitted, mean, threads, parts, [_room(data) for _ in parts], _step_room(data))
 
     @property
@@ -282,7 +267,7 @@ class _Problem:
 
     def start(self) -> _State:
         """All pairs alike, and each row at the logit of its mean."""
-        pairs = self.room_for_pairs()
+        pairs = self._room_for_pairs()
         pairs.effect[:] = 1.0
         return self.state(self.first_row(), pairs)
 
@@ -291,7 +276,7 @@ class _Problem:
 
     def start_from(self, row: FloatArray) -> _State:
         """Rows that some of the pairs have found, and the effects that go with them."""
-        pairs = self.room_for_pairs()
+        pairs = self._room_for_pairs()
         tasks = [(self.data, row.astype(self.precision), *c, pairs.effect) for c in self.chunks]
         self.threads.map(passes.solve_effects, tasks)
         return self.state(row, pairs)
@@ -307,7 +292,7 @@ class _Problem:
 
     def attempt(self, state: _State, damping: float) -> Attempt[_State] | None:
         stretch = 1 + damping
-        row, pairs, total = np.empty_like(state.row), self.room_for_pairs(), np.zeros(passes.N_TOTALS)
+        row, pairs, total = np.empty_like(state.row), self._room_for_pairs(), np.zeros(passes.N_TOTALS)
         sums = state.sums
         if self.keeps_pairs:
             given = (state.row, sums.row, state.pairs, sums.cross, stretch)
@@ -332,7 +317,7 @@ class _Problem:
         rows = np.abs(state.sums.row[passes.ROW_GRADIENT]) / scale
         return float(max(rows.max(), total[passes.PAIR_GRADIENT]))
 
-    def room_for_pairs(self) -> passes.PairState:
+    def _room_for_pairs(self) -> passes.PairState:
         n_pairs = len(self.data.tpr)
         effect, gradient, block = np.empty((3, n_pairs))
         return passes.PairState(effect, gradient, block, np.empty(n_pairs, dtype=np.bool_))

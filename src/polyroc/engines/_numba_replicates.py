@@ -33,9 +33,6 @@ def run_replicates(
     on_fpr: Any,
     keep: Any,
     doubled: Any,
-    near_row: Any,
-    near_effect: Any,
-    damping: float,
     limits: Any,
     shares: Any,
     effects: Any,
@@ -44,8 +41,7 @@ def run_replicates(
 ) -> None:
     """For each row of `weights`: the effects of the curve (2T), the mean area of the pairs, and how the fit ended.
 
-    The fit is done in the precision of `doubled`, twice the call rates. It begins at `near_row`, or at the logit of
-    the mean where that is at the bound, and at `near_effect`. `damping` and `limits` are the last arguments of
+    The fit is done in the precision of `doubled`, twice the call rates. `limits` are the last arguments of
     `descend_small`; `shares` is the room that `replicate_rates` needs.
     """
     n_pairs, n_grid = positive.shape[0], doubled.shape[0]
@@ -60,14 +56,13 @@ def run_replicates(
         first_fpr, n_fpr = inside(mean[n_grid:])
         fitted, row = np.empty(n_tpr + n_fpr, doubled.dtype), np.empty(n_tpr + n_fpr)
         for i in range(n_tpr + n_fpr):
-            place = first_tpr + i if i < n_tpr else n_grid + first_fpr + i - n_tpr
-            m, near = mean[place], near_row[place]
-            fitted[i], row[i] = m, near if abs(near) < BOUND else math.log(m / (1 - m))
+            m = mean[first_tpr + i] if i < n_tpr else mean[n_grid + first_fpr + i - n_tpr]
+            fitted[i], row[i] = m, math.log(m / (1 - m))
         data = Data(tpr, fpr, doubled, first_tpr, first_fpr, n_tpr, ALL_CURVED, on_tpr, on_fpr, keep, fitted)
-        effect = near_effect.copy()
+        effect = np.ones(n_pairs)
         ended[r] = CONVERGED
         if len(row) > 0:
-            ended[r], _, row, effect = descend_small(data, row, effect, damping, *limits)
+            ended[r], _, row, effect = descend_small(data, row, effect, *limits)
         for i in range(2 * n_grid):
             effects[r, i] = -BOUND if mean[i] < 0.5 else BOUND
         for i in range(n_tpr + n_fpr):

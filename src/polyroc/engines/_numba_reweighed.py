@@ -5,19 +5,12 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
-from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, RankOneFits
+from polyroc._records import PairIndex, PairWeights, PairwiseRates, Predictions, RankOneFits
 from polyroc._typing import BoolArray, FloatArray, Thresholds
 from polyroc.engines._class_sorted import class_sorted
 from polyroc.engines._numba_descent import CONVERGED
 from polyroc.engines._numba_paths import lay_paths, replicate_rates
-from polyroc.engines._numba_problem import (
-    SINGLE_ROUNDING,
-    SINGLE_TOLERANCE,
-    Start,
-    fit_rank_one,
-    fit_replicate,
-    start_of,
-)
+from polyroc.engines._numba_problem import SINGLE_ROUNDING, SINGLE_TOLERANCE, fit_rank_one, fit_replicate
 from polyroc.engines._numba_rates import add_areas, cut_own_weighted, cut_shared
 from polyroc.engines._numba_replicates import run_replicates
 from polyroc.engines._threads import Threads, chunks
@@ -75,23 +68,20 @@ class Reweighed:
         cut_own_weighted(self._runs.values, tails, *asked, self._call_rates, 0, n_pairs, tpr)
         return PairwiseRates(tpr.T, None, self._call_rates, _no_thresholds), areas
 
-    def fits(
-        self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float, near: Factorization | None = None
-    ) -> RankOneFits:
+    def fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> RankOneFits:
         """The rank-one model under each of several weights, in single precision.
 
         Its 1e-7 is nothing beside what resampling moves. A fit that does not converge is done again in double.
         """
         small = self._has_paths and len(self._pairs) <= 2 * len(self._call_rates)
         fit = self._small_fits if small else self._large_fits
-        start = start_of(near, len(self._call_rates), len(self._pairs))
-        effects, area, converged = fit(weights, pair_weights, shrinkage, start)
+        effects, area, converged = fit(weights, pair_weights, shrinkage)
         for r in np.flatnonzero(~converged):
             again = fit_rank_one(self.rates(weights[r])[0], pair_weights, shrinkage, n_jobs=1)
             effects[r], converged[r] = again.row_effects, again.converged
         return RankOneFits(effects, area, converged)
 
-    def _small_fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float, start: Start) -> _Fits:
+    def _small_fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> _Fits:
         """Compiled as a whole, for fits whose pairs are the smaller side."""
         effects, area = np.empty((len(weights), 2 * len(self._call_rates))), np.empty(len(weights))
         ended = np.empty(len(weights), dtype=np.int64)
@@ -104,7 +94,6 @@ class Reweighed:
             pair_weights.fpr,
             pair_weights.size / (pair_weights.size + shrinkage),
             (2 * self._call_rates).astype(np.float32),
-            *start,
             (still.move, still.gradient, still.damping, SINGLE_ROUNDING),
             self._shares(),
             effects,
@@ -113,12 +102,12 @@ class Reweighed:
         )
         return effects, area, ended == CONVERGED
 
-    def _large_fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float, start: Start) -> _Fits:
+    def _large_fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> _Fits:
         effects, area = np.empty((len(weights), 2 * len(self._call_rates))), np.empty(len(weights))
         converged = np.empty(len(weights), dtype=np.bool_)
         for r, weight in enumerate(weights):
             rates, areas = self.rates(weight, np.float32)
-            fit = fit_replicate(rates, pair_weights, shrinkage, start)
+            fit = fit_replicate(rates, pair_weights, shrinkage)
             effects[r], area[r], converged[r] = fit.row_effects, areas.mean(), fit.converged
         return effects, area, converged
 

@@ -15,7 +15,7 @@ class StepRoom(NamedTuple):
     system: Any  # (n, n), both rounded up to a multiple of four
     kept: Any  # (4, n)
     gone: Any  # (3, m), or empty where pairs are gone
-    coupling: Any  # likewise (n, m), with zeros in the rows beyond n
+    coupling: Any  # likewise (n, m), with zeros in the rows beyond n; in the precision of the cells
 
 
 @kernel

@@ -169,13 +169,7 @@ class Reweighed:
         found = pairwise_rates(weighed, self.pairs, self.call_rates, self.thresholds)
         return found, pairwise_areas(weighed, self.pairs)
 
-    def fits(
-        self,
-        weights: FloatArray,
-        pair_weights: PairWeights,
-        shrinkage: float,
-        near: Factorization | None = None,  # each begins anew: what others must come to from nearby
-    ) -> RankOneFits:
+    def fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> RankOneFits:
         """The rank-one model under each of several weights."""
         found = [self.rates(weight) for weight in weights]
         fits = [fit_rank_one(rates, pair_weights, shrinkage) for rates, _ in found]

@@ -12,13 +12,8 @@ class Reweighed(Protocol):
     def rates(self, weight: FloatArray) -> tuple[PairwiseRates, FloatArray]:
         """Rates and Mann-Whitney areas of all pairs under these weights of the samples, shape (n,)."""
 
-    def fits(
-        self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float, near: Factorization | None = None
-    ) -> RankOneFits:
-        """The rank-one model under each of several weights, shape (R, n); on one thread.
-
-        `near` is a fit that all of them will be near to, from which they may begin.
-        """
+    def fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> RankOneFits:
+        """The rank-one model under each of several weights, shape (R, n); on one thread."""
 
 
 class Engine(Protocol):
