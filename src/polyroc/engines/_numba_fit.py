@@ -122,19 +122,25 @@ def fit_pair(row: Any, effect: float, probability: Any, curvature: Any) -> None:
 @kernel
 def add_deviance(data: Any, row: Any, effect: Any, start: int, stop: int) -> float:
     """Half the deviance of some pairs: the divergence of the fit from the rates."""
-    n_rows = row.shape[0]
-    work = np.empty((4, n_rows), row.dtype)
+    data, total = borrowed(data), 0.0
+    work = np.empty((4, row.shape[0]), row.dtype)
     rate, weight, probability, curvature = work[0], work[1], work[2], work[3]
-    one, least = row.dtype.type(1), row.dtype.type(1e-30)
-    total = 0.0
     for j in range(start, stop):
         fill_cells(data, j, rate, weight)
         fit_pair(row, effect[j], probability, curvature)
-        for i in range(n_rows):
-            m, p = rate[i], probability[i]
-            on = log_positive(max(m, least) / max(p, least))
-            off = log_positive(max(one - m, least) / max(one - p, least))
-            total += np.float64(weight[i] * (m * on + (one - m) * off))
+        total += divergence(rate, weight, probability)
+    return total
+
+
+@summing
+def divergence(rate: Any, weight: Any, probability: Any) -> float:
+    """Half the deviance of one pair."""
+    one, least, total = rate.dtype.type(1), rate.dtype.type(1e-30), 0.0
+    for i in range(rate.shape[0]):
+        m, p = rate[i], probability[i]
+        on = log_positive(max(m, least) / max(p, least))
+        off = log_positive(max(one - m, least) / max(one - p, least))
+        total += np.float64(weight[i] * (m * on + (one - m) * off))
     return total
 
 
@@ -145,8 +151,8 @@ def solve_effects(data: Any, row: Any, start: int, stop: int, effect: Any) -> No
     Where the gradient of a pair is zero, sum_i w_i lambda_i p_i(v) equals sum_i w_i lambda_i M_i. The left side rises
     with v, and but for the two weights of a pair it is the same for all: it is tabulated once and looked up.
     """
-    n_rows, n = row.shape[0], data.n_tpr
-    work, table = np.empty((4, n_rows), row.dtype), np.empty((3, 129))
+    data, row, n = borrowed(data), borrowed(row), data.n_tpr
+    work, table = np.empty((4, row.shape[0]), row.dtype), np.empty((3, 129))
     rate, weight, probability, curvature = work[0], work[1], work[2], work[3]
     for g in range(table.shape[1]):
         table[0, g] = 10.0 ** (g / 32 - 2)
