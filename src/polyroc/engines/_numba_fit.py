@@ -145,33 +145,29 @@ def divergence(rate: Any, weight: Any, probability: Any) -> float:
 
 
 @kernel
-def solve_effects(data: Any, row: Any, start: int, stop: int, effect: Any) -> None:
+def solve_effects(data: Any, row: Any, table: Any, start: int, stop: int, effect: Any) -> None:
     """The best effects of the pairs start..stop for given rows, to a thousandth.
 
     Where the gradient of a pair is zero, sum_i w_i lambda_i p_i(v) equals sum_i w_i lambda_i M_i. The left side rises
-    with v, and but for the two weights of a pair it is the same for all: it is tabulated once and looked up.
+    with v, and but for the two weights of a pair it is the same for all. So it is looked up: `table` (3, G) has rising
+    effects v, and the sums there over the true and over the false positive rows, without weights.
     """
-    data, row, n = borrowed(data), borrowed(row), data.n_tpr
-    work, table = np.empty((4, row.shape[0]), row.dtype), np.empty((3, 129))
-    rate, weight, probability, curvature = work[0], work[1], work[2], work[3]
-    for g in range(table.shape[1]):
-        table[0, g] = 10.0 ** (g / 32 - 2)
-        fit_pair(row, table[0, g], probability, curvature)
-        table[1, g] = dot(row[:n], probability[:n])
-        table[2, g] = dot(row[n:], probability[n:])
+    data, row, table, n = borrowed(data), borrowed(row), borrowed(table), data.n_tpr
+    work = np.empty((2, row.shape[0]), row.dtype)
+    rate, weight = work[0], work[1]
+    on_tpr, on_fpr = table[1], table[2]
     for j in range(start, stop):
         fill_cells(data, j, rate, weight)
-        on_tpr, on_fpr = data.on_tpr[j], data.on_fpr[j]
-        sought = on_tpr * dot(row[:n], rate[:n]) + on_fpr * dot(row[n:], rate[n:])
+        w_tpr, w_fpr = data.on_tpr[j], data.on_fpr[j]
+        sought = w_tpr * dot(row[:n], rate[:n]) + w_fpr * dot(row[n:], rate[n:])
         low, high = 0, table.shape[1] - 1
         while high - low > 1:
             middle = (low + high) // 2
-            if on_tpr * table[1, middle] + on_fpr * table[2, middle] < sought:
+            if w_tpr * on_tpr[middle] + w_fpr * on_fpr[middle] < sought:
                 low = middle
             else:
                 high = middle
-        below = on_tpr * table[1, low] + on_fpr * table[2, low]
-        above = on_tpr * table[1, high] + on_fpr * table[2, high]
+        below, above = w_tpr * on_tpr[low] + w_fpr * on_fpr[low], w_tpr * on_tpr[high] + w_fpr * on_fpr[high]
         part = min(1.0, max(0.0, (sought - below) / (above - below + TINY)))
         effect[j] = table[0, low] + part * (table[0, high] - table[0, low])
 
@@ -200,7 +196,7 @@ def sweep(
     added to; `work` is (10, R), in the working precision.
     """
     data, row, row_new, old, new = borrowed(data), borrowed(row), borrowed(row_new), borrowed(old), borrowed(new)
-    work, row_sums = borrowed(work), borrowed(row_sums)
+    work, row_sums, terms, gathered = borrowed(work), borrowed(row_sums), borrowed(cross_terms), borrowed(gathering)
     rate, weight, p_old, h_old, p_new = work[0], work[1], work[2], work[3], work[4]
     h_new, residual, bend, cross, row_move = work[5], work[6], work[7], work[8], work[9]
     row_gradient, row_block, carried, pinned = row_sums[0], row_sums[1], row_sums[2], row_sums[3]
@@ -229,14 +225,14 @@ def sweep(
             else:
                 add_scaled(carried, new.gradient[j] / new.block[j], cross)
                 if curved:
-                    gather_terms(cross, 1.0 / np.sqrt(new.block[j]), borrowed(gathering).block[filled])
+                    gather_terms(cross, 1.0 / np.sqrt(new.block[j]), gathered.block[filled])
                     filled += 1
             if filled == BLOCK or (filled > 0 and j + 1 == stop):
-                turn(borrowed(gathering).block, filled, borrowed(gathering).turned)
-                add_gram(borrowed(gathering).turned, filled, borrowed(gathering).gram)
+                turn(gathered.block, filled, gathered.turned)
+                add_gram(gathered.turned, filled, gathered.gram)
                 filled = np.int64(0)
         if cross_terms is not None:
-            kept = borrowed(cross_terms)[j]
+            kept = terms[j]
             for i in range(cross.shape[0]):
                 kept[i] = cross[i]
 

@@ -276,8 +276,11 @@ class _Problem:
 
     def start_from(self, row: FloatArray) -> _State:
         """Rows that some of the pairs have found, and the effects that go with them."""
-        pairs = self._room_for_pairs()
-        tasks = [(self.data, row.astype(self.precision), *c, pairs.effect) for c in self.chunks]
+        pairs, effects = self._room_for_pairs(), np.geomspace(0.01, 100, 129)
+        pulls = row * expit(np.outer(effects, row))
+        n = self.data.n_tpr
+        table = np.array([effects, pulls[:, :n].sum(axis=1), pulls[:, n:].sum(axis=1)])
+        tasks = [(self.data, row.astype(self.precision), table, *c, pairs.effect) for c in self.chunks]
         self.threads.map(passes.solve_effects, tasks)
         return self.state(row, pairs)
 
