@@ -2,6 +2,8 @@
 
 import weakref
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 
@@ -32,8 +34,11 @@ class ClassSorted:
         return found
 
 
-# Threads hand each other the interpreter between sorts, so one must be worth it.
-_SORTED_AT_ONCE = 2**17
+# Scores that must be moved for a task to be worth handing to a thread.
+WORTH_A_THREAD = 2**17
+
+# Places of a class, from and to, and columns.
+Block: TypeAlias = tuple[int, int, int, int]
 
 _SORTED: "weakref.WeakKeyDictionary[Predictions, ClassSorted]" = weakref.WeakKeyDictionary()
 
@@ -69,27 +74,38 @@ def gathered(predictions: Predictions, threads: Threads) -> Gathered:
     members: IntArray = np.argsort(narrow, kind="stable").astype(np.uint32 if len(codes) < 2**32 else np.uint64)
     offsets = np.concatenate([[0], np.cumsum(predictions.class_counts)])
     values = np.empty((scores.shape[1], len(codes)), dtype=scores.dtype)
-    threads.map(gather, [(scores, members, values, *task) for task in chunks(len(codes), 4096, 64)])
+    tasks = chunks(len(codes), 1 + WORTH_A_THREAD // len(values), 64)
+    threads.map(gather, [(scores, members, values, *task) for task in tasks])
     return Gathered(values, offsets, members)
+
+
+def _sorted_together(offsets: IntArray, n_columns: int) -> list[list[Block]]:
+    """Tasks of about equal size: some columns of a large class, or all columns of several small ones."""
+    tasks: list[list[Block]] = [[]]
+    size = 0
+    for a, b in pairwise(offsets.tolist()):
+        for columns in chunks(n_columns, 1 + WORTH_A_THREAD // max(1, b - a), 64):
+            if size >= WORTH_A_THREAD:
+                tasks.append([])
+                size = 0
+            tasks[-1].append((a, b, *columns))
+            size += (b - a) * (columns[1] - columns[0])
+    return tasks
 
 
 def _sort(predictions: Predictions, threads: Threads, *, ordered: bool) -> ClassSorted:
     classes = gathered(predictions, threads)
     values, offsets, members = classes.values, classes.offsets, classes.members
-    blocks = [
-        (offsets[c], offsets[c + 1], *columns)
-        for c in np.flatnonzero(predictions.class_counts)
-        for columns in chunks(len(values), _SORTED_AT_ONCE // predictions.class_counts[c] + 1, 64)
-    ]
-    if not ordered:
-        threads.map(lambda a, b, i, j: values[i:j, a:b].sort(axis=1), blocks)
-        return ClassSorted(values, offsets, np.empty((0, 0), dtype=members.dtype))
-    order = np.empty(values.shape, dtype=members.dtype)
+    order = np.empty(values.shape if ordered else (0, 0), dtype=members.dtype)
 
-    def sort_with_order(a: int, b: int, i: int, j: int) -> None:
-        places = np.argsort(values[i:j, a:b], axis=1)
-        order[i:j, a:b] = members[a:b][places]
-        values[i:j, a:b] = np.take_along_axis(values[i:j, a:b], places, axis=1)
+    def sort(*blocks: Block) -> None:
+        for a, b, i, j in blocks:
+            if ordered:
+                places = np.argsort(values[i:j, a:b], axis=1)
+                order[i:j, a:b] = members[a:b][places]
+                values[i:j, a:b] = np.take_along_axis(values[i:j, a:b], places, axis=1)
+            else:
+                values[i:j, a:b].sort(axis=1)
 
-    threads.map(sort_with_order, blocks)
+    threads.map(sort, map(tuple, _sorted_together(offsets, len(values))))
     return ClassSorted(values, offsets, order)

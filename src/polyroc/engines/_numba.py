@@ -8,7 +8,7 @@ from polyroc._areas import pairwise_areas as areas_by_columns
 from polyroc._records import PairIndex, PairwiseRates, Predictions
 from polyroc._typing import FloatArray, Thresholds
 from polyroc.engines import _numba_fit as passes
-from polyroc.engines._class_sorted import class_sorted
+from polyroc.engines._class_sorted import WORTH_A_THREAD, class_sorted
 from polyroc.engines._numba_contrasts import contrast_areas
 from polyroc.engines._numba_problem import fit_rank_one, pieces
 from polyroc.engines._numba_rates import LONG, add_areas, cut_long, cut_own_weighted, cut_shared, cut_short
@@ -51,7 +51,7 @@ def pairwise_rates(
         runs = class_sorted(predictions, threads)
         tails = runs.tails(predictions.sample_weight, threads)
         asked = (runs.offsets, pairs.positive, pairs.negative, call_rates)
-        tasks = [(*asked, *task, tpr) for task in chunks(len(pairs), 8, 128)]
+        tasks = [(*asked, *task, tpr) for task in _chunks_of_pairs(predictions, len(pairs))]
         if thresholds == "shared":
             threads.map(cut_shared, [(runs.values, tails, *task, fpr) for task in tasks])
         elif tails is not None:
@@ -61,10 +61,16 @@ def pairwise_rates(
             is_long = counts[pairs.positive] + counts[pairs.negative] > LONG
             for cut, which in ((cut_short, np.flatnonzero(~is_long)), (cut_long, np.flatnonzero(is_long))):
                 if len(which) > 0:
-                    parts = chunks(len(which), 8, 128)
+                    parts = _chunks_of_pairs(predictions, len(which))
                     threads.map(cut, [(runs.values, *asked, which, *part, tpr) for part in parts])
     locate = partial(score_thresholds, predictions, pairs, call_rates, thresholds)
     return PairwiseRates(tpr.T, None if fpr is None else fpr.T, call_rates, locate)
+
+
+def _chunks_of_pairs(predictions: Predictions, n_pairs: int) -> list[tuple[int, int]]:
+    """Pieces in each of which the runs of some pairs are merged."""
+    merged = 2 * predictions.n_samples // int(np.count_nonzero(predictions.class_counts))  # by a pair, in the mean
+    return chunks(n_pairs, 1 + WORTH_A_THREAD // (2 * merged), 128)
 
 
 def pairwise_areas(predictions: Predictions, pairs: PairIndex, *, n_jobs: int | None = None) -> FloatArray:
@@ -79,7 +85,7 @@ def pairwise_areas(predictions: Predictions, pairs: PairIndex, *, n_jobs: int | 
             add_areas,
             [
                 (runs.values, tails, runs.offsets, pairs.positive, pairs.negative, *task, areas)
-                for task in chunks(len(pairs), 8, 128)
+                for task in _chunks_of_pairs(predictions, len(pairs))
             ],
         )
     return areas
