@@ -1,6 +1,6 @@
 """Time polyroc beside its peers on the same data and print the tables: `make bench`.
 
-The whole takes some ten minutes on two cores. With --write the results go into the documentation, too.
+The whole takes a quarter of an hour on two cores. With --write the results go into the documentation, too.
 """
 
 import argparse

@@ -101,6 +101,8 @@ def test_single_precision_is_right_to_five_digits(monkeypatch, model):
         assert fast.rates.tpr.dtype == np.float32
         assert fast.auc == pytest.approx(reference.auc, abs=1e-5), seed
         assert fast.factorization.status == reference.factorization.status, seed
+        start = reference.factorization.deviance_path[0]
+        assert fast.factorization.deviance == pytest.approx(reference.factorization.deviance, abs=1e-5 * start), seed
 
 
 def test_many_pairs_give_the_same():
@@ -171,7 +173,7 @@ problem = gaussian_problem(0, 1000, 12)
 assert polyroc.evaluate(problem.y_true, problem.y_score, engine="numba", max_pairs=60).pair_sampling_error > 0
 for name in ("sweep", "add_deviance", "add_row_means", "step_pairs", "step_rows"):
     signatures = getattr(_numba_steps if name.startswith("step") else _numba_fit, name).signatures
-    assert len(signatures) <= 2, (name, signatures)
+    assert len(signatures) <= (2 if name == "sweep" else 1), (name, signatures)
 assert len(_numba_fit.sweep.signatures) > 0
 """
 
@@ -257,16 +259,14 @@ def test_areas_are_those_of_the_reference(dtype, decimals, weighted):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("decimals", [1, 12], ids=["tied", "continuous"])
-@pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
 @pytest.mark.parametrize("scale", [1.0, 1e-300], ids=["as usual", "tiny"])
-def test_areas_along_contrasts_are_those_of_the_reference(dtype, decimals, weighted, scale):
+def test_areas_along_contrasts_are_those_of_the_reference(dtype, decimals, scale):
     if dtype == np.float32 and scale < 1:
         pytest.skip("single precision has no such numbers")
     problem = gaussian_problem(3, 900, 6)
     y_true = np.where(problem.y_true == 4, 5, problem.y_true)  # one class without samples
     y_score = scale * np.round(problem.y_score, decimals).astype(dtype)
-    weight = weights_of(problem, 0) if weighted else None
-    predictions = quietly(as_predictions, y_true, y_score, labels=range(6), sample_weight=weight)
+    predictions = quietly(as_predictions, y_true, y_score, labels=range(6))
     partition = np.random.default_rng(1).uniform(0.5, 3, (6, 6)) * (1 - np.eye(6))
     pairs = all_pairs(predictions)
     expected = _numpy.contrast_areas(predictions, pairs, partition)

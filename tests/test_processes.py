@@ -221,6 +221,18 @@ print("numba" in sys.modules)
     assert said == "False\n"
 
 
+def test_functions_of_others_compile_beside_it():
+    """Such as code generators make, which belong to no module."""
+    code = """
+import numba
+import polyroc.engines._numba
+names = {}
+exec("def add_one(x): return x + 1", names)
+print(numba.njit(names["add_one"])(1))
+"""
+    assert run(code).strip() == "2"
+
+
 @pytest.mark.slow
 def test_compiling_is_announced_once(tmp_path):
     code = """

@@ -7,7 +7,7 @@ import numpy as np
 
 from polyroc._areas import class_shares, mann_whitney
 from polyroc._records import PairIndex, Predictions
-from polyroc._typing import FloatArray
+from polyroc._typing import FloatArray, IntArray
 
 
 def contrast_areas(predictions: Predictions, pairs: PairIndex, partition: FloatArray) -> FloatArray:
@@ -17,18 +17,18 @@ def contrast_areas(predictions: Predictions, pairs: PairIndex, partition: FloatA
     areas = np.empty(len(pairs))
     for pair, (i, j) in enumerate(zip(pairs.positive, pairs.negative, strict=True)):
         both = np.concatenate([members[i], members[j]])
-        score = project(scores[both].T, partition[j] - partition[i])
+        score = project(scores, both, partition[j] - partition[i])
         is_first = np.repeat([1, 0], [len(members[i]), len(members[j])])
         areas[pair] = mann_whitney(score, is_first, None if share is None else share[both])
     return areas
 
 
-def project(columns: FloatArray, normal: FloatArray) -> FloatArray:
-    """Each sample's sum of normal times score, shape (n,)."""
+def project(scores: FloatArray, samples: IntArray, normal: FloatArray) -> FloatArray:
+    """The sum of normal times score of each of the samples."""
     # Not a matrix product: BLAS may round equal rows differently, and so break ties.
-    projected = np.zeros(columns.shape[1])
+    projected = np.zeros(len(samples))
     for c in np.flatnonzero(normal):
-        projected += normal[c] * columns[c]
+        projected += normal[c] * scores[samples, c]
     return projected
 
 

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from polyroc._areas import class_shares, mann_whitney
 from polyroc._contrasts import in_range
 from polyroc._options import as_square, as_weights
-from polyroc._pairs import all_pairs
 from polyroc._records import PairIndex
 from polyroc._typing import FloatArray, LabelArray
 from polyroc._validation import as_predictions
@@ -98,9 +97,9 @@ def auc_mu(
     if predictions.is_binary:
         # Where two scores sum to one, every matrix ranks by the second.
         return mann_whitney(predictions.scores[:, -1], predictions.codes, class_shares(predictions))
-    ordered = all_pairs(predictions)
-    once = ordered.positive < ordered.negative
-    pairs = PairIndex(ordered.positive[once], ordered.negative[once])
+    present = np.flatnonzero(predictions.class_counts)
+    first, second = np.triu_indices(len(present), 1)
+    pairs = PairIndex(present[first], present[second])
     # [1]: v = A[i] - A[j] points towards class j; here it is turned round.
     return float(get_engine("auto", predictions).contrast_areas(predictions, pairs, matrix).mean())
 

@@ -39,7 +39,9 @@ class _Announcer(event.Listener):
     said = False
 
     def on_start(self, started: Any) -> None:
-        if not self.said and started.data["dispatcher"].py_func.__module__.startswith("polyroc."):
+        # Every compilation of the process comes by here, also of functions that belong to no module.
+        function = getattr((started.data or {}).get("dispatcher"), "py_func", None)
+        if not self.said and str(getattr(function, "__module__", "")).startswith("polyroc."):
             self.said = True
             logger.info("compiling numba kernels: once, for some seconds; later runs read them from disk")
 

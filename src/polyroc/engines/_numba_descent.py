@@ -54,7 +54,7 @@ def descend_small(
     still_damping: float,
     rounding: float,
 ) -> Any:
-    """Lower the deviance from the given effects, which are overwritten; how it ended, and after how many steps.
+    """Lower the deviance from the given effects; `row` is written over. How it ended, and after how many steps.
 
     For fits whose pairs are the smaller side.
     """

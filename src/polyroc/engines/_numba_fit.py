@@ -24,10 +24,13 @@ from polyroc.engines._numba_math import bits_of, exp_negative, from_bits, log_po
 BLOCK = 256
 # Multiplied by this (Knuth's golden ratio), the numbers of pairs spread evenly over 2^32.
 SPREAD = 2654435761
-# Entries of `Sums.total`.
+# Moves of the predictor beyond which the change of the deviance takes logarithms. In replicates it only has to say
+# whether a step is taken: nobody reads their deviance.
+FAR, FAR_IN_REPLICATES = 0.1, 1.0
+# Entries of what a sweep adds to `total`.
 CHANGE, NOISE, MOVE, WEIGHT_TPR, WEIGHT_FPR, PAIR_GRADIENT, FALL, LENGTH = range(8)
 N_TOTALS = 8
-# Rows of `Sums.row`: gradient, curvature, and what free and pinned pairs carry over to the rows.
+# And of `row_sums`: gradient, curvature, and what free and pinned pairs carry over to the rows.
 ROW_GRADIENT, ROW_BLOCK, CARRIED, PINNED = range(4)
 N_ROW_SUMS = 4
 
@@ -46,6 +49,7 @@ class Data(NamedTuple):
     on_fpr: Any  # (K,)
     keep: Any  # (K,) share of its own rate that shrinkage leaves a pair
     mean: Any  # (R,) in the working precision
+    far: float  # FAR, or that of replicates
 
 
 class PairState(NamedTuple):
@@ -146,7 +150,7 @@ def divergence(rate: Any, weight: Any, probability: Any) -> float:
 
 @kernel
 def solve_effects(data: Any, row: Any, table: Any, start: int, stop: int, effect: Any) -> None:
-    """The best effects of the pairs start..stop for given rows, to a thousandth.
+    """The best effects of the pairs start..stop for given rows, to two thousandths.
 
     Where the gradient of a pair is zero, sum_i w_i lambda_i p_i(v) equals sum_i w_i lambda_i M_i. The left side rises
     with v, and but for the two weights of a pair it is the same for all. So it is looked up: `table` (3, G) has rising
@@ -217,7 +221,8 @@ def sweep(
         if curved:
             add_scaled(row_block, new.effect[j] * new.effect[j], bend)
         if stretch > 0:
-            record_move(row, row_new, old.effect[j], new.effect[j], rate, weight, p_old, h_old, p_new, h_new, total)
+            moved = (row, row_new, old.effect[j], new.effect[j])
+            record_move(*moved, rate, weight, p_old, h_old, p_new, h_new, data.far, total)
         record_gradient(data.on_tpr[j], data.on_fpr[j], on_tpr, on_fpr, largest, new, j, total)
         if gathering is not None:
             if new.pinned[j]:
@@ -333,6 +338,7 @@ def record_move(
     h0: Any,
     p1: Any,
     h1: Any,
+    limit: float,
     total: Any,
 ) -> None:
     """Half the change of the deviance, its rounding error, and the largest move of a probability."""
@@ -345,12 +351,11 @@ def record_move(
         largest = max(largest, bits_of(abs(p1[i] - p0[i])))
         far = max(far, bits_of(abs(move)))
         noise += weight[i] * abs(move)
-        # Hermite's rule from both ends: right to the fifth power of the move, and without cancellation.
+        # Hermite's rule from both ends, without cancellation; what it misses is a share of move^3 / 360.
         slope = half * (p0[i] + p1[i]) - rate[i] - move * twelfth * (h1[i] - h0[i])
         change += weight[i] * move * slope
     fall = np.float64(change)
-    # Of its change a cell misses a share of move^3 / 360: 3e-6 at most, in single precision 3e-3.
-    if from_bits(far) > real(0.1 if row.itemsize == 8 else 1.0):
+    if from_bits(far) > real(limit):
         fall = far_change(row, row_new, effect, effect_new, rate, weight, p0, p1)
     total[CHANGE] += fall
     total[NOISE] += noise

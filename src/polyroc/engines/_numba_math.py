@@ -15,8 +15,8 @@ from numba.extending import intrinsic, overload
 
 from polyroc.engines._numba_compile import EXACT
 
-# Fused, for there is one way to fuse a polynomial; but not reordered: rounding by adding and subtracting a large number
-# must not be simplified away.
+# Fused, which a polynomial can be in one way; the last sums of the logarithms in two, but these only say how far a fit
+# came. Not reordered: rounding by adding and subtracting a large number must not be simplified away.
 _IN_ORDER: Any = {"fastmath": EXACT | {"contract"}, "error_model": "numpy"}
 
 _INTEGER = {types.float64: (types.int64, ir.IntType(64)), types.float32: (types.int32, ir.IntType(32))}

@@ -59,7 +59,7 @@ def _size_of_first_fit(rates: PairwiseRates) -> int | None:
 
 def fit_replicate(rates: PairwiseRates, weights: PairWeights, shrinkage: float) -> Factorization:
     """As `fit_rank_one`, on one thread and for the effects only, in the precision of the rates."""
-    problem = _Problem.of(rates, weights, shrinkage, Threads(1), [(0, rates.n_pairs)])
+    problem = _Problem.of(rates, weights, shrinkage, Threads(1), is_replicate=True)
     if not problem.keeps_pairs:
         end = descend(problem, problem.start(), 0.0, tolerance=problem.tolerance)
         return _factorization(problem, end.state.row, end.state.pairs.effect, end, rates, weights, shrinkage)
@@ -105,7 +105,8 @@ def _rows_of_few(
     problem = _Problem.of(rates.of_pairs(few), of_few, shrinkage, threads)
     end = descend(problem, problem.start(), 0.0, tolerance=ROUGH)
     row = np.asarray(logit(np.clip(mean, EDGE, 1 - EDGE)))
-    row[problem.fitted] = end.state.row * end.state.pairs.effect.mean()
+    found = end.state.row * end.state.pairs.effect.mean()
+    row[problem.fitted] = np.where(np.abs(found) < LOGIT_BOUND, found, row[problem.fitted])
     return row
 
 
@@ -224,7 +225,8 @@ class _Problem:
         weights: PairWeights,
         shrinkage: float,
         threads: Threads,
-        parts: list[tuple[int, int]] | None = None,
+        *,
+        is_replicate: bool = False,
     ) -> "_Problem":
         n, mean = rates.n_thresholds, _row_means(rates, weights, threads)
         on_tpr, on_fpr = _interior(mean[:n]), _interior(mean[n:])
@@ -243,8 +245,10 @@ class _Problem:
             on_fpr=weights.fpr,
             keep=weights.size / (weights.size + shrinkage),
             mean=mean[fitted].astype(tpr.dtype),
+            far=passes.FAR_IN_REPLICATES if is_replicate else passes.FAR,
         )
-        parts = pieces(rates.n_pairs) if parts is None else parts
+        # Replicates share the threads: each is swept in one piece.
+        parts = [(0, rates.n_pairs)] if is_replicate else pieces(rates.n_pairs)
         return cls(data, fitted, mean, threads, parts, [_room(data) for _ in parts], _step_room(data))
 
     @property

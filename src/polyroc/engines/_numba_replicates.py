@@ -12,7 +12,7 @@ import numpy as np
 from polyroc._cells import EDGE, LOGIT_BOUND
 from polyroc.engines._numba_compile import inner, kernel
 from polyroc.engines._numba_descent import CONVERGED, descend_small
-from polyroc.engines._numba_fit import Data
+from polyroc.engines._numba_fit import FAR_IN_REPLICATES, Data
 from polyroc.engines._numba_paths import replicate_rates
 
 LEAST, MOST, BOUND = EDGE, 1 - EDGE, LOGIT_BOUND
@@ -58,7 +58,9 @@ def run_replicates(
         for i in range(n_tpr + n_fpr):
             m = mean[first_tpr + i] if i < n_tpr else mean[n_grid + first_fpr + i - n_tpr]
             fitted[i], row[i] = m, math.log(m / (1 - m))
-        data = Data(tpr, fpr, doubled, first_tpr, first_fpr, n_tpr, ALL_CURVED, on_tpr, on_fpr, keep, fitted)
+        data = Data(
+            tpr, fpr, doubled, first_tpr, first_fpr, n_tpr, ALL_CURVED, on_tpr, on_fpr, keep, fitted, FAR_IN_REPLICATES
+        )
         effect = np.ones(n_pairs)
         ended[r] = CONVERGED
         if len(row) > 0:
