@@ -23,6 +23,9 @@ MEDIUM_PAIRS, MANY_PAIRS, CURVED_PAIRS = 4_096, 32_768, 8_192
 # That first fit need be no better than a sample can tell.
 ROUGH = Tolerance(move=1e-2, gradient=1e-3, damping=1e-2)
 
+# A move of the row effects that leaves their curvature nearly as it was.
+STEADY = 1e-4
+
 # In single precision: when to stop, and the rounding error of the deviance's change per unit of what moved.
 SINGLE_TOLERANCE = Tolerance(move=5e-6, gradient=1e-6, damping=1e-4)
 SINGLE_ROUNDING = 5e-7
@@ -308,7 +311,9 @@ class _Problem:
             solved = steps.step_rows(state.row, sums.row, sums.gram, stretch, row, total, self.step_room)
         if not solved:
             return None
-        swept = self._sweep(state.row, row, state.pairs, pairs, stretch=stretch)
+        # Where rows hardly move their curvature stays, a third of the work: it bends the steps, not where they lead.
+        steady = not self.keeps_pairs and np.abs(row - state.row).max() < STEADY
+        swept = self._sweep(state.row, row, state.pairs, pairs, stretch=stretch, curvature=sums if steady else None)
         total += swept.total
         promised = total[passes.FALL] + 0.5 * damping * total[passes.LENGTH]
         curve = np.abs(expit(row * pairs.effect.mean()) - expit(state.row * state.pairs.effect.mean())).max()
@@ -330,8 +335,16 @@ class _Problem:
         return passes.PairState(effect, gradient, block, np.empty(n_pairs, dtype=np.bool_))
 
     def _sweep(
-        self, row: FloatArray, row_new: FloatArray, old: passes.PairState, new: passes.PairState, *, stretch: float
+        self,
+        row: FloatArray,
+        row_new: FloatArray,
+        old: passes.PairState,
+        new: passes.PairState,
+        *,
+        stretch: float,
+        curvature: _Sums | None = None,
     ) -> _Sums:
+        """Sweep all pairs, with the curvature of the rows from an earlier sweep or their own."""
         n_rows, rooms = len(row), self.rooms
         by_rows = np.zeros((len(rooms), passes.N_ROW_SUMS, n_rows))
         totals = np.zeros((len(rooms), passes.N_TOTALS))
@@ -339,16 +352,20 @@ class _Problem:
         # Single precision will do: it bends the steps a little, not where they lead.
         grams = None if self.keeps_pairs else np.zeros((len(rooms), *self.step_room.system.shape), dtype=np.float32)
         rows = (row.astype(self.precision, copy=False), row_new.astype(self.precision, copy=False))
+        data = self.data if curvature is None else self.data._replace(curved=0)
         tasks = []
         for p, (piece, room) in enumerate(zip(self.chunks, rooms, strict=True)):
             gathering = None if grams is None else passes.Gathering(grams[p], room.block, room.turned)
             added = (by_rows[p], totals[p], room.work, cross, gathering)
-            tasks.append((self.data, *rows, old, new, stretch, *piece, *added))
+            tasks.append((data, *rows, old, new, stretch, *piece, *added))
         self.threads.map(passes.sweep, tasks)
         largest = totals[:, [passes.MOVE, passes.PAIR_GRADIENT]].max(axis=0)
         total = totals.sum(axis=0)
         total[[passes.MOVE, passes.PAIR_GRADIENT]] = largest
         row_sums = by_rows.sum(axis=0)
+        if curvature is not None:
+            row_sums[passes.ROW_BLOCK] = curvature.row[passes.ROW_BLOCK]
+            return _Sums(row_sums, total, cross, curvature.gram)
         share = self.data.curved / 2**32
         row_sums[passes.ROW_BLOCK] /= share
         return _Sums(row_sums, total, cross, None if grams is None else grams.sum(axis=0, dtype=np.float64) / share)
