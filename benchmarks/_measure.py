@@ -1,6 +1,5 @@
 """Send work to processes of their own. This process stays small: a child's peak memory starts at its parent's."""
 
-import hashlib
 import json
 import os
 import subprocess
@@ -9,9 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks._data import as_json
+from benchmarks._kernels import ROOT, cache_folder
 from benchmarks._worker import Effort
-
-ROOT = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True)
@@ -44,10 +42,7 @@ class Bench:
 def python(*arguments, given=None, environment=None):
     """Output of a fresh interpreter; what it has to say to people goes to the screen."""
     command = [sys.executable, *arguments]
-    # numba looks only at a kernel's own file to see whether its code is still good, not at what that file imports.
-    sources = sorted((ROOT / "src" / "polyroc" / "engines").glob("*.py"))
-    state = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
-    environment = {"NUMBA_CACHE_DIR": str(ROOT / ".numba_cache" / f"bench-{state}")} | (environment or {})
+    environment = {"NUMBA_CACHE_DIR": cache_folder()} | (environment or {})
     done = subprocess.run(
         command, input=given, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=os.environ | environment
     )

@@ -1,17 +1,16 @@
-import hashlib
 import importlib.util
 import os
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-# numba looks only at the file of a kernel to see whether its compiled code is still good, not at what that file
-# imports. So each state of the engines has a cache of its own. Set before anything imports numba.
-_ROOT = Path(__file__).parents[1]
-_SOURCES = sorted((_ROOT / "src" / "polyroc" / "engines").glob("*.py"))
-_STATE = hashlib.sha256(b"".join(path.read_bytes() for path in _SOURCES)).hexdigest()[:16]
-os.environ.setdefault("NUMBA_CACHE_DIR", str(_ROOT / ".numba_cache" / _STATE))
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from benchmarks._kernels import cache_folder
+
+# Set before anything imports numba.
+os.environ.setdefault("NUMBA_CACHE_DIR", cache_folder())
 
 # The same examples in every run of CI: a failure there is about the change, not about luck.
 settings.register_profile("fast", deadline=None, max_examples=50, derandomize="CI" in os.environ)

@@ -51,11 +51,11 @@ def pairwise_rates(
         runs = class_sorted(predictions, threads)
         tails = runs.tails(predictions.sample_weight, threads)
         asked = (runs.offsets, pairs.positive, pairs.negative, call_rates)
-        tasks = [(*asked, *task, tpr) for task in _chunks_of_pairs(predictions, len(pairs))]
+        parts = _chunks_of_pairs(predictions, len(pairs))
         if thresholds == "shared":
-            threads.map(cut_shared, [(runs.values, tails, *task, fpr) for task in tasks])
+            threads.map(cut_shared, [(runs.values, tails, *asked, *part, tpr, fpr) for part in parts])
         elif tails is not None:
-            threads.map(cut_own_weighted, [(runs.values, tails, *task) for task in tasks])
+            threads.map(cut_own_weighted, [(runs.values, tails, *asked, *part, tpr) for part in parts])
         else:
             counts = predictions.class_counts
             is_long = counts[pairs.positive] + counts[pairs.negative] > LONG

@@ -56,7 +56,7 @@ def _borrowed(_context: Any, x: Any) -> Any:
     """An array, or a tuple with arrays, whose references are not counted; for arguments of a function only.
 
     numba counts a reference wherever an array is sliced or taken out of a tuple. In a loop over short rows that is
-    a third of the time, and more with several threads, which count in the same place of memory. What a function is
+    much of the time, and more with several threads, which count in the same place of memory. What a function is
     given its caller keeps alive; what it makes itself it must not borrow, because numba lets go of it after its last
     use.
     """

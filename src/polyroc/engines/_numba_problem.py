@@ -311,7 +311,7 @@ class _Problem:
             solved = steps.step_rows(state.row, sums.row, sums.gram, stretch, row, total, self.step_room)
         if not solved:
             return None
-        # Where rows hardly move their curvature stays, a third of the work: it bends the steps, not where they lead.
+        # Where rows hardly move their curvature stays, much of the work: it bends the steps, not where they lead.
         steady = not self.keeps_pairs and np.abs(row - state.row).max() < STEADY
         swept = self._sweep(state.row, row, state.pairs, pairs, stretch=stretch, curvature=sums if steady else None)
         total += swept.total
