@@ -8,7 +8,6 @@ from drawing import AWKWARD_NAMES, evaluation_of, problem
 
 import polyroc
 
-
 NAMES = ["D", "M", "accuracy", "worst pair"]
 
 

@@ -12,7 +12,9 @@ from polyroc._verdict import Verdict
 
 def contest(statistic, values, p_values):
     """A contest with these values of the models, and these p values of their pairs."""
-    estimates = tuple(ModelEstimate(name, value, 0.01, value - 0.02, value + 0.02, 0.5) for name, value in values.items())
+    estimates = tuple(
+        ModelEstimate(name, value, 0.01, value - 0.02, value + 0.02, 0.5) for name, value in values.items()
+    )
     differences = tuple(
         Difference(a, b, values[a] - values[b], 0.01, -0.1, 0.1, p / 2, p)
         for (a, b), p in zip(combinations(values, 2), p_values, strict=True)
@@ -66,9 +68,7 @@ def test_only_m_is_significant():
 def test_neither_is_significant():
     same = verdict({"a": 0.81, "b": 0.8}, [0.6], {"a": 0.8, "b": 0.79}, [0.5])
     assert same.notes == ()
-    assert same.sentence == (
-        "No clear winner: a leads by D and by M, but its lead over b is not significant."
-    )
+    assert same.sentence == ("No clear winner: a leads by D and by M, but its lead over b is not significant.")
     opposite = verdict({"a": 0.81, "b": 0.8}, [0.6], {"a": 0.79, "b": 0.8}, [0.5])
     assert "neither difference is significant" in opposite.notes[0]
     assert opposite.sentence == "No clear winner: a leads by D and b by M, neither significantly."
@@ -123,7 +123,9 @@ def test_nothing_is_certain_in_the_printed_tables(one_failed_pair):
     assert "probab" not in text
     assert "> 0.995" in text
     assert "share of resamples" in text
-    p_values = [one.p_value for contest in (one_failed_pair.auc, one_failed_pair.hand_till) for one in contest.differences]
+    p_values = [
+        one.p_value for contest in (one_failed_pair.auc, one_failed_pair.hand_till) for one in contest.differences
+    ]
     assert min(p_values) < 1e-6
     assert "< 1e-6" in text
     # The numbers themselves stay, and where they come from is said.
