@@ -54,7 +54,7 @@ class ComparisonText:
         if len(notes) > _NOTES:
             notes = [*notes[:_NOTES], f"{len(notes) - _NOTES} more such notes are in `comparison.notes`."]
         for one in self.by_d.estimates:
-            of_model = (backwards_note(one.value, one.high), *self.headlines[one.model].notes)
+            of_model = (backwards_note(one.value, one.high), *self.headlines[one.model].cautions)
             notes += [f"{printable(one.model)}: {note}" for note in of_model if note]
         told = [self.verdict.sentence, *notes]
         if self.p_value_note and any(one.p_value < self._counted for one in self._differences):
@@ -82,6 +82,7 @@ class ComparisonText:
     def estimate_rows(self) -> list[list[str]]:
         """D, M, accuracy and the worst pair of each model."""
         rows = [["model", "D", "interval", "M", "interval", "accuracy", "worst pair"]]
+        several = next(iter(self.headlines.values())).n_pairs > 1
         names = short_names(list(self.headlines), _NAME)
         classes = [x for one in self.headlines.values() for x in (one.worst_pair.positive, one.worst_pair.negative)]
         short = dict(zip(map(str, classes), short_names(classes, _CLASS), strict=True))
@@ -91,7 +92,8 @@ class ComparisonText:
             worst = f"{area(pair.auc)} ({short[str(pair.positive)]} against {short[str(pair.negative)]})"
             cells = [cell for one in (d, m) for cell in _with_ends(area_and_ends(one.value, one.low, one.high))]
             rows.append([name, *cells, "none" if right is None else area(right), worst])
-        return rows
+        # Two classes have one pair, whose area is D.
+        return rows if several else [row[:-1] for row in rows]
 
     def difference_rows(self, name_width: int = _OF_TWO) -> list[list[str]]:
         """The difference of each two models, by D and below it by M."""
