@@ -16,8 +16,8 @@ from polyroc._verdict import Verdict
 # Of many models most rankings occur once or twice, and many pairs disagree: the record has them all.
 _RANKINGS = 6
 _NOTES = 4
-# Letters of a name in a table of models, of differences, and of rankings.
-_NAME, _OF_TWO, _OF_MANY = 30, 24, 16
+# Letters of a name in a table of models, of differences, and of all names in a line of the table of orders.
+_NAME, _OF_TWO, _ORDER = 30, 24, 80
 _CLASS = 16
 
 
@@ -108,11 +108,11 @@ class ComparisonText:
         p_values = [p_value(p, self._n_resamples) for p in (one.p_value, one.p_value_holm)]
         return [*_with_ends(difference_and_ends(one.value, one.low, one.high)), *p_values]
 
-    def ranking_rows(self, name_width: int = _OF_MANY) -> list[list[str]]:
+    def ranking_rows(self) -> list[list[str]]:
         """How often each order occurred, as a share of the resamples."""
         by_m = {ranking.order: ranking.probability for ranking in self.by_m.rankings}
         rows = [["order, share of resamples", "by D", "by M"]]
-        short = self._short(name_width)
+        short = self._short(min(_OF_TWO, _ORDER // len(self.headlines)))
         for ranking in self.by_d.rankings[:_RANKINGS]:
             order = " > ".join(" = ".join(short[name] for name in place) for place in ranking.order)
             rows.append([order, *map(self._share, (ranking.probability, by_m.get(ranking.order, 0.0)))])
