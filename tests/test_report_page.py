@@ -137,11 +137,15 @@ def test_a_comparison_has_differences_rankings_and_a_choice_of_models():
     assert len(read.data["models"]) == 3
 
 
-def test_costs_are_shown_whole_for_few_classes_and_by_the_dearest_for_many():
+def test_costs_are_a_matrix_on_screens_a_list_on_paper_and_the_largest_of_many_classes():
     costs = np.ones((5, 5))
     costs[1, 2] = 17
     few = Page(render_html(summarize(evaluation_of(5, options={"costs": costs}))))
-    assert few.inside("td").count("17") == 1
+    # Once in the matrix, which scrolls, and once in the list for paper, which does not.
+    assert few.inside("td").count("17") == 2
+    assert "1 for the other 19 entries true taken for value class 01 class 02 17" in few.text
+    equal = Page(render_html(summarize(evaluation_of(5, options={"costs": 2 * np.ones((5, 5))})))).text
+    assert "taken for: 2 for every entry" in equal
     costs = np.ones((14, 14))
     costs[1, 2] = 17
     many = Page(render_html(summarize(evaluation_of(14, options={"costs": costs})))).text
@@ -333,6 +337,15 @@ def test_bad_arguments_are_named_before_anything_is_done(evaluation, tmp_path, m
         ((evaluation, b"a.html"), {}, r"`path` must be the path of a file, got b'a\.html'"),
         ((evaluation, tmp_path / f"{300 * 'x'}.html"), {}, r"`path` must be .*name too long"),
         ((evaluation, page), {"confidence_level": 95}, r"`confidence_level` must be between 0 and 1"),
+        ((evaluation, page), {"n_resamples": 1}, r"`n_resamples` must be an integer from 2"),
+        ((evaluation, page), {"n_resamples": False}, r"`n_resamples` must be an integer from 2"),
+        ((evaluation, page), {"progress": 1}, r"`progress` must be True or False, got 1"),
+        (
+            (evaluation, page),
+            {"bootstrap": drawn, "n_resamples": 9},
+            r"`n_resamples` must be None for an Evaluation with `bootstrap`, which has its resamples already, got 9",
+        ),
+        ((comparison, page), {"n_resamples": 9}, r"`n_resamples` must be None for a Comparison"),
         ((evaluation, page), {"title": 7}, r"`title` must be text or None, got 7"),
         ((comparison, page), {"bootstrap": drawn}, r"`bootstrap` must be None for a Comparison"),
         ((comparison, page), {"bootstrap": drawn}, r"which carries its own, got BootstrapResult"),
@@ -366,7 +379,27 @@ def test_resamples_are_drawn_where_none_are_given_and_the_page_says_so(tmp_path)
     text = Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
     low, high = evaluation.bootstrap(rng=0).confidence_interval()
     assert f"95 % interval {low:.4f} to {high:.4f}" in text
-    assert "999, seed 0, drawn for this page because none were given" in text
+    assert "999, seed 0, drawn for this page" in text
+
+
+def test_resamples_are_as_many_as_asked_for_and_none_where_they_would_take_minutes(tmp_path, monkeypatch):
+    asked = []
+    bootstrap = polyroc.Evaluation.bootstrap
+
+    def counted(self, n_resamples=999, **options):
+        asked.append((n_resamples, options))
+        return bootstrap(self, 9, **options | {"progress": False})
+
+    monkeypatch.setattr(polyroc.Evaluation, "bootstrap", counted)
+    small, large = evaluation_of(3), evaluation_of(40, options={"n_thresholds": 49})
+    write_html(small, tmp_path / "a.html", n_resamples=19, progress=True)
+    write_html(small, tmp_path / "a.html", n_resamples=0)
+    write_html(small, tmp_path / "a.html", bootstrap=bootstrap(small, 9, rng=0))
+    write_html(large, tmp_path / "large.html")
+    text = Page((tmp_path / "large.html").read_text(encoding="utf-8")).text
+    assert "none: for so large a problem they take minutes, and were not asked for (n_resamples=999)" in text
+    write_html(large, tmp_path / "large.html", n_resamples=29)
+    assert asked == [(19, {"rng": 0, "progress": True}), (29, {"rng": 0, "progress": False})]
 
 
 def test_the_same_result_gives_the_same_page(evaluation, tmp_path):

@@ -34,7 +34,16 @@ def test_one_model_is_told_by_d_and_its_interval(one_model):
     expected = f"with an area D of {one_model['auc']:.3f} (95 % interval {low:.3f} to {high:.3f})."
     assert text(summary_sentences(one_model)[0]).endswith(expected)
     assert "that all 20 ordered pairs of classes share: 0.5 is guessing, 1 is perfect" in told(one_model)
-    assert f"{100 * one_model['operating_point']['tpr']:.0f} % of its own samples are found" in told(one_model)
+
+
+def test_what_is_found_at_a_rate_is_said_of_the_pairs_and_not_of_the_shared_curve(one_model):
+    found = one_model["operating_point"]["pairs"]
+    expected = f"the pairs find {100 * found['mean']:.0f} % of their own samples on average, from "
+    assert f"Where 5 % of the samples of the other class may be called positive, {expected}" in told(one_model)
+    assert f"from {100 * found['low']:.0f} % to {100 * found['high']:.0f} %." in told(one_model)
+    # Pairs of many classes are not kept, and the shared curve does not speak for them.
+    without = {**one_model, "operating_point": {"fpr": 0.05, "tpr": 0.5, "pairs": None}}
+    assert "5 %" not in told(without).replace("95 %", "").replace("35 %", "")
 
 
 def test_without_resamples_no_interval_is_made_up(one_model):
@@ -49,12 +58,32 @@ def test_the_pairs_that_cost_most_are_named_with_their_share(one_model):
     share = (1 - np.array(pairs["auc"]))[worst].sum() / (1 - np.array(pairs["auc"])).sum()
     for p in worst:
         assert f"{pairs['positive'][p]} against {pairs['negative'][p]} (area {pairs['auc'][p]:.3f})" in told(one_model)
-    assert f"these 3 of 20 pairs hold {100 * share:.0f} % of all that the areas lack to 1" in told(one_model)
+    expected = f"these 3 of 20 pairs account for {100 * share:.0f} % of the gap to a perfect score."
+    assert expected in told(one_model)
+
+
+def test_the_pairs_that_cost_most_are_those_of_the_costs_that_were_given():
+    costs = np.ones((5, 5))
+    # Classes 3 and 4 are far from the hardest, until it is expensive to take one for the other.
+    costs[3, 4] = costs[4, 3] = 50
+    evaluation = evaluation_of(5, options={"costs": costs})
+    pairs = evaluation.pairs
+    weight = np.array([costs[int(a[-2:]), int(b[-2:])] for a, b in zip(pairs.positive, pairs.negative, strict=True)])
+    gap = weight * (1 - pairs.auc)
+    first, second = np.argsort(-gap)[:2]
+    assert {pairs.positive[first], pairs.negative[first]} == {"class 03", "class 04"}
+    said = told(summarize(evaluation))
+    assert (
+        f"{pairs.positive[first]} against {pairs.negative[first]} (area {pairs.auc[first]:.3f}, cost "
+        f"{50 / weight.mean():.2g} times the mean), {pairs.positive[second]} against {pairs.negative[second]}" in said
+    )
+    share = np.sort(gap)[-3:].sum() / gap.sum()
+    assert f"account for {100 * share:.0f} % of the gap to a perfect score, weighted by the costs given." in said
 
 
 def test_perfect_scores_have_no_pairs_that_cost():
     summary = summarize(evaluation_of(3, strength=100))
-    assert "Every pair of classes is told apart without a mistake." in told(summary)
+    assert "Every pair of classes is separated without a mistake." in told(summary)
 
 
 def test_the_best_model_its_rivals_and_m(three_models):

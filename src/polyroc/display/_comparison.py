@@ -125,9 +125,9 @@ class ComparisonDisplay:
         Parameters
         ----------
         kind : {"box", "ridge", "differences", "rankings"}
-            Replicates as boxes (the middle half of them, the median, and whiskers that hold as many as the confidence
-            level says) or as densities, both with the other statistic of the sample itself as a dot; differences of
-            models with their intervals, filled where these leave out 0; or the ten most probable rankings.
+            Replicates as boxes (the middle half of them, the median, and whiskers around the share that the confidence
+            level names) or as densities, both with the other statistic of all samples as a triangle below; differences
+            of models with their intervals, filled where these leave out 0; or the ten most frequent rankings.
         ax : Axes, optional
             Where to draw; by default a new figure, higher for many rows.
         statistic : {"auc", "hand_till"}
@@ -164,7 +164,7 @@ class ComparisonDisplay:
             colour = colour_of(ax, place)
             boxes += ax.barh([place], [third - first], 0.5, [first], color=colour, alpha=0.8)
             ax.vlines([median], place - 0.25, place + 0.25, color=ink, linewidth=1)
-        self._finish_rows(ax, contest, above=0.6)
+        self._finish_rows(ax, contest, above=0.6, below=0.38)
         return boxes
 
     def _ridge(self, ax: "Axes", contest: Contest) -> list[Any]:
@@ -179,21 +179,21 @@ class ComparisonDisplay:
             height = place - 0.8 * spread.density / spread.density.max()
             ridges.append(ax.fill_between(spread.at, place, height, color=colour, alpha=0.6, linewidth=0))
             ax.plot(spread.at, height, color=colour, linewidth=1.2)
-        self._finish_rows(ax, contest, above=1.0)
+        self._finish_rows(ax, contest, above=1.0, below=0.13)
         return ridges
 
     def _spreads(self, contest: Contest) -> list[Spread]:
         return [self.spreads[contest.statistic][estimate.model] for estimate in contest.estimates]
 
-    def _finish_rows(self, ax: "Axes", contest: Contest, above: float) -> None:
+    def _finish_rows(self, ax: "Axes", contest: Contest, above: float, below: float) -> None:
         other = self.hand_till if contest.statistic == "auc" else self.auc
         values = [estimate.value for estimate in other.estimates]
-        ink, paper = pyplot().rcParams["text.color"], ax.get_facecolor()
-        # A rim in the colour of the background: a dot upon a box stays visible.
-        ax.plot(values, range(len(values)), "o", color=ink, markeredgecolor=paper, markersize=6, zorder=4)
+        ink = pyplot().rcParams["text.color"]
+        # Below the row and pointing up at it: a mark upon the whiskers would be read as an outlier.
+        ax.plot(values, [place + below for place in range(len(values))], "^", color=ink, markersize=5, zorder=4)
         n_resamples = len(self._spreads(contest)[0].replicates)
-        dot = "dot: Hand and Till's M" if contest.statistic == "auc" else "dot: D"
-        ax.set_xlabel(f"{_SYMBOL[contest.statistic]} of {n_resamples} resamples\n({dot})")
+        mark = "triangle: M, Hand and Till" if contest.statistic == "auc" else "triangle: D"
+        ax.set_xlabel(f"{_SYMBOL[contest.statistic]} of {n_resamples} resamples\n({mark})")
         ax.set_ylim(len(values) - 0.4, -above)
         fit_names(ax, [name_of(estimate.model, _letters_of_names(ax)) for estimate in contest.estimates])
 
@@ -268,6 +268,10 @@ def _spread(replicates: FloatArray, confidence_level: float) -> Spread:
     width = 0.9 * (min(deviation, middle_half) or deviation) * len(replicates) ** -0.2
     if width < 1e-9:
         return Spread(replicates, quantiles, quantiles[2:3].copy(), np.ones(1))
-    at = np.linspace(replicates.min() - 3 * width, replicates.max() + 3 * width, 200)
-    kernels = np.exp(-0.5 * ((at[:, None] - replicates) / width) ** 2)
-    return Spread(replicates, quantiles, at, kernels.mean(axis=1) / (width * np.sqrt(2 * np.pi)))
+    first, last = max(0.0, replicates.min() - 3 * width), min(1.0, replicates.max() + 3 * width)
+    at = np.linspace(first, last, 200)
+    # No area is below 0 or above 1: what a kernel has beyond an end is folded back at it.
+    mirrored = np.concatenate([replicates, -replicates, 2 - replicates])
+    kernels = np.exp(-0.5 * ((at[:, None] - mirrored) / width) ** 2)
+    density = kernels.sum(axis=1) / (len(replicates) * width * np.sqrt(2 * np.pi))
+    return Spread(replicates, quantiles, at, density)

@@ -72,8 +72,8 @@ def level(value: float) -> str:
 def counted(number: int, noun: str) -> str:
     """A number with its noun.
 
-    >>> counted(1, "sample"), counted(12345, "sample"), counted(2, "class")
-    ('1 sample', '12,345 samples', '2 classes')
+    >>> counted(1, "sample"), counted(12345, "sample"), counted(2, "class"), counted(3, "entry")
+    ('1 sample', '12,345 samples', '2 classes', '3 entries')
     """
-    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun[:-1]}ies" if noun.endswith("try") else f"{noun}s"
     return f"{number:,} {noun if number == 1 else plural}"

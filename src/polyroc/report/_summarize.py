@@ -20,13 +20,12 @@ from polyroc._version import __version__
 from polyroc._versions import versions
 from polyroc.engines import get_engine
 from polyroc.report._heatmap_classes import heatmap_classes
+from polyroc.report._pair_facts import operating_point, pair_costs
 
 # Curves of more pairs than these nobody looks at, and points closer than these nobody sees.
 _PAIR_CURVES = 200
 _PAIR_POINTS = 101
 _DIGITS = 5
-# Where the curve is read off for people who want one number of it.
-_READ_AT_FPR = 0.05
 # These have a part in every number; numba has, once it is loaded.
 _TOOK_PART = ("polyroc", "python", "numpy", "scipy", "narwhals")
 
@@ -136,6 +135,7 @@ def _of_evaluation(evaluation: Evaluation, drawn: BootstrapResult | None, level:
         "hand_till_interval": _interval(drawn, "hand_till", level),
         "confidence_level": level,
         "heatmap_classes": heatmap_classes([evaluation]),
+        "pair_costs": pair_costs(evaluation),
         "weighted": evaluation.predictions.sample_weight is not None,
         "by_groups": drawn is not None and drawn.by_groups,
         "n_resamples": 0 if drawn is None else drawn.n_resamples,
@@ -163,6 +163,7 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
         **{key: record[key] for key in common},
         "evaluations": models,
         "heatmap_classes": heatmap_classes(list(comparison.evaluations.values())),
+        "pair_costs": pair_costs(first),
         "weighted": first.predictions.sample_weight is not None,
         "by_groups": comparison.units.are_groups,
         "n_independent": min(one.n_independent for one in comparison.bootstraps.values()),
@@ -172,10 +173,9 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
 def _of_model(evaluation: Evaluation, drawn: BootstrapResult | None, level: float) -> dict[str, Any]:
     """What a page shows of one model beyond `Evaluation.to_dict`."""
     curve = evaluation.curve
-    at = _READ_AT_FPR
     return {
         "curve": {"fpr": plain(curve.fpr), "tpr": plain(curve.tpr), "call_rate": plain(_call_rates(evaluation))},
-        "operating_point": {"fpr": at, "tpr": float(np.interp(at, curve.fpr, curve.tpr))},
+        "operating_point": operating_point(evaluation),
         "band": None if drawn is None else _band(drawn, level),
         "auc_by_thresholds": evaluation.auc_by_thresholds,
         "pair_curves": _pair_curves(evaluation),

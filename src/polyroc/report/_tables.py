@@ -1,21 +1,22 @@
 """The dict -> rows of the tables that the page shows, ready to be laid out."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from polyroc.report._figures import thinned
 from polyroc.report._models import Model, models_of
 from polyroc.report._names import Name, name_of
-from polyroc.report._numbers import p_value, percent
+from polyroc.report._numbers import counted, p_value, percent
 
 # Rows that are there when the page opens; the script has the rest.
 WORST = 200
 _CURVE_POINTS = 101
 _RANKINGS = 10
-# A matrix of more classes is told by its dearest entries.
+# Of a matrix of more classes, the largest entries are listed.
 _MATRIX = 12
-_DEAREST = 20
+_MOST_COSTLY = 20
 _SHORTEST_SCALE = 0.02
 
 
@@ -140,12 +141,23 @@ def cost_tables(summary: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _cost_table(matrix: list[list[float]], names: list[Name], title: str, row: str, column: str) -> dict[str, Any]:
-    table: dict[str, Any] = {"title": title, "row": row, "column": column}
     places = range(len(names))
-    if len(names) <= _MATRIX:
-        cells = [["" if i == j else f"{matrix[i][j]:g}" for j in places] for i in places]
-        return table | {"header": names, "rows": list(zip(names, cells, strict=True)), "dearest": None}
     entries = sorted(((matrix[i][j], i, j) for i in places for j in places if i != j), key=lambda entry: -entry[0])
-    lowest, highest = entries[-1][0], entries[0][0]
-    dearest = [(names[i], names[j], f"{cost:g}") for cost, i, j in entries[:_DEAREST]]
-    return table | {"dearest": dearest, "range": f"from {lowest:g} to {highest:g}", "n_entries": f"{len(entries):,}"}
+    table: dict[str, Any] = {"title": title, "row": row, "column": column, "matrix": None}
+    if len(names) > _MATRIX:
+        return table | {"listed": _listed(entries[:_MOST_COSTLY], names), "rest": _range_of(entries)}
+    # As a matrix on a screen, which scrolls; paper does not, so there what differs from the usual value is listed.
+    usual, count = Counter(entry[0] for entry in entries).most_common(1)[0]
+    cells = [["" if i == j else f"{matrix[i][j]:g}" for j in places] for i in places]
+    others = [entry for entry in entries if entry[0] != usual]
+    rest = f"{usual:g} for the other {counted(count, 'entry')}" if others else f"{usual:g} for every entry"
+    listed = _listed(others if count > 1 else entries, names)
+    return table | {"matrix": (names, list(zip(names, cells, strict=True))), "listed": listed, "rest": rest}
+
+
+def _listed(entries: Sequence[tuple[float, int, int]], names: Sequence[Name]) -> list[tuple[Name, Name, str]]:
+    return [(names[i], names[j], f"{cost:g}") for cost, i, j in entries]
+
+
+def _range_of(entries: Sequence[tuple[float, int, int]]) -> str:
+    return f"{len(entries):,} entries from {entries[-1][0]:g} to {entries[0][0]:g}, the largest first"

@@ -32,9 +32,9 @@ def summary_sentences(summary: dict[str, Any]) -> list[Sentence]:
         first = [_who_is_best(summary), *_rivals(summary), _by_m_too(summary)]
     else:
         first = [_how_good(summary)]
-    told = [*first, _what_d_is(summary, best)]
+    told = [*first, _what_d_is(best)]
     if not _is_binary(summary):
-        told.append(_hardest(best, named=len(models) > 1))
+        told.append(_hardest(summary, best, named=len(models) > 1))
     return told
 
 
@@ -109,42 +109,42 @@ def _ends(interval: dict[str, Any] | None) -> str:
     return f"{level(interval['level'])} interval {area(interval['low'])} to {area(interval['high'])}"
 
 
-def _what_d_is(summary: dict[str, Any], best: Model) -> Sentence:
-    n_pairs, point = len(best.record["pairs"]["auc"]), best.record["operating_point"]
+def _what_d_is(best: Model) -> Sentence:
+    n_pairs, found = len(best.record["pairs"]["auc"]), best.record["operating_point"]["pairs"]
     curve = (
         "the ROC curve" if n_pairs == 1 else f"the one ROC curve that all {n_pairs:,} ordered pairs of classes share"
     )
+    meaning = f"D is the area under {curve}: 0.5 is guessing, 1 is perfect."
+    if found is None:
+        return (meaning,)
+    fpr = percent(best.record["operating_point"]["fpr"])
     whose: Sentence = () if best.name is None else (" of ", best.name)
+    reach = f"from {percent(found['low'])} to {percent(found['high'])}"
     return (
-        f"D is the area under {curve}: 0.5 is guessing, 1 is perfect. Read off that curve",
+        f"{meaning} Where {fpr} of the samples of the other class may be called positive, the pairs",
         *whose,
-        f": where {100 * point['fpr']:.0f} % of the samples of another class may be taken for the class in question, "
-        f"{100 * point['tpr']:.0f} % of its own samples are found.",
+        f" find {percent(found['mean'])} of their own samples on average, {reach}.",
     )
 
 
-def _hardest(model: Model, *, named: bool) -> Sentence:
-    pairs, worst = model.record["pairs"], model.worst_pairs[:_HARDEST]
+def _hardest(summary: dict[str, Any], model: Model, *, named: bool) -> Sentence:
+    """Which pairs the gap to a perfect score comes from, with the costs that were given."""
+    pairs, costs = model.record["pairs"], summary["pair_costs"]
+    gaps = [(1 - auc) * cost for auc, cost in zip(pairs["auc"], costs or [1.0] * len(pairs["auc"]), strict=True)]
+    total = sum(gaps)
+    if total <= 0:
+        return ("Every pair of classes is separated without a mistake.",)
+    worst = sorted(range(len(gaps)), key=lambda p: -gaps[p])[:_HARDEST]
     start = ("For ", model.name, " the pairs") if named and model.name is not None else ("The pairs",)
-    listed = _joined(
-        [
-            (
-                name_of(pairs["positive"][p]),
-                " against ",
-                name_of(pairs["negative"][p]),
-                f" (area {pairs['auc'][p]:.3f})",
-            )
-            for p in worst
-        ]
-    )
-    lacking = sum(1 - auc for auc in pairs["auc"])
-    if lacking <= 0:
-        return ("Every pair of classes is told apart without a mistake.",)
-    share = sum(1 - pairs["auc"][p] for p in worst) / lacking
-    together = (
-        f"; these {len(worst)} of {len(pairs['auc']):,} pairs hold {percent(share)} of all that the areas lack to 1."
-    )
-    return (*start, " of classes that cost most are ", *listed, together)
+    weighed = "" if costs is None else ", weighted by the costs given"
+    told: list[Sentence] = []
+    for p in worst:
+        cost = "" if costs is None else f", cost {costs[p]:.2g} times the mean"
+        numbers = f" (area {area(pairs['auc'][p])}{cost})"
+        told.append((name_of(pairs["positive"][p]), " against ", name_of(pairs["negative"][p]), numbers))
+    share = percent(sum(gaps[p] for p in worst) / total)
+    of_all = f"; these {len(worst)} of {len(gaps):,} pairs account for {share} of the gap to a perfect score"
+    return (*start, " of classes that cost most are ", *_joined(told), f"{of_all}{weighed}.")
 
 
 def _joined(parts: Sequence[Sentence]) -> Sentence:

@@ -21,6 +21,7 @@ const table = pairTable(data);
 const theme = () => (dark.matches && !state.printing ? data.themes.dark : data.themes.light);
 
 function draw() {
+  for (const words of document.querySelectorAll(".band-words")) words.hidden = !state.bands;
   drawCurve(data, state, theme());
   if (state.heatmap) drawHeatmap(data, state, theme());
 }
