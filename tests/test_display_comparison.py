@@ -87,7 +87,7 @@ def test_densities_stay_between_0_and_1_and_lose_nothing():
     for spread in ComparisonDisplay.from_comparison(comparison).spreads["auc"].values():
         width = np.std(spread.replicates, ddof=1)
         assert spread.replicates.max() > 1 - width  # so near to the end that kernels reach beyond it
-        assert 0 <= spread.at.min()
+        assert spread.at.min() >= 0
         assert spread.at.max() <= 1
         assert np.trapezoid(spread.density, spread.at) == pytest.approx(1, abs=0.01)
 
