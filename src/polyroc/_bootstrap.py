@@ -56,6 +56,8 @@ class BootstrapResult(Frozen):
         Classes that have samples.
     n_independent : int
         Samples, or groups, of the smallest of them.
+    seed : int or None
+        The seed that was given as `rng`; None where it was a generator or nothing.
     """
 
     curve: RocCurve
@@ -71,6 +73,7 @@ class BootstrapResult(Frozen):
     n_classes: int
     n_independent: int
     leave_out: Callable[[], dict[Statistic, FloatArray]]
+    seed: int | None = None
 
     @property
     def n_resamples(self) -> int:

@@ -52,7 +52,7 @@ def summarize(
     confidence_level : float, optional
         Of the intervals of an evaluation, 0.95 by default; a comparison has its own.
     seed : int, optional
-        What the resamples were drawn with, if that is known.
+        What the resamples were drawn with, if they do not know it themselves.
     source : mapping, optional
         Where the predictions come from, such as ``{"file": "predictions.csv"}``.
     warnings : sequence of str
@@ -78,6 +78,10 @@ def summarize(
         summary = _of_comparison(result)
     else:
         summary = _of_evaluation(result, bootstrap, 0.95 if confidence_level is None else float(confidence_level))
+    if seed is None:
+        # A comparison and a bootstrap know theirs.
+        drawn = result if isinstance(result, Comparison) else bootstrap
+        seed = None if drawn is None else drawn.seed
     found = versions()
     took_part = (*_TOOK_PART, "numba") if "numba" in sys.modules else _TOOK_PART
     ending = {
