@@ -9,7 +9,6 @@ import numpy as np
 
 from polyroc._checks import one_of
 from polyroc._comparison import Comparison
-from polyroc._containers import one_line
 from polyroc._contest import Contest, Ranking
 from polyroc._records import Frozen
 from polyroc._typing import FloatArray, Statistic
@@ -21,8 +20,7 @@ from polyroc.display._style import (
     fit_names,
     font_points,
     letters_in,
-    literal,
-    name_of,
+    names_of,
     pyplot,
 )
 
@@ -195,7 +193,7 @@ class ComparisonDisplay:
         mark = "triangle: M, Hand and Till" if contest.statistic == "auc" else "triangle: D"
         ax.set_xlabel(f"{_SYMBOL[contest.statistic]} of {n_resamples} resamples\n({mark})")
         ax.set_ylim(len(values) - 0.4, -above)
-        fit_names(ax, [name_of(estimate.model, _letters_of_names(ax)) for estimate in contest.estimates])
+        fit_names(ax, names_of([estimate.model for estimate in contest.estimates], _letters_of_names(ax)))
 
 
 def _differences(ax: "Axes", contest: Contest) -> list[Any]:
@@ -213,21 +211,25 @@ def _differences(ax: "Axes", contest: Contest) -> list[Any]:
     ax.set_xlabel(f"difference of {_SYMBOL[contest.statistic]}")
     ax.set_ylim(len(entries) - 0.4, -0.6)
     room = _letters_of_names(ax)
-    fit_names(ax, [_minus(entry.first, entry.second, room) for entry in entries])
+    models = list(dict.fromkeys(name for entry in entries for name in (entry.first, entry.second)))
+    short = dict(zip(models, names_of(models, room - 2), strict=True))
+    fit_names(ax, [_minus(short[entry.first], short[entry.second], room) for entry in entries])
     return drawn
 
 
 def _minus(first: str, second: str, room: int) -> str:
     """On one line where there is room."""
-    whole = f"{one_line(first)} - {one_line(second)}"
-    return literal(whole) if len(whole) <= room else f"{name_of(first, room)}\n- {name_of(second, room - 2)}"
+    whole = f"{first} - {second}"
+    return whole if len(whole) <= room else f"{first}\n- {second}"
 
 
 def _rankings(ax: "Axes", contest: Contest) -> list[Any]:
     shown = contest.rankings[:_MOST_RANKINGS]
     shares = [ranking.probability for ranking in shown]
     room = _letters_of_names(ax, share=0.6, most=40)
-    names = [_in_words(ranking, room) for ranking in shown]
+    models = [estimate.model for estimate in contest.estimates]
+    short = dict(zip(models, names_of(models, min(30, max(8, room - 2))), strict=True))
+    names = [_in_words(ranking, short, room) for ranking in shown]
     if rest := contest.rankings[_MOST_RANKINGS:]:
         shares.append(sum(ranking.probability for ranking in rest))
         names.append(f"others ({len(rest)})")
@@ -245,13 +247,12 @@ def _rankings(ax: "Axes", contest: Contest) -> list[Any]:
     return list(bars)
 
 
-def _in_words(ranking: Ranking, room: int) -> str:
-    longest = min(30, max(6, room - 2))
+def _in_words(ranking: Ranking, short: Mapping[str, str], room: int) -> str:
     # No line is broken at a no-break space: names stay whole, and a sign on the line of the name before it.
-    places = ["\xa0= ".join(one_line(name, longest).replace(" ", "\xa0") for name in place) for place in ranking.order]
+    places = ["\xa0= ".join(short[name].replace(" ", "\xa0") for name in place) for place in ranking.order]
     text = "\xa0> ".join(places)
     lines = textwrap.wrap(text, room, max_lines=_MOST_LINES, placeholder=" ...", break_on_hyphens=False)
-    return "\n".join(literal(line.replace("\xa0", " ")) for line in lines)
+    return "\n".join(line.replace("\xa0", " ") for line in lines)
 
 
 def _letters_of_names(ax: "Axes", share: float = 0.45, most: int = 30) -> int:

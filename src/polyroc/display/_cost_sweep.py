@@ -1,4 +1,4 @@
-"""The area, or the curve itself, as one confusion becomes dearer."""
+"""The area, or the curve itself, as one confusion becomes more expensive."""
 
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -15,7 +15,7 @@ from polyroc.display._style import (
     font_points,
     is_light,
     letters_in,
-    name_of,
+    names_of,
     pyplot,
     square_axes_of,
 )
@@ -79,8 +79,8 @@ class CostSweepDisplay:
         kind : {"auc", "curves"}
             The area by the cost; or the curves, coloured by the cost.
         cmap : str or Colormap, optional
-            Colours of the curves, from cheap to dear. By default those of viridis that are
-            far enough from the background.
+            Colours of the curves, from the lowest cost to the highest. By default those of viridis that are far enough
+            from the background.
         despine : bool
             Leave away the upper and the right side of the frame.
 
@@ -148,5 +148,7 @@ def _cost_of(sweep: CostSweep, room: int) -> str:
     """What is swept, in two lines of so many letters."""
     # "cost of taking  for " are 20 letters; the names share the rest.
     longest = max(6, (room - 20) // 2)
-    taken_for = "another" if sweep.predicted_class is None else name_of(sweep.predicted_class, longest)
-    return f"cost of taking {name_of(sweep.true_class, longest)} for {taken_for}\n(1: as without the sweep)"
+    classes = [sweep.true_class] if sweep.predicted_class is None else [sweep.true_class, sweep.predicted_class]
+    true_class, *predicted = names_of(classes, longest)
+    taken_for = predicted[0] if predicted else "another"
+    return f"cost of taking {true_class} for {taken_for}\n(1: as without the sweep)"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from polyroc._containers import one_line
+from polyroc._names import short_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,9 +77,19 @@ def literal(text: str) -> str:
     return text.replace("$", r"\$") if rc["text.parse_math"] else text
 
 
-def name_of(value: Any, length: int = 30) -> str:
-    """A name of a class or of a model: literal, on one line, and cut."""
-    return literal(one_line(value, max(length, 4)))
+def names_of(values: Sequence[Any], length: int = 30) -> list[str]:
+    """Names that are shown together: literal, on one line, and cut so that different ones stay different."""
+    short = short_names(values, length)
+    taken: dict[str, str] = {}
+    shown = []
+    for name in short:
+        text, number = literal(name), 1
+        # Letters that the font lacks become question marks, in which names may no longer differ.
+        while taken.setdefault(text, name) != name:
+            number += 1
+            text = f"{literal(name)} ({number})"
+        shown.append(text)
+    return shown
 
 
 def _glyphs() -> frozenset[int]:

@@ -4,8 +4,10 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
+from polyroc._names import short_names
+from polyroc.display._heatmap import cell_text
 from polyroc.report._models import Model, models_of
-from polyroc.report._names import name_of, plot_text
+from polyroc.report._names import plot_text
 
 # Points closer than these cannot be told apart on a screen; only curves of two classes have more.
 _MOST_POINTS = 1500
@@ -102,14 +104,14 @@ def heatmap_figure(summary: dict[str, Any], model: Model) -> dict[str, Any] | No
         "zmin": low if high - low > 1e-6 else low - 0.05,
         "zmax": high if high - low > 1e-6 else high + 0.05,
         "hoverongaps": False,
-        "hovertemplate": "%{text}<br>area %{z:.4f}<extra></extra>",
+        "hovertemplate": "%{hovertext}<extra></extra>",
         "xgap": 1 if len(classes) <= _MOST_LABELS else 0,
         "ygap": 1 if len(classes) <= _MOST_LABELS else 0,
         "colorbar": {"title": {"text": "area", "side": "right"}, "thickness": 12, "outlinewidth": 0, "len": 0.9},
     }
     if len(classes) <= _NUMBERED:
-        # A text of its own, for `text` is what the pointer finds.
-        trace |= {"texttemplate": "%{z:.2f}", "textfont": {"size": 11}}
+        texts = [["" if cell is None else cell_text(cell) for cell in row] for row in cells]
+        trace |= {"text": texts, "texttemplate": "%{text}", "textfont": {"size": 11}}
     ticks = _ticks(summary, classes)
     layout = {
         "xaxis": {**ticks, "title": {"text": "against", "standoff": 10}, "side": "bottom"},
@@ -128,7 +130,7 @@ def _cells(summary: dict[str, Any], model: Model, classes: Sequence[int]) -> lis
     pairs = model.record["pairs"]
     for positive, negative, auc in zip(pairs["positive"], pairs["negative"], pairs["auc"], strict=True):
         if positive in place and negative in place:
-            cells[place[positive]][place[negative]] = round(auc, _DIGITS)
+            cells[place[positive]][place[negative]] = round(auc, 9)
     return cells
 
 
@@ -136,11 +138,10 @@ def _ticks(summary: dict[str, Any], classes: Sequence[int]) -> dict[str, Any]:
     """As many names as there is room for; the pointer finds the others."""
     step = -(-len(classes) // _MOST_LABELS)
     places = list(range(0, len(classes), step))
-    names = [name_of(summary["labels"][classes[place]]).text for place in places]
-    cut = [name if len(name) <= _LABEL else f"{name[: _LABEL - 1]}…" for name in names]
+    names = short_names([summary["labels"][position] for position in classes], _LABEL)
     return {
         "tickvals": places,
-        "ticktext": [plot_text(name) for name in cut],
+        "ticktext": [plot_text(names[place]) for place in places],
         "automargin": True,
         "zeroline": False,
         "showgrid": False,

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from polyroc._numbers import counted, level
 from polyroc.report._models import models_of
 from polyroc.report._names import name_of
-from polyroc.report._numbers import counted, level
-from polyroc.report._words import Sentence
+from polyroc.report._sentences import Sentence
 
 _SHOWN = 12
 _THRESHOLDS = {

@@ -19,8 +19,10 @@ from polyroc._typing import FloatArray, IntArray, Statistic
 from polyroc._version import __version__
 from polyroc._versions import versions
 from polyroc.engines import get_engine
+from polyroc.report._advice import advice
 from polyroc.report._heatmap_classes import heatmap_classes
 from polyroc.report._pair_facts import operating_point, pair_costs
+from polyroc.report._sentences import plain_text
 
 # Curves of more pairs than these nobody looks at, and points closer than these nobody sees.
 _PAIR_CURVES = 200
@@ -93,7 +95,7 @@ def summarize(
         "versions": {name: found[name] for name in took_part},
     }
     plain_summary: dict[str, Any] = _finite(summary | ending)
-    return plain_summary
+    return plain_summary | {"advice": [plain_text(sentence) for sentence in advice(plain_summary)]}
 
 
 def check_result(result: Any, bootstrap: Any, confidence_level: Any) -> None:
@@ -182,8 +184,15 @@ def _of_model(evaluation: Evaluation, drawn: BootstrapResult | None, level: floa
         "operating_point": operating_point(evaluation),
         "band": None if drawn is None else _band(drawn, level),
         "auc_by_thresholds": evaluation.auc_by_thresholds,
+        "accuracy_interval": _accuracy_interval(evaluation, drawn, level),
         "pair_curves": _pair_curves(evaluation),
     }
+
+
+def _accuracy_interval(evaluation: Evaluation, drawn: BootstrapResult | None, level: float) -> dict[str, Any] | None:
+    """Wilson's; None for groups, whose samples are not independent, and where no interval was asked for."""
+    ends = None if drawn is None or drawn.by_groups else evaluation.accuracy_interval(level)
+    return None if ends is None else {"low": ends.low, "high": ends.high, "level": level}
 
 
 def _call_rates(evaluation: Evaluation) -> FloatArray:

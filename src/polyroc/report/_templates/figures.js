@@ -80,7 +80,10 @@ function drawHeatmap(data, state, theme) {
   const names = data.heatmap_classes.map((label) => plotName(data.labels[label]));
   const trace = {
     ...given,
-    text: names.map((row) => names.map((column) => `<b>${row} against ${column}</b>`)),
+    hovertext: names.map((row, i) => names.map((column, j) => {
+      const area = given.z[i][j];
+      return area === null ? "" : `<b>${row} against ${column}</b><br>area ${areaText(area)}`;
+    })),
     // Hard pairs are to stand out from the background.
     colorscale: "Viridis", reversescale: theme === data.themes.dark,
     colorbar: { ...given.colorbar, tickfont: { color: theme.soft }, title: { ...given.colorbar.title, font: { color: theme.soft } } },

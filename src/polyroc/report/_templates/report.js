@@ -30,7 +30,7 @@ function lookAt(place) {
   state.model = place;
   table.show(data.models[place]);
   const { name } = data.models[place];
-  for (const heading of document.querySelectorAll(".of-model")) heading.replaceChildren(nameElement(name));
+  for (const heading of document.querySelectorAll(".of-model")) heading.replaceChildren(nameElement({ text: name.whole || name.text }));
   draw();
 }
 
