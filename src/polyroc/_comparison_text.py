@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from polyroc._contest import Contest, Difference
-from polyroc._evaluation_text import Headline
+from polyroc._evaluation_text import Headline, backwards_note
 from polyroc._html import tables_html
 from polyroc._names import printable, short_names
 from polyroc._numbers import area, area_and_ends, counted, difference_and_ends, level, p_value, share_of_resamples
@@ -53,8 +53,9 @@ class ComparisonText:
         notes = list(self.verdict.notes)
         if len(notes) > _NOTES:
             notes = [*notes[:_NOTES], f"{len(notes) - _NOTES} more such notes are in `comparison.notes`."]
-        for name, headline in self.headlines.items():
-            notes += [f"{printable(name)}: {note}" for note in headline.notes]
+        for one in self.by_d.estimates:
+            of_model = (backwards_note(one.value, one.high), *self.headlines[one.model].notes)
+            notes += [f"{printable(one.model)}: {note}" for note in of_model if note]
         told = [self.verdict.sentence, *notes]
         if self.p_value_note and any(one.p_value < self._counted for one in self._differences):
             told.append(self.p_value_note)
@@ -92,23 +93,24 @@ class ComparisonText:
             rows.append([name, *cells, "none" if right is None else area(right), worst])
         return rows
 
-    def difference_rows(self) -> list[list[str]]:
-        """The difference of each two models by D and by M."""
-        rows = [["difference", "of D", "interval", "p", "p (Holm)", "of M", "interval", "p", "p (Holm)"]]
-        short = self._short(_OF_TWO)
+    def difference_rows(self, name_width: int = _OF_TWO) -> list[list[str]]:
+        """The difference of each two models, by D and below it by M."""
+        rows = [["difference", "of", "value", "interval", "p", "p (Holm)"]]
+        short = self._short(name_width)
         for d, m in zip(self.by_d.differences, self.by_m.differences, strict=True):
-            rows.append([f"{short[d.first]} - {short[d.second]}", *self._of(d), *self._of(m)])
+            rows.append([f"{short[d.first]} - {short[d.second]}", "D", *self._cells(d)])
+            rows.append(["", "M", *self._cells(m)])
         return rows
 
-    def _of(self, one: Difference) -> list[str]:
+    def _cells(self, one: Difference) -> list[str]:
         p_values = [p_value(p, self._n_resamples) for p in (one.p_value, one.p_value_holm)]
         return [*_with_ends(difference_and_ends(one.value, one.low, one.high)), *p_values]
 
-    def ranking_rows(self) -> list[list[str]]:
+    def ranking_rows(self, name_width: int = _OF_MANY) -> list[list[str]]:
         """How often each order occurred, as a share of the resamples."""
         by_m = {ranking.order: ranking.probability for ranking in self.by_m.rankings}
         rows = [["order, share of resamples", "by D", "by M"]]
-        short = self._short(_OF_MANY)
+        short = self._short(name_width)
         for ranking in self.by_d.rankings[:_RANKINGS]:
             order = " > ".join(" = ".join(short[name] for name in place) for place in ranking.order)
             rows.append([order, *map(self._share, (ranking.probability, by_m.get(ranking.order, 0.0)))])

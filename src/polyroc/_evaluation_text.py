@@ -1,6 +1,5 @@
 """An evaluation in a few lines: D, M, accuracy and the worst pair, and what contradicts them."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from polyroc._names import printable, short_names
@@ -78,9 +77,19 @@ def m_meaning(*, binary: bool) -> str:
     return "the same: two classes are one pair" if binary else "Hand and Till, scikit-learn's ovo"
 
 
-def evaluation_text(headline: Headline, ending: Sequence[str] = ()) -> str:
+def backwards_note(value: float, high: float) -> str:
+    """What an interval of D means that lies below 1/2; nothing for any other."""
+    if high >= 0.5:
+        return ""
+    return (
+        f"D is {area(value)} and its interval ends at {area(high)}, below 1/2: the scores rank backwards. The score "
+        "columns may be in another order than the labels."
+    )
+
+
+def evaluation_text(headline: Headline) -> str:
     """The summary as `print` shows it."""
-    notes = [*headline.notes, *ending]
+    notes = list(headline.notes)
     if headline.status is not Status.CONVERGED:
         notes.insert(0, f"{headline.status.message} D is not to be relied on.")
     lines = [f"Evaluation of {headline.sizes}", "", *aligned(headline.rows)]

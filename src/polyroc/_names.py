@@ -7,6 +7,8 @@ from typing import Any
 _CUT = "…"
 _JOINER = "\u200d"  # holds emoji together, does nothing else
 _NARROWEST = 8
+# Nobody reads more of a name than this, also where it may stand whole.
+_WHOLE = 1000
 
 
 def printable(value: Any) -> str:
@@ -16,7 +18,8 @@ def printable(value: Any) -> str:
     ('a?b', "'  '", '7')
     """
     text = "".join(c if c.isprintable() or c == _JOINER else "?" for c in str(value))
-    return text if text.strip() else repr(text)
+    text = text if text.strip() else repr(text)
+    return text if len(text) <= _WHOLE else _in_the_middle([text], _WHOLE)[0]
 
 
 def short_names(names: Sequence[Any], width: int) -> list[str]:

@@ -18,9 +18,10 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def wrapped(sentence: str, width: int = WIDTH) -> list[str]:
-    """A sentence in lines that break between words, never inside one.
+    """A sentence in lines that break between words, never inside one, nor between a number and its percent sign.
 
-    >>> wrapped("one two three", 8)
-    ['one two', 'three']
+    >>> wrapped("one two three", 8), wrapped("that is 95 % of all", 10)
+    (['one two', 'three'], ['that is', '95 % of', 'all'])
     """
-    return textwrap.wrap(sentence, width, break_long_words=False, break_on_hyphens=False)
+    lines = textwrap.wrap(sentence.replace(" %", "\xa0%"), width, break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\xa0%", " %") for line in lines]

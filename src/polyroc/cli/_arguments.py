@@ -86,7 +86,7 @@ ConfidenceLevel: TypeAlias = Annotated[float, typer.Option(help="Of the interval
 Resamples: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        help="Number of resamples, 0 for none; by default 999, or fewer where those would take over 5 s.",
+        help="Number of resamples, by default 999; evaluate takes 0 for none.",
         rich_help_panel=_SURE,
         show_default=False,
     ),
