@@ -169,3 +169,14 @@ def test_wrong_words_are_refused(display):
         display.plot("violin")
     with pytest.raises(ValueError, match="`statistic` must be one of"):
         display.plot(statistic="D")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_long_names_stay_different(kind):
+    names = [f"a gradient boosting machine with depth {depth} and many rounds" for depth in (4, 6, 8)]
+    display = ComparisonDisplay.from_comparison(compared(names, n_resamples=9)).plot(kind)
+    check_layout(display)
+    shown = " ".join(row_names(display))
+    for depth in (4, 6, 8):
+        assert str(depth) in shown
+    assert len(set(row_names(display))) == len(row_names(display))

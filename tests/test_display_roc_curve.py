@@ -36,7 +36,7 @@ def test_draws_the_curve_that_it_holds(k):
     fpr, tpr = display.line_.get_data()
     assert_array_equal(fpr, evaluation.curve.fpr)
     assert_array_equal(tpr, evaluation.curve.tpr)
-    assert legend_of(display) == [f"D = {evaluation.auc:.3f}"]
+    assert legend_of(display) == [f"D {evaluation.auc:.3f}"]
     assert display.band_ is None
     assert display.chance_level_ is None
     check_layout(display)
@@ -49,7 +49,8 @@ def test_extreme_scores_are_drawn(scores):
     y_score = {"constant": np.zeros_like(truth), "perfect": truth, "backwards": -truth}[scores]
     display = polyroc.evaluate(y_true, y_score).plot()
     expected = {"constant": 0.5, "perfect": 1.0, "backwards": 0.0}[scores]
-    assert float(legend_of(display)[0].removeprefix("D = ")) == pytest.approx(expected, abs=0.01)
+    # An area within a millionth of an end is said to be above or below, but not to be there.
+    assert float(legend_of(display)[0].split()[-1]) == pytest.approx(expected, abs=0.01)
     check_layout(display)
 
 
@@ -63,7 +64,7 @@ def test_band_and_interval_are_those_given():
     n_points = len(band.lower.fpr)
     assert_array_equal(corners[:n_points], np.column_stack([band.lower.fpr, band.lower.tpr]))
     assert_array_equal(corners[n_points : 2 * n_points][::-1], np.column_stack([band.upper.fpr, band.upper.tpr]))
-    assert legend_of(display) == [f"model (D = {evaluation.auc:.3f} [{interval.low:.3f}, {interval.high:.3f}])"]
+    assert legend_of(display) == [f"model (D {evaluation.auc:.3f} [{interval.low:.3f}, {interval.high:.3f}])"]
     assert held.plot(band=False).band_ is None
 
 
@@ -102,6 +103,84 @@ def test_of_very_many_pairs_the_dullest_to_the_sharpest_are_held():
     order = np.argsort(evaluation.pairs.effect, kind="stable")
     for curve, pair in ((held[0], order[0]), (held[-1], order[-1])):
         assert_array_equal(curve.tpr[1:-1], evaluation.rates.tpr[:, pair])
+
+
+def test_legends_round_to_nothing_that_is_not_so():
+    evaluation = evaluation_of(3)
+    for area, interval, expected in [
+        (0.99964, polyroc.Interval(0.9993, 0.99982), "D 0.9996 [0.9993, 0.9998]"),
+        (0.99964, polyroc.Interval(0.9996, 0.99968), "D 0.99964 [0.99960, 0.99968]"),
+        (1.0, polyroc.Interval(0.98, 1.0), "D 1.000 [0.980, 1.000]"),
+    ]:
+        # A curve of this area: a corner at (1 - area, 1).
+        curve = polyroc.RocCurve(fpr=[0, 1 - area, 1 - area, 1], tpr=[0, 0, 1, 1])
+        display = RocCurveDisplay(curve=curve, interval=interval).plot(Figure().add_subplot())
+        assert legend_of(display) == [expected]
+    assert legend_of(RocCurveDisplay(curve=curve).plot()) == ["D 1.000"]
+    assert evaluation.auc < 1
+
+
+def test_long_names_in_the_same_axes_stay_different():
+    ax = Figure(figsize=(6, 6)).add_subplot()
+    names = [
+        f"gradient boosting with tuned depth and rate, {end}" for end in ("run 1 of 2, final", "run 2 of 2, final")
+    ]
+    displays = [evaluation_of(3, seed=seed).plot(ax, name=name) for seed, name in enumerate([*names, names[0]])]
+    shown = [text.partition("\n")[0].partition(" (")[0] for text in legend_of(displays[-1])]
+    assert len(shown) == 3
+    assert shown[0] != shown[1]
+    assert shown[0] == shown[2]  # the same name is the same
+    assert max(map(len, shown)) <= 30
+
+
+def both_curves():
+    """A shared and a mean curve that part, with bands around them."""
+    shared = polyroc.RocCurve(fpr=[0, 0.1, 1], tpr=[0, 0.9, 1])
+    mean = polyroc.RocCurve(fpr=[0, 0.2, 1], tpr=[0, 0.8, 1])
+    drawn = evaluation_of(3).bootstrap(9, rng=0)
+    return RocCurveDisplay(
+        curve=shared,
+        mean_curve=mean,
+        name="tree",
+        band=drawn.confidence_band(0.9),
+        mean_band=drawn.confidence_band(0.5),
+        mean_interval=polyroc.Interval(0.75, 0.85),
+    )
+
+
+def test_both_curves_are_drawn_the_shared_one_solid_and_the_mean_dashed():
+    display = both_curves().plot()
+    assert_array_equal(display.line_.get_xdata(), [0, 0.1, 1])
+    assert_array_equal(display.mean_line_.get_xdata(), [0, 0.2, 1])
+    assert (display.line_.get_linestyle(), display.mean_line_.get_linestyle()) == ("-", "--")
+    assert display.line_.get_color() == display.mean_line_.get_color()
+    assert legend_of(display) == ["tree (D 0.900)", "tree (M 0.800 [0.750, 0.850], mean of pairs)"]
+    assert display.band_ is not None
+    assert display.mean_band_ is not None
+    check_layout(display)
+    without = both_curves().plot(band=False)
+    assert without.band_ is without.mean_band_ is None
+    unnamed = RocCurveDisplay(curve=display.curve, mean_curve=display.mean_curve).plot()
+    assert legend_of(unnamed) == ["D 0.900", "M 0.800 (mean of pairs)"]
+
+
+@pytest.mark.parametrize("curves", ["shared", "mean"])
+def test_one_of_the_two_curves_may_be_asked_for(curves):
+    ax = Figure(figsize=(6, 6)).add_subplot()
+    first, second = (both_curves().plot(ax, curves=curves) for _ in range(2))
+    for display in (first, second):
+        drawn, other = display.line_, display.mean_line_
+        drawn, other = (drawn, other) if curves == "shared" else (other, drawn)
+        assert other is None
+        assert drawn is not None
+        assert (display.band_ is None) == (curves == "mean")
+    # Models in the same axes differ, whichever of their curves is drawn.
+    lines = [(one.line_ or one.mean_line_) for one in (first, second)]
+    assert lines[0].get_color() != lines[1].get_color()
+    with pytest.raises(ValueError, match="`curves` must be one of 'both', 'shared', 'mean', got 'all'"):
+        both_curves().plot(curves="all")
+    with pytest.raises(ValueError, match="`curves` must be 'shared' or 'both' where no mean curve is held"):
+        RocCurveDisplay(curve=first.curve).plot(curves="mean")
 
 
 def test_options_are_those_of_scikit_learn():
@@ -164,7 +243,7 @@ def test_from_estimator_takes_probabilities_or_decisions():
         response = fitted.predict_proba if hasattr(fitted, "predict_proba") else fitted.decision_function
         expected = polyroc.auc_score(names[1::2], response(X[1::2]), labels=fitted.classes_)
         assert display.curve.auc == expected
-        assert legend_of(display) == [f"{type(model).__name__} (D = {expected:.3f})"]
+        assert legend_of(display) == [f"{type(model).__name__} (D {expected:.3f})"]
 
 
 def test_from_cv_results_draws_each_fold():
@@ -185,7 +264,7 @@ def test_from_cv_results_draws_each_fold():
     for line, curve in zip(display.line_, display.curve, strict=True):
         assert_array_equal(line.get_data(), [curve.fpr, curve.tpr])
     again = polyroc.evaluate_cv(LogisticRegression(max_iter=500), X, y, cv=cv)
-    assert legend_of(display) == [f"iris (mean D = {again.mean_auc:.3f}, SD {again.std_auc:.3f} of 4 folds)"]
+    assert legend_of(display) == [f"iris (mean D {again.mean_auc:.3f}, SD {again.std_auc:.3f} of 4 folds)"]
     check_layout(display)
     heavy = np.where(y == 0, 2.0, 1.0)
     weighted = RocCurveDisplay.from_cv_results(found, X, y, sample_weight=heavy, weighting="prevalence")

@@ -17,7 +17,7 @@ import polyroc
 from polyroc.report import render_html, summarize, write_html
 from polyroc.report._figures import curve_figure, heatmap_figure, thinned
 from polyroc.report._models import models_of
-from polyroc.report._names import Name
+from polyroc.report._names import names_of
 from polyroc.report._page import check_installed
 from polyroc.report._plotly import inlined, plotly_scripts, unwrapped
 
@@ -143,9 +143,9 @@ def test_costs_are_a_matrix_on_screens_a_list_on_paper_and_the_largest_of_many_c
     few = Page(render_html(summarize(evaluation_of(5, options={"costs": costs}))))
     # Once in the matrix, which scrolls, and once in the list for paper, which does not.
     assert few.inside("td").count("17") == 2
-    assert "1 for the other 19 entries true taken for value class 01 class 02 17" in few.text
+    assert "1 for the other 19 true taken for value class 01 class 02 17" in few.text
     equal = Page(render_html(summarize(evaluation_of(5, options={"costs": 2 * np.ones((5, 5))})))).text
-    assert "taken for: 2 for every entry" in equal
+    assert "taken for: 2 for every confusion" in equal
     costs = np.ones((14, 14))
     costs[1, 2] = 17
     many = Page(render_html(summarize(evaluation_of(14, options={"costs": costs})))).text
@@ -155,8 +155,8 @@ def test_costs_are_a_matrix_on_screens_a_list_on_paper_and_the_largest_of_many_c
 def test_a_fit_that_did_not_converge_is_said_first(summary):
     failed = {**summary, "fit": {**summary["fit"], "status": "max-iter"}}
     read = Page(render_html(failed))
-    assert read.inside("h2")[:2] == ["Read with care", "In plain words"]
-    assert "ran out of iterations" in read.text
+    said = "In plain words No verdict: the fit ran out of iterations before it converged. D is not to be relied on."
+    assert said in read.text
 
 
 def test_without_resamples_the_page_says_so(evaluation):
@@ -216,17 +216,77 @@ def test_hostile_names_are_text(hostile):
     assert [attributes["href"] for attributes in read.named("link")] == ["data:,"]
     assert all(attributes["href"].startswith("#") for attributes in read.named("a"))
     shown = set(read.inside("bdi"))
-    for name in HOSTILE:
-        assert Name(name).text in shown
+    for name in names_of(HOSTILE):
+        assert name.text in shown
 
 
 def test_names_that_cannot_be_seen_or_turn_text_round_do_no_harm(hostile):
     _, page = hostile
     assert not {"\u202e", "\u200b"} & set(page)
-    assert Name(" ").text == "' '"
-    assert Name(500 * "x").text == f"{37 * 'x'}..."
-    assert Name(500 * "x").whole == 500 * "x"
+    blank, long, plain = names_of([" ", 500 * "x", "plain"])
+    assert blank.text == "' '"
+    assert long.text == f"{20 * 'x'}…{19 * 'x'}"
+    assert long.title == 500 * "x"
+    assert plain.title == ""
     assert f'title="long {500 * "x"}"' in page
+
+
+def test_long_names_stay_different_wherever_they_stand():
+    """The names differ at their ends, in the middle, and by what a font or a phone would cut off."""
+    classes = [
+        f"a class with a rather long description, {end}" for end in ("male, young", "female, young", "male, old")
+    ]
+    models = [f"gradient boosting, depth {depth}, trained for a very long time" for depth in (4, 6)]
+    summary = summarize(comparison_of(k=3, names=models, classes=classes, n_resamples=9, n=90))
+    page = render_html(summary)
+    read = Page(page)
+    cells = {text for tag, text in read.texts if tag == "bdi"}
+    for names in (names_of(classes), names_of(models)):
+        assert len({name.text for name in names}) == len(names)
+        assert all(len(name.text) <= 40 for name in names)
+        assert {name.text for name in names} <= cells
+    ticks = heatmap_figure(summary, models_of(summary)[0])["layout"]["xaxis"]["ticktext"]
+    assert len(set(ticks)) == 3
+    # In sentences they stand whole, and where they are cut the whole name is there for the pointer and for paper.
+    best = summary["best"] or summary["auc"]["estimates"][0]["model"]
+    lead = re.search(r'<p class="lead">(.*?)</p>', page, re.DOTALL)[1]
+    assert best in lead
+    assert {attributes["title"] for attributes in read.named("bdi") if "title" in attributes} >= {*classes, *models}
+
+
+def test_above_the_fold_stands_what_to_do_in_about_sixty_words():
+    example = polyroc.load_example()
+    comparison = polyroc.compare(example.y_true, example.scores, n_resamples=99, rng=0)
+    tree = polyroc.evaluate(example.y_true, example.scores["tree"])
+    for result, options, start in [
+        (comparison, {}, "Use logistic: "),
+        (tree, {"bootstrap": tree.bootstrap(99, rng=0)}, "These scores separate the 10 classes better than guessing"),
+    ]:
+        summary = summarize(result, **options)
+        text = Page(render_html(summary)).text
+        words = " ".join(summary["advice"])
+        assert words.startswith(start)
+        assert 35 <= len(words.split()) <= 70
+        # First of all that is below the links.
+        assert text.index(start) == text.index("In plain words") + len("In plain words ")
+        assert words in text
+
+
+def test_the_board_has_d_m_accuracy_and_the_worst_pair_of_every_model():
+    comparison = comparison_of()
+    board = re.search(r'<table class="board">.*?</table>', render_html(summarize(comparison)), re.DOTALL)[0]
+    rows = [Page(row).text for row in board.split("<tr>")[2:]]
+    for row, (name, evaluation) in zip(rows, comparison.evaluations.items(), strict=True):
+        pair = evaluation.worst_pair
+        assert name in row
+        assert f"{evaluation.auc:.4f}" in row
+        assert f"{evaluation.hand_till:.4f}" in row
+        right = np.mean(np.argmax(evaluation.predictions.scores, axis=1) == evaluation.predictions.codes)
+        assert f"{100 * right:.0f} %" in row
+        assert f"{pair.auc:.4f} {pair.positive} against {pair.negative}" in row
+        estimates = [one for contest in (comparison.auc, comparison.hand_till) for one in contest.estimates]
+        for one in estimates:
+            assert (f"{one.low:.4f} to {one.high:.4f}" in row) == (one.model == name)
 
 
 def test_what_the_script_reads_holds_the_names_and_no_markup(hostile):
@@ -234,7 +294,7 @@ def test_what_the_script_reads_holds_the_names_and_no_markup(hostile):
     embedded = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)[1]
     assert not set("<>&\u2028\u2029") & set(embedded)
     data = Page(page).data
-    assert [label["text"] for label in data["labels"]] == [Name(name).text for name in HOSTILE]
+    assert [label["text"] for label in data["labels"]] == [name.text for name in names_of(HOSTILE)]
     assert data["labels"][1]["plot"] == "&lt;b&gt;bold&lt;/b&gt;"
 
 

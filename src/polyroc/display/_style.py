@@ -71,7 +71,7 @@ def literal(text: str) -> str:
     if not text.isascii():
         # A missing glyph would be a box, and a warning at a time when nobody thinks of the name any more.
         drawable = _glyphs()
-        text = "".join(c if c.isascii() or ord(c) in drawable else "?" for c in text)
+        text = "".join(c if c.isascii() or (c.isprintable() and ord(c) in drawable) else "?" for c in text)
     if rc["text.usetex"]:
         return text.translate(_TEX)
     return text.replace("$", r"\$") if rc["text.parse_math"] else text
