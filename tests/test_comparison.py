@@ -268,7 +268,7 @@ def test_print_shows_readable_tables(comparison):
     title = " ".join(text.partition("\n\n")[0].split())
     n_samples = next(iter(comparison.evaluations.values())).n_samples
     assert title == (
-        f"Comparison of 3 models on {n_samples} samples of 4 classes, 12 ordered pairs; 299 paired resamples (seed "
+        f"Comparison of 3 models on {n_samples} samples of 4 classes, 12 ordered pairs 299 paired resamples (seed "
         f"{comparison.seed}), 95 % logit intervals"
     )
     header = next(place for place, line in enumerate(lines) if line.startswith("model"))

@@ -1,10 +1,13 @@
 """What print(evaluation) shows: D, M, accuracy and the worst pair, and what contradicts D."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from drawing import evaluation_of
 
 import polyroc
+from polyroc import Status
 from polyroc._evaluation_text import backwards_note
 
 
@@ -33,8 +36,15 @@ def test_one_failed_pair_under_a_high_d_is_said(one_failed_pair):
     assert one_failed_pair.auc > 0.95
     assert one_failed_pair.worst_pair.auc < 0.6
     failed, apart = one_failed_pair.notes
-    assert failed.startswith(f"D is {one_failed_pair.auc:.4f}, but the pair ")
-    assert failed.endswith("D hardly notices a single pair that fails.")
+    n_failed = sum(pair.auc < 0.7 for pair in one_failed_pair.pairs)
+    assert n_failed == 2
+    worst = min(one_failed_pair.pairs, key=lambda pair: pair.auc)
+    assert failed == (
+        f"D is {one_failed_pair.auc:.4f}, but 2 of 12 pairs have an area below 0.7 (worst: {worst.positive} against "
+        f"{worst.negative}, {worst.auc:.4f}): D hardly notices pairs that fail."
+    )
+    one = replace(one_failed_pair.headline, n_failed_pairs=1).notes[0]
+    assert one.startswith(f"D is {one_failed_pair.auc:.4f}, but the pair {worst.positive} against {worst.negative} has")
     assert apart.startswith(f"D is {one_failed_pair.auc - one_failed_pair.hand_till:.3f} above M")
     text = " ".join(str(one_failed_pair).split())
     assert all(note in text for note in one_failed_pair.notes)
@@ -71,10 +81,6 @@ def test_long_names_stay_different_in_the_table_and_whole_in_sentences():
 
 
 def test_a_fit_that_did_not_converge_is_said():
-    from dataclasses import replace
-
-    from polyroc import Status
-
     evaluation = evaluation_of(4)
     failed = replace(evaluation, factorization=replace(evaluation.factorization, status=Status.MAX_ITER))
     assert "ran out of iterations" in str(failed)

@@ -202,3 +202,16 @@ def test_groups_are_told(evaluation, drawn):
     assert summarize(evaluation, bootstrap=by_groups)["by_groups"] is True
     assert summarize(evaluation, bootstrap=drawn)["by_groups"] is False
     assert "whole groups drawn" in render_html(summarize(evaluation, bootstrap=by_groups))
+
+
+def test_the_seed_is_that_of_the_resamples_unless_another_is_given(evaluation, drawn):
+    comparison = comparison_of(3)
+    known = polyroc.compare(
+        [0, 1, 2] * 20, {name: np.random.default_rng(seed).normal(size=(60, 3)) for seed, name in enumerate("ab")},
+        n_resamples=9, rng=17,
+    )  # fmt: skip
+    assert summarize(known)["seed"] == 17
+    assert summarize(comparison)["seed"] == comparison.seed
+    assert summarize(evaluation, bootstrap=drawn)["seed"] == 0
+    assert summarize(evaluation, bootstrap=drawn, seed=5)["seed"] == 5
+    assert summarize(evaluation)["seed"] is None

@@ -13,6 +13,7 @@ from polyroc._containers import listed
 from polyroc._curve import RocCurve
 from polyroc._intervals import Distribution, Interval, is_at_end
 from polyroc._jackknife import jackknife_influences
+from polyroc._numbers import area
 from polyroc._parametric import ParametricReplicates
 from polyroc._progress import progress_bar
 from polyroc._records import Frozen, Predictions
@@ -84,7 +85,7 @@ class BootstrapResult(Frozen):
         failed = f", {self.n_not_converged} not converged" if self.n_not_converged else ""
         return (
             f"BootstrapResult({self.n_resamples} replicates ({self.method}){lost}{failed}, "
-            f"auc {self.curve.auc:.4f} with standard error {self.standard_error():.4f})"
+            f"auc {area(self.curve.auc)} with standard error {self.standard_error():.4f})"
         )
 
     def standard_error(self, statistic: Statistic = "auc") -> float:

@@ -37,14 +37,14 @@ class ComparisonText:
         return self.verdict.n_resamples
 
     @property
-    def title(self) -> str:
+    def titles(self) -> tuple[str, str]:
         """What was compared, and how."""
         seed = "" if self.seed is None else f" (seed {self.seed})"
         sizes = next(iter(self.headlines.values())).sizes
         return (
-            f"Comparison of {counted(len(self.headlines), 'model')} on {sizes}; "
+            f"Comparison of {counted(len(self.headlines), 'model')} on {sizes}",
             f"{counted(self._n_resamples, 'paired resample')}{seed}, "
-            f"{level(self.verdict.confidence_level)} {self.interval} intervals"
+            f"{level(self.verdict.confidence_level)} {self.interval} intervals",
         )
 
     @property
@@ -128,7 +128,7 @@ class ComparisonText:
     def text(self) -> str:
         """As `print` shows it."""
         verdict, *notes = self.sentences
-        lines = [*wrapped(self.title), "", *wrapped(verdict)]
+        lines = [*self.titles, "", *wrapped(verdict)]
         for rows in (self.estimate_rows(), self.difference_rows(), self.ranking_rows()):
             lines += ["", *aligned(rows)]
         for sentence in notes:
@@ -138,7 +138,7 @@ class ComparisonText:
     def html(self) -> str:
         """As a notebook shows it."""
         tables = (self.estimate_rows(), self.difference_rows(), self.ranking_rows())
-        return tables_html([self.title, *self.sentences], tables)
+        return tables_html([*self.titles, *self.sentences], tables)
 
 
 def _with_ends(texts: Sequence[Any]) -> tuple[str, str]:

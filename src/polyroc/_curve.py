@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from polyroc._containers import shown
+from polyroc._numbers import area
 from polyroc._records import Factorization, Frozen
 from polyroc._typing import FloatArray
 
@@ -39,7 +40,7 @@ class RocCurve(Frozen):
         super().__post_init__()
 
     def __repr__(self) -> str:
-        return f"RocCurve(auc={self.auc:.4f}, {len(self.fpr)} points)"
+        return f"RocCurve(auc={area(self.auc)}, {len(self.fpr)} points)"
 
     @cached_property
     def auc(self) -> float:

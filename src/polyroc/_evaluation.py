@@ -19,7 +19,7 @@ from polyroc._bootstrap import (
 from polyroc._checks import as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
 from polyroc._curve import RocCurve
 from polyroc._delong import mean_area_influences, standard_error
-from polyroc._evaluation_text import Headline, evaluation_text
+from polyroc._evaluation_text import FAILED_PAIR, Headline, evaluation_text
 from polyroc._frames import plain
 from polyroc._html import evaluation_html
 from polyroc._intervals import Interval, end_interval, is_at_end, logit_interval
@@ -169,6 +169,7 @@ class Evaluation(Frozen):
             accuracy_note=self.accuracy_note,
             worst_pair=self.worst_pair,
             n_pairs=len(self.pair_index),
+            n_failed_pairs=int(np.count_nonzero(self.pairs.auc < FAILED_PAIR)),
             n_classes=int(np.count_nonzero(self.class_counts)),
             n_samples=self.n_samples,
             status=self.factorization.status,

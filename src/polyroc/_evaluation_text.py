@@ -9,7 +9,7 @@ from polyroc._records import Status
 from polyroc._text_table import aligned, wrapped
 
 # D hardly notices one failed pair of many: these say when somebody should look.
-_GOOD_D, _FAILED_PAIR = 0.9, 0.7
+_GOOD_D, FAILED_PAIR = 0.9, 0.7
 _FAR_APART = 0.05
 # Letters of a name in a table; in sentences names stand whole.
 _NAME = 30
@@ -26,6 +26,8 @@ class Headline:
     """Why there is no accuracy; empty where there is one."""
     worst_pair: Pair
     n_pairs: int
+    n_failed_pairs: int
+    """Pairs whose area is below `FAILED_PAIR`."""
     n_classes: int
     """Classes that have samples."""
     n_samples: int
@@ -41,12 +43,8 @@ class Headline:
     def notes(self) -> tuple[str, ...]:
         """What contradicts the summary, one sentence each."""
         found = []
-        pair = self.worst_pair
-        if self.auc > _GOOD_D and pair.auc < _FAILED_PAIR:
-            found.append(
-                f"D is {area(self.auc)}, but the pair {printable(pair.positive)} against {printable(pair.negative)} "
-                f"has an area of only {area(pair.auc)}: D hardly notices a single pair that fails."
-            )
+        if self.auc > _GOOD_D and self.n_failed_pairs:
+            found.append(self._failed_pairs())
         if abs(self.auc - self.hand_till) > _FAR_APART:
             side = "above" if self.auc > self.hand_till else "below"
             found.append(
@@ -54,6 +52,19 @@ class Headline:
                 "are separated, so one number does not describe them. Look at the pairs."
             )
         return tuple(found)
+
+    def _failed_pairs(self) -> str:
+        pair = self.worst_pair
+        names, worst = f"{printable(pair.positive)} against {printable(pair.negative)}", area(pair.auc)
+        if self.n_failed_pairs == 1:
+            return (
+                f"D is {area(self.auc)}, but the pair {names} has an area of only {worst}: D hardly notices a single "
+                "pair that fails."
+            )
+        return (
+            f"D is {area(self.auc)}, but {self.n_failed_pairs:,} of {self.n_pairs:,} pairs have an area below "
+            f"{FAILED_PAIR} (worst: {names}, {worst}): D hardly notices pairs that fail."
+        )
 
     @property
     def rows(self) -> list[tuple[str, str, str]]:
