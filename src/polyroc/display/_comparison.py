@@ -10,6 +10,7 @@ import numpy as np
 from polyroc._checks import one_of
 from polyroc._comparison import Comparison
 from polyroc._contest import Contest, Ranking
+from polyroc._numbers import percent
 from polyroc._records import Frozen
 from polyroc._typing import FloatArray, Statistic
 from polyroc.display._style import (
@@ -20,6 +21,7 @@ from polyroc.display._style import (
     fit_names,
     font_points,
     letters_in,
+    literal,
     names_of,
     pyplot,
 )
@@ -236,7 +238,7 @@ def _rankings(ax: "Axes", contest: Contest) -> list[Any]:
     bars = ax.barh(range(len(shares)), shares, height=0.6, color=colour_of(ax, 0))
     if rest:
         bars[-1].set_alpha(0.5)
-    ax.bar_label(bars, [f"{share:.3f}" for share in shares], padding=3, fontsize="small")
+    ax.bar_label(bars, [literal(percent(share)) for share in shares], padding=3, fontsize="small")
     # Room on the right for the number beside the longest bar; but no share is above 1.
     ax.set_xlim(0, 1.25 * max(shares))
     ax.set_xticks([tick for tick in ax.get_xticks() if tick <= min(1, 1.25 * max(shares))])
