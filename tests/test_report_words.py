@@ -227,6 +227,8 @@ def test_what_d_adds_to_m_is_told_with_the_numbers(one_model):
         "With one threshold per pair, D moves by less than 0.0005 to 0.900: nothing is lost, so the score columns can "
         "share a threshold."
     )
+    summary |= {"auc_by_thresholds": {"own": 0.9, "shared": 0.896}}
+    assert "drops by 0.0040 to 0.896: little is lost, so the score columns are nearly on a" in said_of_m(summary)
     summary |= {"hand_till": 0.9001, "auc_by_thresholds": None}
     assert said_of_m(summary) == (
         "D is within 0.0005 of M (0.900), the plain mean of the areas of the pairs: no pairs are much sharper than "

@@ -325,7 +325,7 @@ class Evaluation(Frozen):
         >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
         >>> drawn = evaluation.bootstrap(99, rng=0)
         >>> drawn.auc.shape, drawn.tpr.shape
-        ((99,), (99, 99))
+        ((99,), (99, 111))
         """
         n_resamples, rng = as_n_resamples(n_resamples), as_rng(rng)
         drawn = self._drawn(n_resamples, method, groups, as_seed(rng), n_jobs, progress)

@@ -17,6 +17,8 @@ _MOST_MODELS = 4
 _MOST_NOTES = 6
 # Less than this is no difference that anybody would act on.
 _ALIKE = 0.0005
+# Less than this is seldom worth another model.
+_LITTLE = 0.01
 _FEW_SAMPLES = 10
 
 
@@ -220,4 +222,6 @@ def _moves(loss: float) -> str:
 def _scale(losses: Sequence[float]) -> str:
     if max(losses) < _ALIKE:
         return "nothing is lost, so the score columns can share a threshold"
+    if max(losses) < _LITTLE:
+        return "little is lost, so the score columns are nearly on a common scale"
     return "the score columns are not on a common scale"
