@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from report_pages import HOSTILE, comparison_of, evaluation_of, problem
+from report_pages import HOSTILE, comparison_of, evaluation_of, problem, with_mean
 
 import polyroc
 from polyroc._names import short_names
@@ -36,7 +36,8 @@ LABEL = """(id) => [...document.querySelectorAll(`#${id} .hoverlayer .hovertext 
   .map((line) => line.textContent).join("\\n")"""
 # Which curves, or bands, are to be seen.
 SEEN = """(role) => document.getElementById("curve").data
-  .filter((trace) => trace.meta.role === role && trace.visible).map((trace) => trace.meta.model)"""
+  .filter((trace) => trace.meta.role === role && trace.meta.kind === "curve" && trace.visible)
+  .map((trace) => trace.meta.model)"""
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +65,8 @@ def summaries():
     made["binary"] = summarize(polyroc.compare(binary[0], models, labels=binary[1], n_resamples=29, rng=0))
     hostile = comparison_of(k=len(HOSTILE), classes=HOSTILE, names=HOSTILE[:3], n_resamples=3)
     made["hostile"] = summarize(hostile, source={"files": HOSTILE}, warnings=HOSTILE[:2])
+    parted = evaluation_of(5)
+    made["mean"] = with_mean(summarize(parted, bootstrap=parted.bootstrap(9, rng=0)), parted)
     costs = np.ones((12, 12))
     costs[1, 2], costs[10, 11] = 17, 19
     long = comparison_of(k=12, classes=LONG_CLASSES, names=LONG_MODELS, n_resamples=3, options={"costs": costs})
@@ -358,6 +361,22 @@ def test_cut_names_differ_on_a_phone_too(opened):
         assert len(set(page.locator(".board th bdi").all_inner_texts())) == 2
 
 
+def test_shared_curve_and_mean_are_switched_by_themselves(opened, summaries):
+    kinds = """document.getElementById("curve").data
+      .filter((trace) => trace.meta.role === "curve" && trace.visible).map((trace) => trace.meta.kind)"""
+    curve = summaries["mean"]["mean_curve"]
+    with opened("mean") as page:
+        assert page.evaluate(kinds) == ["curve", "mean_curve"]
+        page.locator("[data-kind=curve]").uncheck()
+        assert page.evaluate(kinds) == ["mean_curve"]
+        label = point_at(page, "curve", curve["fpr"][40], curve["tpr"][40])
+        assert label.startswith("mean of the pairs\n")
+        assert f"true positive rate {curve['tpr'][40]:.3f}" in label
+        page.locator("[data-kind=curve]").check()
+        page.locator("[data-kind=mean_curve]").uncheck()
+        assert page.evaluate(kinds) == ["curve"]
+
+
 def test_another_model_is_looked_at(opened, summaries):
     with opened("comparison") as page:
         come_to(page, "heatmap")
@@ -376,7 +395,8 @@ def test_another_model_is_looked_at(opened, summaries):
             shown[name] = page.evaluate("document.getElementById('heatmap').data[0].z")
             assert shown[name][0][1] == pytest.approx(pairs["auc"][0], abs=1e-5)
             widths = (
-                "document.getElementById('curve').data.filter((t) => t.meta.role === 'curve').map((t) => t.line.width)"
+                "document.getElementById('curve').data"
+                ".filter((t) => t.meta.role === 'curve' && t.meta.kind === 'curve').map((t) => t.line.width)"
             )
             assert int(np.argmax(page.evaluate(widths))) == place
         assert shown["first"] != shown["second"] != shown["third"]

@@ -11,7 +11,7 @@ import sys
 
 import numpy as np
 import pytest
-from report_pages import HOSTILE, Page, comparison_of, evaluation_of
+from report_pages import HOSTILE, Page, comparison_of, evaluation_of, with_mean
 
 import polyroc
 from polyroc.report import render_html, summarize, write_html
@@ -102,6 +102,29 @@ def test_without_script_there_are_the_worst_pairs_and_the_curve(page, evaluation
     np.testing.assert_allclose((drawn[:, 0] - 48) / 340, evaluation.curve.fpr, atol=0.001)
     np.testing.assert_allclose(1 - (drawn[:, 1] - 12) / 340, evaluation.curve.tpr, atol=0.001)
     assert f"{evaluation.curve.tpr[50]:.4f}" in read.inside("td")
+
+
+def test_the_mean_of_the_pairs_is_drawn_dashed_beside_the_shared_curve(summary, evaluation):
+    both = with_mean(summary, evaluation)
+    page = render_html(both)
+    read = Page(page)
+    shared, mean = read.named("polyline")
+    assert (shared["class"], shared["stroke-dasharray"]) == ("curve", "")
+    assert (mean["class"], mean["stroke-dasharray"]) == ("mean_curve", "7 4")
+    drawn = np.array([[float(x) for x in point.split(",")] for point in mean["points"].split()])
+    np.testing.assert_allclose((drawn[:, 0] - 48) / 340, both["mean_curve"]["fpr"], atol=0.001)
+    traces = [trace for trace in curve_figure(both)["data"] if trace["meta"]["role"] == "curve"]
+    assert [(trace["meta"]["kind"], trace["meta"]["dash"], trace["text"][0]) for trace in traces] == [
+        ("curve", "solid", "shared curve"),
+        ("mean_curve", "dash", "mean of the pairs"),
+    ]
+    assert (
+        "Dashed: the mean of the curves of the pairs; its area is M. Where the two part, the pairs differ" in read.text
+    )
+    assert f"{both['mean_curve']['tpr'][50]:.4f}" in read.inside("td")
+    # With costs its area is another one.
+    costs = {**both, "options": {**both["options"], "costs": np.ones((5, 5)).tolist()}}
+    assert "Dashed: the mean of the curves of the pairs. Where" in Page(render_html(costs)).text
 
 
 def test_a_page_can_be_made_from_what_json_has_kept(summary, page):

@@ -23,6 +23,7 @@ from polyroc.display._rates_axes import (
     draw_pairs,
     dress,
     legend_in_corner,
+    mean_style,
     next_style,
 )
 from polyroc.display._style import despined, pyplot, square_axes_of
@@ -350,7 +351,7 @@ class RocCurveDisplay:
         if curves != "mean":
             self._draw_shared(ax, style, called, band=band)
         if curves != "shared":
-            self._draw_mean(ax, style | ({"linestyle": "--"} if curves == "both" else {}), called, band=band)
+            self._draw_mean(ax, mean_style(style) if curves == "both" else style, called, band=band)
         self.pairs_ = draw_pairs(ax, self.pair_curves) if pairs and self.pair_curves else None
         dress(ax)
         legend_in_corner(ax, backwards=all(curve.auc < 0.5 for curve in self._folds))

@@ -12,7 +12,7 @@ from polyroc.report._payload import MOST_PAIRS, embedded, payload
 from polyroc.report._sentences import n_classes
 from polyroc.report._settings import setting_entries
 from polyroc.report._tables import WORST, contest_tables, cost_tables, curve_tables, pair_rows, score_board
-from polyroc.report._theme import CURVES, DASH_ARRAYS, variables
+from polyroc.report._theme import CURVES, dash_array, variables
 from polyroc.report._words import cautions, details, disagreement
 
 _PAIR_CURVES = (10, 50, 200)
@@ -45,7 +45,7 @@ def context_of(summary: dict[str, Any], title: str | None) -> dict[str, Any]:
         "versions": _versions(summary),
         "version": summary["version"],
         "colours": {"light": variables("light"), "dark": variables("dark"), "n": len(CURVES["light"])},
-        "dashes": DASH_ARRAYS,
+        "dashes": [dash_array("curve", place) for place in range(len(models_of(summary)))],
         "payload": embedded(payload(summary)),
     }
 
@@ -82,9 +82,20 @@ def _curve(summary: dict[str, Any]) -> dict[str, Any]:
         "svg": curve_svg(summary),
         "tables": curve_tables(summary),
         "has_band": best["band"] is not None,
+        "has_mean": best["mean_curve"] is not None,
+        "has_mean_band": best["mean_band"] is not None,
+        "mean_is_m": _mean_is_m(summary),
         "pair_choices": sorted({min(count, n_curves) for count in _PAIR_CURVES} - {0}),
         "alt": f"ROC curve. Area D: {areas}. Its numbers are in the table that follows.",
     }
+
+
+def _mean_is_m(summary: dict[str, Any]) -> bool:
+    """Whether the area under the mean curve is M: with costs, prevalence or shared thresholds it is not."""
+    options = summary["options"]
+    weights = (options[key] for key in ("costs", "tpr_weights", "fpr_weights"))
+    plain = options["thresholds"] == "own" and options["weighting"] == "equal"
+    return plain and all(matrix is None for matrix in weights)
 
 
 def _pairs(summary: dict[str, Any]) -> dict[str, Any]:

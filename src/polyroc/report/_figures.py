@@ -8,6 +8,7 @@ from polyroc._names import short_names
 from polyroc.display._heatmap import cell_text
 from polyroc.report._models import Model, models_of
 from polyroc.report._names import plot_text
+from polyroc.report._theme import dash
 
 # Points closer than these cannot be told apart on a screen; only curves of two classes have more.
 _MOST_POINTS = 1500
@@ -25,12 +26,17 @@ _CURVE_HOVER = (
 )
 
 
+# The two curves of a model, and where the dict has their bands.
+KINDS = {"curve": "band", "mean_curve": "mean_band"}
+
+
 def curve_figure(summary: dict[str, Any]) -> dict[str, Any]:
-    """Every model's curve and band; `meta` tells the script what a trace is and whose."""
+    """Every model's curves and bands; `meta` tells the script what a trace is, of which curve and whose."""
     diagonal = {"x": [0, 1], "y": [0, 1], "mode": "lines", "hoverinfo": "skip", "meta": {"role": "chance"}}
     models = models_of(summary)
-    bands = [_band_trace(place, model) for place, model in enumerate(models) if model.record["band"] is not None]
-    lines = [_line_trace(place, model) for place, model in enumerate(models)]
+    each = [(kind, place, model) for kind in KINDS for place, model in enumerate(models)]
+    bands = [_band_trace(*one) for one in each if one[2].record[KINDS[one[0]]] is not None]
+    lines = [_line_trace(*one) for one in each if one[2].record[one[0]] is not None]
     # No fixed ticks: a part that somebody enlarges needs ticks of its own.
     axis = {"range": [-0.005, 1.005], "nticks": 7, "zeroline": False}
     layout = {
@@ -44,11 +50,9 @@ def curve_figure(summary: dict[str, Any]) -> dict[str, Any]:
     return {"data": [diagonal, *bands, *lines], "layout": layout}
 
 
-def _line_trace(place: int, model: Model) -> dict[str, Any]:
-    curve = thinned(model.record["curve"], _MOST_POINTS)
-    text = "shared curve" if model.name is None else plot_text(model.name.text)
-    if len(model.record["pairs"]["auc"]) == 1 and model.name is None:
-        text = "ROC curve"
+def _line_trace(kind: str, place: int, model: Model) -> dict[str, Any]:
+    curve = thinned(model.record[kind], _MOST_POINTS)
+    text = _called(kind, model)
     return {
         "x": _rounded(curve["fpr"]),
         "y": _rounded(curve["tpr"]),
@@ -57,12 +61,22 @@ def _line_trace(place: int, model: Model) -> dict[str, Any]:
         "text": [text] * len(curve["fpr"]),
         "mode": "lines",
         "hovertemplate": _CURVE_HOVER,
-        "meta": {"role": "curve", "model": place},
+        "meta": {"role": "curve", "kind": kind, "model": place, "dash": dash(kind, place)},
     }
 
 
-def _band_trace(place: int, model: Model) -> dict[str, Any]:
-    lower, upper = model.record["band"]["lower"], model.record["band"]["upper"]
+def _called(kind: str, model: Model) -> str:
+    """What the pointer finds at a curve."""
+    name = "" if model.name is None else plot_text(model.name.text)
+    if len(model.record["pairs"]["auc"]) == 1:
+        return name or "ROC curve"
+    what = "shared curve" if kind == "curve" else "mean of the pairs"
+    return f"{name}: {what}" if name else what
+
+
+def _band_trace(kind: str, place: int, model: Model) -> dict[str, Any]:
+    band = model.record[KINDS[kind]]
+    lower, upper = band["lower"], band["upper"]
     return {
         "x": lower["fpr"] + upper["fpr"][::-1],
         "y": lower["tpr"] + upper["tpr"][::-1],
@@ -70,7 +84,7 @@ def _band_trace(place: int, model: Model) -> dict[str, Any]:
         "fill": "toself",
         "line": {"width": 0},
         "hoverinfo": "skip",
-        "meta": {"role": "band", "model": place},
+        "meta": {"role": "band", "kind": kind, "model": place},
     }
 
 

@@ -7,11 +7,11 @@ from polyroc.report._figures import curve_figure, heatmap_figure
 from polyroc.report._models import Model, best_place, models_of
 from polyroc.report._names import class_names
 from polyroc.report._tables import WORST
-from polyroc.report._theme import DASHES, themes
+from polyroc.report._theme import themes
 
 # All pairs of 141 classes. A page of more would take long to open, and nobody reads that far.
 MOST_PAIRS = 20_000
-# Of more models, bands would only hide each other when the page opens.
+# Of more models, bands and second curves would only hide each other when the page opens.
 _MOST_BANDS = 3
 
 
@@ -26,8 +26,8 @@ def payload(summary: dict[str, Any]) -> dict[str, Any]:
         "curve": curve_figure(summary),
         "heatmap_classes": summary["heatmap_classes"],
         "bands": len(models) <= _MOST_BANDS,
+        "kinds": {"curve": True, "mean_curve": len(models) <= _MOST_BANDS},
         "themes": themes(),
-        "dashes": DASHES,
         "first_rows": WORST,
     }
 

@@ -184,6 +184,8 @@ def _of_model(evaluation: Evaluation, drawn: BootstrapResult | None, level: floa
         "curve": {"fpr": plain(curve.fpr), "tpr": plain(curve.tpr), "call_rate": plain(_call_rates(evaluation))},
         "operating_point": operating_point(evaluation),
         "band": None if drawn is None else _band(drawn, level),
+        "mean_curve": None,
+        "mean_band": None,
         "auc_by_thresholds": evaluation.auc_by_thresholds,
         "accuracy_interval": _accuracy_interval(evaluation, drawn, level),
         "pair_curves": _pair_curves(evaluation),

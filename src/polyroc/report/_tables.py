@@ -43,9 +43,14 @@ def curve_tables(summary: dict[str, Any]) -> list[dict[str, Any]]:
     tables = []
     for model in models_of(summary):
         curve = thinned(model.record["curve"], _CURVE_POINTS)
-        columns = zip(curve["call_rate"], curve["fpr"], curve["tpr"], strict=True)
-        rows = [[f"{rate:.4f}", f"{fpr:.4f}", f"{tpr:.4f}"] for rate, fpr, tpr in columns]
-        tables.append({"name": model.name, "rows": rows})
+        columns = [curve["call_rate"], curve["fpr"], curve["tpr"]]
+        mean = model.record["mean_curve"]
+        if mean is not None:
+            # Both curves have the same call rates, so that both are thinned at the same points.
+            mean = thinned(mean, _CURVE_POINTS)
+            columns += [mean["fpr"], mean["tpr"]]
+        rows = [[f"{cell:.4f}" for cell in row] for row in zip(*columns, strict=True)]
+        tables.append({"name": model.name, "rows": rows, "has_mean": mean is not None})
     return tables
 
 

@@ -53,12 +53,11 @@ function curveTraces(data, state, theme) {
   const colour = (place) => theme.curves[place % theme.curves.length];
   const several = data.models.length > 1;
   const traces = data.curve.data.map((given) => {
-    const { role, model } = given.meta;
+    const { role, kind, model, dash } = given.meta;
     if (role === "chance") return { ...given, line: { color: theme.soft, width: 1, dash: "dot" } };
-    const visible = state.shown[model] && (role === "curve" || state.bands);
+    const visible = state.shown[model] && state.kinds[kind] && (role === "curve" || state.bands);
     if (role === "band") return { ...given, visible, fillcolor: faded(colour(model), 0.18) };
-    const dash = data.dashes[model % data.dashes.length];
-    const width = several && model === state.model ? 3.2 : 2.2;
+    const width = (several && model === state.model ? 3.2 : 2.2) - (kind === "curve" ? 0 : 0.6);
     return { ...given, visible, line: { color: colour(model), width, dash } };
   });
   if (state.pairCurves > 0) {
