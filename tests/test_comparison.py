@@ -230,6 +230,9 @@ def test_two_classes():
     for by_d, by_m in zip(found.auc.estimates, found.hand_till.estimates, strict=True):
         assert_allclose([by_d.value, by_d.low, by_d.high], [by_m.value, by_m.low, by_m.high], atol=1e-12)
     assert found.delong[0].p_value < 0.01
+    # One pair is no worst one, and one column names no class.
+    assert found.tables.estimate_rows()[0][-1] == "accuracy"
+    assert {row[-1] for row in found.tables.estimate_rows()[1:]} == {"none"}
 
 
 def test_tables(comparison):

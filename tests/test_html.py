@@ -1,12 +1,14 @@
 """The table in a notebook: numbers of the record, names as text."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
 from drawing import AWKWARD_NAMES, evaluation_of, problem
 
 import polyroc
+from polyroc import Status
 
 NAMES = ["D", "M", "accuracy", "worst pair"]
 
@@ -54,6 +56,8 @@ def test_what_contradicts_d_is_shown():
     rows = Cells(evaluation._repr_html_()).rows
     assert len(evaluation.notes) == 2
     assert all([note] in rows for note in evaluation.notes)
+    failed = replace(evaluation, factorization=replace(evaluation.factorization, status=Status.MAX_ITER))
+    assert "D is not to be relied on" in failed._repr_html_()
 
 
 def test_names_are_text():

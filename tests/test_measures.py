@@ -63,7 +63,7 @@ def test_columns_on_scales_that_do_not_meet_have_no_accuracy():
     above = labels[np.argmax(apart.min(axis=0))]
     evaluation = polyroc.evaluate(y_true, apart)
     assert evaluation.accuracy is None
-    assert f"every score of class {labels[2]} is below every score of class {above}" in evaluation.accuracy_note
+    assert f"all scores of {labels[2]} are below those of {above}" in evaluation.accuracy_note
     assert "none" in str(evaluation)
     assert evaluation.accuracy_note in str(evaluation).replace("\n", " ")
     # Its D is that of the columns by themselves.

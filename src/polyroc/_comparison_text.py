@@ -16,8 +16,8 @@ from polyroc._verdict import Verdict
 # Of many models most rankings occur once or twice, and many pairs disagree: the record has them all.
 _RANKINGS = 6
 _NOTES = 4
-# Letters of a name in a table of models, of differences, and of rankings.
-_NAME, _OF_TWO, _OF_MANY = 30, 24, 16
+# Letters of a name in a table of models, of differences, and of all names in a line of the table of orders.
+_NAME, _OF_TWO, _ORDER = 30, 24, 80
 _CLASS = 16
 
 
@@ -54,7 +54,7 @@ class ComparisonText:
         if len(notes) > _NOTES:
             notes = [*notes[:_NOTES], f"{len(notes) - _NOTES} more such notes are in `comparison.notes`."]
         for one in self.by_d.estimates:
-            of_model = (backwards_note(one.value, one.high), *self.headlines[one.model].notes)
+            of_model = (backwards_note(one.value, one.high), *self.headlines[one.model].cautions)
             notes += [f"{printable(one.model)}: {note}" for note in of_model if note]
         told = [self.verdict.sentence, *notes]
         if self.p_value_note and any(one.p_value < self._counted for one in self._differences):
@@ -82,6 +82,7 @@ class ComparisonText:
     def estimate_rows(self) -> list[list[str]]:
         """D, M, accuracy and the worst pair of each model."""
         rows = [["model", "D", "interval", "M", "interval", "accuracy", "worst pair"]]
+        several = next(iter(self.headlines.values())).n_pairs > 1
         names = short_names(list(self.headlines), _NAME)
         classes = [x for one in self.headlines.values() for x in (one.worst_pair.positive, one.worst_pair.negative)]
         short = dict(zip(map(str, classes), short_names(classes, _CLASS), strict=True))
@@ -91,7 +92,8 @@ class ComparisonText:
             worst = f"{area(pair.auc)} ({short[str(pair.positive)]} against {short[str(pair.negative)]})"
             cells = [cell for one in (d, m) for cell in _with_ends(area_and_ends(one.value, one.low, one.high))]
             rows.append([name, *cells, "none" if right is None else area(right), worst])
-        return rows
+        # Two classes have one pair, whose area is D.
+        return rows if several else [row[:-1] for row in rows]
 
     def difference_rows(self, name_width: int = _OF_TWO) -> list[list[str]]:
         """The difference of each two models, by D and below it by M."""
@@ -106,11 +108,11 @@ class ComparisonText:
         p_values = [p_value(p, self._n_resamples) for p in (one.p_value, one.p_value_holm)]
         return [*_with_ends(difference_and_ends(one.value, one.low, one.high)), *p_values]
 
-    def ranking_rows(self, name_width: int = _OF_MANY) -> list[list[str]]:
+    def ranking_rows(self) -> list[list[str]]:
         """How often each order occurred, as a share of the resamples."""
         by_m = {ranking.order: ranking.probability for ranking in self.by_m.rankings}
         rows = [["order, share of resamples", "by D", "by M"]]
-        short = self._short(name_width)
+        short = self._short(min(_OF_TWO, _ORDER // len(self.headlines)))
         for ranking in self.by_d.rankings[:_RANKINGS]:
             order = " > ".join(" = ".join(short[name] for name in place) for place in ranking.order)
             rows.append([order, *map(self._share, (ranking.probability, by_m.get(ranking.order, 0.0)))])

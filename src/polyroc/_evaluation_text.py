@@ -53,6 +53,12 @@ class Headline:
             )
         return tuple(found)
 
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """The notes, after what is to be known of the fit."""
+        failed = () if self.status is Status.CONVERGED else (f"{self.status.message} D is not to be relied on.",)
+        return failed + self.notes
+
     def _failed_pairs(self) -> str:
         pair = self.worst_pair
         names, worst = f"{printable(pair.positive)} against {printable(pair.negative)}", area(pair.auc)
@@ -100,10 +106,7 @@ def backwards_note(value: float, high: float) -> str:
 
 def evaluation_text(headline: Headline) -> str:
     """The summary as `print` shows it."""
-    notes = list(headline.notes)
-    if headline.status is not Status.CONVERGED:
-        notes.insert(0, f"{headline.status.message} D is not to be relied on.")
     lines = [f"Evaluation of {headline.sizes}", "", *aligned(headline.rows)]
-    for note in notes:
+    for note in headline.cautions:
         lines += ["", *wrapped(note)]
     return "\n".join(lines)

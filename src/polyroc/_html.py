@@ -20,7 +20,7 @@ def evaluation_html(headline: Headline, pairs: Pairs) -> str:
     rows = [
         *(_row([("th", name), ("td", number), ("td", meaning)]) for name, number, meaning in headline.rows),
         _row([("th", "size"), ("td", headline.sizes)], last_spans=2),
-        *(_row([("td", note)], last_spans=3) for note in headline.notes),
+        *(_row([("td", note)], last_spans=3) for note in headline.cautions),
         _row([("th", "hardest pairs: positive"), ("th", "negative"), ("th", "area")]),
     ]
     found = [pairs[place] for place in hardest]

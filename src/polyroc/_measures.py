@@ -6,11 +6,13 @@ import numpy as np
 from scipy.special import ndtri
 
 from polyroc._intervals import Interval
-from polyroc._names import printable
+from polyroc._names import short_names
 from polyroc._records import Predictions
 
 # Rows of probabilities add up to 1 to this, also in single precision and after rounding to three decimals.
 _SUM = 0.02
+# Letters of a name in a reason, which stands in a table.
+_NAME = 24
 
 
 def why_no_accuracy(predictions: Predictions) -> str:
@@ -30,11 +32,8 @@ def why_no_accuracy(predictions: Predictions) -> str:
     below = np.flatnonzero(highest < lowest[above])
     if len(below) == 0:
         return ""
-    names = printable(predictions.labels[below[0]]), printable(predictions.labels[above])
-    return (
-        f"The score columns are not on a common scale: every score of class {names[0]} is below every score of "
-        f"class {names[1]}."
-    )
+    lower, higher = short_names([predictions.labels[below[0]], predictions.labels[above]], _NAME)
+    return f"The columns are not on a common scale: all scores of {lower} are below those of {higher}."
 
 
 def _are_probabilities(predictions: Predictions) -> bool:

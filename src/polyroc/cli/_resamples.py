@@ -38,7 +38,7 @@ class Resamples:
 def duration(seconds: float) -> str:
     """A time that is only expected, in words.
 
-    >>> duration(0.2), duration(7.4), duration(150), duration(7300)
+    >>> duration(0.2), duration(7.4), duration(170), duration(7300)
     ('less than a second', 'about 7 s', 'about 3 min', 'about 2 h')
     """
     if seconds < 1:
