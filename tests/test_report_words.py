@@ -62,7 +62,7 @@ def test_words_are_chosen_from_the_interval_and_not_from_d(one_model):
     assert not [caution for caution in cautions({**bare, "hand_till": 0.51}) if "backwards" in text(caution)]
     [said] = [text(caution) for caution in cautions({**bare, "hand_till": 0.49}) if "backwards" in text(caution)]
     assert said == (
-        "D is 0.480 and M is 0.490, below 0.5: the scores rank backwards. The score columns may be in another order "
+        "D is 0.4800 and M is 0.4900, below 1/2: the scores rank backwards. The score columns may be in another order "
         "than the labels."
     )
 
@@ -258,8 +258,8 @@ def test_cautions_come_from_warnings_and_from_the_numbers(one_model):
     found = [text(sentence) for sentence in cautions(summary)]
     assert found == [
         "The fit ran out of iterations before it converged. D is not to be relied on.",
-        "D is 0.400, below 0.5, and so is its whole interval: the scores rank backwards. The score columns may be in "
-        "another order than the labels.",
+        "D is 0.4000 and its interval ends at 0.4200, below 1/2: the scores rank backwards. The score columns may be "
+        "in another order than the labels.",
         "2 of 49 replicates did not converge; they count as they ended.",
         "1 resample lacked some class, whose pairs were left out.",
         "Classes of fewer than 10 samples: the smallest has 3. These intervals are probably too narrow: resampling so "

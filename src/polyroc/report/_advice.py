@@ -5,6 +5,7 @@
 
 from typing import Any
 
+from polyroc._evaluation_text import FAILED_PAIR
 from polyroc._numbers import level, percent
 from polyroc._records import Status
 from polyroc.report._models import Model, best_of, contenders, models_of
@@ -13,8 +14,6 @@ from polyroc.report._sentences import Sentence, is_binary, joined, n_classes, of
 
 # Models whose accuracy is told one by one.
 _MOST_MODELS = 3
-# A pair below this fails, whatever D is.
-_FAILED_PAIR = 0.7
 
 
 def advice(summary: dict[str, Any]) -> list[Sentence]:
@@ -55,7 +54,7 @@ def _of_one_model(summary: dict[str, Any], model: Model) -> Sentence:
 def _but_hardly(summary: dict[str, Any], model: Model) -> Sentence:
     """The pair that a good D does not notice."""
     pair = model.record["worst_pair"]
-    if is_binary(summary) or pair["auc"] >= _FAILED_PAIR:
+    if is_binary(summary) or pair["auc"] >= FAILED_PAIR:
         return ()
     return (", but hardly ", name_of(pair["positive"]), " from ", name_of(pair["negative"]))
 

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from polyroc._evaluation_text import backwards_note
 from polyroc._names import printable
-from polyroc._numbers import counted, difference_and_ends, gap, level, percent
+from polyroc._numbers import area, counted, difference_and_ends, gap, level, percent
 from polyroc._records import Status
 from polyroc.report._models import Model, best_of, best_place, contenders, models_of
 from polyroc.report._names import model_names, name_of
@@ -80,11 +81,11 @@ def _notes_of_models(summary: dict[str, Any], *, best: bool) -> list[Sentence]:
 
 def _backwards(model: Model) -> str:
     record = model.record
-    said = "" if record["confidence_interval"] is None else ", and so is its whole interval"
-    also = f" and M is {short_area(record['hand_till'])}" if record["confidence_interval"] is None else ""
+    if record["confidence_interval"] is not None:
+        return backwards_note(record["auc"], record["confidence_interval"]["high"])
     return (
-        f"D is {short_area(record['auc'])}{also}, below 0.5{said}: the scores rank backwards. The score columns may be "
-        "in another order than the labels."
+        f"D is {area(record['auc'])} and M is {area(record['hand_till'])}, below 1/2: the scores rank backwards. The "
+        "score columns may be in another order than the labels."
     )
 
 
