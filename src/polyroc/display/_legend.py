@@ -42,8 +42,8 @@ class Entry:
 def statistic_text(letter: str, value: float, interval: Interval | None) -> str:
     """D or M with its interval, rounded to nothing that it does not say.
 
-    >>> statistic_text("D", 0.99964, Interval(0.99951, 0.99973))
-    'D 0.99964 [0.99951, 0.99973]'
+    >>> statistic_text("D", 0.99964, Interval(0.9996, 0.99968))
+    'D 0.99964 [0.99960, 0.99968]'
     >>> statistic_text("M", 0.9152, None)
     'M 0.915'
     """
