@@ -27,7 +27,7 @@ SweepKind: TypeAlias = Literal["auc", "curves"]
 
 
 class CostSweepDisplay:
-    """How the area moves with the cost of one confusion.
+    """How D and the area under the mean curve move with the cost of one confusion.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class CostSweepDisplay:
     ax_, figure_ : Axes, Figure
         Where it was drawn.
     lines_ : list of Line2D
-        The line of areas; or the curves, one for each ratio.
+        The lines of D and of the area under the mean curve; or the shared curves, one for each ratio.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class CostSweepDisplay:
     >>> sweep = polyroc.cost_sweep(example.y_true, example.scores["tree"], true_class=8, ratios=[0.1, 1, 10])
     >>> display = CostSweepDisplay.from_sweep(sweep).plot(Figure().add_subplot())
     >>> display.ax_.get_xscale(), len(display.lines_)
-    ('log', 1)
+    ('log', 2)
     """
 
     def __init__(self, *, sweep: CostSweep) -> None:
@@ -77,7 +77,7 @@ class CostSweepDisplay:
         ax : Axes, optional
             Where to draw; by default a new figure.
         kind : {"auc", "curves"}
-            The area by the cost; or the curves, coloured by the cost.
+            D and the area under the mean curve by the cost; or the shared curves, coloured by the cost.
         cmap : str or Colormap, optional
             Colours of the curves, from the lowest cost to the highest. By default those of viridis that are far enough
             from the background.
@@ -109,11 +109,16 @@ def _draw_areas(ax: "Axes", sweep: CostSweep) -> list[Any]:
     faint_grid(ax)
     # Where the costs are what they are without a sweep.
     ax.axvline(1, color=rc["text.color"], alpha=0.5, linewidth=1, linestyle=":")
-    lines = ax.plot(sweep.ratios, sweep.auc, color=colour_of(ax, 0), linewidth=1.8, marker="o", markersize=4)
+    style = {"color": colour_of(ax, 0), "marker": "o", "markersize": 4}
+    lines = [
+        *ax.plot(sweep.ratios, sweep.auc, linewidth=1.8, label="D, shared curve", **style),
+        *ax.plot(sweep.ratios, sweep.mean_auc, linewidth=1.4, linestyle="--", label="area, mean of pairs", **style),
+    ]
+    ax.legend(fontsize="small", frameon=True, framealpha=0.8, edgecolor="none")
     ax.xaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}"))
     ax.ticklabel_format(axis="y", useOffset=False)
     width = 72 * ax.get_window_extent().width / ax.figure.dpi
-    ax.set(xlabel=_cost_of(sweep, letters_in(width, font_points(rc["axes.labelsize"]))), ylabel="D")
+    ax.set(xlabel=_cost_of(sweep, letters_in(width, font_points(rc["axes.labelsize"]))), ylabel="area under the curve")
     return lines
 
 

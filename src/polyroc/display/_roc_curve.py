@@ -51,6 +51,8 @@ class RocCurveDisplay:
         The curves of the pairs.
     interval, mean_interval : Interval, optional
         Confidence intervals of D and of M, for the legend.
+    mean_is_hand_till : bool
+        Whether the area under the mean curve is M; with costs, weights of pairs or shared thresholds it is not.
 
     Attributes
     ----------
@@ -94,6 +96,7 @@ class RocCurveDisplay:
         mean_curve: RocCurve | None = None,
         mean_band: ConfidenceBand | None = None,
         mean_interval: Interval | None = None,
+        mean_is_hand_till: bool = True,
     ) -> None:
         self.curve = curve if isinstance(curve, RocCurve) else tuple(curve)
         self.name = name
@@ -103,6 +106,7 @@ class RocCurveDisplay:
         self.mean_curve = mean_curve
         self.mean_band = mean_band
         self.mean_interval = mean_interval
+        self.mean_is_hand_till = mean_is_hand_till
 
     @classmethod
     def from_evaluation(
@@ -112,19 +116,31 @@ class RocCurveDisplay:
         name: str | None = None,
         band: ConfidenceBand | None = None,
         interval: Interval | None = None,
+        mean_band: ConfidenceBand | None = None,
+        mean_interval: Interval | None = None,
     ) -> "RocCurveDisplay":
-        """Hold the curve of an evaluation and those of its pairs; nothing is drawn yet.
+        """Hold both curves of an evaluation and those of its pairs; nothing is drawn yet.
 
         Parameters
         ----------
         evaluation : Evaluation
             What `evaluate` gave.
-        name, band, interval
+        name, band, interval, mean_band, mean_interval
             As in the class. Of more than 300 pairs as many are held, evenly spaced from the dullest to the sharpest;
             none where the evaluation was too large to keep their rates.
         """
+        # Two classes have one pair, whose curve is both.
+        mean_curve = None if evaluation.predictions.is_binary else evaluation.mean_curve
         return cls(
-            curve=evaluation.curve, name=name, band=band, pair_curves=pair_curves_of(evaluation), interval=interval
+            curve=evaluation.curve,
+            name=name,
+            band=band,
+            pair_curves=pair_curves_of(evaluation),
+            interval=interval,
+            mean_curve=mean_curve,
+            mean_band=mean_band,
+            mean_interval=mean_interval,
+            mean_is_hand_till=mean_curve is None or mean_curve.auc == evaluation.hand_till,
         )
 
     @classmethod
@@ -138,6 +154,7 @@ class RocCurveDisplay:
         confidence_level: float = 0.95,
         rng: int | np.random.Generator | None = None,
         ax: "Axes | None" = None,
+        curves: Curves = "both",
         curve_kwargs: Mapping[str, Any] | None = None,
         plot_chance_level: bool = False,
         chance_level_kw: Mapping[str, Any] | None = None,
@@ -160,7 +177,7 @@ class RocCurveDisplay:
             Of both, between 0 and 1.
         rng : int, Generator or None
             Seed of the resamples.
-        ax, curve_kwargs, plot_chance_level, chance_level_kw, despine, band, pairs
+        ax, curves, curve_kwargs, plot_chance_level, chance_level_kw, despine, band, pairs
             As in `plot`.
         **options
             Further keyword arguments of `evaluate`.
@@ -181,6 +198,7 @@ class RocCurveDisplay:
         display = cls._of(evaluate(y_true, y_score, **options), name, n_resamples, confidence_level, rng)
         return display.plot(
             ax,
+            curves=curves,
             curve_kwargs=curve_kwargs,
             plot_chance_level=plot_chance_level,
             chance_level_kw=chance_level_kw,
@@ -201,6 +219,7 @@ class RocCurveDisplay:
         confidence_level: float = 0.95,
         rng: int | np.random.Generator | None = None,
         ax: "Axes | None" = None,
+        curves: Curves = "both",
         curve_kwargs: Mapping[str, Any] | None = None,
         plot_chance_level: bool = False,
         chance_level_kw: Mapping[str, Any] | None = None,
@@ -221,7 +240,8 @@ class RocCurveDisplay:
             True classes.
         name : str, optional
             What the legend calls it; by default the name of the estimator's class.
-        n_resamples, confidence_level, rng, ax, curve_kwargs, plot_chance_level, chance_level_kw, despine, band, pairs
+        n_resamples, confidence_level, rng, ax, curves, curve_kwargs, plot_chance_level, chance_level_kw, despine, \
+        band, pairs
             As in `from_predictions`.
         **options
             Further keyword arguments of `evaluate`, other than `labels`.
@@ -231,6 +251,7 @@ class RocCurveDisplay:
         display = cls._of(evaluate_estimator(estimator, X, y, **options), name, n_resamples, confidence_level, rng)
         return display.plot(
             ax,
+            curves=curves,
             curve_kwargs=curve_kwargs,
             plot_chance_level=plot_chance_level,
             chance_level_kw=chance_level_kw,
@@ -291,8 +312,14 @@ class RocCurveDisplay:
         if n_resamples == 0:
             return cls.from_evaluation(evaluation, name=name)
         drawn = evaluation.bootstrap(n_resamples, rng=rng)
-        band, interval = drawn.confidence_band(confidence_level), drawn.confidence_interval(confidence_level)
-        return cls.from_evaluation(evaluation, name=name, band=band, interval=interval)
+        return cls.from_evaluation(
+            evaluation,
+            name=name,
+            band=drawn.confidence_band(confidence_level),
+            interval=drawn.confidence_interval(confidence_level),
+            mean_band=drawn.confidence_band(confidence_level, curve="mean"),
+            mean_interval=drawn.confidence_interval(confidence_level, statistic="mean_auc"),
+        )
 
     def plot(
         self,
@@ -389,7 +416,8 @@ class RocCurveDisplay:
         [line] = ax.plot(curve.fpr, curve.tpr, label="_", **style)
         if self.line_ is None:
             line.set_gid(MARK)
-        label(ax, line, Entry(name, statistic_text("M", curve.auc, self.mean_interval), "mean of pairs"))
+        letter = "M" if self.mean_is_hand_till else "area"
+        label(ax, line, Entry(name, statistic_text(letter, curve.auc, self.mean_interval), "mean of pairs"))
         self.mean_line_ = line
         if band and self.mean_band is not None:
             self.mean_band_ = draw_band(ax, self.mean_band, line.get_color())

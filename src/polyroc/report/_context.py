@@ -84,18 +84,12 @@ def _curve(summary: dict[str, Any]) -> dict[str, Any]:
         "has_band": best["band"] is not None,
         "has_mean": best["mean_curve"] is not None,
         "has_mean_band": best["mean_band"] is not None,
-        "mean_is_m": _mean_is_m(summary),
+        # With costs, weights of pairs or shared thresholds it is another area.
+        "mean_is_m": best["mean_auc"] == best["hand_till"],
+        "mean_areas": [area(model.record["mean_auc"]) for model in models_of(summary)],
         "pair_choices": sorted({min(count, n_curves) for count in _PAIR_CURVES} - {0}),
         "alt": f"ROC curve. Area D: {areas}. Its numbers are in the table that follows.",
     }
-
-
-def _mean_is_m(summary: dict[str, Any]) -> bool:
-    """Whether the area under the mean curve is M: with costs, prevalence or shared thresholds it is not."""
-    options = summary["options"]
-    weights = (options[key] for key in ("costs", "tpr_weights", "fpr_weights"))
-    plain = options["thresholds"] == "own" and options["weighting"] == "equal"
-    return plain and all(matrix is None for matrix in weights)
 
 
 def _pairs(summary: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from polyroc._band import ConfidenceBand
 from polyroc._bootstrap import BootstrapResult
 from polyroc._checks import as_confidence_level, as_rng
 from polyroc._comparison import Comparison
@@ -183,9 +184,9 @@ def _of_model(evaluation: Evaluation, drawn: BootstrapResult | None, level: floa
     return {
         "curve": {"fpr": plain(curve.fpr), "tpr": plain(curve.tpr), "call_rate": plain(_call_rates(evaluation))},
         "operating_point": operating_point(evaluation),
-        "band": None if drawn is None else _band(drawn, level),
-        "mean_curve": None,
-        "mean_band": None,
+        "band": None if drawn is None else _band(drawn.confidence_band(level)),
+        "mean_curve": _mean_curve(evaluation),
+        "mean_band": None if drawn is None else _mean_band(evaluation, drawn, level),
         "auc_by_thresholds": evaluation.auc_by_thresholds,
         "accuracy_interval": _accuracy_interval(evaluation, drawn, level),
         "pair_curves": _pair_curves(evaluation),
@@ -205,11 +206,25 @@ def _call_rates(evaluation: Evaluation) -> FloatArray:
     return np.concatenate([[0.0], grid(evaluation.options.n_thresholds), [1.0]])
 
 
-def _band(drawn: BootstrapResult, level: float) -> dict[str, Any]:
-    band = drawn.confidence_band(level)
+def _mean_curve(evaluation: Evaluation) -> dict[str, Any] | None:
+    """The mean of the pairs' curves; None for two classes, whose pair is the curve."""
+    if evaluation.predictions.is_binary:
+        return None
+    curve = evaluation.mean_curve
+    return {"fpr": plain(curve.fpr), "tpr": plain(curve.tpr), "call_rate": plain(_call_rates(evaluation))}
+
+
+def _mean_band(evaluation: Evaluation, drawn: BootstrapResult, level: float) -> dict[str, Any] | None:
+    # Parametric methods draw no samples, and so have no replicates of the mean curve.
+    if evaluation.predictions.is_binary or drawn.mean_fpr is None:
+        return None
+    return _band(drawn.confidence_band(level, curve="mean"))
+
+
+def _band(band: ConfidenceBand) -> dict[str, Any]:
     sides = {"lower": band.lower, "upper": band.upper}
     curves = {side: {"fpr": _rounded(curve.fpr), "tpr": _rounded(curve.tpr)} for side, curve in sides.items()}
-    return {**curves, "level": level, "simultaneous": band.simultaneous}
+    return {**curves, "level": band.confidence_level, "simultaneous": band.simultaneous}
 
 
 def _pair_curves(evaluation: Evaluation) -> dict[str, Any] | None:
