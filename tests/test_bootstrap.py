@@ -160,8 +160,11 @@ def test_the_warning_points_at_the_caller():
 
 
 def test_replicates_that_do_not_converge_are_counted_and_kept():
+    # In double precision: in single the last steps towards infinity are too short to be seen.
     problem = random_problem(83, max_samples=300)
-    evaluation = quietly(polyroc.evaluate, problem.y_true, problem.y_score, labels=range(10), shrinkage=0.0)
+    evaluation = quietly(
+        polyroc.evaluate, problem.y_true, problem.y_score, labels=range(10), shrinkage=0.0, engine="numpy"
+    )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         drawn = evaluation.bootstrap(4, rng=0)
