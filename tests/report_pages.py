@@ -51,14 +51,6 @@ def comparison_of(
     return polyroc.compare(y_true, models, labels=labels, n_resamples=n_resamples, rng=0, **(options or {}))
 
 
-def with_mean(record, evaluation):
-    """A record of a model with the mean of its pairs' curves at equal call rates, by a loop over the call rates."""
-    rates = evaluation.rates
-    fpr = [0.0, *(float(np.mean(row)) for row in rates.fpr), 1.0]
-    tpr = [0.0, *(float(np.mean(row)) for row in rates.tpr), 1.0]
-    return {**record, "mean_curve": {"fpr": fpr, "tpr": tpr, "call_rate": record["curve"]["call_rate"]}}
-
-
 class Page(HTMLParser):
     """Tags with their attributes, the text of a page, and what its scripts hold."""
 

@@ -36,7 +36,11 @@ def test_draws_the_curve_that_it_holds(k):
     fpr, tpr = display.line_.get_data()
     assert_array_equal(fpr, evaluation.curve.fpr)
     assert_array_equal(tpr, evaluation.curve.tpr)
-    assert legend_of(display) == [f"D {evaluation.auc:.3f}"]
+    # Two classes have one pair, and so one curve.
+    mean = [] if k == 2 else [f"M {evaluation.hand_till:.3f} (mean of pairs)"]
+    assert legend_of(display) == [f"D {evaluation.auc:.3f}", *mean]
+    if k > 2:
+        assert_array_equal(display.mean_line_.get_data(), [evaluation.mean_curve.fpr, evaluation.mean_curve.tpr])
     assert display.band_ is None
     assert display.chance_level_ is None
     check_layout(display)
@@ -64,7 +68,7 @@ def test_band_and_interval_are_those_given():
     n_points = len(band.lower.fpr)
     assert_array_equal(corners[:n_points], np.column_stack([band.lower.fpr, band.lower.tpr]))
     assert_array_equal(corners[n_points : 2 * n_points][::-1], np.column_stack([band.upper.fpr, band.upper.tpr]))
-    assert legend_of(display) == [f"model (D {evaluation.auc:.3f} [{interval.low:.3f}, {interval.high:.3f}])"]
+    assert legend_of(display)[0] == f"model (D {evaluation.auc:.3f} [{interval.low:.3f}, {interval.high:.3f}])"
     assert held.plot(band=False).band_ is None
 
 
@@ -78,8 +82,14 @@ def test_from_predictions_draws_what_the_steps_would():
     assert_array_equal(display.curve.tpr, evaluation.curve.tpr)
     assert display.interval == drawn.confidence_interval(0.9)
     assert_array_equal(display.band.lower.fpr, drawn.confidence_band(0.9).lower.fpr)
-    bare = RocCurveDisplay.from_predictions(y_true, y_score, n_resamples=0)
-    assert (bare.band, bare.interval) == (None, None)
+    assert display.mean_interval == drawn.confidence_interval(0.9, statistic="mean_auc")
+    assert_array_equal(display.mean_band.upper.fpr, drawn.confidence_band(0.9, curve="mean").upper.fpr)
+    # With shared thresholds the area under the mean curve is not M, and is not called so.
+    assert legend_of(display)[1].startswith(f"area {evaluation.mean_auc:.3f} [")
+    assert evaluation.mean_auc != evaluation.hand_till
+    bare = RocCurveDisplay.from_predictions(y_true, y_score, n_resamples=0, curves="mean")
+    assert (bare.band, bare.interval, bare.mean_band, bare.mean_interval) == (None, None, None, None)
+    assert (bare.line_, legend_of(bare)) == (None, [f"M {bare.mean_curve.auc:.3f} (mean of pairs)"])
 
 
 def test_pairs_are_the_pairwise_curves():
@@ -126,7 +136,7 @@ def test_long_names_in_the_same_axes_stay_different():
         f"gradient boosting with tuned depth and rate, {end}" for end in ("run 1 of 2, final", "run 2 of 2, final")
     ]
     displays = [evaluation_of(3, seed=seed).plot(ax, name=name) for seed, name in enumerate([*names, names[0]])]
-    shown = [text.partition("\n")[0].partition(" (")[0] for text in legend_of(displays[-1])]
+    shown = [text.partition("\n")[0].partition(" (")[0] for text in legend_of(displays[-1])[::2]]
     assert len(shown) == 3
     assert shown[0] != shown[1]
     assert shown[0] == shown[2]  # the same name is the same
@@ -201,7 +211,9 @@ def test_axes_given_are_used_and_curves_differ():
     assert all(display.ax_ is ax for display in displays)
     looks = {(display.line_.get_color(), display.line_.get_linestyle()) for display in displays}
     assert len(looks) == 7
-    assert len(legend_of(displays[-1])) == 7
+    assert len(legend_of(displays[-1])) == 2 * 7
+    means = {(display.mean_line_.get_color(), display.mean_line_.get_linestyle()) for display in displays}
+    assert len(means | looks) == 2 * 7
     assert plt.get_fignums() == []
 
 
@@ -243,7 +255,7 @@ def test_from_estimator_takes_probabilities_or_decisions():
         response = fitted.predict_proba if hasattr(fitted, "predict_proba") else fitted.decision_function
         expected = polyroc.auc_score(names[1::2], response(X[1::2]), labels=fitted.classes_)
         assert display.curve.auc == expected
-        assert legend_of(display) == [f"{type(model).__name__} (D {expected:.3f})"]
+        assert legend_of(display)[0] == f"{type(model).__name__} (D {expected:.3f})"
 
 
 def test_from_cv_results_draws_each_fold():

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from report_pages import HOSTILE, comparison_of, evaluation_of, problem, with_mean
+from report_pages import HOSTILE, comparison_of, evaluation_of, problem
 
 import polyroc
 from polyroc._names import short_names
@@ -65,8 +65,6 @@ def summaries():
     made["binary"] = summarize(polyroc.compare(binary[0], models, labels=binary[1], n_resamples=29, rng=0))
     hostile = comparison_of(k=len(HOSTILE), classes=HOSTILE, names=HOSTILE[:3], n_resamples=3)
     made["hostile"] = summarize(hostile, source={"files": HOSTILE}, warnings=HOSTILE[:2])
-    parted = evaluation_of(5)
-    made["mean"] = with_mean(summarize(parted, bootstrap=parted.bootstrap(9, rng=0)), parted)
     costs = np.ones((12, 12))
     costs[1, 2], costs[10, 11] = 17, 19
     long = comparison_of(k=12, classes=LONG_CLASSES, names=LONG_MODELS, n_resamples=3, options={"costs": costs})
@@ -289,11 +287,11 @@ def test_bands_and_curves_can_be_switched_off(opened):
 def test_the_caption_names_the_band_only_while_it_is_there(opened):
     with opened("comparison") as page:
         caption = page.locator("#curve-section figcaption")
-        assert "with its 95 % band" in caption.inner_text()
+        assert "Each has its 95 % band." in caption.inner_text()
         page.locator("#bands").uncheck()
         assert "band" not in caption.inner_text()
         page.locator("#bands").check()
-        assert "with its 95 % band" in caption.inner_text()
+        assert "Each has its 95 % band." in caption.inner_text()
 
 
 def test_an_enlarged_part_has_ticks_of_its_own(opened):
@@ -365,8 +363,8 @@ def test_cut_names_differ_on_a_phone_too(opened):
 def test_shared_curve_and_mean_are_switched_by_themselves(opened, summaries):
     kinds = """document.getElementById("curve").data
       .filter((trace) => trace.meta.role === "curve" && trace.visible).map((trace) => trace.meta.kind)"""
-    curve = summaries["mean"]["mean_curve"]
-    with opened("mean") as page:
+    curve = summaries["k10"]["mean_curve"]
+    with opened("k10") as page:
         assert page.evaluate(kinds) == ["curve", "mean_curve"]
         page.locator("[data-kind=curve]").uncheck()
         assert page.evaluate(kinds) == ["mean_curve"]
@@ -518,7 +516,8 @@ def test_two_classes_are_compared_without_a_heatmap(opened, summaries):
 def test_without_javascript_words_curve_and_tables_are_there(opened, summaries):
     with opened("comparison", ready=False, java_script_enabled=False) as page:
         assert page.locator("#summary .lead").inner_text().startswith("Use first: it is better than both")
-        assert page.locator("#curve svg.static polyline").count() == 3
+        assert page.locator("#curve svg.static polyline.curve").count() == 3
+        assert page.locator("#curve svg.static polyline.mean_curve").count() == 3
         assert page.locator("#curve svg.static").is_visible()
         assert page.locator("#pairs tbody tr").count() == 30
         assert page.get_by_text("The heatmap needs JavaScript").is_visible()

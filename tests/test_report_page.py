@@ -11,7 +11,7 @@ import sys
 
 import numpy as np
 import pytest
-from report_pages import HOSTILE, Page, comparison_of, evaluation_of, with_mean
+from report_pages import HOSTILE, Page, comparison_of, evaluation_of
 
 import polyroc
 from polyroc.report import render_html, summarize, write_html
@@ -96,7 +96,7 @@ def test_without_script_there_are_the_worst_pairs_and_the_curve(page, evaluation
     first = re.findall(r"<td[^>]*>(?:<bdi[^>]*>)?([^<]*)", rows)[:3]
     pairs = evaluation.pairs
     assert first == [pairs.positive[worst], pairs.negative[worst], f"{pairs.auc[worst]:.4f}"]
-    [points] = [attributes["points"] for attributes in read.named("polyline")]
+    points = next(attributes["points"] for attributes in read.named("polyline") if attributes["class"] == "curve")
     drawn = np.array([[float(x) for x in point.split(",")] for point in points.split()])
     # The frame is 340 units wide and high, and begins 48 from the left and 12 from the top.
     np.testing.assert_allclose((drawn[:, 0] - 48) / 340, evaluation.curve.fpr, atol=0.001)
@@ -104,27 +104,36 @@ def test_without_script_there_are_the_worst_pairs_and_the_curve(page, evaluation
     assert f"{evaluation.curve.tpr[50]:.4f}" in read.inside("td")
 
 
-def test_the_mean_of_the_pairs_is_drawn_dashed_beside_the_shared_curve(summary, evaluation):
-    both = with_mean(summary, evaluation)
-    page = render_html(both)
+def test_the_mean_of_the_pairs_is_drawn_dashed_beside_the_shared_curve(summary, page, evaluation):
     read = Page(page)
     shared, mean = read.named("polyline")
     assert (shared["class"], shared["stroke-dasharray"]) == ("curve", "")
     assert (mean["class"], mean["stroke-dasharray"]) == ("mean_curve", "7 4")
     drawn = np.array([[float(x) for x in point.split(",")] for point in mean["points"].split()])
-    np.testing.assert_allclose((drawn[:, 0] - 48) / 340, both["mean_curve"]["fpr"], atol=0.001)
-    traces = [trace for trace in curve_figure(both)["data"] if trace["meta"]["role"] == "curve"]
+    # Means over the pairs, by a loop over the call rates.
+    fpr, tpr = ([np.mean(row) for row in rate] for rate in (evaluation.rates.fpr, evaluation.rates.tpr))
+    np.testing.assert_allclose((drawn[1:-1, 0] - 48) / 340, fpr, atol=0.001)
+    np.testing.assert_allclose(1 - (drawn[1:-1, 1] - 12) / 340, tpr, atol=0.001)
+    traces = [trace for trace in curve_figure(summary)["data"] if trace["meta"]["role"] == "curve"]
     assert [(trace["meta"]["kind"], trace["meta"]["dash"], trace["text"][0]) for trace in traces] == [
         ("curve", "solid", "shared curve"),
         ("mean_curve", "dash", "mean of the pairs"),
     ]
+    assert len([trace for trace in curve_figure(summary)["data"] if trace["meta"]["role"] == "band"]) == 2
     assert (
         "Dashed: the mean of the curves of the pairs; its area is M. Where the two part, the pairs differ" in read.text
     )
-    assert f"{both['mean_curve']['tpr'][50]:.4f}" in read.inside("td")
-    # With costs its area is another one.
-    costs = {**both, "options": {**both["options"], "costs": np.ones((5, 5)).tolist()}}
-    assert "Dashed: the mean of the curves of the pairs. Where" in Page(render_html(costs)).text
+    assert f"{np.mean(evaluation.rates.tpr[49]):.4f}" in read.inside("td")
+
+
+def test_with_costs_the_mean_curve_has_an_area_of_its_own():
+    costs = np.ones((5, 5))
+    costs[0, 1] = 9
+    evaluation = evaluation_of(5, options={"costs": costs})
+    text = Page(render_html(summarize(evaluation))).text
+    assert "Dashed: the mean of the curves of the pairs, weighted as the costs and settings ask for. Where" in text
+    assert f"mean {evaluation.mean_auc:.4f}" in text
+    assert abs(evaluation.mean_auc - evaluation.hand_till) > 0.001
 
 
 def test_a_page_can_be_made_from_what_json_has_kept(summary, page):
@@ -326,7 +335,7 @@ def test_figures_hold_no_tag_of_a_name(hostile):
     model = models_of(summary)[0]
     texts = [trace["text"][0] for trace in curve_figure(summary)["data"] if "text" in trace]
     texts += heatmap_figure(summary, model)["layout"]["xaxis"]["ticktext"]
-    assert len(texts) == 3 + len(HOSTILE)
+    assert len(texts) == 2 * 3 + len(HOSTILE)
     assert not [text for text in texts if "<" in text or ">" in text]
     for trace in curve_figure(summary)["data"]:
         assert "fullData" not in trace.get("hovertemplate", "")

@@ -109,7 +109,7 @@ def _draw_areas(ax: "Axes", sweep: CostSweep) -> list[Any]:
     faint_grid(ax)
     # Where the costs are what they are without a sweep.
     ax.axvline(1, color=rc["text.color"], alpha=0.5, linewidth=1, linestyle=":")
-    style = {"color": colour_of(ax, 0), "marker": "o", "markersize": 4}
+    style: dict[str, Any] = {"color": colour_of(ax, 0), "marker": "o", "markersize": 4}
     lines = [
         *ax.plot(sweep.ratios, sweep.auc, linewidth=1.8, label="D, shared curve", **style),
         *ax.plot(sweep.ratios, sweep.mean_auc, linewidth=1.4, linestyle="--", label="area, mean of pairs", **style),
