@@ -74,6 +74,10 @@ def test_draws_the_areas_that_it_holds():
     sweep = swept()
     display = CostSweepDisplay.from_sweep(sweep).plot()
     assert_array_equal(display.lines_[0].get_data(), [sweep.ratios, sweep.auc])
+    assert_array_equal(display.lines_[1].get_data(), [sweep.ratios, sweep.mean_auc])
+    assert [line.get_linestyle() for line in display.lines_] == ["-", "--"]
+    shown = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert shown == ["D, shared curve", "area, mean of pairs"]
     assert display.ax_.get_xscale() == "log"
     assert display.ax_.get_xlabel().startswith("cost of taking c01 for c02")
     check_layout(display)

@@ -56,13 +56,17 @@ def test_boxes_are_quantiles_of_the_replicates(comparison, display, statistic):
 
 
 @pytest.mark.parametrize("kind", ["box", "ridge"])
-def test_the_other_statistic_is_the_dot(comparison, display, kind):
+def test_the_other_statistic_is_a_triangle_below_its_row_and_no_outlier(comparison, display, kind):
     for statistic, other in (("auc", "hand_till"), ("hand_till", "auc")):
         ax = display.plot(kind, statistic=statistic).ax_
-        [dots] = [line for line in ax.get_lines() if line.get_marker() == "o"]
+        [marks] = [line for line in ax.get_lines() if line.get_marker() not in ("None", "", None)]
         expected = [estimate.value for estimate in getattr(comparison, other).estimates]
-        assert_array_equal(dots.get_xdata(), expected)
-        assert ("Hand and Till" in ax.get_xlabel()) == (statistic == "auc")
+        assert_array_equal(marks.get_xdata(), expected)
+        assert marks.get_marker() == "^"
+        # Rows are counted downwards, and no box, whisker or ridge of a row is lower than a quarter below its middle.
+        assert (marks.get_ydata() - np.arange(3) >= (0.3 if kind == "box" else 0.1)).all()
+        assert "triangle" in ax.get_xlabel()
+        assert ("M, Hand and Till" in ax.get_xlabel()) == (statistic == "auc")
 
 
 def test_densities_are_those_of_scipy(comparison, display):
@@ -72,6 +76,19 @@ def test_densities_are_those_of_scipy(comparison, display):
         width = 0.9 * min(np.std(drawn.auc, ddof=1), middle_half) * len(drawn.auc) ** -0.2
         kernel = stats.gaussian_kde(drawn.auc, width / np.std(drawn.auc, ddof=1))
         assert_allclose(spread.density, kernel(spread.at), rtol=1e-6)
+        assert np.trapezoid(spread.density, spread.at) == pytest.approx(1, abs=0.01)
+
+
+def test_densities_stay_between_0_and_1_and_lose_nothing():
+    rng = np.random.default_rng(0)
+    y_true = np.arange(90) % 3
+    scores = {name: np.eye(3)[y_true] + spread * rng.normal(size=(90, 3)) for name, spread in (("a", 0.3), ("b", 0.35))}
+    comparison = polyroc.compare(y_true, scores, n_resamples=199, rng=0)
+    for spread in ComparisonDisplay.from_comparison(comparison).spreads["auc"].values():
+        width = np.std(spread.replicates, ddof=1)
+        assert spread.replicates.max() > 1 - width  # so near to the end that kernels reach beyond it
+        assert spread.at.min() >= 0
+        assert spread.at.max() <= 1
         assert np.trapezoid(spread.density, spread.at) == pytest.approx(1, abs=0.01)
 
 
@@ -152,3 +169,14 @@ def test_wrong_words_are_refused(display):
         display.plot("violin")
     with pytest.raises(ValueError, match="`statistic` must be one of"):
         display.plot(statistic="D")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_long_names_stay_different(kind):
+    names = [f"a gradient boosting machine with depth {depth} and many rounds" for depth in (4, 6, 8)]
+    display = ComparisonDisplay.from_comparison(compared(names, n_resamples=9)).plot(kind)
+    check_layout(display)
+    shown = " ".join(row_names(display))
+    for depth in (4, 6, 8):
+        assert str(depth) in shown
+    assert len(set(row_names(display))) == len(row_names(display))

@@ -58,6 +58,23 @@ def test_numbers_are_written_where_there_is_room():
     assert PairwiseHeatmap.from_evaluation(evaluation_of(50)).plot().text_ == []
 
 
+def test_no_number_in_a_cell_says_perfect_of_what_is_not():
+    values = [[np.nan, 0.9951, 1.0], [0.99996, np.nan, 0.934], [0.0, 0.00001, np.nan]]
+    display = PairwiseHeatmap(values=values, labels=["a", "b", "c"]).plot()
+    shown = {tuple(text.get_position()[::-1]): text.get_text() for text in display.text_}
+    assert shown == {(0, 1): ".995", (0, 2): "1", (1, 0): ">.999", (1, 2): ".93", (2, 0): "0", (2, 1): "<.001"}
+
+
+def test_long_names_stay_different_also_where_the_font_lacks_them():
+    labels = [f"a class with a long common beginning, {end}" for end in ("male", "female")]
+    labels += ["\u4e2d\u6587", "\u65e5\u672c"]
+    display = PairwiseHeatmap(values=np.where(np.eye(4) == 1, np.nan, 0.9), labels=labels).plot()
+    shown = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert len(set(shown)) == 4
+    assert shown[2:] == ["??", "?? (2)"]
+    check_layout(display)
+
+
 @pytest.mark.parametrize("style", ["default", "dark_background"])
 def test_numbers_and_hard_pairs_stand_out(style):
     with plt.style.context(style):

@@ -36,7 +36,11 @@ def test_draws_the_curve_that_it_holds(k):
     fpr, tpr = display.line_.get_data()
     assert_array_equal(fpr, evaluation.curve.fpr)
     assert_array_equal(tpr, evaluation.curve.tpr)
-    assert legend_of(display) == [f"D = {evaluation.auc:.3f}"]
+    # Two classes have one pair, and so one curve.
+    mean = [] if k == 2 else [f"M {evaluation.hand_till:.3f} (mean of pairs)"]
+    assert legend_of(display) == [f"D {evaluation.auc:.3f}", *mean]
+    if k > 2:
+        assert_array_equal(display.mean_line_.get_data(), [evaluation.mean_curve.fpr, evaluation.mean_curve.tpr])
     assert display.band_ is None
     assert display.chance_level_ is None
     check_layout(display)
@@ -49,7 +53,8 @@ def test_extreme_scores_are_drawn(scores):
     y_score = {"constant": np.zeros_like(truth), "perfect": truth, "backwards": -truth}[scores]
     display = polyroc.evaluate(y_true, y_score).plot()
     expected = {"constant": 0.5, "perfect": 1.0, "backwards": 0.0}[scores]
-    assert float(legend_of(display)[0].removeprefix("D = ")) == pytest.approx(expected, abs=0.01)
+    # An area within a millionth of an end is said to be above or below, but not to be there.
+    assert float(legend_of(display)[0].split()[-1]) == pytest.approx(expected, abs=0.01)
     check_layout(display)
 
 
@@ -63,7 +68,7 @@ def test_band_and_interval_are_those_given():
     n_points = len(band.lower.fpr)
     assert_array_equal(corners[:n_points], np.column_stack([band.lower.fpr, band.lower.tpr]))
     assert_array_equal(corners[n_points : 2 * n_points][::-1], np.column_stack([band.upper.fpr, band.upper.tpr]))
-    assert legend_of(display) == [f"model (D = {evaluation.auc:.3f} [{interval.low:.3f}, {interval.high:.3f}])"]
+    assert legend_of(display)[0] == f"model (D {evaluation.auc:.3f} [{interval.low:.3f}, {interval.high:.3f}])"
     assert held.plot(band=False).band_ is None
 
 
@@ -77,8 +82,14 @@ def test_from_predictions_draws_what_the_steps_would():
     assert_array_equal(display.curve.tpr, evaluation.curve.tpr)
     assert display.interval == drawn.confidence_interval(0.9)
     assert_array_equal(display.band.lower.fpr, drawn.confidence_band(0.9).lower.fpr)
-    bare = RocCurveDisplay.from_predictions(y_true, y_score, n_resamples=0)
-    assert (bare.band, bare.interval) == (None, None)
+    assert display.mean_interval == drawn.confidence_interval(0.9, statistic="mean_auc")
+    assert_array_equal(display.mean_band.upper.fpr, drawn.confidence_band(0.9, curve="mean").upper.fpr)
+    # With shared thresholds the area under the mean curve is not M, and is not called so.
+    assert legend_of(display)[1].startswith(f"area {evaluation.mean_auc:.3f} [")
+    assert evaluation.mean_auc != evaluation.hand_till
+    bare = RocCurveDisplay.from_predictions(y_true, y_score, n_resamples=0, curves="mean")
+    assert (bare.band, bare.interval, bare.mean_band, bare.mean_interval) == (None, None, None, None)
+    assert (bare.line_, legend_of(bare)) == (None, [f"M {bare.mean_curve.auc:.3f} (mean of pairs)"])
 
 
 def test_pairs_are_the_pairwise_curves():
@@ -104,6 +115,84 @@ def test_of_very_many_pairs_the_dullest_to_the_sharpest_are_held():
         assert_array_equal(curve.tpr[1:-1], evaluation.rates.tpr[:, pair])
 
 
+def test_legends_round_to_nothing_that_is_not_so():
+    evaluation = evaluation_of(3)
+    for area, interval, expected in [
+        (0.99964, polyroc.Interval(0.9993, 0.99982), "D 0.9996 [0.9993, 0.9998]"),
+        (0.99964, polyroc.Interval(0.9996, 0.99968), "D 0.99964 [0.99960, 0.99968]"),
+        (1.0, polyroc.Interval(0.98, 1.0), "D 1.000 [0.980, 1.000]"),
+    ]:
+        # A curve of this area: a corner at (1 - area, 1).
+        curve = polyroc.RocCurve(fpr=[0, 1 - area, 1 - area, 1], tpr=[0, 0, 1, 1])
+        display = RocCurveDisplay(curve=curve, interval=interval).plot(Figure().add_subplot())
+        assert legend_of(display) == [expected]
+    assert legend_of(RocCurveDisplay(curve=curve).plot()) == ["D 1.000"]
+    assert evaluation.auc < 1
+
+
+def test_long_names_in_the_same_axes_stay_different():
+    ax = Figure(figsize=(6, 6)).add_subplot()
+    names = [
+        f"gradient boosting with tuned depth and rate, {end}" for end in ("run 1 of 2, final", "run 2 of 2, final")
+    ]
+    displays = [evaluation_of(3, seed=seed).plot(ax, name=name) for seed, name in enumerate([*names, names[0]])]
+    shown = [text.partition("\n")[0].partition(" (")[0] for text in legend_of(displays[-1])[::2]]
+    assert len(shown) == 3
+    assert shown[0] != shown[1]
+    assert shown[0] == shown[2]  # the same name is the same
+    assert max(map(len, shown)) <= 30
+
+
+def both_curves():
+    """A shared and a mean curve that part, with bands around them."""
+    shared = polyroc.RocCurve(fpr=[0, 0.1, 1], tpr=[0, 0.9, 1])
+    mean = polyroc.RocCurve(fpr=[0, 0.2, 1], tpr=[0, 0.8, 1])
+    drawn = evaluation_of(3).bootstrap(9, rng=0)
+    return RocCurveDisplay(
+        curve=shared,
+        mean_curve=mean,
+        name="tree",
+        band=drawn.confidence_band(0.9),
+        mean_band=drawn.confidence_band(0.5),
+        mean_interval=polyroc.Interval(0.75, 0.85),
+    )
+
+
+def test_both_curves_are_drawn_the_shared_one_solid_and_the_mean_dashed():
+    display = both_curves().plot()
+    assert_array_equal(display.line_.get_xdata(), [0, 0.1, 1])
+    assert_array_equal(display.mean_line_.get_xdata(), [0, 0.2, 1])
+    assert (display.line_.get_linestyle(), display.mean_line_.get_linestyle()) == ("-", "--")
+    assert display.line_.get_color() == display.mean_line_.get_color()
+    assert legend_of(display) == ["tree (D 0.900)", "tree (M 0.800 [0.750, 0.850], mean of pairs)"]
+    assert display.band_ is not None
+    assert display.mean_band_ is not None
+    check_layout(display)
+    without = both_curves().plot(band=False)
+    assert without.band_ is without.mean_band_ is None
+    unnamed = RocCurveDisplay(curve=display.curve, mean_curve=display.mean_curve).plot()
+    assert legend_of(unnamed) == ["D 0.900", "M 0.800 (mean of pairs)"]
+
+
+@pytest.mark.parametrize("curves", ["shared", "mean"])
+def test_one_of_the_two_curves_may_be_asked_for(curves):
+    ax = Figure(figsize=(6, 6)).add_subplot()
+    first, second = (both_curves().plot(ax, curves=curves) for _ in range(2))
+    for display in (first, second):
+        drawn, other = display.line_, display.mean_line_
+        drawn, other = (drawn, other) if curves == "shared" else (other, drawn)
+        assert other is None
+        assert drawn is not None
+        assert (display.band_ is None) == (curves == "mean")
+    # Models in the same axes differ, whichever of their curves is drawn.
+    lines = [(one.line_ or one.mean_line_) for one in (first, second)]
+    assert lines[0].get_color() != lines[1].get_color()
+    with pytest.raises(ValueError, match="`curves` must be one of 'both', 'shared', 'mean', got 'all'"):
+        both_curves().plot(curves="all")
+    with pytest.raises(ValueError, match="`curves` must be 'shared' or 'both' where no mean curve is held"):
+        RocCurveDisplay(curve=first.curve).plot(curves="mean")
+
+
 def test_options_are_those_of_scikit_learn():
     display = evaluation_of(3).plot(
         name="m", curve_kwargs={"c": "red", "lw": 5}, plot_chance_level=True, chance_level_kw={"ls": "--"}, despine=True
@@ -122,7 +211,9 @@ def test_axes_given_are_used_and_curves_differ():
     assert all(display.ax_ is ax for display in displays)
     looks = {(display.line_.get_color(), display.line_.get_linestyle()) for display in displays}
     assert len(looks) == 7
-    assert len(legend_of(displays[-1])) == 7
+    assert len(legend_of(displays[-1])) == 2 * 7
+    means = {(display.mean_line_.get_color(), display.mean_line_.get_linestyle()) for display in displays}
+    assert len(means | looks) == 2 * 7
     assert plt.get_fignums() == []
 
 
@@ -164,7 +255,7 @@ def test_from_estimator_takes_probabilities_or_decisions():
         response = fitted.predict_proba if hasattr(fitted, "predict_proba") else fitted.decision_function
         expected = polyroc.auc_score(names[1::2], response(X[1::2]), labels=fitted.classes_)
         assert display.curve.auc == expected
-        assert legend_of(display) == [f"{type(model).__name__} (D = {expected:.3f})"]
+        assert legend_of(display)[0] == f"{type(model).__name__} (D {expected:.3f})"
 
 
 def test_from_cv_results_draws_each_fold():
@@ -185,7 +276,7 @@ def test_from_cv_results_draws_each_fold():
     for line, curve in zip(display.line_, display.curve, strict=True):
         assert_array_equal(line.get_data(), [curve.fpr, curve.tpr])
     again = polyroc.evaluate_cv(LogisticRegression(max_iter=500), X, y, cv=cv)
-    assert legend_of(display) == [f"iris (mean D = {again.mean_auc:.3f}, SD {again.std_auc:.3f} of 4 folds)"]
+    assert legend_of(display) == [f"iris (mean D {again.mean_auc:.3f}, SD {again.std_auc:.3f} of 4 folds)"]
     check_layout(display)
     heavy = np.where(y == 0, 2.0, 1.0)
     weighted = RocCurveDisplay.from_cv_results(found, X, y, sample_weight=heavy, weighting="prevalence")

@@ -14,13 +14,16 @@ import pytest
 from report_pages import HOSTILE, comparison_of, evaluation_of, problem
 
 import polyroc
+from polyroc._names import short_names
 from polyroc.report import render_html, summarize
-from polyroc.report._names import Name
+from polyroc.report._names import names_of
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 QUIET = ["background-networking", "component-update", "sync", "gpu"]
 ARGUMENTS = ["--no-sandbox", "--no-first-run", *(f"--disable-{name}" for name in QUIET)]
-PAGES = ("k3", "k10", "k100", "comparison", "binary", "hostile")
+PAGES = ("k3", "k10", "k100", "comparison", "binary", "hostile", "long")
+LONG_CLASSES = [f"a class with a rather long description, number {c:02d} of twelve" for c in range(12)]
+LONG_MODELS = [f"gradient boosting, depth {depth}, trained for a very long time" for depth in (4, 6)]
 # Where a point of a figure lies on the screen.
 PLACE = """([id, x, y]) => {
   const figure = document.getElementById(id), { xaxis, yaxis } = figure._fullLayout;
@@ -33,7 +36,8 @@ LABEL = """(id) => [...document.querySelectorAll(`#${id} .hoverlayer .hovertext 
   .map((line) => line.textContent).join("\\n")"""
 # Which curves, or bands, are to be seen.
 SEEN = """(role) => document.getElementById("curve").data
-  .filter((trace) => trace.meta.role === role && trace.visible).map((trace) => trace.meta.model)"""
+  .filter((trace) => trace.meta.role === role && trace.meta.kind === "curve" && trace.visible)
+  .map((trace) => trace.meta.model)"""
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +65,13 @@ def summaries():
     made["binary"] = summarize(polyroc.compare(binary[0], models, labels=binary[1], n_resamples=29, rng=0))
     hostile = comparison_of(k=len(HOSTILE), classes=HOSTILE, names=HOSTILE[:3], n_resamples=3)
     made["hostile"] = summarize(hostile, source={"files": HOSTILE}, warnings=HOSTILE[:2])
+    costs = np.ones((12, 12))
+    costs[1, 2], costs[10, 11] = 17, 19
+    long = comparison_of(k=12, classes=LONG_CLASSES, names=LONG_MODELS, n_resamples=3, options={"costs": costs})
+    made["long"] = summarize(long)
+    # Areas that two decimals would call perfect, and scores that are: a page of its own.
+    sharp = evaluation_of(3, n=3000, strength=6)
+    made["sharp"] = summarize(sharp)
     return made
 
 
@@ -218,7 +229,8 @@ def test_keys_are_enough(opened):
 def test_pointing_at_the_curve_shows_quantile_and_rates(opened, summaries, name):
     curve = summaries[name]["curve"]
     with opened(name) as page:
-        for point in (20, 60):
+        # Not around a call rate of 1/2, where points are closer than a pointer can point.
+        for point in (20, 90):
             rate, fpr, tpr = (curve[key][point] for key in ("call_rate", "fpr", "tpr"))
             label = point_at(page, "curve", fpr, tpr)
             assert f"call rate (quantile) {rate:.3f}" in label
@@ -272,6 +284,98 @@ def test_bands_and_curves_can_be_switched_off(opened):
         assert page.evaluate(SEEN, "band") == []
 
 
+def test_the_caption_names_the_band_only_while_it_is_there(opened):
+    with opened("comparison") as page:
+        caption = page.locator("#curve-section figcaption")
+        assert "Each has its 95 % band." in caption.inner_text()
+        page.locator("#bands").uncheck()
+        assert "band" not in caption.inner_text()
+        page.locator("#bands").check()
+        assert "Each has its 95 % band." in caption.inner_text()
+
+
+def test_an_enlarged_part_has_ticks_of_its_own(opened):
+    ticks = "[...document.querySelectorAll('#curve .xtick text')].map((tick) => Number(tick.textContent))"
+    with opened("k10") as page:
+        come_to(page, "curve")
+        assert page.evaluate(ticks) == [0, 0.2, 0.4, 0.6, 0.8, 1]
+        corners = [page.evaluate(PLACE, ["curve", x, y]) for x, y in ((0.02, 0.98), (0.14, 0.7))]
+        page.mouse.move(*corners[0])
+        page.mouse.down()
+        page.mouse.move(*corners[1], steps=5)
+        page.mouse.up()
+        until(page, lambda: page.evaluate("document.getElementById('curve')._fullLayout.xaxis.range[1]") < 0.2)
+        until(page, lambda: len([tick for tick in page.evaluate(ticks) if 0.02 <= tick <= 0.14]) >= 3)
+
+
+def test_no_area_of_the_page_is_called_perfect_that_is_not(opened, summaries):
+    areas = summaries["sharp"]["pairs"]["auc"]
+    assert any(0.995 < area < 1 for area in areas)
+    with opened("sharp") as page:
+        for row, area in zip(rows(page), sorted(areas), strict=True):
+            assert (float(row[2].removeprefix("above ")) == 1) == (area == 1), (row, area)
+        come_to(page, "heatmap")
+        cells = page.evaluate("document.getElementById('heatmap').data[0].text.flat().filter(Boolean)")
+        assert len(cells) == len(areas)
+        assert cells.count("1") == areas.count(1.0)
+        assert "1.00" not in cells
+        drawn = page.locator("#heatmap .heatmap-label").all_text_contents()
+        assert sorted(text for text in drawn if text.strip()) == sorted(cells)
+        label = point_at(page, "heatmap", 1, 0)
+        assert f"area {areas[0]:.4f}" in label or areas[0] > 0.99995
+
+
+def test_on_paper_costs_are_whole_and_names_too(opened):
+    with opened("long") as page:
+        assert page.locator("#costs .on-screen").is_visible()
+        assert not page.locator("#costs .on-paper").is_visible()
+        # 180 mm are what A4 leaves between the margins.
+        page.set_viewport_size({"width": 680, "height": 1000})
+        page.emulate_media(media="print")
+        until(page, lambda: page.locator("#costs .on-paper").is_visible())
+        assert not page.locator("#costs .on-screen").is_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 680
+        listed = page.locator("#costs .on-paper tbody tr")
+        assert listed.count() == 2
+        for row in listed.all():
+            box = row.bounding_box()
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= 680
+        # The text of a cut name has no size, and its whole name stands in its place.
+        shown = "(name) => [getComputedStyle(name).fontSize, getComputedStyle(name, '::after').content]"
+        found = page.locator("#costs .on-paper bdi").evaluate_all(f"(names) => names.map({shown})")
+        whole = [LONG_CLASSES[place] for place in (10, 11, 1, 2)]
+        assert found == [["0px", f'"{name}"'] for name in whole]
+        for table in page.locator("#comparison table, .board, #pairs").all():
+            assert table.evaluate("(table) => table.scrollWidth <= table.parentElement.clientWidth + 1")
+
+
+def test_cut_names_differ_on_a_phone_too(opened):
+    with opened("long", viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True) as page:
+        for selector in (".board th bdi", "#pairs td bdi", ".key bdi"):
+            for name in page.locator(selector).all()[:6]:
+                # Nothing is hidden for want of room: what is cut was cut so that names differ.
+                assert name.evaluate("(name) => name.scrollWidth <= name.clientWidth + 1 || !name.clientWidth")
+                assert name.evaluate("(name) => getComputedStyle(name).textOverflow") == "clip"
+        assert len(set(page.locator(".board th bdi").all_inner_texts())) == 2
+
+
+def test_shared_curve_and_mean_are_switched_by_themselves(opened, summaries):
+    kinds = """document.getElementById("curve").data
+      .filter((trace) => trace.meta.role === "curve" && trace.visible).map((trace) => trace.meta.kind)"""
+    curve = summaries["k10"]["mean_curve"]
+    with opened("k10") as page:
+        assert page.evaluate(kinds) == ["curve", "mean_curve"]
+        page.locator("[data-kind=curve]").uncheck()
+        assert page.evaluate(kinds) == ["mean_curve"]
+        label = point_at(page, "curve", curve["fpr"][40], curve["tpr"][40])
+        assert label.startswith("mean of the pairs\n")
+        assert f"true positive rate {curve['tpr'][40]:.3f}" in label
+        page.locator("[data-kind=curve]").check()
+        page.locator("[data-kind=mean_curve]").uncheck()
+        assert page.evaluate(kinds) == ["curve"]
+
+
 def test_another_model_is_looked_at(opened, summaries):
     with opened("comparison") as page:
         come_to(page, "heatmap")
@@ -290,7 +394,8 @@ def test_another_model_is_looked_at(opened, summaries):
             shown[name] = page.evaluate("document.getElementById('heatmap').data[0].z")
             assert shown[name][0][1] == pytest.approx(pairs["auc"][0], abs=1e-5)
             widths = (
-                "document.getElementById('curve').data.filter((t) => t.meta.role === 'curve').map((t) => t.line.width)"
+                "document.getElementById('curve').data"
+                ".filter((t) => t.meta.role === 'curve' && t.meta.kind === 'curve').map((t) => t.line.width)"
             )
             assert int(np.argmax(page.evaluate(widths))) == place
         assert shown["first"] != shown["second"] != shown["third"]
@@ -352,20 +457,20 @@ def test_a_phone_does_not_scroll_sideways(opened, name):
 
 def test_hostile_names_are_shown_as_text_and_nothing_of_them_runs(opened, summaries):
     summary = summaries["hostile"]
-    shown = [Name(name).text for name in HOSTILE]
+    shown = [name.text for name in names_of(HOSTILE)]
     with opened("hostile") as page:
         page.locator("#pair-curves").select_option("132")
         for place in range(3):
             page.locator("#model").select_option(str(place))
-            assert page.locator("#pairs-title bdi").inner_text() == shown[place]
-        assert page.title() == shown[0]
+            assert page.locator("#pairs-title bdi").inner_text() == HOSTILE[place]
+        assert page.title() == HOSTILE[0]
         assert {row[0] for row in rows(page)} == set(shown)
         assert page.evaluate("window.hacked") is None
         assert page.locator("#curve a, #heatmap a, main img, main script, bdi *").count() == 0
         come_to(page, "heatmap")
         order = [shown[position] for position in summary["heatmap_classes"]]
         ticks = page.locator("#heatmap .ytick text").all_text_contents()
-        assert ticks == [name if len(name) <= 14 else f"{name[:13]}…" for name in order]
+        assert ticks == short_names([HOSTILE[position] for position in summary["heatmap_classes"]], 14)
         for row, name in enumerate(order):
             assert f"{name} against {order[row - 1]}" in point_at(
                 page, "heatmap", row - 1 if row else len(order) - 1, row
@@ -373,7 +478,7 @@ def test_hostile_names_are_shown_as_text_and_nothing_of_them_runs(opened, summar
 
 
 def test_hostile_names_of_models_and_pairs_are_text_at_the_curve(opened, summaries):
-    shown = [Name(name).text for name in HOSTILE]
+    shown = [name.text for name in names_of(HOSTILE)]
     curves = summaries["hostile"]["evaluations"]
     with opened("hostile") as page:
         for place in range(3):
@@ -410,8 +515,9 @@ def test_two_classes_are_compared_without_a_heatmap(opened, summaries):
 
 def test_without_javascript_words_curve_and_tables_are_there(opened, summaries):
     with opened("comparison", ready=False, java_script_enabled=False) as page:
-        assert page.locator("#summary .lead").inner_text().startswith("first ranks highest with probability")
-        assert page.locator("#curve svg.static polyline").count() == 3
+        assert page.locator("#summary .lead").inner_text().startswith("Use first: it is better than both")
+        assert page.locator("#curve svg.static polyline.curve").count() == 3
+        assert page.locator("#curve svg.static polyline.mean_curve").count() == 3
         assert page.locator("#curve svg.static").is_visible()
         assert page.locator("#pairs tbody tr").count() == 30
         assert page.get_by_text("The heatmap needs JavaScript").is_visible()

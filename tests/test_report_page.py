@@ -17,7 +17,7 @@ import polyroc
 from polyroc.report import render_html, summarize, write_html
 from polyroc.report._figures import curve_figure, heatmap_figure, thinned
 from polyroc.report._models import models_of
-from polyroc.report._names import Name
+from polyroc.report._names import names_of
 from polyroc.report._page import check_installed
 from polyroc.report._plotly import inlined, plotly_scripts, unwrapped
 
@@ -96,12 +96,44 @@ def test_without_script_there_are_the_worst_pairs_and_the_curve(page, evaluation
     first = re.findall(r"<td[^>]*>(?:<bdi[^>]*>)?([^<]*)", rows)[:3]
     pairs = evaluation.pairs
     assert first == [pairs.positive[worst], pairs.negative[worst], f"{pairs.auc[worst]:.4f}"]
-    [points] = [attributes["points"] for attributes in read.named("polyline")]
+    points = next(attributes["points"] for attributes in read.named("polyline") if attributes["class"] == "curve")
     drawn = np.array([[float(x) for x in point.split(",")] for point in points.split()])
     # The frame is 340 units wide and high, and begins 48 from the left and 12 from the top.
     np.testing.assert_allclose((drawn[:, 0] - 48) / 340, evaluation.curve.fpr, atol=0.001)
     np.testing.assert_allclose(1 - (drawn[:, 1] - 12) / 340, evaluation.curve.tpr, atol=0.001)
     assert f"{evaluation.curve.tpr[50]:.4f}" in read.inside("td")
+
+
+def test_the_mean_of_the_pairs_is_drawn_dashed_beside_the_shared_curve(summary, page, evaluation):
+    read = Page(page)
+    shared, mean = read.named("polyline")
+    assert (shared["class"], shared["stroke-dasharray"]) == ("curve", "")
+    assert (mean["class"], mean["stroke-dasharray"]) == ("mean_curve", "7 4")
+    drawn = np.array([[float(x) for x in point.split(",")] for point in mean["points"].split()])
+    # Means over the pairs, by a loop over the call rates.
+    fpr, tpr = ([np.mean(row) for row in rate] for rate in (evaluation.rates.fpr, evaluation.rates.tpr))
+    np.testing.assert_allclose((drawn[1:-1, 0] - 48) / 340, fpr, atol=0.001)
+    np.testing.assert_allclose(1 - (drawn[1:-1, 1] - 12) / 340, tpr, atol=0.001)
+    traces = [trace for trace in curve_figure(summary)["data"] if trace["meta"]["role"] == "curve"]
+    assert [(trace["meta"]["kind"], trace["meta"]["dash"], trace["text"][0]) for trace in traces] == [
+        ("curve", "solid", "shared curve"),
+        ("mean_curve", "dash", "mean of the pairs"),
+    ]
+    assert len([trace for trace in curve_figure(summary)["data"] if trace["meta"]["role"] == "band"]) == 2
+    assert (
+        "Dashed: the mean of the curves of the pairs; its area is M. Where the two part, the pairs differ" in read.text
+    )
+    assert f"{np.mean(evaluation.rates.tpr[49]):.4f}" in read.inside("td")
+
+
+def test_with_costs_the_mean_curve_has_an_area_of_its_own():
+    costs = np.ones((5, 5))
+    costs[0, 1] = 9
+    evaluation = evaluation_of(5, options={"costs": costs})
+    text = Page(render_html(summarize(evaluation))).text
+    assert "Dashed: the mean of the curves of the pairs, weighted as the costs and settings ask for. Where" in text
+    assert f"mean {evaluation.mean_auc:.4f}" in text
+    assert abs(evaluation.mean_auc - evaluation.hand_till) > 0.001
 
 
 def test_a_page_can_be_made_from_what_json_has_kept(summary, page):
@@ -137,11 +169,15 @@ def test_a_comparison_has_differences_rankings_and_a_choice_of_models():
     assert len(read.data["models"]) == 3
 
 
-def test_costs_are_shown_whole_for_few_classes_and_by_the_dearest_for_many():
+def test_costs_are_a_matrix_on_screens_a_list_on_paper_and_the_largest_of_many_classes():
     costs = np.ones((5, 5))
     costs[1, 2] = 17
     few = Page(render_html(summarize(evaluation_of(5, options={"costs": costs}))))
-    assert few.inside("td").count("17") == 1
+    # Once in the matrix, which scrolls, and once in the list for paper, which does not.
+    assert few.inside("td").count("17") == 2
+    assert "1 for the other 19 true taken for value class 01 class 02 17" in few.text
+    equal = Page(render_html(summarize(evaluation_of(5, options={"costs": 2 * np.ones((5, 5))})))).text
+    assert "taken for: 2 for every confusion" in equal
     costs = np.ones((14, 14))
     costs[1, 2] = 17
     many = Page(render_html(summarize(evaluation_of(14, options={"costs": costs})))).text
@@ -151,8 +187,8 @@ def test_costs_are_shown_whole_for_few_classes_and_by_the_dearest_for_many():
 def test_a_fit_that_did_not_converge_is_said_first(summary):
     failed = {**summary, "fit": {**summary["fit"], "status": "max-iter"}}
     read = Page(render_html(failed))
-    assert read.inside("h2")[:2] == ["Read with care", "In plain words"]
-    assert "ran out of iterations" in read.text
+    said = "In plain words No verdict: the fit ran out of iterations before it converged. D is not to be relied on."
+    assert said in read.text
 
 
 def test_without_resamples_the_page_says_so(evaluation):
@@ -212,17 +248,77 @@ def test_hostile_names_are_text(hostile):
     assert [attributes["href"] for attributes in read.named("link")] == ["data:,"]
     assert all(attributes["href"].startswith("#") for attributes in read.named("a"))
     shown = set(read.inside("bdi"))
-    for name in HOSTILE:
-        assert Name(name).text in shown
+    for name in names_of(HOSTILE):
+        assert name.text in shown
 
 
 def test_names_that_cannot_be_seen_or_turn_text_round_do_no_harm(hostile):
     _, page = hostile
     assert not {"\u202e", "\u200b"} & set(page)
-    assert Name(" ").text == "' '"
-    assert Name(500 * "x").text == f"{37 * 'x'}..."
-    assert Name(500 * "x").whole == 500 * "x"
+    blank, long, plain = names_of([" ", 500 * "x", "plain"])
+    assert blank.text == "' '"
+    assert long.text == f"{20 * 'x'}…{19 * 'x'}"
+    assert long.title == 500 * "x"
+    assert plain.title == ""
     assert f'title="long {500 * "x"}"' in page
+
+
+def test_long_names_stay_different_wherever_they_stand():
+    """The names differ at their ends, in the middle, and by what a font or a phone would cut off."""
+    classes = [
+        f"a class with a rather long description, {end}" for end in ("male, young", "female, young", "male, old")
+    ]
+    models = [f"gradient boosting, depth {depth}, trained for a very long time" for depth in (4, 6)]
+    summary = summarize(comparison_of(k=3, names=models, classes=classes, n_resamples=9, n=90))
+    page = render_html(summary)
+    read = Page(page)
+    cells = {text for tag, text in read.texts if tag == "bdi"}
+    for names in (names_of(classes), names_of(models)):
+        assert len({name.text for name in names}) == len(names)
+        assert all(len(name.text) <= 40 for name in names)
+        assert {name.text for name in names} <= cells
+    ticks = heatmap_figure(summary, models_of(summary)[0])["layout"]["xaxis"]["ticktext"]
+    assert len(set(ticks)) == 3
+    # In sentences they stand whole, and where they are cut the whole name is there for the pointer and for paper.
+    best = summary["best"] or summary["auc"]["estimates"][0]["model"]
+    lead = re.search(r'<p class="lead">(.*?)</p>', page, re.DOTALL)[1]
+    assert best in lead
+    assert {attributes["title"] for attributes in read.named("bdi") if "title" in attributes} >= {*classes, *models}
+
+
+def test_above_the_fold_stands_what_to_do_in_about_sixty_words():
+    example = polyroc.load_example()
+    comparison = polyroc.compare(example.y_true, example.scores, n_resamples=99, rng=0)
+    tree = polyroc.evaluate(example.y_true, example.scores["tree"])
+    for result, options, start in [
+        (comparison, {}, "Use logistic: "),
+        (tree, {"bootstrap": tree.bootstrap(99, rng=0)}, "These scores separate the 10 classes better than guessing"),
+    ]:
+        summary = summarize(result, **options)
+        text = Page(render_html(summary)).text
+        words = " ".join(summary["advice"])
+        assert words.startswith(start)
+        assert 35 <= len(words.split()) <= 70
+        # First of all that is below the links.
+        assert text.index(start) == text.index("In plain words") + len("In plain words ")
+        assert words in text
+
+
+def test_the_board_has_d_m_accuracy_and_the_worst_pair_of_every_model():
+    comparison = comparison_of()
+    board = re.search(r'<table class="board">.*?</table>', render_html(summarize(comparison)), re.DOTALL)[0]
+    rows = [Page(row).text for row in board.split("<tr>")[2:]]
+    for row, (name, evaluation) in zip(rows, comparison.evaluations.items(), strict=True):
+        pair = evaluation.worst_pair
+        assert name in row
+        assert f"{evaluation.auc:.4f}" in row
+        assert f"{evaluation.hand_till:.4f}" in row
+        right = np.mean(np.argmax(evaluation.predictions.scores, axis=1) == evaluation.predictions.codes)
+        assert f"{100 * right:.0f} %" in row
+        assert f"{pair.auc:.4f} {pair.positive} against {pair.negative}" in row
+        estimates = [one for contest in (comparison.auc, comparison.hand_till) for one in contest.estimates]
+        for one in estimates:
+            assert (f"{one.low:.4f} to {one.high:.4f}" in row) == (one.model == name)
 
 
 def test_what_the_script_reads_holds_the_names_and_no_markup(hostile):
@@ -230,7 +326,7 @@ def test_what_the_script_reads_holds_the_names_and_no_markup(hostile):
     embedded = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)[1]
     assert not set("<>&\u2028\u2029") & set(embedded)
     data = Page(page).data
-    assert [label["text"] for label in data["labels"]] == [Name(name).text for name in HOSTILE]
+    assert [label["text"] for label in data["labels"]] == [name.text for name in names_of(HOSTILE)]
     assert data["labels"][1]["plot"] == "&lt;b&gt;bold&lt;/b&gt;"
 
 
@@ -239,7 +335,7 @@ def test_figures_hold_no_tag_of_a_name(hostile):
     model = models_of(summary)[0]
     texts = [trace["text"][0] for trace in curve_figure(summary)["data"] if "text" in trace]
     texts += heatmap_figure(summary, model)["layout"]["xaxis"]["ticktext"]
-    assert len(texts) == 3 + len(HOSTILE)
+    assert len(texts) == 2 * 3 + len(HOSTILE)
     assert not [text for text in texts if "<" in text or ">" in text]
     for trace in curve_figure(summary)["data"]:
         assert "fullData" not in trace.get("hovertemplate", "")
@@ -333,6 +429,15 @@ def test_bad_arguments_are_named_before_anything_is_done(evaluation, tmp_path, m
         ((evaluation, b"a.html"), {}, r"`path` must be the path of a file, got b'a\.html'"),
         ((evaluation, tmp_path / f"{300 * 'x'}.html"), {}, r"`path` must be .*name too long"),
         ((evaluation, page), {"confidence_level": 95}, r"`confidence_level` must be between 0 and 1"),
+        ((evaluation, page), {"n_resamples": 1}, r"`n_resamples` must be an integer from 2"),
+        ((evaluation, page), {"n_resamples": False}, r"`n_resamples` must be an integer from 2"),
+        ((evaluation, page), {"progress": 1}, r"`progress` must be True or False, got 1"),
+        (
+            (evaluation, page),
+            {"bootstrap": drawn, "n_resamples": 9},
+            r"`n_resamples` must be None for an Evaluation with `bootstrap`, which has its resamples already, got 9",
+        ),
+        ((comparison, page), {"n_resamples": 9}, r"`n_resamples` must be None for a Comparison"),
         ((evaluation, page), {"title": 7}, r"`title` must be text or None, got 7"),
         ((comparison, page), {"bootstrap": drawn}, r"`bootstrap` must be None for a Comparison"),
         ((comparison, page), {"bootstrap": drawn}, r"which carries its own, got BootstrapResult"),
@@ -366,7 +471,27 @@ def test_resamples_are_drawn_where_none_are_given_and_the_page_says_so(tmp_path)
     text = Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
     low, high = evaluation.bootstrap(rng=0).confidence_interval()
     assert f"95 % interval {low:.4f} to {high:.4f}" in text
-    assert "999, seed 0, drawn for this page because none were given" in text
+    assert "999, seed 0, drawn for this page" in text
+
+
+def test_resamples_are_as_many_as_asked_for_and_none_where_they_would_take_minutes(tmp_path, monkeypatch):
+    asked = []
+    bootstrap = polyroc.Evaluation.bootstrap
+
+    def counted(self, n_resamples=999, **options):
+        asked.append((n_resamples, options))
+        return bootstrap(self, 9, **options | {"progress": False})
+
+    monkeypatch.setattr(polyroc.Evaluation, "bootstrap", counted)
+    small, large = evaluation_of(3), evaluation_of(40, options={"n_thresholds": 49})
+    write_html(small, tmp_path / "a.html", n_resamples=19, progress=True)
+    write_html(small, tmp_path / "a.html", n_resamples=0)
+    write_html(small, tmp_path / "a.html", bootstrap=bootstrap(small, 9, rng=0))
+    write_html(large, tmp_path / "large.html")
+    text = Page((tmp_path / "large.html").read_text(encoding="utf-8")).text
+    assert "none: for so large a problem they take minutes, and were not asked for (n_resamples=999)" in text
+    write_html(large, tmp_path / "large.html", n_resamples=29)
+    assert asked == [(19, {"rng": 0, "progress": True}), (29, {"rng": 0, "progress": False})]
 
 
 def test_the_same_result_gives_the_same_page(evaluation, tmp_path):

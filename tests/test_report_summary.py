@@ -1,6 +1,7 @@
 """The dict behind `--json` and the report: the library's numbers, plain, and nothing resampled for it."""
 
 import json
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -129,6 +130,27 @@ def test_the_operating_point_lies_on_the_curve(evaluation):
     after = int(np.argmax(curve.fpr > point["fpr"]))
     share = (point["fpr"] - curve.fpr[after - 1]) / (curve.fpr[after] - curve.fpr[after - 1])
     assert point["tpr"] == pytest.approx(curve.tpr[after - 1] + share * (curve.tpr[after] - curve.tpr[after - 1]))
+
+
+def test_what_pairs_find_is_read_off_their_own_polygons(evaluation):
+    rates, found = evaluation.rates, []
+    for pair in range(rates.n_pairs):
+        fpr, tpr = [0.0, *rates.fpr[:, pair], 1.0], [0.0, *rates.tpr[:, pair], 1.0]
+        after = next(place for place, rate in enumerate(fpr) if rate > 0.05)
+        share = (0.05 - fpr[after - 1]) / (fpr[after] - fpr[after - 1])
+        found.append(tpr[after - 1] + share * (tpr[after] - tpr[after - 1]))
+    pairs = summarize(evaluation)["operating_point"]["pairs"]
+    assert pairs == pytest.approx({"mean": np.mean(found), "low": min(found), "high": max(found)})
+    assert summarize(evaluation_of(2))["operating_point"]["pairs"] is None
+
+
+def test_costs_of_pairs_are_there_where_costs_are(evaluation):
+    assert summarize(evaluation)["pair_costs"] is None
+    costs = np.ones((5, 5))
+    costs[0, 1] = 9
+    found = np.array(summarize(evaluation_of(5, options={"costs": costs}))["pair_costs"])
+    # A true 0 taken for 1 is a miss in the pair (0, 1) and a false alarm in the pair (1, 0): half of what each costs.
+    assert_allclose(found / found.min(), [5 if {*pair} == {0, 1} else 1 for pair in permutations(range(5), 2)])
 
 
 def test_heatmaps_show_every_class_once_and_of_very_many_the_hardest():

@@ -7,15 +7,17 @@ import pytest
 from report_pages import comparison_of, evaluation_of
 
 from polyroc.report import summarize
-from polyroc.report._words import cautions, disagreement, summary_sentences
-
-
-def text(sentence):
-    return "".join(str(piece) for piece in sentence)
+from polyroc.report._advice import advice
+from polyroc.report._sentences import plain_text as text
+from polyroc.report._words import cautions, details, disagreement
 
 
 def told(summary):
-    return "\n".join(text(sentence) for sentence in summary_sentences(summary))
+    return "\n".join(text(sentence) for sentence in details(summary))
+
+
+def said_of_m(summary):
+    return " ".join(text(sentence) for sentence in disagreement(summary))
 
 
 @pytest.fixture(scope="module")
@@ -29,18 +31,70 @@ def three_models():
     return summarize(comparison_of())
 
 
-def test_one_model_is_told_by_d_and_its_interval(one_model):
-    low, high = (one_model["confidence_interval"][end] for end in ("low", "high"))
-    expected = f"with an area D of {one_model['auc']:.3f} (95 % interval {low:.3f} to {high:.3f})."
-    assert text(summary_sentences(one_model)[0]).endswith(expected)
+def test_one_model_is_told_by_accuracy_d_m_and_its_worst_pair(one_model):
+    first, second = (text(sentence) for sentence in advice(one_model))
+    assert first.startswith("These scores separate the 5 classes better than guessing, but hardly class 0")
+    assert first.endswith(f"They name the right class in {100 * one_model['accuracy']:.0f} % of samples.")
+    d, m = (one_model[key] for key in ("confidence_interval", "hand_till_interval"))
+    assert f"D {one_model['auc']:.3f} (95 % interval {d['low']:.3f} to {d['high']:.3f}), " in second
+    assert f"M {one_model['hand_till']:.3f} ({m['low']:.3f} to {m['high']:.3f}); 0.5 is guessing" in second
+    worst = int(np.argmin(one_model["pairs"]["auc"]))
+    names = f"{one_model['pairs']['positive'][worst]} against {one_model['pairs']['negative'][worst]}"
+    assert f"The worst pair is {names}, with an area of {min(one_model['pairs']['auc']):.3f}." in second
     assert "that all 20 ordered pairs of classes share: 0.5 is guessing, 1 is perfect" in told(one_model)
-    assert f"{100 * one_model['operating_point']['tpr']:.0f} % of its own samples are found" in told(one_model)
+    assert one_model["advice"] == [first, second]
+
+
+def test_words_are_chosen_from_the_interval_and_not_from_d(one_model):
+    """A D of 0.499 between 0.493 and 0.505 is guessing; only an interval below 1/2 is backwards."""
+    interval = one_model["confidence_interval"]
+    for d, ends, said, backwards in [
+        (0.499, (0.493, 0.505), "Do not rely on these scores: they cannot be distinguished from guessing", False),
+        (0.47, (0.45, 0.49), "Do not use these scores as they are: they rank the 5 classes backwards", True),
+        (0.51, (0.502, 0.518), "These scores separate the 5 classes better than guessing", False),
+    ]:
+        ends = {**interval, "low": ends[0], "high": ends[1]}
+        summary = {**one_model, "auc": d, "confidence_interval": ends}
+        assert text(advice(summary)[0]).startswith(said)
+        assert any("backwards" in text(caution) for caution in cautions(summary)) == backwards
+    # Without an interval D and M must agree on it.
+    bare = {**one_model, "auc": 0.48, "confidence_interval": None}
+    assert not [caution for caution in cautions({**bare, "hand_till": 0.51}) if "backwards" in text(caution)]
+    [said] = [text(caution) for caution in cautions({**bare, "hand_till": 0.49}) if "backwards" in text(caution)]
+    assert said == (
+        "D is 0.4800 and M is 0.4900, below 1/2: the scores rank backwards. The score columns may be in another order "
+        "than the labels."
+    )
+
+
+def test_columns_that_name_no_class_have_no_accuracy_but_a_reason(one_model):
+    note = "There is one score column, so a class is named only by a threshold."
+    summary = {**one_model, "accuracy": None, "accuracy_note": note}
+    said = text(advice(summary)[0])
+    assert "How often the right class is named is unknown: there is one score column" in said
+
+
+def test_what_contradicts_d_is_read_with_care(one_model):
+    summary = {**one_model, "notes": ["D is 0.9950, but one pair fails."]}
+    assert text(cautions(summary)[0]) == "D is 0.9950, but one pair fails."
+
+
+def test_what_is_found_at_a_rate_is_said_of_the_pairs_and_not_of_the_shared_curve(one_model):
+    found = one_model["operating_point"]["pairs"]
+    expected = f"the pairs find {100 * found['mean']:.0f} % of their own samples on average, from "
+    assert f"Where 5 % of the samples of the other class may be called positive, {expected}" in told(one_model)
+    assert f"from {100 * found['low']:.0f} % to {100 * found['high']:.0f} %." in told(one_model)
+    # Pairs of many classes are not kept, and the shared curve does not speak for them.
+    without = {**one_model, "operating_point": {"fpr": 0.05, "tpr": 0.5, "pairs": None}}
+    assert "5 %" not in told(without).replace("95 %", "").replace("35 %", "")
 
 
 def test_without_resamples_no_interval_is_made_up(one_model):
     summary = {**one_model, "confidence_interval": None, "hand_till_interval": None, "n_resamples": 0}
-    assert "(no interval was asked for)" in told(summary)
-    assert "interval " not in told(summary).replace("no interval was", "")
+    said = " ".join(text(sentence) for sentence in [*advice(summary), *details(summary)])
+    assert "judged on the 5 classes, without an interval." in said
+    assert "better than" not in said
+    assert f"D {summary['auc']:.3f}, M {summary['hand_till']:.3f}; 0.5" in said
 
 
 def test_the_pairs_that_cost_most_are_named_with_their_share(one_model):
@@ -49,38 +103,79 @@ def test_the_pairs_that_cost_most_are_named_with_their_share(one_model):
     share = (1 - np.array(pairs["auc"]))[worst].sum() / (1 - np.array(pairs["auc"])).sum()
     for p in worst:
         assert f"{pairs['positive'][p]} against {pairs['negative'][p]} (area {pairs['auc'][p]:.3f})" in told(one_model)
-    assert f"these 3 of 20 pairs hold {100 * share:.0f} % of all that the areas lack to 1" in told(one_model)
+    expected = f"these 3 of 20 pairs account for {100 * share:.0f} % of the gap to a perfect score."
+    assert expected in told(one_model)
+
+
+def test_the_pairs_that_cost_most_are_those_of_the_costs_that_were_given():
+    costs = np.ones((5, 5))
+    # Classes 3 and 4 are far from the hardest, until it is expensive to take one for the other.
+    costs[3, 4] = costs[4, 3] = 50
+    evaluation = evaluation_of(5, options={"costs": costs})
+    pairs = evaluation.pairs
+    weight = np.array([costs[int(a[-2:]), int(b[-2:])] for a, b in zip(pairs.positive, pairs.negative, strict=True)])
+    gap = weight * (1 - pairs.auc)
+    first, second = np.argsort(-gap)[:2]
+    assert {pairs.positive[first], pairs.negative[first]} == {"class 03", "class 04"}
+    said = told(summarize(evaluation))
+    assert (
+        f"{pairs.positive[first]} against {pairs.negative[first]} (area {pairs.auc[first]:.3f}, cost "
+        f"{50 / weight.mean():.2g} times the mean), {pairs.positive[second]} against {pairs.negative[second]}" in said
+    )
+    share = np.sort(gap)[-3:].sum() / gap.sum()
+    assert f"account for {100 * share:.0f} % of the gap to a perfect score, weighted by the costs given." in said
 
 
 def test_perfect_scores_have_no_pairs_that_cost():
     summary = summarize(evaluation_of(3, strength=100))
-    assert "Every pair of classes is told apart without a mistake." in told(summary)
+    assert "Every pair of classes is separated without a mistake." in told(summary)
 
 
-def test_the_best_model_its_rivals_and_m(three_models):
-    best = three_models["auc"]["estimates"][0]
+def test_the_best_model_and_its_rivals(three_models):
     first, second = three_models["auc"]["differences"][:2]
-    assert text(summary_sentences(three_models)[0]).startswith("first ranks highest with probability ")
-    assert f"in {best['probability_best'] * 49:.0f} of 49 resamples" in told(three_models)
-    ends = f"(95 % interval {first['low']:.3f} to {first['high']:.3f})"
-    assert f"By D it is ahead of second by {first['value']:.3f} {ends}" in told(three_models)
-    assert f"ahead of third by {second['value']:.3f}" in told(three_models)
-    assert "By Hand and Till's M it ranks highest as well" in told(three_models)
+    right = three_models["evaluations"]["first"]["accuracy"]
+    assert three_models["best"] == "first"
+    assert text(advice(three_models)[0]) == (
+        "Use first: it is better than both other models by D and by M, at 95 % confidence. It names the right class in "
+        f"{100 * right:.0f} % of samples."
+    )
+    ends = f"(95 % interval {first['low']:.4f} to {first['high']:.4f})"
+    assert f"By D, first is ahead of second by {first['value']:.4f} {ends}" in told(three_models)
+    assert f"ahead of third by {second['value']:.4f}" in told(three_models)
+    everything = told(three_models) + " ".join(three_models["advice"])
+    assert "probability" not in everything
+    assert "ranks highest" not in everything
 
 
-def test_models_that_cannot_be_told_apart_are_said_not_to_be(three_models):
-    summary = copy.deepcopy(three_models)
-    summary["auc"]["differences"][0] |= {"value": 0.012, "low": -0.004, "high": 0.028}
-    assert "ahead of second by 0.012 (95 % interval -0.004 to 0.028, which holds 0)" in told(summary)
-    assert "the samples do not tell the two models apart" in told(summary)
-    assert "which holds 0" not in told(three_models)
+def test_no_winner_is_named_where_the_comparison_names_none(three_models):
+    summary = copy.deepcopy(three_models) | {
+        "best": None,
+        "verdict": "No clear winner: first leads by D and by M, but its lead over second is not significant.",
+    }
+    for key in ("auc", "hand_till"):
+        summary[key]["differences"][0] |= {"value": 0.012, "low": -0.004, "high": 0.028, "p_value_holm": 0.2}
+    lead, numbers = (text(sentence) for sentence in advice(summary))
+    assert lead == summary["verdict"]
+    models = summary["evaluations"]
+    for name in ("first", "second"):
+        right = f"{100 * models[name]['accuracy']:.0f} %"
+        assert f"{name} names the right class in {right} of samples (D {models[name]['auc']:.3f}, M " in numbers
+    assert "third" not in numbers
+    assert "The worst pair of first is " in numbers
+    assert "ahead of second by 0.0120 (95 % interval -0.0040 to 0.0280, which contains 0)" in told(summary)
+    assert "Where an interval contains 0, these samples do not show which model is better." in told(summary)
+    assert "contains 0" not in told(three_models)
 
 
-def test_the_best_may_be_the_second_of_a_difference_and_m_may_disagree(three_models):
-    summary = copy.deepcopy(three_models)
-    for key, shares in (("auc", (0.1, 0.1, 0.8)), ("hand_till", (0.9, 0.05, 0.05))):
-        for estimate, share in zip(summary[key]["estimates"], shares, strict=True):
-            estimate["probability_best"] = share
+def test_d_and_m_that_disagree_have_no_winner(three_models):
+    said = "D and M disagree: D prefers third, M prefers first. Look at the pairs of classes."
+    summary = copy.deepcopy(three_models) | {"best": None, "verdict": said, "notes": ["D and M disagree."]}
+    assert text(advice(summary)[0]) == f"No clear winner. {said}"
+    assert text(cautions(summary)[0]) == "D and M disagree."
+
+
+def test_the_best_may_be_the_second_of_a_difference(three_models):
+    summary = copy.deepcopy(three_models) | {"best": "third"}
     summary["auc"]["differences"][1] |= {
         "first": "first",
         "second": "third",
@@ -88,61 +183,87 @@ def test_the_best_may_be_the_second_of_a_difference_and_m_may_disagree(three_mod
         "low": -0.03,
         "high": -0.01,
     }
-    assert told(summary).startswith("third ranks highest with probability 80 %")
-    assert "ahead of first by 0.020 " in told(summary)
-    assert "0.010 to 0.030" in told(summary)
-    assert "By Hand and Till's M, first ranks highest instead, with probability 90 %." in told(summary)
+    assert text(advice(summary)[0]).startswith("Use third: ")
+    assert "ahead of first by 0.0200 (0.0100 to 0.0300)" in told(summary)
+
+
+def test_two_models_are_told_by_name():
+    summary = summarize(comparison_of(names=["good", "poor"]))
+    assert summary["advice"][0].startswith("Use good: it is better than poor by D and by M, at 95 % confidence.")
+
+
+def test_a_fit_that_failed_gives_no_verdict(three_models):
+    summary = copy.deepcopy(three_models)
+    summary["evaluations"]["second"]["fit"]["status"] = "stalled"
+    [said] = advice(summary)
+    assert text(said) == "No verdict: the fit of second did not converge, so D is not to be relied on."
+
+
+def test_what_contradicts_d_of_a_model_that_loses_is_said_further_down(three_models):
+    summary = copy.deepcopy(three_models)
+    summary["evaluations"]["first"]["notes"] = ["A pair of the best fails."]
+    summary["evaluations"]["third"]["notes"] = ["A pair fails."]
+    assert [text(sentence) for sentence in cautions(summary)] == ["first: A pair of the best fails."]
+    assert "third: A pair fails." in told(summary)
 
 
 def test_many_rivals_are_counted():
     summary = summarize(comparison_of(k=3, names=[f"model {i}" for i in range(6)], n_resamples=9))
     assert "; 2 others are further behind." in told(summary)
-    assert " to " in text(disagreement(summary))
+    assert " to " in said_of_m(summary)
 
 
-def test_what_d_adds_to_m_is_one_sentence_with_the_numbers(one_model):
+def test_what_d_adds_to_m_is_told_with_the_numbers(one_model):
     summary = copy.deepcopy(one_model)
     summary |= {"auc": 0.9, "hand_till": 0.86, "auc_by_thresholds": {"own": 0.9, "shared": 0.87}}
-    said = text(disagreement(summary))
-    assert said.startswith("D is 0.040 above M (0.860), the plain mean of the areas of the pairs, for sharp pairs")
-    assert "D would be 0.870 instead of 0.900, 0.030 less: so far are the score columns from being comparable" in said
-    assert said.count(". ") == 0
+    assert said_of_m(summary) == (
+        "D is 0.040 above M (0.860), the plain mean of the areas of the pairs. Pairs that are separated well count "
+        "more in D than in M. With one threshold per pair, D drops by 0.030 to 0.870: the score columns are not on a "
+        "common scale."
+    )
     summary |= {"hand_till": 0.92, "auc_by_thresholds": {"own": 0.9, "shared": 0.9002}}
-    said = text(disagreement(summary))
-    assert "0.020 below M" in said
-    assert "almost the same: nothing is lost, so the score columns are comparable by one threshold." in said
+    assert "0.020 below M" in said_of_m(summary)
+    assert said_of_m(summary).endswith(
+        "With one threshold per pair, D moves by less than 0.0005 to 0.900: nothing is lost, so the score columns can "
+        "share a threshold."
+    )
+    summary |= {"auc_by_thresholds": {"own": 0.9, "shared": 0.896}}
+    assert "drops by 0.0040 to 0.896: little is lost, so the score columns are nearly on a" in said_of_m(summary)
     summary |= {"hand_till": 0.9001, "auc_by_thresholds": None}
-    assert text(disagreement(summary)) == (
-        "D is within 0.0001 of M (0.900), the plain mean of the areas of the pairs, as it is where no pairs are much "
-        "sharper than others."
+    assert said_of_m(summary) == (
+        "D is within 0.0005 of M (0.900), the plain mean of the areas of the pairs: no pairs are much sharper than "
+        "others."
     )
 
 
 def test_several_models_are_told_in_one_sentence(three_models):
-    said = text(disagreement(three_models))
     for name, record in three_models["evaluations"].items():
-        assert f"{abs(record['auc'] - record['hand_till']):.3f} above M for {name}" in said
-    assert said.count(". ") == 0
+        apart = record["auc"] - record["hand_till"]
+        size = f"{apart:.3f}" if apart >= 0.0095 else f"{apart:.4f}"
+        assert f"{size} above M for {name}" in said_of_m(three_models)
 
 
 def test_two_classes_have_one_number():
     summary = summarize(evaluation_of(2))
-    assert text(disagreement(summary)).startswith("With two classes there is one pair, so D and M are the same")
+    assert said_of_m(summary).startswith("With two classes there is one pair: D and M are both the ordinary area")
+    assert " M " not in " ".join(summary["advice"])
     assert "cost most" not in told(summary)
 
 
 def test_cautions_come_from_warnings_and_from_the_numbers(one_model):
     assert cautions({**one_model, "n_independent": 24}) == []
     summary = copy.deepcopy(one_model) | {"n_independent": 3, "n_not_converged": 2, "n_lost_class": 1, "auc": 0.4}
+    summary["confidence_interval"] |= {"low": 0.38, "high": 0.42}
     summary["fit"]["status"] = "max-iter"
     found = [text(sentence) for sentence in cautions(summary)]
     assert found == [
-        "The fit ran out of iterations before it converged. Its D is not to be relied on.",
-        "D is 0.400, below 0.5: the scores rank backwards.",
+        "The fit ran out of iterations before it converged. D is not to be relied on.",
+        "D is 0.4000 and its interval ends at 0.4200, below 1/2: the scores rank backwards. The score columns may be "
+        "in another order than the labels.",
         "2 of 49 replicates did not converge; they count as they ended.",
         "1 resample lacked some class, whose pairs were left out.",
-        "Classes of fewer than 10 samples: the smallest has 3. Intervals are less sure than they claim, for resamples "
-        "of so few hardly vary.",
+        "Classes of fewer than 10 samples: the smallest has 3. These intervals are probably too narrow: resampling so "
+        "few samples gives little variation.",
     ]
     # As the library warns of them: not again.
     summary["warnings"] = [

@@ -9,8 +9,8 @@ import numpy as np
 
 from polyroc._checks import one_of
 from polyroc._comparison import Comparison
-from polyroc._containers import one_line
 from polyroc._contest import Contest, Ranking
+from polyroc._numbers import percent
 from polyroc._records import Frozen
 from polyroc._typing import FloatArray, Statistic
 from polyroc.display._style import (
@@ -22,7 +22,7 @@ from polyroc.display._style import (
     font_points,
     letters_in,
     literal,
-    name_of,
+    names_of,
     pyplot,
 )
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 ComparisonKind: TypeAlias = Literal["box", "ridge", "differences", "rankings"]
 
 _SYMBOL = {"auc": "D", "hand_till": "M"}
+_STATISTICS: tuple[Statistic, ...] = ("auc", "hand_till")
 _MOST_RANKINGS = 10
 # Longer rankings are told by their first places.
 _MOST_LINES = 4
@@ -102,12 +103,12 @@ class ComparisonDisplay:
         comparison : Comparison
             What `compare` gave.
         """
-        spreads = {
+        spreads: dict[str, dict[str, Spread]] = {
             statistic: {
                 model: _spread(drawn.distribution(statistic).replicates, comparison.confidence_level)
                 for model, drawn in comparison.bootstraps.items()
             }
-            for statistic in get_args(Statistic)
+            for statistic in _STATISTICS
         }
         level = comparison.confidence_level
         return cls(auc=comparison.auc, hand_till=comparison.hand_till, spreads=spreads, confidence_level=level)
@@ -125,9 +126,9 @@ class ComparisonDisplay:
         Parameters
         ----------
         kind : {"box", "ridge", "differences", "rankings"}
-            Replicates as boxes (the middle half of them, the median, and whiskers that hold as many as the confidence
-            level says) or as densities, both with the other statistic of the sample itself as a dot; differences of
-            models with their intervals, filled where these leave out 0; or the ten most probable rankings.
+            Replicates as boxes (the middle half of them, the median, and whiskers around the share that the confidence
+            level names) or as densities, both with the other statistic of all samples as a triangle below; differences
+            of models with their intervals, filled where these leave out 0; or the ten most frequent rankings.
         ax : Axes, optional
             Where to draw; by default a new figure, higher for many rows.
         statistic : {"auc", "hand_till"}
@@ -141,7 +142,7 @@ class ComparisonDisplay:
             Itself.
         """
         kind = one_of(kind, "kind", get_args(ComparisonKind))
-        statistic = one_of(statistic, "statistic", get_args(Statistic))
+        statistic = one_of(statistic, "statistic", _STATISTICS)
         contest = self.auc if statistic == "auc" else self.hand_till
         rows = {"differences": len(contest.differences), "rankings": min(len(contest.rankings), 11)}
         self.ax_ = ax = axes_of(ax, height=min(1.2 + 0.3 * rows.get(kind, len(contest.estimates)), 12))
@@ -164,7 +165,7 @@ class ComparisonDisplay:
             colour = colour_of(ax, place)
             boxes += ax.barh([place], [third - first], 0.5, [first], color=colour, alpha=0.8)
             ax.vlines([median], place - 0.25, place + 0.25, color=ink, linewidth=1)
-        self._finish_rows(ax, contest, above=0.6)
+        self._finish_rows(ax, contest, above=0.6, below=0.38)
         return boxes
 
     def _ridge(self, ax: "Axes", contest: Contest) -> list[Any]:
@@ -179,23 +180,23 @@ class ComparisonDisplay:
             height = place - 0.8 * spread.density / spread.density.max()
             ridges.append(ax.fill_between(spread.at, place, height, color=colour, alpha=0.6, linewidth=0))
             ax.plot(spread.at, height, color=colour, linewidth=1.2)
-        self._finish_rows(ax, contest, above=1.0)
+        self._finish_rows(ax, contest, above=1.0, below=0.13)
         return ridges
 
     def _spreads(self, contest: Contest) -> list[Spread]:
         return [self.spreads[contest.statistic][estimate.model] for estimate in contest.estimates]
 
-    def _finish_rows(self, ax: "Axes", contest: Contest, above: float) -> None:
+    def _finish_rows(self, ax: "Axes", contest: Contest, above: float, below: float) -> None:
         other = self.hand_till if contest.statistic == "auc" else self.auc
         values = [estimate.value for estimate in other.estimates]
-        ink, paper = pyplot().rcParams["text.color"], ax.get_facecolor()
-        # A rim in the colour of the background: a dot upon a box stays visible.
-        ax.plot(values, range(len(values)), "o", color=ink, markeredgecolor=paper, markersize=6, zorder=4)
+        ink = pyplot().rcParams["text.color"]
+        # Below the row and pointing up at it: a mark upon the whiskers would be read as an outlier.
+        ax.plot(values, [place + below for place in range(len(values))], "^", color=ink, markersize=5, zorder=4)
         n_resamples = len(self._spreads(contest)[0].replicates)
-        dot = "dot: Hand and Till's M" if contest.statistic == "auc" else "dot: D"
-        ax.set_xlabel(f"{_SYMBOL[contest.statistic]} of {n_resamples} resamples\n({dot})")
+        mark = "triangle: M, Hand and Till" if contest.statistic == "auc" else "triangle: D"
+        ax.set_xlabel(f"{_SYMBOL[contest.statistic]} of {n_resamples} resamples\n({mark})")
         ax.set_ylim(len(values) - 0.4, -above)
-        fit_names(ax, [name_of(estimate.model, _letters_of_names(ax)) for estimate in contest.estimates])
+        fit_names(ax, names_of([estimate.model for estimate in contest.estimates], _letters_of_names(ax)))
 
 
 def _differences(ax: "Axes", contest: Contest) -> list[Any]:
@@ -213,28 +214,32 @@ def _differences(ax: "Axes", contest: Contest) -> list[Any]:
     ax.set_xlabel(f"difference of {_SYMBOL[contest.statistic]}")
     ax.set_ylim(len(entries) - 0.4, -0.6)
     room = _letters_of_names(ax)
-    fit_names(ax, [_minus(entry.first, entry.second, room) for entry in entries])
+    models = list(dict.fromkeys(name for entry in entries for name in (entry.first, entry.second)))
+    short = dict(zip(models, names_of(models, room - 2), strict=True))
+    fit_names(ax, [_minus(short[entry.first], short[entry.second], room) for entry in entries])
     return drawn
 
 
 def _minus(first: str, second: str, room: int) -> str:
     """On one line where there is room."""
-    whole = f"{one_line(first)} - {one_line(second)}"
-    return literal(whole) if len(whole) <= room else f"{name_of(first, room)}\n- {name_of(second, room - 2)}"
+    whole = f"{first} - {second}"
+    return whole if len(whole) <= room else f"{first}\n- {second}"
 
 
 def _rankings(ax: "Axes", contest: Contest) -> list[Any]:
     shown = contest.rankings[:_MOST_RANKINGS]
     shares = [ranking.probability for ranking in shown]
     room = _letters_of_names(ax, share=0.6, most=40)
-    names = [_in_words(ranking, room) for ranking in shown]
+    models = [estimate.model for estimate in contest.estimates]
+    short = dict(zip(models, names_of(models, min(30, max(8, room - 2))), strict=True))
+    names = [_in_words(ranking, short, room) for ranking in shown]
     if rest := contest.rankings[_MOST_RANKINGS:]:
         shares.append(sum(ranking.probability for ranking in rest))
         names.append(f"others ({len(rest)})")
     bars = ax.barh(range(len(shares)), shares, height=0.6, color=colour_of(ax, 0))
     if rest:
         bars[-1].set_alpha(0.5)
-    ax.bar_label(bars, [f"{share:.3f}" for share in shares], padding=3, fontsize="small")
+    ax.bar_label(bars, [literal(percent(share)) for share in shares], padding=3, fontsize="small")
     # Room on the right for the number beside the longest bar; but no share is above 1.
     ax.set_xlim(0, 1.25 * max(shares))
     ax.set_xticks([tick for tick in ax.get_xticks() if tick <= min(1, 1.25 * max(shares))])
@@ -245,13 +250,12 @@ def _rankings(ax: "Axes", contest: Contest) -> list[Any]:
     return list(bars)
 
 
-def _in_words(ranking: Ranking, room: int) -> str:
-    longest = min(30, max(6, room - 2))
+def _in_words(ranking: Ranking, short: Mapping[str, str], room: int) -> str:
     # No line is broken at a no-break space: names stay whole, and a sign on the line of the name before it.
-    places = ["\xa0= ".join(one_line(name, longest).replace(" ", "\xa0") for name in place) for place in ranking.order]
+    places = ["\xa0= ".join(short[name].replace(" ", "\xa0") for name in place) for place in ranking.order]
     text = "\xa0> ".join(places)
     lines = textwrap.wrap(text, room, max_lines=_MOST_LINES, placeholder=" ...", break_on_hyphens=False)
-    return "\n".join(literal(line.replace("\xa0", " ")) for line in lines)
+    return "\n".join(line.replace("\xa0", " ") for line in lines)
 
 
 def _letters_of_names(ax: "Axes", share: float = 0.45, most: int = 30) -> int:
@@ -268,6 +272,10 @@ def _spread(replicates: FloatArray, confidence_level: float) -> Spread:
     width = 0.9 * (min(deviation, middle_half) or deviation) * len(replicates) ** -0.2
     if width < 1e-9:
         return Spread(replicates, quantiles, quantiles[2:3].copy(), np.ones(1))
-    at = np.linspace(replicates.min() - 3 * width, replicates.max() + 3 * width, 200)
-    kernels = np.exp(-0.5 * ((at[:, None] - replicates) / width) ** 2)
-    return Spread(replicates, quantiles, at, kernels.mean(axis=1) / (width * np.sqrt(2 * np.pi)))
+    first, last = max(0.0, replicates.min() - 3 * width), min(1.0, replicates.max() + 3 * width)
+    at = np.linspace(first, last, 200)
+    # No area is below 0 or above 1: what a kernel has beyond an end is folded back at it.
+    mirrored = np.concatenate([replicates, -replicates, 2 - replicates])
+    kernels = np.exp(-0.5 * ((at[:, None] - mirrored) / width) ** 2)
+    density = kernels.sum(axis=1) / (len(replicates) * width * np.sqrt(2 * np.pi))
+    return Spread(replicates, quantiles, at, density)

@@ -1,4 +1,4 @@
-"""The area, or the curve itself, as one confusion becomes dearer."""
+"""The area, or the curve itself, as one confusion becomes more expensive."""
 
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -15,7 +15,7 @@ from polyroc.display._style import (
     font_points,
     is_light,
     letters_in,
-    name_of,
+    names_of,
     pyplot,
     square_axes_of,
 )
@@ -27,7 +27,7 @@ SweepKind: TypeAlias = Literal["auc", "curves"]
 
 
 class CostSweepDisplay:
-    """How the area moves with the cost of one confusion.
+    """How D and the area under the mean curve move with the cost of one confusion.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class CostSweepDisplay:
     ax_, figure_ : Axes, Figure
         Where it was drawn.
     lines_ : list of Line2D
-        The line of areas; or the curves, one for each ratio.
+        The lines of D and of the area under the mean curve; or the shared curves, one for each ratio.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class CostSweepDisplay:
     >>> sweep = polyroc.cost_sweep(example.y_true, example.scores["tree"], true_class=8, ratios=[0.1, 1, 10])
     >>> display = CostSweepDisplay.from_sweep(sweep).plot(Figure().add_subplot())
     >>> display.ax_.get_xscale(), len(display.lines_)
-    ('log', 1)
+    ('log', 2)
     """
 
     def __init__(self, *, sweep: CostSweep) -> None:
@@ -77,10 +77,10 @@ class CostSweepDisplay:
         ax : Axes, optional
             Where to draw; by default a new figure.
         kind : {"auc", "curves"}
-            The area by the cost; or the curves, coloured by the cost.
+            D and the area under the mean curve by the cost; or the shared curves, coloured by the cost.
         cmap : str or Colormap, optional
-            Colours of the curves, from cheap to dear. By default those of viridis that are
-            far enough from the background.
+            Colours of the curves, from the lowest cost to the highest. By default those of viridis that are far enough
+            from the background.
         despine : bool
             Leave away the upper and the right side of the frame.
 
@@ -109,11 +109,16 @@ def _draw_areas(ax: "Axes", sweep: CostSweep) -> list[Any]:
     faint_grid(ax)
     # Where the costs are what they are without a sweep.
     ax.axvline(1, color=rc["text.color"], alpha=0.5, linewidth=1, linestyle=":")
-    lines = ax.plot(sweep.ratios, sweep.auc, color=colour_of(ax, 0), linewidth=1.8, marker="o", markersize=4)
+    style: dict[str, Any] = {"color": colour_of(ax, 0), "marker": "o", "markersize": 4}
+    lines = [
+        *ax.plot(sweep.ratios, sweep.auc, linewidth=1.8, label="D, shared curve", **style),
+        *ax.plot(sweep.ratios, sweep.mean_auc, linewidth=1.4, linestyle="--", label="area, mean of pairs", **style),
+    ]
+    ax.legend(fontsize="small", frameon=True, framealpha=0.8, edgecolor="none")
     ax.xaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}"))
     ax.ticklabel_format(axis="y", useOffset=False)
     width = 72 * ax.get_window_extent().width / ax.figure.dpi
-    ax.set(xlabel=_cost_of(sweep, letters_in(width, font_points(rc["axes.labelsize"]))), ylabel="D")
+    ax.set(xlabel=_cost_of(sweep, letters_in(width, font_points(rc["axes.labelsize"]))), ylabel="area under the curve")
     return lines
 
 
@@ -148,5 +153,7 @@ def _cost_of(sweep: CostSweep, room: int) -> str:
     """What is swept, in two lines of so many letters."""
     # "cost of taking  for " are 20 letters; the names share the rest.
     longest = max(6, (room - 20) // 2)
-    taken_for = "another" if sweep.predicted_class is None else name_of(sweep.predicted_class, longest)
-    return f"cost of taking {name_of(sweep.true_class, longest)} for {taken_for}\n(1: as without the sweep)"
+    classes = [sweep.true_class] if sweep.predicted_class is None else [sweep.true_class, sweep.predicted_class]
+    true_class, *predicted = names_of(classes, longest)
+    taken_for = predicted[0] if predicted else "another"
+    return f"cost of taking {true_class} for {taken_for}\n(1: as without the sweep)"

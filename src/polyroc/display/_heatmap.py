@@ -1,6 +1,6 @@
 """Areas or effects of all ordered pairs of classes, as a table in colours."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -9,6 +9,7 @@ import numpy as np
 from polyroc._checks import one_of
 from polyroc._class_order import MANY_CLASSES, clustered, pair_matrix
 from polyroc._evaluation import Evaluation
+from polyroc._numbers import area as area_text
 from polyroc._records import read_only
 from polyroc._typing import FloatArray
 from polyroc.display._style import (
@@ -18,7 +19,7 @@ from polyroc.display._style import (
     font_points,
     is_light,
     letters_in,
-    name_of,
+    names_of,
     points_of,
     pyplot,
     square_axes_of,
@@ -135,8 +136,9 @@ class PairwiseHeatmap:
         box = ax.get_window_extent()
         room = 72 * min(box.width, box.height) / ax.figure.dpi / 4
         size = font_points(pyplot().rcParams["ytick.labelsize"])
-        fit_names(ax, [name_of(label, min(30, letters_in(room, size))) for label in self.labels], axes="xy")
-        self.text_ = _number_cells(ax, self.values, self.im_)
+        fit_names(ax, names_of(self.labels, min(30, letters_in(room, size))), axes="xy")
+        write = cell_text if self.value == "auc" else _effect_text
+        self.text_ = _number_cells(ax, self.values, self.im_, write)
         return self
 
 
@@ -153,13 +155,13 @@ def _colours(ax: "Axes") -> str:
     return "viridis" if is_light(ax) else "viridis_r"
 
 
-def _number_cells(ax: "Axes", values: FloatArray, image: Any) -> list[Any]:
+def _number_cells(ax: "Axes", values: FloatArray, image: Any, write: Callable[[float], str]) -> list[Any]:
     """The numbers themselves, where they can be read."""
     # A number fills at most three quarters of its cell, in a font no larger than that of the names.
     room = 0.75 * min(points_of(ax)) / len(values) / 0.65
     if room < SMALLEST_FONT * len(".99"):
         return []
-    texts = {(i, j): _number(values[i, j]) for i, j in np.argwhere(~np.isnan(values)).tolist()}
+    texts = {(i, j): write(values[i, j]) for i, j in np.argwhere(~np.isnan(values)).tolist()}
     size = min(font_points("small"), room / max(map(len, texts.values()), default=1))
     if size < SMALLEST_FONT:
         return []
@@ -172,7 +174,19 @@ def _number_cells(ax: "Axes", values: FloatArray, image: Any) -> list[Any]:
     return drawn
 
 
-def _number(value: float) -> str:
-    text = f"{value:.2f}" if abs(value) < 10 else f"{value:.0f}"
+def cell_text(area: float) -> str:
+    """An area in a cell: two decimals, more where they would make it perfect, and a bound where these do not fit.
+
+    >>> cell_text(0.934), cell_text(0.996), cell_text(0.99996), cell_text(1.0), cell_text(0.00002)
+    ('.93', '.996', '>.999', '1', '<.001')
+    """
+    if area in (0.0, 1.0):
+        return f"{area:g}"
     # Nobody misses the 0 of 0.93 ninety times.
-    return text.replace("0.", ".", 1) if abs(value) < 1 and text.lstrip("-").startswith("0.") else text
+    text = area_text(area, digits=2).removeprefix("0")
+    return text if len(text) <= len(".9995") else ">.999" if area > 0.5 else "<.001"
+
+
+def _effect_text(effect: float) -> str:
+    text = f"{effect:.2f}" if abs(effect) < 10 else f"{effect:.0f}"
+    return text.replace("0.", ".", 1) if abs(effect) < 1 and text.lstrip("-").startswith("0.") else text

@@ -7,7 +7,7 @@ import numpy as np
 
 from polyroc._band import ConfidenceBand
 from polyroc._curve import RocCurve
-from polyroc.display._style import LINE_STYLES, colour_of, faint_grid, literal, pyplot
+from polyroc.display._style import COLOURS_ON_LIGHT, LINE_STYLES, colour_of, faint_grid, literal, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,15 +16,28 @@ if TYPE_CHECKING:
 MARK = "polyroc curve"
 
 
-def next_style(ax: "Axes", wanted: Mapping[str, Any] | None, *, n_curves: int) -> dict[str, Any]:
-    """Colour and line of the next curve, or of the curves of all folds, unless somebody wants others."""
+def next_style(
+    ax: "Axes", wanted: Mapping[str, Any] | None, *, n_curves: int, two_kinds: bool = False
+) -> dict[str, Any]:
+    """Colour and line of the next curve, or of the curves of all folds, unless somebody wants others.
+
+    Where there are two kinds of curves, colours tell the models apart and lines the kinds.
+    """
     from matplotlib import cbook
     from matplotlib.lines import Line2D
 
     place = sum(line.get_gid() == MARK for line in ax.get_lines())
-    style = {"color": colour_of(ax, place), "linestyle": LINE_STYLES[place % len(LINE_STYLES)]}
+    line = LINE_STYLES[place % len(LINE_STYLES)]
+    if two_kinds:
+        line = "-" if place // len(COLOURS_ON_LIGHT) % 2 == 0 else "-."
+    style = {"color": colour_of(ax, place), "linestyle": line}
     width = {"linewidth": 1.8} if n_curves == 1 else {"linewidth": 1.2, "alpha": 0.7}
     return style | width | cbook.normalize_kwargs(dict(wanted or {}), Line2D)
+
+
+def mean_style(shared: Mapping[str, Any]) -> dict[str, Any]:
+    """The line of the mean curve beside that of the shared one."""
+    return {**shared, "linestyle": ":" if shared["linestyle"] == "-." else "--"}
 
 
 def draw_diagonal(ax: "Axes", wanted: Mapping[str, Any] | None) -> Any:
@@ -33,7 +46,7 @@ def draw_diagonal(ax: "Axes", wanted: Mapping[str, Any] | None) -> Any:
     from matplotlib.lines import Line2D
 
     style = {"color": pyplot().rcParams["text.color"], "alpha": 0.5, "linewidth": 1, "linestyle": ":"}
-    style |= {"label": literal("no information (D = 0.5)")} | cbook.normalize_kwargs(dict(wanted or {}), Line2D)
+    style |= {"label": literal("no information (D 0.5)")} | cbook.normalize_kwargs(dict(wanted or {}), Line2D)
     return ax.plot([0, 1], [0, 1], **style)[0]
 
 
@@ -70,8 +83,8 @@ def dress(ax: "Axes") -> None:
         xlim=(-0.01, 1.01),
         ylim=(-0.01, 1.01),
         aspect="equal",
-        xlabel="shared false positive rate",
-        ylabel="shared true positive rate",
+        xlabel="false positive rate",
+        ylabel="true positive rate",
     )
     faint_grid(ax)
 

@@ -1,18 +1,21 @@
-"""The shared curve, alone or with its band, its pairs, or the other folds of a cross-validation."""
+"""The shared curve and the mean of the pairs, with their bands, the pairs, or the folds of a cross-validation."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from polyroc._band import ConfidenceBand
-from polyroc._containers import read_labels
+from polyroc._checks import one_of
 from polyroc._curve import RocCurve
 from polyroc._evaluate import evaluate
 from polyroc._evaluation import Evaluation
 from polyroc._intervals import Interval
 from polyroc._scoring import evaluate_estimator
+from polyroc.display._folds import evaluate_folds
+from polyroc.display._legend import Entry, folds_text, label, statistic_text
+from polyroc.display._pair_curves import pair_curves_of
 from polyroc.display._rates_axes import (
     MARK,
     draw_band,
@@ -20,48 +23,47 @@ from polyroc.display._rates_axes import (
     draw_pairs,
     dress,
     legend_in_corner,
+    mean_style,
     next_style,
 )
-from polyroc.display._style import (
-    despined,
-    font_points,
-    letters_in,
-    name_of,
-    pyplot,
-    square_axes_of,
-)
+from polyroc.display._style import despined, pyplot, square_axes_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# More faint curves than these are one grey area.
-_MOST_PAIRS = 300
+Curves: TypeAlias = Literal["both", "shared", "mean"]
 
 
 class RocCurveDisplay:
-    """The ROC curve that all pairs of classes share.
+    """The ROC curve that all pairs of classes share, and the mean of their curves.
 
     Parameters
     ----------
     curve : RocCurve or sequence of RocCurve
-        The curve; or several, one for each fold of a cross-validation.
+        The shared curve, whose area is D; or several, one for each fold of a cross-validation.
+    mean_curve : RocCurve, optional
+        The mean of the curves of the pairs, whose area is M.
     name : str, optional
-        What the legend calls it.
-    band : ConfidenceBand, optional
-        A band around it.
+        What the legend calls them.
+    band, mean_band : ConfidenceBand, optional
+        A band around each.
     pair_curves : sequence of RocCurve
         The curves of the pairs.
-    interval : Interval, optional
-        Confidence interval of the area, for the legend.
+    interval, mean_interval : Interval, optional
+        Confidence intervals of D and of M, for the legend.
+    mean_is_hand_till : bool
+        Whether the area under the mean curve is M; with costs, weights of pairs or shared thresholds it is not.
 
     Attributes
     ----------
     ax_, figure_ : Axes, Figure
         Where it was drawn.
-    line_ : Line2D, or list of Line2D
-        The curve; a list of them for folds.
-    band_ : Polygon or None
-        The band.
+    line_ : Line2D, list of Line2D, or None
+        The shared curve; a list of them for folds.
+    mean_line_ : Line2D or None
+        The mean curve.
+    band_, mean_band_ : Polygon or None
+        Their bands.
     pairs_ : LineCollection or None
         The curves of the pairs.
     chance_level_ : Line2D or None
@@ -80,7 +82,7 @@ class RocCurveDisplay:
     >>> from matplotlib.figure import Figure
     >>> display = display.plot(Figure().add_subplot())
     >>> display.ax_.get_xlabel()
-    'shared false positive rate'
+    'false positive rate'
     """
 
     def __init__(
@@ -91,12 +93,20 @@ class RocCurveDisplay:
         band: ConfidenceBand | None = None,
         pair_curves: Sequence[RocCurve] = (),
         interval: Interval | None = None,
+        mean_curve: RocCurve | None = None,
+        mean_band: ConfidenceBand | None = None,
+        mean_interval: Interval | None = None,
+        mean_is_hand_till: bool = True,
     ) -> None:
         self.curve = curve if isinstance(curve, RocCurve) else tuple(curve)
         self.name = name
         self.band = band
         self.pair_curves = tuple(pair_curves)
         self.interval = interval
+        self.mean_curve = mean_curve
+        self.mean_band = mean_band
+        self.mean_interval = mean_interval
+        self.mean_is_hand_till = mean_is_hand_till
 
     @classmethod
     def from_evaluation(
@@ -106,19 +116,31 @@ class RocCurveDisplay:
         name: str | None = None,
         band: ConfidenceBand | None = None,
         interval: Interval | None = None,
+        mean_band: ConfidenceBand | None = None,
+        mean_interval: Interval | None = None,
     ) -> "RocCurveDisplay":
-        """Hold the curve of an evaluation and those of its pairs; nothing is drawn yet.
+        """Hold both curves of an evaluation and those of its pairs; nothing is drawn yet.
 
         Parameters
         ----------
         evaluation : Evaluation
             What `evaluate` gave.
-        name, band, interval
+        name, band, interval, mean_band, mean_interval
             As in the class. Of more than 300 pairs as many are held, evenly spaced from the dullest to the sharpest;
             none where the evaluation was too large to keep their rates.
         """
+        # Two classes have one pair, whose curve is both.
+        mean_curve = None if evaluation.predictions.is_binary else evaluation.mean_curve
         return cls(
-            curve=evaluation.curve, name=name, band=band, pair_curves=_pair_curves(evaluation), interval=interval
+            curve=evaluation.curve,
+            name=name,
+            band=band,
+            pair_curves=pair_curves_of(evaluation),
+            interval=interval,
+            mean_curve=mean_curve,
+            mean_band=mean_band,
+            mean_interval=mean_interval,
+            mean_is_hand_till=mean_curve is None or mean_curve.auc == evaluation.hand_till,
         )
 
     @classmethod
@@ -132,6 +154,7 @@ class RocCurveDisplay:
         confidence_level: float = 0.95,
         rng: int | np.random.Generator | None = None,
         ax: "Axes | None" = None,
+        curves: Curves = "both",
         curve_kwargs: Mapping[str, Any] | None = None,
         plot_chance_level: bool = False,
         chance_level_kw: Mapping[str, Any] | None = None,
@@ -154,7 +177,7 @@ class RocCurveDisplay:
             Of both, between 0 and 1.
         rng : int, Generator or None
             Seed of the resamples.
-        ax, curve_kwargs, plot_chance_level, chance_level_kw, despine, band, pairs
+        ax, curves, curve_kwargs, plot_chance_level, chance_level_kw, despine, band, pairs
             As in `plot`.
         **options
             Further keyword arguments of `evaluate`.
@@ -168,13 +191,14 @@ class RocCurveDisplay:
         >>> ax = Figure().add_subplot()
         >>> display = RocCurveDisplay.from_predictions(example.y_true, example.scores["knn"], n_resamples=0, ax=ax)
         >>> ax.get_legend().get_texts()[0].get_text()
-        'D = 0.942'
+        'D 0.942'
         """
         # Asked for before the work: without it there is nothing to wait for.
         pyplot()
         display = cls._of(evaluate(y_true, y_score, **options), name, n_resamples, confidence_level, rng)
         return display.plot(
             ax,
+            curves=curves,
             curve_kwargs=curve_kwargs,
             plot_chance_level=plot_chance_level,
             chance_level_kw=chance_level_kw,
@@ -195,6 +219,7 @@ class RocCurveDisplay:
         confidence_level: float = 0.95,
         rng: int | np.random.Generator | None = None,
         ax: "Axes | None" = None,
+        curves: Curves = "both",
         curve_kwargs: Mapping[str, Any] | None = None,
         plot_chance_level: bool = False,
         chance_level_kw: Mapping[str, Any] | None = None,
@@ -215,7 +240,8 @@ class RocCurveDisplay:
             True classes.
         name : str, optional
             What the legend calls it; by default the name of the estimator's class.
-        n_resamples, confidence_level, rng, ax, curve_kwargs, plot_chance_level, chance_level_kw, despine, band, pairs
+        n_resamples, confidence_level, rng, ax, curves, curve_kwargs, plot_chance_level, chance_level_kw, despine, \
+        band, pairs
             As in `from_predictions`.
         **options
             Further keyword arguments of `evaluate`, other than `labels`.
@@ -225,6 +251,7 @@ class RocCurveDisplay:
         display = cls._of(evaluate_estimator(estimator, X, y, **options), name, n_resamples, confidence_level, rng)
         return display.plot(
             ax,
+            curves=curves,
             curve_kwargs=curve_kwargs,
             plot_chance_level=plot_chance_level,
             chance_level_kw=chance_level_kw,
@@ -268,7 +295,7 @@ class RocCurveDisplay:
             Further keyword arguments of `evaluate`, other than `labels`.
         """
         pyplot()
-        evaluations = _evaluate_folds(cv_results, X, y, sample_weight, options)
+        evaluations = evaluate_folds(cv_results, X, y, sample_weight, options)
         name = type(cv_results["estimator"][0]).__name__ if name is None else name
         return cls(curve=[evaluation.curve for evaluation in evaluations], name=name).plot(
             ax,
@@ -285,14 +312,21 @@ class RocCurveDisplay:
         if n_resamples == 0:
             return cls.from_evaluation(evaluation, name=name)
         drawn = evaluation.bootstrap(n_resamples, rng=rng)
-        band, interval = drawn.confidence_band(confidence_level), drawn.confidence_interval(confidence_level)
-        return cls.from_evaluation(evaluation, name=name, band=band, interval=interval)
+        return cls.from_evaluation(
+            evaluation,
+            name=name,
+            band=drawn.confidence_band(confidence_level),
+            interval=drawn.confidence_interval(confidence_level),
+            mean_band=drawn.confidence_band(confidence_level, curve="mean"),
+            mean_interval=drawn.confidence_interval(confidence_level, statistic="mean_auc"),
+        )
 
     def plot(
         self,
         ax: "Axes | None" = None,
         *,
         name: str | None = None,
+        curves: Curves = "both",
         curve_kwargs: Mapping[str, Any] | None = None,
         plot_chance_level: bool = False,
         chance_level_kw: Mapping[str, Any] | None = None,
@@ -300,7 +334,9 @@ class RocCurveDisplay:
         band: bool = True,
         pairs: bool = False,
     ) -> "RocCurveDisplay":
-        """Draw what is held. Several displays drawn into the same axes get different colours and line styles.
+        """Draw what is held. Several displays drawn into the same axes get different colours.
+
+        Where the two curves part, the pairs of classes differ in how well they are separated.
 
         Parameters
         ----------
@@ -308,8 +344,11 @@ class RocCurveDisplay:
             Where to draw; by default a new figure.
         name : str, optional
             What the legend calls it, instead of the name that is held.
+        curves : {"both", "shared", "mean"}
+            The shared curve, whose area is D (solid), the mean of the pairs' curves, whose area is M (dashed), or both.
+            Two classes and folds have one kind of curve.
         curve_kwargs : dict, optional
-            Passed to matplotlib for the curve.
+            Passed to matplotlib for the curves.
         plot_chance_level : bool
             Draw the diagonal, the curve of scores that say nothing.
         chance_level_kw : dict, optional
@@ -317,7 +356,7 @@ class RocCurveDisplay:
         despine : bool
             Leave away the upper and the right side of the frame.
         band : bool
-            Draw the band, if there is one.
+            Draw the bands, if there are any.
         pairs : bool
             Draw the curves of the pairs, faintly; for two classes there are none.
 
@@ -326,77 +365,59 @@ class RocCurveDisplay:
         RocCurveDisplay
             Itself.
         """
+        curves = self._available(one_of(curves, "curves", get_args(Curves)))
         self.ax_ = ax = square_axes_of(ax)
         self.figure_ = ax.figure
         self.chance_level_ = draw_diagonal(ax, chance_level_kw) if plot_chance_level else None
-        curves = (self.curve,) if isinstance(self.curve, RocCurve) else self.curve
-        style = next_style(ax, curve_kwargs, n_curves=len(curves))
-        label = self._label(self.name if name is None else name, ax)
-        # Only the first of several folds is in the legend, which speaks of all.
-        lines = [
-            ax.plot(curve.fpr, curve.tpr, label=text, **style)[0]
-            for curve, text in zip(curves, [label, *[None] * (len(curves) - 1)], strict=True)
-        ]
-        lines[0].set_gid(MARK)
-        self.line_ = lines[0] if isinstance(self.curve, RocCurve) else lines
-        colour = lines[0].get_color()
-        self.band_ = draw_band(ax, self.band, colour) if band and self.band is not None else None
+        style = next_style(ax, curve_kwargs, n_curves=len(self._folds), two_kinds=curves == "both")
+        called = self.name if name is None else name
+        self.line_: Any = None
+        self.mean_line_: Any = None
+        self.band_: Any = None
+        self.mean_band_: Any = None
+        if curves != "mean":
+            self._draw_shared(ax, style, called, band=band)
+        if curves != "shared":
+            self._draw_mean(ax, mean_style(style) if curves == "both" else style, called, band=band)
         self.pairs_ = draw_pairs(ax, self.pair_curves) if pairs and self.pair_curves else None
         dress(ax)
-        legend_in_corner(ax, backwards=all(curve.auc < 0.5 for curve in curves))
+        legend_in_corner(ax, backwards=all(curve.auc < 0.5 for curve in self._folds))
         if despine:
             despined(ax)
         return self
 
-    def _label(self, name: str | None, ax: "Axes") -> str:
-        if isinstance(self.curve, RocCurve):
-            ends = "" if self.interval is None else f" [{self.interval.low:.3f}, {self.interval.high:.3f}]"
-            numbers = f"D = {self.curve.auc:.3f}{ends}"
-        else:
-            areas = [curve.auc for curve in self.curve]
-            spread = f", SD {np.std(areas, ddof=1):.3f}" if len(areas) > 1 else ""
-            numbers = f"mean D = {np.mean(areas):.3f}{spread} of {len(areas)} folds"
-        if name is None:
-            return numbers
-        box = ax.get_window_extent()
-        room = letters_in(72 * min(box.width, box.height) / ax.figure.dpi, font_points("small")) - 5
-        text = name_of(name, min(30, room))
-        # matplotlib leaves labels with an underscore in front out of the legend.
-        text = f" {text}" if text.startswith("_") else text
-        return f"{text} ({numbers})" if len(text) + len(numbers) + 3 <= room else f"{text}\n{numbers}"
+    @property
+    def _folds(self) -> tuple[RocCurve, ...]:
+        return (self.curve,) if isinstance(self.curve, RocCurve) else self.curve
 
-
-def _pair_curves(evaluation: Evaluation) -> list[RocCurve]:
-    """The curves of the pairs, from corner to corner, where they are at hand and more than one."""
-    rates = evaluation.kept_rates
-    if rates is None or rates.n_pairs < 2:
-        return []
-    chosen = np.arange(rates.n_pairs)
-    if rates.n_pairs > _MOST_PAIRS:
-        by_effect = np.argsort(evaluation.pairs.effect, kind="stable")
-        chosen = by_effect[np.linspace(0, rates.n_pairs - 1, _MOST_PAIRS).round().astype(int)]
-    return [RocCurve(fpr=np.r_[0, rates.fpr[:, p], 1], tpr=np.r_[0, rates.tpr[:, p], 1]) for p in chosen]
-
-
-def _evaluate_folds(
-    cv_results: Mapping[str, Any], X: Any, y: ArrayLike, sample_weight: Any, options: dict[str, Any]
-) -> list[Evaluation]:
-    from sklearn.utils import _safe_indexing
-
-    for key in ("estimator", "indices"):
-        if key not in cv_results:
-            wanted = "cross_validate(..., return_estimator=True, return_indices=True)"
-            msg = f"`cv_results` must hold {key!r}, as those of {wanted} do."
+    def _available(self, curves: Curves) -> Curves:
+        if self.mean_curve is not None:
+            return curves
+        if curves == "mean":
+            msg = "`curves` must be 'shared' or 'both' where no mean curve is held (folds, two classes), got 'mean'."
             raise ValueError(msg)
-    y_true = read_labels(y, "y")
-    weight = None if sample_weight is None else np.asarray(sample_weight)
-    return [
-        evaluate_estimator(
-            estimator,
-            _safe_indexing(X, test),
-            y_true[test],
-            sample_weight=None if weight is None else weight[test],
-            **options,
-        )
-        for estimator, test in zip(cv_results["estimator"], cv_results["indices"]["test"], strict=True)
-    ]
+        return "shared"
+
+    def _draw_shared(self, ax: "Axes", style: Mapping[str, Any], name: str | None, *, band: bool) -> None:
+        folds = self._folds
+        lines = [ax.plot(curve.fpr, curve.tpr, label="_", **style)[0] for curve in folds]
+        lines[0].set_gid(MARK)
+        alone = isinstance(self.curve, RocCurve)
+        # Only the first of several folds is in the legend, which speaks of all.
+        numbers = statistic_text("D", folds[0].auc, self.interval) if alone else folds_text("D", folds)
+        label(ax, lines[0], Entry(name, numbers))
+        self.line_ = lines[0] if alone else lines
+        if band and self.band is not None:
+            self.band_ = draw_band(ax, self.band, lines[0].get_color())
+
+    def _draw_mean(self, ax: "Axes", style: Mapping[str, Any], name: str | None, *, band: bool) -> None:
+        curve = self.mean_curve
+        assert curve is not None  # `_available` has seen to that
+        [line] = ax.plot(curve.fpr, curve.tpr, label="_", **style)
+        if self.line_ is None:
+            line.set_gid(MARK)
+        letter = "M" if self.mean_is_hand_till else "area"
+        label(ax, line, Entry(name, statistic_text(letter, curve.auc, self.mean_interval), "mean of pairs"))
+        self.mean_line_ = line
+        if band and self.mean_band is not None:
+            self.mean_band_ = draw_band(ax, self.mean_band, line.get_color())

@@ -8,14 +8,15 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from polyroc._containers import one_line
+from polyroc._names import short_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito: distinguishable with every common form of colour blindness. Yellow is too pale for paper, and the
-# darker ones of each hue are too dim for a dark slide.
-COLOURS_ON_LIGHT = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+# After Okabe and Ito: distinguishable with every common form of colour blindness, and at least 3 to 1 in contrast to
+# their background. On white their pink is darker here, and brown and indigo stand for orange and sky blue, which are
+# too pale; on black their own colours are bright enough.
+COLOURS_ON_LIGHT = ("#0072B2", "#D55E00", "#009E73", "#BF5F95", "#6B4C00", "#332288")
 COLOURS_ON_DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00")
 # As many as are needed to tell the colours apart in grey; five, so that the seventh curve differs from the first.
 LINE_STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
@@ -70,15 +71,25 @@ def literal(text: str) -> str:
     if not text.isascii():
         # A missing glyph would be a box, and a warning at a time when nobody thinks of the name any more.
         drawable = _glyphs()
-        text = "".join(c if c.isascii() or ord(c) in drawable else "?" for c in text)
+        text = "".join(c if c.isascii() or (c.isprintable() and ord(c) in drawable) else "?" for c in text)
     if rc["text.usetex"]:
         return text.translate(_TEX)
     return text.replace("$", r"\$") if rc["text.parse_math"] else text
 
 
-def name_of(value: Any, length: int = 30) -> str:
-    """A name of a class or of a model: literal, on one line, and cut."""
-    return literal(one_line(value, max(length, 4)))
+def names_of(values: Sequence[Any], length: int = 30) -> list[str]:
+    """Names that are shown together: literal, on one line, and cut so that different ones stay different."""
+    short = short_names(values, length)
+    taken: dict[str, str] = {}
+    shown = []
+    for name in short:
+        text, number = literal(name), 1
+        # Letters that the font lacks become question marks, in which names may no longer differ.
+        while taken.setdefault(text, name) != name:
+            number += 1
+            text = f"{literal(name)} ({number})"
+        shown.append(text)
+    return shown
 
 
 def _glyphs() -> frozenset[int]:

@@ -2,16 +2,18 @@
 
 from typing import Any
 
-from polyroc._containers import one_line
+from polyroc._names import printable
+from polyroc._numbers import area, counted, level
 from polyroc._versions import versions
+from polyroc.report._advice import advice
 from polyroc.report._curve_svg import curve_svg
 from polyroc.report._models import best_of, best_place, models_of
-from polyroc.report._numbers import area, counted, level
 from polyroc.report._payload import MOST_PAIRS, embedded, payload
+from polyroc.report._sentences import n_classes
 from polyroc.report._settings import setting_entries
 from polyroc.report._tables import WORST, contest_tables, cost_tables, curve_tables, pair_rows, score_board
-from polyroc.report._theme import CURVES, DASH_ARRAYS, variables
-from polyroc.report._words import cautions, disagreement, summary_sentences
+from polyroc.report._theme import CURVES, dash_array, variables
+from polyroc.report._words import cautions, details, disagreement
 
 _PAIR_CURVES = (10, 50, 200)
 _TITLE = 200
@@ -20,11 +22,12 @@ _TITLE = 200
 def context_of(summary: dict[str, Any], title: str | None) -> dict[str, Any]:
     """All sections by name."""
     return {
-        "title": one_line(title, _TITLE) if title and title.strip() else _title(summary),
+        "title": _cut(title) if title and title.strip() else _title(summary),
         "facts": _facts(summary),
         "words": {
+            "advice": advice(summary),
             "cautions": cautions(summary),
-            "sentences": summary_sentences(summary),
+            "details": details(summary),
             "disagreement": disagreement(summary),
         },
         "board": score_board(summary),
@@ -36,22 +39,24 @@ def context_of(summary: dict[str, Any], title: str | None) -> dict[str, Any]:
         "pairs": _pairs(summary),
         "heatmap": _heatmap(summary),
         "contests": _contests(summary),
+        "p_value_note": summary.get("p_value_note", ""),
         "costs": cost_tables(summary),
         "settings": setting_entries(summary),
         "versions": _versions(summary),
         "version": summary["version"],
         "colours": {"light": variables("light"), "dark": variables("dark"), "n": len(CURVES["light"])},
-        "dashes": DASH_ARRAYS,
+        "dashes": [dash_array("curve", place) for place in range(len(models_of(summary)))],
         "payload": embedded(payload(summary)),
     }
 
 
-def _n_classes(summary: dict[str, Any]) -> int:
-    return sum(count > 0 for count in summary["class_counts"])
+def _cut(title: str) -> str:
+    text = printable(title)
+    return text if len(text) <= _TITLE else f"{text[: _TITLE - 1]}…"
 
 
 def _title(summary: dict[str, Any]) -> str:
-    classes = counted(_n_classes(summary), "class")
+    classes = counted(n_classes(summary), "class")
     if summary["kind"] == "comparison":
         return f"{counted(len(summary['models']), 'model')} compared on {classes}"
     is_binary = len(summary["pairs"]["auc"]) == 1
@@ -63,20 +68,25 @@ def _facts(summary: dict[str, Any]) -> list[str]:
     n_pairs = len(best_of(summary).record["pairs"]["auc"])
     pairs = [counted(n_pairs, "ordered pair")] if n_pairs > 1 else []
     drawn = counted(summary["n_resamples"], "resample") if summary["n_resamples"] else "no resamples"
-    return [counted(summary["n_samples"], "sample"), counted(_n_classes(summary), "class"), *pairs, drawn]
+    return [counted(summary["n_samples"], "sample"), counted(n_classes(summary), "class"), *pairs, drawn]
 
 
 def _curve(summary: dict[str, Any]) -> dict[str, Any]:
     best = best_of(summary).record
     n_curves = 0 if best["pair_curves"] is None else len(best["pair_curves"]["pair"])
     areas = ", ".join(
-        area(model.record["auc"]) if model.name is None else f"{model.name.text} {area(model.record['auc'])}"
+        area(model.record["auc"]) if model.name is None else f"{model.name.whole} {area(model.record['auc'])}"
         for model in models_of(summary)
     )
     return {
         "svg": curve_svg(summary),
         "tables": curve_tables(summary),
         "has_band": best["band"] is not None,
+        "has_mean": best["mean_curve"] is not None,
+        "has_mean_band": best["mean_band"] is not None,
+        # With costs, weights of pairs or shared thresholds it is another area.
+        "mean_is_m": best["mean_auc"] == best["hand_till"],
+        "mean_areas": [area(model.record["mean_auc"]) for model in models_of(summary)],
         "pair_choices": sorted({min(count, n_curves) for count in _PAIR_CURVES} - {0}),
         "alt": f"ROC curve. Area D: {areas}. Its numbers are in the table that follows.",
     }
@@ -86,7 +96,7 @@ def _pairs(summary: dict[str, Any]) -> dict[str, Any]:
     best = best_of(summary)
     n_pairs = len(best.record["pairs"]["auc"])
     return {
-        "rows": pair_rows(best),
+        "rows": pair_rows(summary, best),
         "n": n_pairs,
         "n_first": min(n_pairs, WORST),
         "n_held": min(n_pairs, MOST_PAIRS),
@@ -98,7 +108,7 @@ def _heatmap(summary: dict[str, Any]) -> dict[str, Any] | None:
     classes = summary["heatmap_classes"]
     if classes is None:
         return None
-    return {"n": len(classes), "n_all": _n_classes(summary)}
+    return {"n": len(classes), "n_all": n_classes(summary)}
 
 
 def _contests(summary: dict[str, Any]) -> list[dict[str, Any]]:
@@ -106,7 +116,7 @@ def _contests(summary: dict[str, Any]) -> list[dict[str, Any]]:
         return []
     names = {"auc": ("D", "By D, the area under the shared curve"), "hand_till": ("M", "By Hand and Till's M")}
     return [
-        {"letter": letter, "title": title, **contest_tables(summary[key])} for key, (letter, title) in names.items()
+        {"letter": letter, "title": title, **contest_tables(summary, key)} for key, (letter, title) in names.items()
     ]
 
 

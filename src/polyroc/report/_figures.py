@@ -4,8 +4,11 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
+from polyroc._names import short_names
+from polyroc.display._heatmap import cell_text
 from polyroc.report._models import Model, models_of
-from polyroc.report._names import name_of, plot_text
+from polyroc.report._names import plot_text
+from polyroc.report._theme import dash
 
 # Points closer than these cannot be told apart on a screen; only curves of two classes have more.
 _MOST_POINTS = 1500
@@ -23,13 +26,19 @@ _CURVE_HOVER = (
 )
 
 
+# The two curves of a model, and where the dict has their bands.
+KINDS = {"curve": "band", "mean_curve": "mean_band"}
+
+
 def curve_figure(summary: dict[str, Any]) -> dict[str, Any]:
-    """Every model's curve and band; `meta` tells the script what a trace is and whose."""
+    """Every model's curves and bands; `meta` tells the script what a trace is, of which curve and whose."""
     diagonal = {"x": [0, 1], "y": [0, 1], "mode": "lines", "hoverinfo": "skip", "meta": {"role": "chance"}}
     models = models_of(summary)
-    bands = [_band_trace(place, model) for place, model in enumerate(models) if model.record["band"] is not None]
-    lines = [_line_trace(place, model) for place, model in enumerate(models)]
-    axis = {"range": [-0.005, 1.005], "tickvals": [0, 0.2, 0.4, 0.6, 0.8, 1], "zeroline": False}
+    each = [(kind, place, model) for kind in KINDS for place, model in enumerate(models)]
+    bands = [_band_trace(*one) for one in each if one[2].record[KINDS[one[0]]] is not None]
+    lines = [_line_trace(*one) for one in each if one[2].record[one[0]] is not None]
+    # No fixed ticks: a part that somebody enlarges needs ticks of its own.
+    axis = {"range": [-0.005, 1.005], "nticks": 7, "zeroline": False}
     layout = {
         "xaxis": {**axis, "title": {"text": "false positive rate", "standoff": 8}},
         "yaxis": {**axis, "title": {"text": "true positive rate", "standoff": 4}},
@@ -41,11 +50,9 @@ def curve_figure(summary: dict[str, Any]) -> dict[str, Any]:
     return {"data": [diagonal, *bands, *lines], "layout": layout}
 
 
-def _line_trace(place: int, model: Model) -> dict[str, Any]:
-    curve = thinned(model.record["curve"], _MOST_POINTS)
-    text = "shared curve" if model.name is None else plot_text(model.name.text)
-    if len(model.record["pairs"]["auc"]) == 1 and model.name is None:
-        text = "ROC curve"
+def _line_trace(kind: str, place: int, model: Model) -> dict[str, Any]:
+    curve = thinned(model.record[kind], _MOST_POINTS)
+    text = _called(kind, model)
     return {
         "x": _rounded(curve["fpr"]),
         "y": _rounded(curve["tpr"]),
@@ -54,12 +61,22 @@ def _line_trace(place: int, model: Model) -> dict[str, Any]:
         "text": [text] * len(curve["fpr"]),
         "mode": "lines",
         "hovertemplate": _CURVE_HOVER,
-        "meta": {"role": "curve", "model": place},
+        "meta": {"role": "curve", "kind": kind, "model": place, "dash": dash(kind, place)},
     }
 
 
-def _band_trace(place: int, model: Model) -> dict[str, Any]:
-    lower, upper = model.record["band"]["lower"], model.record["band"]["upper"]
+def _called(kind: str, model: Model) -> str:
+    """What the pointer finds at a curve."""
+    name = "" if model.name is None else plot_text(model.name.text)
+    if len(model.record["pairs"]["auc"]) == 1:
+        return name or "ROC curve"
+    what = "shared curve" if kind == "curve" else "mean of the pairs"
+    return f"{name}: {what}" if name else what
+
+
+def _band_trace(kind: str, place: int, model: Model) -> dict[str, Any]:
+    band = model.record[KINDS[kind]]
+    lower, upper = band["lower"], band["upper"]
     return {
         "x": lower["fpr"] + upper["fpr"][::-1],
         "y": lower["tpr"] + upper["tpr"][::-1],
@@ -67,7 +84,7 @@ def _band_trace(place: int, model: Model) -> dict[str, Any]:
         "fill": "toself",
         "line": {"width": 0},
         "hoverinfo": "skip",
-        "meta": {"role": "band", "model": place},
+        "meta": {"role": "band", "kind": kind, "model": place},
     }
 
 
@@ -101,14 +118,14 @@ def heatmap_figure(summary: dict[str, Any], model: Model) -> dict[str, Any] | No
         "zmin": low if high - low > 1e-6 else low - 0.05,
         "zmax": high if high - low > 1e-6 else high + 0.05,
         "hoverongaps": False,
-        "hovertemplate": "%{text}<br>area %{z:.4f}<extra></extra>",
+        "hovertemplate": "%{hovertext}<extra></extra>",
         "xgap": 1 if len(classes) <= _MOST_LABELS else 0,
         "ygap": 1 if len(classes) <= _MOST_LABELS else 0,
         "colorbar": {"title": {"text": "area", "side": "right"}, "thickness": 12, "outlinewidth": 0, "len": 0.9},
     }
     if len(classes) <= _NUMBERED:
-        # A text of its own, for `text` is what the pointer finds.
-        trace |= {"texttemplate": "%{z:.2f}", "textfont": {"size": 11}}
+        texts = [["" if cell is None else cell_text(cell) for cell in row] for row in cells]
+        trace |= {"text": texts, "texttemplate": "%{text}", "textfont": {"size": 11}}
     ticks = _ticks(summary, classes)
     layout = {
         "xaxis": {**ticks, "title": {"text": "against", "standoff": 10}, "side": "bottom"},
@@ -127,7 +144,7 @@ def _cells(summary: dict[str, Any], model: Model, classes: Sequence[int]) -> lis
     pairs = model.record["pairs"]
     for positive, negative, auc in zip(pairs["positive"], pairs["negative"], pairs["auc"], strict=True):
         if positive in place and negative in place:
-            cells[place[positive]][place[negative]] = round(auc, _DIGITS)
+            cells[place[positive]][place[negative]] = round(auc, 9)
     return cells
 
 
@@ -135,11 +152,10 @@ def _ticks(summary: dict[str, Any], classes: Sequence[int]) -> dict[str, Any]:
     """As many names as there is room for; the pointer finds the others."""
     step = -(-len(classes) // _MOST_LABELS)
     places = list(range(0, len(classes), step))
-    names = [name_of(summary["labels"][classes[place]]).text for place in places]
-    cut = [name if len(name) <= _LABEL else f"{name[: _LABEL - 1]}…" for name in names]
+    names = short_names([summary["labels"][position] for position in classes], _LABEL)
     return {
         "tickvals": places,
-        "ticktext": [plot_text(name) for name in cut],
+        "ticktext": [plot_text(names[place]) for place in places],
         "automargin": True,
         "zeroline": False,
         "showgrid": False,

@@ -1,47 +1,64 @@
-"""Names of classes, models and files as text: never markup, on one line, and cut where they are long."""
+"""Names of classes, models and files as text: never markup, on one line, cut in tables and whole in sentences."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from polyroc._containers import one_line
+from polyroc._names import printable, short_names
 
+# So many letters have room in a cell, on two lines of a phone.
 _LONGEST = 40
-# So many letters have room in every table, also on a phone.
-_ROOM = 16
-# Nobody reads more of a name than this, also where the pointer rests on it.
-_WHOLE = 1000
 
 
 @dataclass(frozen=True)
 class Name:
     """A name inside a sentence or a cell; the template sets it apart from the text around it."""
 
-    value: str
+    whole: str
+    """On one line; for sentences, and for paper."""
+    short: str = ""
+    """For tables and pictures, where it is cut; no two of the names that were cut together are the same."""
 
     @property
     def text(self) -> str:
-        """As it is shown; one that would not be seen stands in quotes."""
-        shown = one_line(self.value, _LONGEST)
-        return shown if shown.strip() else repr(shown)
+        """As a table shows it."""
+        return self.short or self.whole
 
     @property
-    def whole(self) -> str:
-        """What the pointer finds where the name was cut, by us or for want of room; else nothing."""
-        return one_line(self.value, _WHOLE) if len(self.value) > _ROOM else ""
+    def title(self) -> str:
+        """What the pointer finds where the name was cut; else nothing."""
+        return self.whole if self.text != self.whole else ""
 
     def to_dict(self) -> dict[str, str]:
         """For the script of the page; what is not needed is left out, for there may be thousands."""
-        entry = {"text": self.text, "whole": self.whole, "plot": plot_text(self.text)}
+        entry = {"text": self.text, "whole": self.title, "plot": plot_text(self.text)}
         return {key: value for key, value in entry.items() if key == "text" or value not in ("", self.text)}
 
     def __str__(self) -> str:
-        return self.text
+        return self.whole
 
 
 def name_of(value: Any) -> Name:
-    """The name of a class, whatever its type."""
-    return Name(str(value))
+    """A name that stands whole wherever it stands."""
+    return Name(printable(value))
+
+
+def names_of(values: Sequence[Any]) -> list[Name]:
+    """Names that are shown together, cut so that no two become the same."""
+    return [Name(printable(value), short) for value, short in zip(values, short_names(values, _LONGEST), strict=True)]
+
+
+def class_names(summary: dict[str, Any]) -> dict[Any, Name]:
+    """The classes by their labels."""
+    labels = summary["labels"]
+    return dict(zip(labels, names_of(labels), strict=True))
+
+
+def model_names(summary: dict[str, Any]) -> dict[str, Name]:
+    """The models of a comparison by their names."""
+    models = list(summary["evaluations"])
+    return dict(zip(models, names_of(models), strict=True))
 
 
 def plot_text(text: str) -> str:

@@ -5,13 +5,13 @@ from typing import Any
 
 from polyroc.report._figures import curve_figure, heatmap_figure
 from polyroc.report._models import Model, best_place, models_of
-from polyroc.report._names import name_of
+from polyroc.report._names import class_names
 from polyroc.report._tables import WORST
-from polyroc.report._theme import DASHES, themes
+from polyroc.report._theme import themes
 
 # All pairs of 141 classes. A page of more would take long to open, and nobody reads that far.
 MOST_PAIRS = 20_000
-# Of more models, bands would only hide each other when the page opens.
+# Of more models, bands and second curves would only hide each other when the page opens.
 _MOST_BANDS = 3
 
 
@@ -19,15 +19,15 @@ def payload(summary: dict[str, Any]) -> dict[str, Any]:
     """Plain data for the script."""
     models = models_of(summary)
     return {
-        "labels": [name_of(label).to_dict() for label in summary["labels"]],
+        "labels": [name.to_dict() for name in class_names(summary).values()],
         "counts": summary["class_counts"],
         "models": [_of_model(summary, model) for model in models],
         "selected": best_place(summary),
         "curve": curve_figure(summary),
         "heatmap_classes": summary["heatmap_classes"],
         "bands": len(models) <= _MOST_BANDS,
+        "kinds": {"curve": True, "mean_curve": len(models) <= _MOST_BANDS},
         "themes": themes(),
-        "dashes": DASHES,
         "first_rows": WORST,
     }
 
@@ -43,7 +43,8 @@ def _of_model(summary: dict[str, Any], model: Model) -> dict[str, Any]:
         "pairs": {
             "positive": [position[pairs["positive"][p]] for p in kept],
             "negative": [position[pairs["negative"][p]] for p in kept],
-            "auc": [round(pairs["auc"][p], 6) for p in kept],
+            # So many digits that no area becomes 1 by rounding.
+            "auc": [round(pairs["auc"][p], 9) for p in kept],
             "effect": [round(pairs["effect"][p], 4) for p in kept],
         },
         # In the order of the pairs above: both begin with the smallest area.

@@ -3,10 +3,10 @@
 from typing import Any
 
 from polyroc._grid import grid
+from polyroc._numbers import counted, level
 from polyroc.report._models import models_of
 from polyroc.report._names import name_of
-from polyroc.report._numbers import counted, level
-from polyroc.report._words import Sentence
+from polyroc.report._sentences import Sentence
 
 _SHOWN = 12
 _THRESHOLDS = {
@@ -67,10 +67,12 @@ def _fits(summary: dict[str, Any]) -> Sentence:
 
 def _resamples(summary: dict[str, Any]) -> str:
     if summary["n_resamples"] == 0:
+        if summary.get("too_large_to_resample_unasked"):
+            return "none: for so large a problem they take minutes, and were not asked for (n_resamples=999)"
         return "none: no interval was asked for"
     seed = "seed unknown" if summary["seed"] is None else f"seed {summary['seed']}"
     units = ", whole groups drawn" if summary["by_groups"] else ""
-    own = ", drawn for this page because none were given" if summary.get("drawn_for_the_page") else ""
+    own = ", drawn for this page" if summary.get("drawn_for_the_page") else ""
     return f"{summary['n_resamples']:,}{units}, {seed}{own}"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from polyroc._band import ConfidenceBand
 from polyroc._bootstrap import BootstrapResult
 from polyroc._checks import as_confidence_level, as_rng
 from polyroc._comparison import Comparison
@@ -20,14 +21,15 @@ from polyroc._typing import FloatArray, IntArray, Statistic
 from polyroc._version import __version__
 from polyroc._versions import versions
 from polyroc.engines import get_engine
+from polyroc.report._advice import advice
 from polyroc.report._heatmap_classes import heatmap_classes
+from polyroc.report._pair_facts import operating_point, pair_costs
+from polyroc.report._sentences import plain_text
 
 # Curves of more pairs than these nobody looks at, and points closer than these nobody sees.
 _PAIR_CURVES = 200
 _PAIR_POINTS = 113
 _DIGITS = 5
-# Where the curve is read off for people who want one number of it.
-_READ_AT_FPR = 0.05
 # These have a part in every number; numba has, once it is loaded.
 _TOOK_PART = ("polyroc", "python", "numpy", "scipy", "narwhals")
 
@@ -95,7 +97,7 @@ def summarize(
         "versions": {name: found[name] for name in took_part},
     }
     plain_summary: dict[str, Any] = _finite(summary | ending)
-    return plain_summary
+    return plain_summary | {"advice": [plain_text(sentence) for sentence in advice(plain_summary)]}
 
 
 def check_result(result: Any, bootstrap: Any, confidence_level: Any) -> None:
@@ -141,6 +143,7 @@ def _of_evaluation(evaluation: Evaluation, drawn: BootstrapResult | None, level:
         "hand_till_interval": _interval(drawn, "hand_till", level),
         "confidence_level": level,
         "heatmap_classes": heatmap_classes([evaluation]),
+        "pair_costs": pair_costs(evaluation),
         "weighted": evaluation.predictions.sample_weight is not None,
         "by_groups": drawn is not None and drawn.by_groups,
         "n_resamples": 0 if drawn is None else drawn.n_resamples,
@@ -168,6 +171,7 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
         **{key: record[key] for key in common},
         "evaluations": models,
         "heatmap_classes": heatmap_classes(list(comparison.evaluations.values())),
+        "pair_costs": pair_costs(first),
         "weighted": first.predictions.sample_weight is not None,
         "by_groups": comparison.units.are_groups,
         "n_independent": min(one.n_independent for one in comparison.bootstraps.values()),
@@ -177,14 +181,22 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
 def _of_model(evaluation: Evaluation, drawn: BootstrapResult | None, level: float) -> dict[str, Any]:
     """What a page shows of one model beyond `Evaluation.to_dict`."""
     curve = evaluation.curve
-    at = _READ_AT_FPR
     return {
         "curve": {"fpr": plain(curve.fpr), "tpr": plain(curve.tpr), "call_rate": plain(_call_rates(evaluation))},
-        "operating_point": {"fpr": at, "tpr": float(np.interp(at, curve.fpr, curve.tpr))},
-        "band": None if drawn is None else _band(drawn, level),
+        "operating_point": operating_point(evaluation),
+        "band": None if drawn is None else _band(drawn.confidence_band(level)),
+        "mean_curve": _mean_curve(evaluation),
+        "mean_band": None if drawn is None else _mean_band(evaluation, drawn, level),
         "auc_by_thresholds": evaluation.auc_by_thresholds,
+        "accuracy_interval": _accuracy_interval(evaluation, drawn, level),
         "pair_curves": _pair_curves(evaluation),
     }
+
+
+def _accuracy_interval(evaluation: Evaluation, drawn: BootstrapResult | None, level: float) -> dict[str, Any] | None:
+    """Wilson's; None for groups, whose samples are not independent, and where no interval was asked for."""
+    ends = None if drawn is None or drawn.by_groups else evaluation.accuracy_interval(level)
+    return None if ends is None else {"low": ends.low, "high": ends.high, "level": level}
 
 
 def _call_rates(evaluation: Evaluation) -> FloatArray:
@@ -194,11 +206,25 @@ def _call_rates(evaluation: Evaluation) -> FloatArray:
     return np.concatenate([[0.0], grid(evaluation.options.n_thresholds), [1.0]])
 
 
-def _band(drawn: BootstrapResult, level: float) -> dict[str, Any]:
-    band = drawn.confidence_band(level)
+def _mean_curve(evaluation: Evaluation) -> dict[str, Any] | None:
+    """The mean of the pairs' curves; None for two classes, whose pair is the curve."""
+    if evaluation.predictions.is_binary:
+        return None
+    curve = evaluation.mean_curve
+    return {"fpr": plain(curve.fpr), "tpr": plain(curve.tpr), "call_rate": plain(_call_rates(evaluation))}
+
+
+def _mean_band(evaluation: Evaluation, drawn: BootstrapResult, level: float) -> dict[str, Any] | None:
+    # Parametric methods draw no samples, and so have no replicates of the mean curve.
+    if evaluation.predictions.is_binary or drawn.mean_fpr is None:
+        return None
+    return _band(drawn.confidence_band(level, curve="mean"))
+
+
+def _band(band: ConfidenceBand) -> dict[str, Any]:
     sides = {"lower": band.lower, "upper": band.upper}
     curves = {side: {"fpr": _rounded(curve.fpr), "tpr": _rounded(curve.tpr)} for side, curve in sides.items()}
-    return {**curves, "level": level, "simultaneous": band.simultaneous}
+    return {**curves, "level": band.confidence_level, "simultaneous": band.simultaneous}
 
 
 def _pair_curves(evaluation: Evaluation) -> dict[str, Any] | None:

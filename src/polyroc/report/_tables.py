@@ -1,33 +1,34 @@
 """The dict -> rows of the tables that the page shows, ready to be laid out."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from polyroc._numbers import area, area_and_ends, difference_and_ends, p_value, percent, share_of_resamples
 from polyroc.report._figures import thinned
 from polyroc.report._models import Model, models_of
-from polyroc.report._names import Name, name_of
-from polyroc.report._numbers import p_value, percent
+from polyroc.report._names import Name, class_names, model_names
 
 # Rows that are there when the page opens; the script has the rest.
 WORST = 200
 _CURVE_POINTS = 113
 _RANKINGS = 10
-# A matrix of more classes is told by its dearest entries.
+# Of a matrix of more classes, the largest entries are listed.
 _MATRIX = 12
-_DEAREST = 20
+_MOST_COSTLY = 20
 _SHORTEST_SCALE = 0.02
 
 
-def pair_rows(model: Model) -> list[dict[str, Any]]:
+def pair_rows(summary: dict[str, Any], model: Model) -> list[dict[str, Any]]:
     """The pairs with the smallest areas."""
-    pairs = model.record["pairs"]
+    pairs, names = model.record["pairs"], class_names(summary)
     return [
         {
-            "positive": name_of(pairs["positive"][p]),
-            "negative": name_of(pairs["negative"][p]),
+            "positive": names[pairs["positive"][p]],
+            "negative": names[pairs["negative"][p]],
             "numbers": [
-                f"{pairs['auc'][p]:.4f}",
+                area(pairs["auc"][p]),
                 f"{pairs['effect'][p]:.3f}",
                 f"{pairs['n_positive'][p]:,}",
                 f"{pairs['n_negative'][p]:,}",
@@ -42,72 +43,100 @@ def curve_tables(summary: dict[str, Any]) -> list[dict[str, Any]]:
     tables = []
     for model in models_of(summary):
         curve = thinned(model.record["curve"], _CURVE_POINTS)
-        columns = zip(curve["call_rate"], curve["fpr"], curve["tpr"], strict=True)
-        rows = [[f"{rate:.4f}", f"{fpr:.4f}", f"{tpr:.4f}"] for rate, fpr, tpr in columns]
-        tables.append({"name": model.name, "rows": rows})
+        columns = [curve["call_rate"], curve["fpr"], curve["tpr"]]
+        mean = model.record["mean_curve"]
+        if mean is not None:
+            # Both curves have the same call rates, so that both are thinned at the same points.
+            mean = thinned(mean, _CURVE_POINTS)
+            columns += [mean["fpr"], mean["tpr"]]
+        rows = [[f"{cell:.4f}" for cell in row] for row in zip(*columns, strict=True)]
+        tables.append({"name": model.name, "rows": rows, "has_mean": mean is not None})
     return tables
 
 
 def score_board(summary: dict[str, Any]) -> dict[str, Any]:
-    """D and M of each model as numbers and as places on a scale."""
-    rows = []
+    """D, M, accuracy and the worst pair of each model; D, and of a single model M, also as places on a scale."""
+    names = class_names(summary)
+    rows: list[dict[str, Any]] = []
     for place, model in enumerate(models_of(summary)):
         record = model.record
-        entry: dict[str, Any] = {"name": model.name, "place": place, "best": None}
-        entry["d"] = _estimate(record["auc"], record["confidence_interval"])
-        entry["m"] = _estimate(record["hand_till"], record["hand_till_interval"])
-        if summary["kind"] == "comparison":
-            entry["best"] = percent(summary["auc"]["estimates"][place]["probability_best"])
-        rows.append(entry)
+        rows.append(
+            {
+                "name": model.name,
+                "place": place,
+                "d": _estimate(record["auc"], record["confidence_interval"]),
+                "m": _estimate(record["hand_till"], record["hand_till_interval"]),
+                "right": _accuracy(record),
+                "worst": {
+                    "pair": (names[record["worst_pair"]["positive"]], names[record["worst_pair"]["negative"]]),
+                    "area": area(record["worst_pair"]["auc"]),
+                },
+            }
+        )
     # The page shows M of several models without a scale.
     whole = summary["kind"] == "evaluation"
     low, high = _scale(rows, whole=whole)
     for row in rows:
         for one in (row["d"], row["m"]) if whole else (row["d"],):
-            ends = [one["low"], one["high"]] if one["low"] is not None else [one["value"], one["value"]]
-            at, first, last = (100 * (value - low) / (high - low) for value in (one["value"], *ends))
-            one |= {"at": round(at, 2), "first": round(first, 2), "length": round(last - first, 2)}
+            one |= _places(one, low, high)
     return {"rows": rows, "low": f"{low:.2f}", "high": f"{high:.2f}"}
 
 
 def _estimate(value: float, interval: dict[str, Any] | None) -> dict[str, Any]:
-    ends = (None, None) if interval is None else (interval["low"], interval["high"])
-    return {"value": value, "low": ends[0], "high": ends[1]}
+    """A statistic with its interval, as numbers and as text."""
+    if interval is None:
+        return {"value": value, "low": None, "high": None, "text": area(value), "ends": ""}
+    text, low, high = area_and_ends(value, interval["low"], interval["high"])
+    return {"value": value, "low": interval["low"], "high": interval["high"], "text": text, "ends": f"{low} to {high}"}
+
+
+def _accuracy(record: dict[str, Any]) -> dict[str, str]:
+    """How often the right class is named, or why that is not known."""
+    if record["accuracy"] is None:
+        return {"text": "", "ends": "", "note": record["accuracy_note"]}
+    interval = record["accuracy_interval"]
+    ends = "" if interval is None else f"{percent(interval['low'])} to {percent(interval['high'])}"
+    return {"text": percent(record["accuracy"]), "ends": ends, "note": ""}
+
+
+def _places(one: dict[str, Any], low: float, high: float) -> dict[str, float]:
+    """Where a value and its interval lie on the scale, in percent of its length."""
+    ends = [one["low"], one["high"]] if one["low"] is not None else [one["value"], one["value"]]
+    at, first, last = (100 * (value - low) / (high - low) for value in (one["value"], *ends))
+    return {"at": round(at, 2), "first": round(first, 2), "length": round(last - first, 2)}
 
 
 def _scale(rows: Sequence[dict[str, Any]], *, whole: bool) -> tuple[float, float]:
     """From guessing to perfect for one model; for several, as far as they reach, in hundredths."""
+    estimates = [row[letter] for row in rows for letter in (("d", "m") if whole else ("d",))]
+    found = [one[key] for one in estimates for key in ("value", "low", "high") if one[key] is not None]
     if whole:
-        lowest = min(x for one in (rows[0]["d"], rows[0]["m"]) for x in one.values() if x is not None)
-        return (0.5, 1.0) if lowest >= 0.5 else (0.0, 1.0)
-    found = [x for row in rows for x in row["d"].values() if x is not None]
+        return (0.5, 1.0) if min(found) >= 0.5 else (0.0, 1.0)
     low, high = math.floor(100 * min(found)) / 100, math.ceil(100 * max(found)) / 100
     return (low, high) if high - low >= _SHORTEST_SCALE else (max(0.0, low - 0.01), min(1.0, high + 0.01))
 
 
-def contest_tables(contest: dict[str, Any]) -> dict[str, Any]:
+def contest_tables(summary: dict[str, Any], statistic: str) -> dict[str, Any]:
     """Estimates, differences and rankings by one statistic."""
-    estimates = [
-        {
-            "model": name_of(one["model"]),
-            "value": f"{one['value']:.4f}",
-            "ends": _ends(one),
-            "standard_error": f"{one['standard_error']:.4f}",
-            "best": percent(one["probability_best"]),
-        }
-        for one in contest["estimates"]
-    ]
-    differences = [
-        {
-            "first": name_of(one["first"]),
-            "second": name_of(one["second"]),
-            "numbers": [f"{one['value']:+.4f}", _ends(one), p_value(one["p_value"]), p_value(one["p_value_holm"])],
-        }
-        for one in contest["differences"]
-    ]
+    contest, names, n_resamples = summary[statistic], model_names(summary), summary["n_resamples"]
+    estimates = []
+    for one in contest["estimates"]:
+        value, low, high = area_and_ends(one["value"], one["low"], one["high"])
+        share = share_of_resamples(one["probability_best"], n_resamples)
+        error = f"{one['standard_error']:.4f}"
+        estimates.append({"model": names[one["model"]], "numbers": [value, f"{low} to {high}", error, share]})
+    differences = []
+    for one in contest["differences"]:
+        value, low, high = difference_and_ends(one["value"], one["low"], one["high"])
+        p_values = [p_value(one[key], n_resamples) for key in ("p_value", "p_value_holm")]
+        both = names[one["first"]], names[one["second"]]
+        differences.append({"models": both, "numbers": [value, f"{low} to {high}", *p_values]})
     rankings = contest["rankings"]
     rows = [
-        {"order": [[name_of(name) for name in place] for place in one["order"]], "share": percent(one["probability"])}
+        {
+            "order": [[names[name] for name in place] for place in one["order"]],
+            "share": share_of_resamples(one["probability"], n_resamples),
+        }
         for one in rankings[:_RANKINGS]
     ]
     rest = sum(one["probability"] for one in rankings[_RANKINGS:])
@@ -116,12 +145,8 @@ def contest_tables(contest: dict[str, Any]) -> dict[str, Any]:
         "differences": differences,
         "rankings": rows,
         "n_other_rankings": len(rankings[_RANKINGS:]),
-        "other_share": percent(rest),
+        "other_share": share_of_resamples(rest, n_resamples),
     }
-
-
-def _ends(one: dict[str, Any]) -> str:
-    return f"{one['low']:.4f} to {one['high']:.4f}"
 
 
 def cost_tables(summary: dict[str, Any]) -> list[dict[str, Any]]:
@@ -131,7 +156,7 @@ def cost_tables(summary: dict[str, Any]) -> list[dict[str, Any]]:
         "tpr_weights": ("Weights of the true positive rates of a pair", "class", "against"),
         "fpr_weights": ("Weights of the false positive rates of a pair", "class", "against"),
     }
-    names = [name_of(label) for label in summary["labels"]]
+    names = list(class_names(summary).values())
     return [
         _cost_table(summary["options"][key], names, *words)
         for key, words in titles.items()
@@ -140,12 +165,23 @@ def cost_tables(summary: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _cost_table(matrix: list[list[float]], names: list[Name], title: str, row: str, column: str) -> dict[str, Any]:
-    table: dict[str, Any] = {"title": title, "row": row, "column": column}
     places = range(len(names))
-    if len(names) <= _MATRIX:
-        cells = [["" if i == j else f"{matrix[i][j]:g}" for j in places] for i in places]
-        return table | {"header": names, "rows": list(zip(names, cells, strict=True)), "dearest": None}
     entries = sorted(((matrix[i][j], i, j) for i in places for j in places if i != j), key=lambda entry: -entry[0])
-    lowest, highest = entries[-1][0], entries[0][0]
-    dearest = [(names[i], names[j], f"{cost:g}") for cost, i, j in entries[:_DEAREST]]
-    return table | {"dearest": dearest, "range": f"from {lowest:g} to {highest:g}", "n_entries": f"{len(entries):,}"}
+    table: dict[str, Any] = {"title": title, "row": row, "column": column, "matrix": None}
+    if len(names) > _MATRIX:
+        return table | {"listed": _listed(entries[:_MOST_COSTLY], names), "rest": _range_of(entries)}
+    # As a matrix on a screen, which scrolls; paper does not, so there what differs from the usual value is listed.
+    usual, count = Counter(entry[0] for entry in entries).most_common(1)[0]
+    cells = [["" if i == j else f"{matrix[i][j]:g}" for j in places] for i in places]
+    others = [entry for entry in entries if entry[0] != usual]
+    rest = f"{usual:g} for the other {count:,}" if others else f"{usual:g} for every confusion"
+    listed = _listed(others if count > 1 else entries, names)
+    return table | {"matrix": (names, list(zip(names, cells, strict=True))), "listed": listed, "rest": rest}
+
+
+def _listed(entries: Sequence[tuple[float, int, int]], names: Sequence[Name]) -> list[tuple[Name, Name, str]]:
+    return [(names[i], names[j], f"{cost:g}") for cost, i, j in entries]
+
+
+def _range_of(entries: Sequence[tuple[float, int, int]]) -> str:
+    return f"{len(entries):,} entries from {entries[-1][0]:g} to {entries[0][0]:g}, the largest first"

@@ -23,9 +23,19 @@ DARK = {
     "alarm": "#f0a94b",
 }
 CURVES = {"light": COLOURS_ON_LIGHT, "dark": COLOURS_ON_DARK}
-# Those of the displays as plotly and SVG call them.
-DASHES = ("solid", "dash", "dashdot", "dot", "longdashdot")
-DASH_ARRAYS = ("", "8 4", "8 3 2 3", "2 3", "12 3 2 3")
+# Shared and mean curves of the first models, and of those whose colours come for the second time; for plotly and SVG.
+_DASHES = {"curve": ("solid", "longdashdot"), "mean_curve": ("dash", "dot")}
+_DASH_ARRAYS = {"curve": ("", "12 3 2 3"), "mean_curve": ("7 4", "2 3")}
+
+
+def dash(kind: str, place: int) -> str:
+    """The line of a model's curve, as plotly calls it."""
+    return _DASHES[kind][place // len(CURVES["light"]) % 2]
+
+
+def dash_array(kind: str, place: int) -> str:
+    """The same as SVG calls it."""
+    return _DASH_ARRAYS[kind][place // len(CURVES["light"]) % 2]
 
 
 def variables(theme: str) -> dict[str, str]:

@@ -1,64 +1,92 @@
-"""The dict -> sentences for people who never run Python.
-
-A sentence is a tuple of text and names: names are data, and the template keeps them apart from the text.
-"""
+"""The dict -> sentences for people who never run Python: cautions, and what the numbers say in more words."""
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
-from polyroc._containers import one_line
+from polyroc._evaluation_text import backwards_note
+from polyroc._names import printable
+from polyroc._numbers import area, counted, difference_and_ends, gap, level, percent
 from polyroc._records import Status
-from polyroc.report._models import Model, best_of, models_of
-from polyroc.report._names import Name, name_of
-from polyroc.report._numbers import area, counted, gap, level, percent, probability
-
-Sentence: TypeAlias = tuple[str | Name, ...]
+from polyroc.report._models import Model, best_of, best_place, contenders, models_of
+from polyroc.report._names import model_names, name_of
+from polyroc.report._sentences import Sentence, is_binary, joined, of_model, short_area
 
 _HARDEST = 3
-# Rivals and models that are told one by one.
+# Rivals and models that are told one by one, and notes before the rest is counted.
 _MOST_RIVALS = 3
 _MOST_MODELS = 4
+_MOST_NOTES = 6
 # Less than this is no difference that anybody would act on.
 _ALIKE = 0.0005
+# Less than this is seldom worth another model.
+_LITTLE = 0.01
 _FEW_SAMPLES = 10
-_LONGEST_WARNING = 1000
 
 
-def summary_sentences(summary: dict[str, Any]) -> list[Sentence]:
-    """What was found, the most important first."""
+def details(summary: dict[str, Any]) -> list[Sentence]:
+    """What was found beyond the advice: how far the models differ, what D is, and which pairs it lacks."""
+    models, best = models_of(summary), best_of(summary)
+    told = [_rivals(summary)] if summary["kind"] == "comparison" else []
+    told.append(_what_d_is(best))
+    if not is_binary(summary):
+        told.append(_hardest(summary, best, named=len(models) > 1))
+    return told + _notes_of_models(summary, best=False)[:_MOST_NOTES]
+
+
+def disagreement(summary: dict[str, Any]) -> list[Sentence]:
+    """What D adds to M, and how far score columns are from being comparable, with the numbers."""
+    if is_binary(summary):
+        return [("With two classes there is one pair: D and M are both the ordinary area under the ROC curve.",)]
     models = models_of(summary)
-    best = best_of(summary)
-    if summary["kind"] == "comparison":
-        first = [_who_is_best(summary), *_rivals(summary), _by_m_too(summary)]
-    else:
-        first = [_how_good(summary)]
-    told = [*first, _what_d_is(summary, best)]
-    if not _is_binary(summary):
-        told.append(_hardest(best, named=len(models) > 1))
-    return told
-
-
-def disagreement(summary: dict[str, Any]) -> Sentence:
-    """What D adds to M, and how far score columns are from being comparable: one sentence with the numbers."""
-    if _is_binary(summary):
-        return ("With two classes there is one pair, so D and M are the same: the ordinary area under the ROC curve.",)
-    models = models_of(summary)
-    parts = _beside_m(models[0]) if len(models) == 1 else _beside_m_of_each(models)
-    return (*parts, *_thresholds(models), ".")
+    first = _beside_m(models[0]) if len(models) == 1 else _beside_m_of_each(models)
+    return [first, *_thresholds(models)]
 
 
 def cautions(summary: dict[str, Any]) -> list[Sentence]:
-    """What bears on how far the numbers can be trusted: what was warned of, and what the numbers themselves tell."""
-    warned = [one_line(text, _LONGEST_WARNING) for text in summary["warnings"]]
-    told: list[Sentence] = [(text,) for text in warned]
+    """What bears on how far the numbers can be trusted: what contradicts them, what was warned of, what they tell."""
+    warned = [printable(text) for text in summary["warnings"]]
+    told = _notes(summary)
+    told += [(text,) for text in warned]
     for model in models_of(summary):
         message = Status(model.record["fit"]["status"]).message
         if model.record["fit"]["status"] != Status.CONVERGED and not _said(message, warned):
-            told.append((*_of_model(model), message, " Its D is not to be relied on."))
-        if model.record["auc"] < 0.5:
-            told.append((*_of_model(model), f"D is {area(model.record['auc'])}, below 0.5: the scores rank backwards."))
+            told.append((*of_model(model), f"{message} D is not to be relied on."))
+        if model.is_backwards:
+            told.append((*of_model(model), _backwards(model)))
     told += [(text,) for text in _resampling_cautions(summary) if not _said(text, warned)]
     return told
+
+
+def _notes(summary: dict[str, Any]) -> list[Sentence]:
+    """Where a pair contradicts D of a model that somebody may use, and where D and M disagree."""
+    told = _notes_of_models(summary, best=True)
+    if summary["kind"] == "comparison":
+        told += [(note,) for note in summary["notes"]]
+    if len(told) > _MOST_NOTES:
+        rest = f"{len(told) - _MOST_NOTES} more such notes are in the numbers behind the page."
+        told = [*told[:_MOST_NOTES], (rest,)]
+    return told
+
+
+def _notes_of_models(summary: dict[str, Any], *, best: bool) -> list[Sentence]:
+    """What contradicts D: of the models that may be the best, or of the others."""
+    models = models_of(summary)
+    if summary["kind"] == "comparison":
+        chosen = [summary["best"]] if summary["best"] is not None else contenders(summary)
+        models = [model for key, model in zip(summary["evaluations"], models, strict=True) if (key in chosen) is best]
+    elif not best:
+        return []
+    return [(*of_model(model), note) for model in models for note in model.record["notes"]]
+
+
+def _backwards(model: Model) -> str:
+    record = model.record
+    if record["confidence_interval"] is not None:
+        return backwards_note(record["auc"], record["confidence_interval"]["high"])
+    return (
+        f"D is {area(record['auc'])} and M is {area(record['hand_till'])}, below 1/2: the scores rank backwards. The "
+        "score columns may be in another order than the labels."
+    )
 
 
 def _resampling_cautions(summary: dict[str, Any]) -> list[str]:
@@ -73,8 +101,8 @@ def _resampling_cautions(summary: dict[str, Any]) -> list[str]:
     least = summary["n_independent"]
     if least is not None and least < _FEW_SAMPLES:
         told.append(
-            f"Classes of fewer than {_FEW_SAMPLES} samples: the smallest has {least}. Intervals are less sure than "
-            "they claim, for resamples of so few hardly vary."
+            f"Classes of fewer than {_FEW_SAMPLES} samples: the smallest has {least}. These intervals are probably too "
+            "narrow: resampling so few samples gives little variation."
         )
     return told
 
@@ -84,105 +112,63 @@ def _said(text: str, warned: Sequence[str]) -> bool:
     return any(one.startswith(text[:30]) for one in warned)
 
 
-def _of_model(model: Model) -> Sentence:
-    return () if model.name is None else (model.name, ": ")
-
-
-def _is_binary(summary: dict[str, Any]) -> bool:
-    """Two classes by the scores; of three with samples of two there are two ordered pairs, and a fit."""
-    return len(models_of(summary)[0].record["pairs"]["auc"]) == 1
-
-
-def _n_classes(summary: dict[str, Any]) -> int:
-    return sum(count > 0 for count in summary["class_counts"])
-
-
-def _how_good(summary: dict[str, Any]) -> Sentence:
-    classes = "the two classes" if _is_binary(summary) else f"the {_n_classes(summary)} classes"
-    text = f"The scores tell {classes} apart with an area D of {area(summary['auc'])}"
-    return (f"{text} ({_ends(summary['confidence_interval'])}).",)
-
-
-def _ends(interval: dict[str, Any] | None) -> str:
-    if interval is None:
-        return "no interval was asked for"
-    return f"{level(interval['level'])} interval {area(interval['low'])} to {area(interval['high'])}"
-
-
-def _what_d_is(summary: dict[str, Any], best: Model) -> Sentence:
-    n_pairs, point = len(best.record["pairs"]["auc"]), best.record["operating_point"]
+def _what_d_is(best: Model) -> Sentence:
+    n_pairs, found = len(best.record["pairs"]["auc"]), best.record["operating_point"]["pairs"]
     curve = (
         "the ROC curve" if n_pairs == 1 else f"the one ROC curve that all {n_pairs:,} ordered pairs of classes share"
     )
+    meaning = f"D is the area under {curve}: 0.5 is guessing, 1 is perfect."
+    if found is None:
+        return (meaning,)
+    fpr = percent(best.record["operating_point"]["fpr"])
     whose: Sentence = () if best.name is None else (" of ", best.name)
+    reach = f"from {percent(found['low'])} to {percent(found['high'])}"
     return (
-        f"D is the area under {curve}: 0.5 is guessing, 1 is perfect. Read off that curve",
+        f"{meaning} Where {fpr} of the samples of the other class may be called positive, the pairs",
         *whose,
-        f": where {100 * point['fpr']:.0f} % of the samples of another class may be taken for the class in question, "
-        f"{100 * point['tpr']:.0f} % of its own samples are found.",
+        f" find {percent(found['mean'])} of their own samples on average, {reach}.",
     )
 
 
-def _hardest(model: Model, *, named: bool) -> Sentence:
-    pairs, worst = model.record["pairs"], model.worst_pairs[:_HARDEST]
+def _hardest(summary: dict[str, Any], model: Model, *, named: bool) -> Sentence:
+    """Which pairs the gap to a perfect score comes from, with the costs that were given."""
+    pairs, costs = model.record["pairs"], summary["pair_costs"]
+    gaps = [(1 - auc) * cost for auc, cost in zip(pairs["auc"], costs or [1.0] * len(pairs["auc"]), strict=True)]
+    total = sum(gaps)
+    if total <= 0:
+        return ("Every pair of classes is separated without a mistake.",)
+    worst = sorted(range(len(gaps)), key=lambda p: -gaps[p])[:_HARDEST]
     start = ("For ", model.name, " the pairs") if named and model.name is not None else ("The pairs",)
-    listed = _joined(
-        [
-            (
-                name_of(pairs["positive"][p]),
-                " against ",
-                name_of(pairs["negative"][p]),
-                f" (area {pairs['auc'][p]:.3f})",
-            )
-            for p in worst
-        ]
-    )
-    lacking = sum(1 - auc for auc in pairs["auc"])
-    if lacking <= 0:
-        return ("Every pair of classes is told apart without a mistake.",)
-    share = sum(1 - pairs["auc"][p] for p in worst) / lacking
-    together = (
-        f"; these {len(worst)} of {len(pairs['auc']):,} pairs hold {percent(share)} of all that the areas lack to 1."
-    )
-    return (*start, " of classes that cost most are ", *listed, together)
+    weighed = "" if costs is None else ", weighted by the costs given"
+    told: list[Sentence] = []
+    for p in worst:
+        cost = "" if costs is None else f", cost {costs[p]:.2g} times the mean"
+        numbers = f" (area {short_area(pairs['auc'][p])}{cost})"
+        told.append((name_of(pairs["positive"][p]), " against ", name_of(pairs["negative"][p]), numbers))
+    share = percent(sum(gaps[p] for p in worst) / total)
+    of_all = f"; these {len(worst)} of {len(gaps):,} pairs account for {share} of the gap to a perfect score"
+    return (*start, " of classes that cost most are ", *joined(told), f"{of_all}{weighed}.")
 
 
-def _joined(parts: Sequence[Sentence]) -> Sentence:
-    """a, b and c."""
-    joined: list[str | Name] = []
-    for place, part in enumerate(parts):
-        if place:
-            joined.append(" and " if place == len(parts) - 1 else ", ")
-        joined += part
-    return tuple(joined)
-
-
-def _who_is_best(summary: dict[str, Any]) -> Sentence:
-    best = max(summary["auc"]["estimates"], key=lambda one: one["probability_best"])
-    share, n_resamples = best["probability_best"], summary["n_resamples"]
-    # Models that tie share a resample between them.
-    count = f"{share * n_resamples:,.1f}".removesuffix(".0")
-    times = f"it has the largest D in {count} of {n_resamples:,} resamples"
-    return (name_of(best["model"]), f" ranks highest with probability {probability(share, n_resamples)}: {times}.")
-
-
-def _rivals(summary: dict[str, Any]) -> list[Sentence]:
-    """How far the best is ahead of the others, the nearest first."""
-    best = max(summary["auc"]["estimates"], key=lambda one: one["probability_best"])["model"]
-    apart = [_from(best, one) for one in summary["auc"]["differences"] if best in (one["first"], one["second"])]
+def _rivals(summary: dict[str, Any]) -> Sentence:
+    """How far the best is from the others, the nearest first."""
+    names = model_names(summary)
+    own = list(names)[best_place(summary)]
+    apart = [_from(own, one) for one in summary["auc"]["differences"] if own in (one["first"], one["second"])]
     apart.sort(key=lambda one: one["value"])
-    told = []
+    told: list[Sentence] = []
     for place, one in enumerate(apart[:_MOST_RIVALS]):
         side = "ahead of " if one["value"] >= 0 else "behind "
-        how_sure = level(summary["confidence_level"]) + " interval " if place == 0 else ""
-        unsure = ", which holds 0" if one["low"] <= 0 <= one["high"] else ""
-        ends = f"{_signed(one['low'])} to {_signed(one['high'])}"
-        told.append((side, name_of(one["rival"]), f" by {gap(one['value'])} ({how_sure}{ends}{unsure})"))
+        how_sure = f"{level(summary['confidence_level'])} interval " if place == 0 else ""
+        unsure = ", which contains 0" if one["low"] <= 0 <= one["high"] else ""
+        size, low, high = difference_and_ends(one["value"], one["low"], one["high"])
+        numbers = f" by {size.lstrip('+-')} ({how_sure}{low} to {high}{unsure})"
+        told.append((side, names[one["rival"]], numbers))
     rest = len(apart) - _MOST_RIVALS
     more = f"; {counted(rest, 'other')} {'is' if rest == 1 else 'are'} further behind." if rest > 0 else "."
     unclear = any(one["low"] <= 0 <= one["high"] for one in apart[:_MOST_RIVALS])
-    verdict = " Where an interval holds 0, the samples do not tell the two models apart." if unclear else ""
-    return [("By D it is ", *_joined(told), f"{more}{verdict}")]
+    verdict = " Where an interval contains 0, these samples do not show which model is better." if unclear else ""
+    return ("By D, ", names[own], " is ", *joined(told), f"{more}{verdict}")
 
 
 def _from(best: str, one: dict[str, Any]) -> dict[str, Any]:
@@ -192,26 +178,13 @@ def _from(best: str, one: dict[str, Any]) -> dict[str, Any]:
     return {"rival": one["first"], "value": -one["value"], "low": -one["high"], "high": -one["low"]}
 
 
-def _signed(value: float) -> str:
-    return f"-{gap(value)}" if value < 0 else gap(value)
-
-
-def _by_m_too(summary: dict[str, Any]) -> Sentence:
-    by_d = max(summary["auc"]["estimates"], key=lambda one: one["probability_best"])["model"]
-    by_m = max(summary["hand_till"]["estimates"], key=lambda one: one["probability_best"])
-    share = probability(by_m["probability_best"], summary["n_resamples"])
-    if by_m["model"] == by_d:
-        return (f"By Hand and Till's M it ranks highest as well, with probability {share}.",)
-    return ("By Hand and Till's M, ", name_of(by_m["model"]), f" ranks highest instead, with probability {share}.")
-
-
 def _beside_m(model: Model) -> Sentence:
     d, m = model.record["auc"], model.record["hand_till"]
-    mean = f"M ({area(m)}), the plain mean of the areas of the pairs"
+    mean = f"M ({short_area(m)}), the plain mean of the areas of the pairs"
     if abs(d - m) < _ALIKE:
-        return (f"D is within {gap(d - m)} of {mean}, as it is where no pairs are much sharper than others",)
+        return (f"D is within {gap(_ALIKE)} of {mean}: no pairs are much sharper than others.",)
     side = "above" if d > m else "below"
-    return (f"D is {gap(d - m)} {side} {mean}, for sharp pairs, those that are told apart well, count more in D",)
+    return (f"D is {gap(d - m)} {side} {mean}. Pairs that are separated well count more in D than in M.",)
 
 
 def _beside_m_of_each(models: Sequence[Model]) -> Sentence:
@@ -223,37 +196,33 @@ def _beside_m_of_each(models: Sequence[Model]) -> Sentence:
         parts.append((f"{gap(d - m)} {'above' if d >= m else 'below'} M for ", model.name or ""))
     if len(models) > _MOST_MODELS:
         parts = [("from ", *parts[0], " to ", *parts[1])]
-    return (
-        "D is ",
-        *_joined(parts),
-        ", for sharp pairs, those that are told apart well, count more in D than in the mean M",
-    )
+    return ("D is ", *joined(parts), ". Pairs that are separated well count more in D than in the mean M.")
 
 
-def _thresholds(models: Sequence[Model]) -> Sentence:
+def _thresholds(models: Sequence[Model]) -> list[Sentence]:
     """What one threshold for both columns of a pair would change."""
     known = [(model, model.record["auc_by_thresholds"]) for model in models if model.record["auc_by_thresholds"]]
     if not known:
-        return ()
-    lost = [(model, areas["own"] - areas["shared"]) for model, areas in known]
-    start = "; with one threshold shared by both columns of a pair D would be "
+        return []
+    lost = sorted(((model, areas["own"] - areas["shared"]) for model, areas in known), key=lambda one: one[1])
+    start = "With one threshold per pair, D "
     if len(models) == 1:
-        areas = known[0][1]
-        start += f"{area(areas['shared'])} instead of {area(areas['own'])}, "
-        return (f"{start}{_lost(lost[0][1])}: {_verdict([lost[0][1]])}",)
-    lost.sort(key=lambda one: one[1])
+        shared = known[0][1]["shared"]
+        return [(f"{start}{_moves(lost[0][1])} to {short_area(shared)}: {_scale([lost[0][1]])}.",)]
     told = lost if len(lost) <= _MOST_MODELS else [lost[0], lost[-1]]
-    parts = _joined([(f"{_lost(loss)} for ", model.name or "") for model, loss in told])
-    return (start, *parts, f": {_verdict([loss for _, loss in lost])}")
+    parts = joined([(f"{_moves(loss)} for ", model.name or "") for model, loss in told])
+    return [(start, *parts, f": {_scale([loss for _, loss in lost])}.")]
 
 
-def _lost(loss: float) -> str:
+def _moves(loss: float) -> str:
     if abs(loss) < _ALIKE:
-        return "almost the same"
-    return f"{gap(loss)} {'less' if loss > 0 else 'more'}"
+        return f"moves by less than {gap(_ALIKE)}"
+    return f"{'drops' if loss > 0 else 'rises'} by {gap(loss)}"
 
 
-def _verdict(losses: Sequence[float]) -> str:
+def _scale(losses: Sequence[float]) -> str:
     if max(losses) < _ALIKE:
-        return "nothing is lost, so the score columns are comparable by one threshold"
-    return "so far are the score columns from being comparable by one threshold"
+        return "nothing is lost, so the score columns can share a threshold"
+    if max(losses) < _LITTLE:
+        return "little is lost, so the score columns are nearly on a common scale"
+    return "the score columns are not on a common scale"

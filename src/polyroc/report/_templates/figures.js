@@ -53,12 +53,11 @@ function curveTraces(data, state, theme) {
   const colour = (place) => theme.curves[place % theme.curves.length];
   const several = data.models.length > 1;
   const traces = data.curve.data.map((given) => {
-    const { role, model } = given.meta;
+    const { role, kind, model, dash } = given.meta;
     if (role === "chance") return { ...given, line: { color: theme.soft, width: 1, dash: "dot" } };
-    const visible = state.shown[model] && (role === "curve" || state.bands);
+    const visible = state.shown[model] && state.kinds[kind] && (role === "curve" || state.bands);
     if (role === "band") return { ...given, visible, fillcolor: faded(colour(model), 0.18) };
-    const dash = data.dashes[model % data.dashes.length];
-    const width = several && model === state.model ? 3.2 : 2.2;
+    const width = (several && model === state.model ? 3.2 : 2.2) - (kind === "curve" ? 0 : 0.6);
     return { ...given, visible, line: { color: colour(model), width, dash } };
   });
   if (state.pairCurves > 0) {
@@ -80,7 +79,10 @@ function drawHeatmap(data, state, theme) {
   const names = data.heatmap_classes.map((label) => plotName(data.labels[label]));
   const trace = {
     ...given,
-    text: names.map((row) => names.map((column) => `<b>${row} against ${column}</b>`)),
+    hovertext: names.map((row, i) => names.map((column, j) => {
+      const area = given.z[i][j];
+      return area === null ? "" : `<b>${row} against ${column}</b><br>area ${areaText(area)}`;
+    })),
     // Hard pairs are to stand out from the background.
     colorscale: "Viridis", reversescale: theme === data.themes.dark,
     colorbar: { ...given.colorbar, tickfont: { color: theme.soft }, title: { ...given.colorbar.title, font: { color: theme.soft } } },

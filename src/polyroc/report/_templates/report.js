@@ -8,6 +8,7 @@ const state = {
   model: data.selected,
   shown: data.models.map(() => true),
   bands: data.bands,
+  kinds: data.kinds, // shared curves and means of the pairs
   pairCurves: 0,
   heatmap: false, // drawn when somebody comes near to it, for it takes time
   printing: paper.matches,
@@ -21,6 +22,7 @@ const table = pairTable(data);
 const theme = () => (dark.matches && !state.printing ? data.themes.dark : data.themes.light);
 
 function draw() {
+  for (const words of document.querySelectorAll(".band-words")) words.hidden = !state.bands;
   drawCurve(data, state, theme());
   if (state.heatmap) drawHeatmap(data, state, theme());
 }
@@ -29,7 +31,7 @@ function lookAt(place) {
   state.model = place;
   table.show(data.models[place]);
   const { name } = data.models[place];
-  for (const heading of document.querySelectorAll(".of-model")) heading.replaceChildren(nameElement(name));
+  for (const heading of document.querySelectorAll(".of-model")) heading.replaceChildren(nameElement({ text: name.whole || name.text }));
   draw();
 }
 
@@ -48,6 +50,8 @@ onChange("#model", (select) => lookAt(Number(select.value)));
 onChange("#bands", (box) => { state.bands = box.checked; draw(); });
 onChange("#pair-curves", (select) => { state.pairCurves = Number(select.value); draw(); });
 onChange("[data-curve]", (box) => { state.shown[Number(box.dataset.curve)] = box.checked; draw(); });
+onChange("[data-kind]", (box) => { state.kinds[box.dataset.kind] = box.checked; draw(); });
+for (const box of document.querySelectorAll("[data-kind]")) box.checked = state.kinds[box.dataset.kind];
 const bands = document.getElementById("bands");
 if (bands) bands.checked = state.bands;
 

@@ -6,8 +6,17 @@ function nameElement(name) {
   const element = document.createElement("bdi");
   element.className = "name";
   element.textContent = name.text; // never as markup
-  if (name.whole || name.text.length > 16) element.title = name.whole || name.text;
+  if (name.whole) element.title = name.whole;
   return element;
+}
+
+// Four decimals; more where they would make an area perfect that is not. As the page says it elsewhere.
+function areaText(value, least = 4) {
+  for (let digits = least; digits <= 6; digits += 1) {
+    const text = value.toFixed(digits);
+    if ((Number(text) !== 0 && Number(text) !== 1) || Number(text) === value) return text;
+  }
+  return value > 0.5 ? "above 0.999999" : "below 0.000001";
 }
 
 function ranks(labels) {
@@ -53,7 +62,7 @@ function pairTable(data) {
     const row = document.createElement("tr");
     for (const label of [positive[i], negative[i]]) row.insertCell().append(nameElement(data.labels[label]));
     const counts = [value.n_positive(i), value.n_negative(i)].map((count) => count.toLocaleString("en"));
-    for (const text of [auc[i].toFixed(4), effect[i].toFixed(3), ...counts]) {
+    for (const text of [areaText(auc[i]), effect[i].toFixed(3), ...counts]) {
       const cell = row.insertCell();
       cell.className = "number";
       cell.textContent = text;
