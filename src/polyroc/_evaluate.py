@@ -1,6 +1,7 @@
 """evaluate(...): from labels and scores to one curve and its area, in one readable function."""
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,15 +28,15 @@ class ConvergenceWarning(UserWarning):
 
 
 def evaluate(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
+    y_true: "ArrayLike",
+    y_score: "ArrayLike",
     *,
-    labels: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
+    labels: "ArrayLike | None" = None,
+    sample_weight: "ArrayLike | None" = None,
     weighting: Weighting = "equal",
-    costs: ArrayLike | None = None,
-    tpr_weights: ArrayLike | None = None,
-    fpr_weights: ArrayLike | None = None,
+    costs: "ArrayLike | None" = None,
+    tpr_weights: "ArrayLike | None" = None,
+    fpr_weights: "ArrayLike | None" = None,
     thresholds: Thresholds = "own",
     n_thresholds: int = 99,
     shrinkage: float = 1.0,
@@ -127,7 +128,7 @@ def evaluate(
     return evaluate_predictions(predictions, options)
 
 
-def auc_score(y_true: ArrayLike, y_score: ArrayLike, **options: Any) -> float:
+def auc_score(y_true: "ArrayLike", y_score: "ArrayLike", **options: Any) -> float:
     """The statistic D: area under the multi-class ROC curve.
 
     Parameters
@@ -150,15 +151,39 @@ def auc_score(y_true: ArrayLike, y_score: ArrayLike, **options: Any) -> float:
     >>> polyroc.auc_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.75
     """
+    if options:
+        check_option_names(options, auc_score)
     return evaluate(y_true, y_score, **options).auc
 
 
-def check_option_names(options: dict[str, Any], function: str, *, without: tuple[str, ...]) -> None:
+# Options of scikit-learn's roc_auc_score, and what takes their place.
+_INSTEAD = {
+    "multi_class": "polyroc needs no `multi_class`: D compares all pairs of classes. M, scikit-learn's 'ovo', is "
+    "`evaluate(...).hand_till`; 'ovr' is `baselines.one_vs_rest`.",
+    "average": "All pairs of classes count alike; `weighting='prevalence'` weights them by their numbers of samples.",
+    "max_fpr": "The partial area is `evaluate(...).curve.partial_auc(max_fpr)`.",
+}
+
+
+def check_option_names(options: dict[str, Any], function: Callable[..., Any], *, without: tuple[str, ...] = ()) -> None:
     """Refuse, in the name of a function that passes options on, those that `evaluate` does not have."""
-    allowed = [name for name in inspect.signature(evaluate).parameters if name not in without]
-    if unknown := [name for name in options if name not in allowed]:
-        msg = f"{function}() takes of the options of `evaluate` {', '.join(allowed)}, got {listed(unknown)}."
-        raise TypeError(msg)
+    allowed = [name for name in _keywords(evaluate) if name not in without]
+    unknown = [name for name in options if name not in allowed]
+    if not unknown:
+        return
+    came = f"an unexpected keyword argument {unknown[0]!r}"
+    if len(unknown) > 1:
+        came = f"unexpected keyword arguments {listed(unknown)}"
+    own = _keywords(function)
+    accepted = ", ".join([*own, *(name for name in allowed if name not in own)])
+    instead = "".join(f" {_INSTEAD[name]}" for name in unknown if name in _INSTEAD)
+    msg = f"{function.__name__}() got {came}. Accepted options: {accepted}.{instead}"
+    raise TypeError(msg)
+
+
+def _keywords(function: Callable[..., Any]) -> list[str]:
+    parameters = inspect.signature(function).parameters.values()
+    return [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
 
 
 def evaluate_predictions(predictions: Predictions, options: Options) -> Evaluation:

@@ -124,8 +124,8 @@ class RocCurveDisplay:
     @classmethod
     def from_predictions(
         cls,
-        y_true: ArrayLike,
-        y_score: ArrayLike,
+        y_true: "ArrayLike",
+        y_score: "ArrayLike",
         *,
         name: str | None = None,
         n_resamples: int = 999,
@@ -188,7 +188,7 @@ class RocCurveDisplay:
         cls,
         estimator: Any,
         X: Any,
-        y: ArrayLike,
+        y: "ArrayLike",
         *,
         name: str | None = None,
         n_resamples: int = 999,
@@ -238,10 +238,10 @@ class RocCurveDisplay:
         cls,
         cv_results: Mapping[str, Any],
         X: Any,
-        y: ArrayLike,
+        y: "ArrayLike",
         *,
         name: str | None = None,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: "ArrayLike | None" = None,
         ax: "Axes | None" = None,
         curve_kwargs: Mapping[str, Any] | None = None,
         plot_chance_level: bool = False,
@@ -379,7 +379,7 @@ def _pair_curves(evaluation: Evaluation) -> list[RocCurve]:
 
 
 def _evaluate_folds(
-    cv_results: Mapping[str, Any], X: Any, y: ArrayLike, sample_weight: Any, options: dict[str, Any]
+    cv_results: Mapping[str, Any], X: Any, y: "ArrayLike", sample_weight: Any, options: dict[str, Any]
 ) -> list[Evaluation]:
     from sklearn.utils import _safe_indexing
 
