@@ -236,7 +236,7 @@ def compare(
     units = units_of(first.predictions, groups)
     warn_of_small_classes(first.predictions, units)
     plan = Plan(first.predictions, units, n_resamples, seed)
-    replicates = [evaluation.replicates() for evaluation in evaluations.values()]
+    replicates = [evaluation.replicates(n_resamples * len(evaluations)) for evaluation in evaluations.values()]
     drawn = draw_samples(replicates, plan, n_jobs=n_jobs, progress=progress)
     bootstraps = {
         name: evaluation.bootstrap_result(of_model, units, again)

@@ -13,11 +13,10 @@ from polyroc._evaluation import Evaluation
 from polyroc._options import Options, as_options
 from polyroc._pairs import sampled_pairs
 from polyroc._records import Predictions, Status
-from polyroc._steps import fit_of, rates_of, saturated_fit
+from polyroc._steps import engine_for, fit_of, rates_of, saturated_fit
 from polyroc._typing import Model, Thresholds, Weighting
 from polyroc._validation import as_predictions
 from polyroc._warnings import warn
-from polyroc.engines import get_engine
 
 # Rates of more cells than this are not kept but computed again when somebody asks for them.
 _KEPT_CELLS = 4_000_000
@@ -189,7 +188,7 @@ def _keywords(function: Callable[..., Any]) -> list[str]:
 def evaluate_predictions(predictions: Predictions, options: Options) -> Evaluation:
     """The method from end to end: pairs, rates, weights, fit, curve."""
     pairs = sampled_pairs(predictions, options.max_pairs, options.rng)
-    engine = get_engine(options.engine, predictions)
+    engine = engine_for(predictions, pairs, options)
     rates = rates_of(predictions, pairs, options, engine)
     if predictions.is_binary:
         _warn_of_options_without_effect(options)
