@@ -25,6 +25,7 @@ Three details make it dependable:
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import expit
@@ -46,7 +47,7 @@ class Point:
     eta: FloatArray
     probability: FloatArray
 
-    @property
+    @cached_property
     def shared(self) -> FloatArray:
         """The curve's coordinates before any scaling: the predictor of the mean pair."""
         effect: FloatArray = self.row @ design(self.pair, self.row.shape[1]).mean(axis=0)
@@ -161,13 +162,13 @@ def _propose(d: Derivatives, at: Point, damping: float, *, bounded: bool) -> Ste
     stretch = 1 + damping
     pinned = bounded & (d.pair_gradient > 0.9 * at.pair * d.pair_block)
     pinned_move = np.where(pinned, -0.9 * at.pair / stretch, 0.0)
+    row_gradient = d.row_gradient + d.cross @ pinned_move if pinned.any() else d.row_gradient
     # Scaled by the blocks' own square roots every diagonal block is 1 + damping, and
     # the coupling of a Gauss-Newton step has singular values of at most 1.
     root = _lower_root(d.row_block)
     row_scale = _inverse_lower(root)  # (R, q, q)
     pair_scale = np.where(pinned, 0.0, 1 / np.sqrt(d.pair_block))
-    row_gradient = d.row_gradient + d.cross @ pinned_move
-    g_row = np.einsum("iab,ib->ia", row_scale, row_gradient).ravel()
+    g_row = _blockwise(row_scale, row_gradient).ravel()
     g_pair = pair_scale * d.pair_gradient
     coupling = np.einsum("iab,ibj->iaj", row_scale, d.cross) if q > 1 else row_scale * d.cross
     coupling = coupling.reshape(n_rows * q, n_pairs) * pair_scale
@@ -187,7 +188,7 @@ def _propose(d: Derivatives, at: Point, damping: float, *, bounded: bool) -> Ste
     # With (H + damping D) y = -g the model falls by -g.y / 2 + damping y.D.y / 2.
     promised = -(g_row @ y_row + g_pair @ y_pair) / 2 + damping * (y_row @ y_row + y_pair @ y_pair) / 2
     promised += float(-d.pair_gradient @ pinned_move)
-    row_move = np.einsum("iba,ib->ia", row_scale, y_row.reshape(n_rows, q))
+    row_move = _blockwise(row_scale.transpose(0, 2, 1), y_row.reshape(n_rows, q))
     return Step(row_move, pair_scale * y_pair + pinned_move, float(promised))
 
 
@@ -226,6 +227,11 @@ def _orthonormal(columns: FloatArray) -> FloatArray:
     return np.linalg.qr(columns)[0]
 
 
+def _blockwise(blocks: FloatArray, vectors: FloatArray) -> FloatArray:
+    """Each row's block (q, q) times its vector (q,)."""
+    return blocks[:, 0] * vectors if blocks.shape[1] == 1 else np.einsum("iab,ib->ia", blocks, vectors)
+
+
 def _lower_root(blocks: FloatArray) -> FloatArray:
     """Cholesky roots of the rows' blocks (R, q, q), made safely positive definite first."""
     if blocks.shape[1] == 1:
@@ -249,12 +255,14 @@ def _change(cells: Cells, at: Point, trial: Point) -> tuple[float, float]:
     # Not the difference of the two predictors, whose rounding would drown a small move.
     q = at.row.shape[1]
     move = (trial.row - at.row) @ design(trial.pair, q).T + np.outer(at.row[:, -1], trial.pair - at.pair)
-    far = np.abs(move) > 1
-    # log(1 + e^(eta + m)) - log(1 + e^eta) = log1p(p expm1(m))
-    near = np.log1p(at.probability * np.expm1(np.where(far, 0, move)))
-    softplus = np.where(far, np.logaddexp(0, trial.eta) - np.logaddexp(0, at.eta), near)
+    distance = np.abs(move)
+    # log(1 + e^(eta + m)) - log(1 + e^eta) = log1p(p expm1(m)), which a long move would overflow.
+    softplus = np.log1p(at.probability * np.expm1(np.clip(move, -1, 1)))
+    far = distance > 1
+    if far.any():
+        softplus[far] = np.logaddexp(0, trial.eta[far]) - np.logaddexp(0, at.eta[far])
     change = float(np.sum(cells.weight * (softplus - cells.rate * move)))
-    return change, 1e-15 * float(np.sum(cells.weight * np.abs(move)))
+    return change, 1e-15 * float(np.vdot(cells.weight, distance))
 
 
 def _largest_move(at: Point, trial: Point) -> float:
