@@ -120,7 +120,7 @@ def test_pair_curves_are_those_of_the_worst_pairs(thresholds, engine):
 
 def test_a_fine_grid_does_not_make_long_pair_curves():
     curves = summarize(evaluation_of(3, options={"n_thresholds": 999}))["pair_curves"]
-    assert len(curves["call_rate"]) == len(curves["tpr"][0]) == 101
+    assert len(curves["call_rate"]) == len(curves["tpr"][0]) == 113
     assert (curves["call_rate"][0], curves["call_rate"][-1]) == (0.001, 0.999)
 
 

@@ -42,7 +42,7 @@ class BootstrapResult(Frozen):
         Replicates of the area D.
     hand_till : ndarray of shape (n_resamples,), or None
         Replicates of Hand and Till's M; None for the parametric methods, which draw no samples.
-    fpr, tpr : ndarray of shape (n_resamples, n_thresholds)
+    fpr, tpr : ndarray of shape (n_resamples, n_call_rates)
         Replicates of the curve, without its corners.
     method : str
         How they were drawn.

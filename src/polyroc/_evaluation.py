@@ -253,7 +253,7 @@ class Evaluation(Frozen):
         >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
         >>> drawn = evaluation.bootstrap(99, rng=0)
         >>> drawn.auc.shape, drawn.tpr.shape
-        ((99,), (99, 99))
+        ((99,), (99, 111))
         """
         n_resamples, seed = as_n_resamples(n_resamples), as_seed(as_rng(rng))
         n_jobs = self.options.n_jobs if n_jobs is None else as_n_jobs(n_jobs)

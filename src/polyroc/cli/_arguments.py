@@ -68,7 +68,9 @@ Thresholds: TypeAlias = Annotated[
         metavar="own|shared", help="Of each score column, or one for both of a pair.", rich_help_panel=_METHOD
     ),
 ]
-NThresholds: TypeAlias = Annotated[int, typer.Option(help="Points of the grid.", rich_help_panel=_METHOD)]
+NThresholds: TypeAlias = Annotated[
+    int, typer.Option(help="Uniform call rates; 12 more stand around 1/2.", rich_help_panel=_METHOD)
+]
 Shrinkage: TypeAlias = Annotated[
     float, typer.Option(help="Samples' worth of the shared rate in each pair's; 0 for none.", rich_help_panel=_METHOD)
 ]

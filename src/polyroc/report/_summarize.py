@@ -13,6 +13,7 @@ from polyroc._comparison import Comparison
 from polyroc._contest import ModelEstimate
 from polyroc._evaluation import Evaluation
 from polyroc._frames import plain
+from polyroc._grid import grid
 from polyroc._records import PairIndex
 from polyroc._steps import engine_for, rates_of
 from polyroc._typing import FloatArray, IntArray, Statistic
@@ -22,7 +23,7 @@ from polyroc.report._heatmap_classes import heatmap_classes
 
 # Curves of more pairs than these nobody looks at, and points closer than these nobody sees.
 _PAIR_CURVES = 200
-_PAIR_POINTS = 101
+_PAIR_POINTS = 113
 _DIGITS = 5
 # Where the curve is read off for people who want one number of it.
 _READ_AT_FPR = 0.05
@@ -185,7 +186,7 @@ def _call_rates(evaluation: Evaluation) -> FloatArray:
     """Share called positive at each point of the curve, corners included."""
     if evaluation.predictions.is_binary:
         return (evaluation.curve.fpr + evaluation.curve.tpr) / 2
-    return np.linspace(0, 1, len(evaluation.curve.fpr))
+    return np.concatenate([[0.0], grid(evaluation.options.n_thresholds), [1.0]])
 
 
 def _band(drawn: BootstrapResult, level: float) -> dict[str, Any]:
@@ -204,7 +205,7 @@ def _pair_curves(evaluation: Evaluation) -> dict[str, Any] | None:
     # Only theirs: those of all pairs of very many classes would fill the memory.
     engine = engine_for(evaluation.predictions, index, evaluation.options)
     rates = rates_of(evaluation.predictions, index, evaluation.options, engine)
-    points = _spread(rates.n_thresholds, _PAIR_POINTS)
+    points = _spread(rates.n_call_rates, _PAIR_POINTS)
     return {
         "pair": worst.tolist(),
         "call_rate": _rounded(rates.call_rates[points]),
