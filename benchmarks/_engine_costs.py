@@ -23,9 +23,8 @@ from polyroc.engines._choice import Work
 
 SIZES = [
     *((n, 3) for n in (300, 3_000, 30_000, 300_000)),
-    *((n, 5) for n in (1_000, 30_000)),
     *((n, 10) for n in (1_000, 20_000, 200_000)),
-    *((n, 30) for n in (1_000, 10_000, 50_000)),
+    *((n, 30) for n in (1_000, 20_000)),
     *((n, 60) for n in (2_000, 20_000)),
 ]
 ENGINES = {"numpy": _numpy, "numba": _numba}

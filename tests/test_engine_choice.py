@@ -27,6 +27,7 @@ def state(monkeypatch):
     """Pretend that kernels are in memory, on disk, or nowhere."""
 
     def pretend(where):
+        monkeypatch.setattr(_choice, "_missed", dict.fromkeys(_choice._missed, 0.0))
         monkeypatch.setattr(_choice, "_is_in_memory", lambda kernel: where == "memory")
         monkeypatch.setattr(_choice, "_is_on_disk", lambda kernel: where == "disk")
 
@@ -39,7 +40,7 @@ def state(monkeypatch):
         (1_000, 3, "numpy", "numpy", "numpy"),
         (1_000, 10, "numpy", "numpy", "numpy"),
         (20_000, 10, "numba", "numpy", "numpy"),
-        (500_000, 10, "numba", "numba", "numpy"),
+        (1_000_000, 10, "numba", "numba", "numpy"),
         (1_000, 100, "numba", "numba", "numpy"),
         (1_000, 300, "numba", "numba", "numba"),
     ],
@@ -49,6 +50,19 @@ def test_auto_takes_the_engine_that_is_done_first(state, n, k, in_memory, on_dis
     for where, expected in (("memory", in_memory), ("disk", on_disk), ("nowhere", nowhere)):
         state(where)
         assert get_engine("auto", predictions).__name__ == f"polyroc.engines._{expected}", where
+
+
+@pytest.mark.parametrize(("where", "fewest", "most"), [("disk", 10, 30), ("nowhere", 100, 300)])
+def test_many_calls_add_up_to_what_is_worth_a_start(state, where, fewest, most):
+    """Of 0.03 s each: half a second of loading, or several of compiling."""
+    state(where)
+    predictions = predictions_of(20_000, 10)
+    names = [get_engine("auto", predictions).__name__.rpartition("_")[2] for _ in range(most)]
+    assert fewest < names.index("numba") < most
+    # What is done in no time never adds up.
+    state("nowhere")
+    small = predictions_of(1_000, 3)
+    assert {get_engine("auto", small).__name__.rpartition("_")[2] for _ in range(3_000)} == {"numpy"}
 
 
 def test_few_pairs_of_many_classes_are_little_work(state):

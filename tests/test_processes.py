@@ -247,7 +247,7 @@ def test_compiling_is_announced_once(tmp_path):
 
     first, second = once(), once()
     assert first.stderr == (
-        "polyroc is compiling its fast engine, which takes up to 20 seconds. Later runs read it from disk.\n"
+        "polyroc is compiling its fast engine, which takes up to half a minute. Later runs read it from disk.\n"
     )
     assert second.stderr == ""
     assert second.stdout == first.stdout

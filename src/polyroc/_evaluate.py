@@ -79,8 +79,9 @@ def evaluate(
     model : {"rank-one", "centered", "saturated"}
         The factorization; see the method page.
     engine : {"auto", "numpy", "numba"}
-        What computes: the reference in NumPy, or compiled code (``polyroc[fast]``), which "auto" takes for large
-        problems where it is installed. Areas agree to 1e-9, in single precision (very many pairs) to 1e-5.
+        Implementation: "numpy" (reference) or "numba" (compiled, ``polyroc[fast]``). "auto" takes the one that is
+        predicted to be done first, which depends on the size of the problem and on whether compiled code is in
+        memory or on disk. Areas agree to 1e-9, in single precision (very many pairs) to 1e-5.
     max_pairs : int, optional
         Compare a random sample of at most so many ordered pairs, for very many classes. What the sampling adds to
         the standard error is `Evaluation.pair_sampling_error`.

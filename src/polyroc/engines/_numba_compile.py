@@ -48,7 +48,7 @@ class _Announcer(event.Listener):
         function = getattr((started.data or {}).get("dispatcher"), "py_func", None)
         if not self.said and str(getattr(function, "__module__", "")).startswith("polyroc."):
             self.said = True
-            logger.warning("polyroc is compiling its fast engine, which takes up to 20 seconds. %s", self.hint)
+            logger.warning("polyroc is compiling its fast engine, which takes up to half a minute. %s", self.hint)
 
     @property
     def hint(self) -> str:

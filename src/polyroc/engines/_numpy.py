@@ -56,9 +56,12 @@ class Column:
     """One column of scores in falling order, and the share of any class at or above each distinct score."""
 
     def __init__(self, predictions: Predictions, column: int) -> None:
-        order = np.argsort(predictions.scores[:, column])[::-1]
-        score, weight = predictions.scores[order, column], predictions.sample_weight
-        self._last_of_tie = np.append(np.flatnonzero(score[1:] != score[:-1]), len(score) - 1)
+        score, weight = np.ascontiguousarray(predictions.scores[:, column]), predictions.sample_weight
+        order = np.argsort(score)[::-1]
+        score = score[order]
+        is_last_of_tie = np.ones(len(score), dtype=bool)
+        np.not_equal(score[1:], score[:-1], out=is_last_of_tie[:-1])
+        self._last_of_tie = np.flatnonzero(is_last_of_tie)
         self._codes = predictions.codes[order]
         self._weight = None if weight is None else weight[order]
 
