@@ -92,3 +92,74 @@ def test_partial_area_takes_numbers_of_numpy():
     curve = polyroc.RocCurve(fpr=[0, 1], tpr=[0, 1])
     assert curve.partial_auc(np.float32(0.5)) == curve.partial_auc(0.5) == 0.5
     assert curve.partial_auc(np.int64(1)) == 0.5
+
+
+def tpr_by_a_walk(fpr, tpr, at):
+    """The highest point of the polygon at a false positive rate, edge by edge."""
+    heights = []
+    for left, right, low, high in zip(fpr[:-1], fpr[1:], tpr[:-1], tpr[1:], strict=True):
+        if left <= at <= right:
+            share = (at - left) / (right - left) if right > left else 1.0
+            heights.append(low + share * (high - low))
+    return max(heights)
+
+
+@given(seed=integers(0, 10**6))
+def test_tpr_at_a_rate_is_the_highest_point_there(seed):
+    rng = np.random.default_rng(seed)
+    # Rounded, so that the curve has vertical and horizontal edges.
+    fpr, tpr = np.sort(rng.uniform(size=(2, 12)).round(1), axis=1)
+    curve = polyroc.RocCurve(fpr=np.r_[0, fpr, 1], tpr=np.r_[0, tpr, 1])
+    asked = np.r_[0, 1, fpr, rng.uniform(size=5)]
+    expected = [tpr_by_a_walk(curve.fpr, curve.tpr, at) for at in asked]
+    assert_allclose(curve.tpr_at(asked), expected, atol=1e-12)
+    assert curve.tpr_at(float(asked[5])) == pytest.approx(expected[5], abs=1e-12)
+
+
+def test_tpr_at_answers_in_the_shape_of_the_question():
+    curve = polyroc.RocCurve(fpr=[0, 0, 1], tpr=[0, 0.5, 1])
+    assert type(curve.tpr_at(0)) is float
+    assert curve.tpr_at(0) == 0.5
+    assert type(curve.tpr_at(np.float32(0.5))) is float
+    assert curve.tpr_at([]).shape == (0,)
+    assert curve.tpr_at([[0, 1]]).tolist() == [[0.5, 1.0]]
+
+
+@pytest.mark.parametrize("fpr", [-0.1, 1.1, float("nan"), [0.5, 2.0]], ids=repr)
+def test_tpr_at_refuses_rates_outside_the_unit_interval(fpr):
+    with pytest.raises(ValueError, match=r"`fpr` must be in \[0, 1\], got"):
+        polyroc.RocCurve(fpr=[0, 1], tpr=[0, 1]).tpr_at(fpr)
+
+
+@pytest.mark.parametrize("fpr", ["x", None, 0.5j], ids=repr)
+def test_tpr_at_refuses_what_is_no_number(fpr):
+    with pytest.raises(ValueError, match="`fpr` must be an array"):
+        polyroc.RocCurve(fpr=[0, 1], tpr=[0, 1]).tpr_at(fpr)
+
+
+@pytest.mark.parametrize(
+    ("fpr", "words"),
+    [
+        ([0, 0.5, 0.4, 1], "`fpr` must be finite and never fall, got 0.4 after 0.5 at point 2"),
+        ([0, np.nan, 0.5, 1], "`fpr` must be finite and never fall, got nan"),
+        ([0, 1, 2, 1], "`fpr` must be finite and never fall, got 1 after 2"),
+        ([0.1, 0.2, 0.3, 1], "`fpr` must begin with 0 and end with 1, got 0.1 and 1"),
+        ([0, 0.2, 0.3, 0.9], "`fpr` must begin with 0 and end with 1, got 0 and 0.9"),
+        ([[0, 1]], r"`fpr` must be one-dimensional with at least two points, got shape \(1, 2\)"),
+        ([0, 1], "`fpr` and `tpr` must have the same length, got 2 and 4"),
+        (np.array(["0", "0", "0", "1"]), "`fpr` must hold real numbers"),
+    ],
+)
+def test_what_is_no_roc_curve_is_refused(fpr, words):
+    with pytest.raises(ValueError, match=words):
+        polyroc.RocCurve(fpr=fpr, tpr=[0, 0.5, 0.7, 1])
+    mirrored = (
+        words.replace("`fpr`", "`tpr`").replace("`tpr` and `tpr`", "`fpr` and `tpr`").replace("2 and 4", "4 and 2")
+    )
+    with pytest.raises(ValueError, match=mirrored):
+        polyroc.RocCurve(fpr=[0, 0.5, 0.7, 1], tpr=fpr)
+
+
+def test_a_fall_by_rounding_is_none():
+    rate = np.float32([0, 0.3, 0.2999999, 1])
+    assert polyroc.RocCurve(fpr=rate, tpr=rate).auc == 0.5

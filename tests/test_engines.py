@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 import polyroc
-from polyroc import baselines
+from polyroc import baselines, engines
 from polyroc._cells import shrunk_cells
 from polyroc._grid import grid
 from polyroc._pairs import all_pairs
@@ -292,8 +292,9 @@ def test_areas_need_no_sample_of_every_class():
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
-def test_baselines_of_large_problems_are_those_of_scikit_learn(weighted):
+def test_baselines_of_large_problems_are_those_of_scikit_learn(monkeypatch, weighted):
     metrics = pytest.importorskip("sklearn.metrics")
+    monkeypatch.setattr(engines, "fast_is_quicker", lambda work: True)
     problem = gaussian_problem(3, 30_000, 8)
     y_true, y_score = problem.y_true, np.exp(problem.y_score.round(1))
     y_score /= y_score.sum(axis=1, keepdims=True)
@@ -332,15 +333,6 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch, thresholds, weig
         assert other.auc == one.auc
         for found, expected in zip(all_numbers(other), all_numbers(one), strict=True):
             assert_array_equal(found, expected, strict=True)
-
-
-@pytest.mark.parametrize(
-    ("n", "k", "expected"),
-    [(49_999, 4, "numpy"), (50_000, 4, "numba"), (200, 32, "numpy"), (200, 33, "numba")],
-)
-def test_auto_takes_the_fast_engine_for_many_scores_or_many_pairs(n, k, expected):
-    predictions = as_predictions(np.arange(n) % k, np.zeros((n, k)))
-    assert get_engine("auto", predictions).__name__ == f"polyroc.engines._{expected}"
 
 
 def test_effects_for_given_rows_are_nearly_the_best():

@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -288,3 +289,24 @@ def test_warnings_point_at_the_line_that_called(problem, function):
         with pytest.warns(UserWarning, match=match) as caught:
             function(*arguments, **options)
         assert [warning.filename for warning in caught] == [__file__]
+
+
+@pytest.mark.slow
+def test_a_small_evaluation_is_quick():
+    """Against scikit-learn's mean over pairs, on the same data in the same run."""
+    metrics = pytest.importorskip("sklearn.metrics")
+    rng = np.random.default_rng(0)
+    y_true = rng.integers(0, 3, 1000)
+    score = np.exp(rng.normal(size=(1000, 3)) + 1.2 * np.eye(3)[y_true])
+    score /= score.sum(axis=1, keepdims=True)
+
+    def seconds(function, **options):
+        best = np.inf
+        for _ in range(300):
+            start = time.perf_counter()
+            function(y_true, score, **options)
+            best = min(best, time.perf_counter() - start)
+        return best
+
+    # It was 0.47 of it before column sorts and lighter steps, and 0.31 after.
+    assert seconds(polyroc.evaluate) < 0.4 * seconds(metrics.roc_auc_score, multi_class="ovo")

@@ -166,13 +166,15 @@ print("numba" in sys.modules)
 LARGE = """
 import polyroc
 import numpy as np
-y_true = np.arange(400) % 40
-y_score = np.random.default_rng(0).normal(size=(400, 40)) + np.eye(40)[y_true]
+y_true = np.arange(400) % 100
+y_score = np.random.default_rng(0).normal(size=(400, 100)) + np.eye(100)[y_true]
 print(polyroc.auc_score(y_true, y_score))
 """
+FAST = LARGE.replace("y_score))", "y_score, engine='numba'))")
 
 
 def test_large_problems_load_numba_where_it_is_and_do_without_where_it_is_not():
+    run(FAST)  # compiled by now
     with_numba = run(LARGE + "import sys; assert 'numba' in sys.modules")
     without = run(WITHOUT_NUMBA + LARGE + "assert 'numba' not in sys.modules")
     assert float(with_numba) == pytest.approx(float(without), abs=1e-9)
@@ -235,12 +237,45 @@ print(numba.njit(names["add_one"])(1))
 
 @pytest.mark.slow
 def test_compiling_is_announced_once(tmp_path):
-    code = """
-import logging
+    """Where nobody has set up logging, too; and by nothing that turns into an error."""
+
+    def once():
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+        return subprocess.run(
+            [sys.executable, "-W", "error", "-c", FAST], capture_output=True, text=True, check=True, env=environment
+        )
+
+    first, second = once(), once()
+    assert first.stderr == (
+        "polyroc is compiling its fast engine, which takes up to half a minute. Later runs read it from disk.\n"
+    )
+    assert second.stderr == ""
+    assert second.stdout == first.stdout
+
+
+@pytest.mark.slow
+def test_the_announcement_is_silenced_as_any_other(tmp_path):
+    quiet = "import logging; logging.getLogger('polyroc').setLevel(logging.ERROR)\n"
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", quiet + FAST], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0
+    assert done.stderr == ""
+
+
+def test_a_first_call_of_medium_size_neither_compiles_nor_loads(tmp_path):
+    """20,000 samples of ten classes take NumPy 0.05 s, and numba seconds to compile."""
+    said = run(
+        """
 import sys
-logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stdout)
-"""
-    first, second = (run(code + LARGE, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))
-    assert first.startswith("polyroc: compiling numba kernels")
-    assert "compiling" not in second
-    assert second.splitlines()[-1] == first.splitlines()[-1]
+import numpy as np
+import polyroc
+y_true = np.arange(20_000) % 10
+y_score = np.random.default_rng(0).normal(size=(20_000, 10)) + np.eye(10)[y_true]
+polyroc.evaluate(y_true, y_score).hand_till
+polyroc.baselines.hand_till(y_true, y_score)
+polyroc.evaluate(y_true[:300], y_score[:300]).bootstrap(9, rng=0)
+print("numba" in sys.modules)
+""",
+        NUMBA_CACHE_DIR=str(tmp_path),
+    )
+    assert said == "False\n"

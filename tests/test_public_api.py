@@ -1,8 +1,10 @@
 import importlib
+import inspect
 import json
 import re
 import subprocess
 import sys
+import typing
 from pathlib import Path
 
 import pytest
@@ -91,3 +93,58 @@ def test_reports_load_jinja_and_plotly_only_to_render():
 
 def test_experiments_load_nothing_heavy_until_one_runs():
     assert not loaded_by("import polyroc.experiments") & HEAVY
+
+
+@pytest.mark.parametrize(
+    "function",
+    [polyroc.evaluate, polyroc.compare, polyroc.cost_sweep, polyroc.evaluate_cv, polyroc.Evaluation.bootstrap],
+    ids=lambda function: function.__name__,
+)
+def test_help_opens_with_types_that_can_be_read(function):
+    signature = str(inspect.signature(function))
+    assert "numpy._typing" not in signature
+    assert "'ArrayLike" in signature or "ArrayLike]'" in signature
+    # What checks types still finds them.
+    assert typing.get_type_hints(function)
+
+
+@pytest.mark.parametrize("name", ["RocCurve", "Evaluation", "Factorization", "PairwiseRates"])
+def test_help_on_records_is_short(name):
+    signature = str(inspect.signature(getattr(polyroc, name)))
+    assert "numpy.ndarray[" not in signature
+    assert "numpy.dtype" not in signature
+
+
+SCORES = {"y_true": [0, 0, 1, 1], "y_score": [0.1, 0.4, 0.35, 0.8]}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda **options: polyroc.auc_score(**SCORES, **options),
+        lambda **options: polyroc.cost_sweep(**SCORES, true_class=0, **options),
+        lambda **options: polyroc.compare([0, 1], {}, **options),
+        lambda **options: polyroc.evaluate_cv(None, [0, 1], [0, 1], **options),
+        lambda **options: polyroc.make_auc_scorer(**options),
+    ],
+    ids=["auc_score", "cost_sweep", "compare", "evaluate_cv", "make_auc_scorer"],
+)
+def test_unknown_options_are_reported_by_the_function_that_was_called(call, request):
+    name = request.node.callspec.id
+    with pytest.raises(TypeError) as caught:
+        call(multi_class="ovo")
+    words = str(caught.value)
+    assert words.startswith(f"{name}() got an unexpected keyword argument 'multi_class'. Accepted options: ")
+    assert "thresholds, n_thresholds, shrinkage, model" in words
+    assert words.endswith("M, scikit-learn's 'ovo', is `evaluate(...).hand_till`; 'ovr' is `baselines.one_vs_rest`.")
+    with pytest.raises(
+        TypeError, match=r"got unexpected keyword arguments 'average', 'bogus'. .*weighting='prevalence'"
+    ):
+        call(average="macro", bogus=1)
+    with pytest.raises(TypeError, match=r"curve.partial_auc\(max_fpr\)"):
+        call(max_fpr=0.1)
+
+
+def test_options_of_a_function_are_all_it_accepts():
+    with pytest.raises(TypeError, match=r"Accepted options: cv, groups, weighting, .*n_jobs\.$"):
+        polyroc.evaluate_cv(None, [0, 1], [0, 1], labels=[0, 1])

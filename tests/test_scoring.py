@@ -6,9 +6,12 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris
+from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.metrics import accuracy_score, check_scoring, make_scorer
 from sklearn.model_selection import (
     GridSearchCV,
     KFold,
@@ -123,11 +126,109 @@ def test_estimators_without_a_score_for_each_class():
 
 def test_unknown_options_are_refused_at_once():
     with pytest.raises(
-        TypeError, match=r"make_auc_scorer\(\) takes of the options of `evaluate` .*, got 'multi_class'"
+        TypeError,
+        match=r"make_auc_scorer\(\) got an unexpected keyword argument 'multi_class'. Accepted options: weighting, ",
     ):
         polyroc.make_auc_scorer(multi_class="ovo")
-    with pytest.raises(TypeError, match=r"evaluate_cv\(\) takes"):
+    with pytest.raises(TypeError, match=r"evaluate_cv\(\) got an unexpected keyword argument 'sample_weight'. .* cv, "):
         polyroc.evaluate_cv(GaussianNB(), X, Y, sample_weight=np.ones(150))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"shrinkage": "x"}, "`shrinkage` must be a finite number of at least 0, got 'x'"),
+        ({"thresholds": "mine"}, "`thresholds` must be one of"),
+        ({"costs": [[1, 2]]}, r"`costs` must have shape \(2, 2\)"),
+        ({"tpr_weights": np.array(3.0)}, "`tpr_weights` must have shape"),
+        ({"fpr_weights": [[1, -2], [1, 1]]}, "`fpr_weights` must be finite and positive"),
+    ],
+)
+def test_wrong_options_are_refused_at_once(options, words):
+    with pytest.raises(ValueError, match=words):
+        polyroc.make_auc_scorer(**options)
+    unfitted = GaussianNB(priors=[2, -1])  # which could not be fitted, so that nothing else can have been asked
+    with pytest.raises(ValueError, match=words):
+        polyroc.evaluate_cv(unfitted, X, Y, **options)
+
+
+def test_costs_by_class_reach_a_scorer():
+    names = ["setosa", "versicolor", "virginica"]
+    costs = pd.DataFrame([[1, 1, 1], [1, 1, 9], [1, 3, 1]], index=names, columns=names)
+    model = GaussianNB().fit(X[::2], NAMES[::2])
+    expected = polyroc.auc_score(NAMES[1::2], model.predict_proba(X[1::2]), costs=costs)
+    assert polyroc.make_auc_scorer(costs=costs)(model, X[1::2], NAMES[1::2]) == expected
+
+
+def test_a_scorer_has_a_name_for_tables():
+    assert polyroc.auc_scorer.__name__ == "D"
+    scorer = polyroc.make_auc_scorer(thresholds="shared", n_thresholds=49, costs=np.ones((3, 3)))
+    assert scorer.__name__ == "D(thresholds=shared, n_thresholds=49, costs=...)"
+    assert polyroc.AucScorer.__name__ == "AucScorer"
+
+
+def test_classes_that_the_estimator_does_not_know_at_all_are_an_error():
+    model = GaussianNB().fit(X, Y)
+    words = r"`y` must have classes that `estimator` was fitted on \(0, 1, 2\), got 'setosa', 'versicolor', 'virginica'"
+    with pytest.raises(ValueError, match=words):
+        polyroc.auc_scorer(model, X, NAMES)
+    with pytest.raises(ValueError, match=r"fitted on \('setosa', .*\), got 0, 1, 2"):
+        polyroc.auc_scorer(GaussianNB().fit(X, NAMES), X, Y)
+
+
+def test_numbers_and_their_text_are_the_same_classes():
+    model, as_text = GaussianNB().fit(X, Y), Y.astype(str)
+    assert polyroc.auc_scorer(model, X, as_text) == polyroc.auc_scorer(model, X, Y)
+    assert polyroc.auc_scorer(model, X, as_text.astype(object)) == polyroc.auc_scorer(model, X, Y)
+    assert polyroc.auc_scorer(GaussianNB().fit(X, as_text), X, Y) == polyroc.auc_scorer(model, X, Y)
+
+
+def scored_by_hand(folds, *, fit_weight=None, score_weight=None):
+    scores = []
+    for train, test in folds:
+        model = GaussianNB().fit(X[train], Y[train], None if fit_weight is None else fit_weight[train])
+        weight = None if score_weight is None else score_weight[test]
+        scores.append(polyroc.auc_score(Y[test], model.predict_proba(X[test]), sample_weight=weight))
+    return scores
+
+
+@pytest.mark.parametrize(("wanted", "given"), [(True, "sample_weight"), ("importance", "importance")])
+def test_metadata_routing_brings_the_weights(wanted, given):
+    folds = list(KFold(3, shuffle=True, random_state=0).split(X))
+    weight = np.random.default_rng(0).uniform(0.1, 9, 150)
+    with sklearn.config_context(enable_metadata_routing=True):
+        scorer = polyroc.auc_scorer.set_score_request(sample_weight=wanted)
+        model = GaussianNB().set_fit_request(sample_weight=False)
+        found = cross_validate(model, X, Y, scoring=scorer, cv=folds, params={given: weight}, error_score="raise")
+        several = cross_validate(model, X, Y, scoring={"D": scorer}, cv=folds, params={given: weight})
+    expected = scored_by_hand(folds, score_weight=weight)
+    assert_allclose(found["test_score"], expected, atol=1e-12)
+    assert_allclose(several["test_D"], expected, atol=1e-12)
+    # The scorer that everybody shares has not changed.
+    assert polyroc.auc_scorer.weight_request is None
+
+
+def test_metadata_routing_asks_what_a_scorer_wants():
+    folds = KFold(3, shuffle=True, random_state=0)
+    weight = np.random.default_rng(0).uniform(0.1, 9, 150)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = GaussianNB().set_fit_request(sample_weight=True)
+        ignoring = polyroc.auc_scorer.set_score_request(sample_weight=False)
+        found = cross_validate(model, X, Y, scoring=ignoring, cv=folds, params={"sample_weight": weight})
+        assert_allclose(found["test_score"], scored_by_hand(folds.split(X), fit_weight=weight), atol=1e-12)
+        with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+            cross_validate(model, X, Y, scoring=polyroc.auc_scorer, cv=folds, params={"sample_weight": weight})
+    with pytest.raises(ValueError, match="`sample_weight` must be True, False, None or a name, got 3"):
+        polyroc.auc_scorer.set_score_request(sample_weight=3)
+    assert pickle.loads(pickle.dumps(ignoring)) == ignoring
+
+
+def test_several_scorers_take_weights_without_routing():
+    model = GaussianNB().fit(X, Y)
+    weight = np.random.default_rng(0).uniform(0.1, 9, 150)
+    scorers = check_scoring(model, {"D": polyroc.auc_scorer, "accuracy": make_scorer(accuracy_score)})
+    found = scorers(model, X, Y, sample_weight=weight)
+    assert found["D"] == polyroc.auc_score(Y, model.predict_proba(X), sample_weight=weight)
 
 
 def test_cross_validation_pools_and_averages():

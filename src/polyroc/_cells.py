@@ -31,6 +31,8 @@ class Cells:
     def inner(self) -> "Cells":
         """The cells of the interior rows."""
         rows = self.interior
+        if rows.all():
+            return self
         return Cells(self.rate[rows], self.weight[rows], self.mean[rows])
 
 

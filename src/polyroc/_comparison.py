@@ -181,13 +181,13 @@ class Comparison(Frozen):
 
 
 def compare(
-    y_true: ArrayLike,
-    scores: Mapping[str, ArrayLike],
+    y_true: "ArrayLike",
+    scores: "Mapping[str, ArrayLike]",
     *,
     confidence_level: float = 0.95,
     interval: IntervalKind = "logit",
     n_resamples: int = 999,
-    groups: ArrayLike | None = None,
+    groups: "ArrayLike | None" = None,
     rng: int | np.random.Generator | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -241,13 +241,13 @@ def compare(
     level, n_resamples = as_confidence_level(confidence_level), as_n_resamples(n_resamples)
     interval = one_of(interval, "interval", get_args(IntervalKind))
     rng, n_jobs, progress = as_rng(rng), as_n_jobs(n_jobs), as_flag(progress, "progress")
-    check_option_names(options, "compare", without=("y_true", "y_score", "rng"))
+    check_option_names(options, compare)
     evaluations = _evaluate_all(y_true, scores, {**options, "n_jobs": n_jobs})
     first = next(iter(evaluations.values()))
     units = units_of(first.predictions, groups)
     warn_of_small_classes(first.predictions, units)
     plan = Plan(first.predictions, units, n_resamples, as_seed(rng))
-    replicates = [evaluation.replicates() for evaluation in evaluations.values()]
+    replicates = [evaluation.replicates(n_resamples * len(evaluations)) for evaluation in evaluations.values()]
     drawn = draw_samples(replicates, plan, n_jobs=n_jobs, progress=progress)
     bootstraps = {
         name: evaluation.bootstrap_result(of_model, units, again)
@@ -273,7 +273,7 @@ def _contests_of(
     )
 
 
-def _evaluate_all(y_true: ArrayLike, scores: Any, options: dict[str, Any]) -> dict[str, Evaluation]:
+def _evaluate_all(y_true: "ArrayLike", scores: Any, options: dict[str, Any]) -> dict[str, Evaluation]:
     """Every model's evaluation, with the classes in the same order."""
     if not isinstance(scores, Mapping):
         msg = f"`scores` must be a mapping from names of models to their scores, got {type(scores).__name__}."

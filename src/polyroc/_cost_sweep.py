@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from polyroc._containers import listed, shown
 from polyroc._curve import RocCurve
-from polyroc._evaluate import evaluate_predictions
+from polyroc._evaluate import check_option_names, evaluate_predictions
 from polyroc._numbers import area
 from polyroc._options import as_options, as_weights
 from polyroc._records import Frozen, Predictions, read_only
@@ -64,15 +64,15 @@ class CostSweep(Frozen):
 
 
 def cost_sweep(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
+    y_true: "ArrayLike",
+    y_score: "ArrayLike",
     *,
     true_class: Any,
     predicted_class: Any = None,
-    ratios: ArrayLike | None = None,
-    labels: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    costs: ArrayLike | None = None,
+    ratios: "ArrayLike | None" = None,
+    labels: "ArrayLike | None" = None,
+    sample_weight: "ArrayLike | None" = None,
+    costs: "ArrayLike | None" = None,
     **options: Any,
 ) -> CostSweep:
     """D as one confusion becomes cheaper or dearer than all the others.
@@ -111,6 +111,7 @@ def cost_sweep(
     >>> bool(sweep.auc[1] == polyroc.auc_score(example.y_true, example.scores["tree"]))
     True
     """
+    check_option_names(options, cost_sweep)
     factors = _as_ratios(ratios)
     predictions = as_predictions(y_true, y_score, labels=labels, sample_weight=sample_weight)
     if predictions.is_binary:

@@ -12,7 +12,7 @@ from polyroc._evaluate import check_option_names, evaluate
 from polyroc._evaluation import Evaluation
 from polyroc._numbers import area
 from polyroc._records import Frozen
-from polyroc._scoring import OF_SAMPLES, evaluate_estimator
+from polyroc._scoring import OF_SAMPLES, check_options, evaluate_estimator
 from polyroc._typing import FloatArray, IntArray
 
 
@@ -70,10 +70,10 @@ class CrossValidation(Frozen):
 def evaluate_cv(
     estimator: Any,
     X: Any,
-    y: ArrayLike,
+    y: "ArrayLike",
     *,
     cv: Any = None,
-    groups: ArrayLike | None = None,
+    groups: "ArrayLike | None" = None,
     **options: Any,
 ) -> CrossValidation:
     """Judge a scikit-learn classifier by cross-validation.
@@ -114,7 +114,8 @@ def evaluate_cv(
     except ModuleNotFoundError as error:
         msg = '`evaluate_cv` needs scikit-learn: pip install "polyroc[sklearn]".'
         raise ModuleNotFoundError(msg, name="sklearn") from error
-    check_option_names(options, "evaluate_cv", without=OF_SAMPLES)
+    check_option_names(options, evaluate_cv, without=OF_SAMPLES)
+    check_options(options)
     y_true = read_labels(y, "y")
     X, y_true, groups = indexable(X, y_true, groups)
     folds, tested = [], []

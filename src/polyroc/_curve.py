@@ -6,13 +6,17 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from polyroc._cells import LOGIT_BOUND
-from polyroc._containers import shown
+from polyroc._containers import read_table, shown
 from polyroc._numbers import area
 from polyroc._records import Factorization, Frozen
 from polyroc._typing import FloatArray
+
+# By how much rates in single precision may fall without being wrong.
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +26,7 @@ class RocCurve(Frozen):
     Parameters
     ----------
     fpr, tpr : array-like of shape (n_points,)
-        False and true positive rates, non-decreasing.
+        False and true positive rates, from 0 to 1 and non-decreasing.
     exact_auc : float, optional
         The area under the whole curve, where it is known and these are only some of its points.
 
@@ -40,7 +44,10 @@ class RocCurve(Frozen):
 
     def __post_init__(self) -> None:
         for name in ("fpr", "tpr"):
-            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
+            object.__setattr__(self, name, _as_rates(getattr(self, name), name))
+        if len(self.fpr) != len(self.tpr):
+            msg = f"`fpr` and `tpr` must have the same length, got {len(self.fpr)} and {len(self.tpr)}."
+            raise ValueError(msg)
         super().__post_init__()
 
     def __repr__(self) -> str:
@@ -50,6 +57,39 @@ class RocCurve(Frozen):
     def auc(self) -> float:
         """Area under the curve: `exact_auc` where it is known, otherwise by trapezoids."""
         return float(areas_under(self.fpr, self.tpr)) if self.exact_auc is None else self.exact_auc
+
+    def tpr_at(self, fpr: "ArrayLike") -> Any:
+        """True positive rate of the curve at a false positive rate.
+
+        Parameters
+        ----------
+        fpr : float or array-like
+            False positive rates, in [0, 1].
+
+        Returns
+        -------
+        float or ndarray
+            One for each of `fpr`. Where the curve jumps, the upper end: what is reached without more false positives.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from polyroc import RocCurve
+        >>> curve = RocCurve(fpr=np.array([0, 0, 0.5, 1]), tpr=np.array([0, 0.6, 1, 1]))
+        >>> curve.tpr_at(0)
+        0.6
+        >>> curve.tpr_at([0.25, 0.5, 1])
+        array([0.8, 1. , 1. ])
+        """
+        value: Any = fpr
+        asked = np.asarray(value, dtype=np.float64) if isinstance(value, Real) else read_table(value, "fpr").values
+        wrong = asked[~((asked >= 0) & (asked <= 1))]
+        if wrong.size > 0:
+            msg = f"`fpr` must be in [0, 1], got {shown(wrong.flat[0].item())}."
+            raise ValueError(msg)
+        # Of several points at one rate `interp` takes the last, which is the highest.
+        found = np.interp(asked, self.fpr, self.tpr)
+        return found if asked.ndim > 0 else float(found)
 
     def partial_auc(self, max_fpr: float) -> float:
         """Area left of `max_fpr`, standardised as in scikit-learn: 1/2 is chance and 1 perfect.
@@ -81,6 +121,25 @@ class RocCurve(Frozen):
         area = float(np.trapezoid(tpr, fpr))
         chance, perfect = 0.5 * max_fpr**2, max_fpr
         return float(0.5 * (1 + (area - chance) / (perfect - chance)))
+
+
+def _as_rates(value: Any, name: str) -> FloatArray:
+    """Rates that rise from 0 to 1; whoever falls short of that by rounding is not told so."""
+    rate = read_table(value, name).values
+    if rate.ndim != 1 or len(rate) < 2:
+        msg = f"`{name}` must be one-dimensional with at least two points, got shape {rate.shape}."
+        raise ValueError(msg)
+    rate = np.asarray(rate, dtype=np.float64)
+    # NaN compares as false, so whatever passes is finite and within [0, 1], too.
+    if not (rate[0] == 0 and rate[-1] == 1):
+        msg = f"`{name}` must begin with 0 and end with 1, got {rate[0]:g} and {rate[-1]:g}."
+        raise ValueError(msg)
+    rises = rate[1:] - rate[:-1] >= -_ROUNDING
+    if not rises.all():
+        at = int(rises.argmin()) + 1
+        msg = f"`{name}` must be finite and never fall, got {rate[at]:g} after {rate[at - 1]:g} at point {at}."
+        raise ValueError(msg)
+    return rate
 
 
 def _is_share(value: Any) -> bool:

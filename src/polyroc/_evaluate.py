@@ -1,6 +1,7 @@
 """evaluate(...): from labels and scores to one curve and its area, in one readable function."""
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,10 @@ from polyroc._evaluation import Evaluation
 from polyroc._options import Options, as_options
 from polyroc._pairs import sampled_pairs
 from polyroc._records import Predictions, Status
-from polyroc._steps import fit_of, rates_of, saturated_fit
+from polyroc._steps import engine_for, fit_of, rates_of, saturated_fit
 from polyroc._typing import Model, Thresholds, Weighting
 from polyroc._validation import as_predictions
 from polyroc._warnings import warn
-from polyroc.engines import get_engine
 
 # Rates of more cells than this are not kept but computed again when somebody asks for them.
 _KEPT_CELLS = 4_000_000
@@ -27,15 +27,15 @@ class ConvergenceWarning(UserWarning):
 
 
 def evaluate(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
+    y_true: "ArrayLike",
+    y_score: "ArrayLike",
     *,
-    labels: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
+    labels: "ArrayLike | None" = None,
+    sample_weight: "ArrayLike | None" = None,
     weighting: Weighting = "equal",
-    costs: ArrayLike | None = None,
-    tpr_weights: ArrayLike | None = None,
-    fpr_weights: ArrayLike | None = None,
+    costs: "ArrayLike | None" = None,
+    tpr_weights: "ArrayLike | None" = None,
+    fpr_weights: "ArrayLike | None" = None,
     thresholds: Thresholds = "own",
     n_thresholds: int = 99,
     shrinkage: float = 1.0,
@@ -79,8 +79,9 @@ def evaluate(
     model : {"rank-one", "centered", "saturated"}
         The factorization; see the method page.
     engine : {"auto", "numpy", "numba"}
-        What computes: the reference in NumPy, or compiled code (``polyroc[fast]``), which "auto" takes for large
-        problems where it is installed. Areas agree to 1e-9, in single precision (very many pairs) to 1e-5.
+        Implementation: "numpy" (reference) or "numba" (compiled, ``polyroc[fast]``). "auto" takes the one that is
+        predicted to be done first, which depends on the size of the problem and on whether compiled code is in
+        memory or on disk. Areas agree to 1e-9, in single precision (very many pairs) to 1e-5.
     max_pairs : int, optional
         Compare a random sample of at most so many ordered pairs, for very many classes. What the sampling adds to
         the standard error is `Evaluation.pair_sampling_error`.
@@ -127,7 +128,7 @@ def evaluate(
     return evaluate_predictions(predictions, options)
 
 
-def auc_score(y_true: ArrayLike, y_score: ArrayLike, **options: Any) -> float:
+def auc_score(y_true: "ArrayLike", y_score: "ArrayLike", **options: Any) -> float:
     """The statistic D: area under the multi-class ROC curve.
 
     Parameters
@@ -150,21 +151,45 @@ def auc_score(y_true: ArrayLike, y_score: ArrayLike, **options: Any) -> float:
     >>> polyroc.auc_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.75
     """
+    if options:
+        check_option_names(options, auc_score)
     return evaluate(y_true, y_score, **options).auc
 
 
-def check_option_names(options: dict[str, Any], function: str, *, without: tuple[str, ...]) -> None:
+# Options of scikit-learn's roc_auc_score, and what takes their place.
+_INSTEAD = {
+    "multi_class": "polyroc needs no `multi_class`: D compares all pairs of classes. M, scikit-learn's 'ovo', is "
+    "`evaluate(...).hand_till`; 'ovr' is `baselines.one_vs_rest`.",
+    "average": "All pairs of classes count alike; `weighting='prevalence'` weights them by their numbers of samples.",
+    "max_fpr": "The partial area is `evaluate(...).curve.partial_auc(max_fpr)`.",
+}
+
+
+def check_option_names(options: dict[str, Any], function: Callable[..., Any], *, without: tuple[str, ...] = ()) -> None:
     """Refuse, in the name of a function that passes options on, those that `evaluate` does not have."""
-    allowed = [name for name in inspect.signature(evaluate).parameters if name not in without]
-    if unknown := [name for name in options if name not in allowed]:
-        msg = f"{function}() takes of the options of `evaluate` {', '.join(allowed)}, got {listed(unknown)}."
-        raise TypeError(msg)
+    allowed = [name for name in _keywords(evaluate) if name not in without]
+    unknown = [name for name in options if name not in allowed]
+    if not unknown:
+        return
+    came = f"an unexpected keyword argument {unknown[0]!r}"
+    if len(unknown) > 1:
+        came = f"unexpected keyword arguments {listed(unknown)}"
+    own = _keywords(function)
+    accepted = ", ".join([*own, *(name for name in allowed if name not in own)])
+    instead = "".join(f" {_INSTEAD[name]}" for name in unknown if name in _INSTEAD)
+    msg = f"{function.__name__}() got {came}. Accepted options: {accepted}.{instead}"
+    raise TypeError(msg)
+
+
+def _keywords(function: Callable[..., Any]) -> list[str]:
+    parameters = inspect.signature(function).parameters.values()
+    return [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
 
 
 def evaluate_predictions(predictions: Predictions, options: Options) -> Evaluation:
     """The method from end to end: pairs, rates, weights, fit, curve."""
     pairs = sampled_pairs(predictions, options.max_pairs, options.rng)
-    engine = get_engine(options.engine, predictions)
+    engine = engine_for(predictions, pairs, options)
     rates = rates_of(predictions, pairs, options, engine)
     if predictions.is_binary:
         _warn_of_options_without_effect(options)

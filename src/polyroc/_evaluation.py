@@ -31,12 +31,11 @@ from polyroc._pair_table import Pair, Pairs
 from polyroc._parametric import ParametricReplicates
 from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates, Predictions, read_only
 from polyroc._refits import auc_by_thresholds, pair_sampling_error
-from polyroc._replicates import Replicated, Replicates
+from polyroc._replicates import USUAL_RESAMPLES, Replicated, Replicates
 from polyroc._resampling import Plan, Units, as_seed, plain_seed, units_of
-from polyroc._steps import areas_of, rates_of
+from polyroc._steps import areas_of, engine_for, rates_of
 from polyroc._typing import Curve, FloatArray, IntArray, IntervalKind, LabelArray, Method, Statistic, Thresholds
 from polyroc._weights import pair_weights
-from polyroc.engines import get_engine
 
 if TYPE_CHECKING:
     from polyroc.display import RocCurveDisplay
@@ -208,8 +207,10 @@ class Evaluation(Frozen):
 
     @cached_property
     def rates(self) -> PairwiseRates:
-        engine = get_engine(self.options.engine, self.predictions)
-        return self.kept_rates or rates_of(self.predictions, self.pair_index, self.options, engine)
+        if self.kept_rates is not None:
+            return self.kept_rates
+        engine = engine_for(self.predictions, self.pair_index, self.options)
+        return rates_of(self.predictions, self.pair_index, self.options, engine)
 
     @cached_property
     def pair_sampling_error(self) -> float:
@@ -241,7 +242,7 @@ class Evaluation(Frozen):
         method: Method = "bootstrap",
         interval: IntervalKind = "logit",
         n_resamples: int = 999,
-        groups: ArrayLike | None = None,
+        groups: "ArrayLike | None" = None,
         rng: int | np.random.Generator | None = None,
         n_jobs: int | None = None,
         progress: bool = False,
@@ -334,7 +335,7 @@ class Evaluation(Frozen):
         n_resamples: int = 999,
         *,
         method: Method = "bootstrap",
-        groups: ArrayLike | None = None,
+        groups: "ArrayLike | None" = None,
         rng: int | np.random.Generator | None = None,
         n_jobs: int | None = None,
         progress: bool = False,
@@ -376,7 +377,7 @@ class Evaluation(Frozen):
             return self._parametric(n_resamples, method, groups, seed, n_jobs, progress)
         units = units_of(self.predictions, groups)
         warn_of_small_classes(self.predictions, units)
-        replicates = self.replicates()
+        replicates = self.replicates(n_resamples)
         plan = Plan(self.predictions, units, n_resamples, seed)
         [drawn] = draw_samples([replicates], plan, n_jobs=n_jobs, progress=as_flag(progress, "progress"))
         return self.bootstrap_result(drawn, units, replicates)
@@ -397,9 +398,9 @@ class Evaluation(Frozen):
         drawn = draw_rates(parametric, n_resamples, seed, n_jobs=n_jobs, progress=progress)
         return self.bootstrap_result(drawn, units_of(self.predictions, None), None, method)
 
-    def replicates(self) -> Replicates:
-        """The same evaluation under other sample weights, made ready."""
-        return Replicates(self.predictions, self.pair_index, self.options)
+    def replicates(self, n_resamples: int = USUAL_RESAMPLES) -> Replicates:
+        """The same evaluation under other sample weights, made ready for about so many of them."""
+        return Replicates(self.predictions, self.pair_index, self.options, n_resamples)
 
     def bootstrap_result(
         self, drawn: Replicated, units: Units, replicates: Replicates | None, method: Method = "bootstrap"
@@ -424,7 +425,7 @@ class Evaluation(Frozen):
         curve: Curve = "shared",
         simultaneous: bool = False,
         n_resamples: int = 999,
-        groups: ArrayLike | None = None,
+        groups: "ArrayLike | None" = None,
         rng: int | np.random.Generator | None = None,
         n_jobs: int | None = None,
         progress: bool = False,

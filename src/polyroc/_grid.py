@@ -1,6 +1,7 @@
 """The call rates at which every pair's polygon is read, and what a row of rates counts for (method, step 3)."""
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -12,6 +13,7 @@ _PARTS = 20_000
 _AROUND_HALF = (10, 20, 40, 60, 100, 150)
 
 
+@lru_cache(maxsize=16)
 def grid(n_thresholds: int) -> FloatArray:
     """N uniform call rates t / (N + 1), with 1/2 and twelve more around it; points that coincide count once.
 
@@ -23,7 +25,9 @@ def grid(n_thresholds: int) -> FloatArray:
     uniform = np.arange(1, n_thresholds + 1) * (parts // (n_thresholds + 1))
     upper = np.union1d(uniform[uniform > half], [half + scale * around for around in _AROUND_HALF]) / parts
     # From 1/2 on floats lie 2^-53 apart, so 1 - s has no rounding: both halves mirror exactly, and so do the weights.
-    return np.concatenate([1 - upper[::-1], [0.5], upper])
+    points = np.concatenate([1 - upper[::-1], [0.5], upper])
+    points.flags.writeable = False  # everybody is given the same array
+    return points
 
 
 def row_weights(call_rates: FloatArray) -> FloatArray:

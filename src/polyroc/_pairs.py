@@ -15,7 +15,7 @@ def all_pairs(predictions: Predictions) -> PairIndex:
     if predictions.is_binary:
         return PairIndex(positive=np.array([1]), negative=np.array([0]))
     present = np.flatnonzero(predictions.class_counts)
-    positive, negative = np.meshgrid(present, present, indexing="ij")
+    positive, negative = np.repeat(present, len(present)), np.tile(present, len(present))
     different = positive != negative
     return PairIndex(positive=positive[different], negative=negative[different])
 

@@ -11,7 +11,7 @@ from polyroc._curve import areas_under, shared_rates
 from polyroc._factorization import factorize
 from polyroc._options import Options
 from polyroc._records import Factorization, PairIndex, PairwiseRates, Predictions
-from polyroc._replicates import Replicated
+from polyroc._replicates import USUAL_RESAMPLES, Replicated
 from polyroc._typing import FloatArray, IntArray, Method
 from polyroc._weights import pair_weights
 from polyroc.engines import get_engine
@@ -30,7 +30,9 @@ class ParametricReplicates:
         method: Method,
     ) -> None:
         self._options, self._call_rates, self._locate = options, rates.call_rates, rates.locate
-        self._engine = get_engine(options.engine, predictions, repeatedly=True)
+        self._engine = get_engine(
+            options.engine, predictions, task="replicates", n_pairs=len(pairs), repeats=USUAL_RESAMPLES
+        )
         self._weights = pair_weights(predictions, pairs, options)
         # Row and pair effects multiply to the linear predictor, however they are scaled.
         self._mean = expit(fit.row_effects[:, None] * fit.pair_effects)

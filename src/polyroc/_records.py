@@ -7,7 +7,7 @@ change them, and should not while an evaluation of them is in use.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, TypeVar
@@ -30,11 +30,11 @@ class Frozen:
     """A record whose arrays become read-only views when it is made."""
 
     def __post_init__(self) -> None:
-        for entry in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, entry.name)
+        # So far a record has its fields and nothing else.
+        for name, value in vars(self).items():
             if isinstance(value, np.ndarray) and value.flags.writeable:
                 # A view, so that an array the caller passed in stays theirs to write.
-                object.__setattr__(self, entry.name, read_only(value.view()))
+                object.__setattr__(self, name, read_only(value.view()))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Arrays come writeable out of a pickle and out of a deep copy, the cached ones too.

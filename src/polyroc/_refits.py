@@ -7,9 +7,8 @@ import numpy as np
 from polyroc._curve import shared_curve
 from polyroc._options import Options
 from polyroc._records import PairIndex, PairwiseRates, Predictions
-from polyroc._steps import fit_of, rates_of
+from polyroc._steps import engine_for, fit_of, rates_of
 from polyroc._typing import BoolArray, IntArray, Thresholds
-from polyroc.engines import get_engine
 
 # Of more classes the second fit would take as long as people are willing to wait for the first.
 _MOST_CLASSES = 100
@@ -25,7 +24,7 @@ def pair_sampling_error(
 
     def auc_of(chosen: BoolArray) -> float:
         index = PairIndex(pairs.positive[chosen], pairs.negative[chosen])
-        engine = get_engine(options.engine, predictions)
+        engine = engine_for(predictions, index, options)
         return shared_curve(fit_of(predictions, index, rates.of_pairs(chosen), options, engine)).auc
 
     areas = np.array([auc_of(group % n_groups != g) for g in range(n_groups)])
@@ -43,7 +42,7 @@ def auc_by_thresholds(
         return None
     other: Thresholds = "shared" if options.thresholds == "own" else "own"
     asked = replace(options, thresholds=other)
-    engine = get_engine(options.engine, predictions)
+    engine = engine_for(predictions, pairs, options)
     try:
         fit = fit_of(predictions, pairs, rates_of(predictions, pairs, asked, engine), asked, engine)
     except MemoryError:  # good to know, but no reason to fail

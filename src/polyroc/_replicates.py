@@ -19,6 +19,9 @@ from polyroc._typing import BoolArray, FloatArray
 from polyroc._weights import pair_weights
 from polyroc.engines import get_engine
 
+# As many as are drawn where nobody says how many.
+USUAL_RESAMPLES = 999
+
 
 @dataclass(frozen=True, eq=False)
 class Replicated(Frozen):
@@ -46,13 +49,22 @@ class Replicated(Frozen):
 class Replicates:
     """Evaluates the same predictions under other weights of the samples."""
 
-    def __init__(self, predictions: Predictions, pairs: PairIndex, options: Options) -> None:
-        self._made_from = predictions, pairs, options
+    def __init__(
+        self, predictions: Predictions, pairs: PairIndex, options: Options, n_resamples: int = USUAL_RESAMPLES
+    ) -> None:
+        self._made_from = predictions, pairs, options, n_resamples
         # Two classes have no fit; their curve is read at the call rates, as every pair's polygon is.
         self._is_fitted = not predictions.is_binary
         self._predictions = predictions if self._is_fitted else _with_two_columns(predictions)
         self._pairs, self._options = pairs, options
-        self._engine = get_engine(options.engine, predictions, repeatedly=True)
+        self._engine = get_engine(
+            options.engine,
+            predictions,
+            task="replicates",
+            n_pairs=len(pairs),
+            n_thresholds=options.n_thresholds,
+            repeats=n_resamples,
+        )
         self._weights = pair_weights(predictions, pairs, options)
         self._call_rates = grid(options.n_thresholds if self._is_fitted else Options().n_thresholds)
         self._reweighed = self._engine.reweigh(
@@ -63,7 +75,7 @@ class Replicates:
             n_jobs=options.n_jobs,
         )
 
-    def __reduce__(self) -> tuple[type["Replicates"], tuple[Predictions, PairIndex, Options]]:
+    def __reduce__(self) -> tuple[type["Replicates"], tuple[Predictions, PairIndex, Options, int]]:
         # An engine is a module, and rooms belong to threads: neither can be pickled.
         return Replicates, self._made_from
 

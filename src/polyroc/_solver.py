@@ -24,7 +24,9 @@ Three details make it dependable:
   pair at the border would bend the joint step of all.
 """
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import expit
@@ -45,11 +47,13 @@ class Point:
     pair: FloatArray
     eta: FloatArray
     probability: FloatArray
+    variance: FloatArray
+    """p (1 - p), from both tails: 1 - p would lose all digits of a probability near 1."""
 
-    @property
+    @cached_property
     def shared(self) -> FloatArray:
         """The curve's coordinates before any scaling: the predictor of the mean pair."""
-        effect: FloatArray = self.row @ design(self.pair, self.row.shape[1]).mean(axis=0)
+        effect: FloatArray = self.row @ (design(self.pair, self.row.shape[1]).sum(axis=0) / len(self.pair))
         return np.asarray(expit(effect))
 
 
@@ -91,7 +95,11 @@ def design(pair: FloatArray, q: int) -> FloatArray:
 
 def point(row: FloatArray, pair: FloatArray) -> Point:
     eta = row @ design(pair, row.shape[1]).T
-    return Point(row, pair, eta, expit(eta))
+    # Both tails from one exponential, of the smaller to the larger: it cannot overflow.
+    ratio = np.exp(-np.abs(eta))
+    larger = 1 / (1 + ratio)
+    smaller = ratio * larger
+    return Point(row, pair, eta, np.where(eta < 0, smaller, larger), smaller * larger)
 
 
 def deviance(cells: Cells, at: Point) -> float:
@@ -99,7 +107,7 @@ def deviance(cells: Cells, at: Point) -> float:
     # M log(M / p) + (1 - M) log((1 - M) / (1 - p)), with log p = -softplus(-eta) so that p = 0 is harmless.
     rate = cells.rate
     entropy = _xlogx(rate) + _xlogx(1 - rate)
-    likelihood = np.logaddexp(0, at.eta) - rate * at.eta
+    likelihood = _softplus(at.eta) - rate * at.eta
     return max(0.0, 2 * float(np.sum(cells.weight * (entropy + likelihood))))
 
 
@@ -142,8 +150,7 @@ def _derivatives(cells: Cells, at: Point) -> Derivatives:
     z = design(at.pair, q)
     slope = at.row[:, -1]
     residual = cells.weight * (at.probability - cells.rate)
-    # p (1 - p) from the two tails: 1 - p would lose all digits of a probability near 1.
-    curvature = cells.weight * at.probability * expit(-at.eta)
+    curvature = cells.weight * at.variance
     cross = (curvature * slope[:, None])[:, None, :] * z.T
     cross[:, -1, :] += residual
     return Derivatives(
@@ -159,35 +166,37 @@ def _propose(d: Derivatives, at: Point, damping: float, *, bounded: bool) -> Ste
     """The damped Newton step; None where the damped Hessian is not positive definite."""
     n_rows, q, n_pairs = d.cross.shape
     stretch = 1 + damping
-    pinned = bounded & (d.pair_gradient > 0.9 * at.pair * d.pair_block)
-    pinned_move = np.where(pinned, -0.9 * at.pair / stretch, 0.0)
     # Scaled by the blocks' own square roots every diagonal block is 1 + damping, and
     # the coupling of a Gauss-Newton step has singular values of at most 1.
-    root = _lower_root(d.row_block)
+    root, pair_root = _lower_root(d.row_block), np.sqrt(d.pair_block)
     row_scale = _inverse_lower(root)  # (R, q, q)
-    pair_scale = np.where(pinned, 0.0, 1 / np.sqrt(d.pair_block))
-    row_gradient = d.row_gradient + d.cross @ pinned_move
-    g_row = np.einsum("iab,ib->ia", row_scale, row_gradient).ravel()
+    pair_scale, pinned_move, row_gradient = 1 / pair_root, np.zeros(n_pairs), d.row_gradient
+    pinned = d.pair_gradient > 0.9 * at.pair * d.pair_block
+    if bounded and pinned.any():
+        pinned_move = np.where(pinned, -0.9 * at.pair / stretch, 0.0)
+        pair_scale, pair_root = np.where(pinned, 0.0, pair_scale), np.where(pinned, 0.0, pair_root)
+        row_gradient = row_gradient + d.cross @ pinned_move
+    g_row = _blockwise(row_scale, row_gradient).ravel()
     g_pair = pair_scale * d.pair_gradient
     coupling = np.einsum("iab,ibj->iaj", row_scale, d.cross) if q > 1 else row_scale * d.cross
     coupling = coupling.reshape(n_rows * q, n_pairs) * pair_scale
     if n_pairs <= n_rows * q:
-        gauge_pair = _pair_gauge(at, np.sqrt(d.pair_block) * ~pinned)
-        y_pair = _solve_small(coupling.T @ coupling, coupling.T @ g_row, g_pair, gauge_pair, stretch)
+        gauge = _pair_gauge(at, pair_root)
+        y_pair = _solve_small(coupling.T @ coupling, coupling.T @ g_row, g_pair, gauge, stretch)
         if y_pair is None:
             return None
-        y_row = -(g_row + coupling @ y_pair) / stretch
+        y_row: FloatArray = -(g_row + coupling @ y_pair) / stretch
     else:
-        gauge_row = _row_gauge(at, root)
-        y_row_or_none = _solve_small(coupling @ coupling.T, coupling @ g_pair, g_row, gauge_row, stretch)
+        gauge = _row_gauge(at, root)
+        y_row_or_none = _solve_small(coupling @ coupling.T, coupling @ g_pair, g_row, gauge, stretch)
         if y_row_or_none is None:
             return None
         y_row = y_row_or_none
         y_pair = -(g_pair + coupling.T @ y_row) / stretch
     # With (H + damping D) y = -g the model falls by -g.y / 2 + damping y.D.y / 2.
     promised = -(g_row @ y_row + g_pair @ y_pair) / 2 + damping * (y_row @ y_row + y_pair @ y_pair) / 2
-    promised += float(-d.pair_gradient @ pinned_move)
-    row_move = np.einsum("iba,ib->ia", row_scale, y_row.reshape(n_rows, q))
+    promised -= d.pair_gradient @ pinned_move
+    row_move = _blockwise(row_scale.transpose(0, 2, 1), y_row.reshape(n_rows, q))
     return Step(row_move, pair_scale * y_pair + pinned_move, float(promised))
 
 
@@ -222,8 +231,13 @@ def _row_gauge(at: Point, root: FloatArray) -> FloatArray:
 
 def _orthonormal(columns: FloatArray) -> FloatArray:
     if columns.shape[1] == 1:
-        return np.asarray(columns / max(float(np.linalg.norm(columns)), _TINY))
+        return np.asarray(columns / max(math.sqrt(np.vdot(columns, columns)), _TINY))
     return np.linalg.qr(columns)[0]
+
+
+def _blockwise(blocks: FloatArray, vectors: FloatArray) -> FloatArray:
+    """Each row's block (q, q) times its vector (q,)."""
+    return blocks[:, 0] * vectors if blocks.shape[1] == 1 else np.einsum("iab,ib->ia", blocks, vectors)
 
 
 def _lower_root(blocks: FloatArray) -> FloatArray:
@@ -248,13 +262,16 @@ def _change(cells: Cells, at: Point, trial: Point) -> tuple[float, float]:
     """Half the change of the deviance, accurate far below the deviance's own rounding, and its rounding error."""
     # Not the difference of the two predictors, whose rounding would drown a small move.
     q = at.row.shape[1]
-    move = (trial.row - at.row) @ design(trial.pair, q).T + np.outer(at.row[:, -1], trial.pair - at.pair)
-    far = np.abs(move) > 1
-    # log(1 + e^(eta + m)) - log(1 + e^eta) = log1p(p expm1(m))
-    near = np.log1p(at.probability * np.expm1(np.where(far, 0, move)))
-    softplus = np.where(far, np.logaddexp(0, trial.eta) - np.logaddexp(0, at.eta), near)
+    move = (trial.row - at.row) @ design(trial.pair, q).T + at.row[:, -1:] * (trial.pair - at.pair)
+    distance = np.abs(move)
+    far = distance > 1
+    has_far = bool(far.any())
+    # log(1 + e^(eta + m)) - log(1 + e^eta) = log1p(p expm1(m)), which a long move would overflow.
+    softplus = np.log1p(at.probability * np.expm1(np.where(far, 0, move) if has_far else move))
+    if has_far:
+        softplus[far] = _softplus(trial.eta[far]) - _softplus(at.eta[far])
     change = float(np.sum(cells.weight * (softplus - cells.rate * move)))
-    return change, 1e-15 * float(np.sum(cells.weight * np.abs(move)))
+    return change, 1e-15 * float(np.vdot(cells.weight, distance))
 
 
 def _largest_move(at: Point, trial: Point) -> float:
@@ -271,6 +288,11 @@ def _scaled_gradient(cells: Cells, at: Point, d: Derivatives, *, bounded: bool) 
     at_zero = bounded & (at.pair * slope.max(initial=0) <= 1e-8)
     pair = np.where(at_zero, np.maximum(-pair, 0), np.abs(pair))
     return float(max(row.max(), pair.max()))
+
+
+def _softplus(x: FloatArray) -> FloatArray:
+    """log(1 + e^x)."""
+    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 
 def _xlogx(x: FloatArray) -> FloatArray:

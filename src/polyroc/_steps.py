@@ -15,6 +15,11 @@ from polyroc.engines import Engine, get_engine
 from polyroc.engines._memory import check_memory
 
 
+def engine_for(predictions: Predictions, pairs: PairIndex, options: Options) -> Engine:
+    """The engine that the options ask for, or the one that is done first with rates and fit of these pairs."""
+    return get_engine(options.engine, predictions, n_pairs=len(pairs), n_thresholds=options.n_thresholds)
+
+
 def rates_of(predictions: Predictions, pairs: PairIndex, options: Options, engine: Engine) -> PairwiseRates:
     """Steps 1 to 3; says before it begins whether there is memory for it."""
     if not predictions.is_binary:
@@ -41,7 +46,8 @@ def fit_of(
 
 def areas_of(predictions: Predictions, pairs: PairIndex, options: Options) -> FloatArray:
     """Mann-Whitney area of each pair."""
-    return get_engine(options.engine, predictions).pairwise_areas(predictions, pairs, n_jobs=options.n_jobs)
+    engine = get_engine(options.engine, predictions, task="areas", n_pairs=len(pairs))
+    return engine.pairwise_areas(predictions, pairs, n_jobs=options.n_jobs)
 
 
 def saturated_fit(rates: PairwiseRates) -> Factorization:

@@ -4,15 +4,19 @@ Shapes are written with the letters of the method page: n is the number of sampl
 k of classes, K of ordered pairs, T of points on the grid.
 """
 
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray: TypeAlias = NDArray[np.floating[Any]]
-BoolArray: TypeAlias = NDArray[np.bool_]
-IntArray: TypeAlias = NDArray[np.integer[Any]]
-LabelArray: TypeAlias = NDArray[Any]
+if TYPE_CHECKING:
+    FloatArray: TypeAlias = NDArray[np.floating[Any]]
+    BoolArray: TypeAlias = NDArray[np.bool_]
+    IntArray: TypeAlias = NDArray[np.integer[Any]]
+    LabelArray: TypeAlias = NDArray[Any]
+else:
+    # As `help` shows them: the full types fill a line each, and say no more to a reader.
+    FloatArray = BoolArray = IntArray = LabelArray = np.ndarray
 
 Weighting: TypeAlias = Literal["equal", "prevalence"]
 Thresholds: TypeAlias = Literal["own", "shared"]

@@ -101,7 +101,11 @@ def auc_mu(
     first, second = np.triu_indices(len(present), 1)
     pairs = PairIndex(present[first], present[second])
     # [1]: v = A[i] - A[j] points towards class j; here it is turned round.
-    return float(get_engine("auto", predictions).contrast_areas(predictions, pairs, matrix).mean())
+    return float(
+        get_engine("auto", predictions, task="contrasts", n_pairs=len(pairs))
+        .contrast_areas(predictions, pairs, matrix)
+        .mean()
+    )
 
 
 def _partition_matrix(labels: LabelArray, partition: Any, costs: Any) -> FloatArray:

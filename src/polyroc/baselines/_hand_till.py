@@ -56,4 +56,5 @@ def hand_till(y_true: Any, y_score: Any, *, labels: Any = None, sample_weight: A
     """
     predictions = as_predictions(y_true, y_score, labels=labels, sample_weight=sample_weight)
     # Hand and Till (2001), eq. 7: both orders of a pair occur once, so the mean over ordered pairs is M.
-    return float(get_engine("auto", predictions).pairwise_areas(predictions, all_pairs(predictions)).mean())
+    engine = get_engine("auto", predictions, task="areas")
+    return float(engine.pairwise_areas(predictions, all_pairs(predictions)).mean())

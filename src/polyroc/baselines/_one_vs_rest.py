@@ -92,7 +92,7 @@ def _areas_against_rest(predictions: Predictions, share: FloatArray) -> FloatArr
     # The rest is a mixture of classes, so its area is the mean of the pairwise ones.
     rest = share[pairs.negative]
     total = np.bincount(pairs.positive, rest, minlength=len(share))
-    measured = get_engine("auto", predictions).pairwise_areas(predictions, pairs)
+    measured = get_engine("auto", predictions, task="areas", n_pairs=len(pairs)).pairwise_areas(predictions, pairs)
     won = np.bincount(pairs.positive, rest * measured, minlength=len(share))
     areas: FloatArray = np.divide(won, total, out=np.full(len(share), np.nan), where=total > 0)
     return areas

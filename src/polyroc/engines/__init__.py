@@ -4,25 +4,35 @@ from importlib import import_module
 from typing import cast
 
 from polyroc._records import Predictions
+from polyroc.engines._choice import Task, Work, fast_is_quicker
 from polyroc.engines._protocol import Engine, Reweighed
 
 __all__ = ["Engine", "Reweighed", "get_engine"]
-
-# Below these the reference engine is done before compiled code is read from disk.
-_MANY_SCORES = 200_000
-_MANY_PAIRS = 1_000
 
 # The extra that brings what an engine needs.
 _EXTRA = {"numba": "fast"}
 
 
-def get_engine(name: str, predictions: Predictions, *, repeatedly: bool = False) -> Engine:
-    """Import an engine by name; "auto" is the fast one where it is installed and the problem repays it.
+def get_engine(
+    name: str,
+    predictions: Predictions,
+    *,
+    task: Task = "evaluate",
+    n_pairs: int | None = None,
+    n_thresholds: int = 99,
+    repeats: int = 1,
+) -> Engine:
+    """Import an engine by name; "auto" is the one that is done first with a task, done several times.
 
-    What is done `repeatedly`, hundreds of replicates, always does.
+    All pairs are compared unless `n_pairs` says otherwise.
     """
     if name == "auto":
-        return _fast_engine() if repeatedly or _is_large(predictions) else _import("numpy")
+        n_classes = len(predictions.labels)
+        n_pairs = n_classes * (n_classes - 1) if n_pairs is None else n_pairs
+        work = Work(task, predictions.n_samples, n_classes, n_pairs, n_thresholds, repeats)
+        # Two classes have one pair and no fit.
+        is_simple = predictions.is_binary and task != "replicates"
+        return _import("numpy") if is_simple or not fast_is_quicker(work) else _fast_engine()
     try:
         return _import(name)
     except ModuleNotFoundError as error:
@@ -40,10 +50,3 @@ def _fast_engine() -> Engine:
 
 def _import(name: str) -> Engine:
     return cast("Engine", import_module(f"polyroc.engines._{name}"))
-
-
-def _is_large(predictions: Predictions) -> bool:
-    if predictions.is_binary:
-        return False
-    n_samples, n_classes = predictions.scores.shape
-    return bool(n_samples * n_classes >= _MANY_SCORES or n_classes * (n_classes - 1) >= _MANY_PAIRS)

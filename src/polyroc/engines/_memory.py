@@ -5,12 +5,15 @@ from pathlib import Path
 from polyroc._records import Predictions
 from polyroc.engines._protocol import Engine
 
-_GIB = 2**30
+_MIB, _GIB = 2**20, 2**30
 
 
 def check_memory(engine: Engine, predictions: Predictions, n_pairs: int, n_call_rates: int) -> None:
     """Raise MemoryError, with the size needed and what to do, where the rates would not fit."""
-    needed, free = engine.memory_needed(predictions, n_pairs, n_call_rates), available()
+    needed = engine.memory_needed(predictions, n_pairs, n_call_rates)
+    if needed < _MIB:  # which there is always; to ask takes as long as some of the work
+        return
+    free = available()
     if free is None or needed <= free:
         return
     fits = n_pairs

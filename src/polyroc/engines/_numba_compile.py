@@ -24,6 +24,7 @@ def kernel(function: Callable[..., Any]) -> Any:
     try:
         return njit(cache=True, **options)(function)
     except RuntimeError:  # no folder that may be written to
+        _Announcer.kept = False
         return njit(**options)(function)
 
 
@@ -34,16 +35,26 @@ summing: Callable[..., Any] = njit(error_model="numpy", fastmath=SUMS, nogil=Tru
 
 
 class _Announcer(event.Listener):
-    """Says that kernels are being compiled, once in a process; which of them are needed depends on the problem."""
+    """Says that kernels are being compiled, once in a process; which of them are needed depends on the problem.
+
+    By a log line that is seen where nobody has set up logging, and silenced as any other.
+    """
 
     said = False
+    kept = True
 
     def on_start(self, started: Any) -> None:
         # Every compilation of the process comes by here, also of functions that belong to no module.
         function = getattr((started.data or {}).get("dispatcher"), "py_func", None)
         if not self.said and str(getattr(function, "__module__", "")).startswith("polyroc."):
             self.said = True
-            logger.info("compiling numba kernels: once, for some seconds; later runs read them from disk")
+            logger.warning("polyroc is compiling its fast engine, which takes up to half a minute. %s", self.hint)
+
+    @property
+    def hint(self) -> str:
+        if self.kept:
+            return "Later runs read it from disk."
+        return "No folder to keep it in can be written to: name one in the environment variable NUMBA_CACHE_DIR."
 
     def on_end(self, ended: Any) -> None:
         pass

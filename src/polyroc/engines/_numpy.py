@@ -52,6 +52,28 @@ class Runs:
         return self._made[key]
 
 
+class Column:
+    """One column of scores in falling order, and the share of any class at or above each distinct score."""
+
+    def __init__(self, predictions: Predictions, column: int) -> None:
+        score, weight = np.ascontiguousarray(predictions.scores[:, column]), predictions.sample_weight
+        order = np.argsort(score)[::-1]
+        score = score[order]
+        is_last_of_tie = np.ones(len(score), dtype=bool)
+        np.not_equal(score[1:], score[:-1], out=is_last_of_tie[:-1])
+        self._last_of_tie = np.flatnonzero(is_last_of_tie)
+        self._codes = predictions.codes[order]
+        self._weight = None if weight is None else weight[order]
+
+    def share(self, members_of: int) -> FloatArray:
+        """Shares of a class, highest score first, after the corner 0."""
+        is_member = self._codes == members_of
+        cumulated = np.cumsum(is_member if self._weight is None else np.where(is_member, self._weight, 0.0))
+        share = np.zeros(len(self._last_of_tie) + 1)
+        np.divide(cumulated[self._last_of_tie], cumulated[-1], out=share[1:])
+        return share
+
+
 def memory_needed(predictions: Predictions, n_pairs: int, n_call_rates: int) -> int:
     """Bytes that rates and fit will need at most, beside the scores themselves."""
     # Rates, shrunk rates, weights and the arrays of two points of the fit, each of all cells in double precision.
@@ -67,14 +89,29 @@ def pairwise_rates(
     n_jobs: int | None = None,  # one thread whatever is asked
 ) -> PairwiseRates:
     """Cut every pair's ROC polygon at the call rates."""
+    locate = partial(score_thresholds, predictions, pairs, call_rates, thresholds)
+    if thresholds == "own":
+        return PairwiseRates(_own_tpr(predictions, pairs, call_rates), None, call_rates, locate)
     runs = Runs(predictions)
     tpr, fpr = np.empty((2, len(call_rates), len(pairs)))
     for pair, (i, j) in enumerate(zip(pairs.positive, pairs.negative, strict=True)):
         _, call_rate, positive, negative = polygon(runs, i, j, thresholds)
         tpr[:, pair] = np.interp(call_rates, call_rate, positive)
         fpr[:, pair] = np.interp(call_rates, call_rate, negative)
-    locate = partial(score_thresholds, predictions, pairs, call_rates, thresholds)
     return PairwiseRates(tpr, fpr, call_rates, locate)
+
+
+def _own_tpr(predictions: Predictions, pairs: PairIndex, call_rates: FloatArray) -> FloatArray:
+    """The same with own thresholds, where one sort of column i serves all pairs (i, j); FPR follows from TPR."""
+    tpr = np.empty((len(call_rates), len(pairs)))
+    for i in np.unique(pairs.positive).tolist():
+        column = Column(predictions, i)
+        positive = column.share(i)
+        for pair in np.flatnonzero(pairs.positive == i).tolist():
+            # Scores that only other classes have repeat a vertex, which changes no polygon.
+            call_rate = (positive + column.share(pairs.negative[pair])) / 2
+            tpr[:, pair] = np.interp(call_rates, call_rate, positive)
+    return tpr
 
 
 def polygon(

@@ -16,11 +16,10 @@ from polyroc._evaluation import Evaluation
 from polyroc._frames import plain
 from polyroc._grid import grid
 from polyroc._records import PairIndex
-from polyroc._steps import rates_of
+from polyroc._steps import engine_for, rates_of
 from polyroc._typing import FloatArray, IntArray, Statistic
 from polyroc._version import __version__
 from polyroc._versions import versions
-from polyroc.engines import get_engine
 from polyroc.report._advice import advice
 from polyroc.report._heatmap_classes import heatmap_classes
 from polyroc.report._pair_facts import operating_point, pair_costs
@@ -234,7 +233,7 @@ def _pair_curves(evaluation: Evaluation) -> dict[str, Any] | None:
     worst = np.argsort(evaluation.pairs.auc, kind="stable")[:_PAIR_CURVES]
     index = PairIndex(evaluation.pair_index.positive[worst], evaluation.pair_index.negative[worst])
     # Only theirs: those of all pairs of very many classes would fill the memory.
-    engine = get_engine(evaluation.options.engine, evaluation.predictions)
+    engine = engine_for(evaluation.predictions, index, evaluation.options)
     rates = rates_of(evaluation.predictions, index, evaluation.options, engine)
     points = _spread(rates.n_call_rates, _PAIR_POINTS)
     return {

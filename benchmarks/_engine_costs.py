@@ -1,0 +1,116 @@
+"""What each engine costs, for the choice of `engine="auto"`: python -m benchmarks._engine_costs
+
+Prints processor seconds on one thread and the constants of `polyroc.engines._choice` that fit them best. Seconds of the
+processor, not of the clock, so that a busy machine gives nearly the same; BLAS is to have one thread, too
+(OPENBLAS_NUM_THREADS=1). It takes some minutes.
+"""
+
+import tempfile
+from dataclasses import replace
+from time import process_time
+
+import numpy as np
+from scipy.optimize import nnls
+
+from benchmarks._measure import python
+from polyroc._evaluate import evaluate_predictions
+from polyroc._options import as_options
+from polyroc._pairs import all_pairs
+from polyroc._resampling import Plan, units_of
+from polyroc._validation import as_predictions
+from polyroc.engines import _numba, _numpy
+from polyroc.engines._choice import Work
+
+SIZES = [
+    *((n, 3) for n in (300, 3_000, 30_000, 300_000)),
+    *((n, 10) for n in (1_000, 20_000, 200_000)),
+    *((n, 30) for n in (1_000, 20_000)),
+    *((n, 60) for n in (2_000, 20_000)),
+]
+ENGINES = {"numpy": _numpy, "numba": _numba}
+
+STARTED = """
+import sys
+from time import process_time
+start = process_time()
+import numpy, polyroc
+rng, k = numpy.random.default_rng(0), 5
+y_true, y_score = rng.permutation(2000) % k, rng.normal(size=(2000, k))
+evaluation = polyroc.evaluate(y_true, y_score, engine="numpy")
+ready = process_time()
+from polyroc.engines import get_engine
+task = sys.argv[1]
+if task == "evaluate":
+    polyroc.evaluate(y_true, y_score, engine="numba", n_jobs=1)
+else:
+    engine = get_engine("numba", evaluation.predictions)
+    if task == "areas":
+        engine.pairwise_areas(evaluation.predictions, evaluation.pair_index, n_jobs=1)
+    elif task == "contrasts":
+        engine.contrast_areas(evaluation.predictions, evaluation.pair_index, 1 - numpy.eye(k), n_jobs=1)
+    else:
+        polyroc.evaluate(y_true, y_score, engine="numba", n_jobs=1).bootstrap(2, rng=0)
+print(process_time() - ready)
+"""
+
+
+def problem(n, k):
+    rng = np.random.default_rng(0)
+    y_true = rng.permutation(n) % k
+    return as_predictions(y_true, rng.normal(size=(n, k)) + 1.5 * np.eye(k)[y_true])
+
+
+def run(task, name, predictions):
+    """Something to call; each time with a new record, because sorted scores are kept with the old one."""
+    engine, pairs = ENGINES[name], all_pairs(predictions)
+    k = len(predictions.labels)
+    if task == "areas":
+        return lambda: engine.pairwise_areas(replace(predictions), pairs, n_jobs=1)
+    if task == "contrasts":
+        return lambda: engine.contrast_areas(replace(predictions), pairs, 1 - np.eye(k), n_jobs=1)
+    options = as_options(predictions.labels, engine=name, n_jobs=1)
+    if task == "evaluate":
+        return lambda: evaluate_predictions(replace(predictions), options)
+    evaluation = evaluate_predictions(predictions, options)
+    replicates, plan = evaluation.replicates(), Plan(predictions, units_of(predictions, None), 4, [0])
+    weights = plan.weights(0, 4)
+    return lambda: replicates(weights)
+
+
+def seconds(call):
+    call()
+    times, spent = [], 0.0
+    while len(times) < 3 or (spent < 0.3 and len(times) < 200):
+        start = process_time()
+        call()
+        times.append(process_time() - start)
+        spent += times[-1]
+    return float(np.median(times))
+
+
+def main():
+    for task in ("areas", "contrasts", "evaluate", "replicates"):
+        for name in ENGINES:
+            rows, found = [], []
+            for n, k in SIZES:
+                if n * k > 1_000_000 and task == "replicates":
+                    continue
+                each = 4 if task == "replicates" else 1
+                found.append(seconds(run(task, name, problem(n, k))) / each)
+                rows.append(Work(task, n, k, k * (k - 1)).features)
+                print(f"{task:10} {name} n {n:>7,} k {k:>3} {found[-1]:.6f} s", flush=True)
+            # Relative errors count alike.
+            constants, _ = nnls(np.array(rows) / np.array(found)[:, None], np.ones(len(found)))
+            fitted = np.array(rows) @ constants
+            rounded = [float(f"{c:.2g}") for c in constants]
+            print(f"{task} {name} {rounded} off by {np.round(fitted / found, 2).tolist()}")
+    for task in ("areas", "contrasts", "evaluate", "replicates"):
+        with tempfile.TemporaryDirectory() as folder:
+            compiled, loaded = (
+                float(python("-c", STARTED, task, environment={"NUMBA_CACHE_DIR": folder})) for _ in range(2)
+            )
+        print(f"{task} compiling {compiled:.2f} s, loading {loaded:.2f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
