@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import softmax
 
+from studies._populations import populations
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -21,6 +23,10 @@ class Setting:
     """Whether a group holds several classes, or one."""
     reversed_share: float = 0.0
     """Share of samples whose logits have the wrong sign: rare gross errors."""
+    hard_pair: float | None = None
+    """Classes 0 and 1 raise each other's column too, as much as their own but for this much: one confusable pair."""
+    population: str | None = None
+    """Samples are drawn from these out-of-sample predictions instead (`studies/_populations.py`)."""
     with_bca: bool = False
 
     @property
@@ -36,6 +42,8 @@ def draw(setting, rng, counts=None):
     """Labels, scores and groups of one sample."""
     counts = setting.counts if counts is None else counts
     y_true = np.repeat(np.arange(setting.n_classes), counts)
+    if setting.population is not None:
+        return y_true, drawn_from(setting.population, y_true, rng), None
     logits = rng.normal(size=(len(y_true), setting.n_classes))
     groups = None
     if setting.group_size is not None:
@@ -51,10 +59,20 @@ def draw(setting, rng, counts=None):
     return y_true, scores, groups
 
 
+def drawn_from(population, y_true, rng):
+    """Scores of samples drawn with replacement, class by class, from a finite population."""
+    codes, scores = populations()[population]
+    members = [np.flatnonzero(codes == c) for c in range(scores.shape[1])]
+    return scores[np.concatenate([rng.choice(members[c], np.count_nonzero(y_true == c)) for c in np.unique(y_true)])]
+
+
 def scores_of(setting, y_true, noise, change=0.0):
     """Probabilities from the noise of the logits; `change` is added to the strength of each class."""
     logits = noise.copy()
     logits[np.arange(len(y_true)), y_true] += np.asarray(setting.strengths)[y_true] + change
+    if setting.hard_pair is not None:
+        confusable = np.flatnonzero(y_true < 2)
+        logits[confusable, 1 - y_true[confusable]] += setting.strengths[0] - setting.hard_pair
     probability = softmax(logits, axis=1)
     return probability if setting.decimals is None else np.round(probability, setting.decimals)
 
@@ -84,6 +102,29 @@ HARD = [
     Setting("medium, 10 of each class", (10, 10, 10), MEDIUM3),
     Setting("medium, smallest class 4", (80, 40, 12, 4), (0.5, 1.0, 1.5, 1.0)),
     Setting("strong, 2 % scored backwards", (50, 50, 50), STRONG3, reversed_share=0.02),
+]
+SEPARATED = [
+    Setting("separated but for one hard pair, k = 3", (100,) * 3, (15.0,) * 3, hard_pair=0.5),
+    Setting("separated but for one hard pair, k = 5", (100,) * 5, (15.0,) * 5, hard_pair=0.5),
+    Setting("nearly separated but for one hard pair", (60,) * 4, (6.0,) * 4, hard_pair=0.8),
+    Setting("nearly separated, a pair at chance", (50,) * 4, (6.0,) * 4, hard_pair=0.0),
+]
+EXTREME = [
+    Setting("twenty classes", (30,) * 20, tuple(np.linspace(1.0, 3.0, 20))),
+    Setting("D = 0.999", (100,) * 5, (3.43,) * 5),
+    Setting("D = 0.9999", (200,) * 5, (4.06,) * 5),
+    Setting("D = 0.99999", (200,) * 5, (4.58,) * 5),
+    Setting("twenty of each of ten classes", (20,) * 10, tuple(np.linspace(1.5, 3.5, 10))),
+    Setting("smallest class 5", (60, 40, 25, 5), (1.5, 2.0, 2.5, 2.0)),
+]
+REAL = [
+    Setting("pen, naive Bayes", (50,) * 10, (), population="pen-nb"),
+    Setting("pen, forest", (30,) * 10, (), population="pen-forest"),
+    Setting("pen, tree", (30,) * 10, (), population="pen-tree"),
+    Setting("optical, naive Bayes", (30,) * 10, (), population="optical-nb"),
+    Setting("optical, forest", (30,) * 10, (), population="optical-forest"),
+    Setting("optical, tree", (20,) * 10, (), population="optical-tree"),
+    Setting("simulated, forest", (50,) * 4, (), population="simulated-forest"),
 ]
 GROUPED = [
     Setting("groups of 5 of one class", (100, 100, 100), MEDIUM3, group_size=5),
