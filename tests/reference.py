@@ -5,6 +5,22 @@ from itertools import pairwise
 
 import numpy as np
 
+AROUND_HALF = ("0.0005", "0.001", "0.002", "0.003", "0.005", "0.0075")
+
+
+def grid_by_loops(n_thresholds):
+    """The call rates in exact fractions."""
+    points = {Fraction(t, n_thresholds + 1) for t in range(1, n_thresholds + 1)} | {Fraction(1, 2)}
+    for distance in map(Fraction, AROUND_HALF):
+        points |= {Fraction(1, 2) - distance, Fraction(1, 2) + distance}
+    return sorted(points)
+
+
+def row_weights_by_loops(points):
+    """Half the distance between the neighbours of each point, those of the first and the last being 0 and 1."""
+    around = [Fraction(0), *points, Fraction(1)]
+    return [(after - before) / 2 for before, after in zip(around, around[2:], strict=False)]
+
 
 def polygon_by_loops(positive, negative, extra=()):
     """Vertices (s, tpr, fpr) of a pair's polygon in exact fractions; `extra` runs count in s only."""
@@ -35,25 +51,26 @@ def rates_by_loops(y_true, y_score, thresholds, n_thresholds):
                 continue
             extra = [y_score[y_true == i, j], y_score[y_true == j, j]] if thresholds == "shared" else []
             vertices = polygon_by_loops(y_score[y_true == i, i], y_score[y_true == j, i], extra)
-            points = [cut(vertices, Fraction(t, n_thresholds + 1)) for t in range(1, n_thresholds + 1)]
+            points = [cut(vertices, s) for s in grid_by_loops(n_thresholds)]
             tpr.append([p[0] for p in points])
             fpr.append([p[1] for p in points])
     return np.array(tpr).T, np.array(fpr).T
 
 
-def deviance_by_loops(rates, factorization, y_true, costs, shrinkage, weighting="equal"):
+def deviance_by_loops(rates, factorization, y_true, costs, shrinkage, weighting="equal", n_thresholds=99):
     """The fitted deviance from the definition, cell by cell, with its own shrinkage and weights."""
     counts = np.bincount(y_true)
     classes = np.flatnonzero(counts)
     pairs = [(i, j) for i in classes for j in classes if i != j]
-    n_rows = rates.n_thresholds
+    on_row = [float(omega) for omega in row_weights_by_loops(grid_by_loops(n_thresholds))]
+    n_rows = len(on_row)
     weights = np.empty((2 * n_rows, len(pairs)))
     cells = np.empty_like(weights)
     for p, (i, j) in enumerate(pairs):
         prevalence = counts[i] * counts[j] if weighting == "prevalence" else 1
         for t in range(n_rows):
-            weights[t, p] = prevalence * (1 if costs is None else costs[i, j])
-            weights[n_rows + t, p] = prevalence * (1 if costs is None else costs[j, i])
+            weights[t, p] = on_row[t] * prevalence * (1 if costs is None else costs[i, j])
+            weights[n_rows + t, p] = on_row[t] * prevalence * (1 if costs is None else costs[j, i])
             cells[t, p], cells[n_rows + t, p] = rates.tpr[t, p], rates.fpr[t, p]
     weights /= weights.mean()
     total = 0.0

@@ -1,5 +1,6 @@
 """The commands from arguments to exit code: numbers as the library gives them, and each stream its own."""
 
+import csv
 import importlib
 import json
 import os
@@ -20,7 +21,7 @@ from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
 import polyroc
-from polyroc import cli
+from polyroc import _numbers, cli
 from polyroc.cli import _resamples, main
 from polyroc.cli._models import model_names
 
@@ -130,25 +131,68 @@ def test_logits_are_noticed(folder, capsys):
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize(("seconds", "count"), [(0.001, 999), (0.008, 499), (0.02, 199), (0.04, 99), (3.0, 99)])
-def test_the_default_number_of_resamples_is_what_there_is_time_for(seconds, count):
-    plan = _resamples.affordable(seconds)
-    assert plan.count == count
-    assert plan.seconds == count * seconds
-    assert (plan.note == "") == (count == 999)
-
-
-def test_fewer_resamples_are_announced(folder, capsys, monkeypatch):
-    monkeypatch.setattr(_resamples, "seconds_of_one", lambda *_: 0.02)
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [(0.0001, "less than a second"), (0.02, "about 20 s"), (0.5, "about 8 min"), (30.0, "about 8 h")],
+)
+def test_the_number_of_resamples_does_not_depend_on_how_long_they_take(folder, capsys, monkeypatch, seconds, expected):
+    monkeypatch.setattr(_resamples, "seconds_of_one", lambda *_: seconds)
     assert main(["evaluate", "animals.parquet", "--target", "label", "--json"]) == 0
     out, err = capsys.readouterr()
-    assert err.startswith("note: 199 resamples, for 999 would take about 20 s")
-    assert json.loads(out)["n_resamples"] == 199
-    # Two models take twice as long.
-    assert main(["compare", "animals.parquet", "animals.parquet", "--target", "label", "--json"]) == 0
-    out, err = capsys.readouterr()
-    assert err.startswith("note: 99 resamples, for 999 would take about 40 s")
-    assert json.loads(out)["n_resamples"] == 99
+    assert f"note: 999 resamples, {expected}; --resamples changes the number\n" in err
+    assert json.loads(out)["n_resamples"] == 999
+
+
+def test_several_models_take_longer_and_a_named_number_is_not_announced(folder, capsys, monkeypatch):
+    monkeypatch.setattr(_resamples, "seconds_of_one", lambda *_: 0.02)
+    call = ["compare", "animals.parquet", "animals.parquet", "--target", "label", "--json"]
+    assert main(call) == 0
+    assert "note: 999 resamples, about 40 s" in capsys.readouterr().err
+    assert main([*call, "--resamples", "9"]) == 0
+    assert "resamples," not in capsys.readouterr().err
+    assert main([*call, "--quiet"]) == 0
+    assert "note" not in capsys.readouterr().err
+
+
+def test_the_number_of_resamples_stands_in_every_output(two_files, capsys):
+    call = [
+        "compare",
+        "first.csv",
+        "second.csv",
+        "--target",
+        "label",
+        "--key",
+        "id",
+        "--resamples",
+        "39",
+        "--seed",
+        "4",
+    ]
+    assert main([*call, "--out", "table.csv", "--report", "page.html"]) == 0
+    assert "39 resamples (seed 4)" in " ".join(capsys.readouterr().out.split())
+    with Path("table.csv").open(newline="") as file:
+        assert {(row["n_resamples"], row["seed"]) for row in csv.DictReader(file)} == {("39", "4")}
+    assert re.search(r"39[^<]*seed 4", Path("page.html").read_text(encoding="utf-8"))
+    assert main([*call, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["n_resamples"], found["seed"]) == (39, 4)
+    assert (
+        main(["evaluate", "first.csv", "--target", "label", "--scores", "p_*", "--resamples", "39", "--seed", "4"]) == 0
+    )
+    assert "39 resamples (seed 4)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["evaluate animals.parquet --target label", "demo"])
+@pytest.mark.parametrize("count", ["-3", "1", "20000000"])
+def test_the_rule_for_resamples_is_the_true_one(folder, capsys, command, count):
+    assert main([*command.split(), "--resamples", count]) == 2
+    expected = f"--resamples must be from 2 to 10,000,000, or 0 for none (evaluate only), got {count}"
+    assert capsys.readouterr().err == f"polyroc: error: {expected}\n"
+
+
+def test_the_next_command_has_the_real_column(folder, capsys):
+    assert main(["evaluate", "animals.parquet", "--target", "label", "--resamples", "0"]) == 0
+    assert "polyroc compare animals.parquet OTHER --target label\n" in capsys.readouterr().out
 
 
 def test_time_of_a_resample_is_that_of_the_bootstrap():
@@ -202,13 +246,13 @@ def test_compare_prints_differences_p_values_and_rankings_by_both(two_files, cap
     call = ["compare", "first.csv", "second.csv", "--target", "label", "--key", "id", "--resamples", "99"]
     assert main([*call, "--out", "table.csv"]) == 0
     out = capsys.readouterr().out
-    for title in ("difference of D", "difference of M", "p (Holm)", "ranking", "best in"):
+    for title in ("difference", "p (Holm)", "share of resamples", "accuracy", "worst pair"):
         assert title in out
     assert "first > second" in out
     table = arrow_csv.read_csv("table.csv").to_pylist()
     assert [row["statistic"] for row in table] == ["auc", "hand_till"]
     assert f"{table[0]['value']:+.4f}" in out
-    assert f"{table[1]['p_value']:.2g}" in out
+    assert _numbers.p_value(table[1]["p_value"], 99) in out
 
 
 def changed(table, column, row, value):

@@ -223,7 +223,7 @@ WRONG = {
     "jobs": (animal_table(), ["--jobs", "0"], "--jobs must be"),
     "seed": (animal_table(), ["--seed", "-1"], "--seed must be"),
     "not a number": (animal_table(), ["--seed", "x"], "Invalid value for '--seed'"),
-    "one resample": (animal_table(), ["--resamples", "1"], "--resamples must be an integer from 2"),
+    "one resample": (animal_table(), ["--resamples", "1"], "--resamples must be from 2 to 10,000,000, or 0 for none"),
 }
 
 

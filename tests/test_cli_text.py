@@ -3,6 +3,7 @@
 import csv
 import json
 import logging
+import re
 import shlex
 import subprocess
 import sys
@@ -16,9 +17,10 @@ from cli_files import animal_table, animals
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
+from polyroc._names import short_names
 from polyroc.cli import main
 from polyroc.cli._messages import Messages
-from polyroc.cli._plain import clean, in_options
+from polyroc.cli._plain import in_options
 
 ODD = (
     "[/x]",
@@ -32,8 +34,8 @@ ODD = (
     "😀👩\u200d🔬",
     500 * "x",
 )
-# What may be printed of each.
-SHOWN = (*ODD[:5], "two?lines", "?[31mred?", ":smile:", "😀👩\u200d🔬", f"{37 * 'x'}...")
+# What a table shows of each.
+SHOWN = (*ODD[:5], "two?lines", "?[31mred?", ":smile:", "😀👩\u200d🔬", f"{15 * 'x'}…{14 * 'x'}")
 
 
 @pytest.fixture
@@ -52,8 +54,9 @@ def test_odd_classes_are_printed_as_they_are(odd_file, capsys, monkeypatch):
         assert name in out
     assert "\x1b" not in out + err
     assert "\x07" not in out + err
-    assert max(map(len, out.splitlines())) < 160
-    assert len(out.splitlines()) < 110
+    # In sentences names stand whole, and no line breaks inside a word.
+    assert max(len(line) for line in out.splitlines() if 100 * "x" not in line) < 120
+    assert len(out.splitlines()) < 115
 
 
 def test_odd_classes_survive_json_and_text_files(odd_file, capsys):
@@ -63,7 +66,7 @@ def test_odd_classes_survive_json_and_text_files(odd_file, capsys):
         assert json.loads(capsys.readouterr().out)["labels"] == list(ODD)
 
 
-@pytest.mark.parametrize(("name", "shown"), list(zip(ODD, SHOWN, strict=True)))
+@pytest.mark.parametrize(("name", "shown"), list(zip(ODD, (*SHOWN[:-1], f"{37 * 'x'}..."), strict=True)))
 def test_odd_names_in_errors_stay_on_one_line(name, shown, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     parquet.write_table(pa.table({name: ["a", "b"], "p": [0.1, 0.2]}), "a.parquet")
@@ -100,8 +103,8 @@ def test_odd_file_names_are_names_of_models(stem, tmp_path, monkeypatch, capsys)
     ]
     assert main(call) == 0
     out = capsys.readouterr().out
-    assert clean(stem, 30) in out
-    assert clean(stem) in out
+    [shown, _] = short_names([stem, "plain"], 30)
+    assert shown in out
     with Path("table.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     # A formula for no spreadsheet; any other name as it is.
@@ -148,3 +151,43 @@ def test_notes_and_warnings_are_said_once(capsys):
             logging.getLogger("polyroc").info("compiling")
             warnings.warn("a class is small", UserWarning, stacklevel=1)
     assert capsys.readouterr().err == "note: compiling\nwarning: a class is small\n"
+
+
+def test_no_line_on_a_narrow_terminal_is_longer_than_it(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "64")
+    monkeypatch.setenv("TERM", "xterm")
+    assert main(["demo", "--resamples", "49"]) == 0
+    narrow = re.sub(r"\x1b\[\d*m", "", capsys.readouterr().out).partition("\nNext\n")[0]
+    assert len(narrow.splitlines()) > 20
+    assert max(map(len, narrow.splitlines())) <= 64
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: False, raising=False)
+    assert main(["demo", "--resamples", "49"]) == 0
+    wide = capsys.readouterr().out.partition("\nNext\n")[0]
+    # No word and no number is in pieces.
+    assert set(narrow.split()) == set(wide.split())
+
+
+def test_notes_on_a_narrow_terminal_break_between_words(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "40")
+    text = "the scores go from -3.9 to 10.9, so they are no probabilities; each column ranks the samples as it is"
+    Messages(quiet=False).note(text)
+    err = capsys.readouterr().err
+    assert max(map(len, err.splitlines())) <= 40
+    assert " ".join(err.split()) == f"note: {text}"
+
+
+def test_long_names_of_models_stay_different(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = [f"{40 * 'a'}-{kind}-{40 * 'b'}" for kind in ("first", "second")]
+    for name in names:
+        parquet.write_table(animal_table(), f"{name}.parquet")
+    call = ["compare", *(f"{name}.parquet" for name in names), "--target", "label", "--resamples", "9"]
+    assert main(call) == 0
+    out = capsys.readouterr().out
+    table = out.partition("\nmodel ")[2].splitlines()[1:3]
+    assert len({line.split()[0] for line in table}) == 2
+    difference = next(line for line in out.splitlines() if " - " in line and " D " in line)
+    first, _, rest = difference.partition(" - ")
+    assert first != rest.split()[0]

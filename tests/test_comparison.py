@@ -3,6 +3,8 @@
 import itertools
 import json
 import pickle
+import re
+from html import escape, unescape
 
 import numpy as np
 import pandas as pd
@@ -228,6 +230,9 @@ def test_two_classes():
     for by_d, by_m in zip(found.auc.estimates, found.hand_till.estimates, strict=True):
         assert_allclose([by_d.value, by_d.low, by_d.high], [by_m.value, by_m.low, by_m.high], atol=1e-12)
     assert found.delong[0].p_value < 0.01
+    # One pair is no worst one, and one column names no class.
+    assert found.tables.estimate_rows()[0][-1] == "accuracy"
+    assert {row[-1] for row in found.tables.estimate_rows()[1:]} == {"none"}
 
 
 def test_tables(comparison):
@@ -260,13 +265,49 @@ def test_dict_is_json_and_complete(comparison):
     assert record["n_not_converged"] == {"good": 0, "fair": 0, "poor": 0}
 
 
-def test_repr_is_a_readable_table(comparison):
-    lines = repr(comparison).splitlines()
-    assert lines[0] == "Comparison of 3 models by 299 paired resamples, 95 % logit intervals"
-    assert lines[2].split() == ["model", "D", "interval", "best", "M", "interval", "best"]
-    assert lines[3].startswith("good   0.")
-    assert "good - fair" in repr(comparison)
-    assert max(map(len, lines)) < 120
+def test_print_shows_readable_tables(comparison):
+    text = str(comparison)
+    lines = text.splitlines()
+    title = " ".join(text.partition("\n\n")[0].split())
+    n_samples = next(iter(comparison.evaluations.values())).n_samples
+    assert title == (
+        f"Comparison of 3 models on {n_samples} samples of 4 classes, 12 ordered pairs 299 paired resamples (seed "
+        f"{comparison.seed}), 95 % logit intervals"
+    )
+    header = next(place for place, line in enumerate(lines) if line.startswith("model"))
+    assert lines[header].split() == ["model", "D", "interval", "M", "interval", "accuracy", "worst", "pair"]
+    for line, (name, evaluation) in zip(lines[header + 1 :], comparison.evaluations.items(), strict=False):
+        worst = f"{evaluation.worst_pair.auc:.4f}"
+        for cell in (name, f"{evaluation.auc:.4f}", f"{evaluation.hand_till:.4f}", f"{evaluation.accuracy:.4f}", worst):
+            assert cell in line.split()
+    assert "good - fair" in text
+    assert max(map(len, lines)) <= 100
+    assert repr(comparison) == "Comparison(3 models, 299 paired resamples, none clearly best)"
+
+
+def test_notebooks_get_the_same_tables(comparison):
+    page = comparison._repr_html_()
+    cells = re.findall(r">([^<\n]+)<", page)
+    for row in (*comparison.tables.estimate_rows(), *comparison.tables.difference_rows()):
+        assert all(escape(cell) in cells for cell in row if cell)
+    assert comparison.verdict.sentence in unescape(page)
+
+
+def test_notebooks_take_no_name_for_markup():
+    y_true, scores = three_models(n=80)
+    found = polyroc.compare(y_true, {"<b>x</b>": scores["good"], "<script>": scores["fair"]}, n_resamples=9, rng=0)
+    page = found._repr_html_()
+    assert not re.search(r"<script|<b>", page)
+    assert "&lt;script&gt;" in page
+
+
+def test_the_seed_is_kept_and_shown(comparison):
+    y_true, scores = three_models(n=80)
+    for rng, seed in ((7, 7), (np.int64(7), 7), (None, None), (np.random.default_rng(0), None)):
+        found = polyroc.compare(y_true, scores, n_resamples=5, rng=rng)
+        assert found.seed == found.to_dict()["seed"] == seed
+        assert ("(seed 7)" in " ".join(str(found).split())) == (seed == 7)
+        assert found.evaluations["good"].bootstrap(5, rng=rng).seed == seed
 
 
 def test_names_are_shown_on_one_line_and_cut():
@@ -275,10 +316,12 @@ def test_names_are_shown_on_one_line_and_cut():
         y_true, {"a\nb\x1b[31m": scores["good"], "x" * 500: scores["fair"], "[/b] $a^$ 🙂": scores["poor"]},
         n_resamples=5, rng=0,
     )  # fmt: skip
-    text = repr(found)
+    text = str(found)
     assert "\x1b" not in text
     assert "a?b?[31m" in text
-    assert "x" * 31 not in text
+    table = next(part for part in text.split("\n\n") if part.startswith("model "))
+    assert "x" * 31 not in table
+    assert f"{15 * 'x'}…{14 * 'x'}" in table
     assert "[/b] $a^$ 🙂" in text
 
 
@@ -341,7 +384,7 @@ def test_many_rankings_are_cut_in_words():
     many = scores | {f"{name}2": score + 0.1 * np.sin(np.arange(320)).reshape(80, 4) for name, score in scores.items()}
     found = polyroc.compare(y_true, many, n_resamples=200, rng=0)
     assert len(found.auc.rankings) > 6
-    assert f"{len(found.auc.rankings) - 6} others" in repr(found)
+    assert f"{len(found.auc.rankings) - 6} others" in str(found)
 
 
 def test_an_unknown_option_is_refused():

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import Problem, gaussian_problem, quietly, random_problem
-from reference import cut, polygon_by_loops, rates_by_loops
+from reference import cut, grid_by_loops, polygon_by_loops, rates_by_loops
 from scipy.optimize import brentq
 from scipy.special import expit
 
 import polyroc
 from polyroc import baselines
 from polyroc._cells import shrunk_cells
+from polyroc._grid import grid
 from polyroc._pairs import all_pairs
-from polyroc._rates import grid
 from polyroc._records import PairIndex
 from polyroc._validation import as_predictions
 from polyroc._weights import pair_weights
@@ -214,10 +213,10 @@ tied_runs = st.lists(st.integers(0, 6), min_size=1, max_size=14)
 @given(positive=tied_runs, negative=tied_runs, n_thresholds=st.sampled_from([2, 3, 7, 10, 99]))
 def test_two_runs_are_read_as_by_loops(read, positive, negative, n_thresholds):
     call_rates = grid(n_thresholds)
-    tpr, fpr = np.full((2, n_thresholds), np.nan)
+    tpr, fpr = np.full((2, len(call_rates)), np.nan)
     read(np.sort(np.array(positive, float)), np.sort(np.array(negative, float)), call_rates, tpr, fpr)
     vertices = polygon_by_loops(positive, negative)
-    expected = np.array([cut(vertices, Fraction(t, n_thresholds + 1)) for t in range(1, n_thresholds + 1)])
+    expected = np.array([cut(vertices, s) for s in grid_by_loops(n_thresholds)])
     assert_allclose(np.column_stack([tpr, fpr]), expected, atol=1e-12)
 
 

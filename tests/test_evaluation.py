@@ -24,13 +24,13 @@ def evaluation(problem):
 
 
 def test_shapes(evaluation):
-    assert evaluation.rates.tpr.shape == evaluation.rates.fpr.shape == (99, 12)
-    assert evaluation.rates.thresholds.shape == (99, 12)
-    assert_allclose(evaluation.rates.call_rates, np.arange(1, 100) / 100)
-    assert evaluation.factorization.row_effects.shape == (198,)
+    assert evaluation.rates.tpr.shape == evaluation.rates.fpr.shape == (111, 12)
+    assert evaluation.rates.thresholds.shape == (111, 12)
+    assert evaluation.rates.row_weights.shape == evaluation.rates.call_rates.shape == (111,)
+    assert evaluation.factorization.row_effects.shape == (222,)
     assert evaluation.factorization.pair_effects.shape == (12,)
     assert evaluation.factorization.pair_effects.mean() == pytest.approx(1)
-    assert evaluation.curve.fpr.shape == evaluation.curve.tpr.shape == (101,)
+    assert evaluation.curve.fpr.shape == evaluation.curve.tpr.shape == (113,)
     assert evaluation.n_samples == 300
     assert evaluation.class_counts.sum() == 300
     assert evaluation.factorization.n_iter == len(evaluation.factorization.deviance_path) - 1
@@ -155,7 +155,7 @@ def test_two_of_three_classes_take_the_general_path(problem):
     with pytest.warns(UserWarning, match="No samples"):
         evaluation = polyroc.evaluate(problem.y_true[members], problem.y_score[members, :3], labels=[0, 1, 2])
     assert len(evaluation.pairs) == 2
-    assert evaluation.curve.fpr.shape == (101,)
+    assert evaluation.curve.fpr.shape == (113,)
 
 
 def test_a_class_of_one_sample_works(problem):
@@ -261,8 +261,8 @@ def test_copies_are_as_read_only_as_what_they_copy(evaluation, copied):
 
 
 def test_records_have_reprs_of_one_line(evaluation):
-    assert repr(evaluation.rates) == "PairwiseRates(tpr and fpr of 12 ordered pairs at 99 call rates)"
-    assert repr(evaluation.curve) == f"RocCurve(auc={evaluation.auc:.4f}, 101 points)"
+    assert repr(evaluation.rates) == "PairwiseRates(tpr and fpr of 12 ordered pairs at 111 call rates)"
+    assert repr(evaluation.curve) == f"RocCurve(auc={evaluation.auc:.4f}, 113 points)"
     fit = evaluation.factorization
     assert repr(fit).startswith("Factorization(198 row effects, 12 pair effects, deviance=")
     assert repr(fit).endswith(f"converged after {fit.n_iter} iterations)")

@@ -18,6 +18,7 @@ from numpy.testing import assert_allclose
 import polyroc
 from polyroc._options import as_options
 from polyroc._pairs import all_pairs
+from polyroc._records import PairwiseRates
 from polyroc._validation import as_predictions
 from polyroc._weights import pair_weights
 from polyroc.experiments import EXPERIMENTS, Outcome, Table, draw, reproduce, write
@@ -232,7 +233,7 @@ def test_costs_are_the_paper_s_table_of_weights():
 def test_printed_update_keeps_what_fits_exactly():
     """Where all pairs have the same rates, these are the optimum: one curve, whose area trapezoids give."""
     tpr, fpr = np.array([0.4, 0.7, 0.9]), np.array([0.1, 0.3, 0.6])
-    rates = np.tile(np.r_[tpr, fpr][:, None], 6)
+    rates = PairwiseRates(*(np.tile(rate[:, None], 6) for rate in (tpr, fpr)), (tpr + fpr) / 2, locate=None)
     area = np.trapezoid(np.r_[0, tpr, 1], np.r_[0, fpr, 1])
     assert_allclose(printed_update(rates, 5), np.full(5, area), atol=1e-9)
 
@@ -242,7 +243,7 @@ def test_printed_update_ends_at_our_optimum_where_it_ends():
     labels = np.repeat(np.arange(3), 200)
     scores = rng.normal(size=(600, 3)) + 0.5 * np.eye(3)[labels]
     judged = polyroc.evaluate(labels, scores, shrinkage=0)
-    area = printed_update(np.concatenate([judged.rates.tpr, judged.rates.fpr]), 100)[-1]
+    area = printed_update(judged.rates, 100)[-1]
     assert area == pytest.approx(judged.auc, abs=1e-6)
 
 

@@ -182,7 +182,7 @@ def test_scale_of_weights_and_costs_does_not_matter(seed, scale):
     assert base.auc == pytest.approx(again.auc, abs=1e-9)
 
 
-@given(seed=seeds, n_thresholds=sampled_from([3, 9, 99, 101]))
+@given(seed=seeds, n_thresholds=sampled_from([2, 3, 10, 50, 99]))
 def test_separated_classes_have_area_one_and_reversed_ones_zero(seed, n_thresholds):
     rng = np.random.default_rng(seed)
     k = int(rng.integers(3, 8))
@@ -192,13 +192,6 @@ def test_separated_classes_have_area_one_and_reversed_ones_zero(seed, n_threshol
     for thresholds in ("own", "shared"):
         assert fit(y_true, y_score, thresholds=thresholds, **options).auc == pytest.approx(1, abs=1e-12)
         assert fit(y_true, -y_score, thresholds=thresholds, **options).auc == pytest.approx(0, abs=1e-12)
-
-
-@pytest.mark.parametrize("n_thresholds", [2, 10, 50])
-def test_an_even_grid_misses_the_corner_by_little(n_thresholds):
-    y_true = np.arange(30) % 3
-    area = fit(y_true, np.eye(3)[y_true], n_thresholds=n_thresholds).auc
-    assert 0 < 1 - area <= 1 / (2 * n_thresholds**2)
 
 
 @given(seed=seeds)

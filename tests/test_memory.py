@@ -30,7 +30,7 @@ def test_a_problem_that_does_not_fit_names_its_size_and_the_way_out(monkeypatch,
     with pytest.raises(MemoryError) as caught:
         polyroc.evaluate(problem.y_true, problem.y_score, engine=engine, n_thresholds=199)
     message = str(caught.value)
-    assert "2450 pairs of classes at 199 thresholds" in message
+    assert "2450 pairs of classes at 209 call rates" in message
     assert re.search(r"about \d+\.\d GiB", message)
     assert "`n_thresholds`" in message
     assert re.search(r"`max_pairs=\d+`", message)
@@ -54,7 +54,7 @@ def test_what_the_message_proposes_fits(monkeypatch, engine):
     problem = gaussian_problem(0, 900, 30)
     predictions = as_predictions(problem.y_true, problem.y_score)
     module = get_engine(engine, predictions)
-    monkeypatch.setattr(_memory, "available", lambda: module.memory_needed(predictions, 870, 99) // 2)
+    monkeypatch.setattr(_memory, "available", lambda: module.memory_needed(predictions, 870, 111) // 2)
     with pytest.raises(MemoryError) as caught:
         polyroc.evaluate(problem.y_true, problem.y_score, engine=engine)
     proposed = int(re.search(r"`max_pairs=(\d+)`", str(caught.value))[1])
@@ -84,7 +84,7 @@ def test_the_reference_engine_needs_no_more_than_it_says(weighted):
     problem = gaussian_problem(0, 2000, 30)
     weight = np.linspace(1, 2, 2000) if weighted else None
     predictions = as_predictions(problem.y_true, problem.y_score, sample_weight=weight)
-    needed = _numpy.memory_needed(predictions, 870, 99)
+    needed = _numpy.memory_needed(predictions, 870, 111)
     tracemalloc.start()
     try:
         polyroc.evaluate(problem.y_true, problem.y_score, engine="numpy", sample_weight=weight)
@@ -100,7 +100,7 @@ def test_the_fast_engine_needs_no_more_than_it_says(weighted):
     problem = gaussian_problem(0, 3000, 100)
     weight = np.linspace(1, 2, 3000) if weighted else None
     predictions = as_predictions(problem.y_true, problem.y_score, sample_weight=weight)
-    needed = get_engine("numba", predictions).memory_needed(predictions, 9900, 99)
+    needed = get_engine("numba", predictions).memory_needed(predictions, 9900, 111)
     polyroc.auc_score(problem.y_true, problem.y_score, engine="numba", sample_weight=weight)  # compiled by now
     tracemalloc.start()
     try:

@@ -74,7 +74,7 @@ def test_a_call_rate_that_is_reached_but_for_rounding_is_reached():
     y_score[:20, 0] = [*range(20, 13, -1), 5, 4, 3, 13, *range(2, -7, -1)]
     rates = polyroc.evaluate(y_true, y_score, n_thresholds=4).rates
     assert rates.call_rates[1] > (0.7 + 0.1) / 2
-    assert rates.thresholds[:, 0].tolist() == [17, 13, 2, -2]
+    assert rates.thresholds[[0, 1, -2, -1], 0].tolist() == [17, 13, 2, -2]
 
 
 def test_scores_whose_difference_overflows_are_different():

@@ -7,9 +7,9 @@ from problems import gaussian_problem, quietly, random_problem
 from sklearn.metrics import roc_auc_score
 
 import polyroc
+from polyroc._grid import grid
 from polyroc._options import Options
 from polyroc._pairs import all_pairs
-from polyroc._rates import grid
 from polyroc._replicates import Replicates
 from polyroc._validation import as_predictions
 
@@ -186,9 +186,9 @@ def test_a_fit_that_fails_in_single_precision_is_done_again_in_double(monkeypatc
 
 
 def test_fits_that_do_not_converge_are_counted():
-    """Without shrinkage the optimum may lie at infinity: here, seven classes of one sample each."""
-    problem = random_problem(83, max_samples=300)
-    expected = quietly(polyroc.evaluate, problem.y_true, problem.y_score, labels=range(10), shrinkage=0.0)
+    """Without shrinkage the optimum may lie at infinity: here, classes of one or two samples."""
+    problem = random_problem(156, max_samples=300)
+    expected = quietly(polyroc.evaluate, problem.y_true, problem.y_score, labels=range(12), shrinkage=0.0)
     assert not expected.factorization.converged
     for engine in ("numba", "numpy"):
         found = replicates_of(problem, engine, shrinkage=0.0)(np.ones((1, len(problem.y_true))))

@@ -120,7 +120,7 @@ def test_pair_curves_are_those_of_the_worst_pairs(thresholds, engine):
 
 def test_a_fine_grid_does_not_make_long_pair_curves():
     curves = summarize(evaluation_of(3, options={"n_thresholds": 999}))["pair_curves"]
-    assert len(curves["call_rate"]) == len(curves["tpr"][0]) == 101
+    assert len(curves["call_rate"]) == len(curves["tpr"][0]) == 113
     assert (curves["call_rate"][0], curves["call_rate"][-1]) == (0.001, 0.999)
 
 
@@ -180,3 +180,16 @@ def test_groups_are_told(evaluation, drawn):
     assert summarize(evaluation, bootstrap=by_groups)["by_groups"] is True
     assert summarize(evaluation, bootstrap=drawn)["by_groups"] is False
     assert "whole groups drawn" in render_html(summarize(evaluation, bootstrap=by_groups))
+
+
+def test_the_seed_is_that_of_the_resamples_unless_another_is_given(evaluation, drawn):
+    comparison = comparison_of(3)
+    known = polyroc.compare(
+        [0, 1, 2] * 20, {name: np.random.default_rng(seed).normal(size=(60, 3)) for seed, name in enumerate("ab")},
+        n_resamples=9, rng=17,
+    )  # fmt: skip
+    assert summarize(known)["seed"] == 17
+    assert summarize(comparison)["seed"] == comparison.seed
+    assert summarize(evaluation, bootstrap=drawn)["seed"] == 0
+    assert summarize(evaluation, bootstrap=drawn, seed=5)["seed"] == 5
+    assert summarize(evaluation)["seed"] is None

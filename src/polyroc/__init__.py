@@ -18,7 +18,7 @@ from polyroc._evaluate import ConvergenceWarning, auc_score, evaluate
 from polyroc._evaluation import Evaluation
 from polyroc._example import Example, load_example
 from polyroc._intervals import Interval
-from polyroc._pair_table import Pairs
+from polyroc._pair_table import Pair, Pairs
 from polyroc._records import Factorization, PairwiseRates, Status
 from polyroc._scoring import AucScorer, auc_scorer, make_auc_scorer
 from polyroc._version import __version__
@@ -40,6 +40,7 @@ __all__ = [
     "Factorization",
     "Interval",
     "ModelEstimate",
+    "Pair",
     "Pairs",
     "PairwiseRates",
     "Ranking",

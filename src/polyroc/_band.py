@@ -11,11 +11,12 @@ from scipy.special import logit, ndtri
 
 from polyroc import _logit_scale
 from polyroc._curve import RocCurve
+from polyroc._grid import grid
 from polyroc._records import Frozen
 from polyroc._typing import FloatArray
 
-# Points of the band, corners left out: percentiles of the call rate.
-_N_LINES = 99
+# Lines of the band: the default grid, percentiles of the call rate and more around the corner.
+_N_THRESHOLDS = 99
 # Nearer to an end than this is at the end, and less than this does not vary: replicates are in single precision.
 _EDGE = 1e-6
 
@@ -62,7 +63,7 @@ def confidence_band(
     n_classes: int,
 ) -> ConfidenceBand:
     """The band of replicates of the curve, shape (R, T) each, that are given without their corners."""
-    lines = np.arange(1, _N_LINES + 1) / (_N_LINES + 1)
+    lines = grid(_N_THRESHOLDS)
     corner = np.zeros((len(fpr), 1))
     fpr, tpr = np.hstack([corner, fpr, corner + 1]), np.hstack([corner, tpr, corner + 1])
     heights = np.array([_heights(f, t, lines) for f, t in zip(fpr, tpr, strict=True)])

@@ -13,6 +13,7 @@ from polyroc._containers import listed
 from polyroc._curve import RocCurve
 from polyroc._intervals import Distribution, Interval, is_at_end
 from polyroc._jackknife import jackknife_influences
+from polyroc._numbers import area
 from polyroc._parametric import ParametricReplicates
 from polyroc._progress import progress_bar
 from polyroc._records import Frozen, Predictions
@@ -42,7 +43,7 @@ class BootstrapResult(Frozen):
         Replicates of the area D.
     hand_till : ndarray of shape (n_resamples,), or None
         Replicates of Hand and Till's M; None for the parametric methods, which draw no samples.
-    fpr, tpr : ndarray of shape (n_resamples, n_thresholds)
+    fpr, tpr : ndarray of shape (n_resamples, n_call_rates)
         Replicates of the curve, without its corners.
     method : str
         How they were drawn.
@@ -56,6 +57,8 @@ class BootstrapResult(Frozen):
         Classes that have samples.
     n_independent : int
         Samples, or groups, of the smallest of them.
+    seed : int or None
+        The seed that was given as `rng`; None where it was a generator or nothing.
     """
 
     curve: RocCurve
@@ -71,6 +74,7 @@ class BootstrapResult(Frozen):
     n_classes: int
     n_independent: int
     leave_out: Callable[[], dict[Statistic, FloatArray]]
+    seed: int | None = None
 
     @property
     def n_resamples(self) -> int:
@@ -81,7 +85,7 @@ class BootstrapResult(Frozen):
         failed = f", {self.n_not_converged} not converged" if self.n_not_converged else ""
         return (
             f"BootstrapResult({self.n_resamples} replicates ({self.method}){lost}{failed}, "
-            f"auc {self.curve.auc:.4f} with standard error {self.standard_error():.4f})"
+            f"auc {area(self.curve.auc)} with standard error {self.standard_error():.4f})"
         )
 
     def standard_error(self, statistic: Statistic = "auc") -> float:

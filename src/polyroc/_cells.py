@@ -36,9 +36,14 @@ class Cells:
 
 def shrunk_cells(rates: PairwiseRates, weights: PairWeights, shrinkage: float) -> Cells:
     """Stack the rates, true positives above false, and draw each to its row's mean."""
-    rate = np.vstack([rates.tpr, rates.fpr])
-    weight = np.repeat(np.vstack([weights.tpr, weights.fpr]), [len(rates.tpr), len(rates.fpr)], axis=0)
+    on_row = rates.row_weights[:, None]
+    weight = np.vstack([on_row * weights.tpr, on_row * weights.fpr])
+    return shrunk_rows(np.vstack([rates.tpr, rates.fpr]), weight, weights.size, shrinkage)
+
+
+def shrunk_rows(rate: FloatArray, weight: FloatArray, size: FloatArray, shrinkage: float) -> Cells:
+    """The cells of some rows, of rates and weights of shape (R, K)."""
     mean = np.sum(weight * rate, axis=1) / np.sum(weight, axis=1)
     # Rates of 0 and 1 have infinite logits; a little of the mean makes them finite before they can decide the fit.
-    shrunk = (weights.size * rate + shrinkage * mean[:, None]) / (weights.size + shrinkage)
+    shrunk = (size * rate + shrinkage * mean[:, None]) / (size + shrinkage)
     return Cells(shrunk, weight, mean)

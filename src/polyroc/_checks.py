@@ -7,7 +7,7 @@ import numpy as np
 
 from polyroc._containers import shown
 
-_MOST_RESAMPLES = 10_000_000
+MOST_RESAMPLES = 10_000_000
 
 
 def one_of(value: Any, name: str, allowed: tuple[str, ...]) -> Any:
@@ -67,7 +67,7 @@ def as_flag(value: Any, name: str) -> bool:
 
 def as_n_resamples(value: Any) -> int:
     """At least 2, for one replicate has no spread."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or not 2 <= int(value) <= _MOST_RESAMPLES:
-        msg = f"`n_resamples` must be an integer from 2 to {_MOST_RESAMPLES:,}, got {shown(value)}."
+    if isinstance(value, bool) or not isinstance(value, Integral) or not 2 <= int(value) <= MOST_RESAMPLES:
+        msg = f"`n_resamples` must be an integer from 2 to {MOST_RESAMPLES:,}, got {shown(value)}."
         raise ValueError(msg)
     return int(value)

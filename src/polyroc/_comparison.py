@@ -12,20 +12,20 @@ from numpy.typing import ArrayLike
 
 from polyroc._bootstrap import BootstrapResult, draw_samples, warn_of_small_classes
 from polyroc._checks import as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
-from polyroc._containers import listed, one_line, shown
+from polyroc._comparison_text import ComparisonText
+from polyroc._containers import listed, shown
 from polyroc._contest import Contest, Difference, contest, normal_differences
 from polyroc._delong import standard_error
 from polyroc._evaluate import check_option_names, evaluate_predictions
 from polyroc._evaluation import Evaluation
 from polyroc._frames import FrameBackend, frame_of
+from polyroc._names import printable
 from polyroc._options import as_options
 from polyroc._records import Frozen, Predictions
-from polyroc._resampling import Plan, Units, as_seed, units_of
+from polyroc._resampling import Plan, Units, as_seed, plain_seed, units_of
 from polyroc._typing import IntervalKind, Statistic
 from polyroc._validation import as_predictions
-
-# Of many models most rankings occur once or twice: `rankings` has them all.
-_SHOWN_RANKINGS = 6
+from polyroc._verdict import Verdict
 
 Table: TypeAlias = Literal["estimates", "differences", "rankings"]
 
@@ -48,6 +48,13 @@ class Comparison(Frozen):
         The evaluation of each model.
     bootstraps : mapping of str to BootstrapResult
         The replicates of each model; those of the same number are of the same resample.
+    best : str or None
+        The model that is significantly better than every other one, after Holm's adjustment, both by D and by M. None
+        where there is no such model.
+    notes : tuple of str
+        Where D and M disagree about two models, one sentence each.
+    seed : int or None
+        The seed that was given as `rng`; None where it was a generator or nothing.
     """
 
     evaluations: Mapping[str, Evaluation]
@@ -57,10 +64,11 @@ class Comparison(Frozen):
     confidence_level: float
     interval: IntervalKind
     units: Units
+    seed: int | None = None
 
     def __reduce__(self) -> Any:
         # A read-only mapping cannot be pickled; making the comparison anew makes new ones.
-        rest = (self.auc, self.hand_till, self.confidence_level, self.interval, self.units)
+        rest = (self.auc, self.hand_till, self.confidence_level, self.interval, self.units, self.seed)
         return Comparison, (dict(self.evaluations), dict(self.bootstraps), *rest)
 
     def __post_init__(self) -> None:
@@ -90,12 +98,20 @@ class Comparison(Frozen):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the replicates, as plain data that `json` can write."""
-        drawn = self.bootstraps.values()
+        drawn, first = self.bootstraps.values(), next(iter(self.evaluations.values()))
         return {
             "models": list(self.models),
             "confidence_level": self.confidence_level,
             "interval": self.interval,
             "n_resamples": self.n_resamples,
+            "seed": self.seed,
+            "best": self.best,
+            "verdict": self.verdict.sentence,
+            "notes": list(self.notes),
+            "p_value_note": self.tables.p_value_note,
+            "n_samples": first.n_samples,
+            "n_classes": first.headline.n_classes,
+            "n_pairs": first.headline.n_pairs,
             "n_not_converged": {name: one.n_not_converged for name, one in self.bootstraps.items()},
             "n_lost_class": max(one.n_lost_class for one in drawn),
             "auc": self.auc.to_dict(),
@@ -126,47 +142,34 @@ class Comparison(Frozen):
             ]
         return frame_of({name: np.array([row[name] for row in rows]) for name in rows[0]}, backend)
 
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What the differences by D and by M allow to say."""
+        return Verdict(self.auc, self.hand_till, self.confidence_level, self.n_resamples)
+
+    @property
+    def best(self) -> str | None:
+        return self.verdict.best
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self.verdict.notes
+
+    @property
+    def tables(self) -> ComparisonText:
+        """The comparison as text."""
+        headlines = {name: evaluation.headline for name, evaluation in self.evaluations.items()}
+        return ComparisonText(headlines, self.auc, self.hand_till, self.verdict, self.interval, self.seed)
+
+    def _repr_html_(self) -> str:
+        return self.tables.html()
+
+    def __str__(self) -> str:
+        return self.tables.text()
+
     def __repr__(self) -> str:
-        lines = [
-            f"Comparison of {len(self.models)} models by {self.n_resamples} paired resamples, "
-            f"{100 * self.confidence_level:g} % {self.interval} intervals",
-            "",
-            *_columns(self._estimate_rows()),
-            "",
-            *_columns(self._difference_rows()),
-            "",
-            *_columns(self._ranking_rows()),
-        ]
-        return "\n".join(lines)
-
-    def _estimate_rows(self) -> list[list[str]]:
-        rows = [["model", "D", "interval", "best", "M", "interval", "best"]]
-        for d, m in zip(self.auc.estimates, self.hand_till.estimates, strict=True):
-            cells = [cell for one in (d, m) for cell in (f"{one.value:.4f}", _ends(one), f"{one.probability_best:.3f}")]
-            rows.append([_cut(d.model), *cells])
-        return rows
-
-    def _difference_rows(self) -> list[list[str]]:
-        rows = [["difference", "of D", "interval", "p", "p (Holm)", "of M", "interval", "p", "p (Holm)"]]
-        for d, m in zip(self.auc.differences, self.hand_till.differences, strict=True):
-            cells = [
-                cell
-                for one in (d, m)
-                for cell in (f"{one.value:+.4f}", _ends(one), f"{one.p_value:.2g}", f"{one.p_value_holm:.2g}")
-            ]
-            rows.append([f"{_cut(d.first)} - {_cut(d.second)}", *cells])
-        return rows
-
-    def _ranking_rows(self) -> list[list[str]]:
-        by_hand_till = {ranking.order: ranking.probability for ranking in self.hand_till.rankings}
-        rows = [["ranking", "by D", "by M"]]
-        shown_first = self.auc.rankings[:_SHOWN_RANKINGS]
-        for ranking in shown_first:
-            text = " > ".join(" = ".join(map(_cut, place)) for place in ranking.order)
-            rows.append([text, f"{ranking.probability:.3f}", f"{by_hand_till.get(ranking.order, 0):.3f}"])
-        if rest := self.auc.rankings[_SHOWN_RANKINGS:]:
-            rows.append([f"{len(rest)} others", f"{sum(ranking.probability for ranking in rest):.3f}", ""])
-        return rows
+        best = "none clearly best" if self.best is None else f"best by D and M: {printable(self.best)!r}"
+        return f"Comparison({len(self.models)} models, {self.n_resamples} paired resamples, {best})"
 
 
 def compare(
@@ -229,13 +232,13 @@ def compare(
     """
     level, n_resamples = as_confidence_level(confidence_level), as_n_resamples(n_resamples)
     interval = one_of(interval, "interval", get_args(IntervalKind))
-    seed, n_jobs, progress = as_seed(as_rng(rng)), as_n_jobs(n_jobs), as_flag(progress, "progress")
+    rng, n_jobs, progress = as_rng(rng), as_n_jobs(n_jobs), as_flag(progress, "progress")
     check_option_names(options, "compare", without=("y_true", "y_score", "rng"))
     evaluations = _evaluate_all(y_true, scores, {**options, "n_jobs": n_jobs})
     first = next(iter(evaluations.values()))
     units = units_of(first.predictions, groups)
     warn_of_small_classes(first.predictions, units)
-    plan = Plan(first.predictions, units, n_resamples, seed)
+    plan = Plan(first.predictions, units, n_resamples, as_seed(rng))
     replicates = [evaluation.replicates() for evaluation in evaluations.values()]
     drawn = draw_samples(replicates, plan, n_jobs=n_jobs, progress=progress)
     bootstraps = {
@@ -247,7 +250,7 @@ def compare(
         contest(statistic, {name: one.distribution(statistic) for name, one in bootstraps.items()}, level, interval)
         for statistic in statistics
     )
-    return Comparison(evaluations, bootstraps, by_auc, by_hand_till, level, interval, units)
+    return Comparison(evaluations, bootstraps, by_auc, by_hand_till, level, interval, units, plain_seed(rng))
 
 
 def _evaluate_all(y_true: ArrayLike, scores: Any, options: dict[str, Any]) -> dict[str, Evaluation]:
@@ -294,17 +297,3 @@ def _like(first: Predictions, other: Predictions, first_name: str, name: str) ->
         scores = np.hstack([-scores, scores])  # the score of the second class speaks against the first
     order = [theirs.index(label) for label in classes]
     return replace(other, scores=scores[:, order], labels=first.labels, codes=first.codes)
-
-
-def _ends(entry: Any) -> str:
-    return f"[{entry.low:.4f}, {entry.high:.4f}]"
-
-
-def _cut(name: str) -> str:
-    """A model's name as it stands in a table; one that would not be seen in quotes."""
-    return one_line(name) if name.strip() else repr(name)
-
-
-def _columns(rows: list[list[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from polyroc._containers import listed, shown
 from polyroc._curve import RocCurve
 from polyroc._evaluate import evaluate_predictions
+from polyroc._numbers import area
 from polyroc._options import as_options, as_weights
 from polyroc._records import Frozen, Predictions, read_only
 from polyroc._typing import FloatArray, LabelArray
@@ -48,7 +49,7 @@ class CostSweep(Frozen):
 
     def __repr__(self) -> str:
         taken_for = "any other class" if self.predicted_class is None else shown(self.predicted_class)
-        ends = f"D from {self.auc[0]:.4f} to {self.auc[-1]:.4f}"
+        ends = f"D from {area(self.auc[0])} to {area(self.auc[-1])}"
         costs = f"cost ratios from {self.ratios[0]:g} to {self.ratios[-1]:g}"
         return f"CostSweep({shown(self.true_class)} taken for {taken_for}: {ends} at {costs})"
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from polyroc._containers import read_labels
 from polyroc._evaluate import check_option_names, evaluate
 from polyroc._evaluation import Evaluation
+from polyroc._numbers import area
 from polyroc._records import Frozen
 from polyroc._scoring import OF_SAMPLES, evaluate_estimator
 from polyroc._typing import FloatArray, IntArray
@@ -61,8 +62,8 @@ class CrossValidation(Frozen):
 
     def __repr__(self) -> str:
         return (
-            f"CrossValidation({len(self.folds)} folds: mean D {self.mean_auc:.4f}, standard deviation over folds "
-            f"{self.std_auc:.4f}; held-out scores pooled: D {self.pooled.auc:.4f})"
+            f"CrossValidation({len(self.folds)} folds: mean D {area(self.mean_auc)}, standard deviation over folds "
+            f"{self.std_auc:.4f}; held-out scores pooled: D {area(self.pooled.auc)})"
         )
 
 

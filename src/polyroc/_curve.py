@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from polyroc._cells import LOGIT_BOUND
 from polyroc._containers import shown
+from polyroc._numbers import area
 from polyroc._records import Factorization, Frozen
 from polyroc._typing import FloatArray
 
@@ -39,7 +41,7 @@ class RocCurve(Frozen):
         super().__post_init__()
 
     def __repr__(self) -> str:
-        return f"RocCurve(auc={self.auc:.4f}, {len(self.fpr)} points)"
+        return f"RocCurve(auc={area(self.auc)}, {len(self.fpr)} points)"
 
     @cached_property
     def auc(self) -> float:
@@ -98,7 +100,9 @@ def shared_curve(factorization: Factorization) -> RocCurve:
 
 def shared_rates(row_effects: FloatArray) -> tuple[FloatArray, FloatArray]:
     """FPR and TPR of the curve of each row of effects, shape (..., 2T) -> (..., T + 2), corners included."""
-    tpr, fpr = np.split(expit(row_effects), 2, axis=-1)
+    # Beyond the bound a logit stands for an infinite one: rows of rate 0 or 1 are drawn as just that.
+    rates = np.where(np.abs(row_effects) < LOGIT_BOUND, expit(row_effects), row_effects > 0)
+    tpr, fpr = np.split(rates, 2, axis=-1)
     return _from_corner_to_corner(fpr), _from_corner_to_corner(tpr)
 
 

@@ -73,7 +73,7 @@ def evaluate(
         Whether the threshold of a pair moves through the positive class's own column, or one threshold moves
         through both columns of the pair at once, which asks that columns be comparable.
     n_thresholds : int
-        Number T of grid points; an odd number has the middle on the grid.
+        Number of uniform call rates; 1/2 and 12 more around it are added.
     shrinkage : float
         How many samples' worth of the shared rate is mixed into each pair's rates; 0 for none.
     model : {"rank-one", "centered", "saturated"}
@@ -106,7 +106,7 @@ def evaluate(
     >>> bool(0.5 < evaluation.auc < 1)
     True
     >>> evaluation.curve.fpr.shape
-    (101,)
+    (113,)
     """
     predictions = as_predictions(y_true, y_score, labels=labels, sample_weight=sample_weight)
     options = as_options(

@@ -1,6 +1,6 @@
 """Evaluation: one curve, its area, and what follows from them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -19,16 +19,19 @@ from polyroc._bootstrap import (
 from polyroc._checks import as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
 from polyroc._curve import RocCurve
 from polyroc._delong import mean_area_influences, standard_error
+from polyroc._evaluation_text import FAILED_PAIR, Headline, evaluation_text
 from polyroc._frames import plain
 from polyroc._html import evaluation_html
 from polyroc._intervals import Interval, end_interval, is_at_end, logit_interval
+from polyroc._measures import accuracy, accuracy_interval, why_no_accuracy
+from polyroc._numbers import area
 from polyroc._options import Options
-from polyroc._pair_table import Pairs
+from polyroc._pair_table import Pair, Pairs
 from polyroc._parametric import ParametricReplicates
 from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates, Predictions, read_only
 from polyroc._refits import auc_by_thresholds, pair_sampling_error
 from polyroc._replicates import Replicated, Replicates
-from polyroc._resampling import Plan, Units, as_seed, units_of
+from polyroc._resampling import Plan, Units, as_seed, plain_seed, units_of
 from polyroc._steps import areas_of, rates_of
 from polyroc._typing import FloatArray, IntArray, IntervalKind, LabelArray, Method, Statistic, Thresholds
 from polyroc.engines import get_engine
@@ -57,6 +60,12 @@ class Evaluation(Frozen):
         One entry per ordered pair of classes: its area, its effect, its sample numbers.
     hand_till : float
         Hand and Till's M, the mean of all pairwise areas. Computed on first access.
+    accuracy : float or None
+        Share of samples whose highest score column is that of their class. None where `accuracy_note` says why.
+    worst_pair : Pair
+        The pair of classes with the smallest area.
+    notes : tuple of str
+        What contradicts D, one sentence each: a pair that fails although D is high, or D and M far apart.
     rates : PairwiseRates
         The pairwise rates on the grid of call rates. Of many classes, computed on first access.
     factorization : Factorization
@@ -101,6 +110,70 @@ class Evaluation(Frozen):
     @cached_property
     def hand_till(self) -> float:
         return float(np.mean(self.pairs.auc))
+
+    @property
+    def worst_pair(self) -> Pair:
+        return self.pairs.worst
+
+    @cached_property
+    def accuracy(self) -> float | None:
+        return None if self.accuracy_note else accuracy(self.predictions)
+
+    @cached_property
+    def accuracy_note(self) -> str:
+        """Why there is no accuracy: one score column, or columns that are certainly not comparable; else empty.
+
+        Columns that are not probabilities count as not comparable where every score of one class lies below every
+        score of another, so that the first could never be named. Otherwise they are compared as they are.
+        """
+        return why_no_accuracy(self.predictions)
+
+    def accuracy_interval(self, confidence_level: float = 0.95) -> Interval | None:
+        """Wilson's confidence interval of the accuracy; None where there is no accuracy.
+
+        Samples count as independent; with weights, as many as Kish's effective number.
+
+        Parameters
+        ----------
+        confidence_level : float
+            Between 0 and 1.
+
+        Returns
+        -------
+        Interval or None
+            A named tuple with `low` and `high`.
+
+        Examples
+        --------
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
+        >>> low, high = evaluation.accuracy_interval()
+        >>> low < evaluation.accuracy < high
+        True
+        """
+        level = as_confidence_level(confidence_level)
+        return None if self.accuracy is None else accuracy_interval(self.predictions, level)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self.headline.notes
+
+    @cached_property
+    def headline(self) -> Headline:
+        """What is shown of an evaluation wherever it is shown."""
+        return Headline(
+            auc=self.auc,
+            hand_till=self.hand_till,
+            accuracy=self.accuracy,
+            accuracy_note=self.accuracy_note,
+            worst_pair=self.worst_pair,
+            n_pairs=len(self.pair_index),
+            n_failed_pairs=int(np.count_nonzero(self.pairs.auc < FAILED_PAIR)),
+            n_classes=int(np.count_nonzero(self.class_counts)),
+            n_samples=self.n_samples,
+            status=self.factorization.status,
+        )
 
     @cached_property
     def rates(self) -> PairwiseRates:
@@ -252,9 +325,15 @@ class Evaluation(Frozen):
         >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
         >>> drawn = evaluation.bootstrap(99, rng=0)
         >>> drawn.auc.shape, drawn.tpr.shape
-        ((99,), (99, 99))
+        ((99,), (99, 111))
         """
-        n_resamples, seed = as_n_resamples(n_resamples), as_seed(as_rng(rng))
+        n_resamples, rng = as_n_resamples(n_resamples), as_rng(rng)
+        drawn = self._drawn(n_resamples, method, groups, as_seed(rng), n_jobs, progress)
+        return replace(drawn, seed=plain_seed(rng))
+
+    def _drawn(
+        self, n_resamples: int, method: Method, groups: Any, seed: list[int], n_jobs: int | None, progress: bool
+    ) -> BootstrapResult:
         n_jobs = self.options.n_jobs if n_jobs is None else as_n_jobs(n_jobs)
         if one_of(method, "method", get_args(Method)[:3]) != "bootstrap":
             return self._parametric(n_resamples, method, groups, seed, n_jobs, progress)
@@ -352,6 +431,10 @@ class Evaluation(Frozen):
         record: dict[str, Any] = {
             "auc": self.auc,
             "hand_till": self.hand_till,
+            "accuracy": self.accuracy,
+            "accuracy_note": self.accuracy_note,
+            "worst_pair": _plain_pair(self.worst_pair),
+            "notes": list(self.notes),
             "n_samples": self.n_samples,
             "labels": plain(self.labels),
             "class_counts": plain(self.class_counts),
@@ -388,12 +471,20 @@ class Evaluation(Frozen):
         return RocCurveDisplay.from_evaluation(self).plot(ax, **kwargs)
 
     def _repr_html_(self) -> str:
-        return evaluation_html(self.auc, self.hand_till, len(self.labels), self.n_samples, self.pairs)
+        return evaluation_html(self.headline, self.pairs)
+
+    def __str__(self) -> str:
+        return evaluation_text(self.headline)
 
     def __repr__(self) -> str:
         fit = self.factorization
         ending = f"converged in {fit.n_iter} iterations" if fit.converged else f"NOT converged ({fit.status})"
         return (
-            f"Evaluation(auc={self.auc:.4f}, {len(self.labels)} classes, {self.n_samples} samples, "
+            f"Evaluation(auc={area(self.auc)}, {len(self.labels)} classes, {self.n_samples} samples, "
             f"{len(self.pair_index)} pairs, fit {ending})"
         )
+
+
+def _plain_pair(pair: Pair) -> dict[str, Any]:
+    """A pair that `json` can write: labels of other types become text, as in the table."""
+    return {name: x if isinstance(x, bool | int | float | str) else str(x) for name, x in pair._asdict().items()}

@@ -36,6 +36,7 @@ def mean_logits(rates: PairwiseRates, weights: PairWeights, shrinkage: float) ->
     cells = shrunk_cells(rates, weights, shrinkage)
     logits = np.clip(logit(cells.rate), -LOGIT_BOUND, LOGIT_BOUND)
     row = np.sum(cells.weight * logits, axis=1) / np.sum(cells.weight, axis=1)
+    row = np.where(cells.interior, row, np.where(cells.mean < 0.5, -LOGIT_BOUND, LOGIT_BOUND))
     return Factorization(
         row_effects=row,
         pair_effects=np.ones(rates.n_pairs),

@@ -1,31 +1,49 @@
-"""An evaluation as a small HTML table for notebooks; nothing in it is read as markup, and nothing in it runs."""
+"""Results as small HTML tables for notebooks; nothing in them is read as markup, and nothing in them runs."""
 
+from collections.abc import Iterable, Sequence
 from html import escape
 
 import numpy as np
 
-from polyroc._containers import one_line
+from polyroc._evaluation_text import Headline
+from polyroc._names import short_names
+from polyroc._numbers import area
 from polyroc._pair_table import Pairs
 
 _HARDEST = 5
+_NAME = 30
 
 
-def evaluation_html(auc: float, hand_till: float, n_classes: int, n_samples: int, pairs: Pairs) -> str:
-    """The two areas, the sizes, and the pairs with the smallest areas."""
-    summary = [
-        ("D, area under the shared curve", f"{auc:.4f}"),
-        ("M, mean of the pairwise areas", f"{hand_till:.4f}"),
-        ("classes", f"{n_classes:,}"),
-        ("samples", f"{n_samples:,}"),
+def evaluation_html(headline: Headline, pairs: Pairs) -> str:
+    """D, M, accuracy and the worst pair, what contradicts them, and the pairs with the smallest areas."""
+    hardest = np.argsort(pairs.auc, kind="stable")[:_HARDEST].tolist()
+    rows = [
+        *(_row([("th", name), ("td", number), ("td", meaning)]) for name, number, meaning in headline.rows),
+        _row([("th", "size"), ("td", headline.sizes)], last_spans=2),
+        *(_row([("td", note)], last_spans=3) for note in headline.cautions),
+        _row([("th", "hardest pairs: positive"), ("th", "negative"), ("th", "area")]),
     ]
-    hardest = np.argsort(pairs.auc, kind="stable")[:_HARDEST]
-    names = [(one_line(pairs.positive[p]), one_line(pairs.negative[p]), f"{pairs.auc[p]:.4f}") for p in hardest]
-    rows = [_row([("th", title), ("td", number), ("td", "")]) for title, number in summary]
-    rows.append(_row([("th", "hardest pairs: positive"), ("th", "negative"), ("th", "area")]))
-    rows += [_row([("td", cell) for cell in entry]) for entry in names]
+    found = [pairs[place] for place in hardest]
+    names = short_names([name for pair in found for name in (pair.positive, pair.negative)], _NAME)
+    for place, pair in enumerate(found):
+        positive, negative = names[2 * place : 2 * place + 2]
+        rows.append(_row([("td", positive), ("td", negative), ("td", area(pair.auc))]))
     return f"<table>\n{''.join(rows)}</table>"
 
 
-def _row(cells: list[tuple[str, str]]) -> str:
-    inside = "".join(f'<{tag} style="text-align: left">{escape(text)}</{tag}>' for tag, text in cells)
+def tables_html(sentences: Iterable[str], tables: Iterable[Sequence[Sequence[str]]]) -> str:
+    """Sentences, then tables whose first row is their header."""
+    parts = [f"<p>{escape(sentence)}</p>\n" for sentence in sentences]
+    for header, *rows in tables:
+        lines = [_row([("th", cell) for cell in header]), *(_row([("td", cell) for cell in row]) for row in rows)]
+        parts.append(f"<table>\n{''.join(lines)}</table>\n")
+    return f"<div>\n{''.join(parts)}</div>"
+
+
+def _row(cells: Sequence[tuple[str, str]], *, last_spans: int = 1) -> str:
+    spans = [1] * (len(cells) - 1) + [last_spans]
+    inside = "".join(
+        f'<{tag}{f" colspan={span}" if span > 1 else ""} style="text-align: left">{escape(text)}</{tag}>'
+        for (tag, text), span in zip(cells, spans, strict=True)
+    )
     return f"<tr>{inside}</tr>\n"

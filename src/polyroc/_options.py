@@ -33,6 +33,7 @@ class Options(Frozen):
     """Weight of the false positive rates of each pair (positive, negative), shape (k, k), ones on the diagonal."""
     thresholds: Thresholds = "own"
     n_thresholds: int = 99
+    """Number of uniform call rates; 12 more stand around 1/2."""
     shrinkage: float = 1.0
     model: Model = "rank-one"
     engine: str = "auto"

@@ -1,9 +1,10 @@
 """The table of pairs: one entry per ordered pair, kept by columns."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from operator import index
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,9 +13,22 @@ from polyroc._records import Frozen, read_only
 from polyroc._typing import FloatArray, IntArray, LabelArray
 
 
+class Pair(NamedTuple):
+    """One ordered pair of classes: one entry of `Pairs`."""
+
+    positive: Any
+    negative: Any
+    n_positive: int
+    n_negative: int
+    effect: float
+    auc: float
+
+
 @dataclass(frozen=True, eq=False)
 class Pairs(Frozen):
     """What is known of every ordered pair of classes, one entry per pair in each column.
+
+    ``pairs[i]`` is one `Pair`, and a loop over the table gives them all.
 
     Attributes
     ----------
@@ -26,6 +40,13 @@ class Pairs(Frozen):
         Mann-Whitney area A(i, j), ties counted one half. Computed on first access.
     effect : ndarray of shape (n_pairs,)
         How much sharper (above 1) or duller (below 1) the pair is than the curve all pairs share.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> pairs = polyroc.evaluate([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).pairs
+    >>> [(pair.positive, pair.negative, pair.auc) for pair in pairs]
+    [(1, 0, 0.75)]
     """
 
     positive: LabelArray
@@ -37,6 +58,26 @@ class Pairs(Frozen):
 
     def __len__(self) -> int:
         return len(self.positive)
+
+    def __getitem__(self, position: int) -> Pair:
+        # An array has its own error for a position that is not there; slices and masks are for the columns.
+        place = range(len(self))[index(position)]
+        return Pair(
+            positive=self.positive[place : place + 1].tolist()[0],
+            negative=self.negative[place : place + 1].tolist()[0],
+            n_positive=int(self.n_positive[place]),
+            n_negative=int(self.n_negative[place]),
+            effect=float(self.effect[place]),
+            auc=float(self.auc[place]),
+        )
+
+    def __iter__(self) -> Iterator[Pair]:
+        return (self[place] for place in range(len(self)))
+
+    @property
+    def worst(self) -> Pair:
+        """The pair with the smallest area; the first of several."""
+        return self[int(np.argmin(self.auc))]
 
     def __repr__(self) -> str:
         return f"Pairs({len(self)} ordered pairs: positive, negative, n_positive, n_negative, auc, effect)"

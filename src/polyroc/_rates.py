@@ -4,14 +4,10 @@ from functools import partial
 
 import numpy as np
 
+from polyroc._grid import grid
 from polyroc._records import PairIndex, PairwiseRates, Predictions
 from polyroc._typing import FloatArray, Thresholds
 from polyroc.engines import Engine
-
-
-def grid(n_thresholds: int) -> FloatArray:
-    """T call rates in equal steps, 0 and 1 left out; T should be odd, so that the corner at 1/2 is not missed."""
-    return np.arange(1, n_thresholds + 1) / (n_thresholds + 1)
 
 
 def pairwise_rates(

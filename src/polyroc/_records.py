@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from polyroc._grid import row_weights
 from polyroc._typing import BoolArray, FloatArray, IntArray, LabelArray
 
 ArrayT = TypeVar("ArrayT", bound=np.ndarray[Any, Any])
@@ -132,6 +133,11 @@ class PairwiseRates(Frozen):
         doubled = (2 * self.call_rates).astype(self.tpr.dtype)[:, None]
         return read_only(np.clip(doubled - self.tpr, 0, 1))
 
+    @cached_property
+    def row_weights(self) -> FloatArray:
+        """What each call rate counts for in the fit, shape (T,): its share of the range from 0 to 1, with mean 1."""
+        return read_only(row_weights(self.call_rates))
+
     def of_pairs(self, chosen: IntArray | BoolArray) -> "PairwiseRates":
         """The rates of some of the pairs."""
         # Taken by pairs: those of the fast engine lie together so.
@@ -145,10 +151,10 @@ class PairwiseRates(Frozen):
         return read_only(self.locate())
 
     def __repr__(self) -> str:
-        return f"PairwiseRates(tpr and fpr of {self.n_pairs} ordered pairs at {self.n_thresholds} call rates)"
+        return f"PairwiseRates(tpr and fpr of {self.n_pairs} ordered pairs at {self.n_call_rates} call rates)"
 
     @property
-    def n_thresholds(self) -> int:
+    def n_call_rates(self) -> int:
         return int(self.tpr.shape[0])
 
     @property

@@ -11,8 +11,8 @@ import numpy as np
 
 from polyroc._curve import areas_under, shared_rates
 from polyroc._factorization import factorize
+from polyroc._grid import grid
 from polyroc._options import Options
-from polyroc._rates import grid
 from polyroc._records import Frozen, PairIndex, PairWeights, Predictions
 from polyroc._typing import BoolArray, FloatArray
 from polyroc._weights import pair_weights

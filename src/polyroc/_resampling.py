@@ -117,3 +117,8 @@ def as_seed(rng: Any) -> list[int]:
     if isinstance(rng, int):
         return [rng]
     return [int(x) for x in np.random.default_rng(rng).integers(0, 2**32, size=4)]
+
+
+def plain_seed(rng: Any) -> int | None:
+    """The seed where it can be given again; of a generator, or of chance, there is none."""
+    return rng if isinstance(rng, int) else None

@@ -5,6 +5,7 @@ from scipy.special import logit
 
 from polyroc._cells import LOGIT_BOUND
 from polyroc._factorization import factorize
+from polyroc._grid import grid
 from polyroc._options import Options
 from polyroc._rates import pairwise_rates
 from polyroc._records import Factorization, PairIndex, PairwiseRates, Predictions, Status
@@ -17,7 +18,7 @@ from polyroc.engines._memory import check_memory
 def rates_of(predictions: Predictions, pairs: PairIndex, options: Options, engine: Engine) -> PairwiseRates:
     """Steps 1 to 3; says before it begins whether there is memory for it."""
     if not predictions.is_binary:
-        check_memory(engine, predictions, len(pairs), options.n_thresholds)
+        check_memory(engine, predictions, len(pairs), len(grid(options.n_thresholds)))
     return pairwise_rates(
         predictions,
         pairs,

@@ -68,7 +68,9 @@ Thresholds: TypeAlias = Annotated[
         metavar="own|shared", help="Of each score column, or one for both of a pair.", rich_help_panel=_METHOD
     ),
 ]
-NThresholds: TypeAlias = Annotated[int, typer.Option(help="Points of the grid.", rich_help_panel=_METHOD)]
+NThresholds: TypeAlias = Annotated[
+    int, typer.Option(help="Uniform call rates; 12 more stand around 1/2.", rich_help_panel=_METHOD)
+]
 Shrinkage: TypeAlias = Annotated[
     float, typer.Option(help="Samples' worth of the shared rate in each pair's; 0 for none.", rich_help_panel=_METHOD)
 ]
@@ -86,7 +88,7 @@ ConfidenceLevel: TypeAlias = Annotated[float, typer.Option(help="Of the interval
 Resamples: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        help="Number of resamples, 0 for none; by default 999, or fewer where those would take over 5 s.",
+        help="Number of resamples, by default 999; evaluate takes 0 for none.",
         rich_help_panel=_SURE,
         show_default=False,
     ),

@@ -20,7 +20,7 @@ from polyroc.cli._plain import InputError, clean
 from polyroc.cli._plot import check_plot, draw_curve
 from polyroc.cli._problem import Problem, read_problem
 from polyroc.cli._report import check_report, say_where, write_report
-from polyroc.cli._resamples import Resamples, plan_resamples
+from polyroc.cli._resamples import DEFAULT, Resamples, plan_resamples
 from polyroc.cli._settings import Settings
 from polyroc.cli._write import check_writable, csv_of, write_whole
 from polyroc.report import summarize
@@ -139,7 +139,7 @@ def _compare_and_say(rivals: _Rivals, settings: Settings, messages: Messages, hi
     if settings.report is not None:
         check_report(settings.report)
     plan = _plan_comparison(rivals, settings)
-    messages.note(plan.note)
+    messages.note(plan.note if _tells_time(settings) else "")
     comparison = polyroc.compare(
         rivals.y_true,
         rivals.scores,
@@ -162,18 +162,18 @@ def _compare_and_say(rivals: _Rivals, settings: Settings, messages: Messages, hi
 
 def _plan_comparison(rivals: _Rivals, settings: Settings) -> Resamples:
     """As for one model, by the first one's resamples; nothing is timed where nobody wants to know."""
-    if settings.resamples is not None and not _shows_bars(settings):
-        return Resamples(settings.resamples)
+    count = _n_resamples(settings)
+    if not _tells_time(settings):
+        return Resamples(count)
     first = polyroc.evaluate(rivals.y_true, next(iter(rivals.scores.values())), **rivals.options)
-    return plan_resamples(
-        first, settings.resamples, groups=rivals.groups, n_jobs=settings.jobs, n_models=len(rivals.scores)
-    )
+    return plan_resamples(first, count, groups=rivals.groups, n_jobs=settings.jobs, n_models=len(rivals.scores))
 
 
 def differences_csv(comparison: Comparison) -> bytes:
     """The differences by both statistics, below each other."""
+    made_by = {"n_resamples": comparison.n_resamples, "seed": comparison.seed}
     rows = [
-        {"statistic": one.statistic, **vars(entry)}
+        {"statistic": one.statistic, **vars(entry), **made_by}
         for one in (comparison.auc, comparison.hand_till)
         for entry in one.differences
     ]
@@ -199,14 +199,27 @@ def _as_array(labels: list[Any]) -> Any:
 
 
 def _bootstrap(evaluation: Evaluation, groups: Any, settings: Settings, messages: Messages) -> BootstrapResult | None:
-    shows_bars = _shows_bars(settings)
-    plan = plan_resamples(evaluation, settings.resamples, groups=groups, n_jobs=settings.jobs, timed=shows_bars)
-    messages.note(plan.note)
-    if plan.count == 0:
+    count, timed = _n_resamples(settings), _tells_time(settings)
+    if count == 0:
         return None
+    plan = plan_resamples(evaluation, count, groups=groups, n_jobs=settings.jobs, timed=timed)
+    messages.note(plan.note if timed else "")
     return evaluation.bootstrap(
-        plan.count, groups=groups, rng=settings.seed, n_jobs=settings.jobs, progress=plan.is_long and shows_bars
+        count,
+        groups=groups,
+        rng=settings.seed,
+        n_jobs=settings.jobs,
+        progress=plan.is_long and _shows_bars(settings),
     )
+
+
+def _n_resamples(settings: Settings) -> int:
+    return DEFAULT if settings.resamples is None else settings.resamples
+
+
+def _tells_time(settings: Settings) -> bool:
+    """Whether the number of resamples is announced: where nobody asked for one, or where somebody watches."""
+    return not settings.quiet and (settings.resamples is None or _shows_bars(settings))
 
 
 def _shows_bars(settings: Settings) -> bool:
@@ -215,7 +228,8 @@ def _shows_bars(settings: Settings) -> bool:
 
 def _hints(path: str, evaluation: Evaluation, drawn: BootstrapResult | None, settings: Settings) -> list[str]:
     """What somebody would do next, as it is typed."""
-    call = f"polyroc evaluate {shlex.quote(clean(path, 60))} --target {shlex.quote(clean(settings.columns.target))}"
+    file, target = shlex.quote(clean(path, 60)), f"--target {shlex.quote(clean(settings.columns.target))}"
+    call = f"polyroc evaluate {file} {target}"
     hints = []
     if drawn is None:
         hints.append(f"how sure:   {call} --resamples 999")
@@ -225,4 +239,4 @@ def _hints(path: str, evaluation: Evaluation, drawn: BootstrapResult | None, set
         hints.append(f"all pairs:  {call} --json")
     if settings.report is None:
         hints.append(f"a page:     {call} --report report.html")
-    return [*hints, f"a rival:    polyroc compare {shlex.quote(clean(path, 60))} OTHER --target LABEL"]
+    return [*hints, f"a rival:    polyroc compare {file} OTHER {target}"]

@@ -1,12 +1,14 @@
 """What goes to the standard error: notes, and the library's warnings as lines."""
 
 import logging
+import shutil
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from polyroc._text_table import wrapped
 from polyroc.cli._plain import in_options, one_line
 
 
@@ -80,5 +82,9 @@ def error(text: str) -> None:
 
 
 def _line(text: str) -> None:
-    sys.stderr.write(f"{one_line(text)}\n")
+    """One line; on a terminal that is too narrow for it, several that break between words."""
+    text = one_line(text)
+    if sys.stderr.isatty():
+        text = "\n".join(wrapped(text, shutil.get_terminal_size().columns))
+    sys.stderr.write(f"{text}\n")
     sys.stderr.flush()

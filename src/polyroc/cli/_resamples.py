@@ -1,4 +1,4 @@
-"""How many resamples there is time for: a few are drawn and timed."""
+"""How many resamples, and how long they will take: a few are drawn and timed, which changes no number."""
 
 from dataclasses import dataclass
 from time import perf_counter
@@ -6,64 +6,55 @@ from typing import Any
 
 from polyroc import Evaluation
 from polyroc._bootstrap import draw_samples
+from polyroc._numbers import counted
 from polyroc._resampling import Plan, units_of
 from polyroc.engines._threads import n_threads
 
+# The same on every machine and under every load, so that the same seed gives the same numbers.
 DEFAULT = 999
-_FEWER = (499, 199, 99)
-# What people wait for without asking why, in seconds; and from when on a bar is shown.
-_PATIENCE = 5.0
+# From when on a bar is shown, in seconds.
 _LONG = 1.0
 
 
 @dataclass(frozen=True)
 class Resamples:
-    """A number of resamples, and what is known about how long they take."""
+    """A number of resamples, and how long they are expected to take."""
 
     count: int
     seconds: float = 0.0
-    """As predicted; 0 where nobody asked."""
-    note: str = ""
 
     @property
     def is_long(self) -> bool:
         return self.seconds > _LONG
 
+    @property
+    def note(self) -> str:
+        """What is announced before they are drawn; nothing where none are."""
+        if self.count == 0:
+            return ""
+        return f"{counted(self.count, 'resample')}, {duration(self.seconds)}; --resamples changes the number"
+
+
+def duration(seconds: float) -> str:
+    """A time that is only expected, in words.
+
+    >>> duration(0.2), duration(7.4), duration(170), duration(7300)
+    ('less than a second', 'about 7 s', 'about 3 min', 'about 2 h')
+    """
+    if seconds < 1:
+        return "less than a second"
+    if seconds < 90:
+        return f"about {seconds:.0f} s"
+    return f"about {seconds / 60:.0f} min" if seconds < 5400 else f"about {seconds / 3600:.0f} h"
+
 
 def plan_resamples(
-    evaluation: Evaluation,
-    wanted: int | None,
-    *,
-    groups: Any,
-    n_jobs: int | None,
-    n_models: int = 1,
-    timed: bool = True,
+    evaluation: Evaluation, count: int, *, groups: Any, n_jobs: int | None, n_models: int = 1, timed: bool = True
 ) -> Resamples:
-    """The number that was asked for, or the largest of a few that is done in time; `timed` tells how long, too."""
-    if wanted is not None and (wanted == 0 or not timed):
-        return Resamples(wanted)
-    each = n_models * seconds_of_one(evaluation, groups, n_jobs)
-    if wanted is not None:
-        return Resamples(wanted, wanted * each)
-    return affordable(each)
-
-
-def affordable(seconds_of_each: float) -> Resamples:
-    """The largest number that is predicted to be done in time.
-
-    >>> affordable(0.001).count, affordable(0.008).count, affordable(1.0).count
-    (999, 499, 99)
-    """
-    counts = (DEFAULT, *_FEWER)
-    count = next((one for one in counts if one * seconds_of_each < _PATIENCE), counts[-1])
-    seconds = count * seconds_of_each
-    if count == DEFAULT:
-        return Resamples(count, seconds)
-    note = (
-        f"{count} resamples, for {DEFAULT} would take about {DEFAULT * seconds_of_each:.0f} s "
-        f"(these, {max(seconds, 1):.0f} s); --resamples {DEFAULT} draws them all, --resamples 0 none"
-    )
-    return Resamples(count, seconds, note)
+    """The number that was asked for; `timed` tells how long it will take."""
+    if count == 0 or not timed:
+        return Resamples(count)
+    return Resamples(count, count * n_models * seconds_of_one(evaluation, groups, n_jobs))
 
 
 def seconds_of_one(evaluation: Evaluation, groups: Any, n_jobs: int | None) -> float:

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from polyroc._checks import as_confidence_level, as_n_jobs, as_n_resamples, as_rng
+from polyroc._checks import MOST_RESAMPLES, as_confidence_level, as_n_jobs, as_n_resamples, as_rng
+from polyroc.cli._plain import InputError
 from polyroc.cli._problem import Columns
 
 
@@ -18,7 +19,7 @@ class Settings:
     costs: str | None
     confidence_level: float
     resamples: int | None
-    """0 for none, None for as many as there is time for."""
+    """0 for none, None where nobody named a number."""
     seed: int
     jobs: int | None
     json: bool
@@ -32,8 +33,17 @@ class Settings:
         as_confidence_level(self.confidence_level)
         as_rng(self.seed)
         as_n_jobs(self.jobs)
-        if self.resamples not in (None, 0):
-            as_n_resamples(self.resamples)
+        _check_resamples(self.resamples)
+
+
+def _check_resamples(count: int | None) -> None:
+    if count is None or count == 0:
+        return
+    try:
+        as_n_resamples(count)
+    except ValueError as error:
+        msg = f"--resamples must be from 2 to {MOST_RESAMPLES:,}, or 0 for none (evaluate only), got {count}"
+        raise InputError(msg) from error
 
 
 def settings_of(given: dict[str, Any]) -> Settings:

@@ -2,133 +2,147 @@
 
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from polyroc import BootstrapResult, Comparison, Evaluation
-from polyroc.cli._plain import clean
+from polyroc._evaluation_text import backwards_note
+from polyroc._names import short_names
+from polyroc._numbers import area, area_and_ends, counted, level
+from polyroc._text_table import aligned, wrapped
 
-# Rows of the table of pairs, and of the table of rankings.
+# Rows of the table of pairs.
 _WORST = 5
-_RANKINGS = 6
-# Where nobody looks at a terminal, tables are as wide as they are.
+# Where nobody looks at a terminal, tables are as wide as they are, and sentences as wide as this.
 _WIDE = 200
+_SENTENCE = 100
+_NAME = 30
+# The columns of a table of differences beside the names of the two models.
+_NUMBERS = 56
 
 
 def print_evaluation(
     evaluation: Evaluation, drawn: BootstrapResult | None, *, title: str, confidence_level: float, hints: Sequence[str]
 ) -> None:
-    """D and M with their intervals, the worst pairs, and what to do next."""
-    console = _console()
-    n_classes = int(np.count_nonzero(evaluation.class_counts))
-    _say(console, f"{title}: {evaluation.n_samples:,} samples of {n_classes} classes")
-    table = _table("", "area", *(() if drawn is None else (f"{100 * confidence_level:g} % interval",)), "")
-    binary = evaluation.predictions.is_binary
-    shared = "area under the curve that all pairs of classes share"
-    mean = "mean of the areas of the pairs, after Hand and Till"
-    for letter, value, statistic, what in (
-        ("D", evaluation.auc, "auc", "area under the ROC curve" if binary else shared),
-        ("M", evaluation.hand_till, "hand_till", "the same, for two classes are one pair" if binary else mean),
-    ):
-        ends = [] if drawn is None else [_ends(*drawn.confidence_interval(confidence_level, statistic=statistic))]  # type: ignore[arg-type]
-        _row(table, letter, f"{value:.4f}", *ends, what)
-    _print_table(console, table)
-    if not binary:
-        _print_worst(console, evaluation)
-    _print_hints(console, hints)
+    """D, M, accuracy and the worst pair, what contradicts them, the worst pairs, and what to do next."""
+    page = _Page()
+    resamples = "" if drawn is None else f"; {_resamples(drawn.n_resamples, drawn.seed)}"
+    page.say(f"{title}: {evaluation.headline.sizes}{resamples}")
+    ends = None if drawn is None else _intervals(evaluation, drawn, confidence_level)
+    page.table(_summary_rows(evaluation, ends, confidence_level))
+    for note in _notes(evaluation, drawn, confidence_level):
+        page.say("", note)
+    if not evaluation.predictions.is_binary:
+        page.say(
+            "", f"Worst of {len(evaluation.pairs):,} ordered pairs (an effect below 1: harder than the shared curve)"
+        )
+        page.table(_worst_rows(evaluation))
+    page.hints(hints)
 
 
-def _print_worst(console: Console, evaluation: Evaluation) -> None:
+def _resamples(count: int, seed: int | None) -> str:
+    return counted(count, "resample") + ("" if seed is None else f" (seed {seed})")
+
+
+def _intervals(evaluation: Evaluation, drawn: BootstrapResult, confidence_level: float) -> dict[str, str]:
+    """Each number with the ends of its interval; Wilson's for the accuracy, which holds for single samples only."""
+    found = {
+        "D": (evaluation.auc, drawn.confidence_interval(confidence_level)),
+        "M": (evaluation.hand_till, drawn.confidence_interval(confidence_level, statistic="hand_till")),
+    }
+    right = evaluation.accuracy_interval(confidence_level)
+    if evaluation.accuracy is not None and right is not None and not drawn.by_groups:
+        found["accuracy"] = (evaluation.accuracy, right)
+    ends = {name: area_and_ends(value, *interval) for name, (value, interval) in found.items()}
+    return {name: f"[{low}, {high}]" for name, (_, low, high) in ends.items()}
+
+
+def _summary_rows(evaluation: Evaluation, ends: dict[str, str] | None, confidence_level: float) -> list[list[str]]:
+    if ends is None:
+        return [["", "value", ""], *(list(row) for row in evaluation.headline.rows)]
+    header = ["", "value", f"{level(confidence_level)} interval", ""]
+    return [header, *([name, value, ends.get(name, ""), what] for name, value, what in evaluation.headline.rows)]
+
+
+def _notes(evaluation: Evaluation, drawn: BootstrapResult | None, confidence_level: float) -> list[str]:
+    high = 1.0 if drawn is None else drawn.confidence_interval(confidence_level).high
+    return [note for note in (backwards_note(evaluation.auc, high), *evaluation.notes) if note]
+
+
+def _worst_rows(evaluation: Evaluation) -> list[list[str]]:
     pairs = evaluation.pairs
-    worst = np.argsort(pairs.auc, kind="stable")[:_WORST]
-    _say(console, "", f"Worst of {len(pairs):,} ordered pairs (an effect below 1 is harder than the shared curve)")
-    table = _table("class", "against", "area", "effect", "samples")
-    for p in worst.tolist():
-        samples = f"{pairs.n_positive[p]:,} / {pairs.n_negative[p]:,}"
-        _row(table, pairs.positive[p], pairs.negative[p], f"{pairs.auc[p]:.4f}", f"{pairs.effect[p]:.2f}", samples)
-    _print_table(console, table)
+    worst = [pairs[place] for place in np.argsort(pairs.auc, kind="stable")[:_WORST].tolist()]
+    names = short_names([name for pair in worst for name in (pair.positive, pair.negative)], _NAME)
+    rows = [["class", "against", "area", "effect", "samples"]]
+    for place, pair in enumerate(worst):
+        sizes = f"{pair.n_positive:,} / {pair.n_negative:,}"
+        rows.append([*names[2 * place : 2 * place + 2], area(pair.auc), f"{pair.effect:.2f}", sizes])
+    return rows
 
 
 def print_comparison(comparison: Comparison, *, title: str, hints: Sequence[str]) -> None:
-    """Each model, their differences, and how probable each order of them is."""
-    console = _console()
-    first = next(iter(comparison.evaluations.values()))
-    _say(
-        console,
-        f"{title}: {len(comparison.models)} models on the same {first.n_samples:,} samples, "
-        f"{comparison.n_resamples} paired resamples",
+    """Which model is best, each model, their differences, and how often each order of them occurred."""
+    page, tables = _Page(), comparison.tables
+    sizes = next(iter(comparison.evaluations.values())).headline.sizes
+    page.say(
+        f"{title}: {counted(len(comparison.models), 'model')} on the same {sizes}; "
+        f"{_resamples(comparison.n_resamples, comparison.seed)}, {level(comparison.confidence_level)} intervals"
     )
-    interval = f"{100 * comparison.confidence_level:g} % interval"
-    for letter, contest in (("D", comparison.auc), ("M", comparison.hand_till)):
-        _say(console, "")
-        table = _table("model", letter, interval, "best in")
-        for one in contest.estimates:
-            share = f"{100 * one.probability_best:.1f} %"
-            _row(table, one.model, f"{one.value:.4f}", _ends(one.low, one.high), share)
-        _print_table(console, table)
-        _say(console, "")
-        table = _table(f"difference of {letter}", "", interval, "p", "p (Holm)")
-        for d in contest.differences:
-            name = f"{clean(d.first, 30)} - {clean(d.second, 30)}"
-            _row(
-                table, Text(name), f"{d.value:+.4f}", _ends(d.low, d.high), f"{d.p_value:.2g}", f"{d.p_value_holm:.2g}"
-            )
-        _print_table(console, table)
-    _print_rankings(console, comparison)
-    _print_hints(console, hints)
+    verdict, *notes = tables.sentences
+    page.say("", verdict, "")
+    rows = tables.estimate_rows()
+    for part in (
+        [rows] if page.has_room_for(rows) else [[row[:5] for row in rows], [[row[0], *row[5:]] for row in rows]]
+    ):
+        page.table(part)
+    for part in (tables.difference_rows(page.room_for_names(2, _NUMBERS)), tables.ranking_rows()):
+        page.say("")
+        page.table(part)
+    for note in notes:
+        page.say("", note)
+    page.hints(hints)
 
 
-def _print_rankings(console: Console, comparison: Comparison) -> None:
-    by_m = {ranking.order: ranking.probability for ranking in comparison.hand_till.rankings}
-    _say(console, "")
-    table = _table("ranking", "by D", "by M")
-    for ranking in comparison.auc.rankings[:_RANKINGS]:
-        order = " > ".join(" = ".join(clean(name, 30) for name in place) for place in ranking.order)
-        shares = (ranking.probability, by_m.get(ranking.order, 0.0))
-        _row(table, Text(order), *(f"{100 * share:.1f} %" for share in shares))
-    _print_table(console, table)
+class _Page:
+    """Lines on the standard output, none broken inside a word."""
 
+    def __init__(self) -> None:
+        on_terminal = sys.stdout.isatty()
+        width = None if on_terminal else _WIDE
+        self._console = Console(file=sys.stdout, markup=False, highlight=False, emoji=False, width=width)
+        self._width = self._console.width
+        self._sentence = min(self._width, _SENTENCE)
 
-def _print_hints(console: Console, hints: Sequence[str]) -> None:
-    if hints:
-        _say(console, "", "Next", *(f"  {hint}" for hint in hints))
+    def say(self, *sentences: str) -> None:
+        """Sentences, each in lines of its own."""
+        for sentence in sentences:
+            for line in wrapped(sentence, self._sentence) or [""]:
+                self._print(line)
 
+    def table(self, rows: Sequence[Sequence[str]]) -> None:
+        """A header and rows below it."""
+        header, *lines = aligned(rows)
+        for line, style in [(header, "bold"), *((line, "") for line in lines)]:
+            # A row that is too long goes on below, rather than where the terminal happens to end.
+            for piece in [line] if len(line) <= self._width else wrapped(line, self._width):
+                self._print(piece, style)
 
-def _console() -> Console:
-    width = None if sys.stdout.isatty() else _WIDE
-    return Console(file=sys.stdout, markup=False, highlight=False, emoji=False, width=width)
+    def hints(self, hints: Sequence[str]) -> None:
+        """What to do next; commands stay on one line, so that they can be pasted."""
+        if hints:
+            self.say("", "Next")
+            for hint in hints:
+                self._print(f"  {hint}")
 
+    def has_room_for(self, rows: Sequence[Sequence[str]]) -> bool:
+        return max(map(len, aligned(rows))) <= self._width
 
-def _say(console: Console, *lines: str) -> None:
-    for line in lines:
-        console.print(Text(line), soft_wrap=True)
+    def room_for_names(self, n_names: int, taken: int) -> int:
+        """Letters that each of some names may have beside so much else."""
+        return min(_NAME, (self._width - taken) // n_names)
 
-
-def _print_table(console: Console, table: Table) -> None:
-    with console.capture() as captured:
-        console.print(table)
-    # Without the blanks that fill the last column.
-    lines = captured.get().splitlines()
-    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in lines))
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for column in columns:
-        table.add_column(Text(column), overflow="fold")
-    return table
-
-
-def _row(table: Table, *cells: Any) -> None:
-    # Text, not str: rich would read [/x] in a name as its markup.
-    table.add_row(
-        *(cell if isinstance(cell, Text) else Text(clean(cell, 60 if " " in str(cell) else 40)) for cell in cells)
-    )
-
-
-def _ends(low: float, high: float) -> str:
-    return f"[{low:.4f}, {high:.4f}]"
+    def _print(self, line: str, style: str = "") -> None:
+        # Text, not str: rich would read [/x] in a name as its markup.
+        self._console.print(Text(line, style=style), soft_wrap=True)

@@ -8,17 +8,17 @@ from polyroc.engines._protocol import Engine
 _GIB = 2**30
 
 
-def check_memory(engine: Engine, predictions: Predictions, n_pairs: int, n_thresholds: int) -> None:
+def check_memory(engine: Engine, predictions: Predictions, n_pairs: int, n_call_rates: int) -> None:
     """Raise MemoryError, with the size needed and what to do, where the rates would not fit."""
-    needed, free = engine.memory_needed(predictions, n_pairs, n_thresholds), available()
+    needed, free = engine.memory_needed(predictions, n_pairs, n_call_rates), available()
     if free is None or needed <= free:
         return
     fits = n_pairs
-    while fits > 0 and engine.memory_needed(predictions, fits, n_thresholds) > free:
+    while fits > 0 and engine.memory_needed(predictions, fits, n_call_rates) > free:
         fits = fits * 9 // 10
     advice = f"`max_pairs={fits}`" if fits > 0 else "`max_pairs`"
     msg = (
-        f"{n_pairs} pairs of classes at {n_thresholds} thresholds need about {needed / _GIB:.1f} GiB of memory, "
+        f"{n_pairs} pairs of classes at {n_call_rates} call rates need about {needed / _GIB:.1f} GiB of memory, "
         f"and {free / _GIB:.1f} GiB are free. Fewer `n_thresholds` need less, and so does a sample of pairs, {advice}."
     )
     raise MemoryError(msg)

@@ -22,12 +22,12 @@ __all__ = ["contrast_areas", "fit_rank_one", "memory_needed", "pairwise_areas", 
 SINGLE_CELLS = 2**24
 
 
-def memory_needed(predictions: Predictions, n_pairs: int, n_thresholds: int) -> int:
+def memory_needed(predictions: Predictions, n_pairs: int, n_call_rates: int) -> int:
     """Bytes that rates and fit will need at most, beside the scores themselves."""
-    cells = 2 * n_thresholds * n_pairs
+    cells = 2 * n_call_rates * n_pairs
     weighted = 0 if predictions.sample_weight is None else 12 * predictions.scores.size
     # The side that is solved for: a gram matrix for each piece of the work and some for their sum, or cross terms.
-    n_rows = 2 * n_thresholds
+    n_rows = 2 * n_call_rates
     n_pieces = len(pieces(n_pairs))
     rooms = 8 * passes.BLOCK * n_rows * n_pieces
     grams = (4 * n_pieces + 32) * n_rows**2 + rooms if n_pairs > n_rows else 32 * n_rows * n_pairs

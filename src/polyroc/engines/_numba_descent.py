@@ -147,5 +147,5 @@ def scaled_gradient(data: Any, sums: Any) -> Any:
     largest = sums.total[PAIR_GRADIENT]
     for i in range(sums.row.shape[1]):
         scale = sums.total[WEIGHT_TPR] if i < data.n_tpr else sums.total[WEIGHT_FPR]
-        largest = max(largest, abs(sums.row[ROW_GRADIENT, i]) / scale)
+        largest = max(largest, abs(sums.row[ROW_GRADIENT, i]) / (data.on_row[i] * scale))
     return largest

@@ -47,6 +47,7 @@ class Data(NamedTuple):
     curved: int  # of 2^32 pairs so many, picked evenly, enter the curvature of the rows
     on_tpr: Any  # (K,)
     on_fpr: Any  # (K,)
+    on_row: Any  # (R,) what the call rate of each row counts for, in the working precision
     keep: Any  # (K,) share of its own rate that shrinkage leaves a pair
     mean: Any  # (R,) in the working precision
     far: float  # FAR, or that of replicates
@@ -102,11 +103,12 @@ def fill_cells(data: Any, j: int, rate: Any, weight: Any) -> None:
         left, doubled = data.tpr[j, first : first + rate_fpr.shape[0]], data.doubled[first:]
         for i in range(rate_fpr.shape[0]):
             rate_fpr[i] = own * (doubled[i] - left[i]) + shared * mean_fpr[i]
-    on_tpr, on_fpr = real(data.on_tpr[j]), real(data.on_fpr[j])
+    on_tpr, on_fpr, on_row = real(data.on_tpr[j]), real(data.on_fpr[j]), data.on_row
     for i in range(n):
-        weight[i] = on_tpr
-    for i in range(n, weight.shape[0]):
-        weight[i] = on_fpr
+        weight[i] = on_tpr * on_row[i]
+    weight_fpr, on_row_fpr = weight[n:], on_row[n:]
+    for i in range(weight_fpr.shape[0]):
+        weight_fpr[i] = on_fpr * on_row_fpr[i]
 
 
 @inner
@@ -149,21 +151,22 @@ def divergence(rate: Any, weight: Any, probability: Any) -> float:
 
 
 @kernel
-def solve_effects(data: Any, row: Any, table: Any, start: int, stop: int, effect: Any) -> None:
+def solve_effects(data: Any, pull: Any, table: Any, start: int, stop: int, effect: Any) -> None:
     """The best effects of the pairs start..stop for given rows, to two thousandths.
 
     Where the gradient of a pair is zero, sum_i w_i lambda_i p_i(v) equals sum_i w_i lambda_i M_i. The left side rises
     with v, and but for the two weights of a pair it is the same for all. So it is looked up: `table` (3, G) has rising
-    effects v, and the sums there over the true and over the false positive rows, without weights.
+    effects v, and the sums there over the true and over the false positive rows, without the pairs' weights. `pull` is
+    lambda times the weight of its row.
     """
-    data, row, table, n = borrowed(data), borrowed(row), borrowed(table), data.n_tpr
-    work = np.empty((2, row.shape[0]), row.dtype)
+    data, pull, table, n = borrowed(data), borrowed(pull), borrowed(table), data.n_tpr
+    work = np.empty((2, pull.shape[0]), pull.dtype)
     rate, weight = work[0], work[1]
     on_tpr, on_fpr = table[1], table[2]
     for j in range(start, stop):
         fill_cells(data, j, rate, weight)
         w_tpr, w_fpr = data.on_tpr[j], data.on_fpr[j]
-        sought = w_tpr * dot(row[:n], rate[:n]) + w_fpr * dot(row[n:], rate[n:])
+        sought = w_tpr * dot(pull[:n], rate[:n]) + w_fpr * dot(pull[n:], rate[n:])
         low, high = 0, table.shape[1] - 1
         while high - low > 1:
             middle = (low + high) // 2
@@ -204,7 +207,7 @@ def sweep(
     rate, weight, p_old, h_old, p_new = work[0], work[1], work[2], work[3], work[4]
     h_new, residual, bend, cross, row_move = work[5], work[6], work[7], work[8], work[9]
     row_gradient, row_block, carried, pinned = row_sums[0], row_sums[1], row_sums[2], row_sums[3]
-    on_tpr, on_fpr, largest = row_lengths(row_new, data.n_tpr)
+    on_tpr, on_fpr, largest = row_lengths(row_new, data.on_row, data.n_tpr)
     for i in range(row.shape[0]):
         row_move[i] = row_new[i] - row[i]
     filled = np.int64(0)
@@ -251,15 +254,15 @@ def gather_terms(cross: Any, scale: float, out: Any) -> None:
 
 
 @inner
-def row_lengths(row: Any, n_tpr: int) -> Any:
-    """Sums of |lambda| over the true and the false positive rows, and the largest |lambda|."""
+def row_lengths(row: Any, on_row: Any, n_tpr: int) -> Any:
+    """Weighted sums of |lambda| over the true and the false positive rows, and the largest |lambda|."""
     on_tpr, on_fpr, largest = 0.0, 0.0, 0.0
     for i in range(row.shape[0]):
         length = np.float64(abs(row[i]))
         if i < n_tpr:
-            on_tpr += length
+            on_tpr += on_row[i] * length
         else:
-            on_fpr += length
+            on_fpr += on_row[i] * length
         largest = max(largest, length)
     return on_tpr, on_fpr, largest
 

@@ -43,12 +43,13 @@ def replicate_rates(
     begins: Any,
     sizes: Any,
     path: Any,
+    grid: Any,
     shares: Any,
     tpr: Any,
     fpr: Any,
     areas: Any,
 ) -> None:
-    """Rates at the call rates t / (T + 1) and Mann-Whitney areas of all pairs, under the given sample weights.
+    """Rates at the call rates `grid` and Mann-Whitney areas of all pairs, under the given sample weights.
 
     `shares` is room for the share of each class among its highest scores, shape (k, n + k): one place more per class.
     """
@@ -65,7 +66,8 @@ def replicate_rates(
                 shares[i, p] /= total
     for pair in range(positive.shape[0]):
         i, j = positive[pair], negative[pair]
-        areas[pair] = follow(shares, i, offsets[i] + i, offsets[j] + j, path, begins[pair], sizes[pair], pair, tpr, fpr)
+        firsts = offsets[i] + i, offsets[j] + j
+        areas[pair] = follow(shares, i, *firsts, path, begins[pair], sizes[pair], grid, pair, tpr, fpr)
 
 
 @inner
@@ -77,14 +79,15 @@ def follow(
     path: Any,
     begin: int,
     size: int,
+    grid: Any,
     pair: int,
     tpr: Any,
     fpr: Any,
 ) -> Any:
     """Read one pair's polygon at the call rates; returns the area under it."""
-    n_grid = tpr.shape[1]
+    n_grid = grid.shape[0]
     t, a0, b0, doubled_area = 0, 0.0, 0.0, 0.0
-    target = 2.0 / (n_grid + 1)
+    target = 2.0 * grid[0]
     for v in range(begin, begin + size):
         a1, b1 = shares[column, first_a + path[v, 0]], shares[column, first_b + path[v, 1]]
         doubled_area += (b1 - b0) * (a0 + a1)
@@ -95,6 +98,6 @@ def follow(
                 tpr[pair, t] = a0 + part * (a1 - a0)
                 fpr[pair, t] = b0 + part * (b1 - b0)
                 t += 1
-                target = 2.0 * (t + 1) / (n_grid + 1)
+                target = 2.0 * grid[min(t, n_grid - 1)]
         a0, b0 = a1, b1
     return 0.5 * doubled_area

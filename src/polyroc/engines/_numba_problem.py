@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
-from polyroc._cells import EDGE, LOGIT_BOUND, shrunk_cells
+from polyroc._cells import EDGE, LOGIT_BOUND, shrunk_rows
 from polyroc._descent import FIRST_DAMPING, Attempt, Descent, Tolerance, descend
 from polyroc._records import Factorization, PairWeights, PairwiseRates, Status, read_only
 from polyroc._solver import solve_rows
@@ -115,10 +115,10 @@ def _rows_of_few(
 
 def _row_means(rates: PairwiseRates, weights: PairWeights, threads: Threads) -> FloatArray:
     parts = pieces(rates.n_pairs)
-    sums = np.zeros((len(parts), 2 * rates.n_thresholds))
+    sums = np.zeros((len(parts), 2 * rates.n_call_rates))
     by_pairs = (*_by_pairs(rates), weights.tpr, weights.fpr)
     threads.map(passes.add_row_means, [(*by_pairs, *c, out) for c, out in zip(parts, sums, strict=True)])
-    totals: FloatArray = np.repeat([weights.tpr.sum(), weights.fpr.sum()], rates.n_thresholds)
+    totals: FloatArray = np.repeat([weights.tpr.sum(), weights.fpr.sum()], rates.n_call_rates)
     means: FloatArray = sums.sum(axis=0) / totals
     return means
 
@@ -140,11 +140,12 @@ def _solve_rows(
     effect: FloatArray,
 ) -> FloatArray:
     """The best row effects for the pair effects of a fit that ended early, a few rows at a time."""
-    solved = row.copy()
+    solved, n = row.copy(), rates.n_call_rates
     for block in np.array_split(np.flatnonzero(fitted), 32):
-        on_tpr, on_fpr = block[block < rates.n_thresholds], block[block >= rates.n_thresholds] - rates.n_thresholds
-        few = PairwiseRates(rates.tpr[on_tpr], rates.fpr[on_fpr], rates.call_rates, rates.locate)
-        cells = shrunk_cells(few, weights, shrinkage)
+        rate = np.vstack([rates.tpr[block[block < n]], rates.fpr[block[block >= n] - n]])
+        # Each row is solved by itself, whatever its call rate counts for.
+        weight = np.where(block[:, None] < n, weights.tpr, weights.fpr)
+        cells = shrunk_rows(rate, weight, weights.size, shrinkage)
         at = np.searchsorted(np.flatnonzero(fitted), block)
         solved[at] = solve_rows(cells, row[at][:, None], effect)[:, 0]
     return solved
@@ -231,7 +232,7 @@ class _Problem:
         *,
         is_replicate: bool = False,
     ) -> "_Problem":
-        n, mean = rates.n_thresholds, _row_means(rates, weights, threads)
+        n, mean = rates.n_call_rates, _row_means(rates, weights, threads)
         on_tpr, on_fpr = _interior(mean[:n]), _interior(mean[n:])
         fitted = np.zeros(2 * n, dtype=np.bool_)
         fitted[:n][on_tpr] = fitted[n:][on_fpr] = True
@@ -246,6 +247,7 @@ class _Problem:
             curved=2**32 if rates.n_pairs <= MANY_PAIRS else 2**32 * CURVED_PAIRS // rates.n_pairs,
             on_tpr=weights.tpr,
             on_fpr=weights.fpr,
+            on_row=np.tile(rates.row_weights, 2)[fitted].astype(tpr.dtype),
             keep=weights.size / (weights.size + shrinkage),
             mean=mean[fitted].astype(tpr.dtype),
             far=passes.FAR_IN_REPLICATES if is_replicate else passes.FAR,
@@ -284,10 +286,11 @@ class _Problem:
     def start_from(self, row: FloatArray) -> _State:
         """Rows that some of the pairs have found, and the effects that go with them."""
         pairs, effects = self._room_for_pairs(), np.geomspace(0.01, 100, 129)
-        pulls = row * expit(np.outer(effects, row))
+        pull = self.data.on_row * row
+        pulls = pull * expit(np.outer(effects, row))
         n = self.data.n_tpr
         table = np.array([effects, pulls[:, :n].sum(axis=1), pulls[:, n:].sum(axis=1)])
-        tasks = [(self.data, row.astype(self.precision), table, *c, pairs.effect) for c in self.chunks]
+        tasks = [(self.data, pull.astype(self.precision), table, *c, pairs.effect) for c in self.chunks]
         self.threads.map(passes.solve_effects, tasks)
         return self.state(row, pairs)
 
@@ -326,7 +329,7 @@ class _Problem:
         scale = np.where(
             np.arange(len(state.row)) < self.data.n_tpr, total[passes.WEIGHT_TPR], total[passes.WEIGHT_FPR]
         )
-        rows = np.abs(state.sums.row[passes.ROW_GRADIENT]) / scale
+        rows = np.abs(state.sums.row[passes.ROW_GRADIENT]) / (self.data.on_row * scale)
         return float(max(rows.max(), total[passes.PAIR_GRADIENT]))
 
     def _room_for_pairs(self) -> passes.PairState:

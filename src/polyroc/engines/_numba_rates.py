@@ -69,16 +69,17 @@ def cut_long(
 
 @inner
 def stride(a: Any, b: Any, grid: Any, called_a: Any, steps_by: Any, tpr: Any, fpr: Any) -> None:
-    """Merge two runs from the top and read the polygon at each call rate, t / (T + 1).
+    """Merge two runs from the top and read the polygon at each call rate.
 
     Which class comes next cannot be predicted, so nothing branches upon it. The path of the merge is written down
-    first: after s samples, `called_a[s]` of them are of a. Counting how many samples are called before each call rate
-    then says which edge it lies on.
+    first: after s samples, `called_a[s]` of them are of a. Counting how many samples are called before each multiple
+    of the grid's first point then says where on the path a call rate lies, or from where to look for it.
     """
     n_a, n_b, n_grid = a.shape[0], b.shape[0], grid.shape[0]
     at_a, at_b, called, n_steps, tied = n_a, n_b, 0, 0, 0
-    unit = (n_grid + 1) / (2.0 * n_a * n_b)
-    for t in range(n_grid + 2):
+    n_bins = bins_of(grid)
+    unit = n_bins / (2.0 * n_a * n_b)
+    for t in range(n_bins + 1):
         steps_by[t] = 0
     called_a[0] = 0
     while at_a > 0 and at_b > 0:
@@ -91,16 +92,46 @@ def stride(a: Any, b: Any, grid: Any, called_a: Any, steps_by: Any, tpr: Any, fp
         called += n_a + one * (n_b - n_a)
         n_steps += 1
         called_a[n_steps] = n_a - at_a
-        steps_by[min(np.int64(called * unit), n_grid)] += 1
+        steps_by[min(np.int64(called * unit), n_bins)] += 1
     # What is left is of one class; its first sample decides the edge of all call rates that remain.
     called_a[n_steps + 1] = called_a[n_steps] + (1 if at_a > 0 else 0)
     if tied:
         read_with_ties(a, b, grid, called_a, steps_by, n_steps, tpr, fpr)
         return
-    before = 0
+    before, counted, passed = 0, 0, 0
     for t in range(n_grid):
-        before += steps_by[t]
+        counted, passed = count_steps(grid[t], n_bins, steps_by, counted, passed)
+        before = walk_on(grid[t], called_a, max(before, passed), n_steps, n_a, n_b)
         cut_edge(grid[t], t, called_a, before, n_a, n_b, tpr, fpr)
+
+
+@inner
+def bins_of(grid: Any) -> Any:
+    """Into how many equal parts call rates are sorted: its first point is one part of the uniform ones."""
+    return min(np.int64(1.0 / grid[0] + 0.5), grid.shape[0] + 1)
+
+
+@inner
+def count_steps(rate: float, n_bins: int, steps_by: Any, counted: int, passed: int) -> Any:
+    """Count the steps of all parts below the one in which a call rate lies; from where an earlier count ended."""
+    # A little more, so that rounding does not put a point below the part that begins there.
+    last = np.int64(rate * n_bins + 1e-12)
+    while counted < last:
+        passed += steps_by[counted]
+        counted += 1
+    return counted, passed
+
+
+@inner
+def walk_on(rate: float, called_a: Any, before: int, n_steps: int, n_a: int, n_b: int) -> Any:
+    """From a place on the path on to the last step that ends before a call rate."""
+    target = 2.0 * rate * n_a * n_b
+    while before < n_steps:
+        from_a = np.int64(called_a[before + 1])
+        if from_a * n_b + (before + 1 - from_a) * n_a >= target:
+            break
+        before += 1
+    return before
 
 
 @inner
@@ -119,16 +150,16 @@ def read_with_ties(a: Any, b: Any, grid: Any, called_a: Any, steps_by: Any, n_st
     n_a, n_b, n_grid = a.shape[0], b.shape[0], grid.shape[0]
     # The path to its end: part of what is left may belong to a tie.
     left = called_a[n_steps + 1] - called_a[n_steps]
-    unit = (n_grid + 1) / (2.0 * n_a * n_b)
+    n_bins = bins_of(grid)
+    unit = n_bins / (2.0 * n_a * n_b)
     for s in range(n_steps + 1, n_a + n_b + 1):
         called_a[s] = called_a[s - 1] + left
         called = np.int64(called_a[s]) * n_b + np.int64(s - called_a[s]) * n_a
-        steps_by[min(np.int64(called * unit), n_grid)] += 1
-    t, counted, before = np.int64(0), 0, 0
+        steps_by[min(np.int64(called * unit), n_bins)] += 1
+    t, counted, passed, before = np.int64(0), 0, 0, 0
     while t < n_grid:
-        while counted <= t:
-            before += steps_by[counted]
-            counted += 1
+        counted, passed = count_steps(grid[t], n_bins, steps_by, counted, passed)
+        before = walk_on(grid[t], called_a, max(before, passed), n_a + n_b - 1, n_a, n_b)
         at_a, at_b = n_a - called_a[before + 1], n_b - (before + 1 - called_a[before + 1])
         if called_a[before + 1] > called_a[before]:
             score, is_tie = a[at_a], at_b > 0 and b[at_b - 1] == a[at_a]

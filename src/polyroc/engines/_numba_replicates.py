@@ -32,7 +32,8 @@ def run_replicates(
     on_tpr: Any,
     on_fpr: Any,
     keep: Any,
-    doubled: Any,
+    grid: Any,
+    on_row: Any,
     limits: Any,
     shares: Any,
     effects: Any,
@@ -41,26 +42,28 @@ def run_replicates(
 ) -> None:
     """For each row of `weights`: the effects of the curve (2T), the mean area of the pairs, and how the fit ended.
 
-    The fit is done in the precision of `doubled`, twice the call rates. `limits` are the last arguments of
-    `descend_small`; `shares` is the room that `replicate_rates` needs.
+    The fit is done in the precision of `on_row`, the weights of the call rates `grid`. `limits` are the last arguments
+    of `descend_small`; `shares` is the room that `replicate_rates` needs.
     """
-    n_pairs, n_grid = positive.shape[0], doubled.shape[0]
-    tpr, fpr = np.empty((n_pairs, n_grid), doubled.dtype), np.empty((n_pairs, n_grid), doubled.dtype)
-    areas, mean = np.empty(n_pairs), np.empty(2 * n_grid)
+    n_pairs, n_grid, real = positive.shape[0], grid.shape[0], on_row.dtype
+    tpr, fpr = np.empty((n_pairs, n_grid), real), np.empty((n_pairs, n_grid), real)
+    areas, mean, doubled = np.empty(n_pairs), np.empty(2 * n_grid), (2.0 * grid).astype(real)
+    layout = (offsets, positive, negative, begins, sizes, path)
     for r in range(weights.shape[0]):
-        replicate_rates(order, weights[r], offsets, positive, negative, begins, sizes, path, shares, tpr, fpr, areas)
+        replicate_rates(order, weights[r], *layout, grid, shares, tpr, fpr, areas)
         mean_area[r] = areas.mean()
         row_means(tpr, on_tpr, mean[:n_grid])
         row_means(fpr, on_fpr, mean[n_grid:])
         first_tpr, n_tpr = inside(mean[:n_grid])
         first_fpr, n_fpr = inside(mean[n_grid:])
-        fitted, row = np.empty(n_tpr + n_fpr, doubled.dtype), np.empty(n_tpr + n_fpr)
+        fitted, on_fitted = np.empty(n_tpr + n_fpr, real), np.empty(n_tpr + n_fpr, real)
+        row = np.empty(n_tpr + n_fpr)
         for i in range(n_tpr + n_fpr):
-            m = mean[first_tpr + i] if i < n_tpr else mean[n_grid + first_fpr + i - n_tpr]
-            fitted[i], row[i] = m, math.log(m / (1 - m))
-        data = Data(
-            tpr, fpr, doubled, first_tpr, first_fpr, n_tpr, ALL_CURVED, on_tpr, on_fpr, keep, fitted, FAR_IN_REPLICATES
-        )
+            t = first_tpr + i if i < n_tpr else first_fpr + i - n_tpr
+            m = mean[t] if i < n_tpr else mean[n_grid + t]
+            fitted[i], on_fitted[i], row[i] = m, on_row[t], math.log(m / (1 - m))
+        where = (first_tpr, first_fpr, n_tpr, ALL_CURVED)
+        data = Data(tpr, fpr, doubled, *where, on_tpr, on_fpr, on_fitted, keep, fitted, FAR_IN_REPLICATES)
         effect = np.ones(n_pairs)
         ended[r] = CONVERGED
         if len(row) > 0:

@@ -5,6 +5,7 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
+from polyroc._grid import row_weights
 from polyroc._records import PairIndex, PairWeights, PairwiseRates, Predictions, RankOneFits
 from polyroc._typing import BoolArray, FloatArray, Thresholds
 from polyroc.engines._class_sorted import class_sorted
@@ -57,7 +58,7 @@ class Reweighed:
         areas = np.empty(n_pairs)
         tpr, fpr = np.empty((2, n_pairs, len(self._call_rates)), dtype=precision)
         if self._has_paths:
-            replicate_rates(self._runs.order, weight, *self._layout, self._shares(), tpr, fpr, areas)
+            replicate_rates(self._runs.order, weight, *self._layout, self._call_rates, self._shares(), tpr, fpr, areas)
             return PairwiseRates(tpr.T, fpr.T, self._call_rates, _no_thresholds), areas
         tails = self._runs.tails(weight, Threads(1))
         asked = (self._runs.offsets, self._pairs.positive, self._pairs.negative)
@@ -93,7 +94,8 @@ class Reweighed:
             pair_weights.tpr,
             pair_weights.fpr,
             pair_weights.size / (pair_weights.size + shrinkage),
-            (2 * self._call_rates).astype(np.float32),
+            self._call_rates,
+            row_weights(self._call_rates).astype(np.float32),
             (still.move, still.gradient, still.damping, SINGLE_ROUNDING),
             self._shares(),
             effects,

@@ -52,10 +52,10 @@ class Runs:
         return self._made[key]
 
 
-def memory_needed(predictions: Predictions, n_pairs: int, n_thresholds: int) -> int:
+def memory_needed(predictions: Predictions, n_pairs: int, n_call_rates: int) -> int:
     """Bytes that rates and fit will need at most, beside the scores themselves."""
     # Rates, shrunk rates, weights and the arrays of two points of the fit, each of all cells in double precision.
-    return 2 * predictions.scores.nbytes + 20 * 8 * 2 * n_thresholds * n_pairs
+    return 2 * predictions.scores.nbytes + 20 * 8 * 2 * n_call_rates * n_pairs
 
 
 def pairwise_rates(

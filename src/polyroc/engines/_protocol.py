@@ -22,7 +22,7 @@ class Engine(Protocol):
     `n_jobs` is the number of threads; None takes as many as the process may use. The numbers do not depend on it.
     """
 
-    def memory_needed(self, predictions: Predictions, n_pairs: int, n_thresholds: int) -> int:
+    def memory_needed(self, predictions: Predictions, n_pairs: int, n_call_rates: int) -> int:
         """Bytes that rates and fit will need at most, beside the scores themselves."""
 
     def pairwise_rates(

@@ -9,6 +9,7 @@ from scipy.special import softmax
 from polyroc._curve import shared_curve
 from polyroc._evaluate import ConvergenceWarning, evaluate
 from polyroc._evaluation import Evaluation
+from polyroc._grid import grid
 from polyroc._options import as_options
 from polyroc._pairs import all_pairs
 from polyroc._records import PairwiseRates
@@ -198,8 +199,8 @@ def _strict_area(labels: IntArray, scores: FloatArray) -> float:
     predictions = as_predictions(labels, scores, labels=range(scores.shape[1]))
     options = as_options(predictions.labels, engine="numpy")
     pairs = all_pairs(predictions)
-    call_rates = np.arange(1, 100) / 100
-    tpr, fpr = (np.empty((99, len(pairs))) for _ in range(2))
+    call_rates = grid(options.n_thresholds)
+    tpr, fpr = (np.empty((len(call_rates), len(pairs))) for _ in range(2))
     for p, (i, j) in enumerate(zip(pairs.positive, pairs.negative, strict=True)):
         own, other = (scores[labels == c, i] for c in (i, j))
         cut = np.quantile(np.concatenate([own, other]), 1 - call_rates)
@@ -218,9 +219,8 @@ def update_rows(request: Request) -> list[Row]:
         labels = np.repeat(np.arange(k), int(rng.integers(20, 300)))
         scores = gaussian_scores(labels, rng.uniform(0, 4, size=k), rng)
         judged = _judge(labels, scores, request, shrinkage=0.0)
-        stacked = np.concatenate([judged.rates.tpr, judged.rates.fpr])
         problem = f"random problem {number}"
-        printed = printed_update(stacked, N_UPDATES)[-1]
+        printed = printed_update(judged.rates, N_UPDATES)[-1]
         rows.append(row("update", problem, "as printed", "D", printed, decided=False))
         rows.append(row("update", problem, "damped", "D", judged.auc, decided=True))
         rows.append(row("update", problem, "damped", "iterations", judged.factorization.n_iter, decided=True))

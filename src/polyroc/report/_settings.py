@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from polyroc._grid import grid
 from polyroc.report._models import models_of
 from polyroc.report._names import name_of
 from polyroc.report._numbers import counted, level
@@ -25,6 +26,7 @@ def setting_entries(summary: dict[str, Any]) -> list[tuple[str, Sentence]]:
     """What was asked for, in words."""
     options = summary["options"]
     n_pairs = len(models_of(summary)[0].record["pairs"]["auc"])
+    n_call_rates = len(grid(options["n_thresholds"]))
     entries: list[tuple[str, Sentence]] = [
         ("Samples", (_samples(summary),)),
         ("Pairs", (_pairs(n_pairs, options["max_pairs"]),)),
@@ -32,7 +34,7 @@ def setting_entries(summary: dict[str, Any]) -> list[tuple[str, Sentence]]:
     if n_pairs > 1:
         entries += [
             ("What a pair counts", (_WEIGHTING[options["weighting"]],)),
-            ("Thresholds", (f"{_THRESHOLDS[options['thresholds']]}, on {options['n_thresholds']:,} call rates",)),
+            ("Thresholds", (f"{_THRESHOLDS[options['thresholds']]}, on {n_call_rates:,} call rates",)),
             ("Model of the curve", (f"{options['model']}, shrinkage {options['shrinkage']:g}",)),
             ("Fit", _fits(summary)),
         ]

@@ -13,6 +13,7 @@ from polyroc._comparison import Comparison
 from polyroc._contest import ModelEstimate
 from polyroc._evaluation import Evaluation
 from polyroc._frames import plain
+from polyroc._grid import grid
 from polyroc._records import PairIndex
 from polyroc._steps import rates_of
 from polyroc._typing import FloatArray, IntArray, Statistic
@@ -23,7 +24,7 @@ from polyroc.report._heatmap_classes import heatmap_classes
 
 # Curves of more pairs than these nobody looks at, and points closer than these nobody sees.
 _PAIR_CURVES = 200
-_PAIR_POINTS = 101
+_PAIR_POINTS = 113
 _DIGITS = 5
 # Where the curve is read off for people who want one number of it.
 _READ_AT_FPR = 0.05
@@ -53,7 +54,7 @@ def summarize(
     confidence_level : float, optional
         Of the intervals of an evaluation, 0.95 by default; a comparison has its own.
     seed : int, optional
-        What the resamples were drawn with, if that is known.
+        What the resamples were drawn with, if they do not know it themselves.
     source : mapping, optional
         Where the predictions come from, such as ``{"file": "predictions.csv"}``.
     warnings : sequence of str
@@ -79,6 +80,10 @@ def summarize(
         summary = _of_comparison(result)
     else:
         summary = _of_evaluation(result, bootstrap, 0.95 if confidence_level is None else float(confidence_level))
+    if seed is None:
+        # A comparison and a bootstrap know theirs.
+        drawn = result if isinstance(result, Comparison) else bootstrap
+        seed = None if drawn is None else drawn.seed
     found = versions()
     took_part = (*_TOOK_PART, "numba") if "numba" in sys.modules else _TOOK_PART
     ending = {
@@ -186,7 +191,7 @@ def _call_rates(evaluation: Evaluation) -> FloatArray:
     """Share called positive at each point of the curve, corners included."""
     if evaluation.predictions.is_binary:
         return (evaluation.curve.fpr + evaluation.curve.tpr) / 2
-    return np.linspace(0, 1, len(evaluation.curve.fpr))
+    return np.concatenate([[0.0], grid(evaluation.options.n_thresholds), [1.0]])
 
 
 def _band(drawn: BootstrapResult, level: float) -> dict[str, Any]:
@@ -205,7 +210,7 @@ def _pair_curves(evaluation: Evaluation) -> dict[str, Any] | None:
     # Only theirs: those of all pairs of very many classes would fill the memory.
     engine = get_engine(evaluation.options.engine, evaluation.predictions)
     rates = rates_of(evaluation.predictions, index, evaluation.options, engine)
-    points = _spread(rates.n_thresholds, _PAIR_POINTS)
+    points = _spread(rates.n_call_rates, _PAIR_POINTS)
     return {
         "pair": worst.tolist(),
         "call_rate": _rounded(rates.call_rates[points]),

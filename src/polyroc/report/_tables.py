@@ -11,7 +11,7 @@ from polyroc.report._numbers import p_value, percent
 
 # Rows that are there when the page opens; the script has the rest.
 WORST = 200
-_CURVE_POINTS = 101
+_CURVE_POINTS = 113
 _RANKINGS = 10
 # A matrix of more classes is told by its dearest entries.
 _MATRIX = 12
@@ -43,7 +43,7 @@ def curve_tables(summary: dict[str, Any]) -> list[dict[str, Any]]:
     for model in models_of(summary):
         curve = thinned(model.record["curve"], _CURVE_POINTS)
         columns = zip(curve["call_rate"], curve["fpr"], curve["tpr"], strict=True)
-        rows = [[f"{rate:.3f}", f"{fpr:.4f}", f"{tpr:.4f}"] for rate, fpr, tpr in columns]
+        rows = [[f"{rate:.4f}", f"{fpr:.4f}", f"{tpr:.4f}"] for rate, fpr, tpr in columns]
         tables.append({"name": model.name, "rows": rows})
     return tables
 

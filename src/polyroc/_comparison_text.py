@@ -1,0 +1,148 @@
+"""A comparison as tables: models, differences, and how often each order of the models occurred."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from polyroc._contest import Contest, Difference
+from polyroc._evaluation_text import Headline, backwards_note
+from polyroc._html import tables_html
+from polyroc._names import printable, short_names
+from polyroc._numbers import area, area_and_ends, counted, difference_and_ends, level, p_value, share_of_resamples
+from polyroc._text_table import aligned, wrapped
+from polyroc._typing import IntervalKind
+from polyroc._verdict import Verdict
+
+# Of many models most rankings occur once or twice, and many pairs disagree: the record has them all.
+_RANKINGS = 6
+_NOTES = 4
+# Letters of a name in a table of models, of differences, and of all names in a line of the table of orders.
+_NAME, _OF_TWO, _ORDER = 30, 24, 80
+_CLASS = 16
+
+
+@dataclass(frozen=True)
+class ComparisonText:
+    """What the tables of a comparison are made from."""
+
+    headlines: Mapping[str, Headline]
+    by_d: Contest
+    by_m: Contest
+    verdict: Verdict
+    interval: IntervalKind
+    seed: int | None
+
+    @property
+    def _n_resamples(self) -> int:
+        return self.verdict.n_resamples
+
+    @property
+    def titles(self) -> tuple[str, str]:
+        """What was compared, and how."""
+        seed = "" if self.seed is None else f" (seed {self.seed})"
+        sizes = next(iter(self.headlines.values())).sizes
+        return (
+            f"Comparison of {counted(len(self.headlines), 'model')} on {sizes}",
+            f"{counted(self._n_resamples, 'paired resample')}{seed}, "
+            f"{level(self.verdict.confidence_level)} {self.interval} intervals",
+        )
+
+    @property
+    def sentences(self) -> list[str]:
+        """The verdict, then what contradicts it or is to be known of the numbers."""
+        notes = list(self.verdict.notes)
+        if len(notes) > _NOTES:
+            notes = [*notes[:_NOTES], f"{len(notes) - _NOTES} more such notes are in `comparison.notes`."]
+        for one in self.by_d.estimates:
+            of_model = (backwards_note(one.value, one.high), *self.headlines[one.model].cautions)
+            notes += [f"{printable(one.model)}: {note}" for note in of_model if note]
+        told = [self.verdict.sentence, *notes]
+        if self.p_value_note and any(one.p_value < self._counted for one in self._differences):
+            told.append(self.p_value_note)
+        return told
+
+    @property
+    def _differences(self) -> tuple[Difference, ...]:
+        return self.by_d.differences + self.by_m.differences
+
+    @property
+    def _counted(self) -> float:
+        return 1 / (self._n_resamples + 1)
+
+    @property
+    def p_value_note(self) -> str:
+        """What small p values rest on; empty where they are counted in the resamples."""
+        if self.interval != "logit":
+            return ""
+        return (
+            f"p values below {self._counted:.2g}, one in {self._n_resamples + 1:,}, are extrapolated: the resamples "
+            "give the standard error, and Student's t distribution the tail."
+        )
+
+    def estimate_rows(self) -> list[list[str]]:
+        """D, M, accuracy and the worst pair of each model."""
+        rows = [["model", "D", "interval", "M", "interval", "accuracy", "worst pair"]]
+        several = next(iter(self.headlines.values())).n_pairs > 1
+        names = short_names(list(self.headlines), _NAME)
+        classes = [x for one in self.headlines.values() for x in (one.worst_pair.positive, one.worst_pair.negative)]
+        short = dict(zip(map(str, classes), short_names(classes, _CLASS), strict=True))
+        for name, d, m in zip(names, self.by_d.estimates, self.by_m.estimates, strict=True):
+            headline = self.headlines[d.model]
+            pair, right = headline.worst_pair, headline.accuracy
+            worst = f"{area(pair.auc)} ({short[str(pair.positive)]} against {short[str(pair.negative)]})"
+            cells = [cell for one in (d, m) for cell in _with_ends(area_and_ends(one.value, one.low, one.high))]
+            rows.append([name, *cells, "none" if right is None else area(right), worst])
+        # Two classes have one pair, whose area is D.
+        return rows if several else [row[:-1] for row in rows]
+
+    def difference_rows(self, name_width: int = _OF_TWO) -> list[list[str]]:
+        """The difference of each two models, by D and below it by M."""
+        rows = [["difference", "of", "value", "interval", "p", "p (Holm)"]]
+        short = self._short(name_width)
+        for d, m in zip(self.by_d.differences, self.by_m.differences, strict=True):
+            rows.append([f"{short[d.first]} - {short[d.second]}", "D", *self._cells(d)])
+            rows.append(["", "M", *self._cells(m)])
+        return rows
+
+    def _cells(self, one: Difference) -> list[str]:
+        p_values = [p_value(p, self._n_resamples) for p in (one.p_value, one.p_value_holm)]
+        return [*_with_ends(difference_and_ends(one.value, one.low, one.high)), *p_values]
+
+    def ranking_rows(self) -> list[list[str]]:
+        """How often each order occurred, as a share of the resamples."""
+        by_m = {ranking.order: ranking.probability for ranking in self.by_m.rankings}
+        rows = [["order, share of resamples", "by D", "by M"]]
+        short = self._short(min(_OF_TWO, _ORDER // len(self.headlines)))
+        for ranking in self.by_d.rankings[:_RANKINGS]:
+            order = " > ".join(" = ".join(short[name] for name in place) for place in ranking.order)
+            rows.append([order, *map(self._share, (ranking.probability, by_m.get(ranking.order, 0.0)))])
+        if rest := self.by_d.rankings[_RANKINGS:]:
+            rows.append([f"{len(rest)} others", self._share(sum(ranking.probability for ranking in rest)), ""])
+        return rows
+
+    def _share(self, value: float) -> str:
+        return share_of_resamples(value, self._n_resamples)
+
+    def _short(self, width: int) -> dict[str, str]:
+        names = list(self.headlines)
+        return dict(zip(names, short_names(names, width), strict=True))
+
+    def text(self) -> str:
+        """As `print` shows it."""
+        verdict, *notes = self.sentences
+        lines = [*self.titles, "", *wrapped(verdict)]
+        for rows in (self.estimate_rows(), self.difference_rows(), self.ranking_rows()):
+            lines += ["", *aligned(rows)]
+        for sentence in notes:
+            lines += ["", *wrapped(sentence)]
+        return "\n".join(lines)
+
+    def html(self) -> str:
+        """As a notebook shows it."""
+        tables = (self.estimate_rows(), self.difference_rows(), self.ranking_rows())
+        return tables_html([*self.titles, *self.sentences], tables)
+
+
+def _with_ends(texts: Sequence[Any]) -> tuple[str, str]:
+    value, low, high = texts
+    return value, f"[{low}, {high}]"

@@ -1,0 +1,112 @@
+"""An evaluation in a few lines: D, M, accuracy and the worst pair, and what contradicts them."""
+
+from dataclasses import dataclass
+
+from polyroc._names import printable, short_names
+from polyroc._numbers import area, counted, gap
+from polyroc._pair_table import Pair
+from polyroc._records import Status
+from polyroc._text_table import aligned, wrapped
+
+# D hardly notices one failed pair of many: these say when somebody should look.
+_GOOD_D, FAILED_PAIR = 0.9, 0.7
+_FAR_APART = 0.05
+# Letters of a name in a table; in sentences names stand whole.
+_NAME = 30
+
+
+@dataclass(frozen=True)
+class Headline:
+    """What is shown of an evaluation wherever it is shown."""
+
+    auc: float
+    hand_till: float
+    accuracy: float | None
+    accuracy_note: str
+    """Why there is no accuracy; empty where there is one."""
+    worst_pair: Pair
+    n_pairs: int
+    n_failed_pairs: int
+    """Pairs whose area is below `FAILED_PAIR`."""
+    n_classes: int
+    """Classes that have samples."""
+    n_samples: int
+    status: Status
+
+    @property
+    def sizes(self) -> str:
+        """How much was judged."""
+        pairs = counted(self.n_pairs, "ordered pair") if self.n_pairs > 1 else "1 pair"
+        return f"{counted(self.n_samples, 'sample')} of {counted(self.n_classes, 'class')}, {pairs}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What contradicts the summary, one sentence each."""
+        found = []
+        if self.auc > _GOOD_D and self.n_failed_pairs:
+            found.append(self._failed_pairs())
+        if abs(self.auc - self.hand_till) > _FAR_APART:
+            side = "above" if self.auc > self.hand_till else "below"
+            found.append(
+                f"D is {gap(self.auc - self.hand_till)} {side} M: the pairs of classes differ much in how well they "
+                "are separated, so one number does not describe them. Look at the pairs."
+            )
+        return tuple(found)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """The notes, after what is to be known of the fit."""
+        failed = () if self.status is Status.CONVERGED else (f"{self.status.message} D is not to be relied on.",)
+        return failed + self.notes
+
+    def _failed_pairs(self) -> str:
+        pair = self.worst_pair
+        names, worst = f"{printable(pair.positive)} against {printable(pair.negative)}", area(pair.auc)
+        if self.n_failed_pairs == 1:
+            return (
+                f"D is {area(self.auc)}, but the pair {names} has an area of only {worst}: D hardly notices a single "
+                "pair that fails."
+            )
+        return (
+            f"D is {area(self.auc)}, but {self.n_failed_pairs:,} of {self.n_pairs:,} pairs have an area below "
+            f"{FAILED_PAIR} (worst: {names}, {worst}): D hardly notices pairs that fail."
+        )
+
+    @property
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Name, number and meaning of each line; a line without a number says why it has none."""
+        binary = self.n_pairs == 1
+        meaning = "area under the ROC curve" if binary else "multi-class AUC: area under the curve that all pairs share"
+        rows = [("D", area(self.auc), meaning), ("M", area(self.hand_till), m_meaning(binary=binary))]
+        if self.accuracy is None:
+            rows.append(("accuracy", "none", self.accuracy_note))
+        else:
+            rows.append(("accuracy", area(self.accuracy), "share of samples whose highest column is their class"))
+        if not binary:
+            pair = self.worst_pair
+            positive, negative = short_names([pair.positive, pair.negative], _NAME)
+            rows.append(("worst pair", area(pair.auc), f"area of {positive} against {negative}"))
+        return rows
+
+
+def m_meaning(*, binary: bool) -> str:
+    """What M is, in the words of those who know it by another name."""
+    return "the same: two classes are one pair" if binary else "Hand and Till, scikit-learn's ovo"
+
+
+def backwards_note(value: float, high: float) -> str:
+    """What an interval of D means that lies below 1/2; nothing for any other."""
+    if high >= 0.5:
+        return ""
+    return (
+        f"D is {area(value)} and its interval ends at {area(high)}, below 1/2: the scores rank backwards. The score "
+        "columns may be in another order than the labels."
+    )
+
+
+def evaluation_text(headline: Headline) -> str:
+    """The summary as `print` shows it."""
+    lines = [f"Evaluation of {headline.sizes}", "", *aligned(headline.rows)]
+    for note in headline.cautions:
+        lines += ["", *wrapped(note)]
+    return "\n".join(lines)

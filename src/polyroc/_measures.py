@@ -1,0 +1,65 @@
+"""How often the highest column is the true class: what readers otherwise take D for."""
+
+import math
+
+import numpy as np
+from scipy.special import ndtri
+
+from polyroc._intervals import Interval
+from polyroc._names import short_names
+from polyroc._records import Predictions
+
+# Rows of probabilities add up to 1 to this, also in single precision and after rounding to three decimals.
+_SUM = 0.02
+# Letters of a name in a reason, which stands in a table.
+_NAME = 24
+
+
+def why_no_accuracy(predictions: Predictions) -> str:
+    """Why the columns name no class; nothing where they do.
+
+    Scores that are not probabilities may be on another scale in each column. That is certain where some column lies
+    wholly below another one, so that its class could never be named. It is the only case that is refused: columns
+    whose ranges overlap are compared as scikit-learn's ``argmax`` would.
+    """
+    if predictions.scores.shape[1] == 1:
+        return "There is one score column, so a class is named only by a threshold."
+    if _are_probabilities(predictions):
+        return ""
+    scores = predictions.scores
+    highest, lowest = scores.max(axis=0), scores.min(axis=0)
+    above = int(np.argmax(lowest))
+    below = np.flatnonzero(highest < lowest[above])
+    if len(below) == 0:
+        return ""
+    lower, higher = short_names([predictions.labels[below[0]], predictions.labels[above]], _NAME)
+    return f"The columns are not on a common scale: all scores of {lower} are below those of {higher}."
+
+
+def _are_probabilities(predictions: Predictions) -> bool:
+    scores = predictions.scores
+    if scores.min() < 0 or scores.max() > 1:
+        return False
+    return bool(np.all(np.abs(scores.sum(axis=1) - 1) < _SUM))
+
+
+def accuracy(predictions: Predictions) -> float:
+    """Share of the samples, by their weights, whose highest column is that of their class; the first of equal ones."""
+    is_right = np.argmax(predictions.scores, axis=1) == predictions.codes
+    return float(np.average(is_right, weights=predictions.sample_weight))
+
+
+def accuracy_interval(predictions: Predictions, confidence_level: float) -> Interval:
+    """Wilson's interval; with weights, for as many samples as Kish's effective number."""
+    weight = predictions.sample_weight
+    if weight is None:
+        n = float(predictions.n_samples)
+    else:
+        relative = weight / weight.max()
+        n = float(relative.sum() ** 2 / np.sum(relative**2))
+    share, z = accuracy(predictions), -float(ndtri((1 - confidence_level) / 2))
+    # Wilson (1927): the shares whose normal test with n samples does not reject what was seen.
+    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    reach = z / (1 + z**2 / n) * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    # At 0 and 1 the formula ends there, but for rounding.
+    return Interval(0.0 if share == 0 else middle - reach, 1.0 if share == 1 else middle + reach)
