@@ -60,7 +60,9 @@ def rates_and_areas(pairs, weights, grid):
         low, high = torch.gather(call_rate, 2, after - 1), torch.gather(call_rate, 2, after)
         below, above = torch.gather(positive, 2, after - 1), torch.gather(positive, 2, after)
         tpr[..., number] = below + (above - below) * (wanted - low) / (high - low)
-        areas[..., number] = torch.sum(torch.diff(negative, dim=2) * (positive[..., 1:] + positive[..., :-1]) / 2, dim=2)
+        areas[..., number] = torch.sum(
+            torch.diff(negative, dim=2) * (positive[..., 1:] + positive[..., :-1]) / 2, dim=2
+        )
     return tpr, areas
 
 
@@ -109,9 +111,7 @@ def fit_rank_one(tpr, grid, row_weights, keep, *, max_iter=200):
             ended = active[finished]
             done.row[ended], done.pair[ended], done.converged[ended] = row[finished], pair[finished], still[finished]
             rest = ~finished
-            rate, weight, row, pair, damping, active = (
-                x[rest] for x in (rate, weight, row, pair, damping, active)
-            )
+            rate, weight, row, pair, damping, active = (x[rest] for x in (rate, weight, row, pair, damping, active))
             if len(active) == 0:
                 break
     done.row[active], done.pair[active] = row, pair
@@ -139,7 +139,9 @@ def _step(rate, weight, row, pair, damping):
     gradient_pair = torch.where(pinned, 0.0, gradient_pair)
     free = torch.where(pinned, 0.0, pair)
     solve = _eliminate_rows if len(pair[0]) <= len(row[0]) else _eliminate_pairs
-    move_row, move_pair = solve(cross, block_row * stretch, block_pair * stretch, gradient_row, gradient_pair, row, free)
+    move_row, move_pair = solve(
+        cross, block_row * stretch, block_pair * stretch, gradient_row, gradient_pair, row, free
+    )
     return row + move_row, torch.maximum(pair + torch.where(pinned, cut, move_pair), pair / 10)
 
 

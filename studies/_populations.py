@@ -1,4 +1,5 @@
 """Out-of-sample predictions of real classifiers, to draw samples from."""
+
 from functools import cache
 import os
 import numpy as np

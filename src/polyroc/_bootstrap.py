@@ -11,6 +11,7 @@ from polyroc._band import ConfidenceBand, confidence_band
 from polyroc._checks import as_confidence_level, as_flag, one_of
 from polyroc._containers import listed
 from polyroc._curve import RocCurve
+from polyroc._delong import freedom
 from polyroc._intervals import Distribution, Interval, is_at_end
 from polyroc._jackknife import jackknife_influences
 from polyroc._numbers import area
@@ -57,6 +58,10 @@ class BootstrapResult(Frozen):
         Classes that have samples.
     n_independent : int
         Samples, or groups, of the smallest of them.
+    unshrunk_curve : RocCurve or None
+        The curve of the sample without shrinkage; None of two classes, whose curve is no fit.
+    freedom : float
+        Degrees of freedom of the standard errors: few where few samples carry the variance.
     seed : int or None
         The seed that was given as `rng`; None where it was a generator or nothing.
     """
@@ -73,6 +78,8 @@ class BootstrapResult(Frozen):
     n_lost_class: int
     n_classes: int
     n_independent: int
+    unshrunk_curve: RocCurve | None
+    freedom: float
     leave_out: Callable[[], dict[Statistic, FloatArray]]
     seed: int | None = None
 
@@ -133,6 +140,7 @@ class BootstrapResult(Frozen):
             simultaneous=as_flag(simultaneous, "simultaneous"),
             least_class=self.n_independent,
             n_classes=self.n_classes,
+            unshrunk=self.unshrunk_curve,
         )
 
     def distribution(self, statistic: Statistic) -> Distribution:
@@ -146,6 +154,9 @@ class BootstrapResult(Frozen):
             estimate=self.curve.auc if statistic == "auc" else self.observed_hand_till,
             replicates=replicates,
             n_independent=self.n_independent,
+            n_classes=self.n_classes,
+            freedom=self.freedom,
+            unshrunk=None if statistic != "auc" or self.unshrunk_curve is None else self.unshrunk_curve.auc,
             influences=lambda: self.influences[statistic],
             at_end=is_at_end(self.observed_hand_till),
         )
@@ -199,7 +210,9 @@ def result_of(
     drawn: Replicated,
     *,
     curve: RocCurve,
+    unshrunk_curve: RocCurve | None,
     observed_hand_till: float,
+    hand_till_influences: FloatArray,
     predictions: Predictions,
     units: Units,
     method: Method,
@@ -224,6 +237,9 @@ def result_of(
         n_lost_class=int(np.count_nonzero(drawn.lost_class)),
         n_classes=int(np.count_nonzero(predictions.class_counts)),
         n_independent=least_class(predictions, units),
+        unshrunk_curve=unshrunk_curve,
+        # Those of M: D's own need a formula of their own, and the same samples carry both.
+        freedom=freedom(hand_till_influences, units),
         leave_out=partial(_leave_out, replicates, units, n_jobs),
     )
 
@@ -238,8 +254,8 @@ def warn_of_small_classes(predictions: Predictions, units: Units) -> None:
         what = "groups" if units.are_groups else "samples"
         more = f" and {len(small) - 10} more" if len(small) > 10 else ""
         msg = (
-            f"Classes of fewer than {_FEW_SAMPLES} {what}: {', '.join(small[:10])}{more}. Intervals are less sure than "
-            "they claim, for resamples of so few hardly vary; those of one do not vary at all."
+            f"Classes of fewer than {_FEW_SAMPLES} {what}: {', '.join(small[:10])}{more}. These intervals are probably "
+            "too narrow: resampling so few gives little variation, and resampling one gives none."
         )
         warn(msg, ResamplingWarning)
 
