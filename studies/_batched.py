@@ -80,8 +80,11 @@ class Fits:
     converged: torch.Tensor  # (G,)
 
 
-def fit_rank_one(tpr, grid, row_weights, keep, *, max_iter=200):
-    """Joint damped Newton steps for G problems, tpr (G, T, K); `keep` (K,) is n / (n + a)."""
+def fit_rank_one(tpr, grid, row_weights, keep, *, start=None, max_iter=200):
+    """Joint damped Newton steps for G problems, tpr (G, T, K); `keep` (K,) is n / (n + a).
+
+    Resamples may start at the fits of their samples, which halves the work; with own thresholds there is one optimum.
+    """
     n_rows = 2 * len(grid)
     rate = torch.cat([tpr, 2 * grid[:, None] - tpr], dim=1).clamp_(0, 1)
     mean = rate.mean(dim=2)
@@ -91,9 +94,12 @@ def fit_rank_one(tpr, grid, row_weights, keep, *, max_iter=200):
     weight = torch.where(inner, weight, 0.0)
     row = torch.where(inner, torch.logit(mean.clamp(EDGE, 1 - EDGE)), 0.0)
     pair = torch.ones_like(rate[:, 0])
+    if start is not None:
+        row = torch.where(inner & (start.row.abs() < LOGIT_BOUND), start.row, row)
+        pair = start.pair.clamp(min=1e-3)
     done = Fits(row.clone(), pair.clone(), torch.zeros(len(rate), dtype=torch.bool, device=rate.device))
     active = torch.arange(len(rate), device=rate.device)
-    damping = torch.full((len(rate),), 0.1, dtype=rate.dtype, device=rate.device)
+    damping = torch.full((len(rate),), 0.1 if start is None else 1e-3, dtype=rate.dtype, device=rate.device)
     for _ in range(max_iter):
         row_new, pair_new = _step(rate, weight, row, pair, damping)
         change, noise, promised = _change(rate, weight, row, pair, row_new, pair_new)
