@@ -1,74 +1,88 @@
-"""`make coverage`: how honest the intervals and the test are. With --write the table goes to docs/coverage.md."""
+"""`make coverage`: how honest intervals, bands and the test of two models are.
+
+python -m studies run --out results.json      the simulation: minutes on a card, most of a day on two cores
+python -m studies page results.json           its tables, into docs/coverage.md
+python -m studies populations FILE.npz        the real predictions, for a machine without scikit-learn
+"""
 
 import argparse
+import json
 import os
-import resource
+import platform
 import time
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from dataclasses import asdict
 from pathlib import Path
 
-import numpy as np
-from tqdm import tqdm
-
-from studies import _coverage as coverage
-from studies._page import page, write
-from studies._settings import COVERAGE, GROUPED, HARD
-
 ROOT = Path(__file__).resolve().parents[1]
-SEED = 20261115
-
-
-def run(pool, function, n_replications, what):
-    """Everything that the replications found, by name; a name that only some have holds those."""
-    found = {}
-    # Enough pieces for the bar to move, few enough not to be felt.
-    outcomes = pool.map(function, range(n_replications), chunksize=max(1, min(20, n_replications // 8)))
-    for outcome in tqdm(outcomes, total=n_replications, desc=what, unit="", dynamic_ncols=True):
-        for name, value in outcome.items():
-            found.setdefault(name, []).append(float(value))
-    return {name: np.array(values) for name, values in found.items()}
+SEED = 20261116
+# The largest problems take as long as all others together.
+FEWER = {"twenty classes": 500, "equally good: ten classes, tied, skewed 1:20": 1000}
 
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m studies", description=__doc__)
-    parser.add_argument("--replications", type=int, default=2000)
-    parser.add_argument("--resamples", type=int, default=399)
-    parser.add_argument("--quick", action="store_true", help="only show, in a minute, that all parts work")
-    parser.add_argument("--write", action="store_true", help="write the table into docs/coverage.md")
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="simulate")
+    run.add_argument("--out", type=Path, required=True, help="file of results; those that it has are kept")
+    run.add_argument("--replications", type=int, default=2000)
+    run.add_argument("--resamples", type=int, default=399)
+    run.add_argument("--only", nargs="*", help="names of settings or contests; all by default")
+    run.add_argument("--minutes", type=float, default=float("inf"), help="begin nothing after this time")
+    page = commands.add_parser("page", help="write docs/coverage.md")
+    page.add_argument("results", type=Path)
+    page.add_argument("--to", type=Path, default=ROOT / "docs" / "coverage.md")
+    made = commands.add_parser("populations", help="write the real predictions into one file")
+    made.add_argument("file", type=Path)
     asked = parser.parse_args()
-    if asked.write and (asked.quick or asked.replications < 2000 or asked.resamples < 399):
-        parser.error("the page is written by full runs only")
-    if asked.quick:
-        asked.replications, asked.resamples = 8, 39
-        coverage.N_TRUTH = 20_000
+    {"run": _run, "page": _page, "populations": _populations}[asked.command](asked)
+
+
+def _run(asked):
+    import torch
+
+    from studies import _coverage as coverage
+    from studies._run import run_contest, run_setting
+    from studies._settings import CONTESTS, GROUPED, HELD_OUT, TUNED
+
+    results = json.loads(asked.out.read_text()) if asked.out.exists() else {"settings": {}, "contests": {}, "runs": []}
+    works = [("settings", number, one, run_setting) for number, one in enumerate(TUNED + GROUPED + HELD_OUT)]
+    works += [("contests", 500 + number, one, run_contest) for number, one in enumerate(CONTESTS)]
+    works.sort(key=lambda work: (work[2].setting if work[0] == "contests" else work[2]).n_classes)
     start = time.perf_counter()
-    by_setting, by_test = {}, {}
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
-        for number, setting in enumerate(COVERAGE + HARD + GROUPED):
-            seed = SEED + number
-            truth = coverage.find_truth(setting, seed)
-            work = partial(_coverage_of, setting, truth, seed, asked.resamples)
-            by_setting[setting] = truth, run(pool, work, asked.replications, setting.name)
-        for name, change in coverage.TESTS.items():
-            work = partial(_test_of, change, SEED, asked.resamples)
-            by_test[name] = run(pool, work, asked.replications, name)
-    minutes = (time.perf_counter() - start) / 60
-    # Of this process and of those that worked for it: what other programs on the machine do not prolong.
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    cpu_minutes = sum(one.ru_utime + one.ru_stime for one in used) / 60
-    text = page(by_setting, by_test, asked.replications, asked.resamples, (minutes, cpu_minutes))
+    for kind, number, one, work in works:
+        skipped = one.name in results[kind] or (asked.only is not None and one.name not in asked.only)
+        if skipped or time.perf_counter() - start > 60 * asked.minutes:
+            continue
+        n_replications = min(asked.replications, FEWER.get(one.name, asked.replications))
+        begun = time.perf_counter()
+        truth, found = work(one, SEED + number, n_replications, asked.resamples)
+        results[kind][one.name] = {
+            "truth": [t.auc for t in truth] if kind == "contests" else truth.auc,
+            "true M": [t.hand_till for t in truth] if kind == "contests" else truth.hand_till,
+            "resamples": asked.resamples,
+            "seconds": time.perf_counter() - begun,
+            "found": {name: [round(x, 10) for x in values] for name, values in found.items()},
+            "asked": asdict(one),
+        }
+        asked.out.write_text(json.dumps(results))
+    device = torch.cuda.get_device_name() if coverage.DEVICE == "cuda" else platform.machine()
+    ran = {"device": device, "cores": os.cpu_count(), "minutes": (time.perf_counter() - start) / 60}
+    results["runs"].append(ran)
+    asked.out.write_text(json.dumps(results))
+
+
+def _page(asked):
+    from studies._page import page, write
+
+    text = page(json.loads(asked.results.read_text()))
     print(text)
-    if asked.write:
-        write(ROOT / "docs" / "coverage.md", text)
+    write(asked.to, text)
 
 
-def _coverage_of(setting, truth, seed, n_resamples, replication):
-    return coverage.replicate_coverage(setting, truth, seed, replication, n_resamples)
+def _populations(asked):
+    from studies._populations import write
 
-
-def _test_of(change, seed, n_resamples, replication):
-    return coverage.replicate_test(change, seed, replication, n_resamples)
+    write(asked.file)
 
 
 if __name__ == "__main__":

@@ -1,92 +1,289 @@
-"""How often intervals cover the truth, and how often the test of two models errs."""
+"""How often intervals and bands cover the truth, and how often the test of two models errs.
 
-import warnings
+The replicates come from `studies._batched`, thousands at once; what is made of them is the library's own code.
+"""
+
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
-import polyroc
-from polyroc import ResamplingWarning
-from studies._settings import CHANGE, CORRELATION, TEST, draw, scores_of
+from polyroc import RocCurve
+from polyroc._band import confidence_band
+from polyroc._contest import difference_of
+from polyroc._delong import freedom, standard_error
+from polyroc._grid import grid, row_weights
+from polyroc._intervals import Distribution, end_interval, is_at_end
+from polyroc._logit_scale import Reach, ends, unseen_error
+from polyroc._resampling import Units
+from studies import _batched as batched
+from studies._populations import populations
+from studies._settings import draw, draw_models
 
 LEVEL = 0.95
 N_TRUTH = 1_000_000
-# Parametric intervals are so far off that few replications tell it.
-PARAMETRIC_EVERY, PARAMETRIC_RESAMPLES = 20, 99
+# Bands are slow to make, and their goal is wide.
+N_BANDS = 500
+# Stands for no shrinkage where the fit without any does not converge, as in the library.
+HARDLY_ANY = 0.01
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+REAL = torch.float64
+CALL_RATES = grid(99)
+GRID = torch.tensor(CALL_RATES, dtype=REAL, device=DEVICE)
+ROW_WEIGHTS = torch.tensor(row_weights(CALL_RATES), dtype=REAL, device=DEVICE)
 
 
 @dataclass(frozen=True)
 class Truth:
     auc: float
     hand_till: float
-    curve: polyroc.RocCurve
+    curve: RocCurve
+    mean_curve: RocCurve
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One model's replicates for B samples at once; arrays of NumPy."""
+
+    auc: np.ndarray  # (B,)
+    unshrunk: np.ndarray  # (B, 2T) row effects
+    row: np.ndarray  # (B, 2T)
+    mean_tpr: np.ndarray  # (B, T)
+    hand_till: np.ndarray  # (B,)
+    influences: np.ndarray  # (B, n), of M
+    aucs: np.ndarray  # (B, R)
+    hand_tills: np.ndarray  # (B, R)
+    rows: np.ndarray  # (B', R, 2T), of the samples that get a band
+    mean_tprs: np.ndarray  # (B', R, T)
+    not_converged: int
 
 
 def find_truth(setting, seed):
-    """D, M and curve of a sample so large that they hardly vary; classes balanced, for D does not depend on that."""
+    """Of the whole population, or of a million samples, the same number of each class: D does not depend on that."""
+    if setting.population is not None:
+        return truth_of(*populations()[setting.population])
     counts = (N_TRUTH // setting.n_classes,) * setting.n_classes
-    y_true, y_score, _ = draw(setting, np.random.default_rng([seed, 1]), counts)
-    evaluation = polyroc.evaluate(y_true, y_score, engine="numba")
-    return Truth(evaluation.auc, evaluation.hand_till, evaluation.curve)
+    return truth_of(*draw(setting, np.random.default_rng([seed, 1]), counts)[:2])
 
 
-def replicate_coverage(setting, truth, seed, replication, n_resamples):
-    """Estimates, and which intervals of one sample cover the truth."""
-    rng = np.random.default_rng([seed, 2, replication])
-    y_true, y_score, groups = draw(setting, rng)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResamplingWarning)
-        evaluation = polyroc.evaluate(y_true, y_score, engine="numba", n_jobs=1)
-        found = {"D": evaluation.auc}
-        if groups is not None:
-            alone = evaluation.bootstrap(n_resamples, rng=replication, n_jobs=1)
-            found["ungrouped"] = covers(alone.confidence_interval(LEVEL), truth.auc)
-        drawn = evaluation.bootstrap(n_resamples, groups=groups, rng=replication, n_jobs=1)
-        found |= {"standard error": drawn.standard_error(), "not converged": drawn.n_not_converged}
-        kinds = ("logit", "percentile", "basic") + (("bca",) if setting.with_bca else ())
-        for kind in kinds:
-            found[kind] = covers(drawn.confidence_interval(LEVEL, interval=kind), truth.auc)
-        m = drawn.confidence_interval(LEVEL, statistic="hand_till")
-        found["M, logit"] = covers(m, truth.hand_till)
-        delong = evaluation.confidence_interval(LEVEL, statistic="hand_till", method="delong", groups=groups)
-        found["M, delong"] = covers(delong, truth.hand_till)
-        found |= bands(drawn, truth.curve)
-        if replication % PARAMETRIC_EVERY == 0 and groups is None:
-            for method in ("parametric-pairs", "parametric-samples"):
-                asked = {"method": method, "n_resamples": PARAMETRIC_RESAMPLES, "rng": replication, "n_jobs": 1}
-                found[method] = covers(evaluation.confidence_interval(LEVEL, **asked), truth.auc)
+def find_truths(contest, seed):
+    """Of both models."""
+    if contest.second is not None:
+        return [truth_of(*populations()[name]) for name in (contest.setting.population, contest.second)]
+    counts = (N_TRUTH // contest.setting.n_classes,) * contest.setting.n_classes
+    y_true, scores = draw_models(contest, np.random.default_rng([seed, 1]), counts)
+    if contest.change == 0:
+        # Exactly the same, though two samples would differ by chance.
+        return [truth_of(y_true, scores[0])] * 2
+    return [truth_of(y_true, score) for score in scores]
+
+
+def truth_of(y_true, y_score):
+    weights = torch.ones((1, 1, len(y_true)), dtype=REAL, device=DEVICE)
+    pairs = batched.ordered_pairs(on_device(y_true), on_device(y_score)[None].to(REAL))
+    tpr, areas = batched.rates_and_areas(pairs, weights, GRID)
+    fit = unshrunk_fit(tpr[:, 0], np.bincount(y_true))
+    fpr, curve = (x[0].cpu().numpy() for x in batched.curves(fit.row))
+    mean = tpr[0, 0].mean(dim=1).cpu().numpy()
+    return Truth(
+        float(1 - batched.gaps_under(*batched.curves(fit.row))[0]),
+        float(areas.mean()),
+        RocCurve(fpr=fpr, tpr=curve),
+        mean_curve(mean),
+    )
+
+
+def unshrunk_fit(tpr, counts):
+    fit = batched.fit_rank_one(tpr, GRID, ROW_WEIGHTS, kept_share(counts, 0.0))
+    if fit.converged.all():
+        return fit
+    again = batched.fit_rank_one(tpr, GRID, ROW_WEIGHTS, kept_share(counts, HARDLY_ANY))
+    kept = fit.converged[:, None]
+    return batched.Fits(torch.where(kept, fit.row, again.row), torch.where(kept, fit.pair, again.pair), fit.converged)
+
+
+def kept_share(counts, shrinkage):
+    """What shrinkage leaves of each pair's own rates."""
+    counts = np.asarray(counts, dtype=float)
+    sizes = [2 / (1 / a + 1 / b) for i, a in enumerate(counts) for j, b in enumerate(counts) if i != j]
+    return on_device(np.array(sizes) / (np.array(sizes) + shrinkage))
+
+
+def on_device(array):
+    return torch.tensor(np.asarray(array), device=DEVICE)
+
+
+def mean_curve(tpr):
+    return RocCurve(fpr=np.r_[0, 2 * CALL_RATES - tpr, 1].clip(0, 1), tpr=np.r_[0, tpr, 1])
+
+
+def curve_of(row):
+    fpr, tpr = batched.curves(torch.as_tensor(row))
+    return RocCurve(fpr=fpr.numpy(), tpr=tpr.numpy())
+
+
+def units_of(y_true, groups):
+    """As the library has them: samples within their class, or whole groups."""
+    if groups is None:
+        return Units(np.arange(len(y_true)), y_true, are_groups=False)
+    lowest, highest = np.full(groups.max() + 1, y_true.max()), np.zeros(groups.max() + 1, dtype=int)
+    np.minimum.at(lowest, groups, y_true)
+    np.maximum.at(highest, groups, y_true)
+    return Units(groups, lowest if np.array_equal(lowest, highest) else np.zeros_like(lowest), are_groups=True)
+
+
+def draw_weights(units, n_samples, n_resamples, generator):
+    """How often each sample is drawn, (B, R, n): of each stratum of u units u - 1."""
+    drawn = torch.zeros((n_samples * n_resamples, units.n_units), dtype=REAL, device=DEVICE)
+    for stratum in np.unique(units.stratum):
+        members = on_device(np.flatnonzero(units.stratum == stratum))
+        shape = (len(drawn), max(len(members) - 1, 1))
+        chosen = members[torch.randint(len(members), shape, generator=generator, device=DEVICE)]
+        drawn.scatter_add_(1, chosen, torch.ones_like(chosen, dtype=REAL))
+    return drawn[:, on_device(units.unit)].reshape(n_samples, n_resamples, -1)
+
+
+def draw_replicates(y_true, y_scores, weights, n_bands):
+    """All that is needed of one model for B samples, y_scores (B, n, k), weights (B, R, n)."""
+    counts, (n_samples, n_resamples, _) = np.bincount(y_true), weights.shape
+    pairs = batched.ordered_pairs(on_device(y_true), on_device(y_scores).to(REAL))
+    ones = torch.ones_like(weights[:, :1]).requires_grad_()
+    tpr, areas = batched.rates_and_areas(pairs, ones, GRID)
+    # The derivative in a sample's weight is its influence: DeLong's structural components.
+    [influences] = torch.autograd.grad(areas.mean(dim=2).sum(), ones)
+    tpr, hand_till = tpr.detach()[:, 0], areas.detach().mean(dim=2)[:, 0]
+    fit = batched.fit_rank_one(tpr, GRID, ROW_WEIGHTS, kept_share(counts, 1.0))
+    unshrunk = unshrunk_fit(tpr, counts)
+    tprs, areas = batched.rates_and_areas(pairs, weights, GRID)
+    start = batched.Fits(*(x.repeat_interleave(n_resamples, dim=0) for x in (fit.row, fit.pair, fit.converged)))
+    fits = batched.fit_rank_one(
+        tprs.reshape(n_samples * n_resamples, *tpr.shape[1:]),
+        GRID,
+        ROW_WEIGHTS,
+        kept_share(counts, 1.0),
+        start=start,
+    )
+    rows = fits.row.reshape(n_samples, n_resamples, -1)
+    found = [
+        1 - batched.gaps_under(*batched.curves(fit.row)),
+        unshrunk.row,
+        fit.row,
+        tpr.mean(dim=2),
+        hand_till,
+        influences[:, 0],
+        1 - batched.gaps_under(*batched.curves(rows)),
+        areas.mean(dim=2),
+        rows[:n_bands],
+        tprs[:n_bands].mean(dim=3),
+    ]
+    return Drawn(*(x.cpu().numpy() for x in found), int((~fits.converged).sum()))
+
+
+def at_once(setting, n_resamples):
+    """Samples whose replicates fit into a quarter of the card's memory, or into some GiB."""
+    memory = torch.cuda.mem_get_info()[1] / 4 if DEVICE == "cuda" else 2 * 2**30
+    cells = 2 * len(CALL_RATES) * setting.n_classes * (setting.n_classes - 1)
+    return max(1, int(memory / (8 * 14 * cells * n_resamples)))
+
+
+def distributions(drawn, one, units, setting):
+    """D and M of one sample, as the library's own records."""
+    shared = {
+        "n_independent": least_class(setting),
+        "n_classes": setting.n_classes,
+        "freedom": freedom(drawn.influences[one], units),
+        "influences": lambda: drawn.influences[one],
+        "at_end": is_at_end(float(drawn.hand_till[one])),
+    }
+    unshrunk = curve_of(drawn.unshrunk[one])
+    by_d = Distribution(float(drawn.auc[one]), drawn.aucs[one], unshrunk=unshrunk.auc, **shared)
+    by_m = Distribution(float(drawn.hand_till[one]), drawn.hand_tills[one], unshrunk=None, **shared)
+    return by_d, by_m
+
+
+def least_class(setting):
+    return min(setting.counts) // (setting.group_size or 1)
+
+
+def judge_sample(drawn, one, units, setting, truth, with_bands):
+    """Estimates, and where the truth lies: -1 below an interval, 1 above it, 0 inside."""
+    by_d, by_m = distributions(drawn, one, units, setting)
+    found = {"D": by_d.estimate, "M": by_m.estimate, "standard error": by_d.standard_error}
+    for kind in ("logit", "percentile", "basic"):
+        interval = by_d.interval(LEVEL, kind)
+        found[kind] = side(interval, truth.auc)
+    interval = by_d.interval(LEVEL, "logit")
+    found["width"] = interval.high - interval.low
+    found["width before"] = width_before(by_d)
+    found["before"] = side(before(by_d), truth.auc)
+    found["M, logit"] = side(by_m.interval(LEVEL, "logit"), truth.hand_till)
+    found["M, delong"] = side(delong(drawn, one, units, setting), truth.hand_till)
+    if with_bands:
+        found |= bands(drawn, one, setting, truth)
     return found
 
 
-def covers(interval, value):
-    return interval.low <= value <= interval.high
+def delong(drawn, one, units, setting):
+    estimate, influences = float(drawn.hand_till[one]), drawn.influences[one]
+    if is_at_end(estimate):
+        return end_interval(estimate, least_class(setting), LEVEL)
+    unseen = unseen_error(setting.n_classes, least_class(setting))
+    return ends(estimate, standard_error(influences, units), Reach.of(LEVEL, freedom(influences, units), unseen))
 
 
-def bands(drawn, curve):
-    """Share of the points that the pointwise band covers, and whether the simultaneous one covers the curve."""
-    pointwise, whole = drawn.confidence_band(LEVEL), drawn.confidence_band(LEVEL, simultaneous=True)
-    return {"band, a point": pointwise.share_inside(curve), "band, whole": whole.contains(curve)}
+def before(by_d):
+    """The interval that this one replaced: the plain delta method, Student's t with the smallest class's freedom."""
+    if by_d.never_varies:
+        return by_d.interval(LEVEL, "logit")
+    place = np.clip(by_d.estimate, 1e-12, 1 - 1e-12)
+    reach = Reach.of(LEVEL, max(by_d.n_independent - 1, 4), 0.0).student
+    spread = by_d.standard_error / (place * (1 - place))
+    step = reach * min(spread, 1)
+    low, high = (1 / (1 + np.exp(-(np.log(place / (1 - place)) + sign * step))) for sign in (-1, 1))
+    if spread > 1:
+        low, high = min(low, place - reach * by_d.standard_error), max(high, place + reach * by_d.standard_error)
+    return max(low, 0.0), min(high, 1.0)
 
 
-def draw_models(y_true, change, rng):
-    """Scores of two models whose logits are correlated; the second is weaker by `change`."""
-    shared, first, second = rng.normal(size=(3, len(y_true), TEST.n_classes))
-    return {
-        name: scores_of(TEST, y_true, np.sqrt(CORRELATION) * shared + np.sqrt(1 - CORRELATION) * own, moved)
-        for name, own, moved in (("a", first, 0.0), ("b", second, change))
-    }
+def width_before(by_d):
+    low, high = before(by_d)
+    return high - low
 
 
-def replicate_test(change, seed, replication, n_resamples):
-    """Whether the tests of one comparison of two models are significant."""
-    y_true = np.repeat(np.arange(TEST.n_classes), TEST.counts)
-    scores = draw_models(y_true, change, np.random.default_rng([seed, 3, replication]))
-    compared = polyroc.compare(y_true, scores, n_resamples=n_resamples, rng=replication, n_jobs=1, engine="numba")
-    return {
-        "D, bootstrap": compared.auc.differences[0].p_value < 1 - LEVEL,
-        "M, bootstrap": compared.hand_till.differences[0].p_value < 1 - LEVEL,
-        "M, DeLong": compared.delong[0].p_value < 1 - LEVEL,
-    }
+def side(interval, value):
+    low, high = interval
+    # Rounding of an area that is exactly 1.
+    return -1 if value < low - 1e-12 else 1 if value > high + 1e-12 else 0
 
 
-TESTS = {"equally good": 0.0, f"second weaker by {-CHANGE:g}": CHANGE}
+def bands(drawn, one, setting, truth):
+    """Share of the points that a pointwise band covers, and whether the simultaneous one covers the curve."""
+    found = {}
+    rows = batched.curves(torch.as_tensor(drawn.rows[one]))
+    shared = (curve_of(drawn.row[one]), rows[0][:, 1:-1].numpy(), rows[1][:, 1:-1].numpy())
+    tpr = drawn.mean_tprs[one]
+    mean = (mean_curve(drawn.mean_tpr[one]), np.clip(2 * CALL_RATES - tpr, 0, 1), tpr)
+    for name, made_of, unshrunk, true in (
+        ("", shared, curve_of(drawn.unshrunk[one]), truth.curve),
+        ("mean ", mean, None, truth.mean_curve),
+    ):
+        asked = {"least_class": least_class(setting), "n_classes": setting.n_classes, "unshrunk": unshrunk}
+        whole = confidence_band(*made_of, LEVEL, simultaneous=True, **asked)
+        point = confidence_band(*made_of, LEVEL, simultaneous=False, **asked)
+        found |= {f"{name}band, whole": whole.contains(true), f"{name}band, a point": point.share_inside(true)}
+    return found
+
+
+def judge_contest(drawn, one, units, setting, truths):
+    """Whether the difference of two models is covered, and called significant."""
+    found = {}
+    first, second = (distributions(model, one, units, setting) for model in drawn)
+    values = {"D": [t.auc for t in truths], "M": [t.hand_till for t in truths]}
+    for name, a, b in zip("DM", first, second, strict=True):
+        apart = difference_of(a, b)
+        found[name] = side(apart.interval(LEVEL, "logit"), values[name][0] - values[name][1])
+        found[f"{name}, significant"] = apart.p_value("logit") < 1 - LEVEL
+    error = standard_error(drawn[0].influences[one] - drawn[1].influences[one], units)
+    distance = abs(drawn[0].hand_till[one] - drawn[1].hand_till[one])
+    found["M, DeLong, significant"] = bool(distance > 1.959963984540054 * error) if error > 0 else False
+    return found

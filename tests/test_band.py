@@ -11,6 +11,7 @@ import polyroc
 from polyroc._band import confidence_band
 
 LINES = np.array([float(s) for s in grid_by_loops(99)])
+ROOM = 2 * np.minimum(LINES, 1 - LINES)
 
 
 @pytest.fixture(scope="module")
@@ -31,20 +32,29 @@ def heights(curve):
     return np.array(found)
 
 
+def places(curve):
+    return (1 + heights(curve) / ROOM) / 2
+
+
 def test_band_by_hand(drawn):
-    """Pointwise: normal on the logit scale of where the curve stands on its line."""
-    room = 2 * np.minimum(LINES, 1 - LINES)
-    replicates = [
-        heights(polyroc.RocCurve(fpr=np.r_[0, fpr, 1], tpr=np.r_[0, tpr, 1]))
-        for fpr, tpr in zip(drawn.fpr, drawn.tpr, strict=True)
-    ]
-    middle = slice(20, 91)  # away from the corners nothing else has a say
-    error = ((1 + np.array(replicates) / room) / 2).std(axis=0, ddof=1)[middle]
-    place = ((1 + heights(drawn.curve) / room) / 2)[middle]
+    """Pointwise: normal on the logit scale of the place on the line, with bias, shrinkage and one unseen error."""
+    replicates = np.array(
+        [
+            places(polyroc.RocCurve(fpr=np.r_[0, fpr, 1], tpr=np.r_[0, tpr, 1]))
+            for fpr, tpr in zip(drawn.fpr, drawn.tpr, strict=True)
+        ]
+    )
+    middle = np.abs(LINES - 0.5) < 0.25  # away from the corners nothing else has a say
+    error, mean = replicates.std(axis=0, ddof=1), replicates.mean(axis=0)
+    place, unshrunk = places(drawn.curve), places(drawn.unshrunk_curve)
+    spread = np.sqrt((error / (mean * (1 - mean))) ** 2 + (logit(mean) - logit(place)) ** 2)
+    one_more = 0.5 / (4 * drawn.n_independent) / ROOM
     band = drawn.confidence_band(0.95)
-    for curve, sign in ((band.lower, -1), (band.upper, 1)):
-        expected = room[middle] * (2 * expit(logit(place) + sign * 1.959964 * error / (place * (1 - place))) - 1)
-        assert_allclose((curve.tpr - curve.fpr)[1:-1][middle], expected, atol=1e-6)
+    for curve, sign, gap in ((band.lower, -1, 1 - mean), (band.upper, 1, mean)):
+        unseen = np.minimum(one_more / gap, 0.9 * spread)
+        total = np.sqrt(spread**2 + unseen**2 + (logit(unshrunk) - logit(place)) ** 2)
+        expected = ROOM * (2 * expit(logit(place) + sign * 1.959964 * total) - 1)
+        assert_allclose((curve.tpr - curve.fpr)[1:-1][middle], expected[middle], atol=1e-5)
 
 
 @pytest.mark.parametrize("simultaneous", [False, True])
@@ -85,7 +95,8 @@ def test_share_inside():
     diagonal = polyroc.RocCurve(fpr=[0, 1], tpr=[0, 1])
     rng = np.random.default_rng(0)
     rates = np.sort(rng.uniform(0.4, 0.6, size=(2, 50, 9)), axis=2)
-    band = confidence_band(diagonal, rates[0], rates[1], 0.95, simultaneous=False, least_class=10**9, n_classes=3)
+    asked = {"simultaneous": False, "least_class": 10**9, "n_classes": 3, "unshrunk": None}
+    band = confidence_band(diagonal, rates[0], rates[1], 0.95, **asked)
     assert band.share_inside(diagonal) == 1
     perfect = polyroc.RocCurve(fpr=[0, 0, 1], tpr=[0, 1, 1])
     assert band.share_inside(perfect) == 0
@@ -98,7 +109,7 @@ def test_a_perfect_sample_leaves_room_below():
     evaluation = polyroc.evaluate(y_true, np.eye(3)[y_true])
     band = evaluation.confidence_band(n_resamples=50, rng=0)
     assert band.upper.auc == pytest.approx(1)
-    unseen = (1 - 0.025 ** (1 / 20)) / 3
+    unseen = 0.3 * (1 - 0.025 ** (1 / 20))
     at_half = np.flatnonzero(np.isclose(band.lower.fpr + band.lower.tpr, 1))[0]
     assert band.lower.fpr[at_half] == pytest.approx(unseen, abs=1e-9)
     assert band.lower.tpr[at_half] == pytest.approx(1 - unseen, abs=1e-9)

@@ -178,7 +178,7 @@ def test_a_perfect_and_a_reversed_classifier():
     y_true = np.repeat([0, 1, 2], 20)
     for y_score, low, high in ((np.eye(3)[y_true], 0.8, 1), (-np.eye(3)[y_true], 0, 0.2)):
         evaluation = polyroc.evaluate(y_true, y_score)
-        with pytest.warns(ResamplingWarning, match="for 20 tuples"):
+        with pytest.warns(ResamplingWarning, match=r"smallest class \(20 samples\)"):
             found = evaluation.confidence_interval(n_resamples=50, rng=0)
         # Clopper and Pearson: 20 tuples of one sample of each class, and none went wrong.
         assert_allclose(found, (0.025 ** (1 / 20), 1) if low else (0, 1 - 0.025 ** (1 / 20)), atol=1e-9)
@@ -221,7 +221,7 @@ def test_unequal_weights_count_for_fewer_tuples():
     weight = np.ones(60)
     weight[0] = 1e6  # as good as alone in its class
     evaluation = polyroc.evaluate(y_true, np.eye(3)[y_true], sample_weight=weight)
-    with pytest.warns(ResamplingWarning, match="for 1 tuples"):
+    with pytest.warns(ResamplingWarning, match=r"smallest class \(1 samples\)"):
         low, _ = evaluation.confidence_interval(n_resamples=20, rng=0)
     assert low == pytest.approx(0.025)
 

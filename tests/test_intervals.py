@@ -9,14 +9,19 @@ from hypothesis.strategies import integers, sampled_from
 from numpy.testing import assert_allclose
 from scipy import stats
 
+import polyroc
 from polyroc import Interval, ResamplingWarning
-from polyroc._intervals import Distribution, holm, logit_interval
+from polyroc._delong import freedom
+from polyroc._intervals import Distribution, holm
+from polyroc._logit_scale import Reach, ends, unseen_error
+from polyroc._resampling import Units
 
 KINDS = ("logit", "percentile", "basic", "bca")
 
 
 def distribution(estimate, replicates, **rest):
-    fields = {"n_independent": 10, "influences": lambda: np.array([-1.0, 0.2, 1.1])}
+    fields = {"n_independent": 10, "n_classes": 3, "freedom": 50.0, "unshrunk": None}
+    fields["influences"] = lambda: np.array([-1.0, 0.2, 1.1])
     return Distribution(estimate, np.asarray(replicates, dtype=float), **(fields | rest))
 
 
@@ -36,16 +41,100 @@ def test_scipy_finds_the_same_interval(kind, method):
 
 
 def test_logit_interval_by_hand():
-    """By the delta method, with Student's t of as many degrees of freedom as the smallest class leaves."""
-    replicates = np.array([0.7, 0.8, 0.9])
-    reach = stats.t.ppf(0.975, 9) * 0.1 / (0.75 * 0.25)  # the standard deviation of the replicates is 0.1
-    ends = np.log(0.75 / 0.25) + np.array([-reach, reach])
-    found = distribution(0.75, replicates).interval(0.95, "logit")
-    assert_allclose(found, 1 / (1 + np.exp(-ends)), rtol=1e-12)
-    many = distribution(0.75, replicates, n_independent=10**9).interval(0.95, "logit")
-    assert_allclose(many, 1 / (1 + np.exp(-(np.log(3) + np.array([-1, 1]) * 1.959963984540054 * 0.1 / 0.1875))))
-    few = distribution(0.75, replicates, n_independent=1).interval(0.95, "logit")
-    assert_allclose(few, distribution(0.75, replicates, n_independent=5).interval(0.95, "logit"))
+    """Delta method; Student's t counts by the room above, one unseen error by the room below."""
+    replicates = np.array([0.7, 0.8, 0.9])  # with standard deviation 0.1
+    normal, student = 1.959963984540054, stats.t.ppf(0.975, 7)
+    spread, unseen = 0.1 / (0.75 * 0.25), 0.5 / (3 * 40)
+    below, above = np.hypot(spread, unseen / 0.25), np.hypot(spread, unseen / 0.75)
+    expected = np.log(3) + np.array(
+        [-(normal + 0.25 * (student - normal)) * below, (normal + 0.75 * (student - normal)) * above]
+    )
+    found = distribution(0.75, replicates, n_independent=40, freedom=7.0).interval(0.95, "logit")
+    assert_allclose(found, 1 / (1 + np.exp(-expected)), rtol=1e-12)
+    # With samples without end nothing is unseen, and Student's t is the normal.
+    many = distribution(0.75, replicates, n_independent=10**12, freedom=np.inf).interval(0.95, "logit")
+    assert_allclose(many, 1 / (1 + np.exp(-(np.log(3) + np.array([-1, 1]) * normal * spread))), rtol=1e-9)
+    # With hardly any, an unseen error counts 0.9 of what was seen.
+    few = distribution(0.75, replicates, n_independent=1, freedom=np.inf).interval(0.95, "logit")
+    assert np.log(few.low / (1 - few.low)) == pytest.approx(np.log(3) - normal * np.hypot(spread, 0.9 * spread))
+
+
+def test_the_interval_of_a_biased_area_by_hand():
+    """The centre moves by what the replicates show; the fit without shrinkage adds to the spread."""
+    replicates = np.array([0.94, 0.95, 0.96])  # with mean 0.95 and standard deviation 0.01
+    biased = distribution(0.93, replicates, n_independent=10**12, freedom=np.inf, unshrunk=0.94)
+    logit = lambda p: np.log(p / (1 - p))  # noqa: E731, as in the formula
+    centre = 2 * logit(0.93) - logit(0.95)
+    reach = 1.959963984540054 * np.hypot(0.01 / (0.95 * 0.05), logit(0.94) - logit(0.93))
+    assert_allclose([logit(x) for x in biased.interval(0.95, "logit")], [centre - reach, centre + reach], rtol=1e-9)
+    # A fit without shrinkage that ran away says no more than that it did.
+    away = distribution(0.93, replicates, n_independent=10**12, freedom=np.inf, unshrunk=1.0).interval(0.95, "logit")
+    assert logit(away.low) == pytest.approx(centre - 1.959963984540054 * np.hypot(0.01 / (0.95 * 0.05), 2))
+
+
+@given(integers(0, 2**32 - 1))
+def test_the_interval_of_negated_scores_is_the_mirror_image(seed):
+    rng = np.random.default_rng(seed)
+    replicates = rng.beta(8, 1 + 3 * rng.random(), size=50)
+    fields = {
+        "unshrunk": rng.random(),
+        "n_independent": int(rng.integers(1, 100)),
+        "freedom": float(rng.uniform(2, 50)),
+    }
+    found = distribution(0.8, replicates, **fields).interval(0.9, "logit")
+    mirrored = distribution(1 - 0.8, 1 - replicates, **(fields | {"unshrunk": 1 - fields["unshrunk"]}))
+    assert_allclose(mirrored.interval(0.9, "logit"), [1 - found.high, 1 - found.low], atol=1e-12)
+
+
+def test_a_difference_has_a_symmetric_interval_with_bias_and_shrinkage():
+    replicates = np.array([0.02, 0.03, 0.04])  # with mean 0.03 and standard deviation 0.01
+    apart = distribution(0.025, replicates, lowest=-1.0, unshrunk=0.029)
+    reach = 1.959963984540054 * np.hypot(0.01, 0.004)
+    assert_allclose(apart.interval(0.95, "logit"), [0.02 - reach, 0.02 + reach], rtol=1e-9)
+    assert apart.p_value("logit") == pytest.approx(2 * stats.norm.sf(0.02 / np.hypot(0.01, 0.004)))
+    unbiased = distribution(0.025, replicates, lowest=-1.0)
+    assert unbiased.p_value("logit") == pytest.approx(2 * stats.norm.sf(2.5))
+
+
+def test_degrees_of_freedom_are_those_of_normal_samples_by_hand():
+    """Normal samples in strata of 30 and 20: Welch and Satterthwaite's, from SciPy, but for the fourth moments."""
+    rng = np.random.default_rng(0)
+    found, expected = [], []
+    for _ in range(200):
+        first, second = rng.normal(size=30), 2 * rng.normal(size=20)
+        units = Units(np.arange(50), np.repeat([0, 1], [30, 20]), are_groups=False)
+        found.append(freedom(np.r_[first / 30, second / 20], units))
+        expected.append(stats.ttest_ind(first, second, equal_var=False).df)
+    # Fourth moments of few samples are small: the floor of normal samples holds, and they only take away.
+    assert np.all(np.array(found) <= np.array(expected) + 1e-9)
+    assert np.median(found) == pytest.approx(np.median(expected), rel=0.25)
+
+
+def test_few_samples_that_carry_the_variance_leave_few_degrees_of_freedom():
+    """Of 1,000 samples three are wrong: as for a variance that rests on about so many counts."""
+    influences = np.zeros(1000)
+    influences[:3] = 1.0
+    units = Units(np.arange(1000), np.zeros(1000, dtype=int), are_groups=False)
+    # Poisson with mean m: s^2 = m, m_4 = m + 3 m^2, so the variance of s^2 is nearly m / n and 2 s^4 / (m / n) = 2 m n.
+    assert freedom((influences - influences.mean()) / 1000, units) == pytest.approx(6, rel=0.02)
+    influences[1:3] = 0.0
+    assert freedom((influences - influences.mean()) / 1000, units) == pytest.approx(2, rel=0.02)
+    assert freedom(np.zeros(1000), units) == 2
+
+
+def test_what_an_unseen_error_costs():
+    """A sample of a class of 20, one of four classes, beaten by a quarter of all it is compared with: by loops."""
+    rng = np.random.default_rng(0)
+    y_true = np.repeat(np.arange(4), 20)
+    perfect = np.where(y_true[:, None] == np.arange(4), 1.0, 0.0) + rng.normal(scale=1e-3, size=(80, 4))
+    worse = perfect.copy()
+    # Its own column falls among a quarter of the others; in theirs it rises above a quarter of their samples.
+    for column in range(4):
+        rivals = perfect[y_true != 0, column] if column == 0 else perfect[y_true == column, column]
+        share = 0.75 if column == 0 else 0.25
+        worse[0, column] = np.quantile(rivals, share, method="inverted_cdf") + 1e-12
+    lost = polyroc.baselines.hand_till(y_true, perfect) - polyroc.baselines.hand_till(y_true, worse)
+    assert lost == pytest.approx(unseen_error(4, 20), rel=0.05)
 
 
 def test_the_interval_of_rare_errors_is_nearly_that_of_a_count():
@@ -62,7 +151,7 @@ def test_an_estimate_nearer_to_the_end_than_its_standard_error():
     replicates = 1 - np.random.default_rng(0).exponential(0.01, 999)
     found = distribution(1 - 1e-6, replicates, n_independent=1000).interval(0.95, "logit")
     assert found.low == pytest.approx(1 - 1.96 * np.std(replicates), abs=2e-4)
-    assert found.high == 1
+    assert found.high > 1 - 1e-6
     assert distribution(1 - 1e-6, replicates, n_independent=1000, lowest=-1.0).p_value("logit") < 1e-10
 
 
@@ -113,20 +202,23 @@ def test_the_highest_levels_give_numbers(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_perfect_samples_have_the_interval_of_clopper_and_pearson(kind):
     expected = stats.binomtest(10, 10).proportion_ci(0.95)
-    with pytest.warns(ResamplingWarning, match="All 99 replicates are the same, 1; .* 10 tuples"):
+    with pytest.warns(
+        ResamplingWarning,
+        match=r"All 99 replicates equal 1, .* Clopper-Pearson's for the smallest class \(10 samples\)",
+    ):
         found = distribution(1.0, np.ones(99), at_end=True).interval(0.95, kind)
     assert_allclose(found, expected, rtol=1e-9)
-    with pytest.warns(ResamplingWarning, match="are the same, 0;"):
+    with pytest.warns(ResamplingWarning, match="equal 0, so they carry no information"):
         found = distribution(0.0, np.zeros(99), at_end=True).interval(0.95, kind)
     assert_allclose(found, stats.binomtest(0, 10).proportion_ci(0.95), rtol=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_estimate_that_never_varies_is_a_point(kind):
-    with pytest.warns(ResamplingWarning, match=r"are the same, 0.5: resampling cannot say"):
+    with pytest.warns(ResamplingWarning, match="equal 0.5, so they say nothing"):
         assert distribution(0.5, np.full(9, 0.5)).interval(0.95, kind) == Interval(0.5, 0.5)
     # Replicates that agree with each other but not with the sample do not vary either.
-    with pytest.warns(ResamplingWarning, match=r"are the same, 0.6: resampling cannot say"):
+    with pytest.warns(ResamplingWarning, match="equal 0.6, so they say nothing"):
         assert distribution(0.5, np.full(9, 0.6)).interval(0.95, kind) == Interval(0.5, 0.5)
 
 
@@ -139,10 +231,11 @@ def test_a_difference_that_never_varies_says_nothing(kind):
 
 
 def test_interval_from_a_standard_error():
-    low, high = logit_interval(0.8, 0.02, 0.95)
-    reach = 1.959963984540054 * 0.02 / 0.16
-    assert_allclose([np.log(low / (1 - low)), np.log(high / (1 - high))], np.log(4) + np.array([-reach, reach]))
-    assert logit_interval(0.8, 0.0, 0.95) == pytest.approx((0.8, 0.8))
+    reach = Reach.of(0.95, np.inf, unseen=0.0)
+    low, high = ends(0.8, 0.02, reach)
+    length = 1.959963984540054 * 0.02 / 0.16
+    assert_allclose([np.log(low / (1 - low)), np.log(high / (1 - high))], np.log(4) + np.array([-length, length]))
+    assert_allclose(ends(0.8, 0.0, reach), (0.8, 0.8))
 
 
 def test_holm_is_the_closed_test_of_bonferroni():

@@ -7,11 +7,11 @@ also where it is vertical, which lines of equal FPR would not do.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logit, ndtri
+from scipy.special import expit, logit, ndtri
 
-from polyroc import _logit_scale
 from polyroc._curve import RocCurve
 from polyroc._grid import grid
+from polyroc._logit_scale import UNSEEN_BOUND, unseen_error
 from polyroc._records import Frozen
 from polyroc._typing import FloatArray
 
@@ -19,6 +19,13 @@ from polyroc._typing import FloatArray
 _N_THRESHOLDS = 99
 # Nearer to an end than this is at the end, and less than this does not vary: replicates are in single precision.
 _EDGE = 1e-6
+# A bias of more than this on the logit scale, in either direction, is one of single replicates.
+_MOST_BIAS = 1.0
+# More than this on the logit scale has only a point nearer to an end than its own standard error.
+_MOST_SPREAD = 1.0
+# Of the share of the smallest class that may belong on the wrong side unseen, this much is allowed for in the mean over
+# all classes: not all of it, and not less with many classes, because each of them has unseen errors of its own.
+_UNSEEN_SHARE = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,26 +68,38 @@ def confidence_band(
     simultaneous: bool,
     least_class: int,
     n_classes: int,
+    unshrunk: RocCurve | None,
 ) -> ConfidenceBand:
-    """The band of replicates of the curve, shape (R, T) each, that are given without their corners."""
+    """The band of replicates of the curve, shape (R, T) each, that are given without their corners.
+
+    `unshrunk` is the curve without shrinkage, of a curve that a fit makes biased; None of one that has no bias.
+    """
     lines = grid(_N_THRESHOLDS)
     corner = np.zeros((len(fpr), 1))
     fpr, tpr = np.hstack([corner, fpr, corner + 1]), np.hstack([corner, tpr, corner + 1])
-    heights = np.array([_heights(f, t, lines) for f, t in zip(fpr, tpr, strict=True)])
     # TPR - FPR as a share of the room that it has on its line.
     room = 2 * np.minimum(lines, 1 - lines)
-    place = np.clip((1 + _heights(curve.fpr, curve.tpr, lines) / room) / 2, _EDGE, 1 - _EDGE)
-    replicates = (1 + heights / room) / 2
+    place = _places(curve, lines, room)
+    replicates = (1 + np.array([_heights(f, t, lines) for f, t in zip(fpr, tpr, strict=True)]) / room) / 2
     error = replicates.std(axis=0, ddof=1)
     tail = (1 - confidence_level) / 2
     # Where not one sample is on the wrong side no replicate varies. Still a share of the smallest class may belong
-    # there, as large as leaves none among its samples; and it is one class of many. Nearer to an end than this share,
-    # the band goes from the end to it.
-    unseen = (1 - tail ** (1 / least_class)) / n_classes / room
+    # there, as large as leaves none among its samples. Nearer to an end than that, the band goes from the end to it.
+    unseen = _UNSEEN_SHARE * (1 - tail ** (1 / least_class)) / room
     reach = -float(ndtri(tail))
     if simultaneous:
-        reach = max(reach, _largest_deviation(replicates, place, error, unseen, confidence_level))
-    low, high = _logit_scale.ends(place, error, reach)
+        fitted = (error > _EDGE) & (place > unseen) & (place < 1 - unseen)
+        reach = max(reach, _largest_deviation(replicates[:, fitted], error[fitted], confidence_level))
+    mean = place if unshrunk is None else np.clip(replicates.mean(axis=0), _EDGE, 1 - _EDGE)
+    spread = np.minimum(error / (mean * (1 - mean)), _MOST_SPREAD)
+    spread = np.hypot(spread, np.clip(logit(mean) - logit(place), -_MOST_BIAS, _MOST_BIAS))
+    shrinkage = 0.0 if unshrunk is None else logit(_places(unshrunk, lines, room)) - logit(place)
+    one_more = unseen_error(n_classes, least_class) / room
+    below = np.hypot(np.hypot(spread, np.minimum(one_more / (1 - mean), UNSEEN_BOUND * spread)), shrinkage)
+    above = np.hypot(np.hypot(spread, np.minimum(one_more / mean, UNSEEN_BOUND * spread)), shrinkage)
+    low, high = expit(logit(place) - reach * below), expit(logit(place) + reach * above)
+    low = np.where(error > 1 - place, np.minimum(low, place - reach * error), low)
+    high = np.where(error > place, np.maximum(high, place + reach * error), high)
     low = np.where(place <= unseen, 0.0, np.clip(np.minimum(low, 1 - unseen), 0, 1))
     high = np.where(place >= 1 - unseen, 1.0, np.clip(np.maximum(high, unseen), 0, 1))
     return ConfidenceBand(
@@ -91,16 +110,18 @@ def confidence_band(
     )
 
 
-def _largest_deviation(
-    replicates: FloatArray, place: FloatArray, error: FloatArray, unseen: FloatArray, confidence_level: float
-) -> float:
+def _largest_deviation(replicates: FloatArray, error: FloatArray, confidence_level: float) -> float:
     """How many standard errors the whole curve stays within, in as many replicates as the level says."""
-    spread = np.minimum(np.maximum(error, _EDGE) / (place * (1 - place)), 1)
-    # A replicate at an end has an infinite logit, which says only that it cannot be told from the end.
-    margin = np.clip(unseen / 10, _EDGE, 0.5)
-    needed = np.abs(logit(np.clip(replicates, margin, 1 - margin)) - logit(place)) / spread
-    inside = (np.minimum(replicates, place) >= 1 - unseen) | (np.maximum(replicates, place) <= unseen)
-    return float(np.quantile(np.where(inside, 0.0, needed).max(axis=1), confidence_level))
+    if len(error) == 0:
+        return 0.0
+    deviation = np.abs(replicates - replicates.mean(axis=0)) / error
+    return float(np.quantile(deviation.max(axis=1), confidence_level))
+
+
+def _places(curve: RocCurve, lines: FloatArray, room: FloatArray) -> FloatArray:
+    """Where a curve stands on the lines, between 0 (all wrong) and 1."""
+    places: FloatArray = np.clip((1 + _heights(curve.fpr, curve.tpr, lines) / room) / 2, _EDGE, 1 - _EDGE)
+    return places
 
 
 def _heights(fpr: FloatArray, tpr: FloatArray, lines: FloatArray) -> FloatArray:

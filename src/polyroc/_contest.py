@@ -131,6 +131,9 @@ def difference_of(first: Distribution, second: Distribution) -> Distribution:
         estimate=first.estimate - second.estimate,
         replicates=first.replicates - second.replicates,
         n_independent=min(first.n_independent, second.n_independent),
+        n_classes=min(first.n_classes, second.n_classes),
+        freedom=min(first.freedom, second.freedom),
+        unshrunk=None if first.unshrunk is None or second.unshrunk is None else first.unshrunk - second.unshrunk,
         influences=lambda: first.influences() - second.influences(),
         lowest=-1.0,
     )

@@ -13,6 +13,9 @@ from polyroc._resampling import Units
 from polyroc._typing import FloatArray
 from polyroc.engines._numpy import Runs
 
+# With fewer degrees of freedom Student's t has no variance, and intervals say nothing.
+_LEAST_FREEDOM = 2.0
+
 
 def mean_area_influences(predictions: Predictions, pairs: PairIndex) -> FloatArray:
     """What each sample adds to the mean area of the pairs, shape (n,); they sum to 0 within each class."""
@@ -49,3 +52,23 @@ def covariance(influences: FloatArray, units: Units) -> FloatArray:
 def standard_error(influences: FloatArray, units: Units) -> float:
     """Standard error of one statistic, or of the difference of two, from its influences."""
     return float(np.sqrt(covariance(influences[None], units)[0, 0]))
+
+
+def freedom(influences: FloatArray, units: Units) -> float:
+    """Degrees of freedom of that standard error (Satterthwaite, 1946): few where few samples carry the variance.
+
+    With s^2 the variance of u units of a stratum and m_4 their fourth moment, s^2 / u has the variance
+    (m_4 - s^4 (u - 3) / (u - 1)) / u^3, and at least the 2 s^4 / (u^2 (u - 1)) of normal units: fourth moments of few
+    units come out too small.
+    """
+    by_unit = np.bincount(units.unit, influences, minlength=units.n_units)
+    sizes = np.bincount(units.stratum)
+    u = np.maximum(sizes, 2).astype(float)
+    centred = by_unit - (np.bincount(units.stratum, by_unit) / np.maximum(sizes, 1))[units.stratum]
+    # An influence is a u-th of what the unit would add alone.
+    alone = centred * u[units.stratum]
+    variance = np.bincount(units.stratum, alone**2) / (u - 1)
+    fourth = np.bincount(units.stratum, alone**4) / u
+    spread = np.maximum(fourth - variance**2 * (u - 3) / (u - 1), 2 * variance**2 * u / (u - 1)) / u**3
+    total = float(np.sum(variance / u))
+    return max(_LEAST_FREEDOM, 2 * total**2 / float(np.sum(spread))) if total > 0 else _LEAST_FREEDOM

@@ -18,11 +18,12 @@ from polyroc._bootstrap import (
 )
 from polyroc._checks import as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
 from polyroc._curve import RocCurve
-from polyroc._delong import mean_area_influences, standard_error
+from polyroc._delong import freedom, mean_area_influences, standard_error
 from polyroc._evaluation_text import FAILED_PAIR, Headline, evaluation_text
 from polyroc._frames import plain
 from polyroc._html import evaluation_html
-from polyroc._intervals import Interval, end_interval, is_at_end, logit_interval
+from polyroc._intervals import Interval, end_interval, is_at_end
+from polyroc._logit_scale import Reach, ends, unseen_error
 from polyroc._mean_curve import area_weights, is_mean, mean_curve
 from polyroc._measures import accuracy, accuracy_interval, why_no_accuracy
 from polyroc._numbers import area
@@ -30,7 +31,7 @@ from polyroc._options import Options
 from polyroc._pair_table import Pair, Pairs
 from polyroc._parametric import ParametricReplicates
 from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates, Predictions, read_only
-from polyroc._refits import auc_by_thresholds, pair_sampling_error
+from polyroc._refits import auc_by_thresholds, pair_sampling_error, unshrunk_curve
 from polyroc._replicates import USUAL_RESAMPLES, Replicated, Replicates
 from polyroc._resampling import Plan, Units, as_seed, plain_seed, units_of
 from polyroc._steps import areas_of, engine_for, rates_of
@@ -323,7 +324,15 @@ class Evaluation(Frozen):
         warn_of_small_classes(self.predictions, units)
         if is_at_end(self.hand_till):
             return end_interval(self.hand_till, least_class(self.predictions, units), confidence_level)
-        return logit_interval(self.hand_till, standard_error(self.hand_till_influences, units), confidence_level)
+        unseen = unseen_error(int(np.count_nonzero(self.class_counts)), least_class(self.predictions, units))
+        reach = Reach.of(confidence_level, freedom(self.hand_till_influences, units), unseen)
+        low, high = ends(self.hand_till, standard_error(self.hand_till_influences, units), reach)
+        return Interval(float(low), float(high))
+
+    @cached_property
+    def unshrunk_curve(self) -> RocCurve | None:
+        """The curve without shrinkage, by one more fit on first access; None of two classes, whose curve is no fit."""
+        return unshrunk_curve(self.predictions, self.pair_index, self.rates, self.options, self.curve)
 
     @cached_property
     def hand_till_influences(self) -> FloatArray:
@@ -410,7 +419,9 @@ class Evaluation(Frozen):
             drawn,
             curve=self.curve,
             mean_curve=self.mean_curve,
+            unshrunk_curve=self.unshrunk_curve,
             observed_hand_till=self.hand_till,
+            hand_till_influences=self.hand_till_influences,
             predictions=self.predictions,
             units=units,
             method=method,

@@ -1,15 +1,17 @@
-"""The same predictions fitted again in another way: with some of the pairs, or with the other kind of thresholds."""
+"""The same predictions fitted again: with some of the pairs, the other kind of thresholds, or without shrinkage."""
 
 from dataclasses import replace
 
 import numpy as np
 
-from polyroc._curve import shared_curve
+from polyroc._curve import RocCurve, shared_curve
 from polyroc._options import Options
 from polyroc._records import PairIndex, PairwiseRates, Predictions
 from polyroc._steps import engine_for, fit_of, rates_of
 from polyroc._typing import BoolArray, IntArray, Thresholds
 
+# Stands for no shrinkage where the fit without any does not converge, because pairs are separated.
+_HARDLY_ANY = 0.01
 # Of more classes the second fit would take as long as people are willing to wait for the first.
 _MOST_CLASSES = 100
 
@@ -50,3 +52,19 @@ def auc_by_thresholds(
     # A number that a fit has not settled on says nothing about the columns.
     found = {options.thresholds: auc, other: shared_curve(fit).auc}
     return {"own": found["own"], "shared": found["shared"]} if fit.converged else None
+
+
+def unshrunk_curve(
+    predictions: Predictions, pairs: PairIndex, rates: PairwiseRates, options: Options, curve: RocCurve
+) -> RocCurve | None:
+    """The curve without shrinkage, `curve` being that of the options; None of two classes, whose curve is no fit."""
+    if predictions.is_binary:
+        return None
+    if options.shrinkage == 0:
+        return curve
+    engine = engine_for(predictions, pairs, options)
+    for shrinkage in (0.0, min(_HARDLY_ANY, options.shrinkage)):
+        fit = fit_of(predictions, pairs, rates, replace(options, shrinkage=shrinkage), engine)
+        if fit.converged:
+            break
+    return shared_curve(fit)
