@@ -107,7 +107,7 @@ def _by_category(known: Known, n_classes: int) -> list[Any] | None:
         if len(classes) == n_classes:
             if classes != sorted(classes):
                 msg = (
-                    f"The columns of `y_score` were read in the order of the categories of `y_true`: {listed(classes)}. "
+                    f"The columns of `y_score` are read in the order of the categories of `y_true`: {listed(classes)}. "
                     "This is not the sorted order that scikit-learn's `predict_proba` has. To settle the order, pass "
                     "`labels=`, such as `labels=model.classes_`."
                 )

@@ -65,8 +65,8 @@ def evaluate(
         Whether all pairs of classes count alike, or by their numbers of samples.
     costs : array-like of shape (n_classes, n_classes), optional
         ``costs[true, predicted]``: what a confusion costs, as in a confusion matrix; the diagonal is ignored. Only
-        ratios matter. Dearer confusions pull the area towards that of their pair. A data frame must have
-        its rows and columns in the order of the classes.
+        ratios matter. Dearer confusions pull the area towards that of their pair. Rows and
+        columns of a data frame that are named after the classes are matched by name.
     tpr_weights, fpr_weights : array-like of shape (n_classes, n_classes), optional
         Weights of the true and the false positive rates of the pair (positive, negative), multiplied with `costs`.
     thresholds : {"own", "shared"}
