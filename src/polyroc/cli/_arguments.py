@@ -25,8 +25,8 @@ Target: TypeAlias = Annotated[
 Scores: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="Score columns, 'p_*' or a,b,c; by default all other columns of numbers. A common prefix is stripped "
-        "where that makes them the classes.",
+        help="Score columns, 'p_*' or a,b,c; by default all other columns of numbers. A common prefix "
+        "or suffix is stripped where that makes them the classes.",
         rich_help_panel=_COLUMNS,
     ),
 ]
