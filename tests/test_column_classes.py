@@ -229,3 +229,95 @@ def test_a_scorer_needs_no_labels_where_a_fold_lacks_the_first_class():
     with pytest.warns(UserWarning, match="classes: 1"):
         expected = polyroc.auc_score(y_true[fold], model.predict_proba(scores[fold]), labels=range(1, 7))
     assert found == expected
+
+
+# Categories
+
+
+LEVELS = ["low", "middle", "high"]  # sorted they are high, low, middle
+
+
+def levels(library, values, categories=LEVELS):
+    """Labels as a categorical of some library, with these categories in this order."""
+    if library.startswith("pandas"):
+        pd = pytest.importorskip("pandas")
+        kind = pd.CategoricalDtype(categories, ordered="ordered" in library)
+        made = pd.Series(values, dtype=kind)
+        if library.startswith("pandas-arrow"):
+            pa = pytest.importorskip("pyarrow")
+            return made.astype(pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string())))
+        shapes = {"pandas-array": lambda: made.array, "pandas-index": lambda: pd.Index(made)}
+        shapes |= {"pandas-frame": lambda: made.to_frame("level")}
+        return shapes.get(library, lambda: made)()
+    if library == "polars":
+        pl = pytest.importorskip("polars")
+        return pl.Series(values, dtype=pl.Enum(categories))
+    pa = pytest.importorskip("pyarrow")
+    codes = pa.array([categories.index(value) for value in values], pa.int32())
+    made = pa.DictionaryArray.from_arrays(codes, pa.array(categories))
+    return made if library == "pyarrow" else pa.chunked_array([made])
+
+
+def graded(n_samples=300, seed=0):
+    """Levels, and scores with the columns in the order low, middle, high."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 3, n_samples)
+    return np.array(LEVELS)[codes], 1.5 * np.eye(3)[codes] + rng.normal(size=(n_samples, 3))
+
+
+CATEGORICAL = ["pandas", "pandas-ordered", "pandas-array", "pandas-index", "pandas-frame", "pandas-arrow", "polars"]
+CATEGORICAL += ["pyarrow", "pyarrow-chunked"]
+
+
+@pytest.mark.parametrize("library", CATEGORICAL)
+def test_the_order_of_the_categories_is_that_of_the_columns(library):
+    y_true, scores = graded()
+    with pytest.warns(UserWarning, match=r"order of the categories of `y_true`: 'low', 'middle', 'high'\. .*`labels=`"):
+        found = polyroc.evaluate(levels(library, y_true), scores)
+    assert found.labels.tolist() == LEVELS
+    assert found.hand_till == pytest.approx(by_hand(y_true, scores, LEVELS))
+    # Whoever says the order hears nothing.
+    assert polyroc.auc_score(levels(library, y_true), scores, labels=LEVELS) == found.auc
+
+
+@pytest.mark.parametrize("library", CATEGORICAL)
+def test_nothing_is_said_of_categories_in_sorted_order_and_of_named_columns(library):
+    y_true, scores = graded()
+    expected = polyroc.auc_score(y_true, scores, labels=LEVELS)
+    in_sorted_order = levels(library, y_true, sorted(LEVELS))
+    assert polyroc.auc_score(in_sorted_order, scores[:, [2, 0, 1]]) == pytest.approx(expected, abs=1e-9)
+    named = frame("pandas", scores[:, [1, 2, 0]], ["p_middle", "p_high", "p_low"])
+    assert polyroc.auc_score(levels(library, y_true), named) == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_categories_of_a_polars_categorical_have_no_order():
+    pl = pytest.importorskip("polars")
+    y_true, scores = graded()
+    found = as_predictions(pl.Series(y_true, dtype=pl.Categorical), scores)
+    assert found.labels.tolist() == sorted(LEVELS)
+
+
+@pytest.mark.parametrize("library", CATEGORICAL)
+def test_a_category_that_does_not_occur_is_an_absent_class_if_it_has_a_column(library):
+    y_true, scores = graded()
+    seen = y_true != "middle"
+    with (
+        pytest.warns(UserWarning, match="order of the categories"),
+        pytest.warns(UserWarning, match="classes: 'middle'"),
+    ):
+        found = polyroc.evaluate(levels(library, y_true[seen]), scores[seen])
+    assert found.labels.tolist() == LEVELS
+    assert found.hand_till == pytest.approx(by_hand(y_true[seen], scores[seen], LEVELS))
+    many = levels(library, y_true, ["none", *LEVELS, "severe"])
+    with pytest.warns(UserWarning, match="'low', 'middle', 'high'"):
+        assert as_predictions(many, scores).labels.tolist() == LEVELS
+
+
+def test_categories_tell_what_integers_alone_do_not():
+    pd = pytest.importorskip("pandas")
+    y_true, scores = digits(first=1)
+    y_true = pd.Series(y_true, dtype=pd.CategoricalDtype(range(1, 8)))
+    with pytest.warns(UserWarning, match="1 of 7 classes: 7"):
+        assert as_predictions(y_true, scores).labels.tolist() == list(range(1, 8))
+    with pytest.raises(ValueError, match=r"`labels=range\(0, 8\)`.* or `labels=range\(1, 9\)`"):
+        as_predictions(y_true, np.hstack([scores, scores[:, :1]]))

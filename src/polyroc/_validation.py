@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polyroc._column_classes import Known, assign_columns, check_two, distinct, positions
-from polyroc._containers import listed, read_labels, read_table
+from polyroc._containers import listed, read_categories, read_labels, read_table
 from polyroc._records import Predictions
 from polyroc._typing import FloatArray, IntArray, LabelArray
 from polyroc._warnings import warn
@@ -29,13 +29,15 @@ def as_predictions(y_true: Any, y_score: Any, *, labels: Any = None, sample_weig
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        True class of each sample.
+        True class of each sample. The categories of a categorical are the
+        classes in the order of unnamed columns.
     y_score : array-like or frame of shape (n, k), (n,) or (n, 1)
         One column of scores per class; a single column is the score of the
-        second of two classes. The column names of a frame are the classes.
+        second of two classes. The column names of a frame are the classes,
+        perhaps with a common prefix and suffix.
     labels : array-like of shape (k,), optional
-        The classes in the order of the columns; a frame's columns are brought
-        into this order.
+        The classes in the order of the columns. Columns named after the
+        classes are brought into this order.
     sample_weight : array-like of shape (n,), optional
         Weights, not negative. Samples of weight 0 are dropped.
 
@@ -53,7 +55,8 @@ def as_predictions(y_true: Any, y_score: Any, *, labels: Any = None, sample_weig
 
     found = _factorize(truth)
     given = None if labels is None else distinct(read_labels(labels, "labels"), "labels")
-    classes, order = assign_columns(Known(found.values, given, None), names, scores.shape[1])
+    categories = read_categories(y_true, "y_true") if given is None else None
+    classes, order = assign_columns(Known(found.values, given, categories), names, scores.shape[1])
     if order is not None:
         scores = scores[:, order]
     codes = _encode(found, classes)
