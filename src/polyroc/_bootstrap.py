@@ -11,6 +11,7 @@ from polyroc._band import ConfidenceBand, confidence_band
 from polyroc._checks import as_confidence_level, as_flag, one_of
 from polyroc._containers import listed
 from polyroc._curve import RocCurve
+from polyroc._doubts import warn_of_backwards
 from polyroc._intervals import Distribution, Interval, is_at_end
 from polyroc._jackknife import jackknife_influences
 from polyroc._parametric import ParametricReplicates
@@ -109,7 +110,10 @@ class BootstrapResult(Frozen):
             As in `Evaluation.confidence_interval`.
         """
         level = as_confidence_level(confidence_level)
-        return self.distribution(statistic).interval(level, one_of(interval, "interval", get_args(IntervalKind)))
+        found = self.distribution(statistic).interval(level, one_of(interval, "interval", get_args(IntervalKind)))
+        if found.high < 0.5:
+            warn_of_backwards()
+        return found
 
     def confidence_band(self, confidence_level: float = 0.95, *, simultaneous: bool = False) -> ConfidenceBand:
         """Band around the curve.

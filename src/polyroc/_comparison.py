@@ -15,6 +15,7 @@ from polyroc._checks import as_confidence_level, as_flag, as_n_jobs, as_n_resamp
 from polyroc._containers import listed, one_line, shown
 from polyroc._contest import Contest, Difference, contest, normal_differences
 from polyroc._delong import standard_error
+from polyroc._doubts import warn_of_backwards, warn_of_disagreement, warn_of_mixed_scales
 from polyroc._evaluate import check_option_names, evaluate_predictions
 from polyroc._evaluation import Evaluation
 from polyroc._frames import FrameBackend, frame_of
@@ -247,6 +248,9 @@ def compare(
         contest(statistic, {name: one.distribution(statistic) for name, one in bootstraps.items()}, level, interval)
         for statistic in statistics
     )
+    for one in by_auc.estimates:
+        if one.high < 0.5:
+            warn_of_backwards(one.model)
     return Comparison(evaluations, bootstraps, by_auc, by_hand_till, level, interval, units)
 
 
@@ -271,6 +275,9 @@ def _evaluate_all(y_true: ArrayLike, scores: Any, options: dict[str, Any]) -> di
                 raise
             msg = f"`scores` of model {shown(name)}: {error}"
             raise ValueError(msg) from error
+    warn_of_mixed_scales(found)
+    for name, one in found.items():
+        warn_of_disagreement(one, name)
     first_name, first = next(iter(found.items()))
     return {
         name: evaluate_predictions(_like(first, one, first_name, name), as_options(first.labels, **options))

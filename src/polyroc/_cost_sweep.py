@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from polyroc._containers import listed, shown
 from polyroc._curve import RocCurve
-from polyroc._evaluate import evaluate_predictions
+from polyroc._evaluate import checked, evaluate_predictions
 from polyroc._options import as_options, as_weights
 from polyroc._records import Frozen, Predictions, read_only
 from polyroc._typing import FloatArray, LabelArray
@@ -118,6 +118,7 @@ def cost_sweep(
         swept[row, columns] *= factor
         evaluation = evaluate_predictions(predictions, as_options(predictions.labels, costs=swept, **options))
         curves.append(evaluation.curve)
+    checked(evaluation)
     return CostSweep(factors, tuple(curves), true_class, predicted_class, predictions.labels)
 
 

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from polyroc._containers import listed
 from polyroc._curve import RocCurve, shared_curve
+from polyroc._doubts import is_below_chance, warn_of_backwards, warn_of_disagreement
 from polyroc._evaluation import Evaluation
 from polyroc._options import Options, as_options
 from polyroc._pairs import sampled_pairs
@@ -124,7 +125,7 @@ def evaluate(
         rng=rng,
         n_jobs=n_jobs,
     )
-    return evaluate_predictions(predictions, options)
+    return checked(evaluate_predictions(predictions, options))
 
 
 def auc_score(y_true: ArrayLike, y_score: ArrayLike, **options: Any) -> float:
@@ -178,6 +179,16 @@ def evaluate_predictions(predictions: Predictions, options: Options) -> Evaluati
         warn(f"{factorization.status.message}{hint}", ConvergenceWarning)
     kept = rates if rates.tpr.size <= _KEPT_CELLS else None
     return Evaluation(predictions, options, curve, factorization, pairs, kept)
+
+
+def checked(evaluation: Evaluation) -> Evaluation:
+    """The evaluation itself, with a warning where its scores were probably not meant as they were read."""
+    predictions = evaluation.predictions
+    warn_of_disagreement(predictions)
+    # M takes another pass over the samples, which only a D below 1/2 is worth.
+    if evaluation.auc < 0.5 and is_below_chance(evaluation.hand_till, predictions, evaluation.pair_index):
+        warn_of_backwards()
+    return evaluation
 
 
 def _warn_of_options_without_effect(options: Options) -> None:

@@ -19,6 +19,7 @@ from polyroc._bootstrap import (
 from polyroc._checks import as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
 from polyroc._curve import RocCurve
 from polyroc._delong import mean_area_influences, standard_error
+from polyroc._doubts import warn_of_backwards
 from polyroc._frames import plain
 from polyroc._html import evaluation_html
 from polyroc._intervals import Interval, end_interval, is_at_end, logit_interval
@@ -211,8 +212,13 @@ class Evaluation(Frozen):
         units = units_of(self.predictions, groups)
         warn_of_small_classes(self.predictions, units)
         if is_at_end(self.hand_till):
-            return end_interval(self.hand_till, least_class(self.predictions, units), confidence_level)
-        return logit_interval(self.hand_till, standard_error(self.hand_till_influences, units), confidence_level)
+            found = end_interval(self.hand_till, least_class(self.predictions, units), confidence_level)
+        else:
+            error = standard_error(self.hand_till_influences, units)
+            found = logit_interval(self.hand_till, error, confidence_level)
+        if found.high < 0.5:
+            warn_of_backwards()
+        return found
 
     @cached_property
     def hand_till_influences(self) -> FloatArray:
