@@ -104,6 +104,22 @@ def test_text_says_both_statistics_the_worst_pairs_and_what_is_next(folder, caps
     assert all(line == line.rstrip() for line in out.splitlines())
 
 
+def test_hints_repeat_the_options_that_change_the_number(tmp_path, capsys):
+    """Typed without them, what comes next would give another D, or none."""
+    example_files(tmp_path)
+    path = tmp_path / "predictions.parquet"
+    given = ["--scores", "p_*", "--weighting", "prevalence", "--costs", str(tmp_path / "costs.csv"), "--groups", "id"]
+    assert main(["evaluate", str(path), "--target", "label", "--resamples", "0", *given]) == 0
+    hints = capsys.readouterr().out.partition("\nNext\n")[2].splitlines()
+    calls = [shlex.split(hint.partition("polyroc ")[2]) for hint in hints if "polyroc evaluate" in hint]
+    assert len(calls) == 4
+    for call in calls:
+        assert (
+            dict(zip(call[2::2], call[3::2], strict=False)).items()
+            >= dict(zip(given[::2], given[1::2], strict=True)).items()
+        )
+
+
 def test_quiet_leaves_notes_and_hints_out_but_not_warnings(folder, capsys):
     parquet.write_table(animal_table(n_samples=9).append_column("fold", pa.array(range(9))), "few.parquet")
     call = ["evaluate", "few.parquet", "--target", "label", "--resamples", "9"]

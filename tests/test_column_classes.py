@@ -155,6 +155,35 @@ def test_one_column_with_a_prefix_of_the_first_class_is_refused():
     assert polyroc.auc_score(y_true, pd.Series(score, name="p_ham"), labels=["spam", "ham"]) == expected
 
 
+# MLflow
+
+
+@pytest.mark.parametrize(
+    ("names", "labels"),
+    [
+        (ORDER, None),
+        ([f"{name}_prob" for name in ORDER], None),
+        (["s1", "s2", "s3"], ORDER),
+        (ORDER, sorted(ORDER)),
+        ([f"p_{name}" for name in ORDER], sorted(ORDER)),
+    ],
+)
+def test_score_columns_of_mlflow_are_matched_in_the_same_way(names, labels):
+    from types import SimpleNamespace
+
+    from polyroc._mlflow._config import as_config
+    from polyroc._mlflow._scores import evaluate_dataset
+
+    data = SimpleNamespace(features_data=frame("pandas", SCORES, names), labels_data=Y_TRUE, predictions_data=None)
+    given = {"score_columns": list(names)} | ({} if labels is None else {"labels": labels})
+    found = evaluate_dataset(data, None, None, as_config(given))
+    assert found.auc == pytest.approx(RIGHT, abs=1e-9)
+    if names[0] == "s1":
+        return
+    with pytest.raises(ValueError, match=r"`score_columns` must have a column for each of `labels`.*none for 'cow'"):
+        evaluate_dataset(data, None, None, as_config(given | {"labels": ["owl", "cat", "cow"]}))
+
+
 # Integers without `labels`
 
 

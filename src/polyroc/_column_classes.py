@@ -185,7 +185,7 @@ def _checked_against_numbers(given: list[Any], columns: list[Any]) -> list[Any]:
 
 def _by_name(known: Known, columns: list[Any]) -> Assigned:
     wanted = known.found if known.given is None else known.given
-    classes = _named_classes(columns, wanted)
+    classes = named_classes(columns, wanted)
     if known.given is None:
         if classes is None:
             _refuse_names(columns, wanted)
@@ -198,7 +198,7 @@ def _by_name(known: Known, columns: list[Any]) -> Assigned:
     return Assigned(known.given, None if same else np.array(order, dtype=np.intp))
 
 
-def _named_classes(columns: list[Any], wanted: list[Any]) -> list[Any] | None:
+def named_classes(columns: list[Any], wanted: list[Any]) -> list[Any] | None:
     """The classes that the columns name, each of those wanted among them; None where they do not."""
     if None not in positions(wanted, columns):
         return columns

@@ -51,15 +51,19 @@ def evaluate(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        True classes: integers, strings, booleans or categoricals.
+        True classes: integers, strings, booleans or categoricals. One class per sample: multi-label problems are
+        other problems.
     y_score : array-like or data frame of shape (n_samples, n_classes)
         One column of scores per class; higher means more likely. Only the order of the samples within each column
         matters. So scores need not be probabilities; but the logits behind a softmax order the samples of a column
         otherwise than its probabilities do, and have a D of their own. The columns of a data frame are matched to
-        the classes by name. For two classes one column, the score of the second class, is enough.
+        the classes by name, also inside a common prefix and suffix (``p_cat``, ``cat_prob``). For two classes one column, the score of the second class, is enough.
     labels : array-like of shape (n_classes,), optional
-        The classes in the order of the columns. By default 0 to k - 1 for integers, the column names of a data
-        frame, otherwise the sorted values of `y_true`.
+        The classes in the order of the columns. Columns of a data frame that are named after the classes are
+        matched by name all the same. By default the column names of a data frame; for columns without names the
+        categories of `y_true` in their order, else its sorted values. If fewer integers than columns occur, they are
+        0 to k - 1 if 0 is among them; whatever else could be read in two ways is refused. The categories of a
+        polars Categorical have no order of their own and are sorted; those of an Enum have.
     sample_weight : array-like of shape (n_samples,), optional
         Non-negative weights; only their ratios matter.
     weighting : {"equal", "prevalence"}

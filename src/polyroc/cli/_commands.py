@@ -13,6 +13,7 @@ import polyroc
 from polyroc import BootstrapResult, Comparison, Evaluation
 from polyroc.cli._costs import read_costs
 from polyroc.cli._files import quoted_path
+from polyroc.cli._given import given_options
 from polyroc.cli._json import as_json
 from polyroc.cli._messages import Messages
 from polyroc.cli._models import read_models
@@ -217,6 +218,7 @@ def _shows_bars(settings: Settings) -> bool:
 def _hints(path: str, evaluation: Evaluation, drawn: BootstrapResult | None, settings: Settings) -> list[str]:
     """What somebody would do next, as it is typed."""
     call = f"polyroc evaluate {shlex.quote(clean(path, 60))} --target {shlex.quote(clean(settings.columns.target))}"
+    call += given_options(settings)
     hints = []
     if drawn is None:
         hints.append(f"how sure:   {call} --resamples 999")
