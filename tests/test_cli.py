@@ -41,7 +41,7 @@ def two_files(folder):
     arrow_csv.write_csv(keyed.append_column("w", pa.array(np.arange(60) % 3 + 1.0)), "first.csv")
     other = keyed
     for j, name in enumerate(("p_cat", "p_dog", "p_owl")):
-        other = other.set_column(j + 1, name, pa.array(1 - SCORES[:, (j + 1) % 3]))
+        other = other.set_column(j + 1, name, pa.array((1 - SCORES[:, (j + 1) % 3]) / 2))
     arrow_csv.write_csv(other.take(pa.array(np.arange(60)[::-1])), "second.csv")
     arrow_csv.write_csv(other, "same_order.csv")
     return folder
@@ -141,7 +141,7 @@ def test_logits_are_noticed(folder, capsys):
         table = table.set_column(j + 1, name, pa.array(np.log(SCORES[:, j])))
     parquet.write_table(table, "logits.parquet")
     main(["evaluate", "logits.parquet", "--target", "label", "--resamples", "0"])
-    assert "they are no probabilities" in capsys.readouterr().err
+    assert "they are not probabilities" in capsys.readouterr().err
     main(["evaluate", "animals.parquet", "--target", "label", "--resamples", "0"])
     assert capsys.readouterr().err == ""
 
@@ -184,7 +184,7 @@ def test_compare_by_key_gives_the_librarys_numbers(two_files, capsys):
     assert main([*call, "--resamples", "99", "--json"]) == 0
     out, err = capsys.readouterr()
     found = json.loads(out)
-    scores = {"first": SCORES, "second": 1 - SCORES[:, [1, 2, 0]]}
+    scores = {"first": SCORES, "second": (1 - SCORES[:, [1, 2, 0]]) / 2}
     weight = np.arange(60) % 3 + 1.0
     expected = polyroc.compare(
         Y_TRUE, scores, n_resamples=99, rng=0, sample_weight=weight, labels=["cat", "dog", "owl"]
@@ -201,7 +201,7 @@ def test_compare_by_key_gives_the_librarys_numbers(two_files, capsys):
 def test_compare_in_the_same_order_and_from_one_file_agree(two_files, capsys):
     both = pa.table({"label": Y_TRUE} | {f"a_{c}": SCORES[:, j] for j, c in enumerate(("cat", "dog", "owl"))})
     for j, c in enumerate(("cat", "dog", "owl")):
-        both = both.append_column(f"b_{c}", pa.array(1 - SCORES[:, (j + 1) % 3]))
+        both = both.append_column(f"b_{c}", pa.array((1 - SCORES[:, (j + 1) % 3]) / 2))
     parquet.write_table(both, "both.parquet")
     found = []
     for call in (

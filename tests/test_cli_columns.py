@@ -337,3 +337,32 @@ def test_a_class_without_samples_is_warned_of(evaluate):
     assert found["labels"] == ["cat", "dog", "owl"]
     assert found["class_counts"] == [20, 40, 0]
     assert "No samples in --target" in found["warnings"][0]
+
+
+def test_labels_in_another_order_than_the_columns_are_warned_of(evaluate):
+    """On the standard error and in the summary, with and without an interval."""
+    table = table_of(["s1", "s2", "s3"])
+    expected = (
+        "The scores rank samples backwards, by more than chance explains. The columns of --scores may be in another "
+    )
+    for resamples in ("0", "49"):
+        found = evaluate(table, "--labels", "cat,dog,owl", "--resamples", resamples)
+        assert found["auc"] < 0.5
+        assert sum(warning.startswith(expected) for warning in found["warnings"]) == 1
+        right = evaluate(table, "--labels", "owl,cat,dog", "--resamples", resamples)
+        assert right["auc"] == pytest.approx(EXPECTED.auc, abs=1e-9)
+        assert not any("backwards" in warning for warning in right["warnings"])
+
+
+def test_a_comparison_of_logits_and_probabilities_names_the_models(tmp_path, capsys):
+    logits = np.log(SCORES) + np.random.default_rng(0).normal(size=(60, 1))
+    for name, scores in (("soft", SCORES), ("raw", logits)):
+        arrow_csv.write_csv(table_of(["cat", "dog", "owl"], scores=scores), tmp_path / f"{name}.csv")
+    files = [str(tmp_path / "soft.csv"), str(tmp_path / "raw.csv")]
+    assert main(["compare", *files, "--target", "label", "--resamples", "19", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert "note: the scores of model 'raw' go from " in err
+    assert "The scores of 'soft' are probabilities, rows that sum to one; those of 'raw' are not." in err
+    assert any("those of 'raw' are not" in warning for warning in json.loads(out)["warnings"])
+    assert main(["evaluate", files[1], "--target", "label", "--resamples", "0"]) == 0
+    assert "raw.csv' go from" in capsys.readouterr().err

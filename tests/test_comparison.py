@@ -113,7 +113,6 @@ def test_perfect_constant_and_reversed_models():
     assert [difference.p_value for difference in found.delong] == [1, 1, 1]
 
 
-@pytest.mark.filterwarnings("ignore:The scores of .* are probabilities")
 @pytest.mark.filterwarnings("ignore::polyroc.ResamplingWarning")
 def test_intervals_and_p_values_agree_where_nothing_varies():
     for per_class in (1, 3, 6):

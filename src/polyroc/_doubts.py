@@ -80,7 +80,8 @@ def warn_of_mixed_scales(models: Mapping[str, Predictions]) -> None:
     """Say which models come with probabilities and which do not, where some do and some do not."""
     # Of two classes one column is ranked, and both scales rank it alike if the columns agree.
     several = {name: one.scores for name, one in models.items() if one.scores.shape[1] > 2}
-    are = {name: are_probabilities(scores) for name, scores in several.items()}
+    # Constant columns rank nothing, on whatever scale.
+    are = {name: are_probabilities(scores) for name, scores in several.items() if np.any(np.ptp(scores, axis=0))}
     if len(set(are.values())) < 2:
         return
     those, others = ([name for name, is_so in are.items() if is_so is wanted] for wanted in (True, False))
