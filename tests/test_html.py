@@ -4,6 +4,7 @@ import re
 from html.parser import HTMLParser
 
 import numpy as np
+import pytest
 from drawing import AWKWARD_NAMES, evaluation_of, problem
 
 import polyroc
@@ -36,10 +37,12 @@ def test_shows_the_numbers_of_the_record():
     assert rows[5:] == [[pairs.positive[p], pairs.negative[p], f"{pairs.auc[p]:.4f}"] for p in order]
 
 
+@pytest.mark.filterwarnings("ignore:The two columns")
 def test_two_classes_have_one_pair():
     assert len(Cells(evaluation_of(2)._repr_html_()).rows) == 6
 
 
+@pytest.mark.filterwarnings("ignore:The scores .*rank samples backwards")
 def test_names_are_text():
     names = [*AWKWARD_NAMES, "<script>alert(1)</script>"]
     y_true, y_score = problem(len(names), strength=0.0)
