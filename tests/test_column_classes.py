@@ -342,6 +342,19 @@ def test_a_category_that_does_not_occur_is_an_absent_class_if_it_has_a_column(li
         assert as_predictions(many, scores).labels.tolist() == LEVELS
 
 
+def test_one_column_is_the_score_of_the_second_category():
+    pd = pytest.importorskip("pandas")
+    y_true = np.array(["yes", "no"] * 50)
+    score = (y_true == "no") * 1.0 + np.random.default_rng(0).normal(size=100)
+    categorical = pd.Series(y_true, dtype=pd.CategoricalDtype(["yes", "no"]))
+    with pytest.warns(
+        UserWarning, match="is read as the score of 'no', the second class in the order of the categories"
+    ):
+        found = polyroc.auc_score(categorical, score)
+    ours, theirs = score[y_true == "no"], score[y_true == "yes"]
+    assert found == pytest.approx(np.mean(ours[:, None] > theirs))
+
+
 def test_categories_tell_what_integers_alone_do_not():
     pd = pytest.importorskip("pandas")
     y_true, scores = digits(first=1)

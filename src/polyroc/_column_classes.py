@@ -86,7 +86,7 @@ def _by_position(known: Known, n_columns: int) -> list[Any]:
     n_classes = max(n_columns, 2)
     if known.given is not None:
         return known.given
-    if known.categories is not None and (classes := _by_category(known, n_classes)) is not None:
+    if known.categories is not None and (classes := _by_category(known, n_columns)) is not None:
         return classes
     if isinstance(known.found[0], bool):
         if n_classes != 2:
@@ -100,20 +100,25 @@ def _by_position(known: Known, n_columns: int) -> list[Any]:
     raise _wrong_count(known.found, "`y_true` has", n_columns, _readings(known.found, n_classes))
 
 
-def _by_category(known: Known, n_classes: int) -> list[Any] | None:
+def _by_category(known: Known, n_columns: int) -> list[Any] | None:
     """Categories in their order: all of them, else those that occur; None where neither are as many as the columns."""
     every = known.categories or []
     for classes in (every, [label for label in every if label in set(known.found)]):
-        if len(classes) == n_classes:
+        if len(classes) == max(n_columns, 2):
             if classes != sorted(classes):
-                msg = (
-                    f"The columns of `y_score` are read in the order of the categories of `y_true`: {listed(classes)}. "
-                    "This is not the sorted order that scikit-learn's `predict_proba` has. To settle the order, pass "
-                    "`labels=`, such as `labels=model.classes_`."
-                )
-                warn(msg, UserWarning)
+                warn(_about_categories(classes, n_columns), UserWarning)
             return classes
     return None
+
+
+def _about_categories(classes: list[Any], n_columns: int) -> str:
+    what = "The columns of `y_score` are read"
+    if n_columns == 1:
+        what = f"The column of `y_score` is read as the score of {shown(classes[1])}, the second class"
+    return (
+        f"{what} in the order of the categories of `y_true`: {listed(classes)}. This is not the sorted order that "
+        "scikit-learn's `predict_proba` has. To settle the order, pass `labels=`, such as `labels=model.classes_`."
+    )
 
 
 def _wrong_count(classes: list[Any], source: str, n_columns: int, hint: str) -> ValueError:
