@@ -11,7 +11,7 @@ CLASSES = ("cat", "dog", "owl")
 
 
 def example_files(folder):
-    """predictions.parquet, knn.csv, tree.csv, both.csv and costs.csv, from the embedded example."""
+    """predictions.parquet, knn.csv, tree.csv, both.csv, long.csv and costs.csv, from the embedded example."""
     example = polyroc.load_example()
     rows = {"id": np.arange(len(example.y_true)), "label": example.y_true}
     columns = {
@@ -23,6 +23,9 @@ def example_files(folder):
         arrow_csv.write_csv(pa.table(rows | columns["p_", model]), folder / f"{model}.csv")
     both = rows | columns["knn_", "knn"] | columns["tree_", "tree"]
     arrow_csv.write_csv(pa.table(both), folder / "both.csv")
+    models = [{"id": rows["id"], "model": [model] * len(rows["id"])} for model in ("knn", "tree")]
+    parts = [pa.table(rows | one | columns["p_", one["model"][0]]) for one in models]
+    arrow_csv.write_csv(pa.concat_tables(parts), folder / "long.csv")
     arrow_csv.write_csv(
         pa.table({str(j): np.where(np.arange(10) == 8, 20, 1) for j in range(10)}), folder / "costs.csv"
     )

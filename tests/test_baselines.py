@@ -251,16 +251,17 @@ class TestAucMuMatrices:
         with pytest.raises(ValueError, match=message):
             auc_mu([0, 1, 2], np.eye(3), **options)
 
-    def test_matrices_may_be_frames_in_the_order_of_the_classes(self):
+    def test_matrices_may_be_frames_named_after_the_classes(self):
         pandas = pytest.importorskip("pandas")
         y, s, _ = scored(300)
         costs = np.arange(1.0, 26).reshape(5, 5)
         names = np.array(list("abcde"))
         frame = pandas.DataFrame(costs, index=list("abcde"), columns=list("abcde"))
         assert auc_mu(names[y], s, costs=frame) == auc_mu(y, s, costs=costs)
+        assert auc_mu(names[y], s, costs=frame[list("bacde")]) == auc_mu(y, s, costs=costs)
         for argument in ("costs", "partition"):
             with pytest.raises(ValueError, match=f"`{argument}` must have its columns in the order of the classes"):
-                auc_mu(names[y], s, **{argument: frame[list("bacde")]})
+                auc_mu(names[y], s, **{argument: frame[list("bacde")].reset_index(drop=True)})
 
     @pytest.mark.parametrize("scale", [2.0**1000, 2.0**-1000])
     def test_neither_huge_nor_tiny_numbers_change_anything(self, scale):

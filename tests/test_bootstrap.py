@@ -174,6 +174,7 @@ def test_replicates_that_do_not_converge_are_counted_and_kept():
     assert "4 not converged" in repr(drawn)
 
 
+@pytest.mark.filterwarnings("ignore:The scores .*rank samples backwards")
 def test_a_perfect_and_a_reversed_classifier():
     y_true = np.repeat([0, 1, 2], 20)
     for y_score, low, high in ((np.eye(3)[y_true], 0.8, 1), (-np.eye(3)[y_true], 0, 0.2)):
@@ -316,6 +317,7 @@ def test_bad_requests_of_a_result(evaluation):
         drawn.confidence_band(simultaneous="no")
 
 
+@pytest.mark.filterwarnings("ignore:The scores .*rank samples backwards")
 def test_no_parametric_replicates_without_a_rank_one_fit():
     problem = gaussian_problem(0, 90, 3)
     saturated = polyroc.evaluate(problem.y_true, problem.y_score, model="saturated")

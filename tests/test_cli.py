@@ -42,7 +42,7 @@ def two_files(folder):
     arrow_csv.write_csv(keyed.append_column("w", pa.array(np.arange(60) % 3 + 1.0)), "first.csv")
     other = keyed
     for j, name in enumerate(("p_cat", "p_dog", "p_owl")):
-        other = other.set_column(j + 1, name, pa.array(1 - SCORES[:, (j + 1) % 3]))
+        other = other.set_column(j + 1, name, pa.array((1 - SCORES[:, (j + 1) % 3]) / 2))
     arrow_csv.write_csv(other.take(pa.array(np.arange(60)[::-1])), "second.csv")
     arrow_csv.write_csv(other, "same_order.csv")
     return folder
@@ -105,6 +105,22 @@ def test_text_says_both_statistics_the_worst_pairs_and_what_is_next(folder, caps
     assert all(line == line.rstrip() for line in out.splitlines())
 
 
+def test_hints_repeat_the_options_that_change_the_number(tmp_path, capsys):
+    """Typed without them, what comes next would give another D, or none."""
+    example_files(tmp_path)
+    path = tmp_path / "predictions.parquet"
+    given = ["--scores", "p_*", "--weighting", "prevalence", "--costs", str(tmp_path / "costs.csv"), "--groups", "id"]
+    assert main(["evaluate", str(path), "--target", "label", "--resamples", "0", *given]) == 0
+    hints = capsys.readouterr().out.partition("\nNext\n")[2].splitlines()
+    calls = [shlex.split(hint.partition("polyroc ")[2]) for hint in hints if "polyroc evaluate" in hint]
+    assert len(calls) == 4
+    for call in calls:
+        assert (
+            dict(zip(call[2::2], call[3::2], strict=False)).items()
+            >= dict(zip(given[::2], given[1::2], strict=True)).items()
+        )
+
+
 def test_quiet_leaves_notes_and_hints_out_but_not_warnings(folder, capsys):
     parquet.write_table(animal_table(n_samples=9).append_column("fold", pa.array(range(9))), "few.parquet")
     call = ["evaluate", "few.parquet", "--target", "label", "--resamples", "9"]
@@ -126,7 +142,7 @@ def test_logits_are_noticed(folder, capsys):
         table = table.set_column(j + 1, name, pa.array(np.log(SCORES[:, j])))
     parquet.write_table(table, "logits.parquet")
     main(["evaluate", "logits.parquet", "--target", "label", "--resamples", "0"])
-    assert "they are no probabilities" in capsys.readouterr().err
+    assert "they are not probabilities" in capsys.readouterr().err
     main(["evaluate", "animals.parquet", "--target", "label", "--resamples", "0"])
     assert capsys.readouterr().err == ""
 
@@ -212,7 +228,7 @@ def test_compare_by_key_gives_the_librarys_numbers(two_files, capsys):
     assert main([*call, "--resamples", "99", "--json"]) == 0
     out, err = capsys.readouterr()
     found = json.loads(out)
-    scores = {"first": SCORES, "second": 1 - SCORES[:, [1, 2, 0]]}
+    scores = {"first": SCORES, "second": (1 - SCORES[:, [1, 2, 0]]) / 2}
     weight = np.arange(60) % 3 + 1.0
     expected = polyroc.compare(
         Y_TRUE, scores, n_resamples=99, rng=0, sample_weight=weight, labels=["cat", "dog", "owl"]
@@ -229,7 +245,7 @@ def test_compare_by_key_gives_the_librarys_numbers(two_files, capsys):
 def test_compare_in_the_same_order_and_from_one_file_agree(two_files, capsys):
     both = pa.table({"label": Y_TRUE} | {f"a_{c}": SCORES[:, j] for j, c in enumerate(("cat", "dog", "owl"))})
     for j, c in enumerate(("cat", "dog", "owl")):
-        both = both.append_column(f"b_{c}", pa.array(1 - SCORES[:, (j + 1) % 3]))
+        both = both.append_column(f"b_{c}", pa.array((1 - SCORES[:, (j + 1) % 3]) / 2))
     parquet.write_table(both, "both.parquet")
     found = []
     for call in (

@@ -46,6 +46,84 @@ def test_columns_are_matched_behind_any_prefix(evaluate, prefix):
     assert found["source"]["scores"] == [f"{prefix}{name}" for name in ("cat", "dog", "owl")]
 
 
+ORDER = ("owl", "cat", "dog")  # of the columns, which is not the sorted order
+SHUFFLED = SCORES[:, [2, 0, 1]]
+
+
+def table_of(names, y_true=Y_TRUE, scores=SHUFFLED):
+    return pa.table({"label": y_true} | {name: scores[:, j] for j, name in enumerate(names)})
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("pattern", ["{}_prob", "p_{}_hat", "P({})", "{} %"])
+def test_columns_are_matched_before_any_suffix(evaluate, suffix, pattern):
+    found = evaluate(table_of([pattern.format(name) for name in ORDER]), suffix=suffix)
+    assert found["auc"] == pytest.approx(EXPECTED.auc, abs=1e-9)
+    assert found["labels"] == list(ORDER)
+
+
+def test_labels_that_are_suggested_follow_the_columns(evaluate):
+    """Sorted, as they once were, they gave the score of each class to another one."""
+    table = table_of(["Owl (1)", "CAT (2)", "p of dog"])
+    message = evaluate(table, code=2)
+    assert message.rstrip().endswith("name the class of each column, --labels owl,cat,dog")
+    found = evaluate(table, "--labels", "owl,cat,dog")
+    assert found["auc"] == pytest.approx(EXPECTED.auc, abs=1e-9)
+    assert "must be named after them" in evaluate(table, "--labels", "cat,dog,owl", code=2)
+
+
+def test_two_models_by_suffix_and_a_pattern_that_would_take_both(evaluate):
+    names = [f"{name}{end}" for end in ("_p", "_q") for name in ORDER]
+    message = evaluate(table_of(names, scores=np.hstack([SHUFFLED, SHUFFLED])), code=2)
+    assert "2 models, '*_p', '*_q': choose one, --scores '*_p'" in message
+    assert "--models 'p=*_p,q=*_q'" in message
+    names = [f"p_{name}{end}" for end in ("", "_error") for name in ORDER]
+    table = table_of(names, scores=np.hstack([SHUFFLED, SHUFFLED]))
+    message = evaluate(table, code=2)
+    assert "--scores 'p_owl,p_cat,p_dog'" in message
+    assert evaluate(table, "--scores", "p_owl,p_cat,p_dog")["labels"] == list(ORDER)
+
+
+def test_one_column_named_after_a_class_in_front_or_against_the_labels(evaluate):
+    y_true, scores = animals(classes=("ham", "spam"))
+    expected = pytest.approx(polyroc.auc_score(y_true, scores[:, 1]), abs=1e-12)
+    assert evaluate(pa.table({"label": y_true, "ham_prob": scores[:, 0]}))["auc"] == expected
+    assert evaluate(pa.table({"label": y_true, "p_ham": scores[:, 0]}), "--labels", "ham,spam")["auc"] == expected
+
+
+def numbered(first, names):
+    """Classes first to first + 3, without the last one, and four columns."""
+    rng = np.random.default_rng(1)
+    codes = np.arange(120) % 3
+    scores = 1.5 * np.eye(4)[codes] + rng.normal(size=(120, 4))
+    return codes + first, scores, table_of(names, codes + first, scores)
+
+
+@pytest.mark.parametrize("names", [["p_0", "p_1", "p_2", "p_3"], ["0", "1", "2", "3"]])
+def test_integers_from_one_on_and_columns_from_zero_on_are_refused(evaluate, names):
+    y_true, scores, table = numbered(1, names)
+    message = evaluate(table, code=2)
+    assert "--labels 0,1,2,3 if the classes are 0 to 3 or --labels 1,2,3,4 if the classes are 1 to 4" in message
+    found = evaluate(table, "--labels", "1,2,3,4")
+    with pytest.warns(UserWarning, match="classes: 4"):
+        expected = polyroc.auc_score(y_true, scores, labels=[1, 2, 3, 4])
+    assert found["auc"] == expected > 0.8
+    assert evaluate(numbered(0, names)[2])["auc"] == pytest.approx(expected, abs=1e-9)
+    assert "not clear whether these numbers are classes" in evaluate(table, "--labels", "3,2,1,0", code=2)
+
+
+def test_columns_of_an_npz_matrix_are_numbers_and_no_classes(tmp_path, capsys):
+    y_true, scores, _ = numbered(1, "abcd")
+    np.savez(tmp_path / "p.npz", label=y_true, p=scores)
+    assert main(["evaluate", str(tmp_path / "p.npz"), "--target", "label", "--resamples", "0"]) == 2
+    assert "--labels 1,2,3,4 if the classes are 1 to 4" in capsys.readouterr().err
+    np.savez(tmp_path / "p.npz", label=y_true, p=scores[:, :3])
+    assert main(["evaluate", str(tmp_path / "p.npz"), "--target", "label", "--resamples", "0"]) == 2
+    assert (
+        "only numbered, 'p_0', 'p_1', 'p_2', so their classes are not known: --labels 1,2,3" in capsys.readouterr().err
+    )
+
+
 def test_order_of_columns_does_not_matter(evaluate):
     shuffled = animal_table().select(["p_owl", "p_cat", "label", "p_dog"])
     found = evaluate(shuffled)
@@ -164,8 +242,8 @@ WRONG = {
     "wrong weight": (animal_table(), ["--sample-weight", "w"], "--sample-weight: no column 'w'"),
     "wrong groups": (animal_table(), ["--groups", "g"], "--groups: no column 'g'"),
     "text as scores": (
-        animal_table(),
-        ["--scores", "label,p_dog,p_owl", "--labels", "cat,dog,owl"],
+        animal_table().rename_columns(["label", "a", "b", "c"]),
+        ["--scores", "label,b,c", "--labels", "cat,dog,owl"],
         "must hold numbers",
     ),
     "no column": (animal_table(), ["--scores", "p_cat,p_dog"], "no score column for 'owl'"),
@@ -177,7 +255,7 @@ WRONG = {
     "no class": (
         animal_table().rename_columns(["label", "a", "b", "c"]),
         [],
-        "'a', 'b', 'c', do not name the classes 'cat', 'dog', 'owl': .* --labels cat,dog,owl",
+        "'a', 'b', 'c', do not name the classes 'cat', 'dog', 'owl': .* in the order 'a', 'b', 'c', with --labels",
     ),
     "no labels": (animal_table(), ["--labels", ","], "--labels must name classes, got ','"),
     "labels too few": (
@@ -259,3 +337,32 @@ def test_a_class_without_samples_is_warned_of(evaluate):
     assert found["labels"] == ["cat", "dog", "owl"]
     assert found["class_counts"] == [20, 40, 0]
     assert "No samples in --target" in found["warnings"][0]
+
+
+def test_labels_in_another_order_than_the_columns_are_warned_of(evaluate):
+    """On the standard error and in the summary, with and without an interval."""
+    table = table_of(["s1", "s2", "s3"])
+    expected = (
+        "The scores rank samples backwards, by more than chance explains. The columns of --scores may be in another "
+    )
+    for resamples in ("0", "49"):
+        found = evaluate(table, "--labels", "cat,dog,owl", "--resamples", resamples)
+        assert found["auc"] < 0.5
+        assert sum(warning.startswith(expected) for warning in found["warnings"]) == 1
+        right = evaluate(table, "--labels", "owl,cat,dog", "--resamples", resamples)
+        assert right["auc"] == pytest.approx(EXPECTED.auc, abs=1e-9)
+        assert not any("backwards" in warning for warning in right["warnings"])
+
+
+def test_a_comparison_of_logits_and_probabilities_names_the_models(tmp_path, capsys):
+    logits = np.log(SCORES) + np.random.default_rng(0).normal(size=(60, 1))
+    for name, scores in (("soft", SCORES), ("raw", logits)):
+        arrow_csv.write_csv(table_of(["cat", "dog", "owl"], scores=scores), tmp_path / f"{name}.csv")
+    files = [str(tmp_path / "soft.csv"), str(tmp_path / "raw.csv")]
+    assert main(["compare", *files, "--target", "label", "--resamples", "19", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert "note: the scores of model 'raw' go from " in err
+    assert "The scores of 'soft' are probabilities, rows that sum to one; those of 'raw' are not." in err
+    assert any("those of 'raw' are not" in warning for warning in json.loads(out)["warnings"])
+    assert main(["evaluate", files[1], "--target", "label", "--resamples", "0"]) == 0
+    assert "raw.csv' go from" in capsys.readouterr().err

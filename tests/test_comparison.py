@@ -95,6 +95,8 @@ def test_a_model_and_itself():
     assert found.delong[0].p_value == 1
 
 
+@pytest.mark.filterwarnings("ignore:The scores of .* are probabilities")
+@pytest.mark.filterwarnings("ignore:The scores .*rank samples backwards")
 @pytest.mark.filterwarnings("ignore::polyroc.ResamplingWarning")
 def test_perfect_constant_and_reversed_models():
     y_true = np.repeat([0, 1, 2], 20)
@@ -123,6 +125,7 @@ def test_intervals_and_p_values_agree_where_nothing_varies():
         assert (difference.p_value < 0.05) == (difference.low > 0)
 
 
+@pytest.mark.filterwarnings("ignore:The scores of .* are probabilities")
 @pytest.mark.filterwarnings("ignore::polyroc.ResamplingWarning")
 def test_two_perfect_models_may_differ_as_far_as_their_intervals_allow():
     y_true = np.repeat([0, 1, 2], 20)

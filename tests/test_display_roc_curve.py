@@ -29,6 +29,7 @@ def legend_of(display):
     return [text.get_text() for text in display.ax_.get_legend().get_texts()]
 
 
+@pytest.mark.filterwarnings("ignore:The two columns")
 @pytest.mark.parametrize("k", [2, 3, 50])
 def test_draws_the_curve_that_it_holds(k):
     evaluation = evaluation_of(k)
@@ -46,6 +47,7 @@ def test_draws_the_curve_that_it_holds(k):
     check_layout(display)
 
 
+@pytest.mark.filterwarnings("ignore:The scores .*rank samples backwards")
 @pytest.mark.parametrize("scores", ["constant", "perfect", "backwards"])
 def test_extreme_scores_are_drawn(scores):
     y_true, _ = problem(3)
@@ -92,6 +94,7 @@ def test_from_predictions_draws_what_the_steps_would():
     assert (bare.line_, legend_of(bare)) == (None, [f"M {bare.mean_curve.auc:.3f} (mean of pairs)"])
 
 
+@pytest.mark.filterwarnings("ignore:The two columns")
 def test_pairs_are_the_pairwise_curves():
     evaluation = evaluation_of(4)
     display = evaluation.plot(pairs=True)

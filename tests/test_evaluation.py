@@ -234,14 +234,17 @@ def test_the_ratio_of_the_weights_that_are_fitted_is_checked(problem):
     assert polyroc.evaluate(problem.y_true, problem.y_score, costs=steep, tpr_weights=1 / steep).factorization.converged
 
 
-def test_a_cost_matrix_named_in_another_order_is_refused(problem):
+def test_a_cost_matrix_named_in_another_order_is_matched_by_name(problem):
     pandas = pytest.importorskip("pandas")
     names = list("abcd")
-    costs = pandas.DataFrame(10.0 ** np.arange(16).reshape(4, 4) / 1e6, index=names, columns=names)
+    costs = pandas.DataFrame(1.0 + np.arange(16).reshape(4, 4) ** 2, index=names, columns=names)
     y_true = np.array(names)[problem.y_true]
-    assert polyroc.auc_score(y_true, problem.y_score, costs=costs.clip(upper=1e3)) != 0.5
+    expected = polyroc.auc_score(y_true, problem.y_score, costs=costs.to_numpy())
+    turned = costs.loc[names[::-1], names[::-1]]
+    assert polyroc.auc_score(y_true, problem.y_score, costs=turned) == expected
+    assert polyroc.auc_score(y_true, problem.y_score, costs=turned.to_numpy()) != expected
     with pytest.raises(ValueError, match="`costs` must have its columns in the order of the classes"):
-        polyroc.auc_score(y_true, problem.y_score, costs=costs.loc[names[::-1], names[::-1]])
+        polyroc.auc_score(y_true, problem.y_score, costs=turned.reset_index(drop=True))
 
 
 def arrays_of(record):

@@ -5,6 +5,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
+import pytest
 from drawing import AWKWARD_NAMES, evaluation_of, problem
 
 import polyroc
@@ -43,6 +44,7 @@ def test_shows_the_numbers_of_the_record():
     assert rows[6:] == [[pairs.positive[p], pairs.negative[p], f"{pairs.auc[p]:.4f}"] for p in order]
 
 
+@pytest.mark.filterwarnings("ignore:The two columns")
 def test_two_classes_have_one_pair():
     assert len(Cells(evaluation_of(2)._repr_html_()).rows) == 6
 
@@ -60,6 +62,7 @@ def test_what_contradicts_d_is_shown():
     assert "D is not to be relied on" in failed._repr_html_()
 
 
+@pytest.mark.filterwarnings("ignore:The scores .*rank samples backwards")
 def test_names_are_text():
     names = [*AWKWARD_NAMES, "<script>alert(1)</script>"]
     y_true, y_score = problem(len(names), strength=0.0)

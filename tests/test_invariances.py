@@ -86,6 +86,7 @@ def test_each_column_may_be_mapped_by_itself(seed):
     assert first.auc == second.auc
 
 
+@pytest.mark.filterwarnings("ignore:The scores .*rank samples backwards")
 @given(seed=seeds)
 def test_negated_scores_give_one_minus_the_area(seed):
     problem, options, first = both(seed)
@@ -94,6 +95,7 @@ def test_negated_scores_give_one_minus_the_area(seed):
         assert first.auc == pytest.approx(1 - second.auc, abs=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:The scores .*rank samples backwards")
 @pytest.mark.parametrize("seed", range(20))
 def test_negated_scores_give_one_minus_the_area_of_shared_thresholds(seed):
     problem = gaussian_problem(seed, 200, 4)
@@ -105,6 +107,7 @@ def test_negated_scores_give_one_minus_the_area_of_shared_thresholds(seed):
         assert first.auc == pytest.approx(1 - second.auc, abs=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:The scores .*rank samples backwards")
 @pytest.mark.parametrize("seed", range(20))
 def test_negated_scores_give_one_minus_the_area_of_the_centered_model(seed):
     problem = gaussian_problem(seed, 60, 4)
@@ -182,6 +185,7 @@ def test_scale_of_weights_and_costs_does_not_matter(seed, scale):
     assert base.auc == pytest.approx(again.auc, abs=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:The scores .*rank samples backwards")
 @given(seed=seeds, n_thresholds=sampled_from([2, 3, 10, 50, 99]))
 def test_separated_classes_have_area_one_and_reversed_ones_zero(seed, n_thresholds):
     rng = np.random.default_rng(seed)

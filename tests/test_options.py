@@ -190,8 +190,22 @@ def test_names_are_compared_as_text():
 def test_named_rows_must_be_the_classes_too():
     frame = named("pandas", list("abc"))
     assert_array_equal(as_options(ABC, costs=frame.set_axis(list("abc"))).costs, SETTLED)
-    with pytest.raises(ValueError, match=r"must have its rows in the order .* got rows named 'b', 'a', 'c'"):
-        as_options(ABC, costs=frame.set_axis(list("bac")))
+    with pytest.raises(ValueError, match=r"must have its rows in the order .* got rows named 'b', 'a', 'x'"):
+        as_options(ABC, costs=frame.set_axis(list("bax")))
+
+
+@pytest.mark.parametrize("rows", ["abc", "cab"])
+@pytest.mark.parametrize("columns", ["abc", "bca"])
+def test_rows_and_columns_that_are_both_named_are_matched_by_name(rows, columns):
+    frame = named("pandas", list("abc")).set_axis(list("abc")).loc[list(rows), list(columns)]
+    assert_array_equal(as_options(ABC, costs=frame).costs, SETTLED)
+
+
+def test_no_message_about_names_advises_to_drop_them():
+    """As an array, a matrix in another order is read as it stands: another cost for every confusion."""
+    with pytest.raises(ValueError, match="bring both rows and columns into that order") as caught:
+        as_options(ABC, costs=named("polars", list("cab")))
+    assert "to_numpy" not in str(caught.value)
 
 
 def test_columns_that_nobody_named_are_taken_by_position():

@@ -29,7 +29,8 @@ def some_weights(rng, y_true, n_replicates):
 
 
 def replicates_of(problem, engine="numba", **options):
-    predictions = quietly(as_predictions, problem.y_true, problem.y_score)
+    labels = range(problem.y_score.shape[1])  # some of which may have no samples
+    predictions = quietly(as_predictions, problem.y_true, problem.y_score, labels=labels)
     return Replicates(predictions, all_pairs(predictions), Options(engine=engine, **options))
 
 

@@ -94,12 +94,11 @@ def frame(library, values, names):
         lambda words: pytest.importorskip("pandas").Index(words),
         polars_series,
         lambda words: polars_series(words, dtype=pytest.importorskip("polars").Categorical),
-        lambda words: polars_series(words, dtype=pytest.importorskip("polars").Enum(["cat", "bee", "ant"])),
+        lambda words: polars_series(words, dtype=pytest.importorskip("polars").Enum(NAMES)),
         lambda words: polars_series(words).to_frame("animal"),
         lambda words: pytest.importorskip("pyarrow").array(words),
         lambda words: pytest.importorskip("pyarrow").chunked_array([words[:2], words[2:]]),
         lambda words: pytest.importorskip("pyarrow").table({"animal": words}),
-        pyarrow_dictionary,
     ],
 )
 def test_strings_become_codes_of_sorted_labels(make):
@@ -340,9 +339,26 @@ def test_columns_of_different_types_become_float64():
     assert predictions.scores.tolist() == [[1.0, 0.5, 1.0], [2.0, 0.25, 0.0]]
 
 
-def test_nullable_columns_are_read():
-    scores = frame("pandas", SCORES, NAMES).astype("Float64")
-    assert_array_equal(as_predictions(WORDS, scores).scores, SCORES)
+@pytest.mark.parametrize("dtype", ["Float64", "Float32", "double[pyarrow]", "float[pyarrow]"])
+def test_nullable_columns_are_read(dtype):
+    pytest.importorskip("pyarrow")
+    scores = frame("pandas", SCORES, NAMES).astype(dtype)
+    single = dtype in ("Float32", "float[pyarrow]")
+    expected = SCORES.astype(np.float32 if single else np.float64)
+    found = as_predictions(WORDS, scores).scores
+    assert found.dtype == expected.dtype
+    assert_array_equal(found, expected)
+    assert_array_equal(as_predictions([0, 1, 0, 1], scores["ant"]).scores[:, 0], expected[:, 0])
+    weight = as_predictions(CODES, SCORES, sample_weight=scores["ant"]).sample_weight
+    assert_array_equal(weight, expected[:, 0])
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "int64[pyarrow]", "boolean", "bool[pyarrow]"])
+def test_nullable_integers_and_booleans_are_numbers(dtype):
+    pytest.importorskip("pyarrow")
+    whole = np.array([[1, 0, 0], [0, 1, 1], [1, 1, 0], [0, 0, 1]])
+    scores = frame("pandas", whole.astype(bool) if "bool" in dtype else whole, NAMES).astype(dtype)
+    assert_array_equal(as_predictions(WORDS, scores).scores, whole)
 
 
 # Sample weights
@@ -422,7 +438,14 @@ def test_nothing_is_said_when_all_classes_occur():
         ([], r"`y_true` must not be empty, got shape \(0,\)"),
         (1, "`y_true` must be an array, a list, a series or a data frame, got int"),
         ("cat", "`y_true` must be an array.*got str"),
-        (np.eye(3)[CODES], r"`y_true` must be one-dimensional, got shape \(4, 3\).*argmax\(axis=1\)"),
+        (np.eye(3)[CODES], r"got shape \(4, 3\), a one-hot matrix.*argmax\(axis=1\).* 0 to 2, .* in the same order"),
+        (np.eye(3, dtype=bool)[CODES], "a one-hot matrix"),
+        (SCORES, r"`y_true` must be one-dimensional, got shape \(4, 3\)\. A matrix of scores belongs in `y_score`\.$"),
+        (
+            [[1, 1, 0], [0, 0, 0], [0, 1, 0], [1, 0, 1]],
+            r"got shape \(4, 3\): 3 of 4 rows mark none or several classes, .* multi-label problem, .* does not handle",
+        ),
+        ([["a", "b"], ["a"], ["b"], []], "rows of different lengths. Several classes per sample are a multi-label"),
         (np.zeros((2, 2, 1)), r"`y_true` must be one-dimensional, got shape \(2, 2, 1\)\.$"),
         ([[0, 1], [2]], "`y_true` must be rectangular"),
         (["a", None, "b", None], "`y_true` must not have missing values, got 2 of 4, the first in row 1"),
@@ -449,7 +472,7 @@ def test_nothing_is_said_when_all_classes_occur():
         ([7, 7, 7, 7], "fewer than two classes: 7"),
         (["a", "b", "a", "b"], r"one column per class, got 3 columns, while `y_true` has 2 \('a', 'b'\).*`labels=`"),
         ([3, 4, 5, 6], r"got 3 columns, while `y_true` has 4 \(3, 4, 5, 6\)"),
-        ([True, False, True, False], "got 3 columns, while boolean labels have two"),
+        ([True, False, True, False], r"got 3 columns, while boolean labels have 2 \(False, True\)"),
         (OnlyArray(None, RuntimeError("requires grad")), "`y_true` cannot be read.*OnlyArray: requires grad"),
     ],
 )
@@ -484,8 +507,27 @@ def test_missing_labels_of_any_library_are_refused(make):
 
 
 def test_a_frame_of_several_columns_is_no_vector_of_labels():
-    with pytest.raises(ValueError, match=r"`y_true` must be one-dimensional, got shape \(4, 3\).*argmax"):
-        as_predictions(frame("pandas", SCORES, NAMES), SCORES)
+    for y_true, match in [
+        (SCORES, r"`y_true` must be one-dimensional, got shape \(4, 3\)\. A matrix of scores belongs in `y_score`"),
+        (np.eye(3, dtype=int)[CODES], "one-hot"),
+        (1 - np.eye(3, dtype=int)[CODES], "4 of 4 rows .* multi-label"),
+    ]:
+        with pytest.raises(ValueError, match=match):
+            as_predictions(frame("pandas", y_true, NAMES), SCORES)
+
+
+def test_a_multi_label_matrix_is_never_told_to_become_classes():
+    """`argmax` keeps the first label of each sample and throws the others away."""
+    y_true = np.random.default_rng(0).random((50, 3)) < 0.5
+    for came in (y_true, y_true.astype(int), y_true.astype(float), y_true.tolist()):
+        with pytest.raises(ValueError, match="multi-label problem, which polyroc does not handle") as caught:
+            as_predictions(came, np.zeros((50, 3)))
+        assert "argmax" not in str(caught.value)
+
+
+def test_what_is_said_of_a_one_hot_matrix_gives_the_right_classes():
+    one_hot = np.eye(3)[CODES]
+    assert as_predictions(one_hot.argmax(axis=1), SCORES).codes.tolist() == CODES
 
 
 @pytest.mark.parametrize(
@@ -564,7 +606,16 @@ def test_missing_scores_in_a_frame_are_refused_with_their_row(column):
 
 
 def test_missing_scores_in_nullable_pandas_are_refused_with_their_row():
-    for dtype in ("Float64", "Int64", "boolean"):
+    pytest.importorskip("pyarrow")
+    for dtype in (
+        "Float64",
+        "Int64",
+        "boolean",
+        "double[pyarrow]",
+        "float[pyarrow]",
+        "int64[pyarrow]",
+        "bool[pyarrow]",
+    ):
         scores = pytest.importorskip("pandas").DataFrame({"a": [1, None], "b": [1, 0]}, dtype=dtype)
         with pytest.raises(ValueError, match="missing values in 1 of 2 rows, the first is row 1"):
             as_predictions(["a", "b"], scores)
@@ -616,18 +667,18 @@ def test_labels_argument_refused(labels, match):
 
 def test_numbered_columns_of_words_are_refused_with_a_way_out():
     scores = pytest.importorskip("pandas").DataFrame(SCORES)
-    with pytest.raises(ValueError, match=r"columns of `y_score` \(0, 1, 2\), got 'ant'.*pass `y_score.to_numpy\(\)`"):
+    with pytest.raises(
+        ValueError, match=r"'ant', 'bee', 'cat', got columns that are only numbered, 0, 1, 2\. .*`labels=`"
+    ):
         as_predictions(WORDS, scores)
-    assert as_predictions(WORDS, scores.to_numpy()).codes.tolist() == CODES
+    assert as_predictions(WORDS, scores, labels=NAMES).codes.tolist() == CODES
 
 
 def test_columns_that_do_not_name_the_classes_are_refused():
     scores = frame("pandas", SCORES, ["ant", "bee", "dog"])
-    with pytest.raises(
-        ValueError, match=r"only classes of the columns of `y_score` \('ant', 'bee', 'dog'\), got 'cat'"
-    ):
+    with pytest.raises(ValueError, match=r"named after the classes, .*, got 'ant', 'bee', 'dog' and none for 'cat'"):
         as_predictions(WORDS, scores)
-    with pytest.raises(ValueError, match="a column for each of `labels`, got 'ant', 'bee', 'dog' and none for 'cat'"):
+    with pytest.raises(ValueError, match=r"column for each of `labels`, .*got 'ant', 'bee', 'dog' and none for 'cat'"):
         as_predictions(WORDS, scores, labels=NAMES)
     with pytest.raises(ValueError, match="got 3 columns, while `labels` has 2"):
         as_predictions(WORDS, scores, labels=["ant", "bee"])

@@ -12,6 +12,7 @@ from polyroc._checks import as_confidence_level, as_flag, one_of
 from polyroc._containers import listed
 from polyroc._curve import RocCurve
 from polyroc._delong import freedom
+from polyroc._doubts import warn_of_backwards
 from polyroc._intervals import Distribution, Interval, is_at_end
 from polyroc._jackknife import jackknife_influences
 from polyroc._numbers import area
@@ -133,7 +134,10 @@ class BootstrapResult(Frozen):
             As in `Evaluation.confidence_interval`.
         """
         level = as_confidence_level(confidence_level)
-        return self.distribution(statistic).interval(level, one_of(interval, "interval", get_args(IntervalKind)))
+        found = self.distribution(statistic).interval(level, one_of(interval, "interval", get_args(IntervalKind)))
+        if found.high < 0.5:
+            warn_of_backwards()
+        return found
 
     def confidence_band(
         self, confidence_level: float = 0.95, *, curve: Curve = "shared", simultaneous: bool = False

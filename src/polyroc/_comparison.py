@@ -16,6 +16,7 @@ from polyroc._comparison_text import ComparisonText
 from polyroc._containers import listed, shown
 from polyroc._contest import Contest, Difference, contest, normal_differences
 from polyroc._delong import standard_error
+from polyroc._doubts import warn_of_backwards, warn_of_disagreement, warn_of_mixed_scales
 from polyroc._evaluate import check_option_names, evaluate_predictions
 from polyroc._evaluation import Evaluation
 from polyroc._frames import FrameBackend, frame_of
@@ -254,6 +255,9 @@ def compare(
         for (name, evaluation), of_model, again in zip(evaluations.items(), drawn, replicates, strict=True)
     }
     contests = _contests_of(bootstraps, level, interval)
+    for one in contests[0].estimates:
+        if one.high < 0.5:
+            warn_of_backwards(one.model)
     return Comparison(evaluations, bootstraps, *contests, level, interval, units, plain_seed(rng))
 
 
@@ -294,6 +298,9 @@ def _evaluate_all(y_true: "ArrayLike", scores: Any, options: dict[str, Any]) -> 
                 raise
             msg = f"`scores` of model {shown(name)}: {error}"
             raise ValueError(msg) from error
+    warn_of_mixed_scales(found)
+    for name, one in found.items():
+        warn_of_disagreement(one, name)
     first_name, first = next(iter(found.items()))
     return {
         name: evaluate_predictions(_like(first, one, first_name, name), as_options(first.labels, **options))

@@ -19,6 +19,7 @@ from polyroc._typing import FloatArray, LabelArray
 _EXACT = 2**53
 _CPU = 1  # kDLCPU in DLPack
 _LABEL_RULE = "must hold integers, strings or booleans"
+_SETS_OF_LABELS = " Several classes per sample are a multi-label problem, which polyroc does not handle."
 _NOT_REAL = {
     "c": "complex numbers",
     "O": "objects",
@@ -68,7 +69,7 @@ def read_labels(value: Any, name: str) -> LabelArray:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        _refuse_label_shape(array.shape, name)
+        _refuse_label_matrix(array, name)
     if array.size == 0:
         msg = f"`{name}` must not be empty, got shape {array.shape}."
         raise ValueError(msg)
@@ -85,6 +86,38 @@ def read_table(value: Any, name: str) -> Table:
     if isinstance(native, nw.DataFrame):
         return Table(_read_frame(native, name), list(native.columns))
     return Table(_as_real(_read_array(value, name), name), None)
+
+
+def read_categories(value: Any, name: str) -> list[Any] | None:
+    """The categories of a categorical in their order; None for whatever has none.
+
+    Those of a polars Categorical have no order of their own (its text is shared by all columns of a process), so there
+    are none; those of a polars Enum have.
+    """
+    if isinstance(value, np.ndarray | list | tuple):
+        return None
+    native = _as_narwhals(value, name)
+    if isinstance(native, nw.DataFrame):
+        native = next(native.iter_columns())
+    if isinstance(native, nw.Series):
+        if native.dtype == nw.Categorical and native.implementation.is_polars():
+            return None
+        value = native.to_native()
+    categories = _native_categories(value)
+    return None if categories is None or len(categories) == 0 else read_labels(categories, name).tolist()
+
+
+def _native_categories(value: Any) -> Any:
+    """By what the objects of each library have, because none of these is imported."""
+    if hasattr(value, "codes") and hasattr(value, "categories"):  # pandas: Categorical and CategoricalIndex
+        return np.asarray(value.categories)
+    if hasattr(getattr(value, "dtype", None), "pyarrow_dtype"):  # pandas with Arrow's types
+        value = value.array.__arrow_array__()
+    if hasattr(getattr(value, "type", None), "index_type"):  # Arrow's dictionaries, which may differ by chunk
+        chunks = value.unify_dictionaries().chunks if hasattr(value, "unify_dictionaries") else [value]
+        return chunks[0].dictionary.to_pylist() if chunks else None
+    categories = getattr(getattr(value, "dtype", None), "categories", None)  # pandas: Series; polars: Enum
+    return None if categories is None else np.asarray(categories)
 
 
 def row_names(value: Any) -> list[Any] | None:
@@ -108,7 +141,8 @@ def _read_array(value: Any, name: str) -> NDArray[Any]:
     # A foreign `__array__` may raise anything, e.g. TypeError for a torch tensor on a GPU.
     except Exception as error:
         if "inhomogeneous" in str(error):
-            msg = f"`{name}` must be rectangular, got rows of different lengths."
+            hint = _SETS_OF_LABELS if name in ("y_true", "y") else ""
+            msg = f"`{name}` must be rectangular, got rows of different lengths.{hint}"
         else:
             msg = f"`{name}` cannot be read as an array on the CPU, got {type(value).__name__}: {error}"
         raise ValueError(msg) from error
@@ -167,7 +201,10 @@ def _read_frame(frame: nw.DataFrame[Any], name: str) -> FloatArray:
     for column in frame.iter_columns():
         _refuse_sparse(column.to_native(), name)
     if len(kinds) == 1 and kinds.pop().is_float():
-        return _as_real(frame.to_numpy(), name)
+        table = frame.to_numpy()
+        # A pandas frame of Arrow's floats comes as objects, though each of its columns is an array of floats.
+        if table.dtype != object:
+            return _as_real(table, name)
     return np.column_stack(
         [_read_column(column, name, f" in column {shown(column.name)}") for column in frame.iter_columns()]
     )
@@ -210,7 +247,7 @@ def _read_label_array(value: Any, name: str) -> NDArray[Any]:
     native = _as_narwhals(value, name)
     if isinstance(native, nw.DataFrame):
         if native.shape[1] != 1:
-            _refuse_label_shape(native.shape, name)
+            return native.to_numpy()
         native = next(native.iter_columns())
     if not isinstance(native, nw.Series):
         return _read_array(value, name)
@@ -220,12 +257,27 @@ def _read_label_array(value: Any, name: str) -> NDArray[Any]:
     return native.to_numpy()
 
 
-def _refuse_label_shape(shape: tuple[int, ...], name: str) -> NoReturn:
-    hint = ""
-    if name == "y_true" and len(shape) == 2:
-        hint = " One-hot labels become classes with `y_true.argmax(axis=1)`; a matrix of scores belongs in `y_score`."
-    msg = f"`{name}` must be one-dimensional, got shape {shape}.{hint}"
+def _refuse_label_matrix(array: NDArray[Any], name: str) -> NoReturn:
+    hint = _about_matrix(array) if name in ("y_true", "y") and array.ndim == 2 else ""
+    msg = f"`{name}` must be one-dimensional, got shape {array.shape}{hint}."
     raise ValueError(msg)
+
+
+def _about_matrix(array: NDArray[Any]) -> str:
+    """What a matrix of labels is, and what to do with it; the class of each row is known only of a one-hot one."""
+    if array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
+        return ". A matrix of scores belongs in `y_score`"
+    several = int(np.count_nonzero(array.sum(axis=1) != 1))
+    if several:
+        return (
+            f": {several} of {len(array)} rows mark none or several classes, so this is a multi-label problem, which "
+            "polyroc does not handle. Here each sample has exactly one class"
+        )
+    last = array.shape[1] - 1
+    return (
+        f", a one-hot matrix. Pass the class of each row instead: `argmax(axis=1)` gives the number of its column, 0 "
+        f"to {last}, which is the class if the columns of `y_score` are in the same order"
+    )
 
 
 def _refuse_missing(missing: NDArray[np.bool_], name: str) -> None:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from polyroc._containers import listed, shown
 from polyroc._curve import RocCurve
-from polyroc._evaluate import check_option_names, evaluate_predictions
+from polyroc._evaluate import check_option_names, checked, evaluate_predictions
 from polyroc._numbers import area
 from polyroc._options import as_options, as_weights
 from polyroc._records import Frozen, Predictions, read_only
@@ -128,6 +128,7 @@ def cost_sweep(
         swept = np.ones((len(predictions.labels),) * 2) if usual is None else usual.copy()
         swept[row, columns] *= factor
         evaluations.append(evaluate_predictions(predictions, as_options(predictions.labels, costs=swept, **options)))
+    checked(evaluations[-1])
     curves = tuple(evaluation.curve for evaluation in evaluations)
     mean_curves = tuple(evaluation.mean_curve for evaluation in evaluations)
     return CostSweep(factors, curves, mean_curves, true_class, predicted_class, predictions.labels)

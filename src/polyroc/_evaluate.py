@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from polyroc._containers import listed
 from polyroc._curve import RocCurve, shared_curve
+from polyroc._doubts import is_below_chance, warn_of_backwards, warn_of_disagreement
 from polyroc._evaluation import Evaluation
 from polyroc._options import Options, as_options
 from polyroc._pairs import sampled_pairs
@@ -50,23 +51,27 @@ def evaluate(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        True classes: integers, strings, booleans or categoricals.
+        True classes: integers, strings, booleans or categoricals. One class per sample: multi-label problems are
+        other problems.
     y_score : array-like or data frame of shape (n_samples, n_classes)
         One column of scores per class; higher means more likely. Only the order of the samples within each column
         matters. So scores need not be probabilities; but the logits behind a softmax order the samples of a column
         otherwise than its probabilities do, and have a D of their own. The columns of a data frame are matched to
-        the classes by name. For two classes one column, the score of the second class, is enough.
+        the classes by name, also inside a common prefix and suffix (``p_cat``, ``cat_prob``). For two classes one column, the score of the second class, is enough.
     labels : array-like of shape (n_classes,), optional
-        The classes in the order of the columns. By default 0 to k - 1 for integers, the column names of a data
-        frame, otherwise the sorted values of `y_true`.
+        The classes in the order of the columns. Columns of a data frame that are named after the classes are
+        matched by name all the same. By default the column names of a data frame; for columns without names the
+        categories of `y_true` in their order, else its sorted values. If fewer integers than columns occur, they are
+        0 to k - 1 if 0 is among them; whatever else could be read in two ways is refused. The categories of a
+        polars Categorical have no order of their own and are sorted; those of an Enum have.
     sample_weight : array-like of shape (n_samples,), optional
         Non-negative weights; only their ratios matter.
     weighting : {"equal", "prevalence"}
         Whether all pairs of classes count alike, or by their numbers of samples.
     costs : array-like of shape (n_classes, n_classes), optional
         ``costs[true, predicted]``: what a confusion costs, as in a confusion matrix; the diagonal is ignored. Only
-        ratios matter. Dearer confusions pull the area towards that of their pair. A data frame must have
-        its rows and columns in the order of the classes.
+        ratios matter. Dearer confusions pull the area towards that of their pair. Rows and
+        columns of a data frame that are named after the classes are matched by name.
     tpr_weights, fpr_weights : array-like of shape (n_classes, n_classes), optional
         Weights of the true and the false positive rates of the pair (positive, negative), multiplied with `costs`.
     thresholds : {"own", "shared"}
@@ -125,7 +130,7 @@ def evaluate(
         rng=rng,
         n_jobs=n_jobs,
     )
-    return evaluate_predictions(predictions, options)
+    return checked(evaluate_predictions(predictions, options))
 
 
 def auc_score(y_true: "ArrayLike", y_score: "ArrayLike", **options: Any) -> float:
@@ -203,6 +208,16 @@ def evaluate_predictions(predictions: Predictions, options: Options) -> Evaluati
         warn(f"{factorization.status.message}{hint}", ConvergenceWarning)
     kept = rates if rates.tpr.size <= _KEPT_CELLS else None
     return Evaluation(predictions, options, curve, factorization, pairs, kept)
+
+
+def checked(evaluation: Evaluation) -> Evaluation:
+    """The evaluation itself, with a warning where its scores were probably not meant as they were read."""
+    predictions = evaluation.predictions
+    warn_of_disagreement(predictions)
+    # M takes another pass over the samples, which only a D below 1/2 is worth.
+    if evaluation.auc < 0.5 and is_below_chance(evaluation.hand_till, predictions, evaluation.pair_index):
+        warn_of_backwards()
+    return evaluation
 
 
 def _warn_of_options_without_effect(options: Options) -> None:

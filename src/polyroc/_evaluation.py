@@ -19,6 +19,7 @@ from polyroc._bootstrap import (
 from polyroc._checks import as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
 from polyroc._curve import RocCurve
 from polyroc._delong import freedom, mean_area_influences, standard_error
+from polyroc._doubts import warn_of_backwards
 from polyroc._evaluation_text import FAILED_PAIR, Headline, evaluation_text
 from polyroc._frames import plain
 from polyroc._html import evaluation_html
@@ -323,7 +324,14 @@ class Evaluation(Frozen):
         units = units_of(self.predictions, groups)
         warn_of_small_classes(self.predictions, units)
         if is_at_end(self.hand_till):
-            return end_interval(self.hand_till, least_class(self.predictions, units), confidence_level)
+            found = end_interval(self.hand_till, least_class(self.predictions, units), confidence_level)
+        else:
+            found = self._formula_interval(confidence_level, units)
+        if found.high < 0.5:
+            warn_of_backwards()
+        return found
+
+    def _formula_interval(self, confidence_level: float, units: Units) -> Interval:
         unseen = unseen_error(int(np.count_nonzero(self.class_counts)), least_class(self.predictions, units))
         reach = Reach.of(confidence_level, freedom(self.hand_till_influences, units), unseen)
         low, high = ends(self.hand_till, standard_error(self.hand_till_influences, units), reach)

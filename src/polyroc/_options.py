@@ -8,6 +8,7 @@ from typing import Any, get_args
 import numpy as np
 
 from polyroc._checks import as_n_jobs, as_rng, one_of
+from polyroc._class_names import Affixes, numbering_of
 from polyroc._containers import listed, read_table, row_names, shown
 from polyroc._records import Frozen
 from polyroc._typing import FloatArray, LabelArray, Model, Thresholds, Weighting
@@ -124,29 +125,41 @@ def _as_shrinkage(value: Any) -> float:
 
 
 def as_square(value: Any, name: str, labels: LabelArray) -> FloatArray:
-    """A matrix with a row and a column per class, copied; the names of a frame must agree with the classes."""
+    """A matrix with a row and a column per class, copied; those of a frame are matched to the classes by name."""
     table, n_classes = read_table(value, name), len(labels)
     if table.values.shape != (n_classes, n_classes):
         came = f"a row and a column per class, got {table.values.shape}"
         msg = f"`{name}` must have shape ({n_classes}, {n_classes}), {came}."
         raise ValueError(msg)
-    for axis, names in (("columns", table.names), ("rows", row_names(value))):
-        if names is not None:
-            _check_names(names, labels.tolist(), name, axis)
-    return np.array(table.values, dtype=np.float64)
+    rows, columns = row_names(value), table.names
+    matrix = np.array(table.values, dtype=np.float64)
+    if columns is not None:
+        # Without names of their own, rows are in the order of the classes only if the columns are.
+        rows_are_named = rows is not None and _numbers(rows) is None
+        matrix = matrix[:, _order(columns, labels.tolist(), name, "columns", may_move=rows_are_named)]
+    return matrix if rows is None else matrix[_order(rows, labels.tolist(), name, "rows", may_move=True)]
 
 
-def _check_names(names: list[Any], classes: list[Any], name: str, axis: str) -> None:
+def _order(names: list[Any], classes: list[Any], name: str, axis: str, *, may_move: bool) -> list[int]:
+    """Where each class stands on an axis, by name; by position where nobody named anything."""
     found, wanted = [str(entry) for entry in names], [str(label) for label in classes]
-    # What pandas and polars call rows and columns that nobody named; but not where the classes have such names.
-    unnamed = [[f"{prefix}{position}" for position in range(len(classes))] for prefix in ("", "column_")]
-    if found == wanted or (found in unnamed and sorted(found) != sorted(wanted)):
-        return
+    is_numbered, is_shuffled = _numbers(names) is not None, sorted(found) == sorted(wanted)
+    if found == wanted or (is_numbered and not is_shuffled):
+        return list(range(len(classes)))
+    # Numbers in another order than classes that are numbers may be classes, and may be mere positions.
+    if is_shuffled and may_move and not is_numbered:
+        return [found.index(label) for label in wanted]
     msg = (
-        f"`{name}` must have its {axis} in the order of the classes ({listed(classes)}), "
-        f"got {axis} named {listed(names)}: bring rows and columns into that order, or pass `{name}.to_numpy()`."
+        f"`{name}` must have its {axis} in the order of the classes ({listed(classes)}), got {axis} named "
+        f"{listed(names)}: bring both rows and columns into that order, or name both after the classes."
     )
     raise ValueError(msg)
+
+
+def _numbers(names: list[Any]) -> Affixes | None:
+    """How pandas and polars call rows and columns that nobody named: 0, 1, 2 or column_0, column_1, column_2."""
+    numbering = numbering_of([str(name) for name in names])
+    return numbering if numbering in (Affixes("", ""), Affixes("column_", "")) else None
 
 
 def as_weights(value: Any, name: str, labels: LabelArray) -> FloatArray | None:

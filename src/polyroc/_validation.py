@@ -3,13 +3,12 @@
 `_containers` reads each argument for itself; here they are brought together.
 """
 
-from collections import Counter
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyroc._containers import listed, read_labels, read_table, shown
+from polyroc._column_classes import Known, assign_columns, check_two, distinct, positions
+from polyroc._containers import listed, read_categories, read_labels, read_table
 from polyroc._records import Predictions
 from polyroc._typing import FloatArray, IntArray, LabelArray
 from polyroc._warnings import warn
@@ -30,13 +29,15 @@ def as_predictions(y_true: Any, y_score: Any, *, labels: Any = None, sample_weig
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        True class of each sample.
+        True class of each sample. The categories of a categorical are the
+        classes in the order of unnamed columns.
     y_score : array-like or frame of shape (n, k), (n,) or (n, 1)
         One column of scores per class; a single column is the score of the
-        second of two classes. The column names of a frame are the classes.
+        second of two classes. The column names of a frame are the classes,
+        perhaps with a common prefix and suffix.
     labels : array-like of shape (k,), optional
-        The classes in the order of the columns; a frame's columns are brought
-        into this order.
+        The classes in the order of the columns. Columns named after the
+        classes are brought into this order.
     sample_weight : array-like of shape (n,), optional
         Weights, not negative. Samples of weight 0 are dropped.
 
@@ -53,13 +54,12 @@ def as_predictions(y_true: Any, y_score: Any, *, labels: Any = None, sample_weig
     weight = None if sample_weight is None else _as_weights(sample_weight, len(truth))
 
     found = _factorize(truth)
-    columns = _column_classes(names, scores.shape[1])
-    classes = _as_classes(labels, columns, found, scores.shape[1])
-    if columns is not None:
-        scores = _in_order(scores, columns, classes)
-    elif names is not None:
-        _check_positive_name(names[0], classes)
-    codes = _encode(found, classes, "`labels`" if labels is not None else "the columns of `y_score`")
+    given = None if labels is None else distinct(read_labels(labels, "labels"), "labels")
+    categories = read_categories(y_true, "y_true") if given is None else None
+    classes, order = assign_columns(Known(found.values, given, categories), names, scores.shape[1])
+    if order is not None:
+        scores = scores[:, order]
+    codes = _encode(found, classes)
 
     kept = None if weight is None or weight.all() else weight > 0
     if weight is not None and kept is not None:
@@ -156,45 +156,6 @@ def _factorize_integers(labels: IntArray) -> _Factor:
     return _Factor(values, offsets if len(values) == span else (np.cumsum(present) - 1)[offsets])
 
 
-def _column_classes(names: list[Any] | None, n_columns: int) -> list[Any] | None:
-    """The classes that the columns name; a single column names none."""
-    if names is None or n_columns == 1:
-        return None
-    return _distinct(read_labels(names, "y_score.columns"), "y_score.columns")
-
-
-def _as_classes(labels: Any, columns: list[Any] | None, found: _Factor, n_columns: int) -> list[Any]:
-    n_classes = max(n_columns, 2)
-    if labels is not None:
-        classes = _distinct(read_labels(labels, "labels"), "labels")
-        source = f"`labels` has {len(classes)} ({listed(classes)})"
-    elif columns is not None:
-        return columns
-    elif isinstance(found.values[0], bool):
-        classes = [False, True]
-        source = "boolean labels have two"
-    elif not isinstance(found.values[0], str) and found.values[0] >= 0 and found.values[-1] < n_classes:
-        return list(range(n_classes))
-    else:
-        _check_two(found.values)
-        classes = found.values
-        source = f"`y_true` has {len(classes)} ({listed(classes)}), and absent ones can be named by `labels=`"
-    if len(classes) != n_classes:
-        columns_came = "one column, which is for two classes" if n_columns == 1 else f"{n_columns} columns"
-        msg = f"`y_score` must have one column per class, got {columns_came}, while {source}."
-        raise ValueError(msg)
-    return classes
-
-
-def _distinct(labels: LabelArray, name: str) -> list[Any]:
-    classes: list[Any] = labels.tolist()
-    if len(set(classes)) < len(classes):
-        twice = [label for label, count in Counter(classes).items() if count > 1]
-        msg = f"`{name}` must not name a class twice, got {listed(twice)} more than once."
-        raise ValueError(msg)
-    return classes
-
-
 def _as_labels(classes: list[Any]) -> LabelArray:
     """The classes as an array of one type that keeps each as it is."""
     if isinstance(classes[0], str):
@@ -206,64 +167,27 @@ def _as_labels(classes: list[Any]) -> LabelArray:
     return np.array(classes, dtype=np.uint64 if max(classes) >= 2**63 else np.int64)
 
 
-def _positions(values: Sequence[Any], classes: Sequence[Any]) -> list[int | None]:
-    """Where each value stands among the classes, by `str` if one side is text and the other is not."""
-    if isinstance(values[0], str) != isinstance(classes[0], str):
-        values, classes = [str(value) for value in values], [str(label) for label in classes]
-    position = {label: index for index, label in enumerate(classes)}
-    return [position.get(value) for value in values]
-
-
-def _in_order(scores: FloatArray, columns: list[Any], classes: list[Any]) -> FloatArray:
-    """The columns in the order of the classes; not copied where they already are."""
-    order = _positions(classes, columns)
-    absent = [label for label, column in zip(classes, order, strict=True) if column is None]
-    if absent:
-        msg = f"`y_score` must have a column for each of `labels`, got {listed(columns)} and none for {listed(absent)}."
-        raise ValueError(msg)
-    return scores if order == list(range(len(classes))) else scores[:, np.array(order, dtype=np.intp)]
-
-
-def _check_positive_name(name: Any, classes: list[Any]) -> None:
-    # Only text: an unnamed pandas column is called 0, and so is often the first class.
-    if isinstance(name, str) and name == str(classes[0]):
-        msg = (
-            f"`y_score` of one column must be the score of the second class, {shown(classes[1])}, "
-            f"got a column named {shown(name)}: pass that class last in `labels=`."
-        )
-        raise ValueError(msg)
-
-
-def _encode(found: _Factor, classes: list[Any], source: str) -> IntArray:
+def _encode(found: _Factor, classes: list[Any]) -> IntArray:
     if found.values == classes:
         return found.codes
-    positions = _positions(found.values, classes)
-    unknown = [code for code, position in enumerate(positions) if position is None]
+    places = positions(found.values, classes)
+    unknown = [code for code, place in enumerate(places) if place is None]
     if unknown:
         first = int(np.isin(found.codes, unknown).argmax())
-        hint = "" if source == "`labels`" else " If the columns are not named by class, pass `y_score.to_numpy()`."
-        msg = (
-            f"`y_true` must hold only classes of {source} ({listed(classes)}), "
-            f"got {listed([found.values[code] for code in unknown])}, first in row {first}.{hint}"
-        )
+        came = f"{listed([found.values[code] for code in unknown])}, first in row {first}"
+        msg = f"`y_true` must hold only classes of `labels` ({listed(classes)}), got {came}."
         raise ValueError(msg)
-    return np.array(positions, dtype=np.intp)[found.codes]
+    return np.array(places, dtype=np.intp)[found.codes]
 
 
 def _check_samples(codes: IntArray, classes: list[Any]) -> None:
     has_samples = np.bincount(codes, minlength=len(classes)) > 0
     if has_samples.all():
         return
-    _check_two([label for label, present in zip(classes, has_samples, strict=True) if present])
+    check_two([label for label, present in zip(classes, has_samples, strict=True) if present])
     absent = [label for label, present in zip(classes, has_samples, strict=True) if not present]
     msg = (
         f"No samples in `y_true` (or only of weight 0) for {len(absent)} of {len(classes)} classes: {listed(absent)}. "
         "Their pairs are dropped; pass `labels=` if the classes are others."
     )
     warn(msg, UserWarning)
-
-
-def _check_two(present: list[Any]) -> None:
-    if len(present) < 2:
-        msg = f"`y_true` must have samples of at least two classes, got fewer than two classes: {listed(present)}."
-        raise ValueError(msg)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyroc._column_classes import Known, assign_columns, distinct, named_classes
 from polyroc._containers import listed, read_labels, read_table, shown
 from polyroc._evaluate import evaluate
 from polyroc._evaluation import Evaluation
@@ -149,10 +150,24 @@ def _chosen(
     scores = np.column_stack([read_table(columns[name], f"{name}").values for name in names])
     if isinstance(chosen, dict):
         return scores, _checked(list(chosen), y_true, "")
-    if config.labels is not None or len(names) == 1:
+    if len(names) == 1:
         return scores, _labels_of_unnamed(scores, "`score_columns`", y_true, config)
+    if config.labels is not None:
+        return _by_labels(scores, names, y_true, config.labels)
+    if (named := named_classes(names, np.unique(y_true).tolist())) is not None:
+        return scores, named
     hint = ": where columns are named otherwise, map each class to its column, or give `labels` in the same order"
     return scores, _checked(names, y_true, hint)
+
+
+def _by_labels(scores: NDArray[Any], names: list[Any], y_true: NDArray[Any], labels: Any) -> tuple[Any, Any]:
+    """Columns in the order of the labels: by their names where these are the classes, else by position."""
+    known = Known(np.unique(y_true).tolist(), distinct(read_labels(labels, "labels"), "labels"), None)
+    try:
+        classes, order = assign_columns(known, names, len(names))
+    except ValueError as error:
+        raise ValueError(str(error).replace("`y_score`", "`score_columns`")) from error
+    return (scores if order is None else scores[:, order]), classes
 
 
 def _checked(classes: list[Any], y_true: NDArray[Any], hint: str) -> list[Any]:

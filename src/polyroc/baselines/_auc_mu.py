@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from polyroc._areas import class_shares, mann_whitney
 from polyroc._contrasts import in_range
+from polyroc._doubts import warn_of_disagreement
 from polyroc._options import as_square, as_weights
 from polyroc._records import PairIndex
 from polyroc._typing import FloatArray, LabelArray
@@ -93,6 +94,7 @@ def auc_mu(
     1.0
     """
     predictions = as_predictions(y_true, y_score, labels=labels, sample_weight=sample_weight)
+    warn_of_disagreement(predictions)
     matrix = _partition_matrix(predictions.labels, partition, costs)
     if predictions.is_binary:
         # Where two scores sum to one, every matrix ranks by the second.

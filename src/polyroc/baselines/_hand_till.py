@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from polyroc._doubts import warn_of_disagreement
 from polyroc._pairs import all_pairs
 from polyroc._validation import as_predictions
 from polyroc.engines import get_engine
@@ -55,6 +56,7 @@ def hand_till(y_true: Any, y_score: Any, *, labels: Any = None, sample_weight: A
     0.916667
     """
     predictions = as_predictions(y_true, y_score, labels=labels, sample_weight=sample_weight)
+    warn_of_disagreement(predictions)
     # Hand and Till (2001), eq. 7: both orders of a pair occur once, so the mean over ordered pairs is M.
     engine = get_engine("auto", predictions, task="areas")
     return float(engine.pairwise_areas(predictions, all_pairs(predictions)).mean())

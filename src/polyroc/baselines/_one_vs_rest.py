@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from polyroc._doubts import warn_of_disagreement
 from polyroc._pairs import all_pairs
 from polyroc._records import Predictions
 from polyroc._typing import FloatArray
@@ -79,6 +80,7 @@ def one_vs_rest(
         msg = f"`average` must be one of {', '.join(map(repr, _AVERAGES))}, got {average!r}."
         raise ValueError(msg)
     predictions = as_predictions(y_true, y_score, labels=labels, sample_weight=sample_weight)
+    warn_of_disagreement(predictions)
     relative = relative_class_weights(predictions)
     share = relative / relative.sum()
     areas = _areas_against_rest(predictions, share)

@@ -38,6 +38,8 @@ polyroc compare knn.csv tree.csv --target label --key id
 
 polyroc compare both.csv --target label --models 'knn=knn_*,tree=tree_*'
 
+polyroc compare long.csv --target label --model-column model
+
 polyroc compare knn.csv tree.csv --target label --out differences.csv
 
 polyroc compare knn.csv tree.csv --target label --report report.html
@@ -82,6 +84,7 @@ def evaluate(
     labels: arg.Labels = None,
     sample_weight: arg.SampleWeight = None,
     groups: arg.Groups = None,
+    model_column: arg.OneModel = None,
     costs: arg.Costs = None,
     weighting: arg.Weighting = "equal",
     thresholds: arg.Thresholds = "own",
@@ -110,6 +113,7 @@ def compare(
     target: arg.Target,
     key: arg.Key = None,
     models: arg.ModelColumns = None,
+    model_column: arg.ModelColumn = None,
     scores: arg.Scores = None,
     labels: arg.Labels = None,
     sample_weight: arg.SampleWeight = None,

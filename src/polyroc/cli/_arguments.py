@@ -17,7 +17,9 @@ File: TypeAlias = Annotated[
 ]
 Files: TypeAlias = Annotated[
     list[str],
-    typer.Argument(help="One file per model, or one file with --models.", metavar="FILE...", show_default=False),
+    typer.Argument(
+        help="One file per model, or one file with --models or --model-column.", metavar="FILE...", show_default=False
+    ),
 ]
 Target: TypeAlias = Annotated[
     str, typer.Option(help="Column of the true classes.", rich_help_panel=_COLUMNS, show_default=False)
@@ -25,8 +27,8 @@ Target: TypeAlias = Annotated[
 Scores: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="Score columns, 'p_*' or a,b,c; by default all other columns of numbers. A common prefix is stripped "
-        "where that makes them the classes.",
+        help="Score columns, 'p_*' or a,b,c; by default all other columns of numbers. A common prefix "
+        "or suffix is stripped where that makes them the classes.",
         rich_help_panel=_COLUMNS,
     ),
 ]
@@ -50,6 +52,23 @@ ModelColumns: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--models", help="Models of one file by their columns: 'knn=knn_*,tree=tree_*'.", rich_help_panel=_COLUMNS
+    ),
+]
+ModelColumn: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Column of models, where each sample has a row per model: compare splits the rows by it.",
+        metavar="NAME",
+        rich_help_panel=_COLUMNS,
+    ),
+]
+OneModel: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--model-column",
+        help="Column of models and the one to evaluate, where each sample has a row per model.",
+        metavar="NAME=MODEL",
+        rich_help_panel=_COLUMNS,
     ),
 ]
 Costs: TypeAlias = Annotated[

@@ -7,9 +7,11 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any
 
+from polyroc._class_names import Affixes, affixes_of, spoken_class
 from polyroc.cli._files import Source, is_numeric, quoted_path
 from polyroc.cli._labels import Target, text_of
 from polyroc.cli._plain import InputError, clean, listed, quoted
+from polyroc.cli._unmatched import check_numbers, check_silence, no_match, several_models
 
 
 @dataclass(frozen=True)
@@ -53,33 +55,25 @@ def choose_scores(
         raise InputError(msg)
     if len(columns) == 1:
         return _binary(columns[0], target, given)
-    prefixes = prefixes_of(columns, target.texts if given is None else [text_of(label) for label in given])
-    if len(prefixes) > 1:
-        raise InputError(_several_models(source, prefixes))
-    if prefixes:
-        return _matched(columns, prefixes[0], target, given, strict=scores is not None)
+    ways = ways_of(columns, target.texts if given is None else [text_of(label) for label in given])
+    if len(ways) > 1:
+        raise InputError(several_models(source, columns, ways, target))
+    if ways:
+        return _matched(columns, ways[0], target, given, strict=scores is not None)
     if given is None:
-        raise InputError(_no_match(source, columns, target))
+        raise InputError(no_match(source, columns, target))
     if len(given) != len(columns):
         came = f"{len(given)} classes ({listed(given)}) for {len(columns)} score columns ({listed(columns)})"
         msg = f"--labels must name as many classes as there are score columns, got {came}"
         raise InputError(msg)
+    check_silence(columns, given)
     return Choice(tuple(columns), tuple(given))
 
 
-def prefixes_of(columns: Sequence[str], classes: Sequence[str]) -> list[str]:
-    """What stands before the classes in the names of columns, such that every class has its column.
-
-    >>> prefixes_of(["knn_a", "knn_b", "tree_a", "tree_b"], ["a", "b"])
-    ['knn_', 'tree_']
-    """
+def ways_of(columns: Sequence[str], classes: Sequence[str]) -> list[Affixes]:
+    """How columns are named after classes, as `affixes_of`; columns of booleans in whatever case."""
     folded = set(classes) <= {"false", "true"}
-    there = {name.lower() if folded else name for name in columns}
-    if there >= set(classes):
-        return [""]
-    longest = max(classes, key=len)
-    before = [name[: len(name) - len(longest)] for name in sorted(there) if name.endswith(longest)]
-    return [prefix for prefix in before if all(prefix + label in there for label in classes)]
+    return affixes_of([name.lower() for name in columns] if folded else columns, classes)
 
 
 def _named(source: Source, scores: str) -> list[str]:
@@ -110,19 +104,20 @@ def _others(source: Source, taken: Collection[str]) -> list[str]:
     return columns
 
 
-def _matched(columns: list[str], prefix: str, target: Target, given: list[Any] | None, *, strict: bool) -> Choice:
+def _matched(columns: list[str], way: Affixes, target: Target, given: list[Any] | None, *, strict: bool) -> Choice:
     """Columns that name the classes; `strict` where the user named the columns, all of which must then be used."""
-    kept = _with_prefix(columns, prefix)
-    if not (strict or prefix):
+    kept = _kept(columns, way)
+    if not (strict or any(way)):
         # What stands beside columns that are named just as the classes (an index, a weight) is no class.
         wanted = {*target.texts, *(text_of(label) for label in given or ())}
         kept = [name for name in columns if name in wanted or name.lower() in wanted]
     left = [name for name in columns if name not in kept]
     if strict and left:
-        msg = f"--scores: the columns must begin alike, got {listed(kept)}, but also {listed(left)}"
+        msg = f"--scores: the columns must be named alike, got {listed(kept)}, but also {listed(left)}"
         raise InputError(msg)
     note = f"not used as scores: {listed(left)}" if left else ""
-    classes = target.like([name[len(prefix) :] for name in kept])
+    classes = target.like([way.label(name) for name in kept])
+    check_numbers(kept if any(way) else [name for name in columns if name.isdecimal()], target, given)
     if given is None:
         return Choice(tuple(kept), tuple(classes), note)
     by_class = {text_of(label): name for name, label in zip(kept, classes, strict=True)}
@@ -133,10 +128,9 @@ def _matched(columns: list[str], prefix: str, target: Target, given: list[Any] |
     return Choice(tuple(by_class[text_of(label)] for label in given), tuple(given), note)
 
 
-def _with_prefix(columns: list[str], prefix: str) -> list[str]:
-    # The case of booleans is lost, and with it that of their prefix.
-    kept = [name for name in columns if name.startswith(prefix)]
-    return kept or [name for name in columns if name.lower().startswith(prefix)]
+def _kept(columns: list[str], way: Affixes) -> list[str]:
+    # The case of booleans is lost, and with it that of what stands around them.
+    return [name for name in columns if way.fits(name)] or [name for name in columns if way.fits(name.lower())]
 
 
 def _binary(column: str, target: Target, given: list[Any] | None) -> Choice:
@@ -145,41 +139,8 @@ def _binary(column: str, target: Target, given: list[Any] | None) -> Choice:
     if len(classes) != 2:
         # The library says what is wrong, in the words it has for all who come with one column.
         return Choice((column,), tuple(classes))
-    if given is None:
-        name = column.lower() if isinstance(classes[0], bool) else column
-        named = [label for label in classes if _is_named_after(name, text_of(label))]
-        if len(named) == 1:
-            classes = [label for label in classes if label != named[0]] + named
+    spoken = spoken_class(column, [text_of(label) for label in classes])
+    classes = sorted(classes, key=lambda label: text_of(label) == spoken)  # stable: the order stays where none is named
     return Choice(
         (column,), tuple(classes), f"one score column: {quoted(column)} is the score of class {quoted(classes[1])}"
-    )
-
-
-def _is_named_after(column: str, label: str) -> bool:
-    """Whether the class is the whole name, or its last word: `p_spam`, but not `grade1` for the class 1."""
-    return column == label or (column.endswith(label) and not column[-len(label) - 1].isalnum())
-
-
-def _several_models(source: Source, prefixes: list[str]) -> str:
-    patterns = [f"{clean(prefix)}*" for prefix in prefixes]
-    models = ",".join(f"{clean(prefix).rstrip('_-. ')}={clean(prefix)}*" for prefix in prefixes[:3])
-    return (
-        f"{quoted_path(source.name)} holds the scores of {len(prefixes)} models, {listed(patterns)}: "
-        f"choose one, --scores '{patterns[0]}', or compare them, `polyroc compare ... --models '{models}'`"
-    )
-
-
-def _no_match(source: Source, columns: list[str], target: Target) -> str:
-    where = quoted_path(source.name)
-    lacking = [label for label, text in zip(target.classes, target.texts, strict=True) if text not in columns]
-    ends = [text for text in target.texts if not any(name.endswith(text) for name in columns)]
-    if 0 < len(ends) < len(target.classes):
-        texts = [name for name in source.names if not is_numeric(source.schema.field(name).type)]
-        wrong = [name for name in texts if name.endswith(tuple(ends))]
-        hint = f", and {listed(wrong)} without numbers" if wrong else ""
-        return f"{where} has no score column for {listed(ends)} of the target's classes; it has {listed(columns)}{hint}"
-    example = ",".join(clean(label) for label in target.classes[:3])
-    return (
-        f"the score columns of {where}, {listed(columns)}, do not name the classes {listed(lacking)}: "
-        f"rename them, or name their classes in order, --labels {example}{',...' if len(target.classes) > 3 else ''}"
     )

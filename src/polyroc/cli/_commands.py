@@ -13,6 +13,7 @@ import polyroc
 from polyroc import BootstrapResult, Comparison, Evaluation
 from polyroc.cli._costs import read_costs
 from polyroc.cli._files import quoted_path
+from polyroc.cli._given import given_options
 from polyroc.cli._json import as_json
 from polyroc.cli._messages import Messages
 from polyroc.cli._models import read_models
@@ -35,7 +36,7 @@ def run_evaluate(path: str, settings: Settings) -> None:
     messages = Messages(quiet=settings.quiet)
     with messages.heard():
         problem = read_problem(path, settings.columns)
-        for note in problem.notes:
+        for note in problem.notes(quoted_path(problem.file)):
             messages.note(note)
         evaluation = polyroc.evaluate(problem.target.values, problem.scores, **_options(problem, settings))
         drawn = _bootstrap(evaluation, problem.groups, settings, messages)
@@ -69,7 +70,7 @@ def _report_and_json(summarized: Callable[[], dict[str, Any]], settings: Setting
 def _summary(
     problem: Problem, evaluation: Evaluation, drawn: BootstrapResult | None, settings: Settings, messages: Messages
 ) -> dict[str, Any]:
-    given = {"sample_weight": settings.columns.sample_weight, "groups": settings.columns.groups}
+    given = {name: getattr(settings.columns, name) for name in ("sample_weight", "groups", "model_column")}
     columns = {"target": settings.columns.target, "scores": list(problem.choice.columns)}
     columns |= {name: column for name, column in given.items() if column is not None}
     return summarize(
@@ -109,7 +110,8 @@ def run_compare(paths: Sequence[str], models: str | None, settings: Settings) ->
             given.scores,
             _options(given.first, settings),
             given.first.groups,
-            source={"files": list(paths), "target": settings.columns.target, "key": settings.columns.key},
+            source={"files": list(paths), "target": settings.columns.target, "key": settings.columns.key}
+            | ({"model_column": settings.columns.model_column} if settings.columns.model_column else {}),
             title=", ".join(quoted_path(path)[1:-1] for path in paths[:3]) + (", ..." if len(paths) > 3 else ""),
         )
         hint = "--out differences.csv writes the differences as a table, --report report.html everything as a page"
@@ -229,7 +231,7 @@ def _shows_bars(settings: Settings) -> bool:
 def _hints(path: str, evaluation: Evaluation, drawn: BootstrapResult | None, settings: Settings) -> list[str]:
     """What somebody would do next, as it is typed."""
     file, target = shlex.quote(clean(path, 60)), f"--target {shlex.quote(clean(settings.columns.target))}"
-    call = f"polyroc evaluate {file} {target}"
+    call = f"polyroc evaluate {file} {target}{given_options(settings)}"
     hints = []
     if drawn is None:
         hints.append(f"how sure:   {call} --resamples 999")

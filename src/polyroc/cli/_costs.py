@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from polyroc._typing import FloatArray
-from polyroc.cli._columns import prefixes_of
+from polyroc.cli._columns import ways_of
 from polyroc.cli._files import Source, is_numeric, open_source, quoted_path
 from polyroc.cli._labels import text_of
 from polyroc.cli._plain import InputError, clean, listed
@@ -16,8 +16,10 @@ def read_costs(path: str, labels: Sequence[Any]) -> FloatArray:
     The header names the classes. The rows are in the same order, or are named by one more column of text.
     """
     source, texts = open_source(path), [text_of(label) for label in labels]
-    prefixes = prefixes_of(source.names, texts)
-    columns = [f"{prefixes[0]}{text}" for text in texts] if prefixes else []
+    ways = ways_of(source.names, texts)
+    # Booleans were matched in whatever case.
+    actual = {name.lower(): name for name in source.names} | {name: name for name in source.names}
+    columns = [actual[ways[0].name(text)] for text in texts] if len(ways) == 1 else []
     if not columns or source.n_rows != len(texts):
         msg = (
             f"--costs: {quoted_path(path)} must have a header with the {len(texts)} classes ({listed(labels)}) "

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from polyroc._typing import FloatArray
+from polyroc._typing import BoolArray, FloatArray
 from polyroc.cli._formats import HEAD, Format, decimal_mark_of, delimiter_of, format_of
 from polyroc.cli._plain import InputError, clean, listed, one_line, quoted
 
@@ -47,6 +47,17 @@ class Source:
     def column(self, name: str) -> Any:
         """One column as a pyarrow chunked array."""
         return pa.chunked_array(list(self.chunks(name)), type=self.schema.field(name).type)
+
+    def where(self, chosen: BoolArray, name: str) -> "Source":
+        """Some of the rows as a table of its own."""
+
+        def chunks(column: str) -> Iterator[Any]:
+            start = 0
+            for chunk in self.chunks(column):
+                yield chunk.filter(pa.array(chosen[start : start + len(chunk)]))
+                start += len(chunk)
+
+        return Source(name, self.schema, int(np.count_nonzero(chosen)), chunks)
 
     def matrix(self, names: Sequence[str]) -> FloatArray:
         """Columns of numbers, side by side; in single precision where all of them are."""

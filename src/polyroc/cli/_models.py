@@ -1,6 +1,6 @@
 """Several models on the same rows: from several files, or from several sets of columns of one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from polyroc._typing import FloatArray, IntArray
 from polyroc.cli._columns import check_column, choose_scores, split
 from polyroc.cli._files import STANDARD_INPUT, Source, open_source, quoted_path
 from polyroc.cli._labels import labels_column, read_target, text_of
+from polyroc.cli._long import check_layout, common_id, models_of, parse_split
 from polyroc.cli._plain import InputError, listed, quoted
 from polyroc.cli._problem import Columns, Problem, check_others, problem_of
 
@@ -27,11 +28,17 @@ class Models:
 
 
 def read_models(paths: Sequence[str], models: str | None, columns: Columns) -> Models:
-    """The models of one file with `--models`, or of one file each."""
+    """The models of one file with `--models` or `--model-column`, or of one file each."""
+    if columns.model_column is not None:
+        return _of_one_column(paths, models, columns)
     if models is not None:
         return _of_one_file(paths, models, columns)
     if len(paths) < 2:
-        msg = "compare needs two files, or one with --models 'first=a_*,second=b_*'"
+        # A file in long layout is told how to go on.
+        source = open_source(paths[0])
+        read_target(source, check_column(source, columns.target, "--target"))
+        check_layout(source, columns.target, columns.key, columns.taken)
+        msg = "compare needs two files, or one with --models 'first=a_*,second=b_*' or with --model-column NAME"
         raise InputError(msg)
     if list(paths).count(STANDARD_INPUT) > 1:
         msg = "the standard input can be read only once"
@@ -54,6 +61,31 @@ def _of_one_file(paths: Sequence[str], models: str, columns: Columns) -> Models:
     return _joined(problems)
 
 
+def _of_one_column(paths: Sequence[str], models: str | None, columns: Columns) -> Models:
+    if len(paths) != 1 or models is not None:
+        came = "--models" if models is not None else f"{len(paths)} files"
+        msg = f"--model-column takes the models from the rows of one file, got {came} as well"
+        raise InputError(msg)
+    source = open_source(paths[0])
+    check_column(source, columns.target, "--target")
+    split = parse_split(source, columns.model_column or "")
+    column = check_column(source, split.column, "--model-column")
+    if split.model is not None:
+        msg = (
+            f"--model-column must name a column alone, to compare all of its models, got {quoted(columns.model_column)}"
+        )
+        raise InputError(msg)
+    found = models_of(source, column)
+    if len(found) < 2:
+        msg = f"--model-column: {quoted(column)} must name at least two models, got {listed(list(found))}"
+        raise InputError(msg)
+    columns = replace(columns, model_column=column)
+    if columns.key is not None or (by := common_id(source, found, columns.taken)) is None:
+        return _of_sources(found.items(), columns)
+    joined = _of_sources(found.items(), replace(columns, key=by))
+    return replace(joined, notes=(f"the rows of the models are matched by column {quoted(by)}", *joined.notes))
+
+
 def _patterns(models: str) -> dict[str, str]:
     """`knn=knn_*,tree=tree_*` by name."""
     patterns: dict[str, str] = {}
@@ -73,16 +105,21 @@ def _patterns(models: str) -> dict[str, str]:
 
 
 def _of_files(paths: Sequence[str], columns: Columns) -> Models:
+    # One after the other: the tables of text files lie in memory as long as somebody holds them.
+    return _of_sources(zip(model_names(paths), map(open_source, paths), strict=True), columns)
+
+
+def _of_sources(sources: Iterable[tuple[str, Source]], columns: Columns) -> Models:
     problems: dict[str, Problem] = {}
     first_keys, first = None, None
-    for position, (name, path) in enumerate(zip(model_names(paths), paths, strict=True)):
-        # Weights and groups belong to the rows, which are the same: the first file says them.
-        wanted = columns if position == 0 else replace(columns, sample_weight=None, groups=None)
-        source = open_source(path)
+    for name, source in sources:
+        # Weights and groups belong to the rows, which are the same: the first table says them.
+        wanted = columns if first is None else replace(columns, sample_weight=None, groups=None)
         target = read_target(source, check_column(source, columns.target, "--target"))
         check_others(source, wanted)
         choice = choose_scores(source, target, scores=columns.scores, labels=columns.labels, taken=columns.taken)
-        problem = problem_of(source, target, choice, wanted)
+        note = "" if columns.model_column else check_layout(source, columns.target, columns.key, columns.taken)
+        problem = replace(problem_of(source, target, choice, wanted), layout_note=note)
         keys = None if columns.key is None else _keys(source, columns.key)
         if first is None:
             first, first_keys = problem, keys
@@ -112,7 +149,8 @@ def _joined(problems: dict[str, Problem]) -> Models:
             scores[name] = -problem.scores
         else:
             scores[name] = problem.scores[:, [texts.index(text) for text in wanted]]
-    notes = tuple(dict.fromkeys(note for problem in problems.values() for note in problem.notes))
+    told = (note for name, problem in problems.items() for note in problem.notes(f"model {quoted(name)}"))
+    notes = tuple(dict.fromkeys(told))
     return Models(first, scores, notes)
 
 

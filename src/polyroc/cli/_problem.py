@@ -1,12 +1,13 @@
 """A file and the names of its columns -> what `polyroc.evaluate` takes."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from polyroc._typing import FloatArray, LabelArray
 from polyroc.cli._columns import Choice, check_column, choose_scores
 from polyroc.cli._files import Source, open_source
 from polyroc.cli._labels import Target, labels_column, read_target
+from polyroc.cli._long import check_layout, one_model, parse_split
 
 
 @dataclass(frozen=True)
@@ -19,11 +20,14 @@ class Columns:
     sample_weight: str | None = None
     groups: str | None = None
     key: str | None = None
+    model_column: str | None = None
+    """The column of models of a file in long layout; perhaps with the one that is wanted, as in `model=knn`."""
 
     @property
     def taken(self) -> list[str]:
         """Those that are no scores."""
-        return [name for name in (self.target, self.sample_weight, self.groups, self.key) if name is not None]
+        named = (self.target, self.sample_weight, self.groups, self.key, self.model_column)
+        return [name for name in named if name is not None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,21 +41,21 @@ class Problem:
     """One column per class, shape (n, k), or (n, 1)."""
     sample_weight: FloatArray | None = field(repr=False)
     groups: LabelArray | None = field(repr=False)
+    layout_note: str = ""
 
     @property
     def labels(self) -> list[Any]:
         return list(self.choice.labels)
 
-    @property
-    def notes(self) -> list[str]:
-        """What was guessed or looks odd."""
-        notes = [self.choice.note]
+    def notes(self, whose: str) -> list[str]:
+        """What was guessed or looks odd; `whose` scores they are, in a sentence."""
+        notes = [self.layout_note, self.choice.note]
         low, high = float(self.scores.min()), float(self.scores.max())
         # Of two classes either column ranks the samples alike; of more, a softmax mixes the columns.
         if self.scores.shape[1] > 2 and (low < 0 or high > 1):
             notes.append(
-                f"the scores go from {low:.3g} to {high:.3g}, so they are no probabilities; each column ranks the "
-                "samples as it is, and logits rank them otherwise than their softmax does"
+                f"the scores of {whose} go from {low:.3g} to {high:.3g}, so they are not probabilities. Logits and "
+                "their softmax rank samples differently, so they give different D"
             )
         return [note for note in notes if note]
 
@@ -59,10 +63,17 @@ class Problem:
 def read_problem(path: str, columns: Columns) -> Problem:
     """Read what an evaluation needs, and nothing else."""
     source = open_source(path)
-    target = read_target(source, check_column(source, columns.target, "--target"))
+    check_column(source, columns.target, "--target")
+    is_long = columns.model_column is not None
+    if columns.model_column is not None:
+        split = parse_split(source, columns.model_column)
+        columns = replace(columns, model_column=check_column(source, split.column, "--model-column"))
+        source = one_model(source, split, columns.target)
+    target = read_target(source, columns.target)
     check_others(source, columns)
+    note = "" if is_long else check_layout(source, columns.target, columns.key, columns.taken)
     choice = choose_scores(source, target, scores=columns.scores, labels=columns.labels, taken=columns.taken)
-    return problem_of(source, target, choice, columns)
+    return replace(problem_of(source, target, choice, columns), layout_note=note)
 
 
 def check_others(source: Source, columns: Columns) -> None:

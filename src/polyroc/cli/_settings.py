@@ -49,7 +49,7 @@ def _check_resamples(count: int | None) -> None:
 def settings_of(given: dict[str, Any]) -> Settings:
     """The arguments of a command, sorted by what they are about."""
     columns = Columns(
-        **{name: given.get(name) for name in ("scores", "labels", "sample_weight", "groups", "key")},
+        **{name: given.get(name) for name in ("scores", "labels", "sample_weight", "groups", "key", "model_column")},
         target=given["target"],
     )
     method = {
