@@ -55,9 +55,9 @@ def evaluate(
         other problems.
     y_score : array-like or data frame of shape (n_samples, n_classes)
         One column of scores per class; higher means more likely. Only the order of the samples within each column
-        matters. So scores need not be probabilities; but the logits behind a softmax order the samples of a column
-        otherwise than its probabilities do, and have a D of their own. The columns of a data frame are matched to
-        the classes by name, also inside a common prefix and suffix (``p_cat``, ``cat_prob``). For two classes one column, the score of the second class, is enough.
+        matters, so scores need not be probabilities. Logits and their softmax rank samples differently, so they give
+        different D. The columns of a data frame are matched to the classes by name, also inside a common prefix and
+        suffix (``p_cat``, ``cat_prob``). For two classes one column, the score of the second class, is enough.
     labels : array-like of shape (n_classes,), optional
         The classes in the order of the columns. Columns of a data frame that are named after the classes are
         matched by name all the same. By default the column names of a data frame; for columns without names the
