@@ -54,7 +54,6 @@ def roc_curves(comparison, sweep):
             band=drawn.confidence_band(),
             interval=drawn.confidence_interval(),
             mean_band=drawn.confidence_band(curve="mean"),
-            mean_interval=drawn.confidence_interval(statistic="mean_auc"),
         )
         display.plot(models, despine=True, plot_chance_level=place == 0)
     comparison.evaluations["forest"].plot(pairs, name="forest", pairs=True, despine=True, plot_chance_level=True)
