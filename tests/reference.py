@@ -86,3 +86,54 @@ def deviance_by_loops(rates, factorization, y_true, costs, shrinkage, weighting=
             kept = (m * (np.log(m) - log_p) if m > 0 else 0) + ((1 - m) * (np.log1p(-m) - log_q) if m < 1 else 0)
             total += 2 * weights[r, p] * kept
     return total
+
+
+def weighed_polygon(positive, negative):
+    """As `polygon_by_loops`, of lists of (score, weight)."""
+    runs = [list(positive), list(negative)]
+    vertices = [(Fraction(0), Fraction(0), Fraction(0))]
+    for threshold in sorted({score for run in runs for score, _ in run}, reverse=True):
+        tpr, fpr = (Fraction(sum(w for score, w in run if score >= threshold), sum(w for _, w in run)) for run in runs)
+        vertices.append(((tpr + fpr) / 2, tpr, fpr))
+    return vertices
+
+
+def point_of(vertices, s):
+    """TPR and FPR of a polygon at call rate s, in exact fractions."""
+    for (s0, t0, f0), (s1, t1, f1) in pairwise(vertices):
+        if s0 <= s <= s1:
+            part = (s - s0) / (s1 - s0)
+            return t0 + part * (t1 - t0), f0 + part * (f1 - f0)
+    raise AssertionError
+
+
+def area_by_loops(points):
+    """Exact area by trapezoids under (fpr, tpr) points."""
+    return sum((f1 - f0) * (t0 + t1) / 2 for (f0, t0), (f1, t1) in pairwise(points))
+
+
+def polygons_by_loops(y_true, y_score, weight):
+    """The polygon of every ordered pair of the classes that occur, by (positive, negative)."""
+    classes = sorted(set(y_true))
+    return {
+        (i, j): weighed_polygon(
+            *(
+                [(row[i], w) for c, row, w in zip(y_true, y_score, weight, strict=True) if c == which]
+                for which in (i, j)
+            )
+        )
+        for i in classes
+        for j in classes
+        if i != j
+    }
+
+
+def mean_curve_by_loops(polygons, call_rates, on_tpr, on_fpr):
+    """(FPR, TPR) of the weighted mean of the polygons at each call rate; weights by pair."""
+    found = []
+    for s in call_rates:
+        points = {pair: point_of(vertices, s) for pair, vertices in polygons.items()}
+        tpr = sum(on_tpr[pair] * points[pair][0] for pair in points) / sum(on_tpr[pair] for pair in points)
+        fpr = sum(on_fpr[pair] * points[pair][1] for pair in points) / sum(on_fpr[pair] for pair in points)
+        found.append((fpr, tpr))
+    return found

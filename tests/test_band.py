@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from problems import gaussian_problem
+from reference import grid_by_loops
 from scipy.special import expit, logit
 
 import polyroc
 from polyroc._band import confidence_band
+
+LINES = np.array([float(s) for s in grid_by_loops(99)])
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +22,7 @@ def drawn():
 def heights(curve):
     """TPR - FPR on the lines of equal call rate, by solving for the point of the polygon on each line."""
     found = []
-    for s in np.arange(1, 100) / 100:
+    for s in LINES:
         total = curve.tpr + curve.fpr
         edge = min(int(np.searchsorted(total, 2 * s)), len(total) - 1)
         part = (2 * s - total[edge - 1]) / (total[edge] - total[edge - 1])
@@ -30,13 +33,12 @@ def heights(curve):
 
 def test_band_by_hand(drawn):
     """Pointwise: normal on the logit scale of where the curve stands on its line."""
-    lines = np.arange(1, 100) / 100
-    room = 2 * np.minimum(lines, 1 - lines)
+    room = 2 * np.minimum(LINES, 1 - LINES)
     replicates = [
         heights(polyroc.RocCurve(fpr=np.r_[0, fpr, 1], tpr=np.r_[0, tpr, 1]))
         for fpr, tpr in zip(drawn.fpr, drawn.tpr, strict=True)
     ]
-    middle = slice(20, 79)  # away from the corners nothing else has a say
+    middle = slice(20, 91)  # away from the corners nothing else has a say
     error = ((1 + np.array(replicates) / room) / 2).std(axis=0, ddof=1)[middle]
     place = ((1 + heights(drawn.curve) / room) / 2)[middle]
     band = drawn.confidence_band(0.95)
@@ -56,7 +58,7 @@ def test_the_band_holds_the_curve_between_two_curves(drawn, simultaneous):
             assert rate[-1] == 1
             assert np.all(np.diff(rate) >= 0)
         # Both on the lines TPR + FPR = 2 s.
-        assert_allclose((curve.fpr + curve.tpr)[1:-1], 2 * np.arange(1, 100) / 100, atol=1e-9)
+        assert_allclose((curve.fpr + curve.tpr)[1:-1], 2 * LINES, atol=1e-9)
 
 
 def test_more_confidence_is_wider_and_the_whole_curve_is_wider_than_a_point(drawn):

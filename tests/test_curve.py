@@ -70,7 +70,7 @@ def test_only_rounding_is_taken_from_a_curve_that_cannot_fall(model, seed):
 
 def test_a_curve_that_falls_is_mended_half_from_below_and_half_from_above():
     effects = logit(np.array([0.2, 0.6, 0.4, 0.8, 0.1, 0.2, 0.3, 0.4]))
-    curve = shared_curve(Factorization(effects, np.zeros(2), 0.0, np.zeros(1), 0, Status.CONVERGED))
+    curve = shared_curve(Factorization(effects, np.zeros(2), 0.0, np.zeros(1), 0, Status.CONVERGED, effects))
     assert_allclose(curve.tpr, [0, 0.2, 0.5, 0.5, 0.8, 1])
     assert_allclose(curve.fpr, [0, 0.1, 0.2, 0.3, 0.4, 1])
 

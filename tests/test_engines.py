@@ -195,9 +195,11 @@ def test_kernels_are_compiled_once_for_all_problems():
 @numba.njit
 def strode(a, b, call_rates, tpr, fpr):
     called_a, steps_by = np.full(len(a) + len(b) + 2, -1, np.int32), np.full(len(call_rates) + 3, -1, np.int32)
-    _numba_rates.stride(a, b, call_rates, called_a, steps_by, tpr, fpr)
+    part, is_inside = np.full(len(call_rates) + 1, -1), np.full(len(call_rates) + 1, True)
+    parts = (_numba_rates.sort_grid(call_rates, part[:-1], is_inside[:-1]), part[:-1], is_inside[:-1])
+    _numba_rates.stride(a, b, call_rates, parts, called_a, steps_by, tpr, fpr)
     # The last places are more than the room it is given: what is written there would be somebody else's.
-    if called_a[-1] != -1 or steps_by[-1] != -1:
+    if called_a[-1] != -1 or steps_by[-1] != -1 or part[-1] != -1:
         raise IndexError
 
 

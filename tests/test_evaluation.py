@@ -265,7 +265,7 @@ def test_records_have_reprs_of_one_line(evaluation):
     assert repr(evaluation.rates) == "PairwiseRates(tpr and fpr of 12 ordered pairs at 111 call rates)"
     assert repr(evaluation.curve) == f"RocCurve(auc={evaluation.auc:.4f}, 113 points)"
     fit = evaluation.factorization
-    assert repr(fit).startswith("Factorization(198 row effects, 12 pair effects, deviance=")
+    assert repr(fit).startswith("Factorization(222 row effects, 12 pair effects, deviance=")
     assert repr(fit).endswith(f"converged after {fit.n_iter} iterations)")
 
 

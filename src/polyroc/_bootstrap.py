@@ -18,7 +18,7 @@ from polyroc._progress import progress_bar
 from polyroc._records import Frozen, Predictions
 from polyroc._replicates import Replicated, Replicates
 from polyroc._resampling import Plan, Units
-from polyroc._typing import FloatArray, IntArray, IntervalKind, Method, Statistic
+from polyroc._typing import Curve, FloatArray, IntArray, IntervalKind, Method, Statistic
 from polyroc._warnings import ResamplingWarning, warn
 from polyroc.engines._threads import Threads
 
@@ -30,20 +30,26 @@ _AT_ONCE = 16
 
 @dataclass(frozen=True, eq=False)
 class BootstrapResult(Frozen):
-    """Replicates of both statistics and of the curve, and what follows from them.
+    """Replicates of the statistics and of both curves, and what follows from them.
 
     Attributes
     ----------
     curve : RocCurve
         The curve of the sample itself.
+    mean_curve : RocCurve
+        The mean curve of the sample itself.
     observed_hand_till : float
         Hand and Till's M of the sample itself.
     auc : ndarray of shape (n_resamples,)
         Replicates of the area D.
     hand_till : ndarray of shape (n_resamples,), or None
         Replicates of Hand and Till's M; None for the parametric methods, which draw no samples.
+    mean_auc : ndarray of shape (n_resamples,), or None
+        Replicates of the area under the mean curve; likewise. The same as `hand_till` where it is M.
     fpr, tpr : ndarray of shape (n_resamples, n_call_rates)
         Replicates of the curve, without its corners.
+    mean_fpr, mean_tpr : ndarray of shape (n_resamples, n_call_rates), or None
+        Replicates of the mean curve, without its corners; None for the parametric methods.
     method : str
         How they were drawn.
     by_groups : bool
@@ -59,11 +65,15 @@ class BootstrapResult(Frozen):
     """
 
     curve: RocCurve
+    mean_curve: RocCurve
     observed_hand_till: float
     auc: FloatArray
     hand_till: FloatArray | None
+    mean_auc: FloatArray | None
     fpr: FloatArray
     tpr: FloatArray
+    mean_fpr: FloatArray | None
+    mean_tpr: FloatArray | None
     method: Method
     by_groups: bool
     n_not_converged: int
@@ -89,8 +99,8 @@ class BootstrapResult(Frozen):
 
         Parameters
         ----------
-        statistic : {"auc", "hand_till"}
-            Which of the two.
+        statistic : {"auc", "hand_till", "mean_auc"}
+            Which of them.
         """
         return self.distribution(statistic).standard_error
 
@@ -103,28 +113,39 @@ class BootstrapResult(Frozen):
         ----------
         confidence_level : float
             Between 0 and 1.
-        statistic : {"auc", "hand_till"}
-            D, or Hand and Till's M.
+        statistic : {"auc", "hand_till", "mean_auc"}
+            D, Hand and Till's M, or the area under the mean curve.
         interval : {"logit", "percentile", "basic", "bca"}
             As in `Evaluation.confidence_interval`.
         """
         level = as_confidence_level(confidence_level)
         return self.distribution(statistic).interval(level, one_of(interval, "interval", get_args(IntervalKind)))
 
-    def confidence_band(self, confidence_level: float = 0.95, *, simultaneous: bool = False) -> ConfidenceBand:
-        """Band around the curve.
+    def confidence_band(
+        self, confidence_level: float = 0.95, *, curve: Curve = "shared", simultaneous: bool = False
+    ) -> ConfidenceBand:
+        """Band around one of the curves.
 
         Parameters
         ----------
         confidence_level : float
             Between 0 and 1.
+        curve : {"shared", "mean"}
+            The curve of D, or the mean curve.
         simultaneous : bool
             Whether the band is to cover the whole curve at this level, or each point by itself.
         """
+        if one_of(curve, "curve", get_args(Curve)) == "shared":
+            observed, fpr, tpr = self.curve, self.fpr, self.tpr
+        elif self.mean_fpr is None or self.mean_tpr is None:
+            msg = f"`curve` must be 'shared' for method={self.method!r}, which draws rates and no samples."
+            raise ValueError(msg)
+        else:
+            observed, fpr, tpr = self.mean_curve, self.mean_fpr, self.mean_tpr
         return confidence_band(
-            self.curve,
-            self.fpr,
-            self.tpr,
+            observed,
+            fpr,
+            tpr,
             as_confidence_level(confidence_level),
             simultaneous=as_flag(simultaneous, "simultaneous"),
             least_class=self.n_independent,
@@ -134,17 +155,22 @@ class BootstrapResult(Frozen):
     def distribution(self, statistic: Statistic) -> Distribution:
         """Estimate and replicates of one statistic."""
         statistic = one_of(statistic, "statistic", get_args(Statistic))
-        replicates = self.auc if statistic == "auc" else self.hand_till
+        replicates: FloatArray | None = getattr(self, statistic)
         if replicates is None:
             msg = f"`statistic` must be 'auc' for method={self.method!r}, which draws rates and no samples."
             raise ValueError(msg)
         return Distribution(
-            estimate=self.curve.auc if statistic == "auc" else self.observed_hand_till,
+            estimate=self._observed(statistic),
             replicates=replicates,
             n_independent=self.n_independent,
             influences=lambda: self.influences[statistic],
             at_end=is_at_end(self.observed_hand_till),
         )
+
+    def _observed(self, statistic: Statistic) -> float:
+        if statistic == "hand_till":
+            return self.observed_hand_till
+        return self.curve.auc if statistic == "auc" else self.mean_curve.auc
 
     @cached_property
     def influences(self) -> dict[Statistic, FloatArray]:
@@ -195,6 +221,7 @@ def result_of(
     drawn: Replicated,
     *,
     curve: RocCurve,
+    mean_curve: RocCurve,
     observed_hand_till: float,
     predictions: Predictions,
     units: Units,
@@ -207,13 +234,18 @@ def result_of(
     if n_failed:
         what = f"{n_failed} of {len(drawn.auc)} replicates did not converge; they count as they ended."
         warn(what, ResamplingWarning)
+    draws_samples = replicates is not None
     return BootstrapResult(
         curve=curve,
+        mean_curve=mean_curve,
         observed_hand_till=observed_hand_till,
         auc=drawn.auc,
-        hand_till=None if replicates is None else drawn.hand_till,
+        hand_till=drawn.hand_till if draws_samples else None,
+        mean_auc=drawn.mean_auc if draws_samples else None,
         fpr=drawn.fpr.astype(np.float32),
         tpr=drawn.tpr.astype(np.float32),
+        mean_fpr=drawn.mean_fpr.astype(np.float32) if draws_samples else None,
+        mean_tpr=drawn.mean_tpr.astype(np.float32) if draws_samples else None,
         method=method,
         by_groups=units.are_groups,
         n_not_converged=n_failed,

@@ -24,6 +24,7 @@ from polyroc._resampling import Plan, Units, as_seed, units_of
 from polyroc._typing import IntervalKind, Statistic
 from polyroc._validation import as_predictions
 
+_STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
 # Of many models most rankings occur once or twice: `rankings` has them all.
 _SHOWN_RANKINGS = 6
 
@@ -42,6 +43,8 @@ class Comparison(Frozen):
         Estimates, differences and rankings by the area D.
     hand_till : Contest
         The same by Hand and Till's M, from the same resamples.
+    mean_auc : Contest
+        The same by the area under the mean curve; the numbers of `hand_till` where it is M.
     delong : tuple of Difference
         Differences of M by DeLong's covariance over all pairs, without resampling.
     evaluations : mapping of str to Evaluation
@@ -54,13 +57,14 @@ class Comparison(Frozen):
     bootstraps: Mapping[str, BootstrapResult]
     auc: Contest
     hand_till: Contest
+    mean_auc: Contest
     confidence_level: float
     interval: IntervalKind
     units: Units
 
     def __reduce__(self) -> Any:
         # A read-only mapping cannot be pickled; making the comparison anew makes new ones.
-        rest = (self.auc, self.hand_till, self.confidence_level, self.interval, self.units)
+        rest = (self.auc, self.hand_till, self.mean_auc, self.confidence_level, self.interval, self.units)
         return Comparison, (dict(self.evaluations), dict(self.bootstraps), *rest)
 
     def __post_init__(self) -> None:
@@ -100,10 +104,11 @@ class Comparison(Frozen):
             "n_lost_class": max(one.n_lost_class for one in drawn),
             "auc": self.auc.to_dict(),
             "hand_till": self.hand_till.to_dict() | {"delong": [dict(vars(entry)) for entry in self.delong]},
+            "mean_auc": self.mean_auc.to_dict(),
         }
 
     def to_frame(self, table: Table = "estimates", backend: FrameBackend = "pandas") -> Any:
-        """One of the tables as a data frame, both statistics below each other.
+        """One of the tables as a data frame, D and M below each other, and the mean curve's area where it is not M.
 
         Parameters
         ----------
@@ -113,18 +118,20 @@ class Comparison(Frozen):
             Whose data frame to make; that package must be installed.
         """
         table = one_of(table, "table", get_args(Table))
-        rows = [
-            {"statistic": one.statistic, **vars(entry)}
-            for one in (self.auc, self.hand_till)
-            for entry in getattr(one, table)
-        ]
+        rows = [{"statistic": one.statistic, **vars(entry)} for one in self._contests for entry in getattr(one, table)]
         if table == "rankings":
             rows = [
                 {"statistic": one.statistic, "ranking": str(ranking), "probability": ranking.probability}
-                for one in (self.auc, self.hand_till)
+                for one in self._contests
                 for ranking in one.rankings
             ]
         return frame_of({name: np.array([row[name] for row in rows]) for name in rows[0]}, backend)
+
+    @property
+    def _contests(self) -> tuple[Contest, ...]:
+        """One for each statistic that is not another one's name."""
+        is_same = self.mean_auc == replace(self.hand_till, statistic="mean_auc")
+        return (self.auc, self.hand_till) if is_same else (self.auc, self.hand_till, self.mean_auc)
 
     def __repr__(self) -> str:
         lines = [
@@ -215,7 +222,7 @@ def compare(
     Returns
     -------
     Comparison
-        With `auc` and `hand_till`, each with `estimates`, `differences` and `rankings`.
+        With `auc`, `hand_till` and `mean_auc`, each with `estimates`, `differences` and `rankings`.
 
     Examples
     --------
@@ -242,12 +249,24 @@ def compare(
         name: evaluation.bootstrap_result(of_model, units, again)
         for (name, evaluation), of_model, again in zip(evaluations.items(), drawn, replicates, strict=True)
     }
-    statistics: tuple[Statistic, Statistic] = get_args(Statistic)
-    by_auc, by_hand_till = (
-        contest(statistic, {name: one.distribution(statistic) for name, one in bootstraps.items()}, level, interval)
-        for statistic in statistics
+    by_auc, by_hand_till, by_mean_auc = _contests_of(bootstraps, level, interval)
+    return Comparison(evaluations, bootstraps, by_auc, by_hand_till, by_mean_auc, level, interval, units)
+
+
+def _contests_of(
+    bootstraps: dict[str, BootstrapResult], level: float, interval: IntervalKind
+) -> tuple[Contest, Contest, Contest]:
+    """By D, by M and by the area under the mean curve, which is not asked again where it is M."""
+    auc, hand_till, mean_auc = (
+        {name: one.distribution(statistic) for name, one in bootstraps.items()} for statistic in _STATISTICS
     )
-    return Comparison(evaluations, bootstraps, by_auc, by_hand_till, level, interval, units)
+    by_hand_till = contest("hand_till", hand_till, level, interval)
+    is_hand_till = all(mean_auc[name].is_like(one) for name, one in hand_till.items())
+    return (
+        contest("auc", auc, level, interval),
+        by_hand_till,
+        replace(by_hand_till, statistic="mean_auc") if is_hand_till else contest("mean_auc", mean_auc, level, interval),
+    )
 
 
 def _evaluate_all(y_true: "ArrayLike", scores: Any, options: dict[str, Any]) -> dict[str, Evaluation]:

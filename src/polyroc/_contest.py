@@ -64,8 +64,8 @@ class Contest:
 
     Attributes
     ----------
-    statistic : {"auc", "hand_till"}
-        D, or Hand and Till's M.
+    statistic : {"auc", "hand_till", "mean_auc"}
+        D, Hand and Till's M, or the area under the mean curve.
     estimates : tuple of ModelEstimate
         One for each model, in the order in which they were given.
     differences : tuple of Difference

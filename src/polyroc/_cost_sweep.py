@@ -28,6 +28,10 @@ class CostSweep(Frozen):
         The shared curve at each of them.
     auc : ndarray of shape (n_ratios,)
         Their areas D.
+    mean_curves : tuple of RocCurve
+        The mean curve at each of them.
+    mean_auc : ndarray of shape (n_ratios,)
+        Their areas; at equal costs, Hand and Till's M.
     true_class : object
         The class that is taken for another one.
     predicted_class : object or None
@@ -38,6 +42,7 @@ class CostSweep(Frozen):
 
     ratios: FloatArray
     curves: tuple[RocCurve, ...]
+    mean_curves: tuple[RocCurve, ...]
     true_class: Any
     predicted_class: Any
     labels: LabelArray
@@ -45,6 +50,10 @@ class CostSweep(Frozen):
     @cached_property
     def auc(self) -> FloatArray:
         return read_only(np.array([curve.auc for curve in self.curves]))
+
+    @cached_property
+    def mean_auc(self) -> FloatArray:
+        return read_only(np.array([curve.auc for curve in self.mean_curves]))
 
     def __repr__(self) -> str:
         taken_for = "any other class" if self.predicted_class is None else shown(self.predicted_class)
@@ -85,7 +94,7 @@ def cost_sweep(
     Returns
     -------
     CostSweep
-        With `ratios`, `auc` and `curves`.
+        With `ratios`, `auc`, `mean_auc` and the curves.
 
     Examples
     --------
@@ -113,13 +122,14 @@ def cost_sweep(
         msg = f"`predicted_class` must be another class than `true_class`, got {shown(predicted_class)} for both."
         raise ValueError(msg)
     usual = as_weights(costs, "costs", predictions.labels)
-    curves = []
+    evaluations = []
     for factor in factors:
         swept = np.ones((len(predictions.labels),) * 2) if usual is None else usual.copy()
         swept[row, columns] *= factor
-        evaluation = evaluate_predictions(predictions, as_options(predictions.labels, costs=swept, **options))
-        curves.append(evaluation.curve)
-    return CostSweep(factors, tuple(curves), true_class, predicted_class, predictions.labels)
+        evaluations.append(evaluate_predictions(predictions, as_options(predictions.labels, costs=swept, **options)))
+    curves = tuple(evaluation.curve for evaluation in evaluations)
+    mean_curves = tuple(evaluation.mean_curve for evaluation in evaluations)
+    return CostSweep(factors, curves, mean_curves, true_class, predicted_class, predictions.labels)
 
 
 def _as_ratios(value: Any) -> FloatArray:

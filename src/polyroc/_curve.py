@@ -26,6 +26,8 @@ class RocCurve(Frozen):
     ----------
     fpr, tpr : array-like of shape (n_points,)
         False and true positive rates, from 0 to 1 and non-decreasing.
+    exact_auc : float, optional
+        The area under the whole curve, where it is known and these are only some of its points.
 
     Examples
     --------
@@ -37,6 +39,7 @@ class RocCurve(Frozen):
 
     fpr: FloatArray
     tpr: FloatArray
+    exact_auc: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("fpr", "tpr"):
@@ -51,8 +54,8 @@ class RocCurve(Frozen):
 
     @cached_property
     def auc(self) -> float:
-        """Area under the curve, by trapezoids."""
-        return float(areas_under(self.fpr, self.tpr))
+        """Area under the curve: `exact_auc` where it is known, otherwise by trapezoids."""
+        return float(areas_under(self.fpr, self.tpr)) if self.exact_auc is None else self.exact_auc
 
     def tpr_at(self, fpr: "ArrayLike") -> Any:
         """True positive rate of the curve at a false positive rate.
@@ -161,10 +164,11 @@ def shared_rates(row_effects: FloatArray) -> tuple[FloatArray, FloatArray]:
     # Beyond the bound a logit stands for an infinite one: rows of rate 0 or 1 are drawn as just that.
     rates = np.where(np.abs(row_effects) < LOGIT_BOUND, expit(row_effects), row_effects > 0)
     tpr, fpr = np.split(rates, 2, axis=-1)
-    return _from_corner_to_corner(fpr), _from_corner_to_corner(tpr)
+    return from_corner_to_corner(fpr), from_corner_to_corner(tpr)
 
 
-def _from_corner_to_corner(rate: FloatArray) -> FloatArray:
+def from_corner_to_corner(rate: FloatArray) -> FloatArray:
+    """Rates that never fall, with 0 before and 1 after them; points along the last axis."""
     # A rank-one fit is monotone because its pair effects are not negative, and so are means of logits: there
     # this only takes away rounding. The intercept of the centered model may fall a little (by some 0.003 in
     # hard cases), and is mended half from below and half from above, so that negated scores still give 1 - D.

@@ -93,7 +93,7 @@ def evaluate(
     Returns
     -------
     Evaluation
-        With `auc`, `curve`, `pairs`, `hand_till`, `rates` and `factorization`.
+        With `auc`, `curve`, `pairs`, `hand_till`, `mean_curve`, `rates` and `factorization`.
 
     References
     ----------

@@ -22,6 +22,7 @@ from polyroc._delong import mean_area_influences, standard_error
 from polyroc._frames import plain
 from polyroc._html import evaluation_html
 from polyroc._intervals import Interval, end_interval, is_at_end, logit_interval
+from polyroc._mean_curve import area_weights, is_mean, mean_curve
 from polyroc._options import Options
 from polyroc._pair_table import Pairs
 from polyroc._parametric import ParametricReplicates
@@ -30,7 +31,8 @@ from polyroc._refits import auc_by_thresholds, pair_sampling_error
 from polyroc._replicates import USUAL_RESAMPLES, Replicated, Replicates
 from polyroc._resampling import Plan, Units, as_seed, units_of
 from polyroc._steps import areas_of, engine_for, rates_of
-from polyroc._typing import FloatArray, IntArray, IntervalKind, LabelArray, Method, Statistic, Thresholds
+from polyroc._typing import Curve, FloatArray, IntArray, IntervalKind, LabelArray, Method, Statistic, Thresholds
+from polyroc._weights import pair_weights
 
 if TYPE_CHECKING:
     from polyroc.display import RocCurveDisplay
@@ -56,6 +58,10 @@ class Evaluation(Frozen):
         One entry per ordered pair of classes: its area, its effect, its sample numbers.
     hand_till : float
         Hand and Till's M, the mean of all pairwise areas. Computed on first access.
+    mean_curve : RocCurve
+        The mean of the pairs' ROC curves at equal call rates. Computed on first access.
+    mean_auc : float
+        Area under `mean_curve`: `hand_till`, unless there are costs, other weights of pairs or shared thresholds.
     rates : PairwiseRates
         The pairwise rates on the grid of call rates. Of many classes, computed on first access.
     factorization : Factorization
@@ -102,6 +108,31 @@ class Evaluation(Frozen):
         return float(np.mean(self.pairs.auc))
 
     @cached_property
+    def mean_curve(self) -> RocCurve:
+        """The mean of the pairs' ROC curves at equal call rates, for two classes the ordinary curve.
+
+        Its area is exactly the mean of the pairwise areas, Hand and Till's M: no fit, no shrinkage. Weights of pairs
+        and costs weigh the mean; with costs that differ for a pair's true and false positive rates, and with shared
+        thresholds, the area is a statistic of its own, by trapezoids on the grid of call rates.
+        """
+        if self.predictions.is_binary:
+            return self.curve
+        shares, exact = self._area_weights, None
+        if shares is not None:
+            exact = self.hand_till if is_mean(shares) else float(shares @ self.pairs.auc)
+        return mean_curve(self.factorization.mean_rates, exact)
+
+    @property
+    def mean_auc(self) -> float:
+        return self.mean_curve.auc
+
+    @cached_property
+    def _area_weights(self) -> FloatArray | None:
+        """What each pairwise area counts for in `mean_auc`; None where that is no mean of areas."""
+        weights = pair_weights(self.predictions, self.pair_index, self.options)
+        return area_weights(weights, "own" if self.predictions.is_binary else self.options.thresholds)
+
+    @cached_property
     def rates(self) -> PairwiseRates:
         if self.kept_rates is not None:
             return self.kept_rates
@@ -143,7 +174,7 @@ class Evaluation(Frozen):
         n_jobs: int | None = None,
         progress: bool = False,
     ) -> Interval:
-        """Confidence interval of the area, or of Hand and Till's M.
+        """Confidence interval of D, of Hand and Till's M or of the area under the mean curve.
 
         For several intervals, or an interval and a band, call `bootstrap` once and ask its result.
 
@@ -151,8 +182,8 @@ class Evaluation(Frozen):
         ----------
         confidence_level : float
             Between 0 and 1.
-        statistic : {"auc", "hand_till"}
-            D, or Hand and Till's M.
+        statistic : {"auc", "hand_till", "mean_auc"}
+            D, Hand and Till's M, or the area under the mean curve.
         method : {"bootstrap", "parametric-pairs", "parametric-samples", "delong"}
             Where the uncertainty comes from: resampled samples; rates drawn around the fit, with n_i n_j trials each as
             in the paper, or with n_i and n_j; or, for M, DeLong's formula without resampling. The parametric ones
@@ -203,8 +234,14 @@ class Evaluation(Frozen):
     def _delong_interval(
         self, confidence_level: float, statistic: Statistic, interval: IntervalKind, groups: Any
     ) -> Interval:
-        if statistic != "hand_till":
+        if statistic == "auc":
             msg = f"`statistic` must be 'hand_till' for method='delong', which has no formula for D, got {statistic!r}."
+            raise ValueError(msg)
+        if statistic == "mean_auc" and not is_mean(self._area_weights):
+            msg = (
+                "`statistic` must be 'hand_till' for method='delong' where the area under the mean curve is not M: "
+                f"with costs, weights of pairs or shared thresholds; got {statistic!r}."
+            )
             raise ValueError(msg)
         if interval != "logit":
             msg = f"`interval` must be 'logit' for method='delong', which has no replicates, got {interval!r}."
@@ -230,7 +267,7 @@ class Evaluation(Frozen):
         n_jobs: int | None = None,
         progress: bool = False,
     ) -> BootstrapResult:
-        """Replicates of the area, of Hand and Till's M and of the curve.
+        """Replicates of D, of Hand and Till's M, of the area under the mean curve, and of both curves.
 
         Parameters
         ----------
@@ -293,6 +330,7 @@ class Evaluation(Frozen):
         return result_of(
             drawn,
             curve=self.curve,
+            mean_curve=self.mean_curve,
             observed_hand_till=self.hand_till,
             predictions=self.predictions,
             units=units,
@@ -305,6 +343,7 @@ class Evaluation(Frozen):
         self,
         confidence_level: float = 0.95,
         *,
+        curve: Curve = "shared",
         simultaneous: bool = False,
         n_resamples: int = 999,
         groups: "ArrayLike | None" = None,
@@ -312,12 +351,14 @@ class Evaluation(Frozen):
         n_jobs: int | None = None,
         progress: bool = False,
     ) -> ConfidenceBand:
-        """Confidence band around the curve.
+        """Confidence band around the curve, or around the mean curve.
 
         Parameters
         ----------
         confidence_level : float
             Between 0 and 1.
+        curve : {"shared", "mean"}
+            The curve of D, or the mean curve.
         simultaneous : bool
             Whether the band is to cover the whole curve at this level, or each point by itself.
         n_resamples, groups, rng, n_jobs, progress
@@ -337,9 +378,9 @@ class Evaluation(Frozen):
         >>> band.lower.auc < evaluation.auc < band.upper.auc
         True
         """
-        level = as_confidence_level(confidence_level)
+        level, curve = as_confidence_level(confidence_level), one_of(curve, "curve", get_args(Curve))
         drawn = self.bootstrap(n_resamples, groups=groups, rng=rng, n_jobs=n_jobs, progress=progress)
-        return drawn.confidence_band(level, simultaneous=simultaneous)
+        return drawn.confidence_band(level, curve=curve, simultaneous=simultaneous)
 
     def to_dict(self, *, include_rates: bool = False) -> dict[str, Any]:
         """Everything as plain data that `json` can write.
@@ -353,10 +394,12 @@ class Evaluation(Frozen):
         record: dict[str, Any] = {
             "auc": self.auc,
             "hand_till": self.hand_till,
+            "mean_auc": self.mean_auc,
             "n_samples": self.n_samples,
             "labels": plain(self.labels),
             "class_counts": plain(self.class_counts),
             "curve": {"fpr": plain(self.curve.fpr), "tpr": plain(self.curve.tpr)},
+            "mean_curve": {"fpr": plain(self.mean_curve.fpr), "tpr": plain(self.mean_curve.tpr)},
             "pairs": self.pairs.to_dict(),
             "fit": {"status": str(fit.status), "n_iter": fit.n_iter, "deviance": fit.deviance},
             "options": self.options.to_dict(),

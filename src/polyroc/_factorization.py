@@ -44,6 +44,7 @@ def mean_logits(rates: PairwiseRates, weights: PairWeights, shrinkage: float) ->
         deviance_path=np.zeros(1),
         n_iter=0,
         status=Status.CONVERGED,
+        mean_rates=cells.mean,
     )
 
 
@@ -66,6 +67,7 @@ def _centered(rates: PairwiseRates, weights: PairWeights, shrinkage: float, star
         deviance_path=solution.deviance_path,
         n_iter=solution.n_iter,
         status=solution.status,
+        mean_rates=cells.mean,
     )
 
 

@@ -45,6 +45,10 @@ class Distribution(Frozen):
         """Standard deviation of the replicates."""
         return float(np.std(self.replicates, ddof=1))
 
+    def is_like(self, other: "Distribution") -> bool:
+        """Whether another one has the very same estimate and replicates."""
+        return self.estimate == other.estimate and np.array_equal(self.replicates, other.replicates)
+
     @property
     def never_varies(self) -> bool:
         """Whether all replicates are the same."""

@@ -1,5 +1,7 @@
 """What single samples add to a statistic that has no formula for it: leave some out and look."""
 
+from typing import get_args
+
 import numpy as np
 
 from polyroc._replicates import Replicates
@@ -15,7 +17,7 @@ _AT_ONCE = 16
 
 
 def jackknife_influences(replicates: Replicates, units: Units, n_jobs: int | None) -> dict[Statistic, FloatArray]:
-    """What each block of units adds to either statistic."""
+    """What each block of units adds to each statistic."""
     block = _blocks(units)
     n_blocks = int(block.max()) + 1
     usable = np.array([replicates.has_two_classes(block[units.unit] != b) for b in range(n_blocks)])
@@ -28,13 +30,14 @@ def jackknife_influences(replicates: Replicates, units: Units, n_jobs: int | Non
 def _influences(
     replicates: Replicates, units: Units, block: IntArray, usable: BoolArray, n_jobs: int | None
 ) -> dict[Statistic, FloatArray]:
+    statistics: tuple[Statistic, ...] = get_args(Statistic)
     full = replicates(np.ones((1, len(units.unit))))
     chosen = np.flatnonzero(usable)
 
     def without(start: int) -> FloatArray:
         weights = block[units.unit] != chosen[start : start + _AT_ONCE, None]
         left = replicates(weights.astype(np.float64))
-        return np.array([left.auc, left.hand_till])
+        return np.array([getattr(left, statistic) for statistic in statistics])
 
     with Threads(n_jobs) as threads:
         left_out = np.hstack(threads.map(without, [(start,) for start in range(0, len(chosen), _AT_ONCE)]))
@@ -44,7 +47,10 @@ def _influences(
     u = np.bincount(units.stratum)[stratum_of_block][chosen]
     m = np.bincount(block[block >= 0], minlength=len(usable))[chosen]
     scale = (u - m) / u
-    return {"auc": (full.auc[0] - left_out[0]) * scale, "hand_till": (full.hand_till[0] - left_out[1]) * scale}
+    return {
+        statistic: (getattr(full, statistic)[0] - values) * scale
+        for statistic, values in zip(statistics, left_out, strict=True)
+    }
 
 
 def _blocks(units: Units) -> IntArray:

@@ -39,7 +39,7 @@ class ParametricReplicates:
         self._sizes = _binomial_sizes(predictions, pairs, method)
 
     def __call__(self, n_replicates: int, rng: np.random.Generator) -> Replicated:
-        """So many replicates. Hand and Till's M is not among what this model draws: its place holds nothing."""
+        """So many replicates. M and the mean curve are not among what this model draws: their places hold nothing."""
         return Replicated.joined([self._one(rng) for _ in range(n_replicates)])
 
     def _one(self, rng: np.random.Generator) -> Replicated:
@@ -57,8 +57,17 @@ class ParametricReplicates:
         )
         fpr, tpr = shared_rates(fit.row_effects[None])
         auc: FloatArray = areas_under(fpr, tpr)
+        nothing, no_curve = np.full(1, np.nan), np.full((1, 0), np.nan)
         return Replicated(
-            auc, np.full(1, np.nan), fpr[:, 1:-1], tpr[:, 1:-1], np.array([fit.converged]), np.array([False])
+            auc,
+            nothing,
+            nothing,
+            fpr[:, 1:-1],
+            tpr[:, 1:-1],
+            no_curve,
+            no_curve,
+            np.array([fit.converged]),
+            np.array([False]),
         )
 
 

@@ -205,6 +205,8 @@ class Factorization(Frozen):
     """Deviance at the start and after each accepted step."""
     n_iter: int
     status: Status
+    mean_rates: FloatArray
+    """Mean of each row's rates under the weights of the pairs, shape (2T,), as `row_effects`: without any fit."""
 
     def __repr__(self) -> str:
         sizes = f"{len(self.row_effects)} row effects, {len(self.pair_effects)} pair effects"
@@ -223,5 +225,9 @@ class RankOneFits(Frozen):
     """Shared effects on the logit scale, shape (R, 2T)."""
     mean_area: FloatArray
     """Mean of the Mann-Whitney areas of the pairs, shape (R,)."""
+    weighted_area: FloatArray
+    """The same under the weights of the pairs' true positive rates, shape (R,)."""
+    mean_rates: FloatArray
+    """Mean of the pairs' rates under their weights, shape (R, 2T)."""
     converged: BoolArray
     """Whether each fit converged, shape (R,)."""

@@ -4,7 +4,7 @@ A replicate is an evaluation with other weights, in which only one thing stays: 
 far rates are shrunk (method, step 4).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,9 @@ import numpy as np
 from polyroc._curve import areas_under, shared_rates
 from polyroc._factorization import factorize
 from polyroc._grid import grid
+from polyroc._mean_curve import area_weights, is_mean, mean_areas
 from polyroc._options import Options
-from polyroc._records import Frozen, PairIndex, PairWeights, Predictions
+from polyroc._records import Frozen, PairIndex, PairWeights, Predictions, RankOneFits
 from polyroc._typing import BoolArray, FloatArray
 from polyroc._weights import pair_weights
 from polyroc.engines import get_engine
@@ -24,12 +25,15 @@ USUAL_RESAMPLES = 999
 
 @dataclass(frozen=True, eq=False)
 class Replicated(Frozen):
-    """R replicates: both statistics, and the curve at the T points of the grid, without its corners."""
+    """R replicates: the statistics, and both curves at the T points of the grid, without their corners."""
 
     auc: FloatArray
     hand_till: FloatArray
+    mean_auc: FloatArray
     fpr: FloatArray
     tpr: FloatArray
+    mean_fpr: FloatArray
+    mean_tpr: FloatArray
     converged: BoolArray
     lost_class: BoolArray
     """Whether some class had no weight, so that its pairs were left out."""
@@ -37,7 +41,7 @@ class Replicated(Frozen):
     @staticmethod
     def joined(parts: "list[Replicated]") -> "Replicated":
         """Several pieces as one."""
-        names = ("auc", "hand_till", "fpr", "tpr", "converged", "lost_class")
+        names = [entry.name for entry in fields(Replicated)]
         columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
         return Replicated(**columns)
 
@@ -103,8 +107,7 @@ class Replicates:
     def _of_all_classes(self, weights: FloatArray) -> Replicated:
         if self._is_fitted and self._options.model == "rank-one":
             fits = self._reweighed.fits(weights, self._weights, self._options.shrinkage)
-            fpr, tpr = shared_rates(fits.row_effects)
-            return _replicated(areas_under(fpr, tpr), fits.mean_area, fpr, tpr, fits.converged)
+            return self._replicated(fits, self._weights)
         parts = [self._one(*self._reweighed.rates(weight), self._weights) for weight in weights]
         return Replicated.joined(parts)
 
@@ -112,11 +115,31 @@ class Replicates:
         """One replicate from its rates, by any model."""
         area = np.array([areas.mean()])
         if not self._is_fitted:
-            return Replicated(area, area, rates.fpr.T, rates.tpr.T, np.array([True]), np.array([lost_class]))
+            curve = (rates.fpr.T, rates.tpr.T)
+            return Replicated(area, area, area, *curve, *curve, np.array([True]), np.array([lost_class]))
         options = self._options
         fit = factorize(rates, weights, shrinkage=options.shrinkage, model=options.model, engine=self._engine, n_jobs=1)
-        fpr, tpr = shared_rates(fit.row_effects[None])
-        return _replicated(areas_under(fpr, tpr), area, fpr, tpr, np.array([fit.converged]), lost_class=lost_class)
+        weighted = np.array([np.average(areas, weights=weights.tpr)])
+        found = RankOneFits(fit.row_effects[None], area, weighted, fit.mean_rates[None], np.array([fit.converged]))
+        return self._replicated(found, weights, lost_class=lost_class)
+
+    def _replicated(self, fits: RankOneFits, weights: PairWeights, *, lost_class: bool = False) -> Replicated:
+        fpr, tpr = shared_rates(fits.row_effects)
+        mean_tpr, mean_fpr = np.split(fits.mean_rates, 2, axis=1)
+        shares = area_weights(weights, self._options.thresholds)
+        mean_auc = mean_areas(fits.mean_rates) if shares is None else fits.weighted_area
+        return Replicated(
+            auc=areas_under(fpr, tpr),
+            hand_till=fits.mean_area,
+            # The same numbers where they are the same statistic.
+            mean_auc=fits.mean_area if is_mean(shares) else mean_auc,
+            fpr=fpr[:, 1:-1],
+            tpr=tpr[:, 1:-1],
+            mean_fpr=mean_fpr,
+            mean_tpr=mean_tpr,
+            converged=fits.converged,
+            lost_class=np.full(len(fits.converged), lost_class),
+        )
 
     def _of_some_classes(self, weight: FloatArray) -> Replicated:
         """A replicate in which some classes have no weight: that of the other classes' pairs."""
@@ -135,18 +158,6 @@ class Replicates:
         rates = self._engine.pairwise_rates(rest, pairs, self._call_rates, thresholds, n_jobs=1)
         areas = self._engine.pairwise_areas(rest, pairs, n_jobs=1)
         return self._one(rates, areas, weights, lost_class=True)
-
-
-def _replicated(
-    auc: FloatArray,
-    hand_till: FloatArray,
-    fpr: FloatArray,
-    tpr: FloatArray,
-    converged: BoolArray,
-    *,
-    lost_class: bool = False,
-) -> Replicated:
-    return Replicated(auc, hand_till, fpr[:, 1:-1], tpr[:, 1:-1], converged, np.full(len(auc), lost_class))
 
 
 def _with_two_columns(predictions: Predictions) -> Predictions:

@@ -52,12 +52,13 @@ def areas_of(predictions: Predictions, pairs: PairIndex, options: Options) -> Fl
 
 def saturated_fit(rates: PairwiseRates) -> Factorization:
     """Two classes: one pair, whose rates are their own fit."""
-    effects = logit(np.concatenate([rates.tpr[:, 0], rates.fpr[:, 0]]))
+    mean = np.concatenate([rates.tpr[:, 0], rates.fpr[:, 0]])
     return Factorization(
-        row_effects=np.clip(effects, -LOGIT_BOUND, LOGIT_BOUND),
+        row_effects=np.clip(logit(mean), -LOGIT_BOUND, LOGIT_BOUND),
         pair_effects=np.ones(1),
         deviance=0.0,
         deviance_path=np.zeros(1),
         n_iter=0,
         status=Status.CONVERGED,
+        mean_rates=mean,
     )

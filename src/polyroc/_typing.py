@@ -21,6 +21,7 @@ else:
 Weighting: TypeAlias = Literal["equal", "prevalence"]
 Thresholds: TypeAlias = Literal["own", "shared"]
 Model: TypeAlias = Literal["rank-one", "centered", "saturated"]
-Statistic: TypeAlias = Literal["auc", "hand_till"]
+Statistic: TypeAlias = Literal["auc", "hand_till", "mean_auc"]
+Curve: TypeAlias = Literal["shared", "mean"]
 Method: TypeAlias = Literal["bootstrap", "parametric-pairs", "parametric-samples", "delong"]
 IntervalKind: TypeAlias = Literal["logit", "percentile", "basic", "bca"]

@@ -7,7 +7,7 @@ import inspect
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, get_args
+from typing import Any
 
 import mlflow
 from mlflow.models.evaluation.base import EvaluationResult, ModelEvaluator
@@ -17,6 +17,8 @@ from polyroc._evaluation import Evaluation
 from polyroc._mlflow._config import Config, as_config, is_for_polyroc
 from polyroc._mlflow._scores import column, columns_of, evaluate_dataset
 from polyroc._typing import Statistic
+
+_STATISTICS: tuple[Statistic, ...] = ("auc", "hand_till")
 
 
 class PolyrocEvaluator(ModelEvaluator):  # type: ignore[misc]  # mlflow has no types here
@@ -67,7 +69,7 @@ class PolyrocEvaluator(ModelEvaluator):  # type: ignore[misc]  # mlflow has no t
 
 def _metrics(evaluation: Evaluation, drawn: BootstrapResult | None, level: float) -> dict[str, float]:
     metrics: dict[str, float] = {}
-    for statistic in get_args(Statistic):
+    for statistic in _STATISTICS:
         name = f"polyroc_{statistic}"
         metrics[name] = getattr(evaluation, statistic)
         if drawn is not None:

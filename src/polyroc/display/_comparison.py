@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 ComparisonKind: TypeAlias = Literal["box", "ridge", "differences", "rankings"]
 
 _SYMBOL = {"auc": "D", "hand_till": "M"}
+_STATISTICS: tuple[Statistic, ...] = ("auc", "hand_till")
 _MOST_RANKINGS = 10
 # Longer rankings are told by their first places.
 _MOST_LINES = 4
@@ -102,12 +103,12 @@ class ComparisonDisplay:
         comparison : Comparison
             What `compare` gave.
         """
-        spreads = {
+        spreads: dict[str, dict[str, Spread]] = {
             statistic: {
                 model: _spread(drawn.distribution(statistic).replicates, comparison.confidence_level)
                 for model, drawn in comparison.bootstraps.items()
             }
-            for statistic in get_args(Statistic)
+            for statistic in _STATISTICS
         }
         level = comparison.confidence_level
         return cls(auc=comparison.auc, hand_till=comparison.hand_till, spreads=spreads, confidence_level=level)
@@ -141,7 +142,7 @@ class ComparisonDisplay:
             Itself.
         """
         kind = one_of(kind, "kind", get_args(ComparisonKind))
-        statistic = one_of(statistic, "statistic", get_args(Statistic))
+        statistic = one_of(statistic, "statistic", _STATISTICS)
         contest = self.auc if statistic == "auc" else self.hand_till
         rows = {"differences": len(contest.differences), "rankings": min(len(contest.rankings), 11)}
         self.ax_ = ax = axes_of(ax, height=min(1.2 + 0.3 * rows.get(kind, len(contest.estimates)), 12))

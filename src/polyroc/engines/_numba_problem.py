@@ -96,6 +96,7 @@ def _factorization(
         deviance_path=end.deviance_path,
         n_iter=end.n_iter,
         status=end.status,
+        mean_rates=problem.mean,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from polyroc.engines._numba_compile import inner, kernel
+from polyroc.engines._numba_compile import borrowed, inner, kernel
 
 # Above this many samples in a pair, looking for T points is quicker than walking past all samples.
 LONG = 4000
@@ -48,11 +48,13 @@ def cut_short(
     The pairs are which[start:stop], of at most LONG samples.
     """
     called_a, steps_by = np.empty(LONG + 2, np.int32), np.empty(grid.shape[0] + 2, np.int32)
+    part, is_inside = np.empty(grid.shape[0], np.int64), np.empty(grid.shape[0], np.bool_)
+    parts = (sort_grid(grid, part, is_inside), part, is_inside)
     fpr = np.empty_like(tpr[0])  # not kept: it is what TPR leaves of twice the call rate
     for pair in which[start:stop]:
         i, j = positive[pair], negative[pair]
         a, b = values[i, offsets[i] : offsets[i + 1]], values[i, offsets[j] : offsets[j + 1]]
-        stride(a, b, grid, called_a, steps_by, tpr[pair], fpr)
+        stride(a, b, grid, parts, called_a, steps_by, tpr[pair], fpr)
 
 
 @kernel
@@ -68,18 +70,19 @@ def cut_long(
 
 
 @inner
-def stride(a: Any, b: Any, grid: Any, called_a: Any, steps_by: Any, tpr: Any, fpr: Any) -> None:
+def stride(a: Any, b: Any, grid: Any, parts: Any, called_a: Any, steps_by: Any, tpr: Any, fpr: Any) -> None:
     """Merge two runs from the top and read the polygon at each call rate.
 
     Which class comes next cannot be predicted, so nothing branches upon it. The path of the merge is written down
-    first: after s samples, `called_a[s]` of them are of a. Counting how many samples are called before each multiple
-    of the grid's first point then says where on the path a call rate lies, or from where to look for it.
+    first: after s samples, `called_a[s]` of them are of a. Counting how many samples are called before each uniform
+    call rate then says which edge it lies on, and from where to look for those between. `parts` is what `sort_grid`
+    finds.
     """
     n_a, n_b, n_grid = a.shape[0], b.shape[0], grid.shape[0]
     at_a, at_b, called, n_steps, tied = n_a, n_b, 0, 0, 0
-    n_bins = bins_of(grid)
-    unit = n_bins / (2.0 * n_a * n_b)
-    for t in range(n_bins + 1):
+    n_parts, part, is_inside = borrowed(parts)
+    unit = n_parts / (2.0 * n_a * n_b)
+    for t in range(n_parts + 1):
         steps_by[t] = 0
     called_a[0] = 0
     while at_a > 0 and at_b > 0:
@@ -92,34 +95,41 @@ def stride(a: Any, b: Any, grid: Any, called_a: Any, steps_by: Any, tpr: Any, fp
         called += n_a + one * (n_b - n_a)
         n_steps += 1
         called_a[n_steps] = n_a - at_a
-        steps_by[min(np.int64(called * unit), n_bins)] += 1
+        steps_by[min(np.int64(called * unit), n_parts)] += 1
     # What is left is of one class; its first sample decides the edge of all call rates that remain.
     called_a[n_steps + 1] = called_a[n_steps] + (1 if at_a > 0 else 0)
     if tied:
-        read_with_ties(a, b, grid, called_a, steps_by, n_steps, tpr, fpr)
+        read_with_ties(a, b, grid, parts, called_a, steps_by, n_steps, tpr, fpr)
         return
-    before, counted, passed = 0, 0, 0
+    cumulate(steps_by, n_parts)
+    before = np.int64(0)
     for t in range(n_grid):
-        counted, passed = count_steps(grid[t], n_bins, steps_by, counted, passed)
-        before = walk_on(grid[t], called_a, max(before, passed), n_steps, n_a, n_b)
+        before = max(before, np.int64(steps_by[part[t]]))
+        if is_inside[t]:
+            before = walk_on(grid[t], called_a, before, n_steps, n_a, n_b)
         cut_edge(grid[t], t, called_a, before, n_a, n_b, tpr, fpr)
 
 
 @inner
-def bins_of(grid: Any) -> Any:
-    """Into how many equal parts call rates are sorted: its first point is one part of the uniform ones."""
-    return min(np.int64(1.0 / grid[0] + 0.5), grid.shape[0] + 1)
+def sort_grid(grid: Any, part: Any, is_inside: Any) -> Any:
+    """Into how many parts the uniform points cut [0, 1]; where each call rate's part begins, and if it lies inside."""
+    # The first point is one step of the uniform ones. Any number would do: it says from where to look.
+    n_parts = min(np.int64(1.0 / grid[0] + 0.5), grid.shape[0] + 1)
+    for t in range(grid.shape[0]):
+        # A little more, so that rounding does not put a point below the part that begins there.
+        part[t] = np.int64(grid[t] * n_parts + 1e-12)
+        is_inside[t] = grid[t] * n_parts > part[t] + 1e-12
+    return n_parts
 
 
 @inner
-def count_steps(rate: float, n_bins: int, steps_by: Any, counted: int, passed: int) -> Any:
-    """Count the steps of all parts below the one in which a call rate lies; from where an earlier count ended."""
-    # A little more, so that rounding does not put a point below the part that begins there.
-    last = np.int64(rate * n_bins + 1e-12)
-    while counted < last:
-        passed += steps_by[counted]
-        counted += 1
-    return counted, passed
+def cumulate(steps_by: Any, n_parts: int) -> None:
+    """From the steps of each part to those before its beginning."""
+    total = 0
+    for b in range(n_parts + 1):
+        here = steps_by[b]
+        steps_by[b] = total
+        total += here
 
 
 @inner
@@ -145,21 +155,25 @@ def cut_edge(rate: float, t: int, called_a: Any, before: int, n_a: int, n_b: int
 
 
 @inner
-def read_with_ties(a: Any, b: Any, grid: Any, called_a: Any, steps_by: Any, n_steps: int, tpr: Any, fpr: Any) -> None:
+def read_with_ties(
+    a: Any, b: Any, grid: Any, parts: Any, called_a: Any, steps_by: Any, n_steps: int, tpr: Any, fpr: Any
+) -> None:
     """As the end of `stride`, where the classes share scores."""
     n_a, n_b, n_grid = a.shape[0], b.shape[0], grid.shape[0]
     # The path to its end: part of what is left may belong to a tie.
     left = called_a[n_steps + 1] - called_a[n_steps]
-    n_bins = bins_of(grid)
-    unit = n_bins / (2.0 * n_a * n_b)
+    n_parts, part, is_inside = borrowed(parts)
+    unit = n_parts / (2.0 * n_a * n_b)
     for s in range(n_steps + 1, n_a + n_b + 1):
         called_a[s] = called_a[s - 1] + left
         called = np.int64(called_a[s]) * n_b + np.int64(s - called_a[s]) * n_a
-        steps_by[min(np.int64(called * unit), n_bins)] += 1
-    t, counted, passed, before = np.int64(0), 0, 0, 0
+        steps_by[min(np.int64(called * unit), n_parts)] += 1
+    cumulate(steps_by, n_parts)
+    t, before = np.int64(0), np.int64(0)
     while t < n_grid:
-        counted, passed = count_steps(grid[t], n_bins, steps_by, counted, passed)
-        before = walk_on(grid[t], called_a, max(before, passed), n_a + n_b - 1, n_a, n_b)
+        before = max(before, np.int64(steps_by[part[t]]))
+        if is_inside[t]:
+            before = walk_on(grid[t], called_a, before, n_a + n_b - 1, n_a, n_b)
         at_a, at_b = n_a - called_a[before + 1], n_b - (before + 1 - called_a[before + 1])
         if called_a[before + 1] > called_a[before]:
             score, is_tie = a[at_a], at_b > 0 and b[at_b - 1] == a[at_a]

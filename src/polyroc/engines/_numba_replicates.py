@@ -13,6 +13,7 @@ from polyroc._cells import EDGE, LOGIT_BOUND
 from polyroc.engines._numba_compile import inner, kernel
 from polyroc.engines._numba_descent import CONVERGED, descend_small
 from polyroc.engines._numba_fit import FAR_IN_REPLICATES, Data
+from polyroc.engines._numba_linear import dot
 from polyroc.engines._numba_paths import replicate_rates
 
 LEAST, MOST, BOUND = EDGE, 1 - EDGE, LOGIT_BOUND
@@ -37,21 +38,24 @@ def run_replicates(
     limits: Any,
     shares: Any,
     effects: Any,
-    mean_area: Any,
+    means: Any,
+    mean_areas: Any,
     ended: Any,
 ) -> None:
-    """For each row of `weights`: the effects of the curve (2T), the mean area of the pairs, and how the fit ended.
+    """For each row of `weights`: the effects of the curve, what the mean curve is made of, and how the fit ended.
 
+    `effects` and `means`, those of the pairs' rates, have 2T columns; `mean_areas` two, all pairs alike and by weight.
     The fit is done in the precision of `on_row`, the weights of the call rates `grid`. `limits` are the last arguments
     of `descend_small`; `shares` is the room that `replicate_rates` needs.
     """
     n_pairs, n_grid, real = positive.shape[0], grid.shape[0], on_row.dtype
     tpr, fpr = np.empty((n_pairs, n_grid), real), np.empty((n_pairs, n_grid), real)
-    areas, mean, doubled = np.empty(n_pairs), np.empty(2 * n_grid), (2.0 * grid).astype(real)
+    areas, doubled, total = np.empty(n_pairs), (2.0 * grid).astype(real), on_tpr.sum()
     layout = (offsets, positive, negative, begins, sizes, path)
     for r in range(weights.shape[0]):
         replicate_rates(order, weights[r], *layout, grid, shares, tpr, fpr, areas)
-        mean_area[r] = areas.mean()
+        mean = means[r]
+        mean_areas[r, 0], mean_areas[r, 1] = areas.mean(), dot(on_tpr, areas) / total
         row_means(tpr, on_tpr, mean[:n_grid])
         row_means(fpr, on_fpr, mean[n_grid:])
         first_tpr, n_tpr = inside(mean[:n_grid])

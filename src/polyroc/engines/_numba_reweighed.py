@@ -19,8 +19,8 @@ from polyroc.engines._threads import Threads, chunks
 # Paths of more vertices than this are not kept: 8 bytes each.
 MOST_VERTICES = 2**27
 
-# Row effects, mean areas, and which converged.
-_Fits: TypeAlias = tuple[FloatArray, FloatArray, BoolArray]
+# Row effects, means of the pairs' rates and areas, and which converged.
+_Fits: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, BoolArray]
 
 
 class Reweighed:
@@ -76,15 +76,16 @@ class Reweighed:
         """
         small = self._has_paths and len(self._pairs) <= 2 * len(self._call_rates)
         fit = self._small_fits if small else self._large_fits
-        effects, area, converged = fit(weights, pair_weights, shrinkage)
+        effects, means, areas, converged = fit(weights, pair_weights, shrinkage)
         for r in np.flatnonzero(~converged):
             again = fit_rank_one(self.rates(weights[r])[0], pair_weights, shrinkage, n_jobs=1)
             effects[r], converged[r] = again.row_effects, again.converged
-        return RankOneFits(effects, area, converged)
+        return RankOneFits(effects, areas[:, 0], areas[:, 1], means, converged)
 
     def _small_fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> _Fits:
         """Compiled as a whole, for fits whose pairs are the smaller side."""
-        effects, area = np.empty((len(weights), 2 * len(self._call_rates))), np.empty(len(weights))
+        effects, means = np.empty((2, len(weights), 2 * len(self._call_rates)))
+        areas = np.empty((len(weights), 2))
         ended = np.empty(len(weights), dtype=np.int64)
         still = SINGLE_TOLERANCE
         run_replicates(
@@ -99,19 +100,21 @@ class Reweighed:
             (still.move, still.gradient, still.damping, SINGLE_ROUNDING),
             self._shares(),
             effects,
-            area,
+            means,
+            areas,
             ended,
         )
-        return effects, area, ended == CONVERGED
+        return effects, means, areas, ended == CONVERGED
 
     def _large_fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> _Fits:
-        effects, area = np.empty((len(weights), 2 * len(self._call_rates))), np.empty(len(weights))
-        converged = np.empty(len(weights), dtype=np.bool_)
+        effects, means = np.empty((2, len(weights), 2 * len(self._call_rates)))
+        mean_areas, converged = np.empty((len(weights), 2)), np.empty(len(weights), dtype=np.bool_)
         for r, weight in enumerate(weights):
             rates, areas = self.rates(weight, np.float32)
             fit = fit_replicate(rates, pair_weights, shrinkage)
-            effects[r], area[r], converged[r] = fit.row_effects, areas.mean(), fit.converged
-        return effects, area, converged
+            effects[r], means[r], converged[r] = fit.row_effects, fit.mean_rates, fit.converged
+            mean_areas[r] = areas.mean(), np.average(areas, weights=pair_weights.tpr)
+        return effects, means, mean_areas, converged
 
     @property
     def _layout(self) -> tuple[Any, ...]:

@@ -166,6 +166,7 @@ def fit_rank_one(
         deviance_path=solution.deviance_path,
         n_iter=solution.n_iter,
         status=solution.status,
+        mean_rates=cells.mean,
     )
 
 
@@ -213,6 +214,8 @@ class Reweighed:
         return RankOneFits(
             row_effects=np.array([fit.row_effects for fit in fits]),
             mean_area=np.array([areas.mean() for _, areas in found]),
+            weighted_area=np.array([np.average(areas, weights=pair_weights.tpr) for _, areas in found]),
+            mean_rates=np.array([fit.mean_rates for fit in fits]),
             converged=np.array([fit.converged for fit in fits]),
         )
 
