@@ -181,6 +181,8 @@ class Evaluation(Frozen):
             n_classes=int(np.count_nonzero(self.class_counts)),
             n_samples=self.n_samples,
             status=self.factorization.status,
+            explained=self.explained,
+            is_well_explained=self.is_well_explained,
         )
 
     @cached_property
