@@ -41,8 +41,10 @@ types: $(VENV)/.dev  ## check types
 bench: $(VENV_BENCH)/.bench  ## run the benchmarks, for a quarter of an hour, beside scikit-learn and torchmetrics
 	$(VENV_BENCH)/bin/python -m benchmarks $(BENCH_ARGS)
 
-coverage: $(VENV)/.dev  ## simulate how often intervals hold the truth, for most of an hour; writes docs/coverage.md
-	$(BIN)/python -m studies --write
+coverage: $(VENV_FULL)/.full  ## simulate how often intervals cover the truth: minutes on a card, a day without; writes docs/coverage.md
+	$(VENV_FULL)/bin/python -m studies run --out coverage.json
+	$(VENV_FULL)/bin/python -m studies contests --out coverage.json
+	$(VENV_FULL)/bin/python -m studies page coverage.json
 
 displays: $(VENV)/.demo  ## draw every display for 3, 10 and 50 classes into docs/images/display
 	$(BIN)/python scripts/make_displays.py

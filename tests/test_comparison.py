@@ -143,7 +143,8 @@ def test_a_few_gross_errors_do_not_blow_intervals_up():
     y_score = np.eye(3)[y_true] + 0.01 * rng.normal(size=(900, 3))
     y_score[0, 0] = -1
     evaluation = polyroc.evaluate(y_true, y_score)
-    drawn = evaluation.bootstrap(199, rng=0)
+    with pytest.warns(ResamplingWarning, match=r"errors of very few samples .* \(2.0 degrees of freedom\)"):
+        drawn = evaluation.bootstrap(199, rng=0)
     for statistic in ("auc", "hand_till"):
         low, high = drawn.confidence_interval(statistic=statistic)
         assert 0.96 < low < high <= 1

@@ -248,7 +248,8 @@ def compare(
     units = units_of(first.predictions, groups)
     warn_of_small_classes(first.predictions, units)
     plan = Plan(first.predictions, units, n_resamples, as_seed(rng))
-    replicates = [evaluation.replicates(n_resamples * len(evaluations)) for evaluation in evaluations.values()]
+    # As many as each model by itself would draw, so that the same engine gives the same replicates.
+    replicates = [evaluation.replicates(n_resamples) for evaluation in evaluations.values()]
     drawn = draw_samples(replicates, plan, n_jobs=n_jobs, progress=progress)
     bootstraps = {
         name: evaluation.bootstrap_result(of_model, units, again)
