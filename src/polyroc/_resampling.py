@@ -64,8 +64,8 @@ def _groups_as_units(predictions: Predictions, groups: Any) -> Units:
 class Plan:
     """Draws of units with replacement, by strata; the same for the same seed, in whatever order blocks are asked for.
 
-    Each stratum of size u contributes u - 1 draws (Rao and Wu 1988), which makes the bootstrap variance unbiased. With u
-    draws it would be too small by the factor (u - 1) / u, which matters for small classes.
+    Each stratum of size u contributes u - 1 draws (Rao and Wu 1988), which makes the bootstrap variance unbiased.
+    With u draws it would be too small by the factor (u - 1) / u, which matters for small classes.
     """
 
     predictions: Predictions
