@@ -1,4 +1,4 @@
-"""Pages and help texts are in plain English: phrases that readers stumbled over, and claims that are not so, stay out."""
+"""Pages and help texts are in plain English: phrases that readers stumbled over and wrong claims stay out."""
 
 import re
 import subprocess

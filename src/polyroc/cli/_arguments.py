@@ -5,7 +5,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-_COLUMNS, _METHOD, _SURE, _OUTPUT = "Columns", "Method", "How sure", "Output"
+_COLUMNS, _METHOD, _SURE, _OUTPUT = "Columns", "Method", "Uncertainty", "Output"
 
 File: TypeAlias = Annotated[
     str,
@@ -35,7 +35,7 @@ Scores: TypeAlias = Annotated[
 Labels: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="Classes in the order of the score columns, a,b,c; needed if the column names do not name them.",
+        help="Classes in the order of the score columns, a,b,c; needed if the column names do not contain them.",
         rich_help_panel=_COLUMNS,
     ),
 ]

@@ -51,7 +51,7 @@ class Spread(Frozen):
 
 
 class ComparisonDisplay:
-    """Several models beside each other.
+    """Several models compared.
 
     Parameters
     ----------
