@@ -165,7 +165,8 @@ def auc_score(y_true: "ArrayLike", y_score: "ArrayLike", **options: Any) -> floa
 _INSTEAD = {
     "multi_class": "polyroc needs no `multi_class`: D compares all pairs of classes. M, scikit-learn's 'ovo', is "
     "`evaluate(...).hand_till`; 'ovr' is `baselines.one_vs_rest`.",
-    "average": "All pairs of classes have the same weight; `weighting='prevalence'` weights them by their numbers of samples.",
+    "average": "All pairs of classes have the same weight; `weighting='prevalence'` weights them by their numbers of "
+    "samples.",
     "max_fpr": "The partial area is `evaluate(...).curve.partial_auc(max_fpr)`.",
 }
 
