@@ -29,8 +29,8 @@ def draw(comparison, path):
         drawn = comparison.bootstraps[name]
         display = RocCurveDisplay.from_evaluation(evaluation, name=NAMES[name], band=drawn.confidence_band())
         display.plot(ax, plot_chance_level=number == 0, despine=True)
-    n_samples, n_classes = evaluation.n_samples, len(evaluation.labels)
-    ax.set_title(f"One ROC curve for {n_classes} classes, with 95 % bands ({n_samples} digits)", fontsize=10)
+    n_classes = len(evaluation.labels)
+    ax.set_title(f"ROC curves for {n_classes} classes: D (solid, 95 % band) and M (dashed)", fontsize=10)
     path.parent.mkdir(parents=True, exist_ok=True)
     # No software version in the file: the same curves give the same bytes.
     figure.savefig(path, dpi=150, metadata={"Software": None})

@@ -98,7 +98,7 @@ def test_groups_say_that_repeated_ids_are_meant(polyroc_on):
     found, _ = polyroc_on("evaluate", long_table(column="eye"), "--groups", "id")
     assert found["n_samples"] == 180
     _, err = polyroc_on("evaluate", long_table(with_model=False))
-    assert "note: column 'id' has 90 values in 180 rows; if rows belong together, --groups id says so" in err
+    assert "note: column 'id' has 90 values in 180 rows; if these rows form groups, --groups id says so" in err
 
 
 def test_ids_of_samples_of_different_classes_are_no_models(polyroc_on):

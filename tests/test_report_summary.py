@@ -201,7 +201,7 @@ def test_groups_are_told(evaluation, drawn):
     by_groups = evaluation.bootstrap(9, groups=groups, rng=0)
     assert summarize(evaluation, bootstrap=by_groups)["by_groups"] is True
     assert summarize(evaluation, bootstrap=drawn)["by_groups"] is False
-    assert "whole groups drawn" in render_html(summarize(evaluation, bootstrap=by_groups))
+    assert "whole groups resampled" in render_html(summarize(evaluation, bootstrap=by_groups))
 
 
 def test_the_seed_is_that_of_the_resamples_unless_another_is_given(evaluation, drawn):

@@ -1,6 +1,6 @@
-"""polyroc: one ROC curve for many classes.
+"""polyroc: ROC curves and AUCs for many classes.
 
-evaluate(y_true, y_score) -> Evaluation     the curve, its area D, the pairs, the fit
+evaluate(y_true, y_score) -> Evaluation     D and M, their curves, the pairs, the fit
 auc_score(y_true, y_score) -> float         D alone
 compare(y_true, {name: y_score, ...}) -> Comparison     which model is better, and how sure that is
 baselines                                   Hand and Till's M, one-vs-rest, AUCmu

@@ -37,7 +37,7 @@ class ConfidenceBand(Frozen):
     lower, upper : RocCurve
         Where the band begins and ends, on the same lines of equal TPR + FPR.
     confidence_level : float
-        How sure the band is.
+        Confidence level of the band.
     simultaneous : bool
         Whether it covers the whole curve at this level, or each point by itself.
     """

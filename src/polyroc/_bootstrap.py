@@ -47,9 +47,9 @@ class BootstrapResult(Frozen):
     observed_hand_till : float
         Hand and Till's M of the sample itself.
     auc : ndarray of shape (n_resamples,)
-        Replicates of the area D.
+        Replicates of D.
     hand_till : ndarray of shape (n_resamples,), or None
-        Replicates of Hand and Till's M; None for the parametric methods, which draw no samples.
+        Replicates of Hand and Till's M; None for the parametric methods, which resample no samples.
     mean_auc : ndarray of shape (n_resamples,), or None
         Replicates of the area under the mean curve; likewise. The same as `hand_till` where it is M.
     fpr, tpr : ndarray of shape (n_resamples, n_call_rates)
@@ -57,13 +57,13 @@ class BootstrapResult(Frozen):
     mean_fpr, mean_tpr : ndarray of shape (n_resamples, n_call_rates), or None
         Replicates of the mean curve, without its corners; None for the parametric methods.
     method : str
-        How they were drawn.
+        How they were made.
     by_groups : bool
-        Whether whole groups were drawn, or samples.
+        Whether whole groups were resampled, or single samples.
     n_not_converged : int
         Replicates whose fit did not converge. They count as they ended.
     n_lost_class : int
-        Replicates in which some class was not drawn, so that its pairs were left out. Only with groups.
+        Replicates without any sample of some class, whose pairs were left out. Only with groups.
     n_classes : int
         Classes that have samples.
     n_independent : int
@@ -151,7 +151,7 @@ class BootstrapResult(Frozen):
         curve : {"shared", "mean"}
             The curve of D, or the mean curve.
         simultaneous : bool
-            Whether the band is to cover the whole curve at this level, or each point by itself.
+            Whether the band covers the whole curve at this level, or each point separately.
         """
         if one_of(curve, "curve", get_args(Curve)) == "shared":
             observed, fpr, tpr = self.curve, self.fpr, self.tpr

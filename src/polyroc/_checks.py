@@ -66,7 +66,7 @@ def as_flag(value: Any, name: str) -> bool:
 
 
 def as_n_resamples(value: Any) -> int:
-    """At least 2, for one replicate has no spread."""
+    """At least 2, because one replicate has no spread."""
     if isinstance(value, bool) or not isinstance(value, Integral) or not 2 <= int(value) <= MOST_RESAMPLES:
         msg = f"`n_resamples` must be an integer from 2 to {MOST_RESAMPLES:,}, got {shown(value)}."
         raise ValueError(msg)

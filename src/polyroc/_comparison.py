@@ -42,7 +42,7 @@ class Comparison(Frozen):
     models : tuple of str
         Their names, in the order in which they were given.
     auc : Contest
-        Estimates, differences and rankings by the area D.
+        Estimates, differences and rankings by D.
     hand_till : Contest
         The same by Hand and Till's M, from the same resamples.
     mean_auc : Contest
@@ -212,8 +212,8 @@ def compare(
     n_resamples : int
         Number of resamples.
     groups : array-like of shape (n_samples,), optional
-        What belongs together (patients, documents, users): whole groups are drawn. By default samples are drawn
-        within each class.
+        Group of each sample, such as a patient ID. If given, whole groups are resampled instead of single samples.
+        By default samples are resampled within each class.
     rng : int, Generator or None
         Seed of the resamples; the same one gives the same bits whatever `n_jobs`.
     n_jobs : int, optional

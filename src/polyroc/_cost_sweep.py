@@ -1,4 +1,4 @@
-"""cost_sweep(...): how the area moves as one confusion becomes dearer than the others."""
+"""cost_sweep(...): how D changes as one confusion becomes more expensive than the others."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +24,7 @@ class CostSweep(Frozen):
     Attributes
     ----------
     ratios : ndarray of shape (n_ratios,)
-        By how much the confusion is dearer than the costs say otherwise, ascending.
+        Factors by which the cost of the confusion is multiplied, ascending.
     curves : tuple of RocCurve
         The shared curve at each of them.
     auc : ndarray of shape (n_ratios,)
@@ -75,7 +75,7 @@ def cost_sweep(
     costs: "ArrayLike | None" = None,
     **options: Any,
 ) -> CostSweep:
-    """D as one confusion becomes cheaper or dearer than all the others.
+    """D as one confusion becomes cheaper or more expensive than all the others.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def cost_sweep(
 
     Examples
     --------
-    The dearer it is to take an eight for a one, the more the area is that of telling eights from ones.
+    The higher the cost of taking an eight for a one, the closer D is to the area of that pair.
 
     >>> import polyroc
     >>> example = polyroc.load_example()

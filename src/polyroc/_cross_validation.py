@@ -30,8 +30,8 @@ class CrossValidation(Frozen):
     auc : ndarray of shape (n_folds,)
         D of each fold.
     mean_auc, std_auc : float
-        Their mean and standard deviation. The latter says how folds differ; it is no standard error, for the fits
-        share most of their training data.
+        Their mean and standard deviation. The latter says how folds differ. It is not a standard error, because the
+        fits share most of their training data.
     pooled : Evaluation
         The held-out scores of all folds together. It compares scores that different fits gave, so that fits which
         are not on one scale lower it.
@@ -76,7 +76,7 @@ def evaluate_cv(
     groups: "ArrayLike | None" = None,
     **options: Any,
 ) -> CrossValidation:
-    """Judge a scikit-learn classifier by cross-validation.
+    """Evaluate a scikit-learn classifier by cross-validation.
 
     Parameters
     ----------

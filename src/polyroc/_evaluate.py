@@ -46,7 +46,7 @@ def evaluate(
     rng: int | np.random.Generator | None = 0,
     n_jobs: int | None = None,
 ) -> Evaluation:
-    """Judge a classifier of any number of classes by one ROC curve.
+    """Evaluate a classifier of any number of classes: D, M, their ROC curves, and every pair of classes.
 
     Parameters
     ----------
@@ -67,29 +67,29 @@ def evaluate(
     sample_weight : array-like of shape (n_samples,), optional
         Non-negative weights; only their ratios matter.
     weighting : {"equal", "prevalence"}
-        Whether all pairs of classes count alike, or by their numbers of samples.
+        Weight of each pair of classes: the same for all, or by their numbers of samples.
     costs : array-like of shape (n_classes, n_classes), optional
-        ``costs[true, predicted]``: what a confusion costs, as in a confusion matrix; the diagonal is ignored. Only
-        ratios matter. Dearer confusions pull the area towards that of their pair. Rows and
-        columns of a data frame that are named after the classes are matched by name.
+        ``costs[true, predicted]``: cost of a misclassification, laid out as a confusion matrix; the diagonal is
+        ignored. Only ratios matter. More expensive confusions pull D towards the area of their pair. Rows and columns
+        of a data frame that are named after the classes are matched by name.
     tpr_weights, fpr_weights : array-like of shape (n_classes, n_classes), optional
         Weights of the true and the false positive rates of the pair (positive, negative), multiplied with `costs`.
     thresholds : {"own", "shared"}
-        Whether the threshold of a pair moves through the positive class's own column, or one threshold moves
-        through both columns of the pair at once, which asks that columns be comparable.
+        "own": each class's column has its own threshold. "shared": one threshold for both columns of a pair, which
+        requires comparable columns.
     n_thresholds : int
         Number of uniform call rates; 1/2 and 12 more around it are added.
     shrinkage : float
-        How many samples' worth of the shared rate is mixed into each pair's rates; 0 for none.
+        How strongly each pair's rates are pulled to the rates of all pairs, in samples; 0 for none.
     model : {"rank-one", "centered", "saturated"}
-        The factorization; see the method page.
+        Model of the pairwise rates; "rank-one" is the paper's. See the method page.
     engine : {"auto", "numpy", "numba"}
         Implementation: "numpy" (reference) or "numba" (compiled, ``polyroc[fast]``). "auto" takes the one that is
-        predicted to be done first, which depends on the size of the problem and on whether compiled code is in
+        predicted to finish first, which depends on the size of the problem and on whether compiled code is in
         memory or on disk. Areas agree to 1e-9, in single precision (very many pairs) to 1e-5.
     max_pairs : int, optional
-        Compare a random sample of at most so many ordered pairs, for very many classes. What the sampling adds to
-        the standard error is `Evaluation.pair_sampling_error`.
+        Use a random sample of at most this many ordered pairs, for very many classes. `Evaluation.pair_sampling_error`
+        is the standard error that the sampling adds.
     rng : int, Generator or None
         Seed of that sample.
     n_jobs : int, optional
@@ -134,7 +134,7 @@ def evaluate(
 
 
 def auc_score(y_true: "ArrayLike", y_score: "ArrayLike", **options: Any) -> float:
-    """The statistic D: area under the multi-class ROC curve.
+    """D (multi-class AUC): area under the ROC curve fitted to all pairs of classes.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def auc_score(y_true: "ArrayLike", y_score: "ArrayLike", **options: Any) -> floa
     Returns
     -------
     float
-        Between 0 and 1; 1/2 for scores without information, 1 where every pair of classes is separated.
+        Between 0 and 1; 1/2 for scores without information, 1 if every pair of classes is separated.
 
     Examples
     --------
@@ -165,7 +165,8 @@ def auc_score(y_true: "ArrayLike", y_score: "ArrayLike", **options: Any) -> floa
 _INSTEAD = {
     "multi_class": "polyroc needs no `multi_class`: D compares all pairs of classes. M, scikit-learn's 'ovo', is "
     "`evaluate(...).hand_till`; 'ovr' is `baselines.one_vs_rest`.",
-    "average": "All pairs of classes count alike; `weighting='prevalence'` weights them by their numbers of samples.",
+    "average": "All pairs of classes have the same weight; `weighting='prevalence'` weights them by their numbers of "
+    "samples.",
     "max_fpr": "The partial area is `evaluate(...).curve.partial_auc(max_fpr)`.",
 }
 

@@ -46,14 +46,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation(Frozen):
-    """One multi-class ROC curve, its area, and what they are made of.
+    """Result of `evaluate`: D and M, their curves, and every pair of classes.
 
     Attributes
     ----------
     auc : float
-        The statistic D: area under `curve`.
+        D (multi-class AUC): area under `curve`.
     curve : RocCurve
-        The curve that all pairs share.
+        The curve fitted to all pairs of classes.
     labels : ndarray of shape (n_classes,)
         The classes, in the order of the score columns.
     n_samples : int
@@ -63,9 +63,10 @@ class Evaluation(Frozen):
     pairs : Pairs
         One entry per ordered pair of classes: its area, its effect, its sample numbers.
     hand_till : float
-        Hand and Till's M, the mean of all pairwise areas. Computed on first access.
+        M (Hand and Till, scikit-learn's `ovo`): the mean of all pairwise areas. Computed on first access.
     accuracy : float or None
-        Share of samples whose highest score column is that of their class. None where `accuracy_note` says why.
+        Share of samples whose highest score column is that of their class. None if it cannot be computed;
+        `accuracy_note` says why.
     worst_pair : Pair
         The pair of classes with the smallest area.
     notes : tuple of str
@@ -234,8 +235,8 @@ class Evaluation(Frozen):
     def pair_sampling_error(self) -> float:
         """Standard error that `max_pairs` adds to `auc`, 0 where all pairs were compared.
 
-        By the jackknife over what was drawn together: in turn some draws are left out and the rest fitted again.
-        Where there was only one draw, pairs are left out at random, which rather overstates the error.
+        By the jackknife over the strata of the sample: some strata are left out in turn and the rest is fitted again.
+        With a single stratum, pairs are left out at random, which overstates the error a little.
         """
         stratum = self.pair_index.stratum
         if stratum is None:
@@ -244,11 +245,11 @@ class Evaluation(Frozen):
 
     @cached_property
     def auc_by_thresholds(self) -> dict[Thresholds, float] | None:
-        """D with thresholds of each column's `"own"`, and with one `"shared"` by both columns of a pair.
+        """D with `"own"` thresholds of each column, and with one threshold `"shared"` by both columns of a pair.
 
-        How far the second falls below the first tells how far the score columns are from being comparable by one
-        threshold. It takes a second fit, on first access. None for two classes, for more than 100, for a sample of the
-        pairs (`max_pairs`), and where that fit did not converge or had no room.
+        If the second is lower, the score columns are not on a common scale. Needs a second fit, on first access. None
+        for two classes, for more than 100, for a sample of the pairs (`max_pairs`), and if that fit did not converge or
+        did not fit in memory.
         """
         return auc_by_thresholds(self.predictions, self.pair_index, self.options, self.auc)
 
@@ -276,17 +277,18 @@ class Evaluation(Frozen):
         statistic : {"auc", "hand_till", "mean_auc"}
             D, Hand and Till's M, or the area under the mean curve.
         method : {"bootstrap", "parametric-pairs", "parametric-samples", "delong"}
-            Where the uncertainty comes from: resampled samples; rates drawn around the fit, with n_i n_j trials each as
-            in the paper, or with n_i and n_j; or, for M, DeLong's formula without resampling. The parametric ones
-            reproduce the paper and are far too confident: see the page on coverage.
+            Source of the uncertainty: resampled samples; rates simulated around the fit, with n_i n_j trials each as
+            in the paper, or with n_i and n_j; or, for M, DeLong's formula without resampling. The parametric methods
+            reproduce the paper, and their intervals are far too narrow: see the page on coverage.
         interval : {"logit", "percentile", "basic", "bca"}
-            How the interval is made from replicates: normal on the logit scale, their quantiles, their quantiles
-            reflected at the estimate, or quantiles corrected for bias and skewness.
+            How the interval is computed from the replicates: on the logit scale, with corrections for bias, shrinkage
+            and errors that no sample shows (the default); their quantiles; their quantiles reflected at the estimate;
+            or quantiles corrected for bias and skewness.
         n_resamples : int
             Number of replicates.
         groups : array-like of shape (n_samples,), optional
-            What belongs together (patients, documents, users): whole groups are drawn. By default samples are drawn
-            within each class.
+            Group of each sample, such as a patient ID. If given, whole groups are resampled instead of single samples.
+            By default samples are resampled within each class.
         rng : int, Generator or None
             Seed; the same one gives the same bits whatever `n_jobs`.
         n_jobs : int, optional
@@ -432,7 +434,7 @@ class Evaluation(Frozen):
         return self.bootstrap_result(drawn, units_of(self.predictions, None), None, method)
 
     def replicates(self, n_resamples: int = USUAL_RESAMPLES) -> Replicates:
-        """The same evaluation under other sample weights, made ready for about so many of them."""
+        """The same evaluation under other sample weights, prepared for about this many of them."""
         return Replicates(self.predictions, self.pair_index, self.options, n_resamples)
 
     def bootstrap_result(
@@ -474,7 +476,7 @@ class Evaluation(Frozen):
         curve : {"shared", "mean"}
             The curve of D, or the mean curve.
         simultaneous : bool
-            Whether the band is to cover the whole curve at this level, or each point by itself.
+            Whether the band covers the whole curve at this level, or each point separately.
         n_resamples, groups, rng, n_jobs, progress
             As in `confidence_interval`.
 

@@ -157,7 +157,7 @@ def is_at_end(area: float) -> bool:
 def end_interval(estimate: float, n_independent: int, confidence_level: float) -> Interval:
     """Interval of an area of which not one comparison went wrong, or all did.
 
-    Of m tuples, one sample of each class, none went wrong. That is compatible with a share of right ones down to the
+    Take m sets of one sample of each class: none went wrong. That is compatible with a share of right ones down to the
     m-th root of the tail probability (Clopper and Pearson), and no pair's area is below that share.
     """
     reach = float(((1 - confidence_level) / 2) ** (1 / n_independent))

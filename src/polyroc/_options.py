@@ -39,7 +39,7 @@ class Options(Frozen):
     model: Model = "rank-one"
     engine: str = "auto"
     max_pairs: int | None = None
-    """At most so many ordered pairs are compared; None for all."""
+    """At most this many ordered pairs are compared; None for all."""
     rng: Any = 0
     """Seed of the sample of pairs: an integer, a Generator or None."""
     n_jobs: int | None = None

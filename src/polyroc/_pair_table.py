@@ -39,7 +39,7 @@ class Pairs(Frozen):
     auc : ndarray of shape (n_pairs,)
         Mann-Whitney area A(i, j), ties counted one half. Computed on first access.
     effect : ndarray of shape (n_pairs,)
-        How much sharper (above 1) or duller (below 1) the pair is than the curve all pairs share.
+        How the pair compares with the shared curve: above 1 it is easier, below 1 harder.
 
     Examples
     --------

@@ -106,7 +106,7 @@ class PairIndex(Frozen):
     positive: IntArray
     negative: IntArray
     stratum: IntArray | None = None
-    """Which pairs of a sample were drawn together; None where all pairs are there."""
+    """Stratum of each pair in a sample of the pairs; None if all pairs are there."""
 
     def __len__(self) -> int:
         return len(self.positive)

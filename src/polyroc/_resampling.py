@@ -18,7 +18,7 @@ _BLOCK_REPLICATES = 16
 
 @dataclass(frozen=True, eq=False)
 class Units(Frozen):
-    """What is drawn: samples or groups of them, each with its stratum, from which a like one is drawn in its place."""
+    """What is resampled: single samples or whole groups, each within its stratum."""
 
     unit: IntArray
     """The unit of each sample, shape (n,)."""
@@ -32,7 +32,7 @@ class Units(Frozen):
 
 
 def units_of(predictions: Predictions, groups: Any) -> Units:
-    """Every sample by itself, drawn within its class; or whole groups, where they are given."""
+    """Single samples, resampled within their class; or whole groups, if given."""
     if groups is None:
         return Units(np.arange(predictions.n_samples), predictions.codes, are_groups=False)
     return _groups_as_units(predictions, groups)
@@ -64,8 +64,8 @@ def _groups_as_units(predictions: Predictions, groups: Any) -> Units:
 class Plan:
     """Draws of units with replacement, by strata; the same for the same seed, in whatever order blocks are asked for.
 
-    Of a stratum of u units u - 1 are drawn: then the variance over the draws is the unbiased one, where u draws
-    would give (u - 1) / u of it, which small classes would feel (Rao and Wu, 1988).
+    Each stratum of size u contributes u - 1 draws (Rao and Wu 1988), which makes the bootstrap variance unbiased.
+    With u draws it would be too small by the factor (u - 1) / u, which matters for small classes.
     """
 
     predictions: Predictions

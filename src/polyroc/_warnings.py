@@ -5,7 +5,7 @@ import warnings
 
 
 class ResamplingWarning(UserWarning):
-    """Resampling says less than one would think: classes are small, fits did not converge, or nothing varied."""
+    """Resampling is less reliable than usual: small classes, fits that did not converge, or no variation."""
 
 
 def warn(message: str, category: type[Warning]) -> None:

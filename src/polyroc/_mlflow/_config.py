@@ -28,7 +28,7 @@ class Config:
     n_resamples: int = 999
     """0 for no intervals."""
     seed: int = 0
-    """Of all draws, so that the same run gives the same numbers again."""
+    """Of all resamples, so that the same run gives the same numbers again."""
     metric_prefix: str = ""
     options: dict[str, Any] = field(default_factory=dict)
     """Further keyword arguments of `evaluate`."""

@@ -1,4 +1,4 @@
-"""Other areas for more than two classes, to set beside D."""
+"""Other AUCs for more than two classes, to compare with D."""
 
 from polyroc.baselines._auc_mu import auc_mu
 from polyroc.baselines._hand_till import hand_till

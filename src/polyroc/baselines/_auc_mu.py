@@ -24,7 +24,7 @@ def auc_mu(
     labels: Any = None,
     sample_weight: Any = None,
 ) -> float:
-    """Mean area over all pairs of classes, each ranked by what tells the two apart.
+    """Mean area over all pairs of classes, each ranked along the direction that separates the two.
 
     A partition matrix A, where A[a, b] is the cost of calling a true b an a,
     divides the space of scores p into regions: the class called is the one of

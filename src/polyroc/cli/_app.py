@@ -73,7 +73,7 @@ def polyroc(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """One ROC curve, and the area under it, for a classifier of many classes."""
+    """Multi-class ROC curves and their AUCs: D, and M (Hand and Till, scikit-learn's ovo)."""
 
 
 @app.command(epilog=_EVALUATE_EXAMPLES)
@@ -103,7 +103,7 @@ def evaluate(
     quiet: arg.Quiet = False,
     debug: arg.Debug = False,
 ) -> None:
-    """Judge one model: D with its interval, M, and the pairs of classes it tells apart worst."""
+    """Evaluate one model: D and M with intervals, accuracy, and the worst pairs of classes."""
     run_evaluate(file, settings_of(locals()))
 
 
@@ -136,7 +136,7 @@ def compare(
     quiet: arg.Quiet = False,
     debug: arg.Debug = False,
 ) -> None:
-    """Compare models on the same samples: differences, p values, and how probable each ranking is."""
+    """Compare models on the same samples: differences with intervals and p values, by D and by M."""
     run_compare(files, models, settings_of(locals()))
 
 
@@ -150,7 +150,7 @@ def demo(
     quiet: arg.Quiet = False,
     debug: arg.Debug = False,
 ) -> None:
-    """Compare the three models of the example that polyroc carries."""
+    """Compare the three models of the built-in example."""
     run_demo(settings_of({"target": "y_true", "costs": None, "confidence_level": 0.95, **locals()}))
 
 

@@ -5,12 +5,12 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-_COLUMNS, _METHOD, _SURE, _OUTPUT = "Columns", "Method", "How sure", "Output"
+_COLUMNS, _METHOD, _SURE, _OUTPUT = "Columns", "Method", "Uncertainty", "Output"
 
 File: TypeAlias = Annotated[
     str,
     typer.Argument(
-        help="CSV, TSV, Parquet, Arrow, Feather, NDJSON or npz; - is the standard input.",
+        help="CSV, TSV, Parquet, Arrow, Feather, NDJSON or npz; - for standard input.",
         metavar="FILE",
         show_default=False,
     ),
@@ -27,37 +27,45 @@ Target: TypeAlias = Annotated[
 Scores: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="Score columns, 'p_*' or a,b,c; by default all other columns of numbers. A common prefix "
-        "or suffix is stripped where that makes them the classes.",
+        help="Score columns, 'p_*' or a,b,c; by default all other numeric columns. A common prefix "
+        "or suffix is removed if the rest names the classes.",
         rich_help_panel=_COLUMNS,
     ),
 ]
 Labels: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="Classes in the order of the score columns, a,b,c, where the columns do not name them.",
+        help="Classes in the order of the score columns, a,b,c; needed if the column names do not contain them.",
         rich_help_panel=_COLUMNS,
     ),
 ]
-SampleWeight: TypeAlias = Annotated[str | None, typer.Option(help="Column of weights.", rich_help_panel=_COLUMNS)]
+SampleWeight: TypeAlias = Annotated[
+    str | None, typer.Option(help="Column of sample weights.", rich_help_panel=_COLUMNS)
+]
 Groups: TypeAlias = Annotated[
     str | None,
-    typer.Option(help="Column of what belongs together (patients, users): drawn as a whole.", rich_help_panel=_COLUMNS),
+    typer.Option(
+        help="Group of each sample, such as a patient ID. If given, whole groups are resampled instead of single "
+        "samples.",
+        rich_help_panel=_COLUMNS,
+    ),
 ]
 Key: TypeAlias = Annotated[
     str | None,
-    typer.Option(help="Column that tells the rows apart, to match those of several files.", rich_help_panel=_COLUMNS),
+    typer.Option(help="Column that identifies each row, to match the rows of several files.", rich_help_panel=_COLUMNS),
 ]
 ModelColumns: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--models", help="Models of one file by their columns: 'knn=knn_*,tree=tree_*'.", rich_help_panel=_COLUMNS
+        "--models",
+        help="Several models in one file, by their columns: 'knn=knn_*,tree=tree_*'.",
+        rich_help_panel=_COLUMNS,
     ),
 ]
 ModelColumn: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="Column of models, where each sample has a row per model: compare splits the rows by it.",
+        help="Column with the name of the model, for a file with one row per sample and model.",
         metavar="NAME",
         rich_help_panel=_COLUMNS,
     ),
@@ -66,7 +74,8 @@ OneModel: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--model-column",
-        help="Column of models and the one to evaluate, where each sample has a row per model.",
+        help="Column with the name of the model, and which model to evaluate, for a file with one row per sample "
+        "and model.",
         metavar="NAME=MODEL",
         rich_help_panel=_COLUMNS,
     ),
@@ -74,60 +83,91 @@ OneModel: TypeAlias = Annotated[
 Costs: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="File of costs: a row per true class, a column per class it is taken for, and a header.",
+        help="File of misclassification costs: one row per true class, one column per predicted class, with a header.",
         rich_help_panel=_METHOD,
     ),
 ]
 Weighting: TypeAlias = Annotated[
-    str, typer.Option(metavar="equal|prevalence", help="How much a pair counts.", rich_help_panel=_METHOD)
+    str,
+    typer.Option(
+        metavar="equal|prevalence",
+        help="Weight of each pair of classes: equal, or prevalence (by their numbers of samples).",
+        rich_help_panel=_METHOD,
+    ),
 ]
 Thresholds: TypeAlias = Annotated[
     str,
     typer.Option(
-        metavar="own|shared", help="Of each score column, or one for both of a pair.", rich_help_panel=_METHOD
+        metavar="own|shared",
+        help="own: each class's column has its own threshold; shared: one threshold for both columns of a pair, "
+        "which requires comparable columns.",
+        rich_help_panel=_METHOD,
     ),
 ]
 NThresholds: TypeAlias = Annotated[
-    int, typer.Option(help="Uniform call rates; 12 more stand around 1/2.", rich_help_panel=_METHOD)
+    int,
+    typer.Option(
+        help="Number of uniform call rates in the grid; 12 more are added around 1/2.", rich_help_panel=_METHOD
+    ),
 ]
 Shrinkage: TypeAlias = Annotated[
-    float, typer.Option(help="Samples' worth of the shared rate in each pair's; 0 for none.", rich_help_panel=_METHOD)
+    float,
+    typer.Option(
+        help="How strongly each pair's rates are pulled to the rates of all pairs, in samples; 0 for none.",
+        rich_help_panel=_METHOD,
+    ),
 ]
 Model: TypeAlias = Annotated[
-    str, typer.Option(metavar="rank-one|centered|saturated", help="The factorization.", rich_help_panel=_METHOD)
+    str,
+    typer.Option(
+        metavar="rank-one|centered|saturated",
+        help="Model of the pairwise rates; rank-one is the paper's.",
+        rich_help_panel=_METHOD,
+    ),
 ]
 Engine: TypeAlias = Annotated[
-    str, typer.Option(metavar="auto|numpy|numba", help="What computes.", rich_help_panel=_METHOD)
+    str,
+    typer.Option(
+        metavar="auto|numpy|numba",
+        help="Implementation: numpy (reference), numba (compiled); auto chooses by size.",
+        rich_help_panel=_METHOD,
+    ),
 ]
 MaxPairs: TypeAlias = Annotated[
     int | None,
-    typer.Option(help="At most so many pairs, drawn at random; for very many classes.", rich_help_panel=_METHOD),
+    typer.Option(
+        help="Use a random sample of at most this many ordered pairs; for very many classes.", rich_help_panel=_METHOD
+    ),
 ]
-ConfidenceLevel: TypeAlias = Annotated[float, typer.Option(help="Of the intervals.", rich_help_panel=_SURE)]
+ConfidenceLevel: TypeAlias = Annotated[
+    float, typer.Option(help="Confidence level of the intervals.", rich_help_panel=_SURE)
+]
 Resamples: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        help="Number of resamples, by default 999; evaluate takes 0 for none.",
+        help="Number of bootstrap resamples, by default 999; evaluate takes 0 for none.",
         rich_help_panel=_SURE,
         show_default=False,
     ),
 ]
-Seed: TypeAlias = Annotated[int, typer.Option(help="The same seed gives the same numbers.", rich_help_panel=_SURE)]
+Seed: TypeAlias = Annotated[
+    int, typer.Option(help="Random seed; the same seed gives the same numbers.", rich_help_panel=_SURE)
+]
 Jobs: TypeAlias = Annotated[
-    int | None, typer.Option(help="Threads; by default as many as there are cores.", rich_help_panel=_SURE)
+    int | None, typer.Option(help="Number of threads; by default all cores.", rich_help_panel=_SURE)
 ]
 Json: TypeAlias = Annotated[
-    bool, typer.Option("--json", help="Print JSON, and nothing else, on the standard output.", rich_help_panel=_OUTPUT)
+    bool, typer.Option("--json", help="Print JSON and nothing else to standard output.", rich_help_panel=_OUTPUT)
 ]
 Plot: TypeAlias = Annotated[
-    Path | None, typer.Option(help="Draw the curve into a .png, .svg or .pdf file.", rich_help_panel=_OUTPUT)
+    Path | None, typer.Option(help="Save the ROC curve as a .png, .svg or .pdf file.", rich_help_panel=_OUTPUT)
 ]
 Out: TypeAlias = Annotated[
-    Path | None, typer.Option(help="Write the differences into a CSV file.", rich_help_panel=_OUTPUT)
+    Path | None, typer.Option(help="Save the differences as a CSV file.", rich_help_panel=_OUTPUT)
 ]
 Report: TypeAlias = Annotated[
     Path | None,
-    typer.Option(help="Write all of it as one .html page that works offline.", rich_help_panel=_OUTPUT),
+    typer.Option(help="Save everything as one .html page that works offline.", rich_help_panel=_OUTPUT),
 ]
 Experiment: TypeAlias = Annotated[
     str,
@@ -139,21 +179,22 @@ Experiment: TypeAlias = Annotated[
 ]
 OutFolder: TypeAlias = Annotated[
     Path,
-    typer.Option("--out", help="Folder for figures, tables and claims; made if need be.", rich_help_panel=_OUTPUT),
+    typer.Option("--out", help="Folder for figures, tables and claims; created if missing.", rich_help_panel=_OUTPUT),
 ]
 Quick: TypeAlias = Annotated[
-    bool, typer.Option("--quick", help="A small version of seconds, to see that it works.", rich_help_panel=_METHOD)
+    bool,
+    typer.Option("--quick", help="A small version that takes seconds, to see that it works.", rich_help_panel=_METHOD),
 ]
 Data: TypeAlias = Annotated[
     Path | None,
     typer.Option(
-        help="Folder of the data sets; by default that of POLYROC_DATA, else scikit-learn's, else OpenML's.",
+        help="Folder of the data sets; by default $POLYROC_DATA, then scikit-learn, then OpenML.",
         rich_help_panel=_METHOD,
     ),
 ]
 Quiet: TypeAlias = Annotated[
-    bool, typer.Option("--quiet", help="No bars, notes and hints; warnings stay.", rich_help_panel=_OUTPUT)
+    bool, typer.Option("--quiet", help="No progress bars, notes or hints; warnings stay.", rich_help_panel=_OUTPUT)
 ]
 Debug: TypeAlias = Annotated[
-    bool, typer.Option("--debug", help="On an error, print where in the code it arose.", rich_help_panel=_OUTPUT)
+    bool, typer.Option("--debug", help="On an error, print the traceback.", rich_help_panel=_OUTPUT)
 ]

@@ -98,7 +98,7 @@ def check_layout(source: Source, target: str, key: str | None, taken: list[str])
                 raise InputError(_choose(source, name, _values(source, name), target) + way_out)
         if by.casefold() in _IDS and key is None:
             return (
-                f"column {quoted(by)} has {n_ids} values in {source.n_rows} rows; if rows belong together, "
+                f"column {quoted(by)} has {n_ids} values in {source.n_rows} rows; if these rows form groups, "
                 f"--groups {clean(by)} says so"
             )
     for name in (name for name in texts if name.casefold() in _MODELS):

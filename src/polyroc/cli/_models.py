@@ -213,7 +213,7 @@ def _check_targets(first: Problem, other: Problem, keys: Any) -> None:
     hint = (
         ""
         if keys is not None
-        else "; if their rows are in another order, name a column that tells them apart with --key"
+        else "; if their rows are in another order, name a column that identifies them with --key"
     )
     if len(ours) != len(theirs):
         msg = f"{files} have {len(ours)} and {len(theirs)} rows{hint}"

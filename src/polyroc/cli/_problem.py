@@ -92,6 +92,6 @@ def problem_of(source: Source, target: Target, choice: Choice, columns: Columns)
 
 
 def as_groups(source: Source, name: str) -> LabelArray:
-    """What belongs together, by row."""
+    """Group of each row."""
     groups: LabelArray = labels_column(source, name).to_numpy()
     return groups

@@ -51,7 +51,7 @@ class Spread(Frozen):
 
 
 class ComparisonDisplay:
-    """Several models beside each other.
+    """Several models compared.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class ComparisonDisplay:
         Parameters
         ----------
         comparison : Comparison
-            What `compare` gave.
+            Result of `compare`.
         """
         spreads: dict[str, dict[str, Spread]] = {
             statistic: {
@@ -121,7 +121,7 @@ class ComparisonDisplay:
         statistic: Statistic = "auc",
         despine: bool = True,
     ) -> "ComparisonDisplay":
-        """Draw one side of what is held.
+        """Draw one view of the comparison.
 
         Parameters
         ----------

@@ -27,12 +27,12 @@ SweepKind: TypeAlias = Literal["auc", "curves"]
 
 
 class CostSweepDisplay:
-    """How D and the area under the mean curve move with the cost of one confusion.
+    """How D and the area under the mean curve change with the cost of one confusion.
 
     Parameters
     ----------
     sweep : CostSweep
-        What `cost_sweep` gave.
+        Result of `cost_sweep`.
 
     Attributes
     ----------
@@ -58,19 +58,19 @@ class CostSweepDisplay:
 
     @classmethod
     def from_sweep(cls, sweep: CostSweep) -> "CostSweepDisplay":
-        """Hold a sweep; nothing is drawn yet.
+        """Make the display from a sweep, without drawing it.
 
         Parameters
         ----------
         sweep : CostSweep
-            What `cost_sweep` gave.
+            Result of `cost_sweep`.
         """
         return cls(sweep=sweep)
 
     def plot(
         self, ax: "Axes | None" = None, *, kind: SweepKind = "auc", cmap: Any = None, despine: bool = False
     ) -> "CostSweepDisplay":
-        """Draw what is held.
+        """Draw the sweep.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class CostSweepDisplay:
             Colours of the curves, from the lowest cost to the highest. By default those of viridis that are far enough
             from the background.
         despine : bool
-            Leave away the upper and the right side of the frame.
+            Remove the top and right spines.
 
         Returns
         -------

@@ -35,12 +35,12 @@ _MEANING = {"auc": "pairwise area", "effect": "pair effect"}
 
 
 class PairwiseHeatmap:
-    """A number for each ordered pair of classes, hard pairs standing out.
+    """Heatmap of the areas or effects of all ordered pairs of classes.
 
     Parameters
     ----------
     values : array-like of shape (n_classes, n_classes)
-        One row per positive and one column per negative class; NaN stays blank.
+        One row per positive and one column per negative class; NaN is left blank.
     labels : sequence
         The classes, in the order of rows and columns.
     value : {"auc", "effect"}
@@ -81,17 +81,17 @@ class PairwiseHeatmap:
     def from_evaluation(
         cls, evaluation: Evaluation, *, value: Value = "auc", order: Order = "auto"
     ) -> "PairwiseHeatmap":
-        """Hold the areas or the effects of an evaluation's pairs; nothing is drawn yet.
+        """Make the display from an evaluation, without drawing it.
 
         Parameters
         ----------
         evaluation : Evaluation
-            What `evaluate` gave.
+            Result of `evaluate`.
         value : {"auc", "effect"}
-            Mann-Whitney areas, or how sharp the pairs are beside the shared curve.
+            Mann-Whitney areas, or pair effects compared with the shared curve (below 1: harder).
         order : {"auto", "given", "clustered"}
-            The classes as they are in the evaluation, or those that are hard to tell apart next to each other;
-            "auto" does the latter for more than 12. The order is by areas, also where effects are shown.
+            The classes as they are in the evaluation, or classes that are hard to separate next to each other;
+            "auto" does the latter for more than 12. The order is by areas, also if effects are shown.
         """
         value, order = one_of(value, "value", get_args(Value)), one_of(order, "order", get_args(Order))
         n_classes = len(evaluation.labels)
@@ -104,15 +104,15 @@ class PairwiseHeatmap:
         return cls(values=values[np.ix_(leaves, leaves)], labels=evaluation.labels[leaves].tolist(), value=value)
 
     def plot(self, ax: "Axes | None" = None, *, cmap: Any = None, colorbar: bool = True) -> "PairwiseHeatmap":
-        """Draw what is held.
+        """Draw the heatmap.
 
         Parameters
         ----------
         ax : Axes, optional
             Where to draw; by default a new figure, larger for many classes.
         cmap : str or Colormap, optional
-            Colours from the lowest to the highest number. By default viridis, turned so that low numbers are far from
-            the background.
+            Colours from the lowest to the highest number. By default viridis, in the direction in which low numbers
+            contrast with the background.
         colorbar : bool
             Draw the scale of the colours.
 

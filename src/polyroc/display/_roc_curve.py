@@ -119,15 +119,15 @@ class RocCurveDisplay:
         mean_band: ConfidenceBand | None = None,
         mean_interval: Interval | None = None,
     ) -> "RocCurveDisplay":
-        """Hold both curves of an evaluation and those of its pairs; nothing is drawn yet.
+        """Make the display from an evaluation, without drawing it.
 
         Parameters
         ----------
         evaluation : Evaluation
-            What `evaluate` gave.
+            Result of `evaluate`.
         name, band, interval, mean_band, mean_interval
-            As in the class. Of more than 300 pairs as many are held, evenly spaced from the dullest to the sharpest;
-            none where the evaluation was too large to keep their rates.
+            As in the class. At most 300 pairs are kept, evenly spaced from the worst to the best; none if the
+            evaluation was too large to keep their rates.
         """
         # Two classes have one pair, whose curve is both.
         mean_curve = None if evaluation.predictions.is_binary else evaluation.mean_curve
@@ -334,27 +334,27 @@ class RocCurveDisplay:
         band: bool = True,
         pairs: bool = False,
     ) -> "RocCurveDisplay":
-        """Draw what is held. Several displays drawn into the same axes get different colours.
+        """Draw the curves. Several displays in the same axes get different colours.
 
-        Where the two curves part, the pairs of classes differ in how well they are separated.
+        Where the two curves differ, the pairs of classes differ in how well they are separated.
 
         Parameters
         ----------
         ax : Axes, optional
             Where to draw; by default a new figure.
         name : str, optional
-            What the legend calls it, instead of the name that is held.
+            Name in the legend, instead of the display's own.
         curves : {"both", "shared", "mean"}
             The shared curve, whose area is D (solid), the mean of the pairs' curves, whose area is M (dashed), or both.
             Two classes and folds have one kind of curve.
         curve_kwargs : dict, optional
             Passed to matplotlib for the curves.
         plot_chance_level : bool
-            Draw the diagonal, the curve of scores that say nothing.
+            Draw the diagonal, the curve of scores without information.
         chance_level_kw : dict, optional
             Passed to matplotlib for the diagonal.
         despine : bool
-            Leave away the upper and the right side of the frame.
+            Remove the top and right spines.
         band : bool
             Draw the bands, if there are any.
         pairs : bool

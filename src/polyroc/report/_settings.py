@@ -71,7 +71,7 @@ def _resamples(summary: dict[str, Any]) -> str:
             return "none: for so large a problem they take minutes, and were not asked for (n_resamples=999)"
         return "none: no interval was asked for"
     seed = "seed unknown" if summary["seed"] is None else f"seed {summary['seed']}"
-    units = ", whole groups drawn" if summary["by_groups"] else ""
+    units = ", whole groups resampled" if summary["by_groups"] else ""
     own = ", drawn for this page" if summary.get("drawn_for_the_page") else ""
     return f"{summary['n_resamples']:,}{units}, {seed}{own}"
 

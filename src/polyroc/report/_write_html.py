@@ -46,15 +46,15 @@ def write_html(
     bootstrap : BootstrapResult, optional
         Replicates of the evaluation, for intervals and the band. A comparison carries its own.
     n_resamples : int, optional
-        How many resamples to draw, with seed 0, for an evaluation without `bootstrap`; 0 for none. By default 999 where
-        that takes seconds, and none for large problems (about 25 classes, or 150,000 samples of 3): long work is
+        Number of bootstrap resamples, with seed 0, for an evaluation without `bootstrap`; 0 for none. By default 999
+        if that takes seconds, and none for large problems (about 25 classes, or 150,000 samples of 3): long work is
         started only if you ask for it.
     confidence_level : float, optional
         Of the intervals of an evaluation, 0.95 by default; a comparison has its own.
     title : str, optional
         The heading of the page.
     progress : bool
-        Show a bar with the time left while resamples are drawn (needs ``polyroc[progress]``).
+        Show a bar with the time left while resampling (needs ``polyroc[progress]``).
 
     Examples
     --------

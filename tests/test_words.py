@@ -1,0 +1,134 @@
+"""Pages and help texts are in plain English: phrases that readers stumbled over and wrong claims stay out."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from pages import ROOT, blocks_of, text_of
+
+PAGES = ["README.md"] + [
+    f"docs/{name}.md"
+    for name in (
+        "index",
+        "tutorial",
+        "how-to",
+        "comparing",
+        "costs",
+        "groups",
+        "data-frames",
+        "displays",
+        "report",
+        "cli",
+        "large",
+        "scikit-learn",
+        "mlflow",
+        "faq",
+        "explanation",
+        "evidence",
+        "first-steps",
+    )
+]
+COMMANDS = ["", "evaluate", "compare", "demo", "reproduce"]
+AVOIDED = {
+    "more expensive": r"\bdear(er|est)?\b",
+    "contain, cover": r"\bhold(s|ing)? the truth\b",
+    "at most, up to, this many": r"\bso many\b|\bso far\b",
+    "compared with": r"\bbeside\b",
+    "because": r"standard error, for\b|, for (the fits|these are|they are)\b",
+    "group of each sample": r"\bbelongs? together\b",
+    "separate": r"\btold apart\b",
+    "D can be smaller than M": r"at least M\b",
+    "the coverage page has measured it": r"takes most\s+of\s+that away",
+}
+INSTALL = "pip install '.[all]'"
+
+
+def prose(page):
+    return re.sub(r"^```.*?^```", "", text_of(page), flags=re.M | re.S)
+
+
+def help_of(command):
+    call = [sys.executable, "-m", "polyroc", *command.split(), "--help"]
+    done = subprocess.run(call, capture_output=True, text=True, check=True, timeout=60)
+    # As one line, without the frames that stand around it.
+    return " ".join(re.sub(r"[│╭╮╰╯─]", " ", done.stdout).split())
+
+
+@pytest.mark.parametrize("instead", AVOIDED)
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_avoid(page, instead):
+    found = re.search(AVOIDED[instead], prose(page), flags=re.I)
+    assert found is None, f"{page}: {found[0]!r}, say: {instead}"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_tell_apart_at_most_once(page):
+    assert len(re.findall(r"\btells?\b.{0,30}\bapart\b", prose(page))) <= 1
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_there_is_one_install_line(page):
+    lines = set(re.findall(r"pip install [^`\n]*polyroc[^`\n]*|pip install '?\.[^`\n]*", text_of(page)))
+    assert lines <= {INSTALL}
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/tutorial.md", "docs/cli.md", "docs/mlflow.md"])
+def test_pages_say_how_to_install(page):
+    assert INSTALL in text_of(page)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_is_in_plain_words(command):
+    text = help_of(command)
+    for instead, pattern in AVOIDED.items():
+        assert not re.search(pattern, text, flags=re.I), instead
+
+
+def test_help_says_what_options_choose():
+    text = help_of("evaluate")
+    assert "Implementation: numpy (reference), numba (compiled); auto chooses by size." in text
+    assert "own: each class's column has its own threshold; shared: one threshold for both columns of a pair" in text
+    assert "Group of each sample, such as a patient ID. If given, whole groups are resampled" in text
+
+
+def test_the_first_screen_of_the_readme():
+    text = text_of("README.md")
+    order = ["ROC curve behind", 'multi_class="ovo"', INSTALL, "docs/images/curve.png", "import polyroc", "```text"]
+    order += ["| `roc_auc_score` | polyroc |", "## Compare models", "## The command line", "## What D means"]
+    places = [text.index(one) for one in order]
+    assert places == sorted(places)
+    table = text[text.index("| `roc_auc_score` | polyroc |") :].partition("\n\n")[0]
+    assert len(table.splitlines()) == 2 + 6
+    assert len([line for line in blocks_of("README.md")[1].code.splitlines() if line]) == 5
+
+
+def test_numbers_of_the_first_screen_are_those_that_are_printed():
+    text = text_of("README.md")
+    first = text.partition("```")[0]
+    shown = blocks_of("README.md")[1].shown
+    for said in ("0.867", "0.915", "0.471"):
+        assert said in first
+        assert any(f"{float(x):.3f}" == said for x in re.findall(r"\d\.\d{4}", shown))
+    low, high = re.search(r"interval of M: (\S+) to (\S+)", shown).groups()
+    assert f"95 % interval ({low} to {high})" in first
+
+
+def test_pages_say_that_d_is_not_monotone():
+    for page in ("README.md", "docs/faq.md"):
+        assert "not monotone" in text_of(page).replace("**", "")
+    knn, merged = (
+        re.search(rf"^{name} +D (\S+)  M (\S+)  accuracy (\S+)", text_of("docs/faq.md"), flags=re.M).groups()
+        for name in ("knn", "merged")
+    )
+    assert merged[0] > knn[0]
+    assert merged[1] < knn[1]
+    assert merged[2] < knn[2]
+
+
+def test_docstrings_avoid_old_words():
+    public = ["_evaluate", "_evaluation", "_comparison", "_cost_sweep", "_bootstrap", "_cross_validation", "_options"]
+    for name in public:
+        source = (ROOT / "src" / "polyroc" / f"{name}.py").read_text(encoding="utf-8")
+        found = re.search(r"\bdear(er)?\b|\bso many\b|belongs? together|, for the fits", source, flags=re.I)
+        assert found is None, f"{name}: {found[0]!r}"
