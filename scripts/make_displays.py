@@ -49,7 +49,11 @@ def roc_curves(comparison, sweep):
     for place, (name, evaluation) in enumerate(comparison.evaluations.items()):
         drawn = comparison.bootstraps[name]
         display = RocCurveDisplay.from_evaluation(
-            evaluation, name=name, band=drawn.confidence_band(), interval=drawn.confidence_interval()
+            evaluation,
+            name=name,
+            band=drawn.confidence_band(),
+            interval=drawn.confidence_interval(),
+            mean_band=drawn.confidence_band(curve="mean"),
         )
         display.plot(models, despine=True, plot_chance_level=place == 0)
     comparison.evaluations["forest"].plot(pairs, name="forest", pairs=True, despine=True, plot_chance_level=True)

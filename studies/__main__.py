@@ -8,66 +8,70 @@ python -m studies populations FILE.npz        the real predictions, for a machin
 import argparse
 import json
 import os
-import platform
 import time
 from dataclasses import asdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SEED = 20261116
-# The largest problems take as long as all others together.
-FEWER = {"twenty classes": 500, "equally good: ten classes, tied, skewed 1:20": 1000}
 
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m studies", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    run = commands.add_parser("run", help="simulate")
-    run.add_argument("--out", type=Path, required=True, help="file of results; those that it has are kept")
-    run.add_argument("--replications", type=int, default=2000)
-    run.add_argument("--resamples", type=int, default=399)
-    run.add_argument("--only", nargs="*", help="names of settings or contests; all by default")
-    run.add_argument("--minutes", type=float, default=float("inf"), help="begin nothing after this time")
+    for command, what in (("run", "intervals and bands"), ("contests", "tests of two models")):
+        asked = commands.add_parser(command, help=f"simulate {what}")
+        asked.add_argument("--out", type=Path, required=True, help="file of results; those that it has are kept")
+        asked.add_argument("--replications", type=int, default=2000)
+        asked.add_argument("--resamples", type=int, default=399)
+        asked.add_argument("--only", nargs="*", help="names; all by default")
+        asked.add_argument("--minutes", type=float, default=float("inf"), help="begin nothing after this time")
     page = commands.add_parser("page", help="write docs/coverage.md")
     page.add_argument("results", type=Path)
     page.add_argument("--to", type=Path, default=ROOT / "docs" / "coverage.md")
     made = commands.add_parser("populations", help="write the real predictions into one file")
     made.add_argument("file", type=Path)
     asked = parser.parse_args()
-    {"run": _run, "page": _page, "populations": _populations}[asked.command](asked)
+    {"run": _run, "contests": _contests, "page": _page, "populations": _populations}[asked.command](asked)
 
 
 def _run(asked):
     import torch
 
-    from studies import _coverage as coverage
-    from studies._run import run_contest, run_setting
-    from studies._settings import CONTESTS, GROUPED, HELD_OUT, TUNED
+    from studies._run import run_setting
+    from studies._settings import GROUPED, HELD_OUT, TUNED
 
+    works = dict(enumerate(TUNED + GROUPED + HELD_OUT))
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "no card"
+    _collect(asked, "settings", works, run_setting, lambda truth: [truth.auc, truth.hand_till], device)
+
+
+def _contests(asked):
+    from studies._contests import run_contest
+    from studies._settings import CONTESTS
+
+    works = {500 + number: contest for number, contest in enumerate(CONTESTS)}
+    _collect(asked, "contests", works, run_contest, list, "no card")
+
+
+def _collect(asked, kind, works, work, truth_of, device):
+    """Do what is not there yet, the small problems first, and keep what was found after each."""
     results = json.loads(asked.out.read_text()) if asked.out.exists() else {"settings": {}, "contests": {}, "runs": []}
-    works = [("settings", number, one, run_setting) for number, one in enumerate(TUNED + GROUPED + HELD_OUT)]
-    works += [("contests", 500 + number, one, run_contest) for number, one in enumerate(CONTESTS)]
-    works.sort(key=lambda work: (work[2].setting if work[0] == "contests" else work[2]).n_classes)
     start = time.perf_counter()
-    for kind, number, one, work in works:
+    for number, one in sorted(works.items(), key=lambda item: getattr(item[1], "setting", item[1]).n_classes):
         skipped = one.name in results[kind] or (asked.only is not None and one.name not in asked.only)
         if skipped or time.perf_counter() - start > 60 * asked.minutes:
             continue
-        n_replications = min(asked.replications, FEWER.get(one.name, asked.replications))
-        begun = time.perf_counter()
-        truth, found = work(one, SEED + number, n_replications, asked.resamples)
+        truth, found = work(one, SEED + number, asked.replications, asked.resamples)
         results[kind][one.name] = {
-            "truth": [t.auc for t in truth] if kind == "contests" else truth.auc,
-            "true M": [t.hand_till for t in truth] if kind == "contests" else truth.hand_till,
+            "truth": truth_of(truth),
             "resamples": asked.resamples,
-            "seconds": time.perf_counter() - begun,
             "found": {name: [round(x, 10) for x in values] for name, values in found.items()},
             "asked": asdict(one),
         }
         asked.out.write_text(json.dumps(results))
-    device = torch.cuda.get_device_name() if coverage.DEVICE == "cuda" else platform.machine()
-    ran = {"device": device, "cores": os.cpu_count(), "minutes": (time.perf_counter() - start) / 60}
-    results["runs"].append(ran)
+    minutes = (time.perf_counter() - start) / 60
+    results["runs"].append({"device": device, "cores": os.cpu_count(), "minutes": minutes, "of": kind})
     asked.out.write_text(json.dumps(results))
 
 

@@ -1,4 +1,4 @@
-"""How often intervals and bands cover the truth, and how often the test of two models errs.
+"""How often intervals and bands cover the truth.
 
 The replicates come from `studies._batched`, thousands at once; what is made of them is the library's own code.
 """
@@ -10,7 +10,6 @@ import torch
 
 from polyroc import RocCurve
 from polyroc._band import confidence_band
-from polyroc._contest import difference_of
 from polyroc._delong import freedom, standard_error
 from polyroc._grid import grid, row_weights
 from polyroc._intervals import Distribution, end_interval, is_at_end
@@ -18,7 +17,7 @@ from polyroc._logit_scale import Reach, ends, unseen_error
 from polyroc._resampling import Units
 from studies import _batched as batched
 from studies._populations import populations
-from studies._settings import draw, draw_models
+from studies._settings import draw
 
 LEVEL = 0.95
 N_TRUTH = 1_000_000
@@ -64,18 +63,6 @@ def find_truth(setting, seed):
         return truth_of(*populations()[setting.population])
     counts = (N_TRUTH // setting.n_classes,) * setting.n_classes
     return truth_of(*draw(setting, np.random.default_rng([seed, 1]), counts)[:2])
-
-
-def find_truths(contest, seed):
-    """Of both models."""
-    if contest.second is not None:
-        return [truth_of(*populations()[name]) for name in (contest.setting.population, contest.second)]
-    counts = (N_TRUTH // contest.setting.n_classes,) * contest.setting.n_classes
-    y_true, scores = draw_models(contest, np.random.default_rng([seed, 1]), counts)
-    if contest.change == 0:
-        # Exactly the same, though two samples would differ by chance.
-        return [truth_of(y_true, scores[0])] * 2
-    return [truth_of(y_true, score) for score in scores]
 
 
 def truth_of(y_true, y_score):
@@ -271,19 +258,4 @@ def bands(drawn, one, setting, truth):
         whole = confidence_band(*made_of, LEVEL, simultaneous=True, **asked)
         point = confidence_band(*made_of, LEVEL, simultaneous=False, **asked)
         found |= {f"{name}band, whole": whole.contains(true), f"{name}band, a point": point.share_inside(true)}
-    return found
-
-
-def judge_contest(drawn, one, units, setting, truths):
-    """Whether the difference of two models is covered, and called significant."""
-    found = {}
-    first, second = (distributions(model, one, units, setting) for model in drawn)
-    values = {"D": [t.auc for t in truths], "M": [t.hand_till for t in truths]}
-    for name, a, b in zip("DM", first, second, strict=True):
-        apart = difference_of(a, b)
-        found[name] = side(apart.interval(LEVEL, "logit"), values[name][0] - values[name][1])
-        found[f"{name}, significant"] = apart.p_value("logit") < 1 - LEVEL
-    error = standard_error(drawn[0].influences[one] - drawn[1].influences[one], units)
-    distance = abs(drawn[0].hand_till[one] - drawn[1].hand_till[one])
-    found["M, DeLong, significant"] = bool(distance > 1.959963984540054 * error) if error > 0 else False
     return found

@@ -1,100 +1,145 @@
 """What the study found, as the tables of docs/coverage.md."""
 
-import os
-
 import numpy as np
-from scipy.special import ndtri
 
-from studies import _coverage
-from studies._settings import COVERAGE
+from studies._settings import CONTESTS, GROUPED, HELD_OUT, PRESENT, SEPARATED, TUNED
 
 BEGIN, END = "<!-- results: written by `make coverage` -->", "<!-- end of results -->"
-GOAL = (0.93, 0.97)
-TYPE_ONE = (0.035, 0.065)
+# Of intervals; of one side missed; of simultaneous bands; of tests of equally good models at 5 %.
+GOAL, SIDE, BAND, TYPE_ONE, WIDER = (0.93, 0.97), 0.04, (0.93, 0.99), (0.035, 0.065), 1.12
 
 
-def page(by_setting, by_test, n_replications, n_resamples, minutes):
-    settings = list(by_setting)
+def page(results):
+    found = {name: {key: np.array(x) for key, x in one["found"].items()} for name, one in results["settings"].items()}
+    truths = {name: one["truth"] for name, one in results["settings"].items()}
+    missing = [s.name for s in TUNED + GROUPED + HELD_OUT if s.name not in found]
+    missing += [c.name for c in CONTESTS if c.name not in results["contests"]]
     parts = [
-        f"{n_replications:,} replications of {n_resamples} resamples each, in {minutes[0]:.0f} minutes on "
-        f"{os.cpu_count()} cores, {minutes[1]:.0f} minutes of processor time. The truth is that of "
-        f"{_coverage.N_TRUTH:,} samples. In brackets the 99 % Monte Carlo interval.",
-        "## Coverage of 95 % intervals of D",
-        markdown(default_rows(by_setting, [s for s in settings if s.group_size is None])),
-        "## With groups",
-        markdown(group_rows(by_setting, [s for s in settings if s.group_size is not None])),
-        "## Other intervals on the same samples",
-        markdown(other_rows(by_setting, settings)),
-        f"Parametric intervals: {n_replications // _coverage.PARAMETRIC_EVERY} of the replications, "
-        f"{_coverage.PARAMETRIC_RESAMPLES} replicates each.",
-        "## Test of two models",
-        markdown(test_rows(by_test)),
+        _how(results),
+        *([f"Not run: {', '.join(missing)}."] if missing else []),
+        "## Intervals of D: settings on which they were tuned",
+        markdown(interval_rows(found, truths, TUNED + GROUPED)),
+        "## Intervals of D: settings not looked at before",
+        markdown(interval_rows(found, truths, HELD_OUT)),
+        "## Hand and Till's M, and other intervals of D, on the same samples",
+        markdown(other_rows(found, truths, TUNED + GROUPED + HELD_OUT)),
+        "## Bands",
+        markdown(band_rows(found, TUNED + GROUPED + HELD_OUT)),
+        "## Two models on the same samples",
+        markdown(contest_rows(results["contests"])),
     ]
     return "\n\n".join(parts)
 
 
-def default_rows(by_setting, settings):
-    rows = [["setting", "k", "n", "smallest class", "true D", "mean D", "SE / SD", "default interval", "goal"]]
+def _how(results):
+    runs = [
+        f"{run['of'].capitalize()}: {run['minutes']:.0f} minutes on {run['cores']} cores, {run['device']}."
+        for run in results["runs"]
+    ]
+    resamples = {one["resamples"] for kind in ("settings", "contests") for one in results[kind].values()}
+    counts = " or ".join(f"{count:,}" for count in sorted(resamples))
+    return f"{counts} resamples in each replication; the tables give the number of replications. {' '.join(runs)}"
+
+
+def interval_rows(found, truths, settings):
+    header = ["setting", "k", "n", "smallest class", "true D", "replications", "coverage", "truth below", "truth above"]
+    rows = [[*header, "before", "width, before = 1", "goal"]]
     for setting in settings:
-        truth, found = by_setting[setting]
-        goal = verdict(found["logit"], GOAL) if setting in COVERAGE else "as it is"
-        ratio = found["standard error"].mean() / found["D"].std(ddof=1)
-        sizes = [str(setting.n_classes), f"{setting.n_samples:,}", str(min(setting.counts))]
-        values = [f"{truth.auc:.4f}", f"{found['D'].mean():.4f}", f"{ratio:.3f}"]
-        rows.append([setting.name, *sizes, *values, share(found["logit"]), goal])
+        if setting.name not in found:
+            continue
+        one, true = found[setting.name], truths[setting.name][0]
+        sides = one["logit"]
+        sizes = [str(setting.n_classes), f"{setting.n_samples:,}", str(min(setting.counts)), number(true)]
+        width = np.median(one["width"]) / np.median(one["width before"])
+        shares = [percent(np.mean(sides == side)) for side in (0, -1, 1)]
+        before = percent(np.mean(one["before"] == 0))
+        goal = ", ".join(missed(setting, sides, width, true)) or "met"
+        rows.append([setting.name, *sizes, f"{len(sides):,}", *shares, before, f"{width:.2f}", goal])
     return rows
 
 
-def group_rows(by_setting, settings):
-    rows = [["setting", "k", "n", "groups=", "goal", "without groups"]]
+def missed(setting, sides, width, true):
+    """What of the goal was missed; two standard errors of the simulation are allowed."""
+    coverage, below, above = (np.mean(sides == side) for side in (0, -1, 1))
+    if coverage + 2 * error(coverage, sides) < GOAL[0]:
+        yield "covers too little"
+    may_cover_more = setting in SEPARATED or setting.hard_pair is not None or true > 0.999
+    if not may_cover_more and coverage - 2 * error(coverage, sides) > GOAL[1]:
+        yield "covers too much"
+    if max(below, above) > SIDE + 2 * error(SIDE, sides):
+        yield "one side missed too often"
+    if setting in PRESENT and width > WIDER:
+        yield "wider than wanted"
+
+
+def error(share, values):
+    return np.sqrt(share * (1 - share) / len(values))
+
+
+def other_rows(found, truths, settings):
+    rows = [["setting", "true M", "M", "M, truth below", "M, truth above", "M, delong", "D, percentile", "D, basic"]]
     for setting in settings:
-        _, found = by_setting[setting]
-        sizes = [str(setting.n_classes), f"{setting.n_samples:,}"]
-        goal = verdict(found["logit"], GOAL)
-        rows.append([setting.name, *sizes, share(found["logit"]), goal, share(found["ungrouped"])])
+        if setting.name not in found:
+            continue
+        one = found[setting.name]
+        of_m = [percent(np.mean(one["M, logit"] == side)) for side in (0, -1, 1)]
+        others = [percent(np.mean(one[name] == 0)) for name in ("M, delong", "percentile", "basic")]
+        rows.append([setting.name, number(truths[setting.name][1]), *of_m, *others])
     return rows
 
 
-def other_rows(by_setting, settings):
-    names = ["percentile", "basic", "bca", "parametric-pairs", "parametric-samples", "M, logit", "M, delong"]
-    names += ["band, a point", "band, whole"]
-    rows = [["setting", *names]]
+def band_rows(found, settings):
+    names = ["band, a point", "band, whole", "mean band, a point", "mean band, whole"]
+    rows = [["setting", "replications", *names, "goal for whole bands"]]
     for setting in settings:
-        _, found = by_setting[setting]
-        rows.append([setting.name, *(percent(found[name].mean()) if name in found else "-" for name in names)])
+        if setting.name not in found:
+            continue
+        one = found[setting.name]
+        whole = [one[name] for name in ("band, whole", "mean band, whole")]
+        slack = [2 * error(hits.mean(), hits) for hits in whole]
+        low = any(hits.mean() + extra < BAND[0] for hits, extra in zip(whole, slack, strict=True))
+        high = any(hits.mean() - extra > BAND[1] for hits, extra in zip(whole, slack, strict=True))
+        goal = "covers too little" if low else "covers too much" if high else "met"
+        shares = [percent(one[name].mean()) for name in names]
+        rows.append([setting.name, f"{len(whole[0]):,}", *shares, goal])
     return rows
 
 
-def test_rows(by_test):
-    rows = [["two models", "D, bootstrap", "M, bootstrap", "M, DeLong", "goal for D"]]
-    for number, (name, found) in enumerate(by_test.items()):
-        goal = verdict(found["D, bootstrap"], TYPE_ONE, exactly=True) if number == 0 else "-"
-        rows.append([name, *(share(found[column]) for column in rows[0][1:4]), goal])
+def contest_rows(contests):
+    header = ["two models", "replications", "true difference of D", "D covers", "D significant", "M covers"]
+    rows = [[*header, "M significant", "M, DeLong, significant", "goal"]]
+    for contest in CONTESTS:
+        if contest.name not in contests:
+            continue
+        one = contests[contest.name]
+        values = {name: np.array(x) for name, x in one["found"].items()}
+        true = one["truth"][0][0] - one["truth"][1][0]
+        shares = [percent(np.mean(values["D"] == 0)), percent(values["D, significant"].mean())]
+        shares += [percent(np.mean(values["M"] == 0)), percent(values["M, significant"].mean())]
+        shares.append(percent(values["M, DeLong, significant"].mean()))
+        goal = _contest_goal(values, true)
+        rows.append([contest.name, f"{len(values['D']):,}", f"{true:.4f}", *shares, goal])
     return rows
 
 
-def share(hits):
-    low, high = wilson(hits)
-    return f"{percent(hits.mean())} ({percent(low)} - {percent(high)})"
+def _contest_goal(values, true):
+    if true == 0:
+        share, slack = values["D, significant"].mean(), 2 * error(0.05, values["D"])
+        low, high = TYPE_ONE
+        return "met" if low - slack <= share <= high + slack else "NOT met"
+    coverage = np.mean(values["D"] == 0)
+    slack = 2 * error(coverage, values["D"])
+    return "met" if GOAL[0] - slack <= coverage <= GOAL[1] + slack else "NOT met"
+
+
+def number(value):
+    """Four digits of what is missing to 1."""
+    digits = max(4, 3 - int(np.floor(np.log10(1 - value))))
+    return f"{value:.{min(digits, 7)}f}"
 
 
 def percent(value):
     return f"{100 * value:.1f} %"
-
-
-def verdict(hits, goal, *, exactly=False):
-    """Whether the Monte Carlo interval meets the goal, or the share itself lies in it."""
-    low, high = (hits.mean(), hits.mean()) if exactly else wilson(hits)
-    met = low <= goal[1] and high >= goal[0]
-    return f"{100 * goal[0]:g} to {100 * goal[1]:g} %: {'met' if met else 'NOT met'}"
-
-
-def wilson(hits):
-    """99 % interval of a probability."""
-    n, p, z = len(hits), np.mean(hits), ndtri(0.995)
-    centre = (p + z**2 / (2 * n)) / (1 + z**2 / n)
-    reach = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
-    return centre - reach, centre + reach
 
 
 def markdown(rows):

@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from polyroc import ResamplingWarning
 from studies import _coverage as coverage
-from studies._settings import draw, draw_models
+from studies._settings import draw
 
 _WORKS = []
 
@@ -30,23 +30,6 @@ def run_setting(setting, seed, n_replications, n_resamples):
         asked = (units, setting, truth)
         works += [(coverage.judge_sample, drawn, one, *asked, one < n_bands) for one in range(len(samples))]
     return truth, _joined(works) | {"not converged": [n_failed]}
-
-
-def run_contest(contest, seed, n_replications, n_resamples):
-    """The truths of both models, and what was found in each replication."""
-    truths = coverage.find_truths(contest, seed)
-    setting, works = contest.setting, []
-    generator = torch.Generator(device=coverage.DEVICE).manual_seed(seed)
-    for start, stop in _batches(setting, n_replications, n_resamples, contest.name):
-        samples = [draw_models(contest, np.random.default_rng([seed, 3, number])) for number in range(start, stop)]
-        y_true = samples[0][0]
-        units = coverage.units_of(y_true, None)
-        weights = coverage.draw_weights(units, len(samples), n_resamples, generator)
-        drawn = [
-            coverage.draw_replicates(y_true, np.array([s[1][model] for s in samples]), weights, 0) for model in (0, 1)
-        ]
-        works += [(coverage.judge_contest, drawn, one, units, setting, truths) for one in range(len(samples))]
-    return truths, _joined(works)
 
 
 def _batches(setting, n_replications, n_resamples, name):

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -57,7 +58,9 @@ def rates_by_loops(y_true, y_score, thresholds, n_thresholds):
     return np.array(tpr).T, np.array(fpr).T
 
 
-def deviance_by_loops(rates, factorization, y_true, costs, shrinkage, weighting="equal", n_thresholds=99):
+def deviance_by_loops(
+    rates, factorization, y_true, costs, shrinkage, weighting="equal", n_thresholds=99, all_rows=False
+):
     """The fitted deviance from the definition, cell by cell, with its own shrinkage and weights."""
     counts = np.bincount(y_true)
     classes = np.flatnonzero(counts)
@@ -76,7 +79,7 @@ def deviance_by_loops(rates, factorization, y_true, costs, shrinkage, weighting=
     total = 0.0
     for r in range(2 * n_rows):
         mean = np.dot(weights[r], cells[r]) / weights[r].sum()
-        if mean < 1e-13 or mean > 1 - 1e-13:
+        if not all_rows and (mean < 1e-13 or mean > 1 - 1e-13):
             continue
         for p, (i, j) in enumerate(pairs):
             size = 2 * counts[i] * counts[j] / (counts[i] + counts[j])
@@ -137,3 +140,12 @@ def mean_curve_by_loops(polygons, call_rates, on_tpr, on_fpr):
         fpr = sum(on_fpr[pair] * points[pair][1] for pair in points) / sum(on_fpr[pair] for pair in points)
         found.append((fpr, tpr))
     return found
+
+
+def explained_by_loops(rates, factorization, y_true, costs, **options):
+    """One minus the deviance over that of chance: row effects at the logit of the call rate, all pair effects 1."""
+    logits = [float(np.log(s) - np.log1p(-s)) for s in rates.call_rates]
+    chance = SimpleNamespace(row_effects=[*logits, *logits], pair_effects=[1.0] * rates.tpr.shape[1])
+    fitted = deviance_by_loops(rates, factorization, y_true, costs, **options)
+    of_chance = deviance_by_loops(rates, chance, y_true, costs, all_rows=True, **options)
+    return 1 - fitted / of_chance if of_chance > 1e-6 else 1.0

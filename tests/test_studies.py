@@ -1,45 +1,46 @@
-"""The simulation study: that all its parts work, and that its pieces are what they say."""
+"""The simulation study: that its pieces are what they say, and that its estimator is ours, reached by another road."""
 
-import subprocess
-import sys
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
-pytest.importorskip("numba")
-
-from studies import _coverage, _page
-from studies._settings import CHANGE, CORRELATION, COVERAGE, GROUPED, HARD, TEST, draw
+import polyroc
+from studies import _page
+from studies._settings import (
+    CONTESTS,
+    CORRELATION,
+    COVERAGE,
+    GROUPED,
+    HARD,
+    HELD_OUT,
+    PRESENT,
+    SEPARATED,
+    TUNED,
+    draw,
+    draw_models,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-@pytest.mark.slow
-def test_a_quick_run_prints_every_table():
-    done = subprocess.run(
-        [sys.executable, "-m", "studies", "--quick"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    for setting in COVERAGE + HARD + GROUPED:
-        assert f"| {setting.name} |" in done.stdout
-    for title in ("Coverage of 95 % intervals of D", "With groups", "Other intervals", "Test of two models"):
-        assert f"## {title}" in done.stdout
-
-
 def test_settings_are_as_the_page_says():
-    assert len(COVERAGE) >= 6
-    assert {setting.n_classes for setting in COVERAGE} >= {3, 10}
-    assert min(setting.n_samples for setting in COVERAGE) == 100
-    assert max(setting.n_samples for setting in COVERAGE) == 2000
     assert all(min(setting.counts) >= 20 for setting in COVERAGE)
     assert any(max(setting.counts) == 20 * min(setting.counts) for setting in COVERAGE)
     assert all(min(setting.counts) < 20 or setting.reversed_share > 0 for setting in HARD)
+    names = [setting.name for setting in TUNED + GROUPED + HELD_OUT]
+    assert len(set(names)) == len(names)
+    # Settings that were not looked at are others than those that were.
+    assert not {replace(s, name="") for s in HELD_OUT} & {replace(s, name="") for s in TUNED}
+    assert {len(s.counts) for s in TUNED} >= {3, 5, 10, 20}
 
 
 def test_draws_have_the_classes_ties_and_groups_that_they_should():
     rng = np.random.default_rng(0)
-    for setting in COVERAGE + HARD:
+    for setting in [s for s in TUNED + HELD_OUT if s.population is None]:
         y_true, y_score, groups = draw(setting, rng)
         assert np.bincount(y_true).tolist() == list(setting.counts)
         assert groups is None
@@ -52,6 +53,14 @@ def test_draws_have_the_classes_ties_and_groups_that_they_should():
         assert np.bincount(mixed[0][mixed[2] == g]).tolist() == [2, 2, 2]
 
 
+def test_a_hard_pair_is_one_pair_among_separated_ones():
+    y_true, y_score, _ = draw(SEPARATED[0], np.random.default_rng(0))
+    pairs = polyroc.evaluate(y_true, y_score).pairs
+    hard = [{pair.positive, pair.negative} == {0, 1} for pair in pairs]
+    assert_allclose(pairs.auc[np.logical_not(hard)], 1)
+    assert np.all(pairs.auc[hard] < 0.8)
+
+
 def test_samples_of_a_group_share_half_of_the_variance():
     setting = GROUPED[0]
     y_true, y_score, _ = draw(setting, np.random.default_rng(0), (50_000,) * 3)
@@ -59,27 +68,102 @@ def test_samples_of_a_group_share_half_of_the_variance():
     assert np.corrcoef(logits[:, 0], logits[:, 1])[0, 1] == pytest.approx(0.5, abs=0.03)
 
 
-def test_two_models_of_the_test_are_correlated_and_the_second_weaker_by_the_change():
-    n = 40_000
-    y_true = np.repeat(np.arange(TEST.n_classes), n // TEST.n_classes)
-    scores = _coverage.draw_models(y_true, CHANGE, np.random.default_rng(0))
-    first, second = (np.log(score[:, 1] / score[:, 0]) for score in scores.values())
+def test_two_models_of_a_contest_are_correlated_and_the_second_weaker_by_the_change():
+    contest = next(c for c in CONTESTS if c.change != 0)
+    y_true, scores = draw_models(contest, np.random.default_rng(0), (10_000,) * 4)
+    first, second = (np.log(score[:, 1] / score[:, 0]) for score in scores)
     inside = y_true == 3  # a class that raises neither of the two columns
     assert np.corrcoef(first[inside], second[inside])[0, 1] == pytest.approx(CORRELATION, abs=0.02)
     rises = [np.mean(x[y_true == 1]) - np.mean(x[inside]) for x in (first, second)]
-    assert rises[1] - rises[0] == pytest.approx(CHANGE, abs=0.04)
+    assert rises[1] - rises[0] == pytest.approx(contest.change, abs=0.04)
 
 
-def test_verdicts():
-    hits = np.zeros(2000)
-    hits[:1838] = 1  # 91.9 %, with an upper end of 93.3 %
-    assert _page.verdict(hits, (0.93, 0.97)).endswith(": met")
-    hits[1820:] = 0
-    assert _page.verdict(hits, (0.93, 0.97)).endswith("NOT met")
-    assert _page.verdict(hits, (0.9, 0.92), exactly=True).endswith(": met")
-    low, high = _page.wilson(hits)
-    assert low < 0.91 < high
-    assert high - low == pytest.approx(2 * 2.576 * np.sqrt(0.91 * 0.09 / 2000), rel=0.02)
+def test_populations_come_from_the_file_that_is_named(tmp_path, monkeypatch):
+    from studies import _populations
+
+    codes, scores = np.array([0, 1, 1]), np.array([[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]])
+    np.savez(tmp_path / "some.npz", **{"pen, tree/codes": codes, "pen, tree/scores": scores})
+    monkeypatch.setenv(_populations.FILE_VARIABLE, str(tmp_path / "some.npz"))
+    _populations.populations.cache_clear()
+    try:
+        [(name, found)] = _populations.populations().items()
+    finally:
+        _populations.populations.cache_clear()
+    assert name == "pen, tree"
+    assert_allclose(found[1], scores)
+
+
+@pytest.mark.full("torch")
+@pytest.mark.parametrize(("n_classes", "n_samples", "strength"), [(3, 90, 0.7), (5, 200, 2.0), (17, 170, 2.0)])
+def test_the_estimator_of_the_study_is_that_of_the_library(n_classes, n_samples, strength):
+    """In torch and apart from the engines: D, M and curve under integer weights, ties included."""
+    import torch
+
+    from studies import _batched, _coverage
+
+    rng = np.random.default_rng(n_classes)
+    y_true = np.arange(n_samples) % n_classes
+    y_score = np.round(rng.normal(size=(2, n_samples, n_classes)) + strength * np.eye(n_classes)[y_true], 1)
+    weights = rng.integers(0, 3, size=(2, 2, n_samples)).astype(float)
+    weights[:, 0] = 1.0
+    pairs = _batched.ordered_pairs(torch.tensor(y_true), torch.tensor(y_score))
+    tpr, areas = _batched.rates_and_areas(pairs, torch.tensor(weights), _coverage.GRID.cpu())
+    keep = _coverage.kept_share(np.bincount(y_true), 0.0).cpu()
+    fits = _batched.fit_rank_one(tpr.flatten(0, 1), _coverage.GRID.cpu(), _coverage.ROW_WEIGHTS.cpu(), keep)
+    fpr, tpr = _batched.curves(fits.row)
+    for one in range(4):
+        asked = {"sample_weight": weights[one // 2, one % 2], "shrinkage": 0.0, "engine": "numpy"}
+        expected = polyroc.evaluate(y_true, y_score[one // 2], **asked)
+        assert bool(fits.converged[one]) == expected.factorization.converged
+        assert_allclose(areas.flatten(0, 1)[one].mean(), expected.hand_till, rtol=1e-12)
+        assert_allclose(_batched.areas_under(fpr, tpr)[one], expected.auc, atol=1e-8)
+        assert_allclose(tpr[one], expected.curve.tpr, atol=1e-7)
+
+
+@pytest.mark.full("torch")
+def test_the_study_judges_as_the_library_does():
+    """Replicates of the library's own draws, judged by both."""
+    import torch
+
+    from studies import _coverage
+
+    setting = COVERAGE[0]
+    y_true, y_score, _ = draw(setting, np.random.default_rng(0))
+    evaluation = polyroc.evaluate(y_true, y_score, engine="numpy")
+    units = _coverage.units_of(y_true, None)
+    weights = _coverage.draw_weights(units, 1, 40, torch.Generator(device=_coverage.DEVICE).manual_seed(0))
+    drawn = _coverage.draw_replicates(y_true, y_score[None], weights, 1)
+    assert_allclose(drawn.auc[0], evaluation.auc, atol=1e-8)
+    assert_allclose(drawn.influences[0], evaluation.hand_till_influences, atol=1e-12)
+    assert_allclose(_coverage.curve_of(drawn.unshrunk[0]).auc, evaluation.unshrunk_curve.auc, atol=1e-7)
+    again = evaluation.replicates()(weights[0].cpu().numpy())
+    assert_allclose(drawn.aucs[0], again.auc, atol=1e-6)
+    assert_allclose(drawn.hand_tills[0], again.hand_till, atol=1e-9)
+    # u - 1 draws of each class of u.
+    assert set(weights.sum(dim=2).flatten().tolist()) == {sum(setting.counts) - 3}
+
+
+def test_what_of_a_goal_is_missed():
+    sides = np.zeros(2000)
+    met = {"setting": HELD_OUT[0], "width": 1.5, "true": 0.9}
+    sides[:50], sides[-50:] = -1, 1
+    assert list(_page.missed(sides=sides, **met)) == []
+    sides[:100], sides[-60:] = -1, 0
+    assert list(_page.missed(sides=sides, **met)) == ["one side missed too often"]
+    sides[:240] = -1
+    assert list(_page.missed(sides=sides, **met)) == ["covers too little", "one side missed too often"]
+    assert list(_page.missed(sides=np.zeros(2000), **met)) == ["covers too much"]
+    assert list(_page.missed(sides=np.zeros(2000), **(met | {"true": 0.9995}))) == []
+    sides[100:240] = 0
+    sides[:100] = np.tile([-1, 1], 50)
+    assert list(_page.missed(sides=sides, **(met | {"setting": PRESENT[0]}))) == ["wider than wanted"]
+
+
+def test_the_page_says_what_was_not_run():
+    results = {"settings": {}, "contests": {}, "runs": []}
+    text = _page.page(results)
+    assert f"Not run: {TUNED[0].name}" in text
+    assert CONTESTS[-1].name in text
 
 
 def test_results_are_written_between_the_marks(tmp_path):
@@ -93,9 +177,37 @@ def test_results_are_written_between_the_marks(tmp_path):
     assert "old" not in text
 
 
-def test_the_committed_page_is_of_a_full_run():
+def test_the_committed_page_has_every_setting():
     text = (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8")
-    assert "2,000 replications of 399 resamples each" in text
-    for setting in COVERAGE + HARD + GROUPED:
-        assert f"| {setting.name} |" in text
-    assert f"{_coverage.N_TRUTH:,} samples" in text
+    not_run = text.partition("Not run: ")[2].partition("\n")[0]
+    for one in TUNED + GROUPED + HELD_OUT + CONTESTS:
+        assert f"| {one.name} |" in text or one.name in not_run
+
+
+@pytest.mark.slow
+@pytest.mark.full("torch")
+def test_a_small_run_writes_every_table(tmp_path):
+    import subprocess
+    import sys
+
+    out = tmp_path / "results.json"
+    asked = [
+        "--out",
+        str(out),
+        "--replications",
+        "4",
+        "--resamples",
+        "19",
+        "--only",
+        COVERAGE[0].name,
+        CONTESTS[0].name,
+    ]
+    for command in ("run", "contests"):
+        done = subprocess.run(
+            [sys.executable, "-m", "studies", command, *asked], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    results = json.loads(out.read_text())
+    assert len(results["settings"][COVERAGE[0].name]["found"]["logit"]) == 4
+    assert len(results["contests"][CONTESTS[0].name]["found"]["D"]) == 4
+    assert f"| {COVERAGE[0].name} |" in _page.page(results)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import expit
 
 from polyroc._records import PairWeights, PairwiseRates
-from polyroc._typing import FloatArray
+from polyroc._typing import BoolArray, FloatArray
 
 # Stands for an infinite logit: of rows whose rate is 0 or 1 in every pair, and of single cells where
 # nothing is fitted (the saturated model, two classes). What a fit finds is not bounded by it.
@@ -41,6 +41,14 @@ def shrunk_cells(rates: PairwiseRates, weights: PairWeights, shrinkage: float) -
     on_row = rates.row_weights[:, None]
     weight = np.vstack([on_row * weights.tpr, on_row * weights.fpr])
     return shrunk_rows(np.vstack([rates.tpr, rates.fpr]), weight, weights.size, shrinkage)
+
+
+def outer_chance(mean: FloatArray, outer: BoolArray, rates: PairwiseRates, weights: PairWeights) -> float:
+    """Deviance of chance, where both rates are the call rate, in rows whose rates are all 0 or all 1."""
+    total = np.repeat([weights.tpr.sum(), weights.fpr.sum()], rates.n_call_rates) * np.tile(rates.row_weights, 2)
+    by_chance = np.tile(rates.call_rates, 2)
+    missed = -np.log(np.where(mean < 0.5, 1 - by_chance, by_chance))
+    return float(2 * np.sum((total * missed)[outer]))
 
 
 def shrunk_rows(rate: FloatArray, weight: FloatArray, size: FloatArray, shrinkage: float) -> Cells:

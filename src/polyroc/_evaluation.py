@@ -21,6 +21,7 @@ from polyroc._curve import RocCurve
 from polyroc._delong import freedom, mean_area_influences, standard_error
 from polyroc._doubts import warn_of_backwards
 from polyroc._evaluation_text import FAILED_PAIR, Headline, evaluation_text
+from polyroc._factorization import EXPLAINED_BOUND
 from polyroc._frames import plain
 from polyroc._html import evaluation_html
 from polyroc._intervals import Interval, end_interval, is_at_end
@@ -180,6 +181,8 @@ class Evaluation(Frozen):
             n_classes=int(np.count_nonzero(self.class_counts)),
             n_samples=self.n_samples,
             status=self.factorization.status,
+            explained=self.explained,
+            is_well_explained=self.is_well_explained,
         )
 
     @cached_property
@@ -213,6 +216,19 @@ class Evaluation(Frozen):
             return self.kept_rates
         engine = engine_for(self.predictions, self.pair_index, self.options)
         return rates_of(self.predictions, self.pair_index, self.options, engine)
+
+    @property
+    def explained(self) -> float | None:
+        """Share of what the pairs have beyond chance that one curve with pair effects explains: `Factorization`'s."""
+        return self.factorization.explained
+
+    @property
+    def is_well_explained(self) -> bool:
+        """Whether one curve describes the pairs: False where it explains less than 80 % of what is beyond chance.
+
+        Then the pairs differ by more than how sharp they are, or by noise, of models near chance on few samples.
+        """
+        return self.explained is None or self.explained >= EXPLAINED_BOUND
 
     @cached_property
     def pair_sampling_error(self) -> float:
@@ -503,7 +519,12 @@ class Evaluation(Frozen):
             "curve": {"fpr": plain(self.curve.fpr), "tpr": plain(self.curve.tpr)},
             "mean_curve": {"fpr": plain(self.mean_curve.fpr), "tpr": plain(self.mean_curve.tpr)},
             "pairs": self.pairs.to_dict(),
-            "fit": {"status": str(fit.status), "n_iter": fit.n_iter, "deviance": fit.deviance},
+            "fit": {
+                "status": str(fit.status),
+                "n_iter": fit.n_iter,
+                "deviance": fit.deviance,
+                "explained": fit.explained,
+            },
             "options": self.options.to_dict(),
         }
         if include_rates:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from polyroc._names import printable, short_names
-from polyroc._numbers import area, counted, gap
+from polyroc._numbers import area, counted, gap, percent
 from polyroc._pair_table import Pair
 from polyroc._records import Status
 from polyroc._text_table import aligned, wrapped
@@ -32,6 +32,9 @@ class Headline:
     """Classes that have samples."""
     n_samples: int
     status: Status
+    explained: float | None = None
+    """Share of what the pairs have beyond chance that one shared curve explains; None where nothing is fitted."""
+    is_well_explained: bool = True
 
     @property
     def sizes(self) -> str:
@@ -50,6 +53,11 @@ class Headline:
             found.append(
                 f"D is {gap(self.auc - self.hand_till)} {side} M: the pairs of classes differ much in how well they "
                 "are separated, so one number does not describe them. Look at the pairs."
+            )
+        if self.explained is not None and not self.is_well_explained:
+            found.append(
+                f"One shared curve explains only {percent(self.explained)} of what the pairs have beyond chance, so D "
+                "describes them poorly. Look at the pairs and at the mean curve."
             )
         return tuple(found)
 

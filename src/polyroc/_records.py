@@ -207,10 +207,26 @@ class Factorization(Frozen):
     status: Status
     mean_rates: FloatArray
     """Mean of each row's rates under the weights of the pairs, shape (2T,), as `row_effects`: without any fit."""
+    chance_deviance: float | None = None
+    """Deviance of the same rates from chance, where both rates of every pair are the call rate; None without a fit."""
 
     def __repr__(self) -> str:
         sizes = f"{len(self.row_effects)} row effects, {len(self.pair_effects)} pair effects"
         return f"Factorization({sizes}, deviance={self.deviance:.4g}, {self.status} after {self.n_iter} iterations)"
+
+    @property
+    def explained(self) -> float | None:
+        """Share of what the pairs have beyond chance that one curve with pair effects explains, from 0 to 1.
+
+        One minus the deviance of the fit over that of chance, where TPR and FPR of every pair are the call rate. 1
+        where nothing is beyond chance. None where nothing is fitted: for two classes, and in the saturated model.
+        """
+        if self.chance_deviance is None:
+            return None
+        # Less in a cell is rounding, also in single precision.
+        if self.chance_deviance <= 1e-9 * len(self.row_effects) * len(self.pair_effects):
+            return 1.0
+        return min(1.0, max(0.0, 1 - self.deviance / self.chance_deviance))
 
     @property
     def converged(self) -> bool:

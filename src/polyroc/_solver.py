@@ -111,6 +111,16 @@ def deviance(cells: Cells, at: Point) -> float:
     return max(0.0, 2 * float(np.sum(cells.weight * (entropy + likelihood))))
 
 
+def chance_deviance(cells: Cells, call_rates: FloatArray) -> float:
+    """The deviance of chance, where every rate is the call rate of its row."""
+    by_chance = np.tile(call_rates, 2)[:, None]
+    rate = cells.rate
+    entropy = _xlogx(rate) + _xlogx(1 - rate)
+    return max(
+        0.0, 2 * float(np.sum(cells.weight * (entropy - rate * np.log(by_chance) - (1 - rate) * np.log1p(-by_chance))))
+    )
+
+
 def minimise(cells: Cells, row: FloatArray, pair: FloatArray, *, max_iter: int = MAX_ITER) -> Solution:
     """Minimise the deviance from a start; q is the number of columns of `row`."""
     problem = _Problem(cells, bounded=row.shape[1] == 1)

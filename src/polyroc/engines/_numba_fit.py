@@ -126,28 +126,37 @@ def fit_pair(row: Any, effect: float, probability: Any, curvature: Any) -> None:
 
 
 @kernel
-def add_deviance(data: Any, row: Any, effect: Any, start: int, stop: int) -> float:
-    """Half the deviance of some pairs: the divergence of the fit from the rates."""
-    data, total = borrowed(data), 0.0
+def add_deviance(data: Any, row: Any, effect: Any, chance: Any, start: int, stop: int) -> Any:
+    """Half the deviance of some pairs, the divergence of the fit from the rates; and that of chance from them.
+
+    `chance` (2, R) has the logarithms of the call rate of each row and of what it leaves of 1.
+    """
+    data, chance, total, by_chance = borrowed(data), borrowed(chance), 0.0, 0.0
     work = np.empty((4, row.shape[0]), row.dtype)
     rate, weight, probability, curvature = work[0], work[1], work[2], work[3]
     for j in range(start, stop):
         fill_cells(data, j, rate, weight)
         fit_pair(row, effect[j], probability, curvature)
-        total += divergence(rate, weight, probability)
-    return total
+        found = divergences(row, effect[j], rate, weight, probability, chance[0], chance[1])
+        total += found[0]
+        by_chance += found[1]
+    return total, by_chance
 
 
 @summing
-def divergence(rate: Any, weight: Any, probability: Any) -> float:
-    """Half the deviance of one pair."""
-    one, least, total = rate.dtype.type(1), rate.dtype.type(1e-30), 0.0
+def divergences(row: Any, effect: float, rate: Any, weight: Any, probability: Any, on: Any, off: Any) -> Any:
+    """Half the deviances of one pair."""
+    one, least, total, by_chance = rate.dtype.type(1), rate.dtype.type(1e-30), 0.0, 0.0
+    v, bound = row.dtype.type(effect), row.dtype.type(80)
     for i in range(rate.shape[0]):
-        m, p = rate[i], probability[i]
-        on = log_positive(max(m, least) / max(p, least))
-        off = log_positive(max(one - m, least) / max(one - p, least))
-        total += np.float64(weight[i] * (m * on + (one - m) * off))
-    return total
+        m, p, eta = rate[i], probability[i], row[i] * v
+        entropy = m * log_positive(max(m, least)) + (one - m) * log_positive(max(one - m, least))
+        # The larger of p and 1 - p has a small logarithm; the other one's is that less |eta|.
+        tail = one - m if eta >= 0 else m
+        missed = tail * min(abs(eta), bound) - log_positive(max(p, one - p))
+        total += np.float64(weight[i] * (entropy + missed))
+        by_chance += np.float64(weight[i] * (entropy - m * on[i] - (one - m) * off[i]))
+    return total, by_chance
 
 
 @kernel

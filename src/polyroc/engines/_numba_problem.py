@@ -1,12 +1,12 @@
 """The rank-one fit of the fast engine: the descent of `polyroc._descent`, whose steps and sweeps are compiled."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
 
-from polyroc._cells import EDGE, LOGIT_BOUND, shrunk_rows
+from polyroc._cells import EDGE, LOGIT_BOUND, outer_chance, shrunk_rows
 from polyroc._descent import FIRST_DAMPING, Attempt, Descent, Tolerance, descend
 from polyroc._records import Factorization, PairWeights, PairwiseRates, Status, read_only
 from polyroc._solver import solve_rows
@@ -48,8 +48,11 @@ def fit_rank_one(
         else:
             row = _rows_of_few(rates, weights, shrinkage, problem.mean, n_few, threads)
             start, damping = problem.start_from(row[problem.fitted]), 1e-6
-        end = descend(problem, start, problem.deviance(start), tolerance=problem.tolerance, damping=damping)
-    return _factorization(problem, end.state.row, end.state.pairs.effect, end, rates, weights, shrinkage)
+        deviance, of_chance = problem.deviances(start, rates.call_rates)
+        end = descend(problem, start, deviance, tolerance=problem.tolerance, damping=damping)
+    of_chance += outer_chance(problem.mean, ~problem.fitted, rates, weights)
+    fit = _factorization(problem, end.state.row, end.state.pairs.effect, end, rates, weights, shrinkage)
+    return replace(fit, chance_deviance=of_chance)
 
 
 def _size_of_first_fit(rates: PairwiseRates) -> int | None:
@@ -299,10 +302,14 @@ class _Problem:
         """Linearise at these effects; what `pairs` says beside them is found anew."""
         return _State(row, pairs, self._sweep(row, row, pairs, pairs, stretch=0.0))
 
-    def deviance(self, state: _State) -> float:
+    def deviances(self, state: _State, call_rates: FloatArray) -> tuple[float, float]:
+        """The deviance at a state, and that of chance in the same rows."""
         row = state.row.astype(self.precision)
-        tasks = [(self.data, row, state.pairs.effect, *c) for c in self.chunks]
-        return float(2 * sum(self.threads.map(passes.add_deviance, tasks)))
+        by_chance = np.tile(call_rates, 2)[self.fitted]
+        chance = np.log([by_chance, 1 - by_chance]).astype(self.precision)
+        tasks = [(self.data, row, state.pairs.effect, chance, *c) for c in self.chunks]
+        here, there = zip(*self.threads.map(passes.add_deviance, tasks), strict=True)
+        return float(2 * sum(here)), float(2 * sum(there))
 
     def attempt(self, state: _State, damping: float) -> Attempt[_State] | None:
         stretch = 1 + damping

@@ -10,7 +10,7 @@ from polyroc._areas import pairwise_areas as areas_by_columns
 from polyroc._cells import LOGIT_BOUND, shrunk_cells
 from polyroc._contrasts import contrast_areas as areas_by_pairs
 from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, RankOneFits, Status
-from polyroc._solver import minimise, solve_rows
+from polyroc._solver import chance_deviance, minimise, solve_rows
 from polyroc._typing import FloatArray, Thresholds
 
 
@@ -167,6 +167,7 @@ def fit_rank_one(
         n_iter=solution.n_iter,
         status=solution.status,
         mean_rates=cells.mean,
+        chance_deviance=chance_deviance(cells, rates.call_rates),
     )
 
 
