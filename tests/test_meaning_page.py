@@ -3,6 +3,7 @@
 import importlib.util
 import re
 import sys
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -85,19 +86,14 @@ def test_merged_columns_raise_d_and_lower_all_else(script, found):
     assert good[2] - merged[2] == pytest.approx(0.1, abs=0.02)  # one answer in ten
     said = found["merged-comparison"]
     assert "D and M disagree: D prefers merged, M prefers good." in said
-    # What the page says of the sixteen pairs against the other classes, by areas of another package.
+    # What the page says of the eight pairs that get sharper, by areas of another package.
     y_true, models = script.two_columns_merged()
     gains = []
-    for positive in range(6):
-        for negative in range(6):
-            if (positive < 2) != (negative < 2):
-                of_pair = np.isin(y_true, (positive, negative))
-                before, after = (
-                    roc_auc_score(y_true[of_pair] == positive, models[name][of_pair, positive]) for name in models
-                )
-                gains.append(after - before)
-    assert len(gains) == 16
-    assert np.mean(gains) > 0
+    for positive, negative in product(range(2), range(2, 6)):
+        of_pair = np.isin(y_true, (positive, negative))
+        before, after = (roc_auc_score(y_true[of_pair] == positive, models[name][of_pair, positive]) for name in models)
+        gains.append(after - before)
+    assert min(gains) > 0
 
 
 def test_every_picture_is_there_and_shown(script, found):
