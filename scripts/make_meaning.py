@@ -1,4 +1,4 @@
-"""Set D beside M, one-vs-rest and AUCmu in four simulations.
+"""Compare D with M, one-vs-rest and AUCmu in six simulations, and average ninety curves.
 
 The tables go into docs/meaning.md, the pictures into docs/images/meaning. The data are made up and seeded: the same
 versions of the packages give the same bytes.
@@ -31,6 +31,10 @@ AREAS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 OTHERS = {2.5: "easy", 0.8: "hard"}
 PRIOR = np.array([0.7, 0.2, 0.07, 0.03])
 SHIFTS = (-6, -4, -2, -1, 0, 1, 2, 4, 6)
+# Normal scores so far apart that an area is 0.999.
+SEPARATED = np.sqrt(2) * ndtri(0.999)
+CHANCE_AREAS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.99, 0.999)
+N_MERGED = 3_000
 
 MEASURES = {
     "D": polyroc.auc_score,
@@ -66,6 +70,18 @@ def one_odd_pair(raised, area, n_classes=4):
     return y_true, means[y_true] + np.random.default_rng(SEED).normal(size=(N_SAMPLES, n_classes))
 
 
+def two_columns_merged():
+    """Six classes of which 0 and 1 are alike, with exact probabilities; and the same, these two columns averaged."""
+    means = 3 * np.eye(6)
+    means[0, 1], means[1] = -1, [3, 1, 0, 0, 0, 0]
+    y_true = np.arange(N_MERGED) % 6
+    x = means[y_true] + np.random.default_rng(SEED).normal(size=(N_MERGED, 6))
+    good = softmax(-0.5 * np.square(x[:, np.newaxis] - means).sum(axis=2), axis=1)
+    merged = good.copy()
+    merged[:, :2] = good[:, :2].mean(axis=1, keepdims=True)
+    return y_true, {"good": good, "merged": merged}
+
+
 def log_densities(share):
     """Four classes in the plane, so many of each; up to a constant the log densities at their samples."""
     means = np.array([[-0.8, 0], [0.8, 0], [0, 1.6], [0, -1.6]])
@@ -93,8 +109,26 @@ def one_shifted_column(shift):
     return y_true, score
 
 
+def not_monotone_rows():
+    """D and M as one pair gets better, all others being nearly separated."""
+    for area in CHANCE_AREAS:
+        made = one_odd_pair(SEPARATED, area)
+        yield (str(area), *(f"{value:.4f}" for value in measured(("D", "M", "accuracy"), *made)))
+
+
+def merged_rows(y_true, models):
+    for name, scores in models.items():
+        evaluation = polyroc.evaluate(y_true, scores)
+        numbers = (evaluation.auc, evaluation.hand_till, evaluation.accuracy, evaluation.worst_pair.auc)
+        yield (name, *(f"{value:.4f}" for value in numbers))
+
+
 def compute():
-    """The numbers of all tables and pictures, by table: column names, and rows that begin with what was varied."""
+    """The numbers of all tables and pictures, by table: column names, and rows that begin with what was varied.
+
+    What is printed is a text.
+    """
+    merged = two_columns_merged()
     shifted = ("D", "D, shared thresholds", "M", "AUCmu", "accuracy")
     of_priors = {case: measured(MEASURES, *made) for case, made in priors().items()}
     return {
@@ -110,6 +144,9 @@ def compute():
                 for area in AREAS
             ],
         ),
+        "not-monotone": (("area of the odd pair", "D", "M", "accuracy"), list(not_monotone_rows())),
+        "merged": (("model", "D", "M", "accuracy", "worst pair"), list(merged_rows(*merged))),
+        "merged-comparison": str(polyroc.compare(*merged, rng=SEED)),
         "priors": (
             ("", *of_priors),
             list(zip(MEASURES, *of_priors.values(), strict=True)),
@@ -126,15 +163,20 @@ def table(columns, rows):
     return "\n".join(f"| {' | '.join(line)} |" for line in [columns, ["---"] * len(columns), *cells])
 
 
+def part(content):
+    """What stands between two marks: a table, or something printed."""
+    return f"```text\n{content}\n```" if isinstance(content, str) else table(*content)
+
+
 def page(text, found):
     """The page with each table between its marks."""
-    for name, (columns, rows) in found.items():
+    for name, content in found.items():
         begin = f"<!-- {name}: written by `make meaning` -->"
         before, mark, rest = text.partition(begin)
         if not mark:
             msg = f"{PAGE.name} lacks its mark, {begin}"
             raise ValueError(msg)
-        text = f"{before}{begin}\n\n{table(columns, rows)}\n\n{END}{rest.partition(END)[2]}"
+        text = f"{before}{begin}\n\n{part(content)}\n\n{END}{rest.partition(END)[2]}"
     return text
 
 
@@ -170,6 +212,16 @@ def draw_curves(y_true, y_score, title):
     evaluation.plot(ax, pairs=True, name="shared curve", despine=True, plot_chance_level=True)
     ax.set_title(title, fontsize=10)
     ax.set(xlabel="false positive rate", ylabel="true positive rate")
+    return figure
+
+
+def draw_ninety():
+    """The polygons of all pairs of the embedded example, and their mean at equal call rates."""
+    example = polyroc.load_example()
+    evaluation = polyroc.evaluate(example.y_true, example.scores["knn"])
+    figure, ax = axes(5.2, 5.2)
+    evaluation.plot(ax, pairs=True, curves="both", name="nearest neighbours", despine=True, plot_chance_level=True)
+    ax.set_title("ninety pairs, their mean, and the shared curve", fontsize=10)
     return figure
 
 
@@ -233,6 +285,7 @@ def pictures(found):
         "exchangeable": lambda: draw_exchangeable(*found["exchangeable"]),
         "odd-pair-curves": lambda: draw_curves(*one_odd_pair(2.5, 0.6), "one hard pair of area 0.6 among easy ones"),
         "odd-pair": lambda: draw_odd_pair(*found["odd-pair"]),
+        "ninety": draw_ninety,
         "priors": lambda: draw_priors(*found["priors"]),
         "shifted-column": lambda: draw_shifted_column(*found["shifted-column"]),
     }

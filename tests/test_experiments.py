@@ -25,6 +25,7 @@ from polyroc.experiments import EXPERIMENTS, Outcome, Table, draw, reproduce, wr
 from polyroc.experiments._costs import cost_matrix, majority_scores
 from polyroc.experiments._coverage import _as_promised
 from polyroc.experiments._data_sets import KNOWN, as_data_folder, find_data_sets
+from polyroc.experiments._discriminative import more_discriminative, ties
 from polyroc.experiments._outcome import sure, sure_of_few
 from polyroc.experiments._printed_update import printed_update
 from polyroc.experiments._readings import _strict_area
@@ -81,6 +82,46 @@ def test_rankings_by_d_and_m_agree_on_real_data():
     outcome = quick("real-data")
     assert held(outcome)["D and M tend to rank classifiers alike"]
     assert held(outcome)["The paper's replicates vary far less than samples do (not in the paper)"]
+
+
+def splits_of(values):
+    """A table of splits of one data set, from rows of (D, M) of each model."""
+    return Table.of(
+        "splits",
+        [
+            {"data": "made up", "split": split, "model": model, "D": d, "M": m}
+            for split, row in enumerate(values)
+            for model, (d, m) in zip("abc", row, strict=True)
+        ],
+    )
+
+
+def test_more_discriminative_is_a_claim_that_can_fail():
+    y_true = np.repeat(np.arange(3), 30)
+    rng = np.random.default_rng(0)
+    scores = {name: rng.normal(size=(90, 3)) + s * np.eye(3)[y_true] for name, s in {"a": 0.5, "b": 1, "c": 2}.items()}
+    compared = {"made up": polyroc.compare(y_true, scores, n_resamples=99, rng=0)}
+    by_d, by_m = ([(0.7, 0.7), (0.8, 0.8), (0.9, 0.9)] for _ in range(2))
+    # The same means; what varies over splits is M in the first table and D in the second.
+    steady_d = splits_of([by_d, [(d, m + e) for (d, m), e in zip(by_m, (0.05, -0.05, 0.02), strict=True)]])
+    steady_m = splits_of([by_d, [(d + e, m) for (d, m), e in zip(by_m, (0.05, -0.05, 0.02), strict=True)]])
+    [first, second] = [more_discriminative(compared, splits) for splits in (steady_d, steady_m)]
+    assert "3 of 3 by its variation over splits" in first.measured
+    assert "0 of 3 by its variation over splits" in second.measured
+    assert not second.holds
+    z = [
+        [abs(one.value) / one.standard_error for one in contest.differences]
+        for contest in (compared["made up"].auc, compared["made up"].hand_till)
+    ]
+    surer = sum(d > m for d, m in zip(*z, strict=True))
+    assert f"{surer} of 3 by resamples" in first.measured
+    assert first.holds == (surer >= 2)
+
+
+def test_ties_that_one_measure_breaks():
+    splits = splits_of([[(0.7, 0.8), (0.7, 0.9), (0.6, 0.9)], [(0.5, 0.5), (0.5, 0.5), (0.6, 0.5)]])
+    # First split: D ties a and b, M ties b and c. Second: both tie a and b, M alone the two others.
+    assert ties(splits) == (1, 3, 6)
 
 
 @pytest.mark.slow

@@ -27,7 +27,9 @@ from polyroc.experiments._simulation import draw_labels, gaussian_scores, multin
 Row = dict[str, Any]
 
 MODELS = ("rank-one", "centered", "saturated")
-GRIDS = (10, 25, 50, 99, 200, 400)
+# Uniform points; 1/2 and twelve points around it come to each.
+GRIDS = (10, 25, 50, 99, 199, 999)
+GOOD = "Gaussian classes, 4 apart"
 SAMPLES_PER_CLASS = (1, 3, 10, 30, 100)
 N_UPDATES = 50
 SWEPT_COSTS = (0.1, 0.5, 2, 10)
@@ -159,18 +161,23 @@ def end_point_rows(request: Request) -> list[Row]:
 
 
 def grid_rows(request: Request) -> list[Row]:
-    """The number of thresholds."""
-    labels, scores = paper_problem(request)
+    """The number of uniform points of the grid, for a middling model and for one whose curve is nearly all corner."""
+    labels = np.arange(request.size(20_000, 4_000)) % 4
+    problems = {
+        "paper's simulation, d = 5": paper_problem(request),
+        GOOD: (labels, gaussian_scores(labels, np.full(4, 4.0), request.rng(57))),
+    }
     return [
         row(
             "number of thresholds",
-            "paper's simulation, d = 5",
-            f"T = {T}",
+            problem,
+            f"N = {n}",
             "D",
-            _judge(labels, scores, request, n_thresholds=T).auc,
-            decided=T == 99,
+            _judge(*given, request, n_thresholds=n).auc,
+            decided=n == 99,
         )
-        for T in GRIDS
+        for problem, given in problems.items()
+        for n in GRIDS
     ]
 
 

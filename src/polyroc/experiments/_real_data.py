@@ -14,6 +14,7 @@ from polyroc._evaluate import ConvergenceWarning, evaluate
 from polyroc._warnings import ResamplingWarning
 from polyroc.experiments._classifiers import MODELS, split_and_score
 from polyroc.experiments._data_sets import KNOWN, DataSet, Found, find_data_sets
+from polyroc.experiments._discriminative import more_discriminative
 from polyroc.experiments._outcome import AS_SEEN, CHANCE, Claim, Outcome, Table, curve_rows, sure_of_few
 from polyroc.experiments._request import Request
 
@@ -74,6 +75,7 @@ def run(request: Request) -> Outcome:
     tables = (areas, rankings, agreement, splits, _replicates(judged), *_curves(judged))
     claims = (
         _orders_agree(agreement),
+        more_discriminative({one.data_set.name: one.comparison for one in judged}, splits),
         *_some_are_certain(rankings, "paper_method", "by replicates drawn as it says"),
         *_some_are_certain(rankings, "bootstrap", "by paired resamples of the samples"),
         _as_printed(rankings),
