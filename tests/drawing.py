@@ -25,7 +25,9 @@ def problem(k, n=None, seed=0, strength=1.2):
     rng = np.random.default_rng(seed)
     codes = np.arange(n or max(120, 12 * k)) % k
     names = np.array([f"c{c:02d}" for c in range(k)])
-    return names[codes], rng.normal(size=(len(codes), k)) + strength * np.eye(k)[codes]
+    scores = rng.normal(size=(len(codes), k)) + strength * np.eye(k)[codes]
+    # Two columns that do not agree would be warned of.
+    return names[codes], np.column_stack([-scores[:, 1], scores[:, 1]]) if k == 2 else scores
 
 
 def evaluation_of(k, **arguments):

@@ -151,7 +151,7 @@ def test_names_are_text(kind):
 def test_replicates_that_never_vary_are_drawn(kind):
     y_true, _ = problem(3)
     truth = (np.unique(y_true) == y_true[:, None]).astype(float)
-    with pytest.warns(polyroc.ResamplingWarning, match="are the same"):
+    with pytest.warns(polyroc.ResamplingWarning, match="replicates equal"):
         comparison = polyroc.compare(y_true, {"perfect": truth, "constant": 0 * truth}, n_resamples=9, rng=0)
     display = ComparisonDisplay.from_comparison(comparison).plot(kind)
     check_layout(display)

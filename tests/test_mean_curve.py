@@ -311,5 +311,7 @@ def test_evaluations_do_not_ask_for_it(monkeypatch):
         raise AssertionError
 
     monkeypatch.setattr(_evaluation, "areas_of", refuse)
-    problem = Problem(np.arange(30) % 3, np.random.default_rng(0).normal(size=(30, 3)), {})
-    assert 0 < polyroc.auc_score(problem.y_true, problem.y_score) < 1
+    y_true = np.arange(30) % 3
+    # A D above 1/2: below, M is asked for to see whether the columns are in the wrong order.
+    problem = Problem(y_true, np.random.default_rng(0).normal(size=(30, 3)) + np.eye(3)[y_true], {})
+    assert 0.5 < polyroc.auc_score(problem.y_true, problem.y_score) < 1

@@ -206,10 +206,9 @@ def test_groups_are_told(evaluation, drawn):
 
 def test_the_seed_is_that_of_the_resamples_unless_another_is_given(evaluation, drawn):
     comparison = comparison_of(3)
-    known = polyroc.compare(
-        [0, 1, 2] * 20, {name: np.random.default_rng(seed).normal(size=(60, 3)) for seed, name in enumerate("ab")},
-        n_resamples=9, rng=17,
-    )  # fmt: skip
+    truth = np.tile(np.eye(3), (20, 1))
+    scores = {name: truth + np.random.default_rng(seed).normal(size=(60, 3)) for seed, name in enumerate("ab")}
+    known = polyroc.compare([0, 1, 2] * 20, scores, n_resamples=9, rng=17)
     assert summarize(known)["seed"] == 17
     assert summarize(comparison)["seed"] == comparison.seed
     assert summarize(evaluation, bootstrap=drawn)["seed"] == 0
