@@ -1,4 +1,4 @@
-"""Experiment 6: how often intervals hold the truth, the paper's and this library's."""
+"""Experiment 6: how often intervals cover the truth, the paper's and this library's."""
 
 import warnings
 from collections.abc import Callable
@@ -142,7 +142,7 @@ def _percent(values: FloatArray) -> str:
 def _covers(table: Table, interval: _Interval, text: str) -> Claim:
     part = table.where(interval=interval.name)
     found = _percent(part.column("coverage"))
-    return Claim(text, f"nominal 95 % intervals hold the truth in {found} of the samples", _as_promised(part), CHANCE)
+    return Claim(text, f"nominal 95 % intervals cover the truth in {found} of the samples", _as_promised(part), CHANCE)
 
 
 def _widths(table: Table) -> Claim:

@@ -21,7 +21,7 @@ EXPERIMENTS: Mapping[str, str] = MappingProxyType(
         "costs": "costs move the curve of a majority classifier (section 5.3)",
         "real-data": "three classifiers on six data sets, and how sure their order is (section 5.4)",
         "choices": "what each choice changes that the paper leaves open",
-        "coverage": "how often the paper's intervals hold the truth, and ours",
+        "coverage": "how often the paper's intervals cover the truth, and ours",
     }
 )
 """Names of the experiments, and what each is about."""
