@@ -87,7 +87,8 @@ def choices(folder):
             # What was decided, in bold.
             f"**{row['reading']}**" if row["decided"] == "True" else row["reading"],
             row["quantity"],
-            f"{float(row['value']):.4f}",
+            # Next to 1 four decimals would all be nines.
+            f"{float(row['value']):.{7 if 0.9995 < float(row['value']) < 1 else 4}f}",
         ]
         for row in rows_of(folder / "choices" / "choices.csv")
         if row["choice"] != "update" and not row["quantity"].startswith("error")
