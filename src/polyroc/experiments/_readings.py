@@ -241,4 +241,6 @@ def _judge(labels: Any, scores: FloatArray, request: Request, **options: Any) ->
     with warnings.catch_warnings():
         # Without shrinkage an optimum may lie at infinity, which is one of the things to be shown.
         warnings.simplefilter("ignore", ConvergenceWarning)
+        # Negated scores do so on purpose.
+        warnings.filterwarnings("ignore", "The scores rank samples backwards")
         return evaluate(labels, scores, n_jobs=request.n_jobs, **options)
