@@ -12,7 +12,7 @@ from polyroc.experiments._request import Request
 # What the choice of the grid leaves open: nothing that is smaller matters.
 _GRID = 2e-4
 # The same of 1 - D, where nearly all is right.
-_CORNER = 0.05
+_CORNER = 0.02
 TITLE = "What each choice changes"
 _PARTS = (
     readings.thresholds_rows,
