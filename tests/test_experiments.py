@@ -127,7 +127,7 @@ def test_ties_that_one_measure_breaks():
 @pytest.mark.slow
 def test_choices_show_what_they_should():
     found = held(quick("choices"))
-    # Two findings of the prototypes are not borne out, and the grid leaves a little more of 1 - D open than was asked for.
+    # Two findings of the prototypes are not borne out, and the grid leaves more of 1 - D open than was asked for.
     not_borne_out = {
         "A finer grid than the default one hardly changes D, nor 1 - D of a good model",
         "With an intercept costs hardly move the curve",
