@@ -23,6 +23,7 @@ def test_accuracy_agrees_with_scikit_learn_with_weights_and_ties():
     assert weighted.accuracy_note == ""
 
 
+@pytest.mark.filterwarnings("ignore:The scores rank samples backwards")
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
 @pytest.mark.parametrize("n_right", [0, 1, 37, 99, 100])
 def test_interval_is_wilsons(n_right, level):
