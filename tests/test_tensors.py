@@ -45,7 +45,7 @@ def test_torch_elsewhere():
 def test_torch_in_a_comparison():
     import torch
 
-    scores = {"a": torch.tensor(PROBLEM.y_score), "b": torch.tensor(-PROBLEM.y_score)}
+    scores = {"a": torch.tensor(PROBLEM.y_score), "b": torch.tensor(PROBLEM.y_score**3)}
     groups = torch.arange(200) // 2
     found = polyroc.compare(torch.tensor(PROBLEM.y_true), scores, n_resamples=20, rng=0, groups=groups)
     assert found.auc.estimates[0].value == EXPECTED
