@@ -32,10 +32,7 @@ def page(results):
 
 
 def _how(results):
-    runs = [
-        f"{run['of'].capitalize()}: {run['minutes']:.0f} minutes on {run['cores']} cores, {run['device']}."
-        for run in results["runs"]
-    ]
+    runs = [f"{run['of'].capitalize()}: {run['cores']} cores, {run['device']}." for run in results["runs"]]
     resamples = {one["resamples"] for kind in ("settings", "contests") for one in results[kind].values()}
     counts = " or ".join(f"{count:,}" for count in sorted(resamples))
     return f"{counts} resamples in each replication; the tables give the number of replications. {' '.join(runs)}"

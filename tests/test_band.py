@@ -132,3 +132,15 @@ def test_the_band_of_two_classes_does_not_depend_on_the_grid():
     with pytest.warns(UserWarning, match="`n_thresholds` had no effect"):
         coarse = polyroc.evaluate(y_true, score, n_thresholds=3)
     assert_allclose(coarse.confidence_band(n_resamples=50, rng=0).lower.tpr, plain.lower.tpr)
+
+
+def test_the_mean_curve_has_no_shrinkage_and_no_bias(drawn):
+    """Its band is that of a curve that is no fit, whatever the shared curve without shrinkage."""
+    asked = {"simultaneous": False, "least_class": drawn.n_independent, "n_classes": drawn.n_classes, "unshrunk": None}
+    expected = confidence_band(drawn.mean_curve, drawn.mean_fpr, drawn.mean_tpr, 0.95, **asked)
+    found = drawn.confidence_band(0.95, curve="mean")
+    assert_allclose(found.lower.tpr, expected.lower.tpr, atol=1e-12)
+    biased = confidence_band(
+        drawn.mean_curve, drawn.mean_fpr, drawn.mean_tpr, 0.95, **(asked | {"unshrunk": drawn.unshrunk_curve})
+    )
+    assert np.abs(found.lower.tpr - biased.lower.tpr).max() > 1e-3

@@ -27,8 +27,8 @@ from polyroc.engines._threads import Threads
 
 # Fewer samples than these in a class, and its resamples hardly vary.
 _FEW_SAMPLES = 10
-# With fewer degrees of freedom than this the intervals of ten nearest neighbours at D = 0.999 covered 59 % in the study
-# (docs/coverage.md): what one sample shows says little about those that none shows.
+# Fewer degrees of freedom than this are warned of. The population on which intervals failed in the study, ten nearest
+# neighbours at D = 0.999 (59 %, docs/coverage.md), has such samples: what one shows says little about what none shows.
 _FEW_CARRY = 5.0
 # Parametric replicates that are drawn together.
 _AT_ONCE = 16

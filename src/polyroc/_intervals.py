@@ -102,7 +102,7 @@ class Distribution(Frozen):
         """Ends of the interval of a difference: normal, with bias and shrinkage.
 
         Errors that no sample shows may come to either model, and Student's t would count each model's few samples
-        twice: with these terms, tests of equally good models at 5 % rejected 0.1 to 1 %.
+        twice: with these terms, tests of equally good strong models hardly ever rejected.
         """
         reach = -float(ndtri(tail)) * self._difference_error
         return self._centre - reach, self._centre + reach
