@@ -4,7 +4,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from polyroc.cli._standard_streams import replace_closed_error, silence, silence_broken, why_output_fails
+from polyroc.cli._standard_streams import replace_closed_error, silence_broken
 
 __all__ = ["main", "run"]
 
@@ -100,15 +100,12 @@ def _explained(problem: Exception) -> int:
 
 
 def _of_system(problem: OSError) -> str:
-    if reason := why_output_fails():
-        silence(sys.stdout)
-        return f"standard output cannot be written: {reason}"
+    silence_broken()
     reason = problem.strerror or str(problem)
-    return f"the system refused to read or write{_named(problem.filename)}: {reason}"
-
-
-def _named(file: object) -> str:
-    return f" '{file}'" if isinstance(file, str) else ""
+    if isinstance(problem.filename, str):
+        return f"'{problem.filename}' cannot be read or written: {reason}"
+    # Inputs and files that are written have their own words, so that this is the standard output or a cache.
+    return f"output cannot be written: {reason}"
 
 
 def _said(text: str) -> int:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from io import UnsupportedOperation
 from typing import TextIO
 
-_OUTPUT, _ERROR = 1, 2
+_ERROR = 2
 
 
 def replace_closed_error() -> None:
@@ -21,21 +21,13 @@ def replace_closed_error() -> None:
     sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115  # as long as the process
 
 
-def why_output_fails() -> str:
-    """What keeps the standard output from being written; nothing where it can be."""
-    try:
-        sys.stdout.flush()
-    except OSError as error:
-        return error.strerror or str(error)
-    return ""
-
-
 def silence_broken() -> None:
     """Silence the streams of the process that can no longer be written."""
     for stream in (sys.__stdout__, sys.__stderr__):
+        if stream is None:
+            continue
         try:
-            if stream is not None:
-                stream.flush()
+            stream.flush()
         except OSError:
             silence(stream)
 
