@@ -138,6 +138,8 @@ def test_a_reader_that_has_gone_ends_it_with_141(call, folder):
 
 @pytest.mark.parametrize("where", ["2>&-", "2>/dev/full"])
 def test_a_standard_error_that_cannot_be_written_changes_nothing(where, folder):
+    if shell(f"{shlex.quote(sys.executable)} -c 'import scipy.special' {where}").returncode != 0:
+        pytest.skip("SciPy itself cannot be imported so; that of 2024 could not")
     call = "evaluate long.ndjson --target label --json"
     done = shell(f"{PROGRAM} {call} --resamples 9 {where}")
     assert done.returncode == 0
