@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import shlex
 import subprocess
 import sys
@@ -149,6 +148,8 @@ def test_a_standard_error_that_cannot_be_written_changes_nothing(where, folder):
 
 def too_large():
     """As on a full disk: no file may grow beyond 4 KiB."""
+    import resource
+
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
 
