@@ -9,7 +9,7 @@ VENV_BENCH  := .venv-bench
 VENV_OLDEST := .venv-oldest
 BIN         := $(VENV)/bin
 PYTEST_ARGS ?=
-# Numbers, frames, drawing and the command line: what other packages have a hand in, within two minutes.
+# Numbers, frames, drawing and the command line: what other packages have a hand in, in two to three minutes.
 OLDEST      := published evaluation curve validation public_api baselines scoring numba_math engine_choice \
                display_roc_curve cli cli_files cli_columns cli_long cli_outputs cli_write cli_report cli_text
 BENCH_ARGS  ?=
