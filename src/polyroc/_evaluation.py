@@ -288,7 +288,8 @@ class Evaluation(Frozen):
             Number of replicates.
         groups : array-like of shape (n_samples,), optional
             Group of each sample, such as a patient ID. If given, whole groups are resampled instead of single samples.
-            By default samples are resampled within each class.
+            By default samples are resampled within each class. A resample of groups without any pair of classes to
+            compare is drawn again.
         rng : int, Generator or None
             Seed; the same one gives the same bits whatever `n_jobs`.
         n_jobs : int, optional
@@ -413,7 +414,7 @@ class Evaluation(Frozen):
         units = units_of(self.predictions, groups)
         warn_of_small_classes(self.predictions, units)
         replicates = self.replicates(n_resamples)
-        plan = Plan(self.predictions, units, n_resamples, seed)
+        plan = Plan(self.predictions, units, n_resamples, seed, self.pair_index)
         [drawn] = draw_samples([replicates], plan, n_jobs=n_jobs, progress=as_flag(progress, "progress"))
         return self.bootstrap_result(drawn, units, replicates)
 

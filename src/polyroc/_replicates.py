@@ -15,6 +15,7 @@ from polyroc._grid import grid
 from polyroc._mean_curve import area_weights, is_mean, mean_areas
 from polyroc._options import Options
 from polyroc._records import Frozen, PairIndex, PairWeights, Predictions, RankOneFits
+from polyroc._resampling import has_pair
 from polyroc._typing import BoolArray, FloatArray
 from polyroc._weights import pair_weights
 from polyroc.engines import get_engine
@@ -92,9 +93,9 @@ class Replicates:
         ]
         return Replicated.joined(parts)
 
-    def has_two_classes(self, kept: BoolArray) -> bool:
+    def has_pair(self, kept: BoolArray) -> bool:
         """Whether some pair of classes is left when only these samples are kept."""
-        return len(np.unique(self._predictions.codes[kept])) > 1
+        return has_pair(self._predictions, self._pairs, kept)
 
     def _loses_class(self, weights: FloatArray) -> BoolArray:
         n_classes = len(self._predictions.labels)
