@@ -198,7 +198,7 @@ class Evaluation(Frozen):
             return self.curve
         shares, exact = self._area_weights, None
         if shares is not None:
-            exact = self.hand_till if is_mean(shares) else float(shares @ self.pairs.auc)
+            exact = self.hand_till if is_mean(shares) else min(1.0, float(shares @ self.pairs.auc))
         return mean_curve(self.factorization.mean_rates, exact)
 
     @property
