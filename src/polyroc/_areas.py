@@ -20,10 +20,11 @@ def pairwise_areas(predictions: Predictions, pairs: PairIndex) -> FloatArray:
     for positive in np.unique(pairs.positive):
         column = -1 if predictions.is_binary else positive
         wins[positive] = _doubled_wins(predictions.scores[:, column], predictions.codes, positive, n_classes, share)
-    if share is not None:
-        return wins[pairs.positive, pairs.negative] / 2
-    total = predictions.class_counts.astype(float)
-    return wins[pairs.positive, pairs.negative] / (2 * total[pairs.positive] * total[pairs.negative])
+    won: FloatArray = wins[pairs.positive, pairs.negative] / 2
+    if share is None:
+        total = predictions.class_counts.astype(float)
+        won /= total[pairs.positive] * total[pairs.negative]
+    return won
 
 
 def mann_whitney(score: FloatArray, is_positive: IntArray, share: FloatArray | None = None) -> float:

@@ -250,7 +250,7 @@ def compare(
     warn_of_small_classes(first.predictions, units)
     plan = Plan(first.predictions, units, n_resamples, as_seed(rng), first.pair_index)
     # As many as each model by itself would draw, so that the same engine gives the same replicates.
-    replicates = [evaluation.replicates(n_resamples) for evaluation in evaluations.values()]
+    replicates = [evaluation.replicates(n_resamples, n_models=len(evaluations)) for evaluation in evaluations.values()]
     drawn = draw_samples(replicates, plan, n_jobs=n_jobs, progress=progress)
     bootstraps = {
         name: evaluation.bootstrap_result(of_model, units, again)

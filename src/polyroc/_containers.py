@@ -242,7 +242,9 @@ def _as_real(array: NDArray[Any], name: str, where: str = "") -> FloatArray:
 
 
 def _too_large(name: str, where: str) -> ValueError:
-    return ValueError(f"`{name}` must hold integers within 2**53, got larger ones{where}, whose order float64 cannot keep.")
+    return ValueError(
+        f"`{name}` must hold integers within 2**53, got larger ones{where}, whose order float64 cannot keep."
+    )
 
 
 def _read_label_array(value: Any, name: str) -> NDArray[Any]:

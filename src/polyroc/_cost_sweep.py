@@ -141,7 +141,7 @@ def _as_ratios(value: Any) -> FloatArray:
         return np.geomspace(0.01, 100, 9)
     ratios = read_table(value, "ratios").values
     if ratios.ndim != 1 or ratios.size == 0 or not np.all(np.isfinite(ratios) & (ratios > 0)):
-        msg = f"`ratios` must be a list of one or more finite positive numbers, got {shown(value)}."
+        msg = f"`ratios` must be one or more finite positive numbers, got {shown(value)}."
         raise ValueError(msg)
     return np.sort(ratios.astype(np.float64))
 

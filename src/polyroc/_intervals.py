@@ -125,7 +125,7 @@ class Distribution(Frozen):
 
     @property
     def doubt(self) -> str:
-        """What to warn of: replicates that never vary. Empty where they do; of differences, both models have said it."""
+        """What to warn of: replicates that never vary; else empty. Of a difference, both models have said it."""
         if not self.never_varies or (self.lowest < 0 and not self.at_end):
             return ""
         what = f"All {len(self.replicates)} replicates equal {round(float(self.replicates[0]), 6):g}"

@@ -83,9 +83,7 @@ def fit_replicate(rates: PairwiseRates, weights: PairWeights, shrinkage: float) 
     return _factorization(problem, row, effect, ending, rates, weights, shrinkage)
 
 
-def _without_rows(
-    problem: "_Problem", rates: PairwiseRates, weights: PairWeights, shrinkage: float
-) -> Factorization:
+def _without_rows(problem: "_Problem", rates: PairwiseRates, weights: PairWeights, shrinkage: float) -> Factorization:
     """Where every rate of every row is 0, or is 1: nothing is left to fit."""
     ending: Descent[None] = Descent(None, np.zeros(1), 0, Status.CONVERGED)
     return _factorization(problem, np.empty(0), np.ones(rates.n_pairs), ending, rates, weights, shrinkage)
