@@ -194,6 +194,19 @@ def test_intervals_stay_in_range_and_hold_the_estimate(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("lowest", [0.0, -1.0])
+def test_an_interval_never_ends_before_it_begins(kind, lowest):
+    """Replicates so far from the estimate that reflected at it they lie beyond what the statistic can be."""
+    for estimate, replicates in (
+        (0.99, np.linspace(0.9, 0.97, 99)),
+        (lowest + 0.01, lowest + np.linspace(0.03, 0.1, 99)),
+    ):
+        low, high = distribution(estimate, replicates, lowest=lowest).interval(0.9, kind)
+        assert lowest <= low <= high <= 1
+    assert distribution(0.99, np.linspace(0.9, 0.97, 99)).interval(0.9, "basic") == (1, 1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_highest_levels_give_numbers(kind):
     low, high = distribution(0.7, np.linspace(0.6, 0.8, 99)).interval(float(np.nextafter(1, 0)), kind)
     assert 0 <= low < 0.7 < high <= 1
