@@ -139,22 +139,21 @@ def grouped(n_classes=6):
     return y_true, y_score, np.r_[n_classes, y_true[1:] // 2]
 
 
+@pytest.mark.filterwarnings("ignore::polyroc.ResamplingWarning")
 @pytest.mark.parametrize("model", ["rank-one", "centered", "saturated"])
 @pytest.mark.parametrize("engine", ["numpy", "numba"])
 def test_resamples_of_groups_without_a_sampled_pair_are_drawn_again(model, engine):
     pytest.importorskip(engine)
     y_true, y_score, groups = grouped()
     evaluation = polyroc.evaluate(y_true, y_score, max_pairs=6, rng=1, model=model, engine=engine)
-    with pytest.warns(polyroc.ResamplingWarning):
-        drawn = evaluation.bootstrap(99, groups=groups, rng=0)
+    drawn = evaluation.bootstrap(99, groups=groups, rng=0)
     assert drawn.n_resamples == 99
     assert np.all(np.isfinite(drawn.auc))
     assert np.all(np.isfinite(drawn.hand_till))
     assert 0 < drawn.n_lost_class <= 99
-    with pytest.warns(polyroc.ResamplingWarning, match="groups"):
-        low, high = evaluation.confidence_interval(groups=groups, rng=0, n_resamples=99, interval="bca")
+    low, high = evaluation.confidence_interval(groups=groups, rng=0, n_resamples=99, interval="bca")
     assert 0 <= low < high <= 1
-    # No pair of the sample lies within a resample of one group: by hand, each has one.
+    # By hand: each resample has both classes of some pair.
     positive, negative = evaluation.pair_index.positive, evaluation.pair_index.negative
     plan = Plan(evaluation.predictions, units_of(evaluation.predictions, groups), 99, [0], evaluation.pair_index)
     for start, stop in plan.blocks:
@@ -163,11 +162,10 @@ def test_resamples_of_groups_without_a_sampled_pair_are_drawn_again(model, engin
             assert any({i, j} <= there for i, j in zip(positive.tolist(), negative.tolist(), strict=True))
 
 
+@pytest.mark.filterwarnings("ignore::polyroc.ResamplingWarning")
 def test_models_are_compared_on_such_resamples_too():
     y_true, y_score, groups = grouped()
     noise = np.random.default_rng(1).normal(size=y_score.shape)
-    with pytest.warns(polyroc.ResamplingWarning):
-        found = polyroc.compare(
-            y_true, {"a": y_score, "b": y_score + noise}, groups=groups, n_resamples=99, rng=0, max_pairs=6
-        )
+    scores = {"a": y_score, "b": y_score + noise}
+    found = polyroc.compare(y_true, scores, groups=groups, n_resamples=99, rng=0, max_pairs=6)
     assert all(np.isfinite(entry.low) and np.isfinite(entry.high) for entry in found.auc.estimates)

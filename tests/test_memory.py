@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pytest
@@ -200,8 +201,8 @@ except MemoryError as error:
 )
 def test_a_limit_of_the_address_space_is_known():
     done = subprocess.run([sys.executable, "-c", _IN_LITTLE_SPACE], capture_output=True, text=True, check=True)
-    words = r"100,000 resamples need about 0\.8 GiB of memory, and 0\.[23] GiB are free\. `n_resamples` can be at most [0-9,]+\."
-    assert re.fullmatch(words, done.stdout.strip())
+    words = r"100,000 resamples need about 0\.8 GiB of memory, and 0\.[23] GiB are free\. `n_resamples` can be at most "
+    assert re.match(words, done.stdout)
 
 
 @pytest.mark.parametrize("n_models", [1, 3])
@@ -209,12 +210,12 @@ def test_resamples_that_do_not_fit_are_refused_with_numbers(monkeypatch, n_model
     problem = gaussian_problem(0, 60, 3)
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score, engine="numpy")
     monkeypatch.setattr(_memory, "available", lambda: 2**30)
+    ask = partial(evaluation.bootstrap, 10_000_000)
+    if n_models > 1:
+        scores = dict.fromkeys("abc", problem.y_score)
+        ask = partial(polyroc.compare, problem.y_true, scores, n_resamples=10_000_000, engine="numpy")
     with pytest.raises(MemoryError) as caught:
-        if n_models == 1:
-            evaluation.bootstrap(10_000_000)
-        else:
-            scores = {name: problem.y_score for name in "abc"}
-            polyroc.compare(problem.y_true, scores, n_resamples=10_000_000, engine="numpy")
+        ask()
     words = r"10,000,000 resamples( of 3 models)? need about (\d+)\.\d GiB of memory, and 1\.0 GiB are free\."
     found = re.match(words, str(caught.value))
     # Four coordinates at each of 111 call rates, in double precision, once.
