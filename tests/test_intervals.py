@@ -203,7 +203,8 @@ def test_an_interval_never_ends_before_it_begins(kind, lowest):
     ):
         low, high = distribution(estimate, replicates, lowest=lowest).interval(0.9, kind)
         assert lowest <= low <= high <= 1
-    assert distribution(0.99, np.linspace(0.9, 0.97, 99)).interval(0.9, "basic") == (1, 1)
+        if kind == "basic":
+            assert low == high == (1 if estimate > 0.5 else lowest)
 
 
 @pytest.mark.parametrize("kind", KINDS)
