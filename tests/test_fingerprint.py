@@ -141,6 +141,20 @@ def test_frames_that_were_copied_may_change():
     assert 0.5 < evaluation.hand_till < 1
 
 
+def test_of_very_many_samples_a_stretch_shows_wherever_it_lies():
+    rng = np.random.default_rng(0)
+    scores = rng.random((200_000, 10))
+    predictions = as_predictions(np.arange(200_000) % 10, scores)
+    then = Fingerprint.of(predictions)
+    for start in (0, 1_000, 98_765, 196_000, *rng.integers(0, 196_000, 20).tolist()):
+        kept = scores[start : start + 200_000 // 60].copy()
+        scores[start : start + 200_000 // 60] = 0.5
+        with pytest.raises(RuntimeError, match="`y_score` was changed"):
+            then.check(predictions)
+        scores[start : start + 200_000 // 60] = kept
+    then.check(predictions)
+
+
 def test_it_keeps_little():
     predictions = as_predictions(np.arange(100_000) % 3, np.zeros((100_000, 3)))
-    assert Fingerprint.of(predictions).scores.nbytes <= 2**18
+    assert Fingerprint.of(predictions).scores.nbytes <= 2**16

@@ -164,8 +164,8 @@ def test_resamples_of_groups_without_a_sampled_pair_are_drawn_again(model, engin
 
 @pytest.mark.filterwarnings("ignore::polyroc.ResamplingWarning")
 def test_models_are_compared_on_such_resamples_too():
-    y_true, y_score, groups = grouped()
+    y_true, y_score, groups = grouped(8)
     noise = np.random.default_rng(1).normal(size=y_score.shape)
     scores = {"a": y_score, "b": y_score + noise}
-    found = polyroc.compare(y_true, scores, groups=groups, n_resamples=99, rng=0, max_pairs=6)
+    found = polyroc.compare(y_true, scores, groups=groups, n_resamples=99, rng=0, max_pairs=8)
     assert all(np.isfinite(entry.low) and np.isfinite(entry.high) for entry in found.auc.estimates)

@@ -90,8 +90,8 @@ def evaluate(
     engine : {"auto", "numpy", "numba"}
         Implementation: "numpy" (reference) or "numba" (compiled, ``polyroc[fast]``). "auto" takes the one that is
         predicted to finish first, which depends on the size of the problem and on whether compiled code is in
-        memory or on disk; if compiling fails, it warns and takes "numpy". Areas agree to 1e-9, in single precision (very
-        many pairs) to 1e-5.
+        memory or on disk; if compiling fails, it warns and takes "numpy". Areas agree to 1e-9, in single precision
+        (very many pairs) to 1e-5.
     max_pairs : int, optional
         Use a random sample of at most this many ordered pairs, for very many classes. `Evaluation.pair_sampling_error`
         is the standard error that the sampling adds.

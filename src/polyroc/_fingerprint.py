@@ -1,6 +1,6 @@
 """Whether samples are still what they were: scores and weights are not copied, and their owner may write over them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -12,17 +12,20 @@ from polyroc._typing import FloatArray, IntArray
 
 ResultT = TypeVar("ResultT")
 
-# Numbers that are added at once, and so about as many as are kept.
-_AT_ONCE = 32_768
+# Numbers of a block: they are added at once, and so about as many are kept.
+_AT_ONCE = 8_192
+# Blocks that are read. All of a larger table would take 3 to 6 % of the time of the fastest evaluation.
+_MOST_BLOCKS = 64
 
 
 @dataclass(frozen=True, eq=False)
 class Fingerprint(Frozen):
-    """What scores and weights add up to, found in one pass over them.
+    """What scores and weights add up to.
 
-    Each number counts as the whole number that its bits are, and rows a fixed distance apart are added. So sums are
-    exact in any order, and one number, one row or all of them cannot be written over without another sum, but by a
-    coincidence of all their bits. Rows that change places show, too, unless that distance lies between them.
+    Each number counts as the whole number that its bits are, and blocks of rows are added. So sums are exact in any
+    order, and one number, one row or all of them cannot be written over without another sum, but by a coincidence of
+    all their bits. Rows that change places show, too, unless they have the same place in their blocks. Of more than
+    half a million numbers, blocks at equal distances are read: then a stretch of a sixtieth of the rows shows.
     """
 
     scores: IntArray
@@ -30,7 +33,7 @@ class Fingerprint(Frozen):
 
     @staticmethod
     def of(predictions: Predictions) -> "Fingerprint":
-        """Read the samples once."""
+        """Read the samples once, or some of very many."""
         weight = predictions.sample_weight
         return Fingerprint(_sums(predictions.scores), None if weight is None else _sums(weight[:, None]))
 
@@ -57,12 +60,15 @@ def _call(fingerprint: Fingerprint, predictions: Predictions, function: Callable
 
 
 def _sums(table: FloatArray) -> IntArray:
-    """Sums of the bits at each place of a block of rows, over all such blocks."""
+    """Sums of the bits at each place of a block of rows, over all blocks or some of very many."""
     n_rows = max(1, min(len(table), _AT_ONCE // table.shape[1]))
+    starts: Iterable[int] = range(0, len(table), n_rows)
+    if len(table) > _MOST_BLOCKS * n_rows:
+        starts = np.linspace(0, len(table) - n_rows, _MOST_BLOCKS).astype(int).tolist()
     bits = table.view(f"u{table.dtype.itemsize}")
     # In the order in which the table lies in memory, or each sum would be far from the last.
     sums = np.zeros_like(bits[:n_rows])
-    for start in range(0, len(bits), n_rows):
+    for start in starts:
         block = bits[start : start + n_rows]
         sums[: len(block)] += block
     return sums

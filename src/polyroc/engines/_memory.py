@@ -41,7 +41,9 @@ def check_resampling_memory(n_resamples: int, each: int, before: int, *, n_model
         return
     fits = (free - before) // (n_models * each)
     models = f" of {n_models} models" if n_models > 1 else ""
-    advice = f"`n_resamples` can be at most {fits:,}" if fits >= 2 else "Fewer samples, classes or `max_pairs` need less"
+    advice = "Fewer samples, classes or `max_pairs` need less"
+    if fits >= 2:
+        advice = f"`n_resamples` can be at most {fits:,}"
     msg = f"{n_resamples:,} resamples{models} need {_compared(needed, free)} {advice}."
     raise MemoryError(msg)
 
