@@ -171,3 +171,20 @@ def test_one_pair_alone_has_the_same_area(predictions):
         None if share is None else share[of_pair],
     )
     assert alone == pytest.approx(area_by_loops(predictions, 0, 1), abs=1e-12)
+
+
+@given(seed=st.integers(0, 2**32 - 1), spread=st.sampled_from([0.0, 1.0, 5.0, 100.0]))
+def test_weighted_areas_are_1_where_a_class_always_wins_and_never_more(seed, spread):
+    """By other sums of the same weights they were up to 1 + 3e-15."""
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(3, 6))
+    codes = np.r_[np.arange(k), rng.integers(0, k, int(rng.integers(0, 300)))]
+    scores = 0.1 * rng.random((len(codes), k)) + np.eye(k)[codes]
+    weight = np.exp(spread * rng.normal(size=len(codes)))
+    separated = Predictions(codes, scores, np.arange(k), weight)
+    pairs = all_pairs(separated)
+    assert_array_equal(pairwise_areas(separated, pairs), 1.0)
+    assert_array_equal(pairwise_areas(Predictions(codes, -scores, np.arange(k), weight), pairs), 0.0)
+    scores[:, 0] = rng.permutation(scores[:, 0])
+    areas = pairwise_areas(Predictions(codes, scores, np.arange(k), weight), pairs)
+    assert np.all((areas >= 0) & (areas <= 1))

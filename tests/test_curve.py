@@ -160,6 +160,13 @@ def test_what_is_no_roc_curve_is_refused(fpr, words):
         polyroc.RocCurve(fpr=[0, 0.5, 0.7, 1], tpr=fpr)
 
 
+@pytest.mark.parametrize("area", [7, -0.1, np.nan, np.inf, "0.5", [0.5], 1 + 1e-12])
+def test_an_exact_area_is_an_area(area):
+    with pytest.raises(ValueError, match=r"`exact_auc` must be None or a number in \[0, 1\], got "):
+        polyroc.RocCurve(fpr=[0, 1], tpr=[0, 1], exact_auc=area)
+    assert polyroc.RocCurve(fpr=[0, 1], tpr=[0, 1], exact_auc=np.float64(0.75)).auc == 0.75
+
+
 def test_a_fall_by_rounding_is_none():
     rate = np.float32([0, 0.3, 0.2999999, 1])
     assert polyroc.RocCurve(fpr=rate, tpr=rate).auc == 0.5

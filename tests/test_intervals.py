@@ -218,6 +218,16 @@ def test_intervals_stay_in_range_and_hold_the_estimate(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_an_interval_never_ends_before_it_begins(kind):
+    """Replicates so far from the estimate that reflected at it they lie beyond what the statistic can be."""
+    for estimate, replicates in ((0.99, np.linspace(0.9, 0.97, 99)), (0.01, np.linspace(0.03, 0.1, 99))):
+        low, high = distribution(estimate, replicates).interval(0.9, kind)
+        assert 0 <= low <= high <= 1
+        if kind == "basic":
+            assert low == high == round(estimate)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_highest_levels_give_numbers(kind):
     low, high = distribution(0.7, np.linspace(0.6, 0.8, 99)).interval(float(np.nextafter(1, 0)), kind)
     assert 0 <= low < 0.7 < high <= 1

@@ -7,6 +7,7 @@ from problems import gaussian_problem, quietly
 
 import polyroc
 from polyroc._pairs import all_pairs, sampled_pairs
+from polyroc._resampling import Plan, units_of
 from polyroc._validation import as_predictions
 
 
@@ -128,3 +129,43 @@ def test_all_pairs_have_no_sampling_error(sampling):
     everything, *_ = sampling
     assert everything.pair_sampling_error == 0
     assert polyroc.evaluate([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.8], max_pairs=2).pair_sampling_error == 0
+
+
+def grouped(n_classes=6):
+    """Groups of two classes each, of which few draws have both classes of a sampled pair."""
+    rng = np.random.default_rng(0)
+    y_true = np.repeat(np.arange(n_classes), 8)
+    y_score = rng.normal(size=(len(y_true), n_classes)) + np.eye(n_classes)[y_true]
+    return y_true, y_score, np.r_[n_classes, y_true[1:] // 2]
+
+
+@pytest.mark.filterwarnings("ignore::polyroc.ResamplingWarning")
+@pytest.mark.parametrize("model", ["rank-one", "centered", "saturated"])
+@pytest.mark.parametrize("engine", ["numpy", "numba"])
+def test_resamples_of_groups_without_a_sampled_pair_are_drawn_again(model, engine):
+    pytest.importorskip(engine)
+    y_true, y_score, groups = grouped()
+    evaluation = polyroc.evaluate(y_true, y_score, max_pairs=6, rng=1, model=model, engine=engine)
+    drawn = evaluation.bootstrap(99, groups=groups, rng=0)
+    assert drawn.n_resamples == 99
+    assert np.all(np.isfinite(drawn.auc))
+    assert np.all(np.isfinite(drawn.hand_till))
+    assert 0 < drawn.n_lost_class <= 99
+    low, high = evaluation.confidence_interval(groups=groups, rng=0, n_resamples=99, interval="bca")
+    assert 0 <= low < high <= 1
+    # By hand: each resample has both classes of some pair.
+    positive, negative = evaluation.pair_index.positive, evaluation.pair_index.negative
+    plan = Plan(evaluation.predictions, units_of(evaluation.predictions, groups), 99, [0], evaluation.pair_index)
+    for start, stop in plan.blocks:
+        for weight in plan.weights(start, stop):
+            there = set(y_true[weight > 0].tolist())
+            assert any({i, j} <= there for i, j in zip(positive.tolist(), negative.tolist(), strict=True))
+
+
+@pytest.mark.filterwarnings("ignore::polyroc.ResamplingWarning")
+def test_models_are_compared_on_such_resamples_too():
+    y_true, y_score, groups = grouped(8)
+    noise = np.random.default_rng(1).normal(size=y_score.shape)
+    scores = {"a": y_score, "b": y_score + noise}
+    found = polyroc.compare(y_true, scores, groups=groups, n_resamples=99, rng=0, max_pairs=8)
+    assert all(np.isfinite(entry.low) and np.isfinite(entry.high) for entry in found.auc.estimates)

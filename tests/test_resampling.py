@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from polyroc._records import PairIndex
 from polyroc._resampling import Plan, as_seed, units_of
 from polyroc._validation import as_predictions
 
@@ -123,3 +124,34 @@ def test_seeds():
     assert as_seed(None) != as_seed(None)
     rng = np.random.default_rng(5)
     assert as_seed(rng) != as_seed(rng)
+
+
+def sampled(predictions, *pairs):
+    positive, negative = np.array(pairs).T
+    return PairIndex(positive, negative, stratum=np.zeros(len(positive), dtype=int))
+
+
+def test_a_draw_without_a_compared_pair_is_drawn_again():
+    predictions = predictions_of([4, 4, 4, 4])
+    # Each class in a group of its own, but for one sample, so that groups are drawn from all classes at once.
+    groups = predictions.codes.copy()
+    groups[0] = 3
+    pairs = sampled(predictions, (0, 1), (1, 2))
+    plan = Plan(predictions, units_of(predictions, groups), 200, [0], pairs)
+    drawn = [set(predictions.codes[weight > 0].tolist()) for weight in all_weights(plan)]
+    assert all({0, 1} <= classes or {1, 2} <= classes for classes in drawn)
+    # Draws that have such a pair are those that they were without the rule, and others come in their place.
+    plain = all_weights(Plan(predictions, units_of(predictions, groups), 200, [0]))
+    others = [set(predictions.codes[weight > 0].tolist()) for weight in plain]
+    usable = [{0, 1} <= classes or {1, 2} <= classes for classes in others]
+    assert 20 < sum(usable) < 180
+
+
+def test_groups_of_which_no_draw_has_a_compared_pair_are_refused():
+    predictions = predictions_of([3, 3, 3, 3])
+    groups = predictions.codes // 2
+    units = units_of(predictions, groups)
+    with pytest.raises(ValueError, match=r"`groups` must not leave every resample without a pair.*`max_pairs` sampled"):
+        Plan(predictions, units, 10, [0], sampled(predictions, (0, 2), (1, 3)))
+    weights = all_weights(Plan(predictions, units, 10, [0], sampled(predictions, (0, 2), (0, 1))))
+    assert np.all(weights == (groups == 0))

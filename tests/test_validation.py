@@ -1,11 +1,13 @@
 """Every kind of input that is read, by what it becomes; every kind that is refused, by what it says."""
 
+import enum
 import warnings
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+import polyroc
 from polyroc._validation import as_predictions
 
 SCORES = np.array([[0.7, 0.2, 0.1], [0.1, 0.5, 0.4], [0.3, 0.3, 0.4], [0.6, 0.1, 0.3]])
@@ -740,3 +742,69 @@ def test_the_smallest_weights_stay_weights_beside_the_largest():
 def test_large_weights_keep_their_ratios():
     weight = as_predictions(CODES, SCORES, sample_weight=[1.5e308, 1.0, 3.0, 0.1]).sample_weight
     assert (weight / weight[1]).tolist() == [1.5e308, 1.0, 3.0, 0.1]
+
+
+class Animal(str, enum.Enum):  # noqa: UP042 (StrEnum writes its value, which these do not)
+    ANT = "ant"
+    BEE = "bee"
+    CAT = "cat"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [list, tuple, lambda members: np.array(members, dtype=object), pandas_series],
+    ids=["list", "tuple", "array", "series"],
+)
+def test_members_of_an_enumeration_of_text_are_their_text(make):
+    members = [Animal.BEE, Animal.ANT, Animal.CAT, Animal.BEE]
+    predictions = as_predictions(make(members), np.arange(12.0).reshape(4, 3))
+    assert predictions.labels.tolist() == ["ant", "bee", "cat"]
+    assert [type(label) for label in predictions.labels.tolist()] == [str] * 3
+    assert_array_equal(predictions.codes, [1, 0, 2, 1])
+    named = as_predictions(["bee", "ant", "cat", "bee"], np.arange(12.0).reshape(4, 3), labels=make(list(Animal)))
+    assert named.labels.tolist() == ["ant", "bee", "cat"]
+
+
+def test_members_of_an_enumeration_name_columns_groups_classes_and_models():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    members = [list(Animal)[code] for code in np.arange(30) % 3]
+    scores = rng.normal(size=(30, 3)) + np.eye(3)[np.arange(30) % 3]
+    frame = pd.DataFrame(scores[:, [2, 0, 1]], columns=[Animal.CAT, Animal.ANT, Animal.BEE])
+    evaluation = polyroc.evaluate(members, frame)
+    assert evaluation.labels.tolist() == ["cat", "ant", "bee"]
+    assert evaluation.auc == pytest.approx(polyroc.auc_score(members, scores), abs=1e-12)
+    assert {pair.positive for pair in evaluation.pairs} == {"ant", "bee", "cat"}
+    assert "Animal" not in f"{evaluation} {evaluation.worst_pair}"
+    sweep = polyroc.cost_sweep(members, scores, true_class=Animal.CAT, predicted_class=Animal.ANT, ratios=[2])
+    assert "'cat' taken for 'ant'" in repr(sweep)
+    groups = np.arange(30) // 3
+    by_name = [list(Animal)[group % 3] for group in groups]
+    with pytest.warns(polyroc.ResamplingWarning):
+        drawn = evaluation.bootstrap(9, groups=by_name, rng=0)
+    assert drawn.by_groups
+
+
+@pytest.mark.parametrize("kind", ["Int128", "UInt128"])
+def test_integers_of_128_bits_are_integers(kind):
+    pl = pytest.importorskip("polars")
+    if not hasattr(pl, kind):
+        pytest.skip(f"polars without {kind}")
+    dtype = getattr(pl, kind)
+    frame = pl.DataFrame({"ant": [5, 1, 2], "bee": [0, 7, 1], "cat": [3, 3, 9]})
+    wide = frame.cast(dtype)
+    y_true = pl.Series([0, 1, 2]).cast(dtype)
+    predictions = as_predictions(["ant", "bee", "cat"], wide, sample_weight=pl.Series([1, 2, 3]).cast(dtype))
+    assert_array_equal(predictions.scores, frame.to_numpy())
+    assert_array_equal(predictions.sample_weight, [1, 2, 3])
+    assert as_predictions(y_true, frame.to_numpy()).labels.tolist() == [0, 1, 2]
+    large = wide.with_columns((pl.col("bee") + 2**62) * 8)
+    with pytest.raises(
+        ValueError, match=r"`y_score` must hold integers within 2\*\*53, got larger ones in column 'bee'"
+    ):
+        as_predictions(["ant", "bee", "cat"], large)
+    with pytest.raises(ValueError, match="`y_true` must hold integers of at most 64 bits"):
+        as_predictions(large["bee"], frame.to_numpy())
+    missing = wide.with_columns(pl.when(pl.col("cat") > 3).then(pl.col("cat")))
+    with pytest.raises(ValueError, match="missing values in 2 of 3 rows"):
+        as_predictions(["ant", "bee", "cat"], missing)

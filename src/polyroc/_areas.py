@@ -20,8 +20,11 @@ def pairwise_areas(predictions: Predictions, pairs: PairIndex) -> FloatArray:
     for positive in np.unique(pairs.positive):
         column = -1 if predictions.is_binary else positive
         wins[positive] = _doubled_wins(predictions.scores[:, column], predictions.codes, positive, n_classes, share)
-    total = predictions.class_counts.astype(float) if share is None else np.ones(n_classes)
-    return wins[pairs.positive, pairs.negative] / (2 * total[pairs.positive] * total[pairs.negative])
+    won: FloatArray = wins[pairs.positive, pairs.negative] / 2
+    if share is None:
+        total = predictions.class_counts.astype(float)
+        won /= total[pairs.positive] * total[pairs.negative]
+    return won
 
 
 def mann_whitney(score: FloatArray, is_positive: IntArray, share: FloatArray | None = None) -> float:
@@ -46,7 +49,11 @@ def class_shares(predictions: Predictions) -> FloatArray | None:
 def _doubled_wins(
     score: FloatArray, codes: IntArray, positive: int, n_classes: int, share: FloatArray | None
 ) -> FloatArray:
-    """Twice the wins of class `positive` over each class, a tie being half a win, shape (k,)."""
+    """Twice the wins of class `positive` over each class, a tie being half a win, shape (k,).
+
+    With shares, twice the share of wins: at most 2 whatever the rounding, and 2 where the class wins always, because
+    the sums that divide are those that a class of nothing but wins would have.
+    """
     order = np.argsort(score)
     ranked, ranked_codes = score[order], codes[order]
     is_positive = ranked_codes == positive
@@ -59,5 +66,8 @@ def _doubled_wins(
     # Doubled, so that without weights everything is a whole number and no order of samples changes a bit.
     above = 2 * cumulated[-1] - cumulated[edges[:-1]] - cumulated[edges[1:]]
     won = np.repeat(above, np.diff(edges))
-    wins = np.bincount(ranked_codes, won if share is None else won * share, minlength=n_classes)
-    return wins.astype(float, copy=False)
+    if share is None:
+        return np.bincount(ranked_codes, won, minlength=n_classes).astype(float, copy=False)
+    wins = np.bincount(ranked_codes, won / cumulated[-1] * share, minlength=n_classes)
+    total = np.bincount(ranked_codes, share, minlength=n_classes)
+    return np.divide(wins, total, out=np.zeros(n_classes), where=total > 0)

@@ -213,7 +213,8 @@ def compare(
         Number of resamples.
     groups : array-like of shape (n_samples,), optional
         Group of each sample, such as a patient ID. If given, whole groups are resampled instead of single samples.
-        By default samples are resampled within each class.
+        By default samples are resampled within each class. A resample of groups without any pair of classes to
+        compare is drawn again.
     rng : int, Generator or None
         Seed of the resamples; the same one gives the same bits whatever `n_jobs`.
     n_jobs : int, optional
@@ -247,9 +248,9 @@ def compare(
     first = next(iter(evaluations.values()))
     units = units_of(first.predictions, groups)
     warn_of_small_classes(first.predictions, units)
-    plan = Plan(first.predictions, units, n_resamples, as_seed(rng))
+    plan = Plan(first.predictions, units, n_resamples, as_seed(rng), first.pair_index)
     # As many as each model by itself would draw, so that the same engine gives the same replicates.
-    replicates = [evaluation.replicates(n_resamples) for evaluation in evaluations.values()]
+    replicates = [evaluation.replicates(n_resamples, n_models=len(evaluations)) for evaluation in evaluations.values()]
     drawn = draw_samples(replicates, plan, n_jobs=n_jobs, progress=progress)
     bootstraps = {
         name: evaluation.bootstrap_result(of_model, units, again)

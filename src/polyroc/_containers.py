@@ -18,6 +18,8 @@ from polyroc._typing import FloatArray, LabelArray
 # Whole numbers up to here are exact in float64.
 _EXACT = 2**53
 _CPU = 1  # kDLCPU in DLPack
+# Polars has them, NumPy has not.
+_WIDE = (nw.Int128, nw.UInt128)
 _LABEL_RULE = "must hold integers, strings or booleans"
 _SETS_OF_LABELS = " Several classes per sample are a multi-label problem, which polyroc does not handle."
 _NOT_REAL = {
@@ -212,6 +214,11 @@ def _read_frame(frame: nw.DataFrame[Any], name: str) -> FloatArray:
 
 def _read_column(column: Any, name: str, where: str = "") -> FloatArray:
     _refuse_sparse(column.to_native(), name)
+    if column.dtype in _WIDE:
+        present = column.drop_nulls()
+        if len(present) > 0 and max(-int(present.min()), int(present.max())) > _EXACT:
+            raise _too_large(name, where)
+        column = column.cast(nw.Float64)
     if (column.dtype.is_integer() or column.dtype == nw.Boolean) and column.null_count() > 0:
         # Missing becomes NaN, which is refused with the number of rows.
         column = column.cast(nw.Float64)
@@ -230,9 +237,14 @@ def _as_real(array: NDArray[Any], name: str, where: str = "") -> FloatArray:
         msg = f"`{name}` must hold real numbers, got {came}{where}."
         raise ValueError(msg)
     if kind in "iu" and size == 8 and array.size and max(-int(array.min()), int(array.max())) > _EXACT:
-        msg = f"`{name}` must hold integers within 2**53, got larger ones{where}, whose order float64 cannot keep."
-        raise ValueError(msg)
+        raise _too_large(name, where)
     return array.astype(np.float64)
+
+
+def _too_large(name: str, where: str) -> ValueError:
+    return ValueError(
+        f"`{name}` must hold integers within 2**53, got larger ones{where}, whose order float64 cannot keep."
+    )
 
 
 def _read_label_array(value: Any, name: str) -> NDArray[Any]:
@@ -254,6 +266,8 @@ def _read_label_array(value: Any, name: str) -> NDArray[Any]:
     _refuse_sparse(native.to_native(), name)
     # Asked of the series: a null in a pyarrow dictionary does not survive the way to NumPy.
     _refuse_missing(native.is_null().to_numpy(), name)
+    if native.dtype in _WIDE:
+        return np.array(native.to_list(), dtype=object)
     return native.to_numpy()
 
 
@@ -318,7 +332,7 @@ def _settled_objects(array: NDArray[Any], name: str) -> LabelArray:
     items = array.tolist()
     types = set(map(type, items))
     if all(issubclass(kind, str) for kind in types):
-        return array
+        return array if types == {str} else _as_plain_text(items)
     _refuse_missing(np.fromiter(map(_is_missing, items), np.bool_, len(items)), name)
     if types <= {bool, np.bool_}:
         return array.astype(np.bool_)
@@ -330,6 +344,11 @@ def _settled_objects(array: NDArray[Any], name: str) -> LabelArray:
     came = ", ".join(sorted(kind.__name__ for kind in types))
     msg = f"`{name}` {_LABEL_RULE}, all of one type, got {came}."
     raise ValueError(msg)
+
+
+def _as_plain_text(items: list[Any]) -> LabelArray:
+    """The text itself of what only is a kind of text: str() of an enumeration's member is the name of the member."""
+    return np.array([str.__str__(item) for item in items], dtype=object)
 
 
 def _settled_integers(items: list[Any], name: str) -> LabelArray:

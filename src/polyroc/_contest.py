@@ -1,6 +1,5 @@
 """Paired replicates of one statistic of several models -> estimates, differences, rankings."""
 
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,6 @@ from scipy.special import ndtr, ndtri
 
 from polyroc._intervals import Distribution, Interval, holm
 from polyroc._typing import FloatArray, IntervalKind, Statistic
-from polyroc._warnings import ResamplingWarning
 
 # Names of two models, their difference, its standard error, interval and p value.
 _Measured: TypeAlias = tuple[str, str, float, float, Interval, float]
@@ -168,9 +166,8 @@ def difference_of(first: Distribution, second: Distribution, freedom: float) -> 
 
 def _ends_apart(first: Distribution, second: Distribution, confidence_level: float, interval: IntervalKind) -> Interval:
     """As far apart as the intervals of two statistics allow, where no replicate says more."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResamplingWarning)  # said for each of the two
-        a, b = first.interval(confidence_level, interval), second.interval(confidence_level, interval)
+    # Without a warning: the estimate of each model has had it.
+    a, b = first.ends(confidence_level, interval), second.ends(confidence_level, interval)
     return Interval(a.low - b.high, a.high - b.low)
 
 

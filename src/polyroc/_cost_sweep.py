@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._containers import listed, shown
+from polyroc._containers import listed, read_table, shown
 from polyroc._curve import RocCurve
 from polyroc._evaluate import check_option_names, checked, evaluate_predictions
 from polyroc._numbers import area
-from polyroc._options import as_options, as_weights
+from polyroc._options import LARGEST_RATIO, as_options, as_weights
 from polyroc._records import Frozen, Predictions, read_only
 from polyroc._typing import FloatArray, LabelArray
 from polyroc._validation import as_predictions
@@ -125,26 +125,47 @@ def cost_sweep(
     usual = as_weights(costs, "costs", predictions.labels)
     evaluations = []
     for factor in factors:
-        swept = np.ones((len(predictions.labels),) * 2) if usual is None else usual.copy()
-        swept[row, columns] *= factor
+        swept = _swept(usual, row, columns, factor, predictions)
         evaluations.append(evaluate_predictions(predictions, as_options(predictions.labels, costs=swept, **options)))
     checked(evaluations[-1])
     curves = tuple(evaluation.curve for evaluation in evaluations)
     mean_curves = tuple(evaluation.mean_curve for evaluation in evaluations)
-    return CostSweep(factors, curves, mean_curves, true_class, predicted_class, predictions.labels)
+    # As the classes are called, where an enumeration was given.
+    classes = predictions.labels.tolist()
+    taken_for = None if predicted_class is None else classes[columns]
+    return CostSweep(factors, curves, mean_curves, classes[row], taken_for, predictions.labels)
 
 
 def _as_ratios(value: Any) -> FloatArray:
-    ratios = np.geomspace(0.01, 100, 9) if value is None else np.sort(np.asarray(value, dtype=float))
+    if value is None:
+        return np.geomspace(0.01, 100, 9)
+    ratios = read_table(value, "ratios").values
     if ratios.ndim != 1 or ratios.size == 0 or not np.all(np.isfinite(ratios) & (ratios > 0)):
         msg = f"`ratios` must be one or more finite positive numbers, got {shown(value)}."
         raise ValueError(msg)
-    return ratios
+    return np.sort(ratios.astype(np.float64))
+
+
+def _swept(usual: FloatArray | None, row: int, columns: Any, factor: float, predictions: Predictions) -> FloatArray:
+    """The costs with those of the confusion multiplied, ones on the diagonal."""
+    costs = np.ones((len(predictions.labels),) * 2) if usual is None else usual.copy()
+    with np.errstate(over="ignore", under="ignore"):
+        costs[row, columns] *= factor
+    costs[row, row] = 1.0
+    others = costs[~np.eye(len(costs), dtype=bool)]
+    with np.errstate(over="ignore"):
+        is_too_wide = not others.max() <= LARGEST_RATIO * others.min()
+    if is_too_wide:
+        msg = f"`ratios` must keep all costs within a ratio of {LARGEST_RATIO:g} of each other, got {factor:g}."
+        raise ValueError(msg)
+    return costs
 
 
 def _position(label: Any, name: str, predictions: Predictions) -> int:
     known = predictions.labels.tolist()
-    if label not in known:
+    # Asked first, because arrays compare element by element.
+    is_one = isinstance(label, str) or not hasattr(label, "__len__")
+    if not is_one or label not in known:
         msg = f"`{name}` must be one of the classes ({listed(known)}), got {shown(label)}."
         raise ValueError(msg)
     position: int = known.index(label)

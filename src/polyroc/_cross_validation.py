@@ -139,7 +139,7 @@ def _all_classes(folds: tuple[Evaluation, ...]) -> "np.ndarray[Any, Any]":
 
 def _in_columns(fold: Evaluation, classes: "np.ndarray[Any, Any]") -> FloatArray:
     """The fold's scores with a column for each class; lowest where the fold's fit had never heard of one."""
-    scores = fold.predictions.scores
+    scores = fold.unchanged.scores
     if scores.shape[1] == 1:
         if len(classes) == 2:
             return scores

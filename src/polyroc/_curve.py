@@ -48,6 +48,10 @@ class RocCurve(Frozen):
         if len(self.fpr) != len(self.tpr):
             msg = f"`fpr` and `tpr` must have the same length, got {len(self.fpr)} and {len(self.tpr)}."
             raise ValueError(msg)
+        exact: Any = self.exact_auc
+        if exact is not None and not (isinstance(exact, Real) and 0 <= float(exact) <= 1):
+            msg = f"`exact_auc` must be None or a number in [0, 1], got {shown(exact)}."
+            raise ValueError(msg)
         super().__post_init__()
 
     def __repr__(self) -> str:

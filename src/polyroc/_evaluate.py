@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from polyroc._containers import listed
 from polyroc._curve import RocCurve, shared_curve
 from polyroc._doubts import is_below_chance, warn_of_backwards, warn_of_disagreement
 from polyroc._evaluation import Evaluation
+from polyroc._fingerprint import Fingerprint
 from polyroc._options import Options, as_options
 from polyroc._pairs import sampled_pairs
 from polyroc._records import Predictions, Status
@@ -57,7 +59,9 @@ def evaluate(
         One column of scores per class; higher means more likely. Only the order of the samples within each column
         matters, so scores need not be probabilities. Logits and their softmax rank samples differently, so they give
         different D. The columns of a data frame are matched to the classes by name, also inside a common prefix and
-        suffix (``p_cat``, ``cat_prob``). For two classes one column, the score of the second class, is enough.
+        suffix (``p_cat``, ``cat_prob``). For two classes one column, the score of the second class, is enough. Arrays
+        of floats are not copied: pass a copy if you write new scores into the same array while the result is in use.
+        What is computed later (M, pairs, intervals) then raises an error instead of mixing old and new numbers.
     labels : array-like of shape (n_classes,), optional
         The classes in the order of the columns. Columns of a data frame that are named after the classes are
         matched by name all the same. By default the column names of a data frame; for columns without names the
@@ -65,7 +69,7 @@ def evaluate(
         0 to k - 1 if 0 is among them; whatever else could be read in two ways is refused. The categories of a
         polars Categorical have no order of their own and are sorted; those of an Enum have.
     sample_weight : array-like of shape (n_samples,), optional
-        Non-negative weights; only their ratios matter.
+        Non-negative weights; only their ratios matter. Not copied either.
     weighting : {"equal", "prevalence"}
         Weight of each pair of classes: the same for all, or by their numbers of samples.
     costs : array-like of shape (n_classes, n_classes), optional
@@ -86,7 +90,8 @@ def evaluate(
     engine : {"auto", "numpy", "numba"}
         Implementation: "numpy" (reference) or "numba" (compiled, ``polyroc[fast]``). "auto" takes the one that is
         predicted to finish first, which depends on the size of the problem and on whether compiled code is in
-        memory or on disk. Areas agree to 1e-9, in single precision (very many pairs) to 1e-5.
+        memory or on disk; if compiling fails, it warns and takes "numpy". Areas agree to 1e-9, in single precision
+        (very many pairs) to 1e-5.
     max_pairs : int, optional
         Use a random sample of at most this many ordered pairs, for very many classes. `Evaluation.pair_sampling_error`
         is the standard error that the sampling adds.
@@ -194,6 +199,7 @@ def _keywords(function: Callable[..., Any]) -> list[str]:
 
 def evaluate_predictions(predictions: Predictions, options: Options) -> Evaluation:
     """The method from end to end: pairs, rates, weights, fit, curve."""
+    fingerprint = Fingerprint.of(predictions)
     pairs = sampled_pairs(predictions, options.max_pairs, options.rng)
     engine = engine_for(predictions, pairs, options)
     rates = rates_of(predictions, pairs, options, engine)
@@ -207,8 +213,10 @@ def evaluate_predictions(predictions: Predictions, options: Options) -> Evaluati
     if not factorization.converged:
         hint = "" if factorization.status is Status.SADDLE else " A larger `shrinkage` helps."
         warn(f"{factorization.status.message}{hint}", ConvergenceWarning)
-    kept = rates if rates.tpr.size <= _KEPT_CELLS else None
-    return Evaluation(predictions, options, curve, factorization, pairs, kept)
+    kept = None
+    if rates.tpr.size <= _KEPT_CELLS:
+        kept = replace(rates, locate=fingerprint.guarded(predictions, rates.locate))
+    return Evaluation(predictions, options, curve, factorization, pairs, kept, fingerprint)
 
 
 def checked(evaluation: Evaluation) -> Evaluation:

@@ -22,6 +22,7 @@ from polyroc._delong import freedom, mean_area_influences, standard_error
 from polyroc._doubts import warn_of_backwards
 from polyroc._evaluation_text import FAILED_PAIR, Headline, evaluation_text
 from polyroc._factorization import EXPLAINED_BOUND
+from polyroc._fingerprint import Fingerprint
 from polyroc._frames import plain
 from polyroc._html import evaluation_html
 from polyroc._intervals import Interval, end_interval, is_at_end
@@ -87,6 +88,8 @@ class Evaluation(Frozen):
     factorization: Factorization
     pair_index: PairIndex = field(repr=False)
     kept_rates: PairwiseRates | None = field(repr=False)
+    fingerprint: Fingerprint = field(repr=False)
+    """Of the samples when they were evaluated."""
 
     @property
     def auc(self) -> float:
@@ -104,6 +107,12 @@ class Evaluation(Frozen):
     def class_counts(self) -> IntArray:
         return self.predictions.class_counts
 
+    @property
+    def unchanged(self) -> Predictions:
+        """The predictions, for whatever reads samples again; an error where they were changed since."""
+        self.fingerprint.check(self.predictions)
+        return self.predictions
+
     @cached_property
     def pairs(self) -> Pairs:
         positive, negative = self.pair_index.positive, self.pair_index.negative
@@ -113,7 +122,9 @@ class Evaluation(Frozen):
             n_positive=self.class_counts[positive],
             n_negative=self.class_counts[negative],
             effect=self.factorization.pair_effects,
-            measure=partial(areas_of, self.predictions, self.pair_index, self.options),
+            measure=self.fingerprint.guarded(
+                self.predictions, partial(areas_of, self.predictions, self.pair_index, self.options)
+            ),
         )
 
     @cached_property
@@ -126,7 +137,7 @@ class Evaluation(Frozen):
 
     @cached_property
     def accuracy(self) -> float | None:
-        return None if self.accuracy_note else accuracy(self.predictions)
+        return None if self.accuracy_note else accuracy(self.unchanged)
 
     @cached_property
     def accuracy_note(self) -> str:
@@ -135,7 +146,7 @@ class Evaluation(Frozen):
         Columns that are not probabilities count as not comparable where every score of one class lies below every
         score of another, so that the first could never be named. Otherwise they are compared as they are.
         """
-        return why_no_accuracy(self.predictions)
+        return why_no_accuracy(self.unchanged)
 
     def accuracy_interval(self, confidence_level: float = 0.95) -> Interval | None:
         """Wilson's confidence interval of the accuracy; None where there is no accuracy.
@@ -162,7 +173,7 @@ class Evaluation(Frozen):
         True
         """
         level = as_confidence_level(confidence_level)
-        return None if self.accuracy is None else accuracy_interval(self.predictions, level)
+        return None if self.accuracy is None else accuracy_interval(self.unchanged, level)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -198,7 +209,7 @@ class Evaluation(Frozen):
             return self.curve
         shares, exact = self._area_weights, None
         if shares is not None:
-            exact = self.hand_till if is_mean(shares) else float(shares @ self.pairs.auc)
+            exact = self.hand_till if is_mean(shares) else min(1.0, float(shares @ self.pairs.auc))
         return mean_curve(self.factorization.mean_rates, exact)
 
     @property
@@ -216,7 +227,8 @@ class Evaluation(Frozen):
         if self.kept_rates is not None:
             return self.kept_rates
         engine = engine_for(self.predictions, self.pair_index, self.options)
-        return rates_of(self.predictions, self.pair_index, self.options, engine)
+        rates = rates_of(self.unchanged, self.pair_index, self.options, engine)
+        return replace(rates, locate=self.fingerprint.guarded(self.predictions, rates.locate))
 
     @property
     def explained(self) -> float | None:
@@ -251,7 +263,7 @@ class Evaluation(Frozen):
         for two classes, for more than 100, for a sample of the pairs (`max_pairs`), and if that fit did not converge or
         did not fit in memory.
         """
-        return auc_by_thresholds(self.predictions, self.pair_index, self.options, self.auc)
+        return auc_by_thresholds(self.unchanged, self.pair_index, self.options, self.auc)
 
     def confidence_interval(
         self,
@@ -288,7 +300,8 @@ class Evaluation(Frozen):
             Number of replicates.
         groups : array-like of shape (n_samples,), optional
             Group of each sample, such as a patient ID. If given, whole groups are resampled instead of single samples.
-            By default samples are resampled within each class.
+            By default samples are resampled within each class. A resample of groups without any pair of classes to
+            compare is drawn again.
         rng : int, Generator or None
             Seed; the same one gives the same bits whatever `n_jobs`.
         n_jobs : int, optional
@@ -363,7 +376,7 @@ class Evaluation(Frozen):
     @cached_property
     def hand_till_influences(self) -> FloatArray:
         """What each sample adds to Hand and Till's M: DeLong's structural components, shape (n_samples,)."""
-        return read_only(mean_area_influences(self.predictions, self.pair_index))
+        return read_only(mean_area_influences(self.unchanged, self.pair_index))
 
     def bootstrap(
         self,
@@ -413,7 +426,7 @@ class Evaluation(Frozen):
         units = units_of(self.predictions, groups)
         warn_of_small_classes(self.predictions, units)
         replicates = self.replicates(n_resamples)
-        plan = Plan(self.predictions, units, n_resamples, seed)
+        plan = Plan(self.predictions, units, n_resamples, seed, self.pair_index)
         [drawn] = draw_samples([replicates], plan, n_jobs=n_jobs, progress=as_flag(progress, "progress"))
         return self.bootstrap_result(drawn, units, replicates)
 
@@ -428,20 +441,23 @@ class Evaluation(Frozen):
             msg = f"`method` must be 'bootstrap' where no rank-one model is fitted, got {method!r} for {came}."
             raise ValueError(msg)
         parametric = ParametricReplicates(
-            self.predictions, self.pair_index, self.options, self.factorization, self.rates, method
+            self.predictions, self.pair_index, self.options, self.factorization, self.rates, method, n_resamples
         )
         drawn = draw_rates(parametric, n_resamples, seed, n_jobs=n_jobs, progress=progress)
         return self.bootstrap_result(drawn, units_of(self.predictions, None), None, method)
 
-    def replicates(self, n_resamples: int = USUAL_RESAMPLES) -> Replicates:
-        """The same evaluation under other sample weights, prepared for about this many of them."""
-        return Replicates(self.predictions, self.pair_index, self.options, n_resamples)
+    def replicates(self, n_resamples: int = USUAL_RESAMPLES, *, n_models: int = 1) -> Replicates:
+        """The same evaluation under other sample weights, prepared for about this many of them.
+
+        Refused where there is no memory for these, and for those of as many models.
+        """
+        return Replicates(self.unchanged, self.pair_index, self.options, n_resamples, n_models)
 
     def bootstrap_result(
         self, drawn: Replicated, units: Units, replicates: Replicates | None, method: Method = "bootstrap"
     ) -> BootstrapResult:
         """Replicates that were drawn for this evaluation, as the record that answers questions about them."""
-        return result_of(
+        result = result_of(
             drawn,
             curve=self.curve,
             mean_curve=self.mean_curve,
@@ -454,6 +470,7 @@ class Evaluation(Frozen):
             replicates=replicates,
             n_jobs=self.options.n_jobs,
         )
+        return replace(result, leave_out=self.fingerprint.guarded(self.predictions, result.leave_out))
 
     def confidence_band(
         self,

@@ -65,7 +65,13 @@ class Distribution(Frozen):
         return bool(np.ptp(self.replicates) < _SAME)
 
     def interval(self, confidence_level: float, kind: IntervalKind) -> Interval:
-        """Confidence interval of one of four kinds."""
+        """Confidence interval of one of four kinds, with a warning where the replicates do not carry it."""
+        if doubt := self.doubt:
+            warn(doubt, ResamplingWarning)
+        return self.ends(confidence_level, kind)
+
+    def ends(self, confidence_level: float, kind: IntervalKind) -> Interval:
+        """The interval alone, for whoever asks for many of them, or says the `doubt` elsewhere."""
         if self.never_varies:
             return self._without_variation(confidence_level)
         tail = (1 - confidence_level) / 2
@@ -78,7 +84,8 @@ class Distribution(Frozen):
             high, low = 2 * self.estimate - np.quantile(self.replicates, levels)
         else:
             low, high = np.quantile(self.replicates, self._bca_levels(float(ndtri(tail))))
-        return Interval(float(max(low, self.lowest)), float(min(high, 1.0)))
+        # Both ends: reflected at the estimate, even the lower one may lie beyond 1.
+        return Interval(*np.clip([low, high], self.lowest, 1.0).tolist())
 
     def p_value(self, kind: IntervalKind) -> float:
         """Two-sided p value of 0: one minus the largest confidence level whose interval leaves 0 out."""
@@ -120,15 +127,21 @@ class Distribution(Frozen):
         reach = -float(stdtrit(self.freedom, tail)) * error
         return centre - reach, centre + reach
 
+    @property
+    def doubt(self) -> str:
+        """What to warn of: replicates that never vary; else empty. Of a difference, both models have said it."""
+        if not self.never_varies or (self.lowest < 0 and not self.at_end):
+            return ""
+        what = f"All {len(self.replicates)} replicates equal {round(float(self.replicates[0]), 6):g}"
+        if not self.at_end:
+            return f"{what}, so they say nothing about uncertainty. The interval is a single point."
+        source = f"The interval is Clopper-Pearson's for the smallest class ({self.n_independent} samples)."
+        return f"{what}, so they carry no information about uncertainty. {source}"
+
     def _without_variation(self, confidence_level: float) -> Interval:
         """Resampling cannot say how sure an estimate is that never varies; at an end of the range the sample can."""
-        what = f"All {len(self.replicates)} replicates equal {round(float(self.replicates[0]), 6):g}"
         if self.at_end:
-            source = f"The interval is Clopper-Pearson's for the smallest class ({self.n_independent} samples)."
-            warn(f"{what}, so they carry no information about uncertainty. {source}", ResamplingWarning)
             return end_interval(self.estimate, self.n_independent, confidence_level)
-        if self.lowest == 0:
-            warn(f"{what}, so they say nothing about uncertainty. The interval is a single point.", ResamplingWarning)
         return Interval(self.estimate, self.estimate)
 
     def _bias(self) -> float:

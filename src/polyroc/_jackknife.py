@@ -20,10 +20,12 @@ def jackknife_influences(replicates: Replicates, units: Units, n_jobs: int | Non
     """What each block of units adds to each statistic."""
     block = _blocks(units)
     n_blocks = int(block.max()) + 1
-    usable = np.array([replicates.has_two_classes(block[units.unit] != b) for b in range(n_blocks)])
+    usable = np.array([replicates.has_pair(block[units.unit] != b) for b in range(n_blocks)])
     if not usable.all():
-        what = f"{n_blocks - np.count_nonzero(usable)} of {n_blocks} groups hold all samples of all classes but one"
-        warn(f"{what}; the acceleration of BCa leaves them out.", ResamplingWarning)
+        what = (
+            f"Without {n_blocks - np.count_nonzero(usable)} of {n_blocks} groups no pair of classes is left to compare"
+        )
+        warn(f"{what}. The acceleration of BCa leaves out these groups.", ResamplingWarning)
     return _influences(replicates, units, block, usable, n_jobs)
 
 

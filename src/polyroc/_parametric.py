@@ -11,10 +11,11 @@ from polyroc._curve import areas_under, shared_rates
 from polyroc._factorization import factorize
 from polyroc._options import Options
 from polyroc._records import Factorization, PairIndex, PairwiseRates, Predictions
-from polyroc._replicates import USUAL_RESAMPLES, Replicated
+from polyroc._replicates import USUAL_RESAMPLES, Replicated, replicate_bytes
 from polyroc._typing import FloatArray, IntArray, Method
 from polyroc._weights import pair_weights
 from polyroc.engines import get_engine
+from polyroc.engines._memory import check_resampling_memory
 
 
 class ParametricReplicates:
@@ -28,8 +29,10 @@ class ParametricReplicates:
         fit: Factorization,
         rates: PairwiseRates,
         method: Method,
+        n_resamples: int,
     ) -> None:
         self._options, self._call_rates, self._locate = options, rates.call_rates, rates.locate
+        check_resampling_memory(n_resamples, replicate_bytes(len(rates.call_rates)), 0)
         self._engine = get_engine(
             options.engine, predictions, task="replicates", n_pairs=len(pairs), repeats=USUAL_RESAMPLES
         )

@@ -3,7 +3,8 @@
 Predictions -> PairwiseRates -> Factorization -> RocCurve. Nobody who is handed
 a record can write to its arrays, nor to those of a copy. One door stays open:
 scores and weights are not copied, so that whoever made these arrays can still
-change them, and should not while an evaluation of them is in use.
+change them. An evaluation notices that by its fingerprint before it reads them
+again.
 """
 
 from collections.abc import Callable

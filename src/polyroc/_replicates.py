@@ -15,9 +15,11 @@ from polyroc._grid import grid
 from polyroc._mean_curve import area_weights, is_mean, mean_areas
 from polyroc._options import Options
 from polyroc._records import Frozen, PairIndex, PairWeights, Predictions, RankOneFits
+from polyroc._resampling import has_pair
 from polyroc._typing import BoolArray, FloatArray
 from polyroc._weights import pair_weights
 from polyroc.engines import get_engine
+from polyroc.engines._memory import check_resampling_memory
 
 # As many as are drawn where nobody says how many.
 USUAL_RESAMPLES = 999
@@ -46,11 +48,22 @@ class Replicated(Frozen):
         return Replicated(**columns)
 
 
+def replicate_bytes(n_call_rates: int) -> int:
+    """Bytes that one replicate needs at most, both curves and the statistics, until it is part of a result."""
+    # In double precision in the block in which it was drawn and in the array of all; in single precision in the result.
+    return (8 + 8 + 4) * (4 * n_call_rates + 4)
+
+
 class Replicates:
     """Evaluates the same predictions under other weights of the samples."""
 
     def __init__(
-        self, predictions: Predictions, pairs: PairIndex, options: Options, n_resamples: int = USUAL_RESAMPLES
+        self,
+        predictions: Predictions,
+        pairs: PairIndex,
+        options: Options,
+        n_resamples: int = USUAL_RESAMPLES,
+        n_models: int = 1,
     ) -> None:
         self._made_from = predictions, pairs, options, n_resamples
         # Two classes have no fit; their curve is read at the call rates, as every pair's polygon is.
@@ -67,12 +80,11 @@ class Replicates:
         )
         self._weights = pair_weights(predictions, pairs, options)
         self._call_rates = grid(options.n_thresholds if self._is_fitted else Options().n_thresholds)
+        thresholds = options.thresholds if self._is_fitted else "own"
+        kept = n_models * self._engine.memory_to_reweigh(self._predictions, pairs, thresholds)
+        check_resampling_memory(n_resamples, replicate_bytes(len(self._call_rates)), kept, n_models=n_models)
         self._reweighed = self._engine.reweigh(
-            self._predictions,
-            pairs,
-            self._call_rates,
-            options.thresholds if self._is_fitted else "own",
-            n_jobs=options.n_jobs,
+            self._predictions, pairs, self._call_rates, thresholds, n_jobs=options.n_jobs
         )
 
     def __reduce__(self) -> tuple[type["Replicates"], tuple[Predictions, PairIndex, Options, int]]:
@@ -92,9 +104,9 @@ class Replicates:
         ]
         return Replicated.joined(parts)
 
-    def has_two_classes(self, kept: BoolArray) -> bool:
+    def has_pair(self, kept: BoolArray) -> bool:
         """Whether some pair of classes is left when only these samples are kept."""
-        return len(np.unique(self._predictions.codes[kept])) > 1
+        return has_pair(self._predictions, self._pairs, kept)
 
     def _loses_class(self, weights: FloatArray) -> BoolArray:
         n_classes = len(self._predictions.labels)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from polyroc._containers import read_labels
-from polyroc._records import Frozen, Predictions
-from polyroc._typing import FloatArray, IntArray
+from polyroc._records import Frozen, PairIndex, Predictions
+from polyroc._typing import BoolArray, FloatArray, IntArray
 
 # Samples weighed at once in one thread, over all replicates of a block.
 _BLOCK_SAMPLES = 65_536
@@ -66,12 +66,28 @@ class Plan:
 
     Each stratum of size u contributes u - 1 draws (Rao and Wu 1988), which makes the bootstrap variance unbiased.
     With u draws it would be too small by the factor (u - 1) / u, which matters for small classes.
+
+    A draw of groups that holds no pair of classes to be compared has no statistic, and is drawn again: the replicates
+    are those of draws that can be evaluated.
     """
 
     predictions: Predictions
     units: Units
     n_resamples: int
     seed: Sequence[int]
+    pairs: PairIndex | None = None
+    """The pairs that are compared; None for all."""
+
+    def __post_init__(self) -> None:
+        # Of three groups or more, two are drawn at least, so that some draw holds both classes of any pair.
+        if not self._is_one_group_drawn or any(map(self._has_pair, np.eye(self.units.n_units)[:, self.units.unit])):
+            return
+        msg = (
+            "`groups` must not leave every resample without a pair of classes to compare, got two groups, of which one "
+            "is drawn: neither holds both classes of a pair that `max_pairs` sampled. Pass more groups or a larger "
+            "`max_pairs`."
+        )
+        raise ValueError(msg)
 
     @property
     def blocks(self) -> list[tuple[int, int]]:
@@ -84,15 +100,20 @@ class Plan:
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(start,)))
         drawn = self._draw(rng, stop - start)
         if self.units.are_groups:
-            # Fewer than two classes have no statistic. Some draw has two: either groups are drawn within classes, or
-            # there is a group of several.
-            while len(again := np.flatnonzero([self._is_of_one_class(weight) for weight in drawn])) > 0:
+            # Without a pair of classes there is no statistic. Some draw has one: groups that are drawn within classes
+            # leave out no class, and for others it was asked when the plan was made.
+            while len(again := np.flatnonzero([not self._has_pair(weight) for weight in drawn])) > 0:
                 drawn[again] = self._draw(rng, len(again))
         return drawn
 
-    def _is_of_one_class(self, weight: FloatArray) -> bool:
-        codes = self.predictions.codes[weight > 0]
-        return bool(np.all(codes == codes[0]))
+    def _has_pair(self, weight: FloatArray) -> bool:
+        """Whether samples of both classes of some pair are drawn."""
+        return has_pair(self.predictions, self.pairs, weight > 0)
+
+    @property
+    def _is_one_group_drawn(self) -> bool:
+        """Whether a draw is a single group, of two that hold several classes."""
+        return self.units.are_groups and self.units.n_units == 2 and len(set(self.units.stratum.tolist())) == 1
 
     @cached_property
     def _strata(self) -> tuple[IntArray, IntArray, IntArray]:
@@ -110,6 +131,14 @@ class Plan:
         counts = np.bincount(flat.ravel(), minlength=n_replicates * self.units.n_units)
         weights = counts.reshape(n_replicates, -1).astype(np.float64)
         return weights[:, self.units.unit] if self.units.are_groups else weights
+
+
+def has_pair(predictions: Predictions, pairs: PairIndex | None, kept: BoolArray) -> bool:
+    """Whether some pair of classes that is compared is left when only these samples are kept."""
+    present = np.bincount(predictions.codes[kept], minlength=len(predictions.labels)) > 0
+    if pairs is None or pairs.stratum is None:  # all pairs of the classes that there are
+        return bool(np.count_nonzero(present) > 1)
+    return bool(np.any(present[pairs.positive] & present[pairs.negative]))
 
 
 def as_seed(rng: Any) -> list[int]:

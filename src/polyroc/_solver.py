@@ -123,9 +123,13 @@ def chance_deviance(cells: Cells, call_rates: FloatArray) -> float:
 
 def minimise(cells: Cells, row: FloatArray, pair: FloatArray, *, max_iter: int = MAX_ITER) -> Solution:
     """Minimise the deviance from a start; q is the number of columns of `row`."""
+    if len(row) == 0:  # every rate of every row is 0, or is 1: nothing is left to fit
+        return Solution(row, pair, np.zeros(1), 0, Status.CONVERGED)
     problem = _Problem(cells, bounded=row.shape[1] == 1)
-    start = problem.state(point(row, pair))
-    end = descend(problem, start, deviance(cells, start.at), tolerance=Tolerance(), max_iter=max_iter)
+    # Probabilities that vanish beside others are no error, whatever the caller has made of underflow.
+    with np.errstate(under="ignore"):
+        start = problem.state(point(row, pair))
+        end = descend(problem, start, deviance(cells, start.at), tolerance=Tolerance(), max_iter=max_iter)
     return Solution(end.state.at.row, end.state.at.pair, end.deviance_path, end.n_iter, end.status)
 
 

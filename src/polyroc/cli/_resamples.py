@@ -64,7 +64,8 @@ def seconds_of_one(evaluation: Evaluation, groups: Any, n_jobs: int | None) -> f
 
     def draw(count: int) -> float:
         start = perf_counter()
-        draw_samples([replicates], Plan(predictions, units, count, [0]), n_jobs=n_jobs, progress=False)
+        plan = Plan(predictions, units, count, [0], evaluation.pair_index)
+        draw_samples([replicates], plan, n_jobs=n_jobs, progress=False)
         return perf_counter() - start
 
     # Compiled code is loaded by the first.

@@ -5,6 +5,7 @@ from typing import cast
 
 from polyroc._records import Predictions
 from polyroc.engines._choice import Task, Work, fast_is_quicker
+from polyroc.engines._fallback import FastOrReference, can_compile
 from polyroc.engines._protocol import Engine, Reweighed
 
 __all__ = ["Engine", "Reweighed", "get_engine"]
@@ -34,18 +35,32 @@ def get_engine(
         is_simple = predictions.is_binary and task != "replicates"
         return _import("numpy") if is_simple or not fast_is_quicker(work) else _fast_engine()
     try:
-        return _import(name)
+        engine = _import(name)
     except ModuleNotFoundError as error:
         msg = f'engine="{name}" needs {error.name}: pip install "polyroc[{_EXTRA.get(name, name)}]".'
         raise ModuleNotFoundError(msg, name=error.name) from error
+    if name == "numba" and not can_compile():
+        msg = (
+            'engine="numba" needs numba\'s compiler, and the environment variable NUMBA_DISABLE_JIT switches it off: '
+            'unset it, or take engine="numpy" or "auto".'
+        )
+        raise RuntimeError(msg)
+    return engine
 
 
 def _fast_engine() -> Engine:
-    """The compiled engine where numba is there and fits the other packages, else the reference."""
+    """The compiled engine where numba is there, fits the other packages and compiles, else the reference."""
+    reference = _import("numpy")
+    if not FastOrReference.works:
+        return reference
     try:
-        return _import("numba")
+        fast = _import("numba")
     except ImportError:
-        return _import("numpy")
+        return reference
+    except Exception as error:
+        FastOrReference.give_up(error)
+        return reference
+    return FastOrReference(fast, reference) if can_compile() else reference
 
 
 def _import(name: str) -> Engine:

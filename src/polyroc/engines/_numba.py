@@ -12,11 +12,19 @@ from polyroc.engines._class_sorted import WORTH_A_THREAD, class_sorted
 from polyroc.engines._numba_contrasts import contrast_areas
 from polyroc.engines._numba_problem import fit_rank_one, pieces
 from polyroc.engines._numba_rates import LONG, add_areas, cut_long, cut_own_weighted, cut_shared, cut_short
-from polyroc.engines._numba_reweighed import Reweighed
+from polyroc.engines._numba_reweighed import MOST_VERTICES, Reweighed
 from polyroc.engines._numpy import score_thresholds
 from polyroc.engines._threads import Threads, chunks
 
-__all__ = ["contrast_areas", "fit_rank_one", "memory_needed", "pairwise_areas", "pairwise_rates", "reweigh"]
+__all__ = [
+    "contrast_areas",
+    "fit_rank_one",
+    "memory_needed",
+    "memory_to_reweigh",
+    "pairwise_areas",
+    "pairwise_rates",
+    "reweigh",
+]
 
 # Fits of more cells than this are done in single precision, for their memory.
 SINGLE_CELLS = 2**24
@@ -32,6 +40,14 @@ def memory_needed(predictions: Predictions, n_pairs: int, n_call_rates: int) -> 
     rooms = 8 * passes.BLOCK * n_rows * n_pieces
     grams = (4 * n_pieces + 32) * n_rows**2 + rooms if n_pairs > n_rows else 32 * n_rows * n_pairs
     return predictions.scores.nbytes + weighted + (4 if cells > SINGLE_CELLS else 8) * cells + 128 * n_pairs + grams
+
+
+def memory_to_reweigh(predictions: Predictions, pairs: PairIndex, thresholds: Thresholds) -> int:
+    """Bytes that `reweigh` will keep: sorted scores, which sample stands where, and the paths of all pairs."""
+    counts = predictions.class_counts
+    vertices = int(counts[pairs.positive].sum() + counts[pairs.negative].sum())
+    paths = 8 * vertices if thresholds == "own" and vertices <= MOST_VERTICES else 0
+    return predictions.scores.nbytes + 4 * predictions.scores.size + paths
 
 
 def pairwise_rates(

@@ -100,4 +100,4 @@ def follow(
                 t += 1
                 target = 2.0 * grid[min(t, n_grid - 1)]
         a0, b0 = a1, b1
-    return 0.5 * doubled_area
+    return min(1.0, 0.5 * doubled_area)  # more is rounding

@@ -42,6 +42,9 @@ def fit_rank_one(
     """Joint Levenberg-Marquardt steps; at the start all pairs are alike and each row has the logit of its mean."""
     with Threads(n_jobs) as threads:
         problem = _Problem.of(rates, weights, shrinkage, threads)
+        if not problem.fitted.any():
+            fit = _without_rows(problem, rates, weights, shrinkage)
+            return replace(fit, chance_deviance=outer_chance(problem.mean, ~problem.fitted, rates, weights))
         n_few = _size_of_first_fit(rates)
         if n_few is None:
             start, damping = problem.start(), FIRST_DAMPING
@@ -66,6 +69,8 @@ def _size_of_first_fit(rates: PairwiseRates) -> int | None:
 def fit_replicate(rates: PairwiseRates, weights: PairWeights, shrinkage: float) -> Factorization:
     """As `fit_rank_one`, on one thread and for the effects only, in the precision of the rates."""
     problem = _Problem.of(rates, weights, shrinkage, Threads(1), is_replicate=True)
+    if not problem.fitted.any():
+        return _without_rows(problem, rates, weights, shrinkage)
     if not problem.keeps_pairs:
         end = descend(problem, problem.start(), 0.0, tolerance=problem.tolerance)
         return _factorization(problem, end.state.row, end.state.pairs.effect, end, rates, weights, shrinkage)
@@ -76,6 +81,12 @@ def fit_replicate(rates: PairwiseRates, weights: PairWeights, shrinkage: float) 
     # Without the deviance: nobody reads that of a replicate.
     ending: Descent[None] = Descent(None, np.zeros(1), n_iter, status)
     return _factorization(problem, row, effect, ending, rates, weights, shrinkage)
+
+
+def _without_rows(problem: "_Problem", rates: PairwiseRates, weights: PairWeights, shrinkage: float) -> Factorization:
+    """Where every rate of every row is 0, or is 1: nothing is left to fit."""
+    ending: Descent[None] = Descent(None, np.zeros(1), 0, Status.CONVERGED)
+    return _factorization(problem, np.empty(0), np.ones(rates.n_pairs), ending, rates, weights, shrinkage)
 
 
 def _factorization(
@@ -110,8 +121,10 @@ def _rows_of_few(
     few = np.sort(np.random.default_rng(0).choice(rates.n_pairs, n_few, replace=False))
     of_few = PairWeights(weights.tpr[few], weights.fpr[few], weights.size[few])
     problem = _Problem.of(rates.of_pairs(few), of_few, shrinkage, threads)
-    end = descend(problem, problem.start(), 0.0, tolerance=ROUGH)
     row = np.asarray(logit(np.clip(mean, EDGE, 1 - EDGE)))
+    if not problem.fitted.any():
+        return row
+    end = descend(problem, problem.start(), 0.0, tolerance=ROUGH)
     found = end.state.row * end.state.pairs.effect.mean()
     row[problem.fitted] = np.where(np.abs(found) < LOGIT_BOUND, found, row[problem.fitted])
     return row

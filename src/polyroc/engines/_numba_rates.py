@@ -426,8 +426,8 @@ def doubled_wins_with_ties(a: Any, b: Any) -> Any:
 
 @inner
 def area_weighted(a: Any, b: Any, wa: Any, wb: Any) -> float:
-    """As `doubled_wins`, by shares of weight."""
-    below, upto, total = 0, 0, 0.0
+    """The share of weight that a wins over b: at most 1 whatever the rounding, and 1 where it wins always."""
+    below, upto, total, most = 0, 0, 0.0, 0.0
     n_b = b.shape[0]
     for p in range(a.shape[0]):
         while below < n_b and b[below] < a[p]:
@@ -439,4 +439,5 @@ def area_weighted(a: Any, b: Any, wa: Any, wb: Any) -> float:
         above_below = wb[below] if below < n_b else 0.0
         above_upto = wb[upto] if upto < n_b else 0.0
         total += weight * (1.0 - 0.5 * (above_below + above_upto))
-    return total
+        most += weight
+    return total / most

@@ -55,7 +55,7 @@ def run_replicates(
     for r in range(weights.shape[0]):
         replicate_rates(order, weights[r], *layout, grid, shares, tpr, fpr, areas)
         mean = means[r]
-        mean_areas[r, 0], mean_areas[r, 1] = areas.mean(), dot(on_tpr, areas) / total
+        mean_areas[r, 0], mean_areas[r, 1] = areas.mean(), min(1.0, dot(on_tpr, areas) / total)
         row_means(tpr, on_tpr, mean[:n_grid])
         row_means(fpr, on_fpr, mean[n_grid:])
         first_tpr, n_tpr = inside(mean[:n_grid])

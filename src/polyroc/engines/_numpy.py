@@ -80,6 +80,11 @@ def memory_needed(predictions: Predictions, n_pairs: int, n_call_rates: int) -> 
     return 2 * predictions.scores.nbytes + 20 * 8 * 2 * n_call_rates * n_pairs
 
 
+def memory_to_reweigh(predictions: Predictions, pairs: PairIndex, thresholds: Thresholds) -> int:
+    """Bytes that `reweigh` will keep: none."""
+    return 0
+
+
 def pairwise_rates(
     predictions: Predictions,
     pairs: PairIndex,

@@ -25,6 +25,9 @@ class Engine(Protocol):
     def memory_needed(self, predictions: Predictions, n_pairs: int, n_call_rates: int) -> int:
         """Bytes that rates and fit will need at most, beside the scores themselves."""
 
+    def memory_to_reweigh(self, predictions: Predictions, pairs: PairIndex, thresholds: Thresholds) -> int:
+        """Bytes that `reweigh` will keep, beside the scores themselves."""
+
     def pairwise_rates(
         self,
         predictions: Predictions,

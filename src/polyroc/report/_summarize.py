@@ -234,7 +234,7 @@ def _pair_curves(evaluation: Evaluation) -> dict[str, Any] | None:
     index = PairIndex(evaluation.pair_index.positive[worst], evaluation.pair_index.negative[worst])
     # Only theirs: those of all pairs of very many classes would fill the memory.
     engine = engine_for(evaluation.predictions, index, evaluation.options)
-    rates = rates_of(evaluation.predictions, index, evaluation.options, engine)
+    rates = rates_of(evaluation.unchanged, index, evaluation.options, engine)
     points = _spread(rates.n_call_rates, _PAIR_POINTS)
     return {
         "pair": worst.tolist(),

@@ -1,0 +1,97 @@
+"""Where nothing is left to fit, where every pair is separated, and where the caller made NumPy strict."""
+
+import numpy as np
+import pytest
+from problems import gaussian_problem, quietly
+
+import polyroc
+from polyroc._factorization import factorize
+from polyroc._grid import grid
+from polyroc._records import PairWeights, PairwiseRates
+from polyroc.engines import get_engine
+
+MODELS = ["rank-one", "centered", "saturated"]
+
+
+@pytest.fixture(params=["numpy", "numba"])
+def engine(request):
+    pytest.importorskip(request.param)
+    return request.param
+
+
+def separated(seed, weighted=False):
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(3, 8))
+    y_true = np.r_[np.arange(k), rng.integers(0, k, int(rng.integers(0, 200)))]
+    weight = np.exp(3 * rng.normal(size=len(y_true))) if weighted else None
+    return y_true, 0.1 * rng.random((len(y_true), k)) + np.eye(k)[y_true], weight
+
+
+@pytest.mark.parametrize("n_thresholds", [2, 3, 4, 5, 99])
+@pytest.mark.parametrize("model", MODELS)
+def test_separated_classes_have_area_one_and_a_fit_that_converged(engine, model, n_thresholds):
+    """The reference warned of n_thresholds=4, and 0.99999999999981 was printed as less than 1."""
+    for seed in range(4):
+        y_true, y_score, weight = separated(seed, weighted=seed % 2 == 1)
+        options = {"engine": engine, "model": model, "n_thresholds": n_thresholds, "sample_weight": weight}
+        found = polyroc.evaluate(y_true, y_score, **options)
+        assert found.factorization.converged
+        # The mean of logits, of which each is cut at 30, may lack the last bit.
+        assert found.auc == pytest.approx(1.0, abs=0 if model != "saturated" else 2e-16)
+        assert found.hand_till == found.mean_auc == 1.0
+        assert found.pairs.auc.max() == found.pairs.auc.min() == 1.0
+        weighed = polyroc.evaluate(y_true, y_score, **options, weighting="prevalence")
+        assert weighed.mean_auc <= 1.0
+
+
+def test_replicates_of_weighted_samples_have_areas_of_at_most_one(engine):
+    y_true, y_score, weight = separated(3, weighted=True)
+    drawn = polyroc.evaluate(y_true, y_score, sample_weight=weight, engine=engine, weighting="prevalence")
+    with pytest.warns(polyroc.ResamplingWarning):
+        drawn = drawn.bootstrap(50, rng=0)
+    assert drawn.hand_till.max() <= 1
+    assert drawn.mean_auc.max() <= 1
+    assert drawn.hand_till.min() > 1 - 1e-12
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("n_pairs", [2, 500])
+def test_a_fit_without_any_row_to_fit_is_what_the_rates_are(engine, model, n_pairs):
+    y_true, y_score, _ = separated(0)
+    n = len(grid(2))
+    half = grid(2) >= 0.5
+    tpr = np.repeat(half.astype(float)[:, None], n_pairs, axis=1)
+    rates = PairwiseRates(tpr, 0 * tpr, grid(2), np.zeros)
+    weights = PairWeights(np.ones(n_pairs), np.ones(n_pairs), np.full(n_pairs, 5.0))
+    module = get_engine(engine, polyroc.evaluate(y_true, y_score).predictions)
+    fit = factorize(rates, weights, shrinkage=1.0, model=model, engine=module)
+    assert fit.converged
+    assert fit.deviance == 0
+    assert np.array_equal(fit.row_effects, np.r_[np.where(half, 30, -30), np.full(n, -30)])
+    assert np.array_equal(fit.mean_rates, np.r_[half, np.zeros(n)])
+    assert fit.explained in (None, 1.0)
+
+
+# Of two pairs that contradict each other nothing says which is sharper, so that not all of these fits converge.
+@pytest.mark.filterwarnings("ignore::polyroc.ResamplingWarning")
+@pytest.mark.parametrize("method", ["parametric-pairs", "parametric-samples"])
+def test_parametric_replicates_of_one_sample_per_class(engine, method):
+    """Each rate is drawn as 0 or 1, so that often all rows of a fit are."""
+    evaluation = quietly(polyroc.evaluate, [0, 1], np.eye(3)[:2], labels=[0, 1, 2], n_thresholds=2, engine=engine)
+    drawn = evaluation.bootstrap(200, method=method, rng=0)
+    assert np.all((drawn.auc >= 0) & (drawn.auc <= 1))
+
+
+@pytest.mark.filterwarnings("ignore::polyroc.ResamplingWarning")
+def test_numpy_may_raise_all_that_it_knows(engine):
+    """`centered` has predictors so large that probabilities vanish, which is no error."""
+    with np.errstate(all="raise"):
+        for model in MODELS:
+            for strength, thresholds in ((1, "own"), (1, "shared"), (10, "shared")):
+                problem = gaussian_problem(1, 80, 4, strength)
+                found = polyroc.evaluate(
+                    problem.y_true, problem.y_score, model=model, engine=engine, thresholds=thresholds
+                )
+                drawn = found.bootstrap(9, rng=0)
+                assert 0 <= drawn.confidence_interval().low <= drawn.confidence_interval(interval="bca").high <= 1
+                assert 0 <= found.mean_auc <= 1
