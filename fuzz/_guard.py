@@ -38,8 +38,9 @@ _NEVER = {
 }
 # Writing there changes nothing.
 _DEVICES = ("/dev/null", "/dev/full", "/dev/stdout", "/dev/stderr", "/dev/tty")
-# numba keeps compiled kernels as pickles of its own, in a folder that it alone writes.
-_TRUSTED = ("numba",)
+# numba keeps compiled kernels as pickles, matplotlib a list of fonts, each in a folder of its own; and Python asks
+# `uname` what processor this is.
+_TRUSTED = ("numba", "matplotlib", "platform")
 
 
 class Guard:
@@ -72,7 +73,7 @@ class Guard:
         finally:
             self._folder = folder
         if wrong is not None:
-            self.found.append(wrong)
+            self.found.append(f"{wrong} ({_where()})")
             msg = f"the fuzzer does not allow that polyroc {wrong}"
             raise PermissionError(msg)
 
@@ -97,6 +98,15 @@ def _is_inside(path: Any, folder: str) -> bool:
     parent = os.path.realpath(os.path.dirname(text))  # noqa: PTH120
     real = os.path.join(parent, os.path.basename(text))  # noqa: PTH118, PTH119
     return real == folder or real.startswith(folder + os.sep)
+
+
+def _where() -> str:
+    """The functions that were running, innermost first."""
+    frame, names = sys._getframe(2), []
+    while frame is not None and len(names) < 6:
+        names.append(f"{frame.f_globals.get('__name__', '?')}.{frame.f_code.co_name}")
+        frame = frame.f_back  # type: ignore[assignment]
+    return " < ".join(names)
 
 
 def _is_trusted() -> bool:

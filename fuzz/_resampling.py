@@ -33,7 +33,7 @@ def attempt_case(given: Attempt) -> None:
     if answer.refused:
         return
     draws = {"n_resamples": int(given.choose([2, 2, 3, 5, 12])), "groups": groups(given, made), "rng": 0, "n_jobs": 1}
-    if given.happens(0.35):
+    if given.happens(0.2):
         _compare(given, made, {**asked, "engine": engine}, draws)
     elif given.happens(0.2):
         _by_formula(given, answer.result, draws["groups"])
@@ -106,8 +106,6 @@ def _compare(given: Attempt, made: Problem, asked: dict[str, Any], draws: dict[s
     ]
     models = {"first": made.y_score} | {f"other {j}": others[j] for j in range(int(given.rng.integers(1, 4)))}
     level, kind = given.choose([0.5, 0.95, 0.999]), given.choose(_INTERVALS)
-    asked = {name: value for name, value in asked.items() if name != "n_jobs"}
-    draws = draws | ({"rng": 0} if "rng" not in asked else {})
     answer = attempt(polyroc.compare, made.y_true, models, confidence_level=level, interval=kind, **draws, **asked)
     if answer.refused:
         return
