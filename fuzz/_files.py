@@ -16,6 +16,7 @@ import polyroc
 from fuzz import _tables
 from fuzz._case import Attempt
 from fuzz._escape import Escape, short
+from fuzz._guard import GUARD
 from fuzz._oracles import check_share, require
 from polyroc.cli import main
 
@@ -141,7 +142,11 @@ def _text(stream: io.TextIOWrapper) -> str:
 
 def in_a_process(arguments: list[str], **how: Any) -> Ending:
     """The command line as the system starts it; a signal ends it with a negative code."""
-    call = [sys.executable, "-m", "polyroc", *arguments]
+    return process([sys.executable, "-m", "polyroc", *arguments], **how)
+
+
+def process(call: list[str], **how: Any) -> Ending:
+    """Another program, which must end in time."""
     environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"} | how.pop("env", {})
     how = {"capture_output": True, "stdin": subprocess.DEVNULL} | how
     if "input" in how or "stdout" in how:
@@ -150,9 +155,10 @@ def in_a_process(arguments: list[str], **how: Any) -> Ending:
     if "input" in how:
         how.pop("stdin")
     try:
-        done = subprocess.run(call, check=False, timeout=_LIMIT, env=environment, **how)
+        with GUARD.asleep():
+            done = subprocess.run(call, check=False, timeout=_LIMIT, env=environment, **how)
     except subprocess.TimeoutExpired as error:
-        msg = f"a hang: polyroc {_typed(arguments)} is not done after {_LIMIT} seconds"
+        msg = f"a hang: {_typed(call[1:])} is not done after {_LIMIT} seconds"
         raise Escape(msg) from error
     out, err = ((stream or b"").decode("utf-8", "backslashreplace") for stream in (done.stdout, done.stderr))
     return Ending(done.returncode, out, err)

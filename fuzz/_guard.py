@@ -64,6 +64,15 @@ class Guard:
         finally:
             self._folder = None
 
+    @contextmanager
+    def asleep(self) -> Iterator[None]:
+        """While it lasts, what is done is the fuzzer's own doing."""
+        folder, self._folder = self._folder, None
+        try:
+            yield
+        finally:
+            self._folder = folder
+
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         if self._folder is None or (event != "open" and event not in _NEVER and event not in _CHANGES):
             return
