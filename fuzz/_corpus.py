@@ -7,6 +7,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,8 @@ def _refused(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
 
 def groups_without_a_sampled_pair(_: Attempt) -> None:
     for seed in _SEEDS:
-        y_true, y_score = _problem(seed, 24, 8)
-        groups = np.random.default_rng(seed).integers(0, 4, 24)
+        y_true, y_score = _problem(seed, 32, 8)
+        groups = y_true // 2  # a draw of one group alone has two classes, whose pair was perhaps not sampled
         for model in ("rank-one", "saturated"):
             asked = {"max_pairs": 8, "model": model, "n_thresholds": 9, "engine": "numba", "n_jobs": 1}
             evaluation = polyroc.evaluate(y_true, y_score, **asked)
@@ -77,18 +78,23 @@ def buffer_used_again(_: Attempt) -> None:
 
 
 def compare_in_threads(_: Attempt) -> None:
-    y_true, y_score = _problem(0, 12, 3)
-    before = list(warnings.filters)
+    y_true = np.arange(12) % 3
+    # Replicates that never vary, where intervals of differences are made from others.
+    models = {"a": np.eye(3)[y_true], "b": -np.eye(3)[y_true], "c": 2 * np.eye(3)[y_true]}
+    before, interval = list(warnings.filters), sys.getswitchinterval()
 
     def run() -> None:
-        for _ in range(5):
-            polyroc.compare(y_true, {"a": y_score, "b": -y_score}, n_resamples=5, n_thresholds=9, engine="numpy", rng=0)
+        for _ in range(8):
+            polyroc.compare(y_true, models, n_resamples=2, n_thresholds=2, engine="numpy", model="saturated", rng=0)
 
-    threads = [threading.Thread(target=run) for _ in range(4)]
+    sys.setswitchinterval(1e-6)
+
+    threads = [threading.Thread(target=run) for _ in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    sys.setswitchinterval(interval)
     left = [one for one in warnings.filters if one not in before]
     warnings.filters[:] = before  # type: ignore[index]
     require(not left, f"filters of warnings are left behind: {left[:1]}")
@@ -99,9 +105,16 @@ import numpy as np, polyroc, warnings
 warnings.simplefilter("ignore")
 y = np.arange(24) % 3
 s = np.random.default_rng(0).normal(size=(24, 3))
-e = polyroc.evaluate(y, s, n_thresholds=9)
-assert 0 <= e.bootstrap(3, rng=0).auc.min()
-polyroc.compare(y, {"a": s, "b": -s}, n_resamples=3, n_thresholds=9, rng=0)
+for engine in ("auto", "numba"):
+    try:
+        e = polyroc.evaluate(y, s, n_thresholds=9, engine=engine)
+        assert 0 <= e.bootstrap(3, rng=0).auc.min()
+        polyroc.compare(y, {"a": s, "b": -s}, n_resamples=3, n_thresholds=9, rng=0, engine=engine)
+    except ValueError as error:
+        assert engine == "numba" and "NUMBA_DISABLE_JIT" in str(error), error
+y = np.repeat(y, 100)
+e = polyroc.evaluate(y, np.random.default_rng(0).normal(size=(2400, 3)))
+e.bootstrap(30, rng=0)
 """
 _TOO_MANY = """
 import resource
@@ -152,17 +165,22 @@ def no_row_to_fit(_: Attempt) -> None:
                 drawn = attempt(evaluation.bootstrap, 20, method=method, rng=0)
                 if not drawn.refused:
                     check_shares(drawn.result.auc, "replicates of D")
+        # Two of four classes have samples, and they are separated.
+        evaluation = polyroc.evaluate([0, 1], 5 * np.eye(4)[:2], labels=range(4), n_thresholds=4, shrinkage=1e-300)
+        drawn = attempt(evaluation.bootstrap, 3, method=method, rng=0)
+        if not drawn.refused:
+            check_shares(drawn.result.auc, "replicates of D")
 
 
 def perfect_separation_converges(_: Attempt) -> None:
-    y_true, _scores = _problem(0, 12, 3)
-    for n_thresholds in (2, 3, 4, 5, 99):
-        for engine in ("numpy", "numba"):
+    for k, n_thresholds, engine in product((3, 4, 6), (2, 3, 4, 5, 99), ("numpy", "numba")):
+        for y_true in (np.arange(k), np.arange(4 * k) % k):
             with warnings.catch_warnings(record=True) as heard:
                 warnings.simplefilter("always")
-                evaluation = polyroc.evaluate(y_true, np.eye(3)[y_true], n_thresholds=n_thresholds, engine=engine)
-            require(not heard, f"{engine}, {n_thresholds} thresholds: {heard and heard[0].message}")
-            require(abs(evaluation.auc - 1) <= 1e-12, f"{engine}, {n_thresholds} thresholds: D = {evaluation.auc!r}")
+                evaluation = polyroc.evaluate(y_true, np.eye(k)[y_true], n_thresholds=n_thresholds, engine=engine)
+            what = f"{engine}, {len(y_true)} samples of {k} classes, {n_thresholds} thresholds"
+            require(not heard, f"{what}: {heard and heard[0].message}")
+            require(abs(evaluation.auc - 1) <= 1e-12, f"{what}: D = {evaluation.auc!r}")
 
 
 def weighted_areas(_: Attempt) -> None:
@@ -177,9 +195,11 @@ def weighted_areas(_: Attempt) -> None:
 
 
 def basic_intervals(_: Attempt) -> None:
-    for seed in range(40):
-        y_true, y_score = _problem(seed, 9, 3, strength=2.0)
-        drawn = polyroc.evaluate(y_true, y_score, n_thresholds=9).bootstrap(9, rng=seed)
+    """One sample that weighs more than all others is in some replicates, and not in others."""
+    for seed, n_resamples in product(range(20), (2, 3, 9)):
+        y_true, y_score = _problem(seed, 9, 3, strength=0.0)
+        weight = np.where(np.arange(9) % 4 == 0, 1e6, 1.0)
+        drawn = polyroc.evaluate(y_true, y_score, sample_weight=weight, n_thresholds=9).bootstrap(n_resamples, rng=seed)
         for statistic in ("auc", "hand_till"):
             check_interval(drawn.confidence_interval(statistic=statistic, interval="basic"), f"basic, {statistic}")
 
@@ -198,14 +218,14 @@ def integers_of_128_bits(_: Attempt) -> None:
 
 def everything_raises(_: Attempt) -> None:
     """`np.seterr(all="raise")`, with every model and engine."""
-    for strength in (0.0, 1.0, 20.0):
-        y_true, y_score = _problem(1, 30, 4, strength)
-        for model in ("rank-one", "centered", "saturated"):
-            for shrinkage in (0.0, 1.0):
-                for engine in ("numpy", "numba"):
-                    with np.errstate(all="raise"):
-                        asked = {"model": model, "shrinkage": shrinkage, "engine": engine}
-                        check_evaluation(polyroc.evaluate(y_true, y_score, **asked))
+    models, engines = ("rank-one", "centered", "saturated"), ("numpy", "numba")
+    for seed, (n, k), strength in product(range(4), ((6, 3), (30, 4)), (0.0, 1.0, 20.0)):
+        y_true, y_score = _problem(seed, n, k, strength)
+        for model, shrinkage, engine in product(models, (0.0, 1.0), engines):
+            asked = {"model": model, "shrinkage": shrinkage, "engine": engine, "n_thresholds": 19}
+            with np.errstate(all="raise"):
+                answer = attempt(polyroc.evaluate, y_true, y_score, **asked)
+                check_evaluation(answer.result)
 
 
 class _Fitted:

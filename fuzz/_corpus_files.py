@@ -4,6 +4,7 @@ import io
 import json
 import os
 import subprocess
+import sys
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ import numpy as np
 import polyroc
 from fuzz._case import Attempt
 from fuzz._escape import short
-from fuzz._files import Ending, check_ending, in_a_process, in_process
+from fuzz._files import Ending, check_ending, in_a_process, in_process, process
 from fuzz._guard import GUARD
 from fuzz._oracles import require
 
@@ -33,16 +34,19 @@ def _samples(n: int, seed: int = 0) -> tuple[Any, Any]:
 
 
 def _csv(codes: Any, scores: Any, names: tuple[str, ...] = _NAMES, extra: str = "") -> bytes:
-    rows = [f"{names[c]},{','.join(map(repr, row))}{',' * bool(extra)}" for c, row in zip(codes, scores.tolist(), strict=True)]
-    header = f"label,{','.join(f'p_{name}' for name in names)}{',' * bool(extra)}{extra}"
-    return "\n".join([header, *rows, ""]).encode()
+    more = [extra] if extra else []
+    header = ["label", *(f"p_{name}" for name in names), *more]
+    rows = [[names[code], *map(repr, row), *("" for _ in more)] for code, row in zip(codes, scores.tolist(), strict=True)]
+    return "".join(f"{','.join(row)}\n" for row in [header, *rows]).encode()
 
 
 def _lines(codes: Any, scores: Any) -> bytes:
     """NDJSON of 64 bytes a line, so that whatever is lost ends at the end of a line."""
-    rows = [{"label": _NAMES[c]} | {f"p_{j}": row[j] for j in range(3)} for c, row in zip(codes, scores.tolist(), strict=True)]
-    texts = [json.dumps(row, separators=(",", ":")).replace(f"p_{j}", f"p_{j}") for row in rows for j in (0,)]
-    return "".join(f"{text.replace('p_0', 'p_cat').replace('p_1', 'p_dog').replace('p_2', 'p_owl'):<63}\n" for text in texts).encode()
+    rows = [
+        {"label": _NAMES[code], "p_cat": row[0], "p_dog": row[1], "p_owl": row[2]}
+        for code, row in zip(codes, scores.tolist(), strict=True)
+    ]
+    return "".join(f"{json.dumps(row, separators=(',', ':')):<63}\n" for row in rows).encode()
 
 
 def _check_whole(ending: Ending, codes: Any, scores: Any, how: str) -> None:
@@ -168,7 +172,7 @@ def _refused(ending: Ending, what: str, *names: str) -> None:
 def members_of_an_npz_collide(given: Attempt) -> None:
     codes, scores = _samples(30)
     labels, path = np.array(_NAMES)[codes], given.folder / "p.npz"
-    np.savez(path, label=labels, p=scores, p_0=scores[::-1, 0])
+    np.savez(path, label=codes, p=scores, p_0=scores[::-1, 0])
     _refused(in_process(["evaluate", str(path), *_TARGET]), "a matrix p and a vector p_0", "p_0")
     np.savez(path, label=labels, p=scores, labels=np.array(["cat", "dog", "dog"]))
     _refused(in_process(["evaluate", str(path), *_TARGET]), "the same label twice", "dog")
@@ -202,10 +206,10 @@ def labels_that_look_alike(given: Attempt) -> None:
     path.write_bytes(_csv(codes, scores, ("01", "1", "2")))
     ending = in_process(["evaluate", str(path), *_TARGET])
     check_ending(ending, ["labels 01, 1 and 2"])
-    if ending.code == 0:
-        found = json.loads(ending.out)
-        require([str(label) for label in found["labels"]] == ["01", "1", "2"], f"01, 1, 2 became {found['labels']}")
-        require(abs(found["auc"] - polyroc.evaluate(codes, scores).auc) < 1e-9, f"01, 1, 2 give D = {found['auc']}")
+    require(ending.code == 0, f"labels 01, 1 and 2 were refused: {short(ending.err, 300)}")
+    found = json.loads(ending.out)
+    require([str(label) for label in found["labels"]] == ["01", "1", "2"], f"01, 1, 2 became {found['labels']}")
+    require(abs(found["auc"] - polyroc.evaluate(codes, scores).auc) < 1e-9, f"01, 1, 2 give D = {found['auc']}")
 
 
 def nested_without_end(given: Attempt) -> None:
@@ -237,10 +241,6 @@ def full_disk(given: Attempt) -> None:
 def closed_output(given: Attempt) -> None:
     first, _ = _two_files(given.folder)
     quoted = " ".join(["evaluate", str(first), *_TARGET])
-    import sys
-
-    from fuzz._files import process
-
     ending = process(["sh", "-c", f'"{sys.executable}" -m polyroc {quoted} >&-'], stdout=subprocess.PIPE)
     check_ending(ending, ["evaluate", ">&-"], (0, 1, 2, 74))
 
