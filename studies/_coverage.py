@@ -206,7 +206,7 @@ def judge_sample(drawn, one, units, setting, truth, with_bands):
     found["M, logit"] = side(by_m.interval(LEVEL, "logit"), truth.hand_till)
     found["M, delong"] = side(delong(drawn, one, units, setting), truth.hand_till)
     if with_bands:
-        found |= bands(drawn, one, setting, truth)
+        found |= bands(drawn, one, units, setting, truth)
     return found
 
 
@@ -243,7 +243,7 @@ def side(interval, value):
     return -1 if value < low - 1e-12 else 1 if value > high + 1e-12 else 0
 
 
-def bands(drawn, one, setting, truth):
+def bands(drawn, one, units, setting, truth):
     """Share of the points that a pointwise band covers, and whether the simultaneous one covers the curve."""
     found = {}
     rows = batched.curves(torch.as_tensor(drawn.rows[one]))
@@ -255,6 +255,7 @@ def bands(drawn, one, setting, truth):
         ("mean ", mean, None, truth.mean_curve),
     ):
         asked = {"least_class": least_class(setting), "n_classes": setting.n_classes, "unshrunk": unshrunk}
+        asked["freedom"] = freedom(drawn.influences[one], units)
         whole = confidence_band(*made_of, LEVEL, simultaneous=True, **asked)
         point = confidence_band(*made_of, LEVEL, simultaneous=False, **asked)
         found |= {f"{name}band, whole": whole.contains(true), f"{name}band, a point": point.share_inside(true)}

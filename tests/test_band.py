@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from problems import gaussian_problem
 from reference import grid_by_loops
+from scipy import stats
 from scipy.special import expit, logit
 
 import polyroc
@@ -46,15 +47,21 @@ def test_band_by_hand(drawn):
     )
     middle = np.abs(LINES - 0.5) < 0.25  # away from the corners nothing else has a say
     error, mean = replicates.std(axis=0, ddof=1), replicates.mean(axis=0)
-    place, unshrunk = places(drawn.curve), places(drawn.unshrunk_curve)
-    spread = np.sqrt((error / (mean * (1 - mean))) ** 2 + (logit(mean) - logit(place)) ** 2)
+    observed, unshrunk = places(drawn.curve), places(drawn.unshrunk_curve)
+    bias = logit(mean) - logit(observed)
+    place = expit(logit(observed) - bias / 2)
+    spread = np.sqrt((error / (mean * (1 - mean))) ** 2 + bias**2)
     one_more = 0.5 / (4 * drawn.n_independent) / ROOM
     band = drawn.confidence_band(0.95)
     for curve, sign, gap in ((band.lower, -1, 1 - mean), (band.upper, 1, mean)):
         unseen = np.minimum(one_more / gap, 0.9 * spread)
         total = np.sqrt(spread**2 + unseen**2 + (logit(unshrunk) - logit(place)) ** 2)
         expected = ROOM * (2 * expit(logit(place) + sign * 1.959964 * total) - 1)
-        assert_allclose((curve.tpr - curve.fpr)[1:-1][middle], expected[middle], atol=1e-5)
+        # Rates never fall: nowhere does a height change by more than twice the distance of the lines.
+        outer = [
+            sign * max(sign * h - 2 * abs(s - line) for h, line in zip(expected, LINES, strict=True)) for s in LINES
+        ]
+        assert_allclose((curve.tpr - curve.fpr)[1:-1][middle], np.array(outer)[middle], atol=1e-5)
 
 
 @pytest.mark.parametrize("simultaneous", [False, True])
@@ -95,7 +102,7 @@ def test_share_inside():
     diagonal = polyroc.RocCurve(fpr=[0, 1], tpr=[0, 1])
     rng = np.random.default_rng(0)
     rates = np.sort(rng.uniform(0.4, 0.6, size=(2, 50, 9)), axis=2)
-    asked = {"simultaneous": False, "least_class": 10**9, "n_classes": 3, "unshrunk": None}
+    asked = {"simultaneous": False, "least_class": 10**9, "n_classes": 3, "freedom": np.inf, "unshrunk": None}
     band = confidence_band(diagonal, rates[0], rates[1], 0.95, **asked)
     assert band.share_inside(diagonal) == 1
     perfect = polyroc.RocCurve(fpr=[0, 0, 1], tpr=[0, 1, 1])
@@ -134,9 +141,10 @@ def test_the_band_of_two_classes_does_not_depend_on_the_grid():
     assert_allclose(coarse.confidence_band(n_resamples=50, rng=0).lower.tpr, plain.lower.tpr)
 
 
-def test_the_mean_curve_has_no_shrinkage_and_no_bias(drawn):
+def test_the_mean_curve_has_no_shrinkage(drawn):
     """Its band is that of a curve that is no fit, whatever the shared curve without shrinkage."""
-    asked = {"simultaneous": False, "least_class": drawn.n_independent, "n_classes": drawn.n_classes, "unshrunk": None}
+    asked = {"simultaneous": False, "least_class": drawn.n_independent, "n_classes": drawn.n_classes}
+    asked |= {"freedom": drawn.freedom, "unshrunk": None}
     expected = confidence_band(drawn.mean_curve, drawn.mean_fpr, drawn.mean_tpr, 0.95, **asked)
     found = drawn.confidence_band(0.95, curve="mean")
     assert_allclose(found.lower.tpr, expected.lower.tpr, atol=1e-12)
@@ -144,3 +152,31 @@ def test_the_mean_curve_has_no_shrinkage_and_no_bias(drawn):
         drawn.mean_curve, drawn.mean_fpr, drawn.mean_tpr, 0.95, **(asked | {"unshrunk": drawn.unshrunk_curve})
     )
     assert np.abs(found.lower.tpr - biased.lower.tpr).max() > 1e-3
+
+
+def at_share(place):
+    """The curve that takes this share of the room on every line of equal call rate, from 0 (all wrong) to 1."""
+    lines = np.linspace(0, 1, 201)
+    height = 2 * np.minimum(lines, 1 - lines) * (2 * place - 1)
+    return lines - height / 2, lines + height / 2
+
+
+@pytest.mark.parametrize("simultaneous", [False, True])
+def test_half_of_the_bias_moves_the_band_and_few_samples_widen_it(simultaneous):
+    """By hand on one line: all of the bias widens, and Student's t widens a whole band."""
+    places = np.array([0.74, 0.75, 0.76, 0.78, 0.8])
+    fpr, tpr = np.array([at_share(place) for place in places])[:, :, 1:-1].transpose(1, 0, 2)
+    curve = polyroc.RocCurve(*at_share(0.75))
+    asked = {"least_class": 10**9, "n_classes": 3, "freedom": 6.0, "unshrunk": None}
+    band = confidence_band(curve, fpr, tpr, 0.95, simultaneous=simultaneous, **asked)
+    bias = np.log(0.766 / 0.234) - np.log(3)
+    error = np.std(places, ddof=1)
+    spread = np.hypot(error / (0.75 * 0.25), bias)
+    reach = 1.959963984540054
+    if simultaneous:
+        largest = np.quantile(np.abs(places - places.mean()) / error, 0.95)
+        reach = max(reach, largest) * stats.t.ppf(0.975, 6) / reach
+    expected = 1 / (1 + np.exp(-(np.log(3) - bias / 2 + reach * spread * np.array([-1, 1]))))
+    for found, place in zip((band.lower, band.upper), expected, strict=True):
+        at_half = np.flatnonzero(np.isclose(found.fpr + found.tpr, 1))[0]
+        assert found.tpr[at_half] == pytest.approx(place, rel=1e-6)

@@ -11,6 +11,7 @@ from scipy import stats
 
 import polyroc
 from polyroc import Interval, ResamplingWarning
+from polyroc._contest import difference_of
 from polyroc._delong import freedom
 from polyroc._intervals import Distribution, holm
 from polyroc._logit_scale import Reach, ends, unseen_error
@@ -23,6 +24,11 @@ def distribution(estimate, replicates, **rest):
     fields = {"n_independent": 10, "n_classes": 3, "freedom": 50.0, "unshrunk": None}
     fields["influences"] = lambda: np.array([-1.0, 0.2, 1.1])
     return Distribution(estimate, np.asarray(replicates, dtype=float), **(fields | rest))
+
+
+def difference_like(estimate, replicates):
+    """A difference without bias and shrinkage."""
+    return distribution(estimate, replicates, between=(estimate, float(np.std(replicates, ddof=1))))
 
 
 @pytest.mark.parametrize(("kind", "method"), [("percentile", "percentile"), ("basic", "basic"), ("bca", "BCa")])
@@ -86,14 +92,33 @@ def test_the_interval_of_negated_scores_is_the_mirror_image(seed):
     assert_allclose(mirrored.interval(0.9, "logit"), [1 - found.high, 1 - found.low], atol=1e-12)
 
 
-def test_a_difference_has_a_symmetric_interval_with_bias_and_shrinkage():
-    replicates = np.array([0.02, 0.03, 0.04])  # with mean 0.03 and standard deviation 0.01
-    apart = distribution(0.025, replicates, lowest=-1.0, unshrunk=0.029)
-    reach = 1.959963984540054 * np.hypot(0.01, 0.004)
-    assert_allclose(apart.interval(0.95, "logit"), [0.02 - reach, 0.02 + reach], rtol=1e-9)
-    assert apart.p_value("logit") == pytest.approx(2 * stats.norm.sf(0.02 / np.hypot(0.01, 0.004)))
-    unbiased = distribution(0.025, replicates, lowest=-1.0)
-    assert unbiased.p_value("logit") == pytest.approx(2 * stats.norm.sf(2.5))
+def test_a_difference_begins_where_the_intervals_of_the_two_begin():
+    """Each less its own bias with its spread there, correlated as the replicates are; then Student's t."""
+    first = distribution(0.95, [0.95, 0.96, 0.98], unshrunk=0.955)
+    second = distribution(0.90, [0.89, 0.93, 0.92], unshrunk=0.902)
+    place = np.log([0.95 / 0.05, 0.90 / 0.10])
+    mean = np.array([np.mean(first.replicates), np.mean(second.replicates)])
+    a, b = 1 / (1 + np.exp(-(2 * place - np.log(mean / (1 - mean)))))
+    sd = np.array([np.std(first.replicates, ddof=1), np.std(second.replicates, ddof=1)])
+    error_a, error_b = sd / (mean * (1 - mean)) * np.array([a * (1 - a), b * (1 - b)])
+    correlation = np.corrcoef(first.replicates, second.replicates)[0, 1]
+    variance = error_a**2 + error_b**2 - 2 * correlation * error_a * error_b + (0.053 - 0.05) ** 2
+    apart = difference_of(first, second, 7.0)
+    reach = stats.t.ppf(0.975, 7) * np.sqrt(variance)
+    assert_allclose(apart.interval(0.95, "logit"), [a - b - reach, a - b + reach], rtol=1e-9)
+    assert apart.p_value("logit") == pytest.approx(2 * stats.t.sf((a - b) / np.sqrt(variance), 7))
+
+
+def test_a_difference_varies_at_least_as_much_as_its_replicates():
+    """Of M, which has no bias, that is the standard error; and next to a model without any error."""
+    rng = np.random.default_rng(0)
+    first, second = (distribution(x, x + rng.normal(0, 0.01, 99)) for x in (0.8, 0.7))
+    error = np.std(first.replicates - second.replicates, ddof=1)
+    assert_allclose(difference_of(first, second, np.inf).between, (0.1, error), rtol=1e-9)
+    perfect = distribution(1.0, np.ones(99), unshrunk=1.0, at_end=True)
+    apart = difference_of(perfect, distribution(0.8, first.replicates, unshrunk=0.8), np.inf)
+    assert apart.between[1] >= np.std(first.replicates, ddof=1)
+    assert np.isfinite(apart.interval(0.95, "logit")).all()
 
 
 def test_degrees_of_freedom_are_those_of_normal_samples_by_hand():
@@ -152,7 +177,6 @@ def test_an_estimate_nearer_to_the_end_than_its_standard_error():
     found = distribution(1 - 1e-6, replicates, n_independent=1000).interval(0.95, "logit")
     assert found.low == pytest.approx(1 - 1.96 * np.std(replicates), abs=2e-4)
     assert found.high > 1 - 1e-6
-    assert distribution(1 - 1e-6, replicates, n_independent=1000, lowest=-1.0).p_value("logit") < 1e-10
 
 
 @given(integers(0, 2**32 - 1), sampled_from(KINDS))
@@ -160,7 +184,7 @@ def test_an_estimate_nearer_to_the_end_than_its_standard_error():
 def test_a_difference_is_significant_where_its_interval_leaves_zero_out(seed, kind):
     rng = np.random.default_rng(seed)
     replicates = np.clip(rng.normal(rng.normal(0, 0.05), 0.04, size=501), -1, 1)
-    difference = distribution(float(np.mean(replicates)) + rng.normal(0, 0.01), replicates, lowest=-1.0)
+    difference = difference_like(float(np.mean(replicates)) + rng.normal(0, 0.01), replicates)
     p_value = difference.p_value(kind)
     assert 0 < p_value <= 1
     # A step of the replicates to either side, since quantiles are interpolated and shares are counted.
@@ -169,7 +193,7 @@ def test_a_difference_is_significant_where_its_interval_leaves_zero_out(seed, ki
         # Which bends shares: as far as it bends those steps.
         place = np.searchsorted(np.sort(replicates), 0.0)
         steps = np.sort(replicates)[np.clip([place - 3, place + 2], 0, 500)]
-        moved = [distribution(difference.estimate - s, replicates - s, lowest=-1.0).p_value(kind) for s in steps]
+        moved = [difference_like(difference.estimate - s, replicates - s).p_value(kind) for s in steps]
         slack = max(abs(p_value - p) for p in moved)
     for level in (1 - (p_value + slack) - 1e-9, 1 - max(p_value - slack, 0) + 1e-9):
         if not 0 < level < 1:
@@ -182,8 +206,8 @@ def test_a_difference_is_significant_where_its_interval_leaves_zero_out(seed, ki
 def test_p_value_of_a_clear_difference_is_bounded_by_the_number_of_resamples():
     replicates = np.linspace(0.2, 0.3, 99)
     for kind in ("percentile", "basic"):
-        assert distribution(0.25, replicates, lowest=-1.0).p_value(kind) == pytest.approx(0.02)
-    assert distribution(0.25, replicates, lowest=-1.0).p_value("logit") < 1e-4
+        assert difference_like(0.25, replicates).p_value(kind) == pytest.approx(0.02)
+    assert difference_like(0.25, replicates).p_value("logit") < 1e-4
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -224,10 +248,10 @@ def test_an_estimate_that_never_varies_is_a_point(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_difference_that_never_varies_says_nothing(kind):
-    same = distribution(0.0, np.zeros(99), lowest=-1.0)
+    same = difference_like(0.0, np.zeros(99))
     assert same.interval(0.95, kind) == Interval(0.0, 0.0)
     assert same.p_value(kind) == 1
-    assert distribution(0.5, np.full(99, 0.5), lowest=-1.0).p_value(kind) == 1
+    assert difference_like(0.5, np.full(99, 0.5)).p_value(kind) == 1
 
 
 def test_interval_from_a_standard_error():

@@ -7,7 +7,7 @@ also where it is vertical, which lines of equal FPR would not do.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, logit, ndtri
+from scipy.special import expit, logit, ndtri, stdtrit
 
 from polyroc._curve import RocCurve
 from polyroc._grid import grid
@@ -68,35 +68,41 @@ def confidence_band(
     simultaneous: bool,
     least_class: int,
     n_classes: int,
+    freedom: float,
     unshrunk: RocCurve | None,
 ) -> ConfidenceBand:
     """The band of replicates of the curve, shape (R, T) each, that are given without their corners.
 
-    `unshrunk` is the curve without shrinkage, of a curve that a fit makes biased; None of one that has no bias.
+    `unshrunk` is the curve without shrinkage, of a curve that is a fit; None of one that is not.
     """
     lines = grid(_N_THRESHOLDS)
     corner = np.zeros((len(fpr), 1))
     fpr, tpr = np.hstack([corner, fpr, corner + 1]), np.hstack([corner, tpr, corner + 1])
     # TPR - FPR as a share of the room that it has on its line.
     room = 2 * np.minimum(lines, 1 - lines)
-    place = _places(curve, lines, room)
+    observed = _places(curve, lines, room)
     replicates = (1 + np.array([_heights(f, t, lines) for f, t in zip(fpr, tpr, strict=True)]) / room) / 2
-    error = replicates.std(axis=0, ddof=1)
+    error, mean = replicates.std(axis=0, ddof=1), np.clip(replicates.mean(axis=0), _EDGE, 1 - _EDGE)
     tail = (1 - confidence_level) / 2
     # Where not one sample is on the wrong side no replicate varies. Still a share of the smallest class may belong
     # there, as large as leaves none among its samples. Nearer to an end than that, the band goes from the end to it.
     unseen = _UNSEEN_SHARE * (1 - tail ** (1 / least_class)) / room
     reach = -float(ndtri(tail))
     if simultaneous:
-        fitted = (error > _EDGE) & (place > unseen) & (place < 1 - unseen)
+        fitted = (error > _EDGE) & (observed > unseen) & (observed < 1 - unseen)
         reach = max(reach, _largest_deviation(replicates[:, fitted], error[fitted], confidence_level))
-    mean = place if unshrunk is None else np.clip(replicates.mean(axis=0), _EDGE, 1 - _EDGE)
-    spread = np.minimum(error / (mean * (1 - mean)), _MOST_SPREAD)
-    spread = np.hypot(spread, np.clip(logit(mean) - logit(place), -_MOST_BIAS, _MOST_BIAS))
+        # The standard errors are themselves uncertain where few samples carry them.
+        reach *= float(stdtrit(freedom, tail) / ndtri(tail))
+    # A single point of any curve is biased at a kink, also of one whose area is not. The replicates show how much, but
+    # not surely: half of it moves the centre, and all of it widens the band.
+    bias = np.clip(logit(mean) - logit(observed), -_MOST_BIAS, _MOST_BIAS)
+    place = expit(logit(observed) - bias / 2)
+    at = observed if unshrunk is None else mean
+    spread = np.hypot(np.minimum(error / (at * (1 - at)), _MOST_SPREAD), bias)
     shrinkage = 0.0 if unshrunk is None else logit(_places(unshrunk, lines, room)) - logit(place)
     one_more = unseen_error(n_classes, least_class) / room
-    below = np.hypot(np.hypot(spread, np.minimum(one_more / (1 - mean), UNSEEN_BOUND * spread)), shrinkage)
-    above = np.hypot(np.hypot(spread, np.minimum(one_more / mean, UNSEEN_BOUND * spread)), shrinkage)
+    below = np.hypot(np.hypot(spread, np.minimum(one_more / (1 - at), UNSEEN_BOUND * spread)), shrinkage)
+    above = np.hypot(np.hypot(spread, np.minimum(one_more / at, UNSEEN_BOUND * spread)), shrinkage)
     low, high = expit(logit(place) - reach * below), expit(logit(place) + reach * above)
     low = np.where(error > 1 - place, np.minimum(low, place - reach * error), low)
     high = np.where(error > place, np.maximum(high, place + reach * error), high)

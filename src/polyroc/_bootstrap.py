@@ -168,7 +168,8 @@ class BootstrapResult(Frozen):
             simultaneous=as_flag(simultaneous, "simultaneous"),
             least_class=self.n_independent,
             n_classes=self.n_classes,
-            # The mean curve is no fit, and has no bias.
+            freedom=self.freedom,
+            # The mean curve is no fit.
             unshrunk=self.unshrunk_curve if curve == "shared" else None,
         )
 

@@ -15,7 +15,7 @@ from polyroc._checks import as_confidence_level, as_flag, as_n_jobs, as_n_resamp
 from polyroc._comparison_text import ComparisonText
 from polyroc._containers import listed, shown
 from polyroc._contest import Contest, Difference, contest, normal_differences
-from polyroc._delong import standard_error
+from polyroc._delong import freedom, standard_error
 from polyroc._doubts import warn_of_backwards, warn_of_disagreement, warn_of_mixed_scales
 from polyroc._evaluate import check_option_names, evaluate_predictions
 from polyroc._evaluation import Evaluation
@@ -255,7 +255,11 @@ def compare(
         name: evaluation.bootstrap_result(of_model, units, again)
         for (name, evaluation), of_model, again in zip(evaluations.items(), drawn, replicates, strict=True)
     }
-    contests = _contests_of(bootstraps, level, interval)
+    freedoms = {
+        (a, b): freedom(evaluations[a].hand_till_influences - evaluations[b].hand_till_influences, units)
+        for a, b in combinations(evaluations, 2)
+    }
+    contests = _contests_of(bootstraps, freedoms, level, interval)
     for one in contests[0].estimates:
         if one.high < 0.5:
             warn_of_backwards(one.model)
@@ -263,18 +267,23 @@ def compare(
 
 
 def _contests_of(
-    bootstraps: dict[str, BootstrapResult], level: float, interval: IntervalKind
+    bootstraps: dict[str, BootstrapResult],
+    freedoms: dict[tuple[str, str], float],
+    level: float,
+    interval: IntervalKind,
 ) -> tuple[Contest, Contest, Contest]:
     """By D, by M and by the area under the mean curve, which is not asked again where it is M."""
     auc, hand_till, mean_auc = (
         {name: one.distribution(statistic) for name, one in bootstraps.items()} for statistic in _STATISTICS
     )
-    by_hand_till = contest("hand_till", hand_till, level, interval)
+    by_hand_till = contest("hand_till", hand_till, freedoms, level, interval)
     is_hand_till = all(mean_auc[name].is_like(one) for name, one in hand_till.items())
     return (
-        contest("auc", auc, level, interval),
+        contest("auc", auc, freedoms, level, interval),
         by_hand_till,
-        replace(by_hand_till, statistic="mean_auc") if is_hand_till else contest("mean_auc", mean_auc, level, interval),
+        replace(by_hand_till, statistic="mean_auc")
+        if is_hand_till
+        else contest("mean_auc", mean_auc, freedoms, level, interval),
     )
 
 

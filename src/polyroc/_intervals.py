@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from polyroc import _logit_scale
 from polyroc._logit_scale import Reach, unseen_error
@@ -40,10 +40,15 @@ class Distribution(Frozen):
     """The estimate without shrinkage, of a statistic that a fit makes biased; None of one that has no bias."""
     influences: Callable[[], FloatArray] = field(repr=False)
     """What single samples, or blocks of them, add to the estimate; only "bca" asks for it."""
-    lowest: float = 0.0
-    """The least value that the statistic can have; the largest is 1."""
+    between: tuple[float, float] | None = None
+    """Of a difference of two areas: the difference less the bias of both, and its standard error there."""
     at_end: bool = False
     """Whether not one comparison of two samples went wrong, or all did."""
+
+    @property
+    def lowest(self) -> float:
+        """The least value that the statistic can have; the largest is 1."""
+        return 0.0 if self.between is None else -1.0
 
     @property
     def standard_error(self) -> float:
@@ -66,7 +71,7 @@ class Distribution(Frozen):
         tail = (1 - confidence_level) / 2
         levels = np.array([tail, 1 - tail])
         if kind == "logit":
-            low, high = self._difference_ends(tail) if self.lowest < 0 else self._area_ends(confidence_level)
+            low, high = self._area_ends(confidence_level) if self.between is None else self._difference_ends(tail)
         elif kind == "percentile":
             low, high = np.quantile(self.replicates, levels)
         elif kind == "basic":
@@ -79,8 +84,9 @@ class Distribution(Frozen):
         """Two-sided p value of 0: one minus the largest confidence level whose interval leaves 0 out."""
         if self.never_varies:
             return 1.0
-        if kind == "logit":
-            return float(2 * ndtr(-abs(self._centre) / self._difference_error))
+        if kind == "logit" and self.between is not None:
+            centre, error = self.between
+            return float(2 * stdtr(self.freedom, -abs(centre) / error))
         if kind == "bca":
             bias, acceleration = self._bias(), self._acceleration()
             distance = ndtri(self._share_below(0.0)) - bias
@@ -98,23 +104,21 @@ class Distribution(Frozen):
         low, high = _logit_scale.ends(self.estimate, self.standard_error, reach, mean=mean, unshrunk=self.unshrunk)
         return float(low), float(high)
 
+    def corrected(self) -> tuple[float, float]:
+        """The estimate of an area less the bias that the replicates show, and its standard error there."""
+        mean = None if self.unshrunk is None else float(np.mean(self.replicates))
+        return _logit_scale.corrected(self.estimate, self.standard_error, mean)
+
     def _difference_ends(self, tail: float) -> tuple[float, float]:
-        """Ends of the interval of a difference: normal, with bias and shrinkage.
+        """Ends of the interval of a difference, by Student's t.
 
-        Errors that no sample shows may come to either model, and Student's t would count each model's few samples
-        twice: with these terms, tests of equally good strong models hardly ever rejected.
+        Errors that no sample shows may come to either model: with a term for them, tests of equally good strong models
+        hardly ever rejected.
         """
-        reach = -float(ndtri(tail)) * self._difference_error
-        return self._centre - reach, self._centre + reach
-
-    @property
-    def _centre(self) -> float:
-        """The estimate less the bias that the replicates show."""
-        return self.estimate if self.unshrunk is None else 2 * self.estimate - float(np.mean(self.replicates))
-
-    @property
-    def _difference_error(self) -> float:
-        return float(np.hypot(self.standard_error, 0.0 if self.unshrunk is None else self.unshrunk - self.estimate))
+        assert self.between is not None
+        centre, error = self.between
+        reach = -float(stdtrit(self.freedom, tail)) * error
+        return centre - reach, centre + reach
 
     def _without_variation(self, confidence_level: float) -> Interval:
         """Resampling cannot say how sure an estimate is that never varies; at an end of the range the sample can."""

@@ -83,5 +83,13 @@ def ends(
     return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
 
+def corrected(estimate: float, error: float, mean: float | None) -> tuple[float, float]:
+    """An estimate less the bias that its replicates show, and its standard error there: where `ends` begins."""
+    estimate = float(np.clip(estimate, EDGE, 1 - EDGE))
+    place = estimate if mean is None else float(np.clip(mean, EDGE, 1 - EDGE))
+    centre = float(expit(2 * logit(estimate) - logit(place)))
+    return centre, min(error / (place * (1 - place)), _MOST_SPREAD) * centre * (1 - centre)
+
+
 def _total(spread: Any, unseen: Any, shrinkage: Any) -> Any:
     return np.sqrt(spread**2 + np.minimum(unseen, UNSEEN_BOUND * spread) ** 2 + shrinkage**2)
