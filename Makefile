@@ -9,11 +9,12 @@ VENV_BENCH  := .venv-bench
 BIN         := $(VENV)/bin
 PYTEST_ARGS ?=
 BENCH_ARGS  ?=
+FUZZ_ARGS   ?=
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full test-mlflow lint types bench coverage displays screenshots meaning reproduction docs clean
+.PHONY: help demo test test-full test-mlflow lint types fuzz bench coverage displays screenshots meaning reproduction docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
@@ -37,6 +38,9 @@ lint: $(VENV)/.dev  ## check format, style and the order of modules
 
 types: $(VENV)/.dev  ## check types
 	$(BIN)/mypy --strict src
+
+fuzz: $(VENV)/.dev  ## try random and hostile input for two minutes (FUZZ_ARGS='--minutes 30 --seed 7 --jobs 2')
+	$(BIN)/python -m fuzz $(FUZZ_ARGS)
 
 bench: $(VENV_BENCH)/.bench  ## run the benchmarks, for a quarter of an hour, beside scikit-learn and torchmetrics
 	$(VENV_BENCH)/bin/python -m benchmarks $(BENCH_ARGS)

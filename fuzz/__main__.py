@@ -68,7 +68,8 @@ def fuzz(given, folder):
     rest = [area for area in areas if area != CORPUS]
     if rest:
         schedules = [
-            Schedule(rest, given.seed, worker, given.jobs, 60 * given.minutes, given.cases) for worker in range(given.jobs)
+            Schedule(rest, given.seed, worker, given.jobs, 60 * given.minutes, given.cases)
+            for worker in range(given.jobs)
         ]
         with bar(given) as progress:
             drawn = work(schedules, folder, progress)

@@ -1,20 +1,15 @@
 """Arguments: every public function is given what nobody should give it. It refuses, or gives a result that is right."""
 
-import datetime
 from collections.abc import Callable
-from decimal import Decimal
-from fractions import Fraction
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
-import polars as pl
 
 import polyroc
 from fuzz._case import Attempt
 from fuzz._escape import Escape, attempt, short
+from fuzz._hostile import HOSTILE
 from fuzz._oracles import (
     check_band,
     check_curve,
@@ -40,93 +35,6 @@ class Entry(NamedTuple):
     check: Callable[[Any], None]
 
 
-class _Unreadable:
-    """A container that fails when it is read."""
-
-    def __array__(self, *_: Any, **__: Any) -> Any:
-        msg = "on purpose"
-        raise RuntimeError(msg)
-
-
-class _Endless:
-    """A sequence that claims to be larger than any memory."""
-
-    def __len__(self) -> int:
-        return 2**62
-
-    def __getitem__(self, place: int) -> int:
-        if place > 20:
-            raise IndexError
-        return place
-
-
-def _nested() -> list[Any]:
-    inside: list[Any] = []
-    inside.append(inside)
-    return inside
-
-
-# Made anew for each case.
-_HOSTILE: tuple[Callable[[], Any], ...] = (
-    *[
-        lambda value=value: value
-        for value in (
-            *(None, True, False, 0, 1, -1, 2, 3, 7, 2**31, 2**63, -(2**63), 10**400, -(10**400)),
-            *(0.0, -0.0, 0.5, 0.95, 1.0, -1.0, 1.5, 1e-320, 1e308, float("nan"), float("inf"), float("-inf"), 1j),
-            *("", "x", "auc", "own", "logit", "nan", "0.5", "\0", "\udcff", "é", "a" * 10_000, b"", b"own"),
-            *((), (1,), {}, {"a": 1}, set(), {0, 1}, frozenset(), range(3), slice(None), ..., int, NotImplemented),
-            *(Decimal("0.95"), Decimal("NaN"), Fraction(19, 20), datetime.date(2000, 1, 1), Path("x")),
-            *(np.float32(0.9), np.float64("nan"), np.int64(3), np.bool_(True), np.str_("own"), np.datetime64("NaT")),
-        )
-    ],
-    object,
-    _Unreadable,
-    _Endless,
-    _nested,
-    list,
-    lambda: [[]],
-    lambda: [None] * 12,
-    lambda: ["a"] * 12,
-    lambda: list("abcabcabcabc"),
-    lambda: [[1, 2], [3]],
-    lambda: iter([1, 2]),
-    lambda: (one for one in "abc"),
-    lambda: lambda: None,
-    lambda: np.array(1.0),
-    lambda: np.zeros(0),
-    lambda: np.zeros((0, 3)),
-    lambda: np.zeros((12, 0)),
-    lambda: np.zeros((12, 3)),
-    lambda: np.ones((3, 3)),
-    lambda: np.full((3, 3), np.nan),
-    lambda: -np.ones((3, 3)),
-    lambda: np.ones((2, 2)),
-    lambda: np.ones((3, 3, 3)),
-    lambda: np.full(12, np.inf),
-    lambda: np.full(12, 1e308),
-    lambda: np.arange(12),
-    lambda: np.arange(12) % 2,
-    lambda: np.arange(11),
-    lambda: np.zeros(12),
-    lambda: np.array(["a", "b", "c"] * 4),
-    lambda: np.array(["a", None, 3] * 4, dtype=object),
-    lambda: np.ma.array(np.arange(12), mask=np.arange(12) > 5),
-    lambda: np.ma.array(np.ones((3, 3)), mask=np.eye(3)),
-    lambda: np.array([0.1, 1, 10]),
-    lambda: np.array([0.0, 0.5, 1.0]),
-    lambda: np.array([0.0, np.nan, 1.0]),
-    lambda: np.zeros(12, dtype="datetime64[D]"),
-    lambda: np.zeros(12, dtype=[("a", float)]),
-    lambda: pd.Series(np.arange(12) % 3),
-    lambda: pd.DataFrame(np.ones((3, 3)), index=list("abc"), columns=list("abc")),
-    lambda: pd.DataFrame(np.ones((3, 3))),
-    lambda: pd.DataFrame({"a": [1], "b": ["x"]}),
-    lambda: pl.DataFrame({"a": [1.0], "b": [None]}),
-    lambda: pl.LazyFrame({"a": [1.0]}),
-    lambda: np.random.default_rng(0),
-    lambda: np.random.RandomState(0),  # noqa: NPY002  # what people pass for a generator
-    lambda: np.random.SeedSequence(0),
-)
 # Larger ones are right, and take as long as they say.
 _AT_MOST = {"n_resamples": 50, "n_thresholds": 1_000}
 # Without these a call takes longer, says something else each time, or is none.
@@ -150,6 +58,9 @@ _METHOD: dict[str, Any] = {
     "rng": 0,
     "n_jobs": 1,
 }
+_LEVEL: dict[str, Any] = {"confidence_level": 0.95}
+_ENDS: dict[str, Any] = {"statistic": "auc", "interval": "logit"}
+_BAND: dict[str, Any] = {"curve": "shared", "simultaneous": False}
 _DRAWS: dict[str, Any] = {"n_resamples": 4, "groups": None, "rng": 0, "n_jobs": 1, "progress": False}
 
 
@@ -160,7 +71,7 @@ def attempt_case(given: Attempt) -> None:
     spoilt = {}
     known = [*entry.positional, *entry.options]
     for argument in given.rng.permutation(known)[: int(given.rng.integers(1, 3))]:
-        value = given.choose(_HOSTILE)()
+        value = given.choose(HOSTILE)()
         most = _AT_MOST.get(str(argument))
         if most is None or type(value) not in (int, np.int64) or not most < value <= 10**7:
             spoilt[str(argument)] = value
@@ -183,6 +94,10 @@ def _unknown_option(entry: Entry, arguments: list[Any], options: dict[str, Any])
     require(False, f"{short(entry.function)} took an option that it does not have")
 
 
+def _share(made: Any) -> None:
+    check_share(made, "the result")
+
+
 def _frame(made: Any) -> None:
     require(len(made) >= 0, "a frame without length")
 
@@ -200,7 +115,7 @@ def _sweep(made: Any) -> None:
     require(np.all(np.isfinite(made.ratios) & (made.ratios > 0)), "CostSweep.ratios")
 
 
-def _drawn(made: Any) -> None:
+def _replicates(made: Any) -> None:
     check_shares(made.auc, "replicates")
     check_interval(made.confidence_interval(), "interval")
 
@@ -221,50 +136,60 @@ def _anything(made: Any) -> None:
 @cache
 def _entries() -> dict[str, Entry]:
     """Every public function and method that takes arguments."""
-    evaluation = polyroc.evaluate(_Y, _S, n_thresholds=9, engine="numpy")
-    drawn = evaluation.bootstrap(9, rng=0)
-    other = _S[:, ::-1].copy()
-    comparison = polyroc.compare(_Y, {"a": _S, "b": other}, n_resamples=5, rng=0, n_thresholds=9, engine="numpy")
-    curve = evaluation.curve
-    data = {"y_true": _Y, "y_score": _S}
-    baseline = {"labels": None, "sample_weight": None}
-    level = {"confidence_level": 0.95}
-    ends = {"statistic": "auc", "interval": "logit"}
-    band = {"curve": "shared", "simultaneous": False}
+    return _functions() | _of_an_evaluation() | _of_replicates() | _of_a_curve()
+
+
+def _functions() -> dict[str, Entry]:
+    data, other = {"y_true": _Y, "y_score": _S}, {"labels": None, "sample_weight": None}
+    models = {"y_true": _Y, "scores": {"a": _S, "b": _S[:, ::-1].copy()}}
+    quick = {"n_thresholds": 9, "engine": "numba", "max_pairs": None}
     swept = {"true_class": 0, "predicted_class": 1, "ratios": [0.5, 2.0], "labels": None, "costs": None}
-    share = lambda made: check_share(made, "the result")  # noqa: E731
     return {
         "evaluate": Entry(polyroc.evaluate, data, _METHOD, check_evaluation),
-        "auc_score": Entry(polyroc.auc_score, data, _METHOD, share),
-        "compare": Entry(
-            polyroc.compare,
-            {"y_true": _Y, "scores": {"a": _S, "b": other}},
-            level | {"interval": "logit"} | _DRAWS | {"n_thresholds": 9, "engine": "numba", "max_pairs": None},
-            _comparison,
-        ),
-        "cost_sweep": Entry(polyroc.cost_sweep, data, swept | {"n_thresholds": 9, "engine": "numba"}, _sweep),
-        "RocCurve": Entry(
-            polyroc.RocCurve, {"fpr": [0, 0.5, 1], "tpr": [0, 0.75, 1]}, {"exact_auc": None}, _made_curve
-        ),
-        "tpr_at": Entry(curve.tpr_at, {"fpr": 0.5}, {}, _rates),
-        "partial_auc": Entry(curve.partial_auc, {"max_fpr": 0.5}, {}, _partial),
+        "auc_score": Entry(polyroc.auc_score, data, _METHOD, _share),
+        "compare": Entry(polyroc.compare, models, _LEVEL | {"interval": "logit"} | _DRAWS | quick, _comparison),
+        "cost_sweep": Entry(polyroc.cost_sweep, data, swept | quick, _sweep),
         "make_auc_scorer": Entry(polyroc.make_auc_scorer, {}, _without(_METHOD, "labels", "sample_weight"), _scorer),
         "set_score_request": Entry(polyroc.auc_scorer.set_score_request, {}, {"sample_weight": True}, _anything),
-        "hand_till": Entry(baselines.hand_till, data, baseline, share),
-        "auc_mu": Entry(baselines.auc_mu, data, baseline | {"partition": None, "costs": None}, share),
-        "one_vs_rest": Entry(baselines.one_vs_rest, data, baseline | {"average": "macro"}, share),
-        "confidence_interval": Entry(
-            evaluation.confidence_interval, level, ends | {"method": "bootstrap"} | _DRAWS, _interval_or_none
-        ),
-        "bootstrap": Entry(evaluation.bootstrap, {"n_resamples": 4}, _without(_DRAWS, "n_resamples") | {"method": "bootstrap"}, _drawn),
-        "confidence_band": Entry(evaluation.confidence_band, level, band | _DRAWS, check_band),
-        "accuracy_interval": Entry(evaluation.accuracy_interval, level, {}, _interval_or_none),
-        "to_dict": Entry(evaluation.to_dict, {}, {"include_rates": True}, _anything),
-        "pairs.to_frame": Entry(evaluation.pairs.to_frame, {"backend": "polars"}, {}, _frame),
-        "drawn.confidence_interval": Entry(drawn.confidence_interval, level, ends, _interval_or_none),
-        "drawn.confidence_band": Entry(drawn.confidence_band, level, band, check_band),
-        "drawn.standard_error": Entry(drawn.standard_error, {"statistic": "auc"}, {}, share),
-        "comparison.to_frame": Entry(comparison.to_frame, {"table": "estimates", "backend": "polars"}, {}, _frame),
+        "hand_till": Entry(baselines.hand_till, data, other, _share),
+        "auc_mu": Entry(baselines.auc_mu, data, other | {"partition": None, "costs": None}, _share),
+        "one_vs_rest": Entry(baselines.one_vs_rest, data, other | {"average": "macro"}, _share),
+    }
+
+
+def _of_an_evaluation() -> dict[str, Entry]:
+    one = polyroc.evaluate(_Y, _S, n_thresholds=9, engine="numpy")
+    method = {"method": "bootstrap"}
+    draws = _without(_DRAWS, "n_resamples")
+    return {
+        "confidence_interval": Entry(one.confidence_interval, _LEVEL, _ENDS | method | _DRAWS, _interval_or_none),
+        "bootstrap": Entry(one.bootstrap, {"n_resamples": 4}, draws | method, _replicates),
+        "confidence_band": Entry(one.confidence_band, _LEVEL, _BAND | _DRAWS, check_band),
+        "accuracy_interval": Entry(one.accuracy_interval, _LEVEL, {}, _interval_or_none),
+        "to_dict": Entry(one.to_dict, {}, {"include_rates": True}, _anything),
+        "pairs.to_frame": Entry(one.pairs.to_frame, {"backend": "polars"}, {}, _frame),
+    }
+
+
+def _of_replicates() -> dict[str, Entry]:
+    asked = {"rng": 0, "n_thresholds": 9, "engine": "numpy"}
+    several = polyroc.compare(_Y, {"a": _S, "b": _S[:, ::-1].copy()}, n_resamples=5, **asked)
+    drawn = several.bootstraps["a"]
+    return {
+        "drawn.confidence_interval": Entry(drawn.confidence_interval, _LEVEL, _ENDS, _interval_or_none),
+        "drawn.confidence_band": Entry(drawn.confidence_band, _LEVEL, _BAND, check_band),
+        "drawn.standard_error": Entry(drawn.standard_error, {"statistic": "auc"}, {}, _share),
+        "comparison.to_frame": Entry(several.to_frame, {"table": "estimates", "backend": "polars"}, {}, _frame),
+    }
+
+
+def _of_a_curve() -> dict[str, Entry]:
+    points = {"fpr": [0, 0.5, 1], "tpr": [0, 0.75, 1]}
+    curve = polyroc.RocCurve(**points)
+    return {
+        "RocCurve": Entry(polyroc.RocCurve, points, {"exact_auc": None}, _curve),
+        "tpr_at": Entry(curve.tpr_at, {"fpr": 0.5}, {}, _rates),
+        "partial_auc": Entry(curve.partial_auc, {"max_fpr": 0.5}, {}, _partial),
     }
 
 
@@ -272,7 +197,7 @@ def _without(options: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name not in names}
 
 
-def _made_curve(made: Any) -> None:
+def _curve(made: Any) -> None:
     check_curve(made, "RocCurve")
 
 

@@ -183,8 +183,10 @@ _TEXTS: dict[str, Callable[[Any], Any]] = {
     "arrow": lambda x: pa.array(x.tolist()),
     "arrow large": lambda x: pa.array(x.tolist(), pa.large_string()),
     "arrow view": lambda x: pa.array(x.tolist(), pa.string_view()),
-    "arrow dictionary": lambda x: pa.array(np.sort(x).tolist()).dictionary_encode().take(
-        pa.array(np.argsort(np.argsort(x, kind="stable"), kind="stable"))
+    "arrow dictionary": lambda x: (
+        pa.array(np.sort(x).tolist())
+        .dictionary_encode()
+        .take(pa.array(np.argsort(np.argsort(x, kind="stable"), kind="stable")))
     ),
 }
 _OBJECTS: dict[str, Callable[[Any], Any]] = {
@@ -229,7 +231,7 @@ _MATRICES: dict[str, Callable[[Any], Any]] = {
     "Decimals": lambda x: [[Decimal(one) for one in row] for row in x.tolist()],
     "complex": lambda x: x.astype(complex),
     "text": lambda x: x.astype(str),
-    "matrix": lambda x: np.matrix(x),  # noqa: PLW0108  # NumPy warns of it
+    "matrix": lambda x: np.matrix(x),  # NumPy warns of it
     "masked, nothing masked": np.ma.array,
     "masked": lambda x: np.ma.array(x, mask=x > 1),
     "three axes": lambda x: x[:, :, None],

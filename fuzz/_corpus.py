@@ -72,7 +72,9 @@ def buffer_used_again(_: Attempt) -> None:
         try:
             found = getattr(evaluation, name)
         except Exception as error:
-            require(why_no_refusal(error, (ValueError, RuntimeError)) is None, f"{name}: {type(error).__name__} {error}")
+            require(
+                why_no_refusal(error, (ValueError, RuntimeError)) is None, f"{name}: {type(error).__name__} {error}"
+            )
         else:
             require(abs(found - 1) < 1e-12, f"{name} is {found}, of numbers that came later; D is {evaluation.auc}")
 
@@ -241,7 +243,13 @@ def scorer_that_knows_no_label(_: Attempt) -> None:
 
 
 def scorer_of_wrong_options(_: Attempt) -> None:
-    for options in ({"shrinkage": "x"}, {"model": "x"}, {"n_thresholds": 0}, {"costs": "x"}, {"costs": [[0, -1], [1, 0]]}):
+    for options in (
+        {"shrinkage": "x"},
+        {"model": "x"},
+        {"n_thresholds": 0},
+        {"costs": "x"},
+        {"costs": [[0, -1], [1, 0]]},
+    ):
         _refused(polyroc.make_auc_scorer, **options)
 
 

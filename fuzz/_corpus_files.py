@@ -36,7 +36,9 @@ def _samples(n: int, seed: int = 0) -> tuple[Any, Any]:
 def _csv(codes: Any, scores: Any, names: tuple[str, ...] = _NAMES, extra: str = "") -> bytes:
     more = [extra] if extra else []
     header = ["label", *(f"p_{name}" for name in names), *more]
-    rows = [[names[code], *map(repr, row), *("" for _ in more)] for code, row in zip(codes, scores.tolist(), strict=True)]
+    rows = [
+        [names[code], *map(repr, row), *("" for _ in more)] for code, row in zip(codes, scores.tolist(), strict=True)
+    ]
     return "".join(f"{','.join(row)}\n" for row in [header, *rows]).encode()
 
 
@@ -122,7 +124,18 @@ def output_over_an_input(given: Attempt) -> None:
     before = first.read_bytes()
     for out in (first, given.folder / "link.csv", given.folder / "." / "a.csv"):
         for force in ([], ["--force"]):
-            call = ["compare", str(first), str(second), "--target", "label", "--resamples", "5", "--out", str(out), *force]
+            call = [
+                "compare",
+                str(first),
+                str(second),
+                "--target",
+                "label",
+                "--resamples",
+                "5",
+                "--out",
+                str(out),
+                *force,
+            ]
             ending = in_process(call)
             require(ending.code == 2, f"--out on its own input {out.name} {force} ended with {ending.code}")
             require(first.read_bytes() == before, "compare has overwritten its input")
@@ -232,7 +245,10 @@ def header_of_many_names(given: Attempt) -> None:
 
 def full_disk(given: Attempt) -> None:
     first, second = _two_files(given.folder)
-    for call in (["evaluate", str(first), *_TARGET], ["compare", str(first), str(second), "--target", "label", "--resamples", "9"]):
+    for call in (
+        ["evaluate", str(first), *_TARGET],
+        ["compare", str(first), str(second), "--target", "label", "--resamples", "9"],
+    ):
         with GUARD.asleep(), Path("/dev/full").open("wb") as full:
             ending = in_a_process(call, stdout=full)
         check_ending(ending, [*call, "> /dev/full"], (1, 2, 74))

@@ -21,7 +21,9 @@ class Answer(NamedTuple):
         return self.refusal is not None
 
 
-def attempt(function: Any, /, *args: Any, refusals: tuple[type[Exception], ...] = (ValueError,), **kwargs: Any) -> Answer:
+def attempt(
+    function: Any, /, *args: Any, refusals: tuple[type[Exception], ...] = (ValueError,), **kwargs: Any
+) -> Answer:
     """Call, and let through only what may come: a result, or a refusal in polyroc's own words."""
     try:
         return Answer(function(*args, **kwargs), None)

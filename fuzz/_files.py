@@ -26,6 +26,37 @@ _LIMIT = 60
 _PLAINLY = ["--json", "--quiet", "--resamples", "0"]
 
 
+# Values of each option, right and wrong ones; none of a flag.
+_SOME: dict[str, tuple[str, ...]] = {
+    "--scores": ("p_*", "p_ant,p_bee", "*", "", "none", "p_ant", "label", "=", "\x1b[31m"),
+    "--labels": ("ant,bee,cat", "ant", "", ",", "ant,ant,bee", "bee,ant"),
+    "--sample-weight": ("w", "id", "label", "none", "g", ""),
+    "--groups": ("g", "id", "label", "none", "p_ant"),
+    "--weighting": ("prevalence", "x"),
+    "--thresholds": ("shared", "", "own"),
+    "--n-thresholds": ("2", "3", "9", "0", "-1", "x", "1e3", "99999999999999999999"),
+    "--shrinkage": ("0", "1e300", "-1", "nan", "inf", "x"),
+    "--model": ("centered", "saturated", "rank-one", "x"),
+    "--engine": ("numpy", "numba", "torch"),
+    "--max-pairs": ("2", "4", "0", "-1", "x"),
+    "--confidence-level": ("0.9", "0", "1", "nan", "x", "-inf"),
+    "--seed": ("1", "-1", "x", "99999999999999999999999"),
+    "--jobs": ("1", "2", "0", "-1", "x"),
+    "--model-column": ("g", "g=1", "label=ant", "=", "none"),
+    "--key": ("id", "label", "none", "w"),
+    "--models": ("a=p_*", "a=p_ant,b=p_bee", "=", "a", "a=p_*,a=p_*"),
+    "--costs": ("first.csv", "none.csv", "-", "."),
+    "--plot": ("x.txt", "none/x.png"),
+    "--report": ("x.txt", "none/x.html", "."),
+    "--out": ("differences.csv", "none/x.csv", ".", "\udcff"),
+    "--json": (),
+    "--quiet": (),
+    "--debug": (),
+    "--bogus": ("1",),
+    "--help": (),
+}
+
+
 @dataclass(frozen=True)
 class Ending:
     """How a call of the command line ended."""
@@ -45,7 +76,12 @@ def attempt_case(given: Attempt) -> None:
         made.append(_tables.predictions(given, n=len(made[0].codes)) if given.happens(0.3) else made[0])
         paths.append(_written(given, made[1], "second"))
     intact = [path for path, is_intact in paths if is_intact]
-    arguments = [command, *(str(path) for path, _ in paths), "--target", given.choose(["label"] * 9 + ["w", "none", ""])]
+    arguments = [
+        command,
+        *(str(path) for path, _ in paths),
+        "--target",
+        given.choose(["label"] * 9 + ["w", "none", ""]),
+    ]
     options = _options(given, command)
     arguments += options
     stdin = b""
@@ -79,38 +115,10 @@ def _written(given: Attempt, made: _tables.Predictions, stem: str) -> tuple[Path
 def _options(given: Attempt, command: str) -> list[str]:
     if given.happens(0.3):
         return _PLAINLY if command == "evaluate" else ["--json", "--resamples", "5"]
-    some: dict[str, tuple[str, ...]] = {
-        "--scores": ("p_*", "p_ant,p_bee", "*", "", "none", "p_ant", "label", "=", "\x1b[31m"),
-        "--labels": ("ant,bee,cat", "ant", "", ",", "ant,ant,bee", "bee,ant"),
-        "--sample-weight": ("w", "id", "label", "none", "g", ""),
-        "--groups": ("g", "id", "label", "none", "p_ant"),
-        "--weighting": ("prevalence", "x"),
-        "--thresholds": ("shared", "", "own"),
-        "--n-thresholds": ("2", "3", "9", "0", "-1", "x", "1e3", "99999999999999999999"),
-        "--shrinkage": ("0", "1e300", "-1", "nan", "inf", "x"),
-        "--model": ("centered", "saturated", "rank-one", "x"),
-        "--engine": ("numpy", "numba", "torch"),
-        "--max-pairs": ("2", "4", "0", "-1", "x"),
-        "--confidence-level": ("0.9", "0", "1", "nan", "x", "-inf"),
-        "--seed": ("1", "-1", "x", "99999999999999999999999"),
-        "--jobs": ("1", "2", "0", "-1", "x"),
-        "--model-column": ("g", "g=1", "label=ant", "=", "none"),
-        "--key": ("id", "label", "none", "w"),
-        "--models": ("a=p_*", "a=p_ant,b=p_bee", "=", "a", "a=p_*,a=p_*"),
-        "--costs": ("first.csv", "none.csv", "-", "."),
-        "--plot": ("x.txt", "none/x.png"),
-        "--report": ("x.txt", "none/x.html", "."),
-        "--out": ("differences.csv", "none/x.csv", ".", "\udcff"),
-        "--json": (),
-        "--quiet": (),
-        "--debug": (),
-        "--bogus": ("1",),
-        "--help": (),
-    }
-    chosen = given.rng.permutation(list(some))[: int(given.rng.integers(0, 4))]
+    chosen = given.rng.permutation(list(_SOME))[: int(given.rng.integers(0, 4))]
     options = ["--resamples", given.choose(["0", "2", "5", "5", "-1", "x", "1"])]
     for name in map(str, chosen):
-        options += [name, given.choose(some[name])] if some[name] else [name]
+        options += [name, given.choose(_SOME[name])] if _SOME[name] else [name]
     if given.happens(0.02):
         options += ["--report", "report.html"]
     if given.happens(0.005) and command == "evaluate":
@@ -203,7 +211,9 @@ def _check_folder(before: dict[str, bytes], folder: Path, ending: Ending, argume
     for name, content in before.items():
         require(after.get(name) == content, f"input {name} was changed {call}")
     new = {name: content for name, content in after.items() if name not in before}
-    asked = {arguments[place + 1] for place, word in enumerate(arguments[:-1]) if word in ("--out", "--report", "--plot")}
+    asked = {
+        arguments[place + 1] for place, word in enumerate(arguments[:-1]) if word in ("--out", "--report", "--plot")
+    }
     require(set(new) <= asked, f"files {sorted(set(new) - asked)} were left {call}")
     require(ending.code == 0 or not new, f"{sorted(new)} written, but exit code {ending.code} {call}")
     for name, content in new.items():

@@ -95,7 +95,11 @@ class Guard:
         else:
             changed = [arguments[place] for place in _CHANGES[event]]
         outside = [path for path in changed if not _is_inside(path, folder)]
-        return f"writes outside of its folder: {event} {os.fsdecode(outside[0])}" if outside and not _is_trusted() else None
+        return (
+            f"writes outside of its folder: {event} {os.fsdecode(outside[0])}"
+            if outside and not _is_trusted()
+            else None
+        )
 
 
 def _is_inside(path: Any, folder: str) -> bool:

@@ -17,10 +17,73 @@ from fuzz._case import Attempt
 MARKUP = "<script>alert(1)</script>"
 _HOSTILE_NAMES = (
     *(MARKUP, "</script><b>", "<img src=x onerror=alert(1)>", "{{7*7}}", "&lt;", '"><svg/onload=alert(1)>', "`rm -rf`"),
-    *("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "'", '"', "a,b", "a;b", "a\tb", "a\nb", "a\rb", "a\r\nb", "\x1b[31mred\x1b[0m"),
-    *("\u202egnp.exe", "\u200b", "\ufeff", "\x00", "\x07", "\x9b31m", "\u2028", "é", "e\u0301", "\U0001f600", "\U000e0041"),
-    *("", " ", "  a", "a ", "nan", "NaN", "inf", "None", "null", "NA", "0", "01", "1", "1.0", "1e3", "-0", "True", "false"),
-    *("--json", "-", "*", "?", "[a]", "p_*", "p_", "label", "id", "..", "../../x", "/", "con", "a" * 3_000, "a=b", "%s%n"),
+    *(
+        "=1+1",
+        "+1",
+        "-1",
+        "@SUM(A1)",
+        "\t=1",
+        "'",
+        '"',
+        "a,b",
+        "a;b",
+        "a\tb",
+        "a\nb",
+        "a\rb",
+        "a\r\nb",
+        "\x1b[31mred\x1b[0m",
+    ),
+    *(
+        "\u202egnp.exe",
+        "\u200b",
+        "\ufeff",
+        "\x00",
+        "\x07",
+        "\x9b31m",
+        "\u2028",
+        "é",
+        "e\u0301",
+        "\U0001f600",
+        "\U000e0041",
+    ),
+    *(
+        "",
+        " ",
+        "  a",
+        "a ",
+        "nan",
+        "NaN",
+        "inf",
+        "None",
+        "null",
+        "NA",
+        "0",
+        "01",
+        "1",
+        "1.0",
+        "1e3",
+        "-0",
+        "True",
+        "false",
+    ),
+    *(
+        "--json",
+        "-",
+        "*",
+        "?",
+        "[a]",
+        "p_*",
+        "p_",
+        "label",
+        "id",
+        "..",
+        "../../x",
+        "/",
+        "con",
+        "a" * 3_000,
+        "a=b",
+        "%s%n",
+    ),
 )
 _PLAIN_NAMES = ("ant", "bee", "cat", "dog")
 
@@ -132,7 +195,9 @@ def _flipped(given: Attempt, content: bytes) -> bytes:
 
 def _with_inserted(given: Attempt, content: bytes) -> bytes:
     at = int(given.rng.integers(len(content) + 1))
-    what = given.choose([b"\0", b"\xff", b'"', b"\n", b",", b"{", b"}", b"\\u0000", b"1e999", b"\xef\xbb\xbf", b"[" * 500])
+    what = given.choose(
+        [b"\0", b"\xff", b'"', b"\n", b",", b"{", b"}", b"\\u0000", b"1e999", b"\xef\xbb\xbf", b"[" * 500]
+    )
     return content[:at] + what + content[at:]
 
 
