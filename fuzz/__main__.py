@@ -61,7 +61,7 @@ def replay(names, folder):
 
 def fuzz(given, folder):
     from fuzz._schedule import Schedule
-    from fuzz._workers import counts, work
+    from fuzz._workers import work
 
     areas = given.only or [CORPUS, *SHARES]
     tally = corpus(folder) if CORPUS in areas else None
@@ -84,7 +84,7 @@ def fuzz(given, folder):
         if told[one.case.area] <= _SHOWN:
             print(f"\nescape: {one.what}\n  python -m fuzz --replay {one.case}")
     print()
-    for area, tried, escaped in counts(tally):
+    for area, tried, escaped in tally.rows:
         print(f"{area:<12}{tried:>8,} cases  {escaped:>6,} escapes")
     return 1 if tally.found else 0
 

@@ -38,9 +38,8 @@ _NEVER = {
 }
 # Writing there changes nothing.
 _DEVICES = ("/dev/null", "/dev/full", "/dev/stdout", "/dev/stderr", "/dev/tty")
-# numba keeps compiled kernels as pickles, matplotlib a list of fonts, each in a folder of its own; and Python asks
-# `uname` what processor this is.
-_TRUSTED = ("numba", "matplotlib", "platform")
+# numba keeps compiled kernels as pickles, matplotlib a list of fonts, each in a folder of its own.
+_TRUSTED = ("numba", "matplotlib")
 
 
 class Guard:
@@ -58,11 +57,14 @@ class Guard:
             sys.addaudithook(self._hear)
             self._installed = True
         self.found = []
+        # Python's own cache of what is imported meanwhile.
+        no_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
         self._folder = os.path.realpath(folder)
         try:
             yield
         finally:
             self._folder = None
+            sys.dont_write_bytecode = no_bytecode
 
     @contextmanager
     def asleep(self) -> Iterator[None]:
