@@ -20,7 +20,7 @@ from fuzz._oracles import (
     check_shares,
     require,
 )
-from polyroc import baselines
+from polyroc import baselines, report
 
 _Y = np.arange(12) % 3
 _S = np.random.default_rng(0).normal(size=(12, 3)) + np.eye(3)[_Y]
@@ -66,8 +66,7 @@ _DRAWS: dict[str, Any] = {"n_resamples": 4, "groups": None, "rng": 0, "n_jobs": 
 
 def attempt_case(given: Attempt) -> None:
     """One function, one or two arguments of another kind than it wants, the others as they should be."""
-    entries = _entries()
-    entry = entries[given.choose(entries)]
+    entry = _entry(given)
     spoilt = {}
     known = [*entry.positional, *entry.options]
     for argument in given.rng.permutation(known)[: int(given.rng.integers(1, 3))]:
@@ -136,7 +135,13 @@ def _anything(made: Any) -> None:
 @cache
 def _entries() -> dict[str, Entry]:
     """Every public function and method that takes arguments."""
-    return _functions() | _of_an_evaluation() | _of_replicates() | _of_a_curve()
+    return _functions() | _of_an_evaluation() | _of_replicates() | _of_a_curve() | _of_a_report()
+
+
+def _entry(given: Attempt) -> Entry:
+    name = given.choose(_entries())
+    # A page takes as long as fifty other calls.
+    return _entries()[name if name != "write_html" or given.happens(0.1) else "evaluate"]
 
 
 def _functions() -> dict[str, Entry]:
@@ -191,6 +196,21 @@ def _of_a_curve() -> dict[str, Entry]:
         "tpr_at": Entry(curve.tpr_at, {"fpr": 0.5}, {}, _rates),
         "partial_auc": Entry(curve.partial_auc, {"max_fpr": 0.5}, {}, _partial),
     }
+
+
+def _of_a_report() -> dict[str, Entry]:
+    one = polyroc.evaluate(_Y, _S, n_thresholds=9, engine="numpy")
+    given = {"bootstrap": one.bootstrap(3, rng=0), "confidence_level": 0.95}
+    told = given | {"seed": 0, "source": {"file": "x"}, "warnings": ["x"]}
+    page = {"result": one, "path": "report.html"}
+    return {
+        "summarize": Entry(report.summarize, {"result": one}, told, _summary),
+        "write_html": Entry(report.write_html, page, given | {"title": "x", "progress": False}, _anything),
+    }
+
+
+def _summary(made: Any) -> None:
+    check_json(made, "the summary")
 
 
 def _without(options: dict[str, Any], *names: str) -> dict[str, Any]:

@@ -46,6 +46,8 @@ def why_no_refusal(error: BaseException, refusals: tuple[type[Exception], ...]) 
     text = str(error)
     if not text.strip() or len(text) > 5_000:
         return f"{kind} with a message of {len(text)} characters"
+    if "`" not in text:
+        return f"{kind} that names no argument"
     return None
 
 
