@@ -7,6 +7,7 @@ python -m fuzz --replay numeric:7:1234          one case again, with its traceba
 
 import argparse
 import os
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -15,8 +16,8 @@ from benchmarks._kernels import cache_folder
 from fuzz._areas import SHARES
 from fuzz._case import CORPUS, Case
 
-# Escapes are printed as they come; after so many of one area, only counted.
-_SHOWN = 20
+# Cases that are printed of escapes of one kind; the others are counted.
+_SHOWN = 3
 
 
 def arguments(argv=None):
@@ -78,15 +79,25 @@ def fuzz(given, folder):
         else:
             tally.tried.update(drawn.tried)
             tally.found.extend(drawn.found)
-    told = {}
-    for one in tally.found:
-        told[one.case.area] = told.get(one.case.area, 0) + 1
-        if told[one.case.area] <= _SHOWN:
-            print(f"\nescape: {one.what}\n  python -m fuzz --replay {one.case}")
+    for kind in kinds(tally.found):
+        print(f"\nescape: {kind[0].what}")
+        for one in kind[:_SHOWN]:
+            print(f"  python -m fuzz --replay {one.case}")
+        if len(kind) > _SHOWN:
+            print(f"  and {len(kind) - _SHOWN:,} more like it")
     print()
     for area, tried, escaped in tally.rows:
         print(f"{area:<12}{tried:>8,} cases  {escaped:>6,} escapes")
     return 1 if tally.found else 0
+
+
+def kinds(found):
+    """Escapes that begin with the same words, but for the numbers in them, together."""
+    together = {}
+    for one in found:
+        words = re.sub(r"[\d.e+-]*\d[\d.e+-]*", "#", one.what)[:60]
+        together.setdefault((one.case.area, words), []).append(one)
+    return list(together.values())
 
 
 def corpus(folder):

@@ -18,7 +18,7 @@ from fuzz import __main__ as command
 from fuzz import _areas, _corpus, _files, _numeric, _oracles, _problems, _tables, _workers
 from fuzz._case import Attempt, Case
 from fuzz._escape import Escape, attempt
-from fuzz._run import run_case
+from fuzz._run import Found, run_case
 from fuzz._schedule import Schedule
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -340,6 +340,12 @@ def test_the_command_counts_prints_what_to_repeat_and_fails(capsys, monkeypatch,
     assert command.main(["--replay", "corpus:0:bad"]) == 1
     assert "KeyError" in capsys.readouterr().out
     assert set(Path(ROOT).iterdir()) - before <= {ROOT / ".numba_cache"}
+
+
+def test_escapes_of_one_kind_are_told_together():
+    found = [Found(case_of("numeric", number), f"D is 1.{number}e-5, and not in [0, 1]") for number in range(5)]
+    others = [Found(case_of("numeric"), "curve.fpr falls"), Found(case_of("files"), "curve.fpr falls")]
+    assert [len(kind) for kind in command.kinds([*found, *others])] == [5, 1, 1]
 
 
 def test_names_of_the_corpus_are_those_of_its_functions():
