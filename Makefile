@@ -14,7 +14,7 @@ FUZZ_ARGS   ?=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full test-mlflow lint types fuzz bench coverage displays screenshots meaning reproduction docs clean
+.PHONY: help demo test test-full test-mlflow lint types bench coverage displays screenshots meaning reproduction docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
@@ -39,6 +39,7 @@ lint: $(VENV)/.dev  ## check format, style and the order of modules
 types: $(VENV)/.dev  ## check types
 	$(BIN)/mypy --strict src
 
+.PHONY: fuzz
 fuzz: $(VENV)/.dev  ## try random and hostile input for two minutes (FUZZ_ARGS='--minutes 30 --seed 7 --jobs 2')
 	$(BIN)/python -m fuzz $(FUZZ_ARGS)
 

@@ -1,6 +1,7 @@
 """The fuzzer: its cases can be repeated, it catches what it is there to catch, and it leaves nothing behind."""
 
 import json
+import platform
 import socket
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from fuzz._case import Attempt, Case
 from fuzz._escape import Escape, attempt
 from fuzz._run import Found, run_case
 from fuzz._schedule import Schedule
+from polyroc._versions import versions
 
 ROOT = Path(__file__).resolve().parents[1]
 Y = np.arange(12) % 3
@@ -241,6 +243,12 @@ def test_writing_inside_is_allowed_and_gone_afterwards(tried, tmp_path):
 )
 def test_other_programs_networks_and_pickles_are_caught(act, what, tried):
     assert what in tried(act)
+
+
+def test_versions_are_told_without_another_program(tried, monkeypatch):
+    monkeypatch.setattr(platform, "_uname_cache", None)
+    assert tried(lambda _: versions()) is None
+    assert versions()["platform"].endswith(platform.machine())
 
 
 def ending(code=0, out="", err=""):
