@@ -6,15 +6,19 @@ VENV        := .venv
 VENV_FULL   := .venv-full
 VENV_MLFLOW := .venv-mlflow
 VENV_BENCH  := .venv-bench
+VENV_OLDEST := .venv-oldest
 BIN         := $(VENV)/bin
 PYTEST_ARGS ?=
+# Numbers, frames, drawing and the command line: what other packages have a hand in, in two to three minutes.
+OLDEST      := published evaluation curve validation public_api baselines scoring numba_math engine_choice \
+               display_roc_curve cli cli_files cli_columns cli_long cli_outputs cli_write cli_report cli_text
 BENCH_ARGS  ?=
 FUZZ_ARGS   ?=
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full test-mlflow lint types bench coverage displays screenshots meaning reproduction docs clean
+.PHONY: help demo test test-full test-mlflow test-oldest lint types bench coverage displays screenshots meaning reproduction docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
@@ -30,6 +34,9 @@ test-full: $(VENV_FULL)/.full  ## run all tests with every optional package; a m
 
 test-mlflow: $(VENV_MLFLOW)/.mlflow  ## test the MLflow evaluator against a store of its own; a missing mlflow fails
 	POLYROC_MLFLOW=1 $(VENV_MLFLOW)/bin/python -m pytest -m mlflow $(PYTEST_ARGS) tests/test_mlflow.py
+
+test-oldest: $(VENV_OLDEST)/.oldest  ## run tests of numbers and of the command line with the oldest versions that pyproject.toml allows
+	$(VENV_OLDEST)/bin/python -m pytest -W ignore::DeprecationWarning $(PYTEST_ARGS) $(OLDEST:%=tests/test_%.py)
 
 lint: $(VENV)/.dev  ## check format, style and the order of modules
 	$(BIN)/ruff format --check .
@@ -70,7 +77,7 @@ docs: $(VENV)/.docs  ## build the documentation into docs/_build/html
 	@echo "The documentation is in docs/_build/html/index.html"
 
 clean:  ## remove environments and everything built
-	rm -rf $(VENV) $(VENV_FULL) $(VENV_MLFLOW) $(VENV_BENCH) build dist demo reproduction docs/_build docs/generated .benchmarks \
+	rm -rf $(VENV) $(VENV_FULL) $(VENV_MLFLOW) $(VENV_BENCH) $(VENV_OLDEST) build dist demo reproduction docs/_build docs/generated .benchmarks \
 	  .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .numba_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -94,6 +101,9 @@ $(VENV_MLFLOW)/.made:
 
 $(VENV_BENCH)/.made:
 	$(call make_venv,$(VENV_BENCH))
+
+$(VENV_OLDEST)/.made:
+	$(call make_venv,$(VENV_OLDEST))
 
 # The editable install reads pyproject.toml, so a change there installs again.
 $(VENV)/.demo: pyproject.toml | $(VENV)/.made
@@ -123,4 +133,12 @@ $(VENV_FULL)/.full: pyproject.toml constraints.txt | $(VENV_FULL)/.made
 # to compile all of it would take as long as the rest.
 $(VENV_MLFLOW)/.mlflow: pyproject.toml | $(VENV_MLFLOW)/.made
 	$(VENV_MLFLOW)/bin/python -m pip install --quiet --no-compile --editable '.[mlflow]' pytest hypothesis
+	@touch $@
+
+# Every lower bound as it stands in pyproject.toml. What those packages need themselves is new, and what it says about
+# their old ways is not about polyroc: deprecations are no errors there.
+$(VENV_OLDEST)/.oldest: pyproject.toml scripts/oldest.py | $(VENV_OLDEST)/.made
+	$(VENV_OLDEST)/bin/python scripts/oldest.py > $(VENV_OLDEST)/oldest.txt
+	$(VENV_OLDEST)/bin/python -m pip install --quiet --constraint $(VENV_OLDEST)/oldest.txt --editable '.[all]' \
+	  pytest hypothesis pandas polars
 	@touch $@

@@ -47,11 +47,14 @@ def _run(asked):
 
 
 def _contests(asked):
+    import torch
+
     from studies._contests import run_contest
     from studies._settings import CONTESTS
 
     works = {500 + number: contest for number, contest in enumerate(CONTESTS)}
-    _collect(asked, "contests", works, run_contest, list, "no card")
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "no card"
+    _collect(asked, "contests", works, run_contest, list, device)
 
 
 def _collect(asked, kind, works, work, truth_of, device):

@@ -100,12 +100,14 @@ def fit_rank_one(tpr, grid, row_weights, keep, *, start=None, max_iter=200):
     done = Fits(row.clone(), pair.clone(), torch.zeros(len(rate), dtype=torch.bool, device=rate.device))
     active = torch.arange(len(rate), device=rate.device)
     damping = torch.full((len(rate),), 0.1 if start is None else 1e-3, dtype=rate.dtype, device=rate.device)
+    # Steps are quadratic: after one below 1e-6 a replicate is right to 1e-8, which its standard error cannot see.
+    step, damped = (1e-10, 1e-6) if start is None else (1e-6, 1e-3)
     for _ in range(max_iter):
         row_new, pair_new = _step(rate, weight, row, pair, damping)
         change, noise, promised = _change(rate, weight, row, pair, row_new, pair_new)
         accepted = change <= noise
         shared = torch.abs(torch.sigmoid(row_new * pair_new.mean(1, True)) - torch.sigmoid(row * pair.mean(1, True)))
-        still = accepted & (shared.max(dim=1).values < 1e-10) & (damping <= 1e-6)
+        still = accepted & (shared.max(dim=1).values < step) & (damping <= damped)
         good = noise - change >= 0.75 * promised
         lower = torch.where(damping > 1e-9, damping / 100, 0.0)
         kept = torch.where(-change > 0.25 * promised, damping, (4 * damping).clamp(min=1e-6))

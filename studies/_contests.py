@@ -1,64 +1,61 @@
-"""How often the test of two models errs, and how often the interval of their difference covers the truth."""
+"""How often the test of two models errs, and how often the interval of their difference covers the truth.
 
-import os
-import warnings
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+As in `studies._coverage`, the replicates come from the card, and what is made of them is the library's own code.
+"""
 
 import numpy as np
-from tqdm import tqdm
+import torch
 
-import polyroc
-from polyroc import ResamplingWarning
+from polyroc._contest import contest, normal_differences
+from polyroc._delong import freedom, standard_error
+from studies import _coverage as coverage
 from studies._populations import populations
+from studies._run import batches, joined
 from studies._settings import draw_models
 
-LEVEL = 0.95
-N_TRUTH = 1_000_000
+MODELS = ("a", "b")
 
 
-def run_contest(contest, seed, n_replications, n_resamples):
+def run_contest(asked, seed, n_replications, n_resamples):
     """The true D and M of both models, and what was found in each replication."""
-    truths = find_truths(contest, seed)
-    found = {}
-    work = partial(replicate, contest, truths, seed, n_resamples)
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
-        outcomes = pool.map(work, range(n_replications), chunksize=max(1, min(20, n_replications // 8)))
-        for outcome in tqdm(outcomes, total=n_replications, desc=contest.name, unit="", dynamic_ncols=True):
-            for name, value in outcome.items():
-                found.setdefault(name, []).append(float(value))
-    return truths, found
+    truths = find_truths(asked, seed)
+    works, generator = [], torch.Generator(device=coverage.DEVICE).manual_seed(seed)
+    for start, stop in batches(asked.setting, n_replications, n_resamples, asked.name):
+        samples = [draw_models(asked, np.random.default_rng([seed, 3, number])) for number in range(start, stop)]
+        y_true = samples[0][0]
+        units = coverage.units_of(y_true, None)
+        weights = coverage.draw_weights(units, len(samples), n_resamples, generator)
+        scores = (np.array([s[1][model] for s in samples]) for model in range(len(MODELS)))
+        drawn = [coverage.draw_replicates(y_true, score, weights, 0) for score in scores]
+        works += [(judge_contest, drawn, one, units, asked.setting, truths) for one in range(len(samples))]
+    return truths, joined(works)
 
 
-def find_truths(contest, seed):
+def find_truths(asked, seed):
     """D and M of each model, without shrinkage."""
-    if contest.second is not None:
-        names = (contest.setting.population, contest.second)
-        return [truth_of(*populations()[name]) for name in names]
-    counts = (N_TRUTH // contest.setting.n_classes,) * contest.setting.n_classes
-    y_true, scores = draw_models(contest, np.random.default_rng([seed, 1]), counts)
-    if contest.change == 0:
-        # Exactly the same, though two samples would differ by chance.
-        return [truth_of(y_true, scores[0])] * 2
-    return [truth_of(y_true, score) for score in scores]
+    if asked.second is not None:
+        names = (asked.setting.population, asked.second)
+        truths = [coverage.truth_of(*populations()[name]) for name in names]
+    else:
+        counts = (coverage.N_TRUTH // asked.setting.n_classes,) * asked.setting.n_classes
+        y_true, scores = draw_models(asked, np.random.default_rng([seed, 1]), counts)
+        # Equally good models are exactly the same, though two samples would differ by chance.
+        truths = [coverage.truth_of(y_true, score) for score in (scores if asked.change else scores[:1] * 2)]
+    return [(truth.auc, truth.hand_till) for truth in truths]
 
 
-def truth_of(y_true, y_score):
-    evaluation = polyroc.evaluate(y_true, y_score, shrinkage=0, engine="numba")
-    return evaluation.auc, evaluation.hand_till
-
-
-def replicate(contest, truths, seed, n_resamples, replication):
-    """One comparison: where the true differences lie, and which are called significant."""
-    y_true, scores = draw_models(contest, np.random.default_rng([seed, 3, replication]))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResamplingWarning)
-        asked = {"n_resamples": n_resamples, "rng": replication, "n_jobs": 1, "engine": "numba"}
-        compared = polyroc.compare(y_true, dict(zip("ab", scores, strict=True)), **asked)
-    found = {"M, DeLong, significant": compared.delong[0].p_value < 1 - LEVEL}
-    for place, (name, by) in enumerate({"D": compared.auc, "M": compared.hand_till}.items()):
-        [apart] = by.differences
+def judge_contest(drawn, one, units, setting, truths):
+    """Where the true differences lie, -1 below an interval, 1 above it, and which are called significant."""
+    apart = drawn[0].influences[one] - drawn[1].influences[one]
+    freedoms = {MODELS: freedom(apart, units)}
+    both = [coverage.distributions(of_model, one, units, setting) for of_model in drawn]
+    found = {}
+    for place, name in enumerate("DM"):
+        models = {model: distributions[place] for model, distributions in zip(MODELS, both, strict=True)}
+        [measured] = contest("auc", models, freedoms, coverage.LEVEL, "logit").differences
         true = truths[0][place] - truths[1][place]
-        found[name] = -1 if true < apart.low else 1 if true > apart.high else 0
-        found[f"{name}, significant"] = apart.p_value < 1 - LEVEL
-    return found
+        found[name] = coverage.side((measured.low, measured.high), true)
+        found[f"{name}, significant"] = measured.p_value < 1 - coverage.LEVEL
+    values = np.array([of_model.hand_till[one] for of_model in drawn])
+    [delong] = normal_differences(MODELS, values, {(0, 1): standard_error(apart, units)}, coverage.LEVEL)
+    return found | {"M, DeLong, significant": delong.p_value < 1 - coverage.LEVEL}

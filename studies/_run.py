@@ -19,7 +19,7 @@ def run_setting(setting, seed, n_replications, n_resamples):
     """The truth, and what was found in each replication."""
     truth = coverage.find_truth(setting, seed)
     works, n_failed, generator = [], 0, torch.Generator(device=coverage.DEVICE).manual_seed(seed)
-    for start, stop in _batches(setting, n_replications, n_resamples, setting.name):
+    for start, stop in batches(setting, n_replications, n_resamples, setting.name):
         samples = [draw(setting, np.random.default_rng([seed, 2, number])) for number in range(start, stop)]
         y_true, _, groups = samples[0]
         units = coverage.units_of(y_true, groups)
@@ -29,10 +29,11 @@ def run_setting(setting, seed, n_replications, n_resamples):
         n_failed += drawn.not_converged
         asked = (units, setting, truth)
         works += [(coverage.judge_sample, drawn, one, *asked, one < n_bands) for one in range(len(samples))]
-    return truth, _joined(works) | {"not converged": [n_failed]}
+    return truth, joined(works) | {"not converged": [n_failed]}
 
 
-def _batches(setting, n_replications, n_resamples, name):
+def batches(setting, n_replications, n_resamples, name):
+    """First and last replication of each batch, as many as fit into memory, with a bar."""
     size = coverage.at_once(setting, n_resamples)
     with tqdm(total=n_replications, desc=name, unit="", dynamic_ncols=True) as bar:
         for start in range(0, n_replications, size):
@@ -41,7 +42,7 @@ def _batches(setting, n_replications, n_resamples, name):
             bar.update(stop - start)
 
 
-def _joined(works):
+def joined(works):
     """What each piece of work found, by name, in the order of the pieces."""
     # Forked processes read it where it stands: pickled, it would be gigabytes.
     global _WORKS

@@ -231,6 +231,127 @@ def test_wrong_costs_are_refused(evaluate, tmp_path, text):
     assert WRONG_COSTS[text] in evaluate(animal_table(), "--costs", str(tmp_path / "costs.csv"), code=2)
 
 
+NUMBERS = animal_table(classes=(1, 2, 3))
+COSTS = np.array([[1, 5, 2], [3, 1, 4], [6, 7, 1.0]])
+NUMBERED_COSTS = {
+    "true,1,2,3\n3,6,7,1\n1,1,5,2\n2,3,1,4\n": "by name, in whatever order",
+    "1,2,3\n1,5,2\n3,1,4\n6,7,1\n": "by position",
+    ",1,2,3\n0,1,5,2\n1,3,1,4\n2,6,7,1\n": "by position, with the index that pandas writes",
+}
+
+
+@pytest.mark.parametrize("text", NUMBERED_COSTS)
+def test_costs_of_numbered_classes(evaluate, tmp_path, text):
+    (tmp_path / "costs.csv").write_text(text)
+    found = evaluate(NUMBERS, "--costs", str(tmp_path / "costs.csv"))
+    y_true = NUMBERS["label"].to_numpy()
+    assert found["auc"] == pytest.approx(polyroc.auc_score(y_true, SCORES, costs=COSTS), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "true,1,2,3\n3,6,7,1\n2,3,1,4\n4,1,5,2\n",
+        "true,1,2,3\n0,1,5,2\n1,3,1,4\n2,6,7,1\n",
+        "true,1,2,3\n01,1,5,2\n02,3,1,4\n03,6,7,1\n",
+        "true,1,2,3\n1,1,5,2\n2,3,1,4\n,6,7,1\n",
+        ",1,2,3\n3,6,7,1\n2,3,1,4\n4,1,5,2\n",
+    ],
+)
+def test_numbers_that_name_rows_of_costs_must_name_the_classes(evaluate, tmp_path, text):
+    """Taken by position they gave another D, without a word."""
+    (tmp_path / "costs.csv").write_text(text)
+    message = evaluate(NUMBERS, "--costs", str(tmp_path / "costs.csv"), code=2)
+    first = text.split("\n")[1].split(",")[0]
+    assert re.search(rf"must be named '1', '2', '3', by column '(true)?', got '{first}', '", message), message
+
+
+def written(labels, names, **columns):
+    """A table of text, so that labels stand in the file as they are."""
+    values = {name: SCORES[:, j].astype(str) for j, name in enumerate(names)}
+    return pa.table({"label": labels} | values | columns)
+
+
+SPELLINGS = {
+    "a zero": ("01", "1", "2"),
+    "zeros everywhere": ("01", "02", "10"),
+    "a plus": ("+1", "1", "2"),
+    "minus nothing": ("-0", "0", "1"),
+    "a fraction of nothing": ("1.0", "1", "2"),
+    "an exponent": ("1e0", "1", "2"),
+    "beyond 64 bits": ("18446744073709551617", "18446744073709551618", "1"),
+    "case": ("true", "True", "false"),
+    "a number for true": ("1", "true", "false"),
+    "a day twice": ("2020-01-01", "2020-01-01 00:00:00", "2020-01-02"),
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("quoted", [False, True])
+def test_labels_of_text_files_are_what_is_written(tmp_path, capsys, spelling, quoted):
+    """01 and 1 were one class; now they are text unless all of them are canonical numbers."""
+    classes = SPELLINGS[spelling]
+    labels = [classes[i % 3] for i in range(60)]
+    path = tmp_path / "a.csv"
+    # In quotes a number is text in the file, but not for Arrow.
+    path.write_text(
+        "label," + ",".join(f"p_{name}" for name in classes) + "\n"
+        + "".join(
+            (f'"{label}",' if quoted else f"{label},") + ",".join(map(str, row)) + "\n"
+            for label, row in zip(labels, SCORES, strict=True)
+        )
+    )  # fmt: skip
+    assert main(["evaluate", str(path), "--target", "label", "--resamples", "0", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert json.loads(out)["labels"] == list(classes)
+    assert json.loads(out)["class_counts"] == [20, 20, 20]
+    assert json.loads(out)["auc"] == pytest.approx(polyroc.auc_score(labels, SCORES, labels=classes), abs=1e-9)
+
+
+CANONICAL = {"integers": (["1", "2", "30"], [1, 2, 30]), "negative": (["-1", "0", "1"], [-1, 0, 1])}
+CANONICAL |= {"as pandas writes them": (["1.0", "2.0", "0.0"], [1, 2, 0]), "blanks": ([" 1", " 2", " 3"], [1, 2, 3])}
+
+
+@pytest.mark.parametrize("case", CANONICAL)
+def test_labels_that_are_all_canonical_numbers_are_numbers(evaluate, case):
+    texts, classes = CANONICAL[case]
+    table = written([texts[i % 3] for i in range(60)], [f"p_{label}" for label in classes])
+    found = evaluate(table, suffix="csv")
+    assert found["labels"] == classes
+    assert found["class_counts"] == [20, 20, 20]
+
+
+def test_a_spelling_without_a_column_is_refused(evaluate):
+    message = evaluate(written(["01", "1", "2"] * 20, ["p_1", "p_2", "p_3"]), suffix="csv", code=2)
+    assert "has no score column for '01' of the target's classes" in message
+
+
+@pytest.mark.parametrize("names", [["1", "2", "01"], ["1", "2", "1_0"], ["1", "2", " 1"]])
+def test_names_of_columns_are_what_is_written(evaluate, names):
+    """int() reads 1_0 as 10, and 01 and 1 alike."""
+    table = written(["1", "2"] * 30, [f"p_{name}" for name in names])
+    found = evaluate(table, suffix="csv")
+    assert found["labels"] == names
+    assert found["class_counts"] == [30, 30, 0]
+
+
+def test_groups_and_keys_are_what_is_written(tmp_path, capsys):
+    """Where 01 and 1 are different patients, or different rows."""
+    keys = [f"{'0' * (i % 2)}{i // 2 + 1}" for i in range(60)]
+    for name in ("a", "b"):
+        arrow_csv.write_csv(written(Y_TRUE, ["cat", "dog", "owl"], id=keys), tmp_path / f"{name}.csv")
+    files = [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]
+    assert main(["compare", *files, "--target", "label", "--key", "id", "--resamples", "9", "--json"]) == 0
+    capsys.readouterr()
+    call = ["evaluate", files[0], "--target", "label", "--groups", "id", "--resamples", "19", "--json"]
+    assert main(call) == 0
+    found = json.loads(capsys.readouterr().out)["confidence_interval"]
+    evaluation = polyroc.evaluate(Y_TRUE, SCORES)
+    low, high = evaluation.bootstrap(19, rng=0, groups=keys).confidence_interval()
+    assert (found["low"], found["high"]) == pytest.approx((low, high), abs=1e-9)
+
+
 WITH_NULL = animal_table().set_column(0, "label", pa.array([None, *Y_TRUE[1:]]))
 WRONG = {
     "wrong target": (animal_table(), ["--target", "lable"], "no column 'lable' in .* Did you mean 'label'"),

@@ -5,16 +5,21 @@ import json
 import os
 import pickle
 import sys
+import warnings
+import zipfile
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from cli_files import CLASSES, animal_table, animals
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from pyarrow import feather, parquet
 
 from polyroc.cli import main
 from polyroc.cli._files import open_source
+from polyroc.cli._ndjson import depth_of
 from polyroc.cli._plain import InputError
 
 TABLE = animal_table()
@@ -154,10 +159,28 @@ def uneven_npz():
     return file.getvalue()
 
 
-def npy_bytes():
+def npy_bytes(array=None):
     file = io.BytesIO()
-    np.save(file, np.arange(3))
+    np.save(file, np.arange(3) if array is None else array)
     return file.getvalue()
+
+
+def npz_of(*twice, **arrays):
+    """An archive of these arrays; bytes are a member as they are, and `twice` are names that occur once more."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of zipfile, about names that it has already
+        for name in (*arrays, *twice):
+            content = arrays[name] if isinstance(arrays[name], bytes) else npy_bytes(arrays[name])
+            archive.writestr(f"{name}.npy", content)
+    return file.getvalue()
+
+
+SIX, WIDE = np.arange(6) % 2, np.arange(12.0).reshape(6, 2)
+
+
+def nested(depth, begin=b'{"a": ', end=b"}"):
+    return depth * begin + b"1" + depth * end
 
 
 def spoilt(content):
@@ -193,6 +216,27 @@ REFUSED = {
     "page.csv": (b"<!DOCTYPE html>\n<html></html>\n", "is a web page"),
     "a.csv.gz": (b"\x1f\x8b\x08abc", "is compressed by gzip"),
     "binary": (b"\x00\x01\x02", "is not in a format that is read"),
+    "collide.npz": (
+        npz_of(label=SIX, p=WIDE, p_0=np.ones(6)),
+        "has arrays that give columns of the same name: 'p' and 'p_0' both give 'p_0'; rename one",
+    ),
+    "collide_other_order.npz": (npz_of(label=SIX, p_1=np.ones(6), p=WIDE), "'p_1' and 'p' both give 'p_1'"),
+    "collide_matrices.npz": (npz_of(label=SIX, p=np.ones((6, 11)), p_1=WIDE, p_1_0=SIX), "both give 'p_1_0'"),
+    "labels.npz": (
+        npz_of(label=SIX, p=WIDE, labels=np.array(["a", "a"])),
+        "has array 'labels' with 'a' more than once: each column of a matrix needs its own label",
+    ),
+    "members.npz": (npz_of("label", label=SIX, p=WIDE), "has more than one array of the same name: 'label'"),
+    "junk.npz": (npz_of(label=SIX, p=WIDE, notes=b"some text"), "has members that are not arrays: 'notes'"),
+    "cut.npz": (npz_of(label=SIX, p=npy_bytes(WIDE)[:150]), "cannot be read"),
+    "lies.npz": (npz_of(label=SIX, p=b"\x93NUMPY\x09\x09abc"), "cannot be read"),
+    "records.npz": (npz_of(label=np.zeros(6, dtype=[("a", int), ("b", float)]), p=WIDE), "cannot be read"),
+    "complex.npz": (npz_of(label=SIX, p=WIDE * 1j), "cannot be read"),
+    "pickled.npz": (npz_of(label=SIX, p=pickle.dumps([1])), "has members that are not arrays: 'p'"),
+    "deep.ndjson": (nested(20_000), "is nested more than 100 levels deep: write each row as one flat object"),
+    "deep_list.ndjson": (b'{"a": ' + nested(20_000, b"[", b"]") + b"}\n", "is nested more than 100 levels deep"),
+    "deep_open.ndjson": (b'{"a": 1}\n' + 20_000 * b'{"a":\n', "is nested more than 100 levels deep"),
+    "deep_late.ndjson": (b'{"a": "\n' + 30_000 * b"]" + b"\n" + nested(20_000), "is nested more than 100 levels deep"),
     "twice.csv": (b"a,b,a\n1,2,3\n", "columns of the same name: 'a'"),
 }
 
@@ -208,6 +252,62 @@ def test_what_cannot_be_read_is_refused_in_one_line(name, tmp_path, capsys):
     assert err.count("\n") == 1
     assert name in err
     assert reason in err
+
+
+def test_brackets_inside_strings_are_no_levels(tmp_path):
+    rows = [{"a": 200 * "[", "b": 1}, {"a": 200 * '"[' + "\\", "b": 2}, {"a": "]" + 200 * '{"', "b": 3}]
+    (tmp_path / "a.ndjson").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    source = open_source(str(tmp_path / "a.ndjson"))
+    assert source.column("a").to_pylist() == [row["a"] for row in rows]
+    (tmp_path / "b.ndjson").write_bytes(b'{"b": 1, "a": ' + nested(98) + b"}\n")
+    assert_array_equal(open_source(str(tmp_path / "b.ndjson")).matrix(["b"]), [[1]])
+
+
+def deepest_by_loops(text):
+    depth = deepest = 0
+    inside = escaped = False
+    for char in text:
+        if inside:
+            inside = escaped or char != '"'
+            escaped = char == "\\" and not escaped
+        elif char == '"':
+            inside, escaped = True, False
+        elif char in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif char in "]}":
+            depth -= 1
+    return deepest
+
+
+json_values = st.recursive(
+    st.none() | st.integers() | st.text(alphabet='[]{}"\\\n,:a\u20ac'),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(alphabet='[{"\\'), inner, max_size=3),
+)
+
+
+@given(rows=st.lists(st.dictionaries(st.text(alphabet='[{"\\a'), json_values, max_size=3), max_size=4))
+def test_depth_agrees_with_a_loop_over_characters(rows):
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    assert depth_of(text.encode()) == deepest_by_loops(text)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+@pytest.mark.parametrize("shift", [0, 1, 2])
+def test_a_header_longer_than_what_is_looked_at_first(tmp_path, delimiter, shift):
+    """Cut at 64 KiB, in the middle of a character, it was no UTF-8."""
+    names = ["x" * shift + 30_000 * "\u20ac", "b"]
+    numbers = ["0,5", "1,25"] if delimiter == ";" else ["0.5", "1.25"]
+    (tmp_path / "a.csv").write_text(delimiter.join(names) + "\n" + delimiter.join(numbers) + "\n", encoding="utf-8")
+    source = open_source(str(tmp_path / "a.csv"))
+    assert source.names == names
+    assert_array_equal(source.matrix(names), [[0.5, 1.25]])
+
+
+def test_a_header_that_is_no_utf_8_far_behind(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"a," + 70_000 * b"b" + b"\xe9\n1,2\n")
+    with pytest.raises(InputError, match="is not UTF-8 text"):
+        open_source(str(tmp_path / "a.csv"))
 
 
 def test_folders_and_missing_files(tmp_path):

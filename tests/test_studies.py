@@ -143,6 +143,31 @@ def test_the_study_judges_as_the_library_does():
     assert set(weights.sum(dim=2).flatten().tolist()) == {sum(setting.counts) - 3}
 
 
+@pytest.mark.full("torch")
+def test_the_study_judges_two_models_as_the_library_does():
+    """The study's replicates inside the library's own records, beside `compare` on other resamples."""
+    import torch
+
+    from studies import _contests, _coverage
+
+    asked = CONTESTS[-3]
+    y_true, scores = draw_models(asked, np.random.default_rng(3))
+    units = _coverage.units_of(y_true, None)
+    weights = _coverage.draw_weights(units, 1, 399, torch.Generator(device=_coverage.DEVICE).manual_seed(0))
+    drawn = [_coverage.draw_replicates(y_true, score[None], weights, 0) for score in scores]
+    compared = polyroc.compare(y_true, dict(zip("ab", scores, strict=True)), n_resamples=399, rng=0)
+    for place, by in enumerate((compared.auc, compared.hand_till)):
+        [apart] = by.differences
+        width = apart.high - apart.low
+        # A truth well inside the library's interval, and one well beyond either end.
+        for true, side in ((apart.value, 0), (apart.low - width / 2, -1), (apart.high + width / 2, 1)):
+            truths = [(true, true), (0.0, 0.0)]
+            found = _contests.judge_contest(drawn, 0, units, asked.setting, truths)
+            assert found["DM"[place]] == side
+            assert found[f"{'DM'[place]}, significant"] == (apart.p_value < 0.05)
+    assert found["M, DeLong, significant"] == (compared.delong[0].p_value < 0.05)
+
+
 def test_what_of_a_goal_is_missed():
     sides = np.zeros(2000)
     met = {"setting": HELD_OUT[0], "width": 1.5, "true": 0.9}
@@ -157,6 +182,7 @@ def test_what_of_a_goal_is_missed():
     sides[100:240] = 0
     sides[:100] = np.tile([-1, 1], 50)
     assert list(_page.missed(sides=sides, **(met | {"setting": PRESENT[0]}))) == ["wider than wanted"]
+    assert list(_page.missed(sides=sides, **(met | {"setting": PRESENT[0], "width": None}))) == []
 
 
 def test_the_page_says_what_was_not_run():

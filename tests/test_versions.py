@@ -1,9 +1,15 @@
+import importlib.util
 import platform
+import tomllib
 from importlib.metadata import version
 from pathlib import Path
 
+import pytest
+
 import polyroc
 from polyroc._versions import versions
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def test_versions_are_those_installed():
@@ -27,3 +33,23 @@ def test_show_versions_prints_a_line_for_each(capsys):
     polyroc.show_versions()
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == list(versions())
+
+
+def oldest():
+    spec = importlib.util.spec_from_file_location("oldest", ROOT / "scripts" / "oldest.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    return script
+
+
+def test_every_package_has_a_lower_bound_that_can_be_tested():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lowest = oldest().lower_bounds(project)
+    assert {"numpy", "scipy", "narwhals", "numba", "typer", "click", "rich", "pyarrow", "plotly"} <= lowest.keys()
+
+
+def test_of_two_lower_bounds_the_higher_one_is_tested():
+    project = {"dependencies": ["a>=1.9"], "optional-dependencies": {"x": ["a>=1.10", "polyroc[y]"], "torch": ["b"]}}
+    assert oldest().lower_bounds(project) == {"a": "1.10"}
+    with pytest.raises(ValueError, match="'c' has no lower bound"):
+        oldest().lower_bounds(project | {"dependencies": ["c"]})

@@ -1,9 +1,10 @@
 """The command line: arguments -> evaluate or compare -> text, JSON or a picture."""
 
-import os
 import sys
 import traceback
 from collections.abc import Sequence
+
+from polyroc.cli._standard_streams import replace_closed_error, silence_broken
 
 __all__ = ["main", "run"]
 
@@ -25,9 +26,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 on success, 2 on bad input, 130 after an interrupt, 1 where polyroc itself is wrong.
+        0 on success, 2 on bad input and where output cannot be written, 130 after an interrupt, 141 where the reader
+        of the output has gone, 1 where polyroc itself is wrong.
     """
     given = list(sys.argv[1:] if argv is None else argv)
+    replace_closed_error()
     try:
         return _guarded(given)
     except KeyboardInterrupt:
@@ -36,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # Whoever read the output has had enough. Python would complain again when it closes the stream.
         sys.stdout = sys.__stdout__
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        silence_broken()
         return _BROKEN_PIPE
 
 
@@ -48,6 +51,8 @@ def run() -> None:
 def _guarded(given: list[str]) -> int:
     """Every ending but an interrupt, as an exit code and at most one line."""
     _replace_what_a_stream_cannot_write()
+    if sys.stdout is None:
+        return _said("standard output is closed: send it to a file, a pipe or a terminal")
     try:
         import typer
 
@@ -76,25 +81,39 @@ def _guarded(given: list[str]) -> int:
 
 
 def _explained(problem: Exception) -> int:
-    from polyroc.cli._messages import error
     from polyroc.cli._plain import in_options
 
     if hasattr(problem, "format_message"):  # click's errors about arguments, from click itself or from typer's copy
         text = problem.format_message()
         asked = getattr(getattr(problem, "ctx", None), "command_path", "polyroc")
-        error(f"{text.rstrip('.') or 'no command'}. Try '{asked} --help'.")
-        return 2
+        return _said(f"{text.rstrip('.') or 'no command'}. Try '{asked} --help'.")
     if isinstance(problem, ModuleNotFoundError) and (problem.name or "").partition(".")[0] in _PACKAGES:
-        error(f'the command line needs {problem.name}: pip install "polyroc[cli]"')
-        return 2
+        return _said(f'the command line needs {problem.name}: pip install "polyroc[cli]"')
     if isinstance(problem, ValueError | ModuleNotFoundError):  # the library's words for what it cannot use
-        error(in_options(str(problem)))
-        return 2
+        return _said(in_options(str(problem)))
     if isinstance(problem, MemoryError):
-        error("there is not enough memory for this")
-        return 2
-    error(f"unexpected {type(problem).__name__}: {problem}. This is a bug of polyroc; --debug shows where.")
+        return _said("there is not enough memory for this")
+    if isinstance(problem, OSError) and problem.errno is not None:  # what the system refuses, a full disk above all
+        return _said(_of_system(problem))
+    _said(f"unexpected {type(problem).__name__}: {problem}. This is a bug of polyroc; --debug shows where.")
     return 1
+
+
+def _of_system(problem: OSError) -> str:
+    silence_broken()
+    reason = problem.strerror or str(problem)
+    if isinstance(problem.filename, str):
+        return f"'{problem.filename}' cannot be read or written: {reason}"
+    # Inputs and files that are written have their own words, so that this is the standard output or a cache.
+    return f"output cannot be written: {reason}"
+
+
+def _said(text: str) -> int:
+    """One line on the standard error, and the exit code of what the user can put right."""
+    from polyroc.cli._messages import error
+
+    error(text)
+    return 2
 
 
 def _replace_what_a_stream_cannot_write() -> None:

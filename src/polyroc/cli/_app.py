@@ -100,6 +100,7 @@ def evaluate(
     json: arg.Json = False,
     plot: arg.Plot = None,
     report: arg.Report = None,
+    force: arg.Force = False,
     quiet: arg.Quiet = False,
     debug: arg.Debug = False,
 ) -> None:
@@ -133,6 +134,7 @@ def compare(
     json: arg.Json = False,
     out: arg.Out = None,
     report: arg.Report = None,
+    force: arg.Force = False,
     quiet: arg.Quiet = False,
     debug: arg.Debug = False,
 ) -> None:
@@ -147,6 +149,7 @@ def demo(
     jobs: arg.Jobs = None,
     json: arg.Json = False,
     report: arg.Report = None,
+    force: arg.Force = False,
     quiet: arg.Quiet = False,
     debug: arg.Debug = False,
 ) -> None:
@@ -162,6 +165,7 @@ def reproduce(
     data: arg.Data = None,
     seed: arg.Seed = 0,
     jobs: arg.Jobs = None,
+    force: arg.Force = False,
     quiet: arg.Quiet = False,
     debug: arg.Debug = False,
 ) -> None:
@@ -169,4 +173,4 @@ def reproduce(
     # Loaded when asked for: nobody else needs scikit-learn and matplotlib.
     from polyroc.cli._reproduce import Wanted, run_reproduce
 
-    run_reproduce(Wanted(name, out, data, quick=quick, seed=seed, jobs=jobs, quiet=quiet))
+    run_reproduce(Wanted(name, out, data, quick=quick, seed=seed, jobs=jobs, force=force, quiet=quiet))

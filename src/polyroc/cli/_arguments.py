@@ -10,7 +10,7 @@ _COLUMNS, _METHOD, _SURE, _OUTPUT = "Columns", "Method", "Uncertainty", "Output"
 File: TypeAlias = Annotated[
     str,
     typer.Argument(
-        help="CSV, TSV, Parquet, Arrow, Feather, NDJSON or npz; - for standard input.",
+        help="CSV, TSV, Parquet, Arrow, Feather, NDJSON or npz; - for standard input, or a pipe.",
         metavar="FILE",
         show_default=False,
     ),
@@ -163,11 +163,19 @@ Plot: TypeAlias = Annotated[
     Path | None, typer.Option(help="Save the ROC curve as a .png, .svg or .pdf file.", rich_help_panel=_OUTPUT)
 ]
 Out: TypeAlias = Annotated[
-    Path | None, typer.Option(help="Save the differences as a CSV file.", rich_help_panel=_OUTPUT)
+    Path | None, typer.Option(help="Save the differences as a .csv file.", rich_help_panel=_OUTPUT)
 ]
 Report: TypeAlias = Annotated[
     Path | None,
     typer.Option(help="Save everything as one .html page that works offline.", rich_help_panel=_OUTPUT),
+]
+Force: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="Replace existing files that polyroc did not write; never an input.",
+        rich_help_panel=_OUTPUT,
+    ),
 ]
 Experiment: TypeAlias = Annotated[
     str,

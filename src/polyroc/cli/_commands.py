@@ -14,25 +14,24 @@ from polyroc import BootstrapResult, Comparison, Evaluation
 from polyroc.cli._costs import read_costs
 from polyroc.cli._files import quoted_path
 from polyroc.cli._given import given_options
+from polyroc.cli._inputs import check_read_once
 from polyroc.cli._json import as_json
 from polyroc.cli._messages import Messages
 from polyroc.cli._models import read_models
+from polyroc.cli._outputs import check_outputs
 from polyroc.cli._plain import InputError, clean
-from polyroc.cli._plot import check_plot, draw_curve
+from polyroc.cli._plot import draw_curve
 from polyroc.cli._problem import Problem, read_problem
-from polyroc.cli._report import check_report, say_where, write_report
+from polyroc.cli._report import say_where, write_report
 from polyroc.cli._resamples import DEFAULT, Resamples, plan_resamples
 from polyroc.cli._settings import Settings
-from polyroc.cli._write import check_writable, csv_of, write_whole
+from polyroc.cli._write import csv_of, write_whole
 from polyroc.report import summarize
 
 
 def run_evaluate(path: str, settings: Settings) -> None:
     """One model: its curve, and how sure its area is."""
-    if settings.plot is not None:
-        check_plot(settings.plot)
-    if settings.report is not None:
-        check_report(settings.report)
+    _check_files([path], settings)
     messages = Messages(quiet=settings.quiet)
     with messages.heard():
         problem = read_problem(path, settings.columns)
@@ -54,6 +53,12 @@ def run_evaluate(path: str, settings: Settings) -> None:
                 hints=[] if settings.quiet else _hints(path, evaluation, drawn, settings),
             )
         say_where(settings.report, messages)
+
+
+def _check_files(paths: Sequence[str], settings: Settings) -> None:
+    """What can be said of the files before any is read."""
+    check_read_once([*paths, *([] if settings.costs is None else [settings.costs])])
+    check_outputs(settings, paths)
 
 
 def _report_and_json(summarized: Callable[[], dict[str, Any]], settings: Settings) -> None:
@@ -100,6 +105,7 @@ def run_compare(paths: Sequence[str], models: str | None, settings: Settings) ->
     if settings.resamples == 0:
         msg = "compare needs resamples for its p values: --resamples must be at least 2"
         raise InputError(msg)
+    _check_files(paths, settings)
     messages = Messages(quiet=settings.quiet)
     with messages.heard():
         given = read_models(paths, models, settings.columns)
@@ -120,6 +126,7 @@ def run_compare(paths: Sequence[str], models: str | None, settings: Settings) ->
 
 def run_demo(settings: Settings) -> None:
     """The embedded example, compared."""
+    _check_files([], settings)
     example = polyroc.load_example()
     messages = Messages(quiet=settings.quiet)
     with messages.heard():
@@ -136,10 +143,6 @@ def run_demo(settings: Settings) -> None:
 
 
 def _compare_and_say(rivals: _Rivals, settings: Settings, messages: Messages, hint: str) -> None:
-    if settings.out is not None:
-        check_writable(settings.out)
-    if settings.report is not None:
-        check_report(settings.report)
     plan = _plan_comparison(rivals, settings)
     messages.note(plan.note if _tells_time(settings) else "")
     comparison = polyroc.compare(

@@ -5,8 +5,9 @@ from typing import Any
 
 from polyroc._typing import FloatArray
 from polyroc.cli._columns import ways_of
-from polyroc.cli._files import Source, is_numeric, open_source, quoted_path
-from polyroc.cli._labels import text_of
+from polyroc.cli._files import Source, open_source, quoted_path
+from polyroc.cli._labels import labels_column, text_of
+from polyroc.cli._long import INDEXES
 from polyroc.cli._plain import InputError, clean, listed
 
 
@@ -36,13 +37,26 @@ def _row_names(source: Source, columns: list[str], texts: list[str]) -> list[str
     """The classes of the rows: a column that holds just them, or the order of the columns in the file."""
     others = [name for name in source.names if name not in columns]
     for name in others:
-        found = [text_of(value) for value in source.column(name).to_pylist()]
-        if sorted(found) == sorted(texts):
+        if sorted(found := _names_in(source, name)) == sorted(texts):
             return found
-    if others and not all(is_numeric(source.schema.field(name).type) for name in others):
+    # Any other column is taken for names with a mistake in them, except the index that pandas writes.
+    if wrong := [name for name in others if not _is_index(source, name)]:
+        came = listed(_names_in(source, wrong[0])) if len(wrong) == 1 else "other names"
         msg = (
-            f"--costs: the rows of {quoted_path(source.name)} must be named {listed(texts)}, by column {listed(others)}"
+            f"--costs: the rows of {quoted_path(source.name)} must be named {listed(texts)}, by column "
+            f"{listed(wrong)}, got {came}"
         )
         raise InputError(msg)
     by_column = dict(zip(columns, texts, strict=True))
     return [by_column[name] for name in source.names if name in by_column]
+
+
+def _names_in(source: Source, name: str) -> list[str]:
+    """A column as the names that it may hold, spelled as in the file."""
+    if source.column(name).null_count > 0:
+        return [str(value) for value in source.column(name).to_pylist()]
+    return [text_of(value) for value in labels_column(source, name).to_pylist()]
+
+
+def _is_index(source: Source, name: str) -> bool:
+    return name.casefold() in INDEXES and source.column(name).to_pylist() == list(range(source.n_rows))

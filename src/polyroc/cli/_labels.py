@@ -11,6 +11,7 @@ from polyroc._containers import read_labels
 from polyroc._typing import LabelArray
 from polyroc.cli._files import Source, quoted_path
 from polyroc.cli._plain import InputError, clean, quoted
+from polyroc.cli._spelling import as_spelled, is_canonical
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,10 +34,9 @@ class Target:
         if isinstance(self.classes[0], bool):
             return [known.get(text.lower(), {"false": False, "true": True}.get(text.lower(), text)) for text in texts]
         if not isinstance(self.classes[0], str):
-            try:
-                return [known[text] if text in known else int(text) for text in texts]
-            except ValueError:
-                return list(texts)
+            # int("01") and int("1_0") would be other classes than the texts say.
+            canonical = all(text in known or is_canonical(text) for text in texts)
+            return [known[text] if text in known else int(text) for text in texts] if canonical else list(texts)
         return list(texts)
 
 
@@ -82,6 +82,9 @@ def labels_column(source: Source, name: str) -> Any:
     if column.null_count > 0:
         first = int(np.argmax(column.is_null().to_numpy()))
         raise InputError(_missing(source, name, column.null_count, first))
+    if source.written is not None and not pa.types.is_string(kind):
+        column = as_spelled(column, source.written(name))
+        kind = column.type
     if pa.types.is_temporal(kind) or pa.types.is_decimal(kind) or type(kind).__name__ == "StringViewType":
         return column.cast(pa.string())
     plain = (

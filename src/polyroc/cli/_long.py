@@ -15,7 +15,7 @@ from polyroc.cli._plain import InputError, clean, listed, quoted
 
 # Columns that tell samples apart, and columns that tell models apart, by what people and pandas call them.
 _IDS = ("id", "ids", "key", "row_id", "rowid", "sample", "sample_id", "example_id", "image_id", "uid", "uuid")
-_INDEXES = ("", "unnamed: 0", "__index_level_0__", "index", "row")
+INDEXES = ("", "unnamed: 0", "__index_level_0__", "index", "row")
 _MODELS = ("model", "models", "model_name", "classifier", "estimator", "algorithm")
 # A column of text with more values than these names no models.
 _MOST_MODELS = 50
@@ -77,7 +77,7 @@ def common_id(source: Source, models: dict[str, Source], taken: list[str]) -> st
 
 def _id_column(source: Source, taken: list[str]) -> str | None:
     """The column that tells samples apart, where one is called so."""
-    for known in (_IDS, _INDEXES):
+    for known in (_IDS, INDEXES):
         for name in source.names:
             if name.casefold() in known and name not in taken and _is_plain(source.schema.field(name).type):
                 return name

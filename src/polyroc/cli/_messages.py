@@ -10,6 +10,7 @@ from typing import TextIO
 
 from polyroc._text_table import wrapped
 from polyroc.cli._plain import in_options, one_line
+from polyroc.cli._standard_streams import silence
 
 
 class Messages:
@@ -86,5 +87,11 @@ def _line(text: str) -> None:
     text = one_line(text)
     if sys.stderr.isatty():
         text = "\n".join(wrapped(text, shutil.get_terminal_size().columns))
-    sys.stderr.write(f"{text}\n")
-    sys.stderr.flush()
+    try:
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+    except BrokenPipeError:
+        raise
+    except OSError:
+        # Nobody can be told that nobody can be told anything; the numbers do not depend on it.
+        silence(sys.stderr)

@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 
 from polyroc._typing import FloatArray, IntArray
 from polyroc.cli._columns import check_column, choose_scores, split
-from polyroc.cli._files import STANDARD_INPUT, Source, open_source, quoted_path
+from polyroc.cli._files import Source, open_source, quoted_path
+from polyroc.cli._inputs import STANDARD_INPUT
 from polyroc.cli._labels import labels_column, read_target, text_of
 from polyroc.cli._long import check_layout, common_id, models_of, parse_split
 from polyroc.cli._plain import InputError, listed, quoted
@@ -39,9 +40,6 @@ def read_models(paths: Sequence[str], models: str | None, columns: Columns) -> M
         read_target(source, check_column(source, columns.target, "--target"))
         check_layout(source, columns.target, columns.key, columns.taken)
         msg = "compare needs two files, or one with --models 'first=a_*,second=b_*' or with --model-column NAME"
-        raise InputError(msg)
-    if list(paths).count(STANDARD_INPUT) > 1:
-        msg = "the standard input can be read only once"
         raise InputError(msg)
     return _of_files(paths, columns)
 

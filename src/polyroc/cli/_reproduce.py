@@ -1,19 +1,22 @@
 """polyroc reproduce: run experiments, write what they find, say which claims hold."""
 
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from polyroc._write import write_whole
 from polyroc.cli._files import quoted_path
+from polyroc.cli._inputs import is_input
 from polyroc.cli._messages import Messages
 from polyroc.cli._plain import InputError, clean, listed
+from polyroc.cli._write import said_of, write_whole
 from polyroc.experiments import EXPERIMENTS, Outcome, reproduce, write
 from polyroc.experiments._reproduce import check_installed
 from polyroc.experiments._write import claims_page, made_folder
 
 ALL = "all"
+_CLAIMS = "claims.md"
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class Wanted:
     quick: bool
     seed: int
     jobs: int | None
+    force: bool
     quiet: bool
 
     @property
@@ -42,6 +46,7 @@ def run_reproduce(wanted: Wanted) -> None:
     names = wanted.names
     # Before minutes of work: whether its results could be drawn and written.
     check_installed(figures=True)
+    _check_folder(wanted)
     made_folder(wanted.out)
     messages = Messages(quiet=wanted.quiet)
     outcomes = []
@@ -55,13 +60,32 @@ def run_reproduce(wanted: Wanted) -> None:
                 n_jobs=wanted.jobs,
                 progress=sys.stderr.isatty() and not wanted.quiet,
             )
-            write(outcome, wanted.out)
+            with said_of(wanted.out):
+                write(outcome, wanted.out)
             outcomes.append(outcome)
             sys.stdout.write("\n".join(_lines(outcome)) + "\n\n")
             sys.stdout.flush()
     if wanted.name == ALL:
-        write_whole(wanted.out / "claims.md", claims_page(outcomes).encode())
+        write_whole(wanted.out / _CLAIMS, claims_page(outcomes).encode())
     sys.stdout.write(_closing(outcomes, wanted.out) + "\n")
+
+
+def _check_folder(wanted: Wanted) -> None:
+    """Refuse a folder of other things, in which files of the same names may lie."""
+    try:
+        there = {entry.name for entry in wanted.out.iterdir()}
+    except OSError:  # not there yet, or no folder, which is said when it is made
+        return
+    data = wanted.data or os.environ.get("POLYROC_DATA")
+    if data and is_input(wanted.out, [str(data)]):
+        msg = f"--out: {quoted_path(str(wanted.out))} is the folder of the data sets: name another one"
+        raise InputError(msg)
+    if not wanted.force and (others := sorted(there - {*EXPERIMENTS, _CLAIMS})):
+        msg = (
+            f"--out: {quoted_path(str(wanted.out))} has other things in it, {listed(others, 3)}: name another folder, "
+            "or add --force to write into it"
+        )
+        raise InputError(msg)
 
 
 def _lines(outcome: Outcome) -> list[str]:

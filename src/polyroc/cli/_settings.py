@@ -26,6 +26,8 @@ class Settings:
     plot: Path | None
     out: Path | None
     report: Path | None
+    force: bool
+    """Whether files of another kind may be replaced."""
     quiet: bool
 
     def __post_init__(self) -> None:
@@ -57,5 +59,6 @@ def settings_of(given: dict[str, Any]) -> Settings:
         for name in ("weighting", "thresholds", "n_thresholds", "shrinkage", "model", "engine", "max_pairs")
         if name in given
     }
-    rest = ("costs", "confidence_level", "resamples", "seed", "jobs", "json", "plot", "out", "report", "quiet")
-    return Settings(columns, method, **{name: given.get(name) for name in rest})  # type: ignore[arg-type]
+    rest = ("costs", "confidence_level", "resamples", "seed", "jobs", "json", "plot", "out", "report")
+    flags = {name: bool(given.get(name)) for name in ("force", "quiet")}
+    return Settings(columns, method, **flags, **{name: given.get(name) for name in rest})  # type: ignore[arg-type]

@@ -1,7 +1,8 @@
 """What goes into files, and the one line where it cannot."""
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,15 @@ def check_writable(path: Path) -> None:
 
 def write_whole(path: Path, content: bytes) -> None:
     """As the library does it, with one line where it cannot be done."""
-    try:
+    with said_of(path):
         _write.write_whole(path, content)
+
+
+@contextmanager
+def said_of(path: Path) -> Iterator[None]:
+    """While it lasts, a full disk and its like are said in one line, of this path."""
+    try:
+        yield
     except OSError as error:
         raise _refusal(path, error.strerror or str(error)) from error
 
