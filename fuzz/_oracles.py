@@ -112,7 +112,7 @@ def _relative(weight: Any, chosen: Any) -> Any:
     return weight[chosen] / weight[chosen].max()
 
 
-def check_engines(reference: Any, fast: Any) -> None:
+def check_engines(reference: Any, fast: Any, ended: float = ENDED) -> None:
     """Two engines on one problem, to the tolerances of the tests."""
     for side in ("tpr", "fpr"):
         # Two separated classes have a curve without a point between its corners.
@@ -121,7 +121,7 @@ def check_engines(reference: Any, fast: Any) -> None:
     converged = reference.factorization.converged and fast.factorization.converged
     apart = abs(reference.auc - fast.auc)
     statuses = f"{reference.factorization.status} and {fast.factorization.status}"
-    require(apart <= (CONVERGED if converged else ENDED), f"D of the engines differs by {apart:.3g} ({statuses})")
+    require(apart <= (CONVERGED if converged else ended), f"D of the engines differs by {apart:.3g} ({statuses})")
     apart = abs(reference.hand_till - fast.hand_till)
     require(apart <= AREAS, f"M of the engines differs by {apart:.3g}")
 
