@@ -13,6 +13,7 @@ PYTEST_ARGS ?=
 OLDEST      := published evaluation curve validation public_api baselines scoring numba_math engine_choice \
                display_roc_curve cli cli_files cli_columns cli_long cli_outputs cli_write cli_report cli_text
 BENCH_ARGS  ?=
+FUZZ_ARGS   ?=
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -44,6 +45,10 @@ lint: $(VENV)/.dev  ## check format, style and the order of modules
 
 types: $(VENV)/.dev  ## check types
 	$(BIN)/mypy --strict src
+
+.PHONY: fuzz
+fuzz: $(VENV)/.dev  ## try random and hostile input for two minutes (FUZZ_ARGS='--minutes 30 --seed 7 --jobs 2')
+	$(BIN)/python -m fuzz $(FUZZ_ARGS)
 
 bench: $(VENV_BENCH)/.bench  ## run the benchmarks, for a quarter of an hour, beside scikit-learn and torchmetrics
 	$(VENV_BENCH)/bin/python -m benchmarks $(BENCH_ARGS)

@@ -27,6 +27,7 @@ PAGES = ["README.md"] + [
         "explanation",
         "evidence",
         "first-steps",
+        "security",
     )
 ]
 COMMANDS = ["", "evaluate", "compare", "demo", "reproduce"]

@@ -29,7 +29,9 @@ def versions() -> dict[str, str]:
 
     Read from the metadata of the installed packages: none is imported.
     """
-    found = {"polyroc": __version__, "python": platform.python_version(), "platform": platform.platform()}
+    # Not platform.platform(), which starts another program to ask for the processor.
+    system = "-".join((platform.system(), platform.release(), platform.machine()))
+    found = {"polyroc": __version__, "python": platform.python_version(), "platform": system}
     for name in _REQUIRED + _OPTIONAL:
         try:
             found[name] = version(name)

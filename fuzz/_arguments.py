@@ -1,0 +1,247 @@
+"""Arguments: every public function is given what nobody should give it. It refuses, or gives a result that is right."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import plotly.tools  # noqa: F401  # sets a filter of warnings when it is imported, once
+
+import polyroc
+from fuzz._case import Attempt
+from fuzz._escape import Escape, attempt, short
+from fuzz._hostile import HOSTILE
+from fuzz._oracles import (
+    check_band,
+    check_curve,
+    check_evaluation,
+    check_interval,
+    check_json,
+    check_share,
+    check_shares,
+    require,
+)
+from polyroc import baselines, report
+
+_Y = np.arange(12) % 3
+_S = np.random.default_rng(0).normal(size=(12, 3)) + np.eye(3)[_Y]
+
+
+class Entry(NamedTuple):
+    """A public function, arguments with which it works, and what its result must be."""
+
+    function: Callable[..., Any]
+    positional: dict[str, Any]
+    options: dict[str, Any]
+    check: Callable[[Any], None]
+
+
+# Larger ones are right, and take as long as they say.
+_AT_MOST = {"n_resamples": 50, "n_thresholds": 1_000}
+# Without these a call takes longer, says something else each time, or is none.
+_ALWAYS = ("n_resamples", "n_thresholds", "rng", "true_class")
+# What a scorer cannot know before it has seen the classes.
+_LATER = ("costs", "weights", "max_pairs")
+
+_METHOD: dict[str, Any] = {
+    "labels": None,
+    "sample_weight": None,
+    "weighting": "equal",
+    "costs": None,
+    "tpr_weights": None,
+    "fpr_weights": None,
+    "thresholds": "own",
+    "n_thresholds": 9,
+    "shrinkage": 1.0,
+    "model": "rank-one",
+    "engine": "numba",
+    "max_pairs": None,
+    "rng": 0,
+    "n_jobs": 1,
+}
+_LEVEL: dict[str, Any] = {"confidence_level": 0.95}
+_ENDS: dict[str, Any] = {"statistic": "auc", "interval": "logit"}
+_BAND: dict[str, Any] = {"curve": "shared", "simultaneous": False}
+_DRAWS: dict[str, Any] = {"n_resamples": 4, "groups": None, "rng": 0, "n_jobs": 1, "progress": False}
+
+
+def attempt_case(given: Attempt) -> None:
+    """One function, one or two arguments of another kind than it wants, the others as they should be."""
+    entry = _entry(given)
+    spoilt = {}
+    known = [*entry.positional, *entry.options]
+    for argument in given.rng.permutation(known)[: int(given.rng.integers(1, 3))]:
+        value = given.choose(HOSTILE)()
+        most = _AT_MOST.get(str(argument))
+        if most is None or type(value) not in (int, np.int64) or not most < value <= 10**7:
+            spoilt[str(argument)] = value
+    arguments = [spoilt.pop(name, value) for name, value in entry.positional.items()]
+    chosen = {name: value for name, value in entry.options.items() if name in _ALWAYS or given.happens(0.3)}
+    options = chosen | spoilt
+    if given.happens(0.03):
+        _unknown_option(entry, arguments, options)
+        return
+    answer = attempt(entry.function, *arguments, **options)
+    if not answer.refused:
+        entry.check(answer.result)
+
+
+def _unknown_option(entry: Entry, arguments: list[Any], options: dict[str, Any]) -> None:
+    try:
+        entry.function(*arguments, **options, no_such_option=1)
+    except (TypeError, ValueError):
+        return
+    require(False, f"{short(entry.function)} took an option that it does not have")
+
+
+def _share(made: Any) -> None:
+    check_share(made, "the result")
+
+
+def _frame(made: Any) -> None:
+    require(len(made) >= 0, "a frame without length")
+
+
+def _comparison(made: Any) -> None:
+    check_json(made.to_dict(), "Comparison.to_dict()")
+    for contest in (made.auc, made.hand_till, made.mean_auc):
+        for one in contest.estimates:
+            check_interval((one.low, one.high), "interval of an estimate")
+
+
+def _sweep(made: Any) -> None:
+    check_shares(made.auc, "CostSweep.auc")
+    check_shares(made.mean_auc, "CostSweep.mean_auc")
+    require(np.all(np.isfinite(made.ratios) & (made.ratios > 0)), "CostSweep.ratios")
+
+
+def _replicates(made: Any) -> None:
+    check_shares(made.auc, "replicates")
+    check_interval(made.confidence_interval(), "interval")
+
+
+def _rates(made: Any) -> None:
+    check_shares(made, "tpr_at")
+
+
+def _interval_or_none(made: Any) -> None:
+    if made is not None:
+        check_interval(made, "interval")
+
+
+def _anything(made: Any) -> None:
+    short(made)
+
+
+@cache
+def _entries() -> dict[str, Entry]:
+    """Every public function and method that takes arguments."""
+    return _functions() | _of_an_evaluation() | _of_replicates() | _of_a_curve() | _of_a_report()
+
+
+def _entry(given: Attempt) -> Entry:
+    name = given.choose(_entries())
+    # A page takes as long as fifty other calls.
+    return _entries()[name if name != "write_html" or given.happens(0.1) else "evaluate"]
+
+
+def _functions() -> dict[str, Entry]:
+    data, other = {"y_true": _Y, "y_score": _S}, {"labels": None, "sample_weight": None}
+    models = {"y_true": _Y, "scores": {"a": _S, "b": _S[:, ::-1].copy()}}
+    quick = {"n_thresholds": 9, "engine": "numba", "max_pairs": None}
+    swept = {"true_class": 0, "predicted_class": 1, "ratios": [0.5, 2.0], "labels": None, "costs": None}
+    return {
+        "evaluate": Entry(polyroc.evaluate, data, _METHOD, check_evaluation),
+        "auc_score": Entry(polyroc.auc_score, data, _METHOD, _share),
+        "compare": Entry(polyroc.compare, models, _LEVEL | {"interval": "logit"} | _DRAWS | quick, _comparison),
+        "cost_sweep": Entry(polyroc.cost_sweep, data, swept | quick, _sweep),
+        "make_auc_scorer": Entry(polyroc.make_auc_scorer, {}, _without(_METHOD, "labels", "sample_weight"), _scorer),
+        "set_score_request": Entry(polyroc.auc_scorer.set_score_request, {}, {"sample_weight": True}, _anything),
+        "hand_till": Entry(baselines.hand_till, data, other, _share),
+        "auc_mu": Entry(baselines.auc_mu, data, other | {"partition": None, "costs": None}, _share),
+        "one_vs_rest": Entry(baselines.one_vs_rest, data, other | {"average": "macro"}, _share),
+    }
+
+
+def _of_an_evaluation() -> dict[str, Entry]:
+    one = polyroc.evaluate(_Y, _S, n_thresholds=9, engine="numpy")
+    method = {"method": "bootstrap"}
+    draws = _without(_DRAWS, "n_resamples")
+    return {
+        "confidence_interval": Entry(one.confidence_interval, _LEVEL, _ENDS | method | _DRAWS, _interval_or_none),
+        "bootstrap": Entry(one.bootstrap, {"n_resamples": 4}, draws | method, _replicates),
+        "confidence_band": Entry(one.confidence_band, _LEVEL, _BAND | _DRAWS, check_band),
+        "accuracy_interval": Entry(one.accuracy_interval, _LEVEL, {}, _interval_or_none),
+        "to_dict": Entry(one.to_dict, {}, {"include_rates": True}, _anything),
+        "pairs.to_frame": Entry(one.pairs.to_frame, {"backend": "polars"}, {}, _frame),
+    }
+
+
+def _of_replicates() -> dict[str, Entry]:
+    asked = {"rng": 0, "n_thresholds": 9, "engine": "numpy"}
+    several = polyroc.compare(_Y, {"a": _S, "b": _S[:, ::-1].copy()}, n_resamples=5, **asked)
+    drawn = several.bootstraps["a"]
+    return {
+        "drawn.confidence_interval": Entry(drawn.confidence_interval, _LEVEL, _ENDS, _interval_or_none),
+        "drawn.confidence_band": Entry(drawn.confidence_band, _LEVEL, _BAND, check_band),
+        "drawn.standard_error": Entry(drawn.standard_error, {"statistic": "auc"}, {}, _share),
+        "comparison.to_frame": Entry(several.to_frame, {"table": "estimates", "backend": "polars"}, {}, _frame),
+    }
+
+
+def _of_a_curve() -> dict[str, Entry]:
+    points = {"fpr": [0, 0.5, 1], "tpr": [0, 0.75, 1]}
+    curve = polyroc.RocCurve(**points)
+    return {
+        "RocCurve": Entry(polyroc.RocCurve, points, {"exact_auc": None}, _curve),
+        "tpr_at": Entry(curve.tpr_at, {"fpr": 0.5}, {}, _rates),
+        "partial_auc": Entry(curve.partial_auc, {"max_fpr": 0.5}, {}, _partial),
+    }
+
+
+def _of_a_report() -> dict[str, Entry]:
+    one = polyroc.evaluate(_Y, _S, n_thresholds=9, engine="numpy")
+    given = {"bootstrap": one.bootstrap(3, rng=0), "confidence_level": 0.95}
+    told = given | {"seed": 0, "source": {"file": "x"}, "warnings": ["x"]}
+    page = {"result": one, "path": "report.html"}
+    return {
+        "summarize": Entry(report.summarize, {"result": one}, told, _summary),
+        "write_html": Entry(report.write_html, page, given | {"title": "x", "progress": False}, _anything),
+    }
+
+
+def _summary(made: Any) -> None:
+    check_json(made, "the summary")
+
+
+def _without(options: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name not in names}
+
+
+def _curve(made: Any) -> None:
+    check_curve(made, "RocCurve")
+
+
+def _partial(made: Any) -> None:
+    # Below the diagonal it may fall under 1/2, and near 0 far under it; but it is a number of at most 1.
+    require(np.isfinite(made) and made <= 1 + 1e-12, f"partial_auc is {made!r}")
+
+
+def _scorer(made: Any) -> None:
+    """What was accepted must work, on an estimator that says what it was told."""
+    require(isinstance(made.__name__, str), "a scorer without a name")
+    answer = attempt(made, _Known(), _S, _Y)
+    if not answer.refused:
+        check_share(answer.result, "the score")
+    elif not any(f"{word}`" in str(answer.refusal) for word in _LATER):
+        msg = f"a scorer that was made is refused when it is used: {answer.refusal}"
+        raise Escape(msg)
+
+
+class _Known:
+    """An estimator whose features are its scores."""
+
+    classes_ = np.arange(3)
+
+    def predict_proba(self, X: Any) -> Any:
+        return X
