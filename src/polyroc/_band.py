@@ -26,6 +26,8 @@ _MOST_SPREAD = 1.0
 # Of the share of the smallest class that may belong on the wrong side unseen, this much is allowed for in the mean over
 # all classes: not all of it, and not less with many classes, because each of them has unseen errors of its own.
 _UNSEEN_SHARE = 0.3
+# With fewer degrees of freedom single samples decide, and what may be unseen says more than Student's t.
+_LEAST_FREEDOM = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +94,7 @@ def confidence_band(
         fitted = (error > _EDGE) & (observed > unseen) & (observed < 1 - unseen)
         reach = max(reach, _largest_deviation(replicates[:, fitted], error[fitted], confidence_level))
         # The standard errors are themselves uncertain where few samples carry them.
-        reach *= float(stdtrit(freedom, tail) / ndtri(tail))
+        reach *= float(stdtrit(max(freedom, _LEAST_FREEDOM), tail) / ndtri(tail))
     # A single point of any curve is biased at a kink, also of one whose area is not. The replicates show how much, but
     # not surely: half of it moves the centre, and all of it widens the band.
     bias = np.clip(logit(mean) - logit(observed), -_MOST_BIAS, _MOST_BIAS)
