@@ -1,7 +1,7 @@
 """What each engine costs, for the choice of `engine="auto"`: python -m benchmarks._engine_costs
 
-Prints processor seconds on one thread and the constants of `polyroc.engines._choice` that fit them best. Seconds of the
-processor, not of the clock, so that a busy machine gives nearly the same; BLAS is to have one thread, too
+Prints processor seconds on one thread and the constants of `polyroc._engines._choice` that fit them best. Seconds of
+the processor, not of the clock, so that a busy machine gives nearly the same; BLAS is to have one thread, too
 (OPENBLAS_NUM_THREADS=1). It takes some minutes.
 """
 
@@ -13,13 +13,14 @@ import numpy as np
 from scipy.optimize import nnls
 
 from benchmarks._measure import python
+from polyroc._engines._choice import Work
+from polyroc._engines._numba import _engine as _numba
+from polyroc._engines._numpy import _engine as _numpy
+from polyroc._estimator._pairs import all_pairs
 from polyroc._evaluate import evaluate_predictions
-from polyroc._options import as_options
-from polyroc._pairs import all_pairs
-from polyroc._resampling import Plan, units_of
-from polyroc._validation import as_predictions
-from polyroc.engines import _numba, _numpy
-from polyroc.engines._choice import Work
+from polyroc._inputs._options import as_options
+from polyroc._inputs._predictions import as_predictions
+from polyroc._uncertainty._resampling import Plan, units_of
 
 SIZES = [
     *((n, 3) for n in (300, 3_000, 30_000, 300_000)),
@@ -38,7 +39,7 @@ rng, k = numpy.random.default_rng(0), 5
 y_true, y_score = rng.permutation(2000) % k, rng.normal(size=(2000, k))
 evaluation = polyroc.evaluate(y_true, y_score, engine="numpy")
 ready = process_time()
-from polyroc.engines import get_engine
+from polyroc._engines import get_engine
 task = sys.argv[1]
 if task == "evaluate":
     polyroc.evaluate(y_true, y_score, engine="numba", n_jobs=1)

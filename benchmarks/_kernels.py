@@ -11,6 +11,6 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def cache_folder():
-    sources = sorted((ROOT / "src" / "polyroc" / "engines").glob("*.py"))
+    sources = sorted((ROOT / "src" / "polyroc" / "_engines").rglob("*.py"))
     state = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
     return str(ROOT / ".numba_cache" / state)

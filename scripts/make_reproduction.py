@@ -6,7 +6,7 @@ import re
 import shutil
 from pathlib import Path
 
-from polyroc._write import write_whole
+from polyroc._lib._files import write_whole
 from polyroc.experiments import EXPERIMENTS
 from polyroc.experiments._write import as_cell
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from polyroc._areas import class_shares, mann_whitney, pairwise_areas
-from polyroc._pairs import all_pairs
+from polyroc._engines._numpy._areas import class_shares, mann_whitney, pairwise_areas
+from polyroc._estimator._pairs import all_pairs
 from polyroc._records import PairIndex, Predictions
 
 

@@ -57,7 +57,7 @@ def test_rng_follows_spec_7(evaluation):
 
 def test_replicates_are_evaluations_of_the_drawn_samples():
     """By the other road: weights of the plan, given to `evaluate` one by one."""
-    from polyroc._resampling import Plan, units_of
+    from polyroc._uncertainty._resampling import Plan, units_of
 
     problem = gaussian_problem(0, 300, 4)
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score, shrinkage=0)
@@ -80,7 +80,7 @@ def test_standard_errors_are_those_of_new_samples():
 
 
 def test_intervals_come_from_the_result_without_new_work(evaluation, monkeypatch):
-    from polyroc._replicates import Replicates
+    from polyroc._uncertainty._replicates import Replicates
 
     drawn = evaluation.bootstrap(199, rng=1)
     monkeypatch.setattr(Replicates, "__call__", None)
@@ -254,7 +254,7 @@ def test_parametric_replicates_scatter_around_the_fit(evaluation, method):
 
 def test_parametric_sizes():
     """The paper draws n_i n_j times for both rates; the milder variant n_i and n_j times."""
-    from polyroc._parametric import _binomial_sizes
+    from polyroc._uncertainty._parametric import _binomial_sizes
 
     y_true = np.repeat([0, 1, 2], [5, 7, 11])
     evaluation = polyroc.evaluate(y_true, np.random.default_rng(0).normal(size=(23, 3)))

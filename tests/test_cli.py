@@ -21,7 +21,8 @@ from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
 import polyroc
-from polyroc import _numbers, cli
+from polyroc import cli
+from polyroc._lib import _numbers
 from polyroc.cli import _resamples, main
 from polyroc.cli._models import model_names
 
@@ -408,7 +409,8 @@ def test_ctrl_c_ends_a_process_with_130(tmp_path):
     example_files(tmp_path)
     # So many resamples that it cannot be done before the signal comes.
     call = shlex.split("evaluate predictions.parquet --target label --resamples 9999999 --engine numpy --jobs 1")
-    code = "import polyroc, sys, polyroc.cli; from polyroc._bootstrap import draw_samples; print('ready', flush=True); "
+    code = "import polyroc, sys, polyroc.cli; from polyroc._uncertainty._bootstrap import draw_samples; "
+    code += "print('ready', flush=True); "
     code += f"sys.exit(polyroc.cli.main({call}))"
     with subprocess.Popen(
         [sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

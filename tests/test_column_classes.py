@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import polyroc
-from polyroc._validation import as_predictions
+from polyroc._inputs._predictions import as_predictions
 
 ORDER = ["owl", "cat", "dog"]  # of the columns, which is not the sorted order
 

@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 
 import polyroc
 from polyroc import Factorization, Status
-from polyroc._curve import shared_curve
+from polyroc._estimator._curve import shared_curve
 
 
 @given(seed=integers(0, 10**6))

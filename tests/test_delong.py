@@ -9,8 +9,8 @@ from problems import gaussian_problem, quietly
 from scipy import stats
 
 import polyroc
-from polyroc._delong import covariance, mean_area_influences
-from polyroc._resampling import units_of
+from polyroc._uncertainty._delong import covariance, mean_area_influences
+from polyroc._uncertainty._resampling import units_of
 
 
 def sun_and_xu(y_true, scores):

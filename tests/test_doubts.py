@@ -8,10 +8,10 @@ from sklearn.metrics import roc_auc_score
 
 import polyroc
 from polyroc import baselines
-from polyroc._doubts import null_error
-from polyroc._pairs import all_pairs
-from polyroc._validation import as_predictions
-from polyroc.engines import get_engine
+from polyroc._engines import get_engine
+from polyroc._estimator._doubts import null_error
+from polyroc._estimator._pairs import all_pairs
+from polyroc._inputs._predictions import as_predictions
 
 BACKWARDS = "rank samples backwards, by more than chance explains.*`labels=` in the order of the columns"
 

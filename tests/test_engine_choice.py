@@ -10,12 +10,12 @@ import pytest
 from problems import gaussian_problem
 
 import polyroc
-from polyroc._validation import as_predictions
-from polyroc.engines import _choice, get_engine
+from polyroc._engines import _choice, get_engine
+from polyroc._inputs._predictions import as_predictions
 
 pytest.importorskip("numba")
 
-ENGINES = Path(_choice.__file__).parent
+ENGINES = Path(_choice.__file__).parent / "_numba"
 
 
 def predictions_of(n, k):
@@ -49,7 +49,7 @@ def test_auto_takes_the_engine_that_is_done_first(state, n, k, in_memory, on_dis
     predictions = predictions_of(n, k)
     for where, expected in (("memory", in_memory), ("disk", on_disk), ("nowhere", nowhere)):
         state(where)
-        assert get_engine("auto", predictions).__name__ == f"polyroc.engines._{expected}", where
+        assert get_engine("auto", predictions).__name__ == f"polyroc._engines._{expected}", where
 
 
 @pytest.mark.parametrize(("where", "fewest", "most"), [("disk", 10, 30), ("nowhere", 100, 300)])
@@ -93,7 +93,7 @@ def test_the_engine_of_replicates_does_not_depend_on_the_state_of_the_machine(st
 
 def test_a_bootstrap_takes_the_engine_of_its_number_of_resamples(monkeypatch):
     asked = []
-    monkeypatch.setattr("polyroc.engines.fast_is_quicker", lambda work: asked.append(work) or False)
+    monkeypatch.setattr("polyroc._engines.fast_is_quicker", lambda work: asked.append(work) or False)
     problem = gaussian_problem(0, 90, 3)
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score, n_thresholds=49)
     evaluation.bootstrap(5, rng=0)
@@ -123,7 +123,7 @@ def test_every_kernel_that_is_asked_for_exists():
 def test_without_a_folder_of_their_own_kernels_are_beside_the_code_or_with_the_user(monkeypatch, tmp_path):
     from numba.core import caching
 
-    from polyroc.engines._numba_fit import sweep
+    from polyroc._engines._numba._fit import sweep
 
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -142,7 +142,7 @@ def test_without_a_folder_of_their_own_kernels_are_beside_the_code_or_with_the_u
 def test_kernels_older_than_their_source_do_not_count(monkeypatch, tmp_path):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     assert not _choice._is_on_disk("_numba_fit.sweep")
-    folder = tmp_path / "engines_0123456789abcdef"
+    folder = tmp_path / "_numba_0123456789abcdef"
     folder.mkdir()
     version = "".join(map(str, __import__("sys").version_info[:2]))
     index = folder / f"_numba_fit.sweep-179.py{version}.nbi"

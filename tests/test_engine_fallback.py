@@ -11,13 +11,13 @@ from problems import gaussian_problem
 
 import polyroc
 from polyroc import baselines
-from polyroc.engines import _fallback, get_engine
+from polyroc._engines import _fallback, get_engine
 
 pytest.importorskip("numba")
 
 _WITHOUT_COMPILER = """
-import numpy as np, polyroc, polyroc.engines
-polyroc.engines.fast_is_quicker = lambda work: True
+import numpy as np, polyroc, polyroc._engines
+polyroc._engines.fast_is_quicker = lambda work: True
 rng = np.random.default_rng(0)
 y_true = np.arange(120) % 3
 y_score = rng.normal(size=(120, 3)) + np.eye(3)[y_true]
@@ -53,7 +53,7 @@ def test_numba_without_its_compiler_is_the_reference():
 @pytest.fixture
 def large(monkeypatch):
     """Every problem is large enough for the fast engine, which has not failed yet."""
-    monkeypatch.setattr("polyroc.engines.fast_is_quicker", lambda work: True)
+    monkeypatch.setattr("polyroc._engines.fast_is_quicker", lambda work: True)
     monkeypatch.setattr(_fallback.FastOrReference, "works", True)
 
 
@@ -73,7 +73,7 @@ def test_whatever_a_kernel_fails_with_the_reference_answers(large, monkeypatch, 
     problem = gaussian_problem(0, 200, 4)
     expected = polyroc.evaluate(problem.y_true, problem.y_score, engine="numpy")
     for kernel in ("cut_short", "add_areas"):
-        monkeypatch.setattr(f"polyroc.engines._numba.{kernel}", fails(error))
+        monkeypatch.setattr(f"polyroc._engines._numba._engine.{kernel}", fails(error))
     with pytest.warns(UserWarning, match=rf"The fast engine failed \({type(error).__name__}: .*reference") as said:
         found = polyroc.evaluate(problem.y_true, problem.y_score)
     assert len(said) == 1
@@ -82,18 +82,18 @@ def test_whatever_a_kernel_fails_with_the_reference_answers(large, monkeypatch, 
     assert "\n" not in str(said[0].message)
     assert found.auc == again.auc == expected.auc
     assert found.hand_till == expected.hand_till
-    assert get_engine("auto", found.predictions).__name__ == "polyroc.engines._numpy"
+    assert get_engine("auto", found.predictions).__name__ == "polyroc._engines._numpy._engine"
 
 
 def test_a_fit_and_replicates_that_fail_are_done_by_the_reference(large, monkeypatch):
     problem = gaussian_problem(0, 200, 4)
     expected = polyroc.evaluate(problem.y_true, problem.y_score, engine="numpy")
-    monkeypatch.setattr("polyroc.engines._numba.fit_rank_one", fails(OddError("no")))
+    monkeypatch.setattr("polyroc._engines._numba._engine.fit_rank_one", fails(OddError("no")))
     with pytest.warns(UserWarning, match="The fast engine failed"):
         assert polyroc.auc_score(problem.y_true, problem.y_score) == pytest.approx(expected.auc, abs=1e-12)
     monkeypatch.setattr(_fallback.FastOrReference, "works", True)
-    monkeypatch.setattr("polyroc.engines._numba_reweighed.run_replicates", fails(OddError("no")))
-    monkeypatch.setattr("polyroc.engines._numba_reweighed.replicate_rates", fails(OddError("no")))
+    monkeypatch.setattr("polyroc._engines._numba._reweighed.run_replicates", fails(OddError("no")))
+    monkeypatch.setattr("polyroc._engines._numba._reweighed.replicate_rates", fails(OddError("no")))
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score, engine="auto", model="saturated")
     with pytest.warns(UserWarning, match="The fast engine failed") as said:
         drawn = evaluation.bootstrap(40, rng=0, n_jobs=4)
@@ -103,7 +103,7 @@ def test_a_fit_and_replicates_that_fail_are_done_by_the_reference(large, monkeyp
 
 
 def test_the_import_may_fail_in_any_way(large, monkeypatch):
-    import polyroc.engines as engines
+    import polyroc._engines as engines
 
     real = engines._import
     monkeypatch.setattr(engines, "_import", lambda name: fails(OddError("broken"))() if name == "numba" else real(name))
@@ -115,14 +115,14 @@ def test_the_import_may_fail_in_any_way(large, monkeypatch):
 
 def test_a_lack_of_memory_is_no_reason_to_take_more(large, monkeypatch):
     problem = gaussian_problem(0, 100, 3)
-    monkeypatch.setattr("polyroc.engines._numba.cut_short", fails(MemoryError("full")))
+    monkeypatch.setattr("polyroc._engines._numba._engine.cut_short", fails(MemoryError("full")))
     with pytest.raises(MemoryError, match="full"):
         polyroc.auc_score(problem.y_true, problem.y_score)
 
 
 def test_by_name_nothing_else_is_taken(monkeypatch):
     problem = gaussian_problem(0, 100, 3)
-    monkeypatch.setattr("polyroc.engines._numba.cut_short", fails(OddError("no such instruction")))
+    monkeypatch.setattr("polyroc._engines._numba._engine.cut_short", fails(OddError("no such instruction")))
     with pytest.raises(OddError, match="no such instruction"):
         polyroc.auc_score(problem.y_true, problem.y_score, engine="numba")
 

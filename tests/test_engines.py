@@ -17,19 +17,23 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 import polyroc
-from polyroc import baselines, engines
-from polyroc._cells import shrunk_cells
-from polyroc._grid import grid
-from polyroc._pairs import all_pairs
+from polyroc import _engines as engines
+from polyroc import baselines
+from polyroc._engines import get_engine
+from polyroc._engines._cells import shrunk_cells
+from polyroc._engines._numpy import _engine as _numpy
+from polyroc._estimator._pairs import all_pairs
+from polyroc._estimator._weights import pair_weights
+from polyroc._inputs._predictions import as_predictions
+from polyroc._lib._grid import grid
 from polyroc._records import PairIndex
-from polyroc._validation import as_predictions
-from polyroc._weights import pair_weights
-from polyroc.engines import _numpy, get_engine
 
 numba = pytest.importorskip("numba")
 
-from polyroc.engines import _numba, _numba_problem, _numba_rates  # noqa: E402
-from polyroc.engines._threads import Threads  # noqa: E402
+from polyroc._engines._numba import _engine as _numba  # noqa: E402
+from polyroc._engines._numba import _problem as _numba_problem  # noqa: E402
+from polyroc._engines._numba import _rates as _numba_rates  # noqa: E402
+from polyroc._engines._threads import Threads  # noqa: E402
 
 N_PROBLEMS = 1000
 
@@ -165,7 +169,7 @@ def test_the_layout_of_the_scores_does_not_matter(layout, dtype):
 COMPILED = """
 import polyroc
 from problems import gaussian_problem, quietly, random_problem
-from polyroc.engines import _numba_fit, _numba_steps
+from polyroc._engines._numba import _fit as _numba_fit, _steps as _numba_steps
 
 for seed in range(20):
     problem = random_problem(seed)

@@ -16,11 +16,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 import polyroc
-from polyroc._options import as_options
-from polyroc._pairs import all_pairs
+from polyroc._estimator._pairs import all_pairs
+from polyroc._estimator._weights import pair_weights
+from polyroc._inputs._options import as_options
+from polyroc._inputs._predictions import as_predictions
 from polyroc._records import PairwiseRates
-from polyroc._validation import as_predictions
-from polyroc._weights import pair_weights
 from polyroc.experiments import EXPERIMENTS, Outcome, Table, draw, reproduce, write
 from polyroc.experiments._costs import cost_matrix, majority_scores
 from polyroc.experiments._coverage import _as_promised

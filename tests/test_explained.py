@@ -8,7 +8,7 @@ from problems import gaussian_problem, quietly, random_problem
 from reference import explained_by_loops
 
 import polyroc
-from polyroc._factorization import EXPLAINED_BOUND
+from polyroc._estimator._factorization import EXPLAINED_BOUND
 
 ENGINES = [pytest.param("numpy"), pytest.param("numba", marks=pytest.mark.full("numba"))]
 
@@ -62,7 +62,7 @@ def test_nothing_is_said_where_nothing_is_fitted():
 
 @pytest.mark.full("numba")
 def test_single_precision_says_the_same(monkeypatch):
-    from polyroc.engines import _numba
+    from polyroc._engines._numba import _engine as _numba
 
     for seed in range(20):
         problem = random_problem(seed)

@@ -5,10 +5,10 @@ import pytest
 from problems import gaussian_problem, quietly
 
 import polyroc
-from polyroc._factorization import factorize
-from polyroc._grid import grid
+from polyroc._engines import get_engine
+from polyroc._estimator._factorization import factorize
+from polyroc._lib._grid import grid
 from polyroc._records import PairWeights, PairwiseRates
-from polyroc.engines import get_engine
 
 MODELS = ["rank-one", "centered", "saturated"]
 

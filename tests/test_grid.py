@@ -11,7 +11,7 @@ from problems import quietly, random_problem
 from reference import deviance_by_loops, grid_by_loops, row_weights_by_loops
 
 import polyroc
-from polyroc._grid import grid, row_weights
+from polyroc._lib._grid import grid, row_weights
 
 ENGINES = [pytest.param("numpy"), pytest.param("numba", marks=pytest.mark.full("numba"))]
 

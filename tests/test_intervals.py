@@ -11,11 +11,11 @@ from scipy import stats
 
 import polyroc
 from polyroc import Interval, ResamplingWarning
-from polyroc._contest import difference_of
-from polyroc._delong import freedom
-from polyroc._intervals import Distribution, holm
-from polyroc._logit_scale import Reach, ends, unseen_error
-from polyroc._resampling import Units
+from polyroc._uncertainty._delong import freedom
+from polyroc._uncertainty._intervals import Distribution, holm
+from polyroc._uncertainty._logit_scale import Reach, ends, unseen_error
+from polyroc._uncertainty._paired import difference_of
+from polyroc._uncertainty._resampling import Units
 
 KINDS = ("logit", "percentile", "basic", "bca")
 

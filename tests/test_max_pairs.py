@@ -6,9 +6,9 @@ from numpy.testing import assert_array_equal
 from problems import gaussian_problem, quietly
 
 import polyroc
-from polyroc._pairs import all_pairs, sampled_pairs
-from polyroc._resampling import Plan, units_of
-from polyroc._validation import as_predictions
+from polyroc._estimator._pairs import all_pairs, sampled_pairs
+from polyroc._inputs._predictions import as_predictions
+from polyroc._uncertainty._resampling import Plan, units_of
 
 
 def predictions_of(k: int, missing=()):

@@ -12,7 +12,7 @@ from reference import area_by_loops, grid_by_loops, mean_curve_by_loops, polygon
 
 import polyroc
 from polyroc import baselines
-from polyroc._replicates import Replicates
+from polyroc._uncertainty._replicates import Replicates
 
 ENGINES = [pytest.param("numpy"), pytest.param("numba", marks=pytest.mark.full("numba"))]
 
@@ -127,7 +127,7 @@ def test_it_is_hand_and_tills_m(engine):
 @pytest.mark.parametrize("single", [False, True], ids=["double", "single"])
 @pytest.mark.full("numba")
 def test_many_pairs_and_single_precision_give_the_same_curve(monkeypatch, single):
-    from polyroc.engines import _numba
+    from polyroc._engines._numba import _engine as _numba
 
     problem = gaussian_problem(1, 3000, 40)
     reference = polyroc.evaluate(problem.y_true, problem.y_score, engine="numpy", weighting="prevalence")

@@ -11,9 +11,10 @@ import pytest
 from problems import gaussian_problem
 
 import polyroc
-from polyroc._replicates import replicate_bytes
-from polyroc._validation import as_predictions
-from polyroc.engines import _memory, _numpy, get_engine
+from polyroc._engines import _memory, get_engine
+from polyroc._engines._numpy import _engine as _numpy
+from polyroc._inputs._predictions import as_predictions
+from polyroc._uncertainty._replicates import replicate_bytes
 
 MIB = 2**20
 
@@ -183,7 +184,7 @@ def test_files_that_say_nothing_are_no_limit(tmp_path):
 _IN_LITTLE_SPACE = """
 import resource
 import numpy as np, polyroc
-from polyroc.engines import _memory
+from polyroc._engines import _memory
 pages = int(open("/proc/self/statm").read().split()[0])
 resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (300 << 20), resource.RLIM_INFINITY))
 assert 250 << 20 < _memory.available() <= 300 << 20

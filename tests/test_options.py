@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from polyroc._options import ENGINES, as_options
+from polyroc._inputs._options import ENGINES, as_options
 
 AB, ABC = np.array(["a", "b"]), np.array(["a", "b", "c"])
 MATRICES = ["costs", "tpr_weights", "fpr_weights"]

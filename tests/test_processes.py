@@ -227,7 +227,7 @@ def test_functions_of_others_compile_beside_it():
     """Such as code generators make, which belong to no module."""
     code = """
 import numba
-import polyroc.engines._numba
+import polyroc._engines._numba._engine
 names = {}
 exec("def add_one(x): return x + 1", names)
 print(numba.njit(names["add_one"])(1))

@@ -4,7 +4,7 @@ import pytest
 from report_pages import evaluation_of, problem
 
 import polyroc
-from polyroc import _refits
+from polyroc._estimator import _refits
 from polyroc.report import summarize
 
 

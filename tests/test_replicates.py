@@ -7,15 +7,19 @@ from problems import gaussian_problem, quietly, random_problem
 from sklearn.metrics import roc_auc_score
 
 import polyroc
-from polyroc._grid import grid
-from polyroc._options import Options
-from polyroc._pairs import all_pairs
-from polyroc._replicates import Replicates
-from polyroc._validation import as_predictions
+from polyroc._estimator._pairs import all_pairs
+from polyroc._inputs._options import Options
+from polyroc._inputs._predictions import as_predictions
+from polyroc._lib._grid import grid
+from polyroc._uncertainty._replicates import Replicates
 
 pytest.importorskip("numba")
 
-from polyroc.engines import _numba, _numba_reweighed, _numpy
+from polyroc._engines._numba import _engine as _numba
+from polyroc._engines._numba import _reweighed as _numba_reweighed
+
+# Fits of replicates are done in single precision: a few of its units of 6e-8.
+from polyroc._engines._numpy import _engine as _numpy
 
 # Fits of replicates are done in single precision: a few of its units of 6e-8.
 SINGLE = 5e-7
@@ -198,8 +202,8 @@ def test_fits_that_do_not_converge_are_counted():
 
 
 def test_the_scores_are_sorted_once_and_not_copied_again():
-    from polyroc.engines import _class_sorted
-    from polyroc.engines._threads import Threads
+    from polyroc._engines._numba import _class_sorted
+    from polyroc._engines._threads import Threads
 
     problem = gaussian_problem(8, 400, 4)
     predictions = as_predictions(problem.y_true, problem.y_score)

@@ -14,7 +14,7 @@ import pytest
 from report_pages import HOSTILE, comparison_of, evaluation_of, problem
 
 import polyroc
-from polyroc._names import short_names
+from polyroc._lib._names import short_names
 from polyroc.report import render_html, summarize
 from polyroc.report._names import names_of
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from polyroc._inputs._predictions import as_predictions
 from polyroc._records import PairIndex
-from polyroc._resampling import Plan, as_seed, units_of
-from polyroc._validation import as_predictions
+from polyroc._uncertainty._resampling import Plan, as_seed, units_of
 
 
 def predictions_of(counts, **options):

@@ -8,11 +8,11 @@ from reference import deviance_by_loops
 from scipy.special import expit
 
 import polyroc
-from polyroc import _solver
-from polyroc._cells import Cells, shrunk_cells
-from polyroc._descent import Tolerance, descend
-from polyroc._solver import Solution, deviance, minimise, point, solve_rows
-from polyroc._weights import pair_weights
+from polyroc._engines._cells import Cells, shrunk_cells
+from polyroc._engines._descent import Tolerance, descend
+from polyroc._engines._numpy import _solver
+from polyroc._engines._numpy._solver import Solution, deviance, minimise, point, solve_rows
+from polyroc._estimator._weights import pair_weights
 
 N_PROBLEMS = 1000
 

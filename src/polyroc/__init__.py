@@ -7,23 +7,23 @@ baselines                                   Hand and Till's M, one-vs-rest, AUCm
 """
 
 from polyroc import baselines
-from polyroc._band import ConfidenceBand
-from polyroc._bootstrap import BootstrapResult
-from polyroc._comparison import Comparison, compare
-from polyroc._contest import Contest, Difference, ModelEstimate, Ranking
+from polyroc._compare import Comparison, compare
 from polyroc._cost_sweep import CostSweep, cost_sweep
 from polyroc._cross_validation import CrossValidation, evaluate_cv
-from polyroc._curve import RocCurve
+from polyroc._estimator._curve import RocCurve
 from polyroc._evaluate import ConvergenceWarning, auc_score, evaluate
 from polyroc._evaluation import Evaluation
 from polyroc._example import Example, load_example
-from polyroc._intervals import Interval
-from polyroc._pair_table import Pair, Pairs
+from polyroc._lib._versions import show_versions
+from polyroc._lib._warnings import ResamplingWarning
+from polyroc._pairs import Pair, Pairs
 from polyroc._records import Factorization, PairwiseRates, Status
 from polyroc._scoring import AucScorer, auc_scorer, make_auc_scorer
+from polyroc._uncertainty._band import ConfidenceBand
+from polyroc._uncertainty._bootstrap import BootstrapResult
+from polyroc._uncertainty._intervals import Interval
+from polyroc._uncertainty._paired import Contest, Difference, ModelEstimate, Ranking
 from polyroc._version import __version__
-from polyroc._versions import show_versions
-from polyroc._warnings import ResamplingWarning
 
 __all__ = [
     "AucScorer",

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._containers import listed, read_table, shown
-from polyroc._curve import RocCurve
+from polyroc._estimator._curve import RocCurve
 from polyroc._evaluate import check_option_names, checked, evaluate_predictions
-from polyroc._numbers import area
-from polyroc._options import LARGEST_RATIO, as_options, as_weights
+from polyroc._inputs._arrays import listed, read_table, shown
+from polyroc._inputs._options import LARGEST_RATIO, as_options, as_weights
+from polyroc._inputs._predictions import as_predictions
+from polyroc._lib._numbers import area
+from polyroc._lib._typing import FloatArray, LabelArray
 from polyroc._records import Frozen, Predictions, read_only
-from polyroc._typing import FloatArray, LabelArray
-from polyroc._validation import as_predictions
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._containers import read_labels
 from polyroc._evaluate import check_option_names, evaluate
 from polyroc._evaluation import Evaluation
-from polyroc._numbers import area
+from polyroc._inputs._arrays import read_labels
+from polyroc._lib._numbers import area
+from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._records import Frozen
 from polyroc._scoring import OF_SAMPLES, check_options, evaluate_estimator
-from polyroc._typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

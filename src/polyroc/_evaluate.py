@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._containers import listed
-from polyroc._curve import RocCurve, shared_curve
-from polyroc._doubts import is_below_chance, warn_of_backwards, warn_of_disagreement
+from polyroc._estimator._curve import RocCurve, shared_curve
+from polyroc._estimator._doubts import is_below_chance, warn_of_backwards, warn_of_disagreement
+from polyroc._estimator._pairs import sampled_pairs
+from polyroc._estimator._steps import engine_for, fit_of, rates_of, saturated_fit
 from polyroc._evaluation import Evaluation
-from polyroc._fingerprint import Fingerprint
-from polyroc._options import Options, as_options
-from polyroc._pairs import sampled_pairs
+from polyroc._inputs._arrays import listed
+from polyroc._inputs._fingerprint import Fingerprint
+from polyroc._inputs._options import Options, as_options
+from polyroc._inputs._predictions import as_predictions
+from polyroc._lib._typing import Model, Thresholds, Weighting
+from polyroc._lib._warnings import warn
 from polyroc._records import Predictions, Status
-from polyroc._steps import engine_for, fit_of, rates_of, saturated_fit
-from polyroc._typing import Model, Thresholds, Weighting
-from polyroc._validation import as_predictions
-from polyroc._warnings import warn
 
 # Rates of more cells than this are not kept but computed again when somebody asks for them.
 _KEPT_CELLS = 4_000_000

@@ -7,8 +7,26 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._band import ConfidenceBand
-from polyroc._bootstrap import (
+from polyroc._estimator._curve import RocCurve
+from polyroc._estimator._doubts import warn_of_backwards
+from polyroc._estimator._factorization import EXPLAINED_BOUND
+from polyroc._estimator._mean_curve import area_weights, is_mean, mean_curve
+from polyroc._estimator._refits import auc_by_thresholds, pair_sampling_error, unshrunk_curve
+from polyroc._estimator._steps import areas_of, engine_for, rates_of
+from polyroc._estimator._weights import pair_weights
+from polyroc._evaluation_text import FAILED_PAIR, Headline, evaluation_text
+from polyroc._inputs._checks import as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
+from polyroc._inputs._fingerprint import Fingerprint
+from polyroc._inputs._frames import plain
+from polyroc._inputs._options import Options
+from polyroc._lib._numbers import area
+from polyroc._lib._typing import Curve, FloatArray, IntArray, IntervalKind, LabelArray, Method, Statistic, Thresholds
+from polyroc._measures import accuracy, accuracy_interval, why_no_accuracy
+from polyroc._notebook import evaluation_html
+from polyroc._pairs import Pair, Pairs
+from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates, Predictions, read_only
+from polyroc._uncertainty._band import ConfidenceBand
+from polyroc._uncertainty._bootstrap import (
     BootstrapResult,
     draw_rates,
     draw_samples,
@@ -16,30 +34,12 @@ from polyroc._bootstrap import (
     result_of,
     warn_of_small_classes,
 )
-from polyroc._checks import as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
-from polyroc._curve import RocCurve
-from polyroc._delong import freedom, mean_area_influences, standard_error
-from polyroc._doubts import warn_of_backwards
-from polyroc._evaluation_text import FAILED_PAIR, Headline, evaluation_text
-from polyroc._factorization import EXPLAINED_BOUND
-from polyroc._fingerprint import Fingerprint
-from polyroc._frames import plain
-from polyroc._html import evaluation_html
-from polyroc._intervals import Interval, end_interval, is_at_end
-from polyroc._logit_scale import Reach, ends, unseen_error
-from polyroc._mean_curve import area_weights, is_mean, mean_curve
-from polyroc._measures import accuracy, accuracy_interval, why_no_accuracy
-from polyroc._numbers import area
-from polyroc._options import Options
-from polyroc._pair_table import Pair, Pairs
-from polyroc._parametric import ParametricReplicates
-from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates, Predictions, read_only
-from polyroc._refits import auc_by_thresholds, pair_sampling_error, unshrunk_curve
-from polyroc._replicates import USUAL_RESAMPLES, Replicated, Replicates
-from polyroc._resampling import Plan, Units, as_seed, plain_seed, units_of
-from polyroc._steps import areas_of, engine_for, rates_of
-from polyroc._typing import Curve, FloatArray, IntArray, IntervalKind, LabelArray, Method, Statistic, Thresholds
-from polyroc._weights import pair_weights
+from polyroc._uncertainty._delong import freedom, mean_area_influences, standard_error
+from polyroc._uncertainty._intervals import Interval, end_interval, is_at_end
+from polyroc._uncertainty._logit_scale import Reach, ends, unseen_error
+from polyroc._uncertainty._parametric import ParametricReplicates
+from polyroc._uncertainty._replicates import USUAL_RESAMPLES, Replicated, Replicates
+from polyroc._uncertainty._resampling import Plan, Units, as_seed, plain_seed, units_of
 
 if TYPE_CHECKING:
     from polyroc.display import RocCurveDisplay

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from polyroc._names import printable, short_names
-from polyroc._numbers import area, counted, gap, percent
-from polyroc._pair_table import Pair
+from polyroc._lib._names import printable, short_names
+from polyroc._lib._numbers import area, counted, gap, percent
+from polyroc._lib._text_table import aligned, wrapped
+from polyroc._pairs import Pair
 from polyroc._records import Status
-from polyroc._text_table import aligned, wrapped
 
 # D hardly notices one failed pair of many: these say when somebody should look.
 _GOOD_D, FAILED_PAIR = 0.9, 0.7

@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 import numpy as np
 
+from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._records import Frozen, read_only
-from polyroc._typing import FloatArray, IntArray
 
 _MODELS = ("logistic", "knn", "tree")
 

@@ -5,9 +5,9 @@ import math
 import numpy as np
 from scipy.special import ndtri
 
-from polyroc._intervals import Interval
-from polyroc._names import short_names
+from polyroc._lib._names import short_names
 from polyroc._records import Predictions
+from polyroc._uncertainty._intervals import Interval
 
 # Rows of probabilities add up to 1 to this, also in single precision and after rounding to three decimals.
 _SUM = 0.02

@@ -1,42 +1,114 @@
-"""Which ordered pairs of classes are compared."""
+"""The table of pairs: one entry per ordered pair, kept by columns."""
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import index
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyroc._records import PairIndex, Predictions
+from polyroc._inputs._frames import FrameBackend, frame_of, plain
+from polyroc._lib._typing import FloatArray, IntArray, LabelArray
+from polyroc._records import Frozen, read_only
 
 
-def all_pairs(predictions: Predictions) -> PairIndex:
-    """Every ordered pair of the classes that have samples, positive-major.
+class Pair(NamedTuple):
+    """One ordered pair of classes: one entry of `Pairs`."""
 
-    Binary predictions have the single pair (second class, first class).
+    positive: Any
+    negative: Any
+    n_positive: int
+    n_negative: int
+    effect: float
+    auc: float
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs(Frozen):
+    """What is known of every ordered pair of classes, one entry per pair in each column.
+
+    ``pairs[i]`` is one `Pair`, and a loop over the table gives them all.
+
+    Attributes
+    ----------
+    positive, negative : ndarray of shape (n_pairs,)
+        The two classes; the score is the positive class's column.
+    n_positive, n_negative : ndarray of shape (n_pairs,)
+        Their numbers of samples.
+    auc : ndarray of shape (n_pairs,)
+        Mann-Whitney area A(i, j), ties counted one half. Computed on first access.
+    effect : ndarray of shape (n_pairs,)
+        How the pair compares with the shared curve: above 1 it is easier, below 1 harder.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> pairs = polyroc.evaluate([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).pairs
+    >>> [(pair.positive, pair.negative, pair.auc) for pair in pairs]
+    [(1, 0, 0.75)]
     """
-    if predictions.is_binary:
-        return PairIndex(positive=np.array([1]), negative=np.array([0]))
-    present = np.flatnonzero(predictions.class_counts)
-    positive, negative = np.repeat(present, len(present)), np.tile(present, len(present))
-    different = positive != negative
-    return PairIndex(positive=positive[different], negative=negative[different])
 
+    positive: LabelArray
+    negative: LabelArray
+    n_positive: IntArray
+    n_negative: IntArray
+    effect: FloatArray
+    measure: Callable[[], FloatArray] = field(repr=False)
 
-def sampled_pairs(predictions: Predictions, max_pairs: int | None, rng: Any) -> PairIndex:
-    """At most `max_pairs` pairs, in which every class is positive, and negative, equally often.
+    def __len__(self) -> int:
+        return len(self.positive)
 
-    The classes are put in a circle in random order; each is paired with those that stand at some randomly chosen
-    distances from it. So the sample is stratified by both classes of a pair.
-    """
-    present = np.flatnonzero(predictions.class_counts)
-    n_classes = len(present)
-    if predictions.is_binary or max_pairs is None or n_classes * (n_classes - 1) <= max_pairs:
-        return all_pairs(predictions)
-    if max_pairs < n_classes:
-        msg = f"`max_pairs` must be at least the number of classes with samples, {n_classes}, got {max_pairs}."
-        raise ValueError(msg)
-    generator = np.random.default_rng(rng)
-    circle = generator.permutation(present)
-    distances = generator.choice(np.arange(1, n_classes), size=max_pairs // n_classes, replace=False)
-    place, draw = np.meshgrid(np.arange(n_classes), np.arange(len(distances)), indexing="ij")
-    positive, negative = circle[place].ravel(), circle[(place + distances[draw]) % n_classes].ravel()
-    order = np.lexsort((negative, positive))
-    return PairIndex(positive[order], negative[order], stratum=draw.ravel()[order])
+    def __getitem__(self, position: int) -> Pair:
+        # An array has its own error for a position that is not there; slices and masks are for the columns.
+        place = range(len(self))[index(position)]
+        return Pair(
+            positive=self.positive[place : place + 1].tolist()[0],
+            negative=self.negative[place : place + 1].tolist()[0],
+            n_positive=int(self.n_positive[place]),
+            n_negative=int(self.n_negative[place]),
+            effect=float(self.effect[place]),
+            auc=float(self.auc[place]),
+        )
+
+    def __iter__(self) -> Iterator[Pair]:
+        return (self[place] for place in range(len(self)))
+
+    @property
+    def worst(self) -> Pair:
+        """The pair with the smallest area; the first of several."""
+        return self[int(np.argmin(self.auc))]
+
+    def __repr__(self) -> str:
+        return f"Pairs({len(self)} ordered pairs: positive, negative, n_positive, n_negative, auc, effect)"
+
+    @cached_property
+    def auc(self) -> FloatArray:
+        """Mann-Whitney area of each pair, ties counted one half."""
+        return read_only(self.measure())
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """The table as plain lists by column name."""
+        return {name: plain(column) for name, column in self._columns().items()}
+
+    def to_frame(self, backend: FrameBackend = "pandas") -> Any:
+        """The table as a data frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            Whose data frame to make; that package must be installed.
+
+        Examples
+        --------
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
+        >>> evaluation.pairs.to_frame("pandas").shape
+        (90, 6)
+        """
+        return frame_of(self._columns(), backend)
+
+    def _columns(self) -> dict[str, np.ndarray[Any, Any]]:
+        names = ("positive", "negative", "n_positive", "n_negative", "auc", "effect")
+        return {name: getattr(self, name) for name in names}

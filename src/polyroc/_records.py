@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from polyroc._grid import row_weights
-from polyroc._typing import BoolArray, FloatArray, IntArray, LabelArray
+from polyroc._lib._grid import row_weights
+from polyroc._lib._typing import BoolArray, FloatArray, IntArray, LabelArray
 
 ArrayT = TypeVar("ArrayT", bound=np.ndarray[Any, Any])
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._containers import listed, read_labels, read_table, shown
 from polyroc._evaluate import check_option_names, evaluate
 from polyroc._evaluation import Evaluation
-from polyroc._options import as_options
-from polyroc._typing import FloatArray
-from polyroc._warnings import warn
+from polyroc._inputs._arrays import listed, read_labels, read_table, shown
+from polyroc._inputs._options import as_options
+from polyroc._lib._typing import FloatArray
+from polyroc._lib._warnings import warn
 
 # Arguments of `evaluate` that belong to the samples of a fold, or follow from the estimator.
 OF_SAMPLES = ("labels", "sample_weight")

@@ -7,9 +7,9 @@ often it came first among the resamples says less: resamples are centred at the 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from polyroc._contest import Contest, Difference
-from polyroc._names import printable
-from polyroc._numbers import gap, level, p_equals
+from polyroc._lib._names import printable
+from polyroc._lib._numbers import gap, level, p_equals
+from polyroc._uncertainty._paired import Contest, Difference
 
 _LETTER = {"auc": "D", "hand_till": "M"}
 

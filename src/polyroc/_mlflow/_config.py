@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from polyroc._checks import as_confidence_level, as_n_resamples, as_plain_seed
-from polyroc._containers import listed, shown
 from polyroc._evaluate import evaluate
+from polyroc._inputs._arrays import listed, shown
+from polyroc._inputs._checks import as_confidence_level, as_n_resamples, as_plain_seed
 
 # Arguments of `evaluate` that are not handed on as they came.
 _NOT_PASSED = ("y_true", "y_score", "labels", "sample_weight", "rng")

@@ -12,11 +12,11 @@ from typing import Any
 import mlflow
 from mlflow.models.evaluation.base import EvaluationResult, ModelEvaluator
 
-from polyroc._bootstrap import BootstrapResult
 from polyroc._evaluation import Evaluation
+from polyroc._lib._typing import Statistic
 from polyroc._mlflow._config import Config, as_config, is_for_polyroc
 from polyroc._mlflow._scores import column, columns_of, evaluate_dataset
-from polyroc._typing import Statistic
+from polyroc._uncertainty._bootstrap import BootstrapResult
 
 _STATISTICS: tuple[Statistic, ...] = ("auc", "hand_till")
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyroc._column_classes import Known, assign_columns, distinct, named_classes
-from polyroc._containers import listed, read_labels, read_table, shown
 from polyroc._evaluate import evaluate
 from polyroc._evaluation import Evaluation
+from polyroc._inputs._arrays import listed, read_labels, read_table, shown
+from polyroc._inputs._column_classes import Known, assign_columns, distinct, named_classes
 from polyroc._mlflow._config import Config
 from polyroc._scoring import class_scores, evaluate_estimator
 

@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyroc._areas import class_shares, mann_whitney
-from polyroc._contrasts import in_range
-from polyroc._doubts import warn_of_disagreement
-from polyroc._options import as_square, as_weights
+from polyroc._engines import get_engine
+from polyroc._engines._numpy._areas import class_shares, mann_whitney
+from polyroc._engines._numpy._contrasts import in_range
+from polyroc._estimator._doubts import warn_of_disagreement
+from polyroc._inputs._options import as_square, as_weights
+from polyroc._inputs._predictions import as_predictions
+from polyroc._lib._typing import FloatArray, LabelArray
 from polyroc._records import PairIndex
-from polyroc._typing import FloatArray, LabelArray
-from polyroc._validation import as_predictions
-from polyroc.engines import get_engine
 
 
 def auc_mu(

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from polyroc._doubts import warn_of_disagreement
-from polyroc._pairs import all_pairs
-from polyroc._validation import as_predictions
-from polyroc.engines import get_engine
+from polyroc._engines import get_engine
+from polyroc._estimator._doubts import warn_of_disagreement
+from polyroc._estimator._pairs import all_pairs
+from polyroc._inputs._predictions import as_predictions
 
 
 def hand_till(y_true: Any, y_score: Any, *, labels: Any = None, sample_weight: Any = None) -> float:

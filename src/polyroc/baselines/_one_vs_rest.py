@@ -4,13 +4,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from polyroc._doubts import warn_of_disagreement
-from polyroc._pairs import all_pairs
+from polyroc._engines import get_engine
+from polyroc._estimator._doubts import warn_of_disagreement
+from polyroc._estimator._pairs import all_pairs
+from polyroc._estimator._weights import relative_class_weights
+from polyroc._inputs._predictions import as_predictions
+from polyroc._lib._typing import FloatArray
 from polyroc._records import Predictions
-from polyroc._typing import FloatArray
-from polyroc._validation import as_predictions
-from polyroc._weights import relative_class_weights
-from polyroc.engines import get_engine
 
 _AVERAGES = ("macro", "weighted")
 

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any
 
-from polyroc._class_names import Affixes, affixes_of, spoken_class
+from polyroc._inputs._class_names import Affixes, affixes_of, spoken_class
 from polyroc.cli._files import Source, is_numeric, quoted_path
 from polyroc.cli._labels import Target, text_of
 from polyroc.cli._plain import InputError, clean, listed, quoted

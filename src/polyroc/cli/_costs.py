@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from polyroc._typing import FloatArray
+from polyroc._lib._typing import FloatArray
 from polyroc.cli._columns import ways_of
 from polyroc.cli._files import Source, open_source, quoted_path
 from polyroc.cli._labels import labels_column, text_of

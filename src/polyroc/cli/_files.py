@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from polyroc._typing import BoolArray, FloatArray
+from polyroc._lib._typing import BoolArray, FloatArray
 from polyroc.cli._delimited import column_as_written, delimited_table
 from polyroc.cli._formats import HEAD, Format, format_of
 from polyroc.cli._inputs import STANDARD_INPUT, read_given

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from polyroc._containers import read_labels
-from polyroc._typing import LabelArray
+from polyroc._inputs._arrays import read_labels
+from polyroc._lib._typing import LabelArray
 from polyroc.cli._files import Source, quoted_path
 from polyroc.cli._plain import InputError, clean, quoted
 from polyroc.cli._spelling import as_spelled, is_canonical

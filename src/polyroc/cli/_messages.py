@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from polyroc._text_table import wrapped
+from polyroc._lib._text_table import wrapped
 from polyroc.cli._plain import in_options, one_line
 from polyroc.cli._standard_streams import silence
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from polyroc._typing import FloatArray, IntArray
+from polyroc._lib._typing import FloatArray, IntArray
 from polyroc.cli._columns import check_column, choose_scores, split
 from polyroc.cli._files import Source, open_source, quoted_path
 from polyroc.cli._inputs import STANDARD_INPUT

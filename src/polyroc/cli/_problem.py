@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from polyroc._typing import FloatArray, LabelArray
+from polyroc._lib._typing import FloatArray, LabelArray
 from polyroc.cli._columns import Choice, check_column, choose_scores
 from polyroc.cli._files import Source, open_source
 from polyroc.cli._labels import Target, labels_column, read_target

@@ -5,10 +5,10 @@ from time import perf_counter
 from typing import Any
 
 from polyroc import Evaluation
-from polyroc._bootstrap import draw_samples
-from polyroc._numbers import counted
-from polyroc._resampling import Plan, units_of
-from polyroc.engines._threads import n_threads
+from polyroc._engines._threads import n_threads
+from polyroc._lib._numbers import counted
+from polyroc._uncertainty._bootstrap import draw_samples
+from polyroc._uncertainty._resampling import Plan, units_of
 
 # The same on every machine and under every load, so that the same seed gives the same numbers.
 DEFAULT = 999

@@ -9,9 +9,9 @@ from rich.text import Text
 
 from polyroc import BootstrapResult, Comparison, Evaluation
 from polyroc._evaluation_text import backwards_note
-from polyroc._names import short_names
-from polyroc._numbers import area, area_and_ends, counted, level
-from polyroc._text_table import aligned, wrapped
+from polyroc._lib._names import short_names
+from polyroc._lib._numbers import area, area_and_ends, counted, level
+from polyroc._lib._text_table import aligned, wrapped
 
 # Rows of the table of pairs.
 _WORST = 5

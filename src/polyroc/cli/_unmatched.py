@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from polyroc._class_names import Affixes, guessed_classes, numbering_of, speaks_of
+from polyroc._inputs._class_names import Affixes, guessed_classes, numbering_of, speaks_of
 from polyroc.cli._files import Source, is_numeric, quoted_path
 from polyroc.cli._labels import Target, text_of
 from polyroc.cli._plain import InputError, clean, listed

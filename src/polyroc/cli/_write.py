@@ -7,8 +7,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from polyroc import _write
-from polyroc._write import why_not_writable
+from polyroc._lib import _files as _write
+from polyroc._lib._files import why_not_writable
 from polyroc.cli._files import quoted_path
 from polyroc.cli._plain import InputError, one_line
 

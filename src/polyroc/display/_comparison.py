@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from polyroc._checks import one_of
-from polyroc._comparison import Comparison
-from polyroc._contest import Contest, Ranking
-from polyroc._numbers import percent
+from polyroc._compare import Comparison
+from polyroc._inputs._checks import one_of
+from polyroc._lib._numbers import percent
+from polyroc._lib._typing import FloatArray, Statistic
 from polyroc._records import Frozen
-from polyroc._typing import FloatArray, Statistic
+from polyroc._uncertainty._paired import Contest, Ranking
 from polyroc.display._style import (
     axes_of,
     colour_of,

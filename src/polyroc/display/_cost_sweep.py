@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from polyroc._checks import one_of
 from polyroc._cost_sweep import CostSweep
+from polyroc._inputs._checks import one_of
 from polyroc.display._rates_axes import dress
 from polyroc.display._style import (
     axes_of,

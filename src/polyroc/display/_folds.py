@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._containers import read_labels
 from polyroc._evaluation import Evaluation
+from polyroc._inputs._arrays import read_labels
 from polyroc._scoring import evaluate_estimator
 
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from polyroc._checks import one_of
-from polyroc._class_order import MANY_CLASSES, clustered, pair_matrix
 from polyroc._evaluation import Evaluation
-from polyroc._numbers import area as area_text
+from polyroc._inputs._checks import one_of
+from polyroc._lib._numbers import area as area_text
+from polyroc._lib._typing import FloatArray
 from polyroc._records import read_only
-from polyroc._typing import FloatArray
+from polyroc.display._class_order import MANY_CLASSES, clustered, pair_matrix
 from polyroc.display._style import (
     SMALLEST_FONT,
     contrast,

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyroc._curve import RocCurve
-from polyroc._intervals import Interval
-from polyroc._numbers import area, area_and_ends, counted
+from polyroc._estimator._curve import RocCurve
+from polyroc._lib._numbers import area, area_and_ends, counted
+from polyroc._uncertainty._intervals import Interval
 from polyroc.display._style import font_points, letters_in, names_of
 
 if TYPE_CHECKING:

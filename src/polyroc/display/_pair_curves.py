@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from polyroc._curve import RocCurve
+from polyroc._estimator._curve import RocCurve
 from polyroc._evaluation import Evaluation
 
 # More faint curves than these are one grey area.

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyroc._band import ConfidenceBand
-from polyroc._curve import RocCurve
+from polyroc._estimator._curve import RocCurve
+from polyroc._uncertainty._band import ConfidenceBand
 from polyroc.display._style import COLOURS_ON_LIGHT, LINE_STYLES, colour_of, faint_grid, literal, pyplot
 
 if TYPE_CHECKING:

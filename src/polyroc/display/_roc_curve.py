@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._band import ConfidenceBand
-from polyroc._checks import one_of
-from polyroc._curve import RocCurve
+from polyroc._estimator._curve import RocCurve
 from polyroc._evaluate import evaluate
 from polyroc._evaluation import Evaluation
-from polyroc._intervals import Interval
+from polyroc._inputs._checks import one_of
 from polyroc._scoring import evaluate_estimator
+from polyroc._uncertainty._band import ConfidenceBand
+from polyroc._uncertainty._intervals import Interval
 from polyroc.display._folds import evaluate_folds
 from polyroc.display._legend import Entry, folds_text, label, statistic_text
 from polyroc.display._pair_curves import pair_curves_of

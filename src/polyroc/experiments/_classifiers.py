@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from polyroc._typing import FloatArray, LabelArray
+from polyroc._lib._typing import FloatArray, LabelArray
 from polyroc.experiments._data_sets import DataSet
 
 # The paper's names, in the order of its table.

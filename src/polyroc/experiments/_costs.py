@@ -7,7 +7,7 @@ import numpy as np
 
 from polyroc._evaluate import evaluate
 from polyroc._evaluation import Evaluation
-from polyroc._typing import FloatArray, Thresholds
+from polyroc._lib._typing import FloatArray, Thresholds
 from polyroc.experiments._outcome import CHANCE, Claim, Outcome, Table, curve_rows, sure
 from polyroc.experiments._request import Request
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._containers import one_line
-from polyroc._typing import FloatArray, LabelArray
+from polyroc._inputs._arrays import one_line
+from polyroc._lib._typing import FloatArray, LabelArray
 
 FOLDER_VARIABLE = "POLYROC_DATA"
 

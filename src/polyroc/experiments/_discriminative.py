@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyroc._comparison import Comparison
-from polyroc._contest import Difference
-from polyroc._typing import BoolArray, FloatArray
+from polyroc._compare import Comparison
+from polyroc._lib._typing import BoolArray, FloatArray
+from polyroc._uncertainty._paired import Difference
 from polyroc.experiments._outcome import Claim, Table
 
 _LEVEL = 0.05

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from polyroc._containers import listed, shown
-from polyroc._curve import RocCurve
-from polyroc._typing import FloatArray
+from polyroc._estimator._curve import RocCurve
+from polyroc._inputs._arrays import listed, shown
+from polyroc._lib._typing import FloatArray
 
 # How often a true claim may fail that is judged by sampling error.
 FALSE_ALARM = 0.001

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.special import expit, logit
 
+from polyroc._lib._typing import FloatArray
 from polyroc._records import PairwiseRates
-from polyroc._typing import FloatArray
 
 # The paper begins at "a perturbed version" of the rates; by how much it does not say.
 _PERTURBATION = 1e-3

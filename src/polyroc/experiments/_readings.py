@@ -6,17 +6,17 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from polyroc._curve import shared_curve
+from polyroc._engines import get_engine
+from polyroc._estimator._curve import shared_curve
+from polyroc._estimator._pairs import all_pairs
+from polyroc._estimator._steps import fit_of
 from polyroc._evaluate import ConvergenceWarning, evaluate
 from polyroc._evaluation import Evaluation
-from polyroc._grid import grid
-from polyroc._options import as_options
-from polyroc._pairs import all_pairs
+from polyroc._inputs._options import as_options
+from polyroc._inputs._predictions import as_predictions
+from polyroc._lib._grid import grid
+from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._records import PairwiseRates
-from polyroc._steps import fit_of
-from polyroc._typing import FloatArray, IntArray
-from polyroc._validation import as_predictions
-from polyroc.engines import get_engine
 from polyroc.experiments._classifiers import split_and_score
 from polyroc.experiments._costs import cost_matrix, majority_scores
 from polyroc.experiments._data_sets import find_data_sets

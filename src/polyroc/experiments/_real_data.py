@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._bootstrap import BootstrapResult
-from polyroc._comparison import Comparison, compare
+from polyroc._compare import Comparison, compare
 from polyroc._evaluate import ConvergenceWarning, evaluate
-from polyroc._warnings import ResamplingWarning
+from polyroc._lib._warnings import ResamplingWarning
+from polyroc._uncertainty._bootstrap import BootstrapResult
 from polyroc.experiments._classifiers import MODELS, split_and_score
 from polyroc.experiments._data_sets import KNOWN, DataSet, Found, find_data_sets
 from polyroc.experiments._discriminative import more_discriminative

@@ -6,7 +6,7 @@ from os import PathLike
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from polyroc._checks import as_flag, as_n_jobs, as_plain_seed, one_of
+from polyroc._inputs._checks import as_flag, as_n_jobs, as_plain_seed, one_of
 from polyroc.experiments._data_sets import as_data_folder
 from polyroc.experiments._outcome import Outcome
 from polyroc.experiments._request import Request

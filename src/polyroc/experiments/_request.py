@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from polyroc._progress import progress_bar
+from polyroc._lib._progress import progress_bar
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from polyroc._typing import FloatArray, IntArray
+from polyroc._lib._typing import FloatArray, IntArray
 
 N_COVARIATES, N_CLASSES = 10, 5
 

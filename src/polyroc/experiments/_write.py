@@ -8,8 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-from polyroc._containers import one_line
-from polyroc._write import write_whole
+from polyroc._inputs._arrays import one_line
+from polyroc._lib._files import write_whole
 from polyroc.experiments._outcome import Outcome
 from polyroc.experiments._reproduce import draw
 

@@ -6,7 +6,7 @@
 from typing import Any
 
 from polyroc._evaluation_text import FAILED_PAIR
-from polyroc._numbers import level, percent
+from polyroc._lib._numbers import level, percent
 from polyroc._records import Status
 from polyroc.report._models import Model, best_of, contenders, models_of
 from polyroc.report._names import model_names, name_of

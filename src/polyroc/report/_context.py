@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from polyroc._names import printable
-from polyroc._numbers import area, counted, level
-from polyroc._versions import versions
+from polyroc._lib._names import printable
+from polyroc._lib._numbers import area, counted, level
+from polyroc._lib._versions import versions
 from polyroc.report._advice import advice
 from polyroc.report._curve_svg import curve_svg
 from polyroc.report._models import best_of, best_place, models_of

@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
-from polyroc._names import short_names
+from polyroc._lib._names import short_names
 from polyroc.display._heatmap import cell_text
 from polyroc.report._models import Model, models_of
 from polyroc.report._names import plot_text

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from polyroc._class_order import MANY_CLASSES, clustered
 from polyroc._evaluation import Evaluation
-from polyroc._typing import FloatArray, IntArray
+from polyroc._lib._typing import FloatArray, IntArray
+from polyroc.display._class_order import MANY_CLASSES, clustered
 
 # Beyond this, cells are smaller than a pointer can point at.
 _MOST_CLASSES = 150

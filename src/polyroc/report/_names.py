@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from polyroc._names import printable, short_names
+from polyroc._lib._names import printable, short_names
 
 # So many letters have room in a cell, on two lines of a phone.
 _LONGEST = 40

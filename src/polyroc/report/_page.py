@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-from polyroc._containers import shown
+from polyroc._inputs._arrays import shown
 from polyroc.report._context import context_of
 from polyroc.report._names import Name
 from polyroc.report._plotly import plotly_scripts

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from polyroc._estimator._weights import pair_weights
 from polyroc._evaluation import Evaluation
-from polyroc._weights import pair_weights
 
 # False positives that people are used to allow.
 _READ_AT_FPR = 0.05

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from polyroc._numbers import area, area_and_ends, level
+from polyroc._lib._numbers import area, area_and_ends, level
 from polyroc.report._models import Model, models_of
 from polyroc.report._names import Name, name_of
 

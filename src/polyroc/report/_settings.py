@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from polyroc._grid import grid
-from polyroc._numbers import counted, level
+from polyroc._lib._grid import grid
+from polyroc._lib._numbers import counted, level
 from polyroc.report._models import models_of
 from polyroc.report._names import name_of
 from polyroc.report._sentences import Sentence

@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._band import ConfidenceBand
-from polyroc._bootstrap import BootstrapResult
-from polyroc._checks import as_confidence_level, as_rng
-from polyroc._comparison import Comparison
-from polyroc._contest import ModelEstimate
+from polyroc._compare import Comparison
+from polyroc._estimator._steps import engine_for, rates_of
 from polyroc._evaluation import Evaluation
-from polyroc._frames import plain
-from polyroc._grid import grid
+from polyroc._inputs._checks import as_confidence_level, as_rng
+from polyroc._inputs._frames import plain
+from polyroc._lib._grid import grid
+from polyroc._lib._typing import FloatArray, IntArray, Statistic
+from polyroc._lib._versions import versions
 from polyroc._records import PairIndex
-from polyroc._steps import engine_for, rates_of
-from polyroc._typing import FloatArray, IntArray, Statistic
+from polyroc._uncertainty._band import ConfidenceBand
+from polyroc._uncertainty._bootstrap import BootstrapResult
+from polyroc._uncertainty._paired import ModelEstimate
 from polyroc._version import __version__
-from polyroc._versions import versions
 from polyroc.report._advice import advice
 from polyroc.report._heatmap_classes import heatmap_classes
 from polyroc.report._pair_facts import operating_point, pair_costs

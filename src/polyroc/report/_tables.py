@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from polyroc._numbers import area, area_and_ends, difference_and_ends, p_value, percent, share_of_resamples
+from polyroc._lib._numbers import area, area_and_ends, difference_and_ends, p_value, percent, share_of_resamples
 from polyroc.report._figures import thinned
 from polyroc.report._models import Model, models_of
 from polyroc.report._names import Name, class_names, model_names

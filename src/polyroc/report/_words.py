@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from polyroc._evaluation_text import backwards_note
-from polyroc._names import printable
-from polyroc._numbers import area, counted, difference_and_ends, gap, level, percent
+from polyroc._lib._names import printable
+from polyroc._lib._numbers import area, counted, difference_and_ends, gap, level, percent
 from polyroc._records import Status
 from polyroc.report._models import Model, best_of, best_place, contenders, models_of
 from polyroc.report._names import model_names, name_of

@@ -4,12 +4,12 @@ import os
 from pathlib import Path
 from typing import Any
 
-from polyroc._bootstrap import BootstrapResult
-from polyroc._checks import as_flag, as_n_resamples
-from polyroc._comparison import Comparison
-from polyroc._containers import shown
+from polyroc._compare import Comparison
 from polyroc._evaluation import Evaluation
-from polyroc._write import why_not_writable, write_whole
+from polyroc._inputs._arrays import shown
+from polyroc._inputs._checks import as_flag, as_n_resamples
+from polyroc._lib._files import why_not_writable, write_whole
+from polyroc._uncertainty._bootstrap import BootstrapResult
 from polyroc.report._page import check_installed, check_title, render_html
 from polyroc.report._summarize import check_result, summarize
 

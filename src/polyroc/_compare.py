@@ -1,0 +1,337 @@
+"""compare(...): several models on the same samples, by paired resamples."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polyroc._comparison_text import ComparisonText
+from polyroc._estimator._doubts import warn_of_backwards, warn_of_disagreement, warn_of_mixed_scales
+from polyroc._evaluate import check_option_names, evaluate_predictions
+from polyroc._evaluation import Evaluation
+from polyroc._inputs._arrays import listed, shown
+from polyroc._inputs._checks import as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
+from polyroc._inputs._frames import FrameBackend, frame_of
+from polyroc._inputs._options import as_options
+from polyroc._inputs._predictions import as_predictions
+from polyroc._lib._names import printable
+from polyroc._lib._typing import IntervalKind, Statistic
+from polyroc._records import Frozen, Predictions
+from polyroc._uncertainty._bootstrap import BootstrapResult, draw_samples, warn_of_small_classes
+from polyroc._uncertainty._delong import freedom, standard_error
+from polyroc._uncertainty._paired import Contest, Difference, contest, normal_differences
+from polyroc._uncertainty._resampling import Plan, Units, as_seed, plain_seed, units_of
+from polyroc._verdict import Verdict
+
+_STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
+
+Table: TypeAlias = Literal["estimates", "differences", "rankings"]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison(Frozen):
+    """Several models on the same samples: how good each is, how they differ, and how sure that is.
+
+    Attributes
+    ----------
+    models : tuple of str
+        Their names, in the order in which they were given.
+    auc : Contest
+        Estimates, differences and rankings by D.
+    hand_till : Contest
+        The same by Hand and Till's M, from the same resamples.
+    mean_auc : Contest
+        The same by the area under the mean curve; the numbers of `hand_till` where it is M.
+    delong : tuple of Difference
+        Differences of M by DeLong's covariance over all pairs, without resampling.
+    evaluations : mapping of str to Evaluation
+        The evaluation of each model.
+    bootstraps : mapping of str to BootstrapResult
+        The replicates of each model; those of the same number are of the same resample.
+    best : str or None
+        The model that is significantly better than every other one, after Holm's adjustment, both by D and by M. None
+        where there is no such model.
+    notes : tuple of str
+        Where D and M disagree about two models, one sentence each.
+    seed : int or None
+        The seed that was given as `rng`; None where it was a generator or nothing.
+    """
+
+    evaluations: Mapping[str, Evaluation]
+    bootstraps: Mapping[str, BootstrapResult]
+    auc: Contest
+    hand_till: Contest
+    mean_auc: Contest
+    confidence_level: float
+    interval: IntervalKind
+    units: Units
+    seed: int | None = None
+
+    def __reduce__(self) -> Any:
+        # A read-only mapping cannot be pickled; making the comparison anew makes new ones.
+        rest = (self.auc, self.hand_till, self.mean_auc, self.confidence_level, self.interval, self.units, self.seed)
+        return Comparison, (dict(self.evaluations), dict(self.bootstraps), *rest)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("evaluations", "bootstraps"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        return tuple(self.evaluations)
+
+    @property
+    def n_resamples(self) -> int:
+        return next(iter(self.bootstraps.values())).n_resamples
+
+    @cached_property
+    def delong(self) -> tuple[Difference, ...]:
+        evaluations = list(self.evaluations.values())
+        values = np.array([evaluation.hand_till for evaluation in evaluations])
+        errors = {
+            (a, b): standard_error(
+                evaluations[a].hand_till_influences - evaluations[b].hand_till_influences, self.units
+            )
+            for a, b in combinations(range(len(evaluations)), 2)
+        }
+        return normal_differences(self.models, values, errors, self.confidence_level)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the replicates, as plain data that `json` can write."""
+        drawn, first = self.bootstraps.values(), next(iter(self.evaluations.values()))
+        return {
+            "models": list(self.models),
+            "confidence_level": self.confidence_level,
+            "interval": self.interval,
+            "n_resamples": self.n_resamples,
+            "seed": self.seed,
+            "best": self.best,
+            "verdict": self.verdict.sentence,
+            "notes": list(self.notes),
+            "p_value_note": self.tables.p_value_note,
+            "n_samples": first.n_samples,
+            "n_classes": first.headline.n_classes,
+            "n_pairs": first.headline.n_pairs,
+            "n_not_converged": {name: one.n_not_converged for name, one in self.bootstraps.items()},
+            "n_lost_class": max(one.n_lost_class for one in drawn),
+            "auc": self.auc.to_dict(),
+            "hand_till": self.hand_till.to_dict() | {"delong": [dict(vars(entry)) for entry in self.delong]},
+            "mean_auc": self.mean_auc.to_dict(),
+        }
+
+    def to_frame(self, table: Table = "estimates", backend: FrameBackend = "pandas") -> Any:
+        """One of the tables as a data frame, D and M below each other, and the mean curve's area where it is not M.
+
+        Parameters
+        ----------
+        table : {"estimates", "differences", "rankings"}
+            Which table.
+        backend : {"pandas", "polars", "pyarrow"}
+            Whose data frame to make; that package must be installed.
+        """
+        table = one_of(table, "table", get_args(Table))
+        rows = [{"statistic": one.statistic, **vars(entry)} for one in self._contests for entry in getattr(one, table)]
+        if table == "rankings":
+            rows = [
+                {"statistic": one.statistic, "ranking": str(ranking), "probability": ranking.probability}
+                for one in self._contests
+                for ranking in one.rankings
+            ]
+        return frame_of({name: np.array([row[name] for row in rows]) for name in rows[0]}, backend)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What the differences by D and by M allow to say."""
+        return Verdict(self.auc, self.hand_till, self.confidence_level, self.n_resamples)
+
+    @property
+    def best(self) -> str | None:
+        return self.verdict.best
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self.verdict.notes
+
+    @property
+    def tables(self) -> ComparisonText:
+        """The comparison as text."""
+        headlines = {name: evaluation.headline for name, evaluation in self.evaluations.items()}
+        return ComparisonText(headlines, self.auc, self.hand_till, self.verdict, self.interval, self.seed)
+
+    def _repr_html_(self) -> str:
+        return self.tables.html()
+
+    def __str__(self) -> str:
+        return self.tables.text()
+
+    @property
+    def _contests(self) -> tuple[Contest, ...]:
+        """One for each statistic that is not another one's name."""
+        is_same = self.mean_auc == replace(self.hand_till, statistic="mean_auc")
+        return (self.auc, self.hand_till) if is_same else (self.auc, self.hand_till, self.mean_auc)
+
+    def __repr__(self) -> str:
+        best = "none clearly best" if self.best is None else f"best by D and M: {printable(self.best)!r}"
+        return f"Comparison({len(self.models)} models, {self.n_resamples} paired resamples, {best})"
+
+
+def compare(
+    y_true: "ArrayLike",
+    scores: "Mapping[str, ArrayLike]",
+    *,
+    confidence_level: float = 0.95,
+    interval: IntervalKind = "logit",
+    n_resamples: int = 999,
+    groups: "ArrayLike | None" = None,
+    rng: int | np.random.Generator | None = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+    **options: Any,
+) -> Comparison:
+    """Which of several models is better, and how sure that is.
+
+    All models are evaluated on the same resamples, so that what makes a resample easy or hard for all of them
+    cancels out of their differences.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True classes.
+    scores : mapping of str to array-like or data frame of shape (n_samples, n_classes)
+        The scores of each model for the same samples, by its name.
+    confidence_level : float
+        Of the intervals, between 0 and 1.
+    interval : {"logit", "percentile", "basic", "bca"}
+        How intervals and p values are made from the replicates, as in `Evaluation.confidence_interval`.
+    n_resamples : int
+        Number of resamples.
+    groups : array-like of shape (n_samples,), optional
+        Group of each sample, such as a patient ID. If given, whole groups are resampled instead of single samples.
+        By default samples are resampled within each class. A resample of groups without any pair of classes to
+        compare is drawn again.
+    rng : int, Generator or None
+        Seed of the resamples; the same one gives the same bits whatever `n_jobs`.
+    n_jobs : int, optional
+        Number of threads; None for as many as the process may use.
+    progress : bool
+        Show a bar with the time left (needs ``polyroc[progress]``).
+    **options
+        Further keyword arguments of `evaluate`, the same for all models; a sample of pairs (`max_pairs`) is the same
+        for all, too.
+
+    Returns
+    -------
+    Comparison
+        With `auc`, `hand_till` and `mean_auc`, each with `estimates`, `differences` and `rankings`.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> comparison = polyroc.compare(example.y_true, example.scores, n_resamples=199, rng=0)
+    >>> str(comparison.auc.rankings[0])
+    'logistic > knn > tree'
+    >>> comparison.auc.differences[0].p_value < 0.05
+    True
+    """
+    level, n_resamples = as_confidence_level(confidence_level), as_n_resamples(n_resamples)
+    interval = one_of(interval, "interval", get_args(IntervalKind))
+    rng, n_jobs, progress = as_rng(rng), as_n_jobs(n_jobs), as_flag(progress, "progress")
+    check_option_names(options, compare)
+    evaluations = _evaluate_all(y_true, scores, {**options, "n_jobs": n_jobs})
+    first = next(iter(evaluations.values()))
+    units = units_of(first.predictions, groups)
+    warn_of_small_classes(first.predictions, units)
+    plan = Plan(first.predictions, units, n_resamples, as_seed(rng), first.pair_index)
+    # As many as each model by itself would draw, so that the same engine gives the same replicates.
+    replicates = [evaluation.replicates(n_resamples, n_models=len(evaluations)) for evaluation in evaluations.values()]
+    drawn = draw_samples(replicates, plan, n_jobs=n_jobs, progress=progress)
+    bootstraps = {
+        name: evaluation.bootstrap_result(of_model, units, again)
+        for (name, evaluation), of_model, again in zip(evaluations.items(), drawn, replicates, strict=True)
+    }
+    freedoms = {
+        (a, b): freedom(evaluations[a].hand_till_influences - evaluations[b].hand_till_influences, units)
+        for a, b in combinations(evaluations, 2)
+    }
+    contests = _contests_of(bootstraps, freedoms, level, interval)
+    for one in contests[0].estimates:
+        if one.high < 0.5:
+            warn_of_backwards(one.model)
+    return Comparison(evaluations, bootstraps, *contests, level, interval, units, plain_seed(rng))
+
+
+def _contests_of(
+    bootstraps: dict[str, BootstrapResult],
+    freedoms: dict[tuple[str, str], float],
+    level: float,
+    interval: IntervalKind,
+) -> tuple[Contest, Contest, Contest]:
+    """By D, by M and by the area under the mean curve, which is not asked again where it is M."""
+    auc, hand_till, mean_auc = (
+        {name: one.distribution(statistic) for name, one in bootstraps.items()} for statistic in _STATISTICS
+    )
+    by_hand_till = contest("hand_till", hand_till, freedoms, level, interval)
+    is_hand_till = all(mean_auc[name].is_like(one) for name, one in hand_till.items())
+    return (
+        contest("auc", auc, freedoms, level, interval),
+        by_hand_till,
+        replace(by_hand_till, statistic="mean_auc")
+        if is_hand_till
+        else contest("mean_auc", mean_auc, freedoms, level, interval),
+    )
+
+
+def _evaluate_all(y_true: "ArrayLike", scores: Any, options: dict[str, Any]) -> dict[str, Evaluation]:
+    """Every model's evaluation, with the classes in the same order."""
+    if not isinstance(scores, Mapping):
+        msg = f"`scores` must be a mapping from names of models to their scores, got {type(scores).__name__}."
+        raise ValueError(msg)
+    if len(scores) < 2:
+        msg = f"`scores` must hold at least two models, got {len(scores)}."
+        raise ValueError(msg)
+    if wrong := [name for name in scores if not isinstance(name, str)]:
+        msg = f"`scores` must have text for its keys, the names of the models, got {listed(wrong)}."
+        raise ValueError(msg)
+    labels, sample_weight = options.pop("labels", None), options.pop("sample_weight", None)
+    found: dict[str, Predictions] = {}
+    for name, score in scores.items():
+        try:
+            found[name] = as_predictions(y_true, score, labels=labels, sample_weight=sample_weight)
+        except ValueError as error:
+            if not str(error).startswith("`y_score"):
+                raise
+            msg = f"`scores` of model {shown(name)}: {error}"
+            raise ValueError(msg) from error
+    warn_of_mixed_scales(found)
+    for name, one in found.items():
+        warn_of_disagreement(one, name)
+    first_name, first = next(iter(found.items()))
+    return {
+        name: evaluate_predictions(_like(first, one, first_name, name), as_options(first.labels, **options))
+        for name, one in found.items()
+    }
+
+
+def _like(first: Predictions, other: Predictions, first_name: str, name: str) -> Predictions:
+    """Another model's predictions, with the classes in the order that the first model has them in."""
+    classes, theirs = first.labels.tolist(), other.labels.tolist()
+    if len(classes) != len(theirs) or set(classes) != set(theirs):
+        msg = (
+            f"`scores` must have the same classes for all models, got {listed(classes)} for {shown(first_name)} "
+            f"and {listed(theirs)} for {shown(name)}."
+        )
+        raise ValueError(msg)
+    if classes == theirs:
+        return other
+    scores = other.scores
+    if scores.shape[1] == 1:
+        scores = np.hstack([-scores, scores])  # the score of the second class speaks against the first
+    order = [theirs.index(label) for label in classes]
+    return replace(other, scores=scores[:, order], labels=first.labels, codes=first.codes)

@@ -1,0 +1,109 @@
+"""Damped descent: which steps to accept, how much to damp the next, and when to stop.
+
+Levenberg and Marquardt's rule, told once for every engine. An engine says what
+a step with a given damping leads to; here it is decided whether to go there.
+"""
+
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+
+from polyroc._lib._typing import FloatArray
+from polyroc._records import Status
+
+StateT = TypeVar("StateT")
+
+MAX_ITER = 200
+FIRST_DAMPING = 0.1
+MAX_DAMPING = 1e12
+# A gradient of no more than this is rounding.
+_AT_REST = 1e-12
+# A Hessian that stays indefinite with this much damping is not so by rounding.
+_SOME_DAMPING = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt(Generic[StateT]):
+    """Where a step leads, and what it does on the way."""
+
+    state: StateT
+    change: float
+    """Half the change of the deviance."""
+    noise: float
+    """Rounding error of `change`."""
+    promised: float
+    """The fall that the quadratic model promised for half the deviance."""
+    move: float
+    """The largest move of a fitted probability or of a coordinate of the curve."""
+
+
+class Problem(Protocol[StateT]):
+    """What is descended: steps from any state, and how far a state is from stationary."""
+
+    def attempt(self, state: StateT, damping: float) -> Attempt[StateT] | None:
+        """Try the step with this damping; None where the damped Hessian is not positive definite."""
+
+    def gradient(self, state: StateT) -> float:
+        """The largest scaled gradient, a weighted mean of residuals."""
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """A fit has converged when nothing a reader sees moves, nothing pulls, and damping did not cause it."""
+
+    move: float = 1e-9
+    gradient: float = 1e-8
+    damping: float = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Descent(Generic[StateT]):
+    """Where a descent ended, and how."""
+
+    state: StateT
+    deviance_path: FloatArray
+    n_iter: int
+    status: Status
+
+
+def descend(
+    problem: Problem[StateT],
+    state: StateT,
+    deviance: float,
+    *,
+    tolerance: Tolerance,
+    damping: float = FIRST_DAMPING,
+    max_iter: int = MAX_ITER,
+) -> Descent[StateT]:
+    """Lower the deviance from a state until nothing moves."""
+    path = [deviance]
+    for n_iter in range(1, max_iter + 1):
+        tried = problem.attempt(state, damping)
+        if tried is None and damping >= _SOME_DAMPING and problem.gradient(state) <= _AT_REST:
+            # The step is zero with any damping that makes it possible: exact symmetry holds the fit here.
+            return Descent(state, np.array(path), n_iter, Status.SADDLE)
+        if tried is None or not tried.change <= tried.noise:
+            damping = more_damping(damping)
+            if damping > MAX_DAMPING:
+                return Descent(state, np.array(path), n_iter, Status.STALLED)
+            continue
+        still = tried.move <= tolerance.move and damping <= tolerance.damping
+        # A rise within rounding is none.
+        path.append(max(0.0, path[-1] + 2 * min(tried.change, 0.0)))
+        state, damping = tried.state, next_damping(damping, tried.change, tried.noise, tried.promised)
+        if still and problem.gradient(state) <= tolerance.gradient:
+            return Descent(state, np.array(path), n_iter, Status.CONVERGED)
+    return Descent(state, np.array(path), max_iter, Status.MAX_ITER)
+
+
+def more_damping(damping: float) -> float:
+    """After a step that was refused."""
+    return max(10 * damping, 1e-4)
+
+
+def next_damping(damping: float, change: float, noise: float, promised: float) -> float:
+    """After a step that was accepted: less, the more of what the quadratic model promised came true."""
+    if noise - change >= 0.75 * promised:
+        return damping / 100 if damping > 1e-9 else 0.0
+    return damping if -change > 0.25 * promised else max(4 * damping, 1e-6)

@@ -1,0 +1,108 @@
+"""Compiled linear algebra of the fit: gram matrices by blocks, and small positive definite systems.
+
+By hand, not by BLAS: its threads and ours would fight, and its sums would depend on how many there are.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from polyroc._engines._numba._compile import inner, summing
+
+TINY = 1e-290
+
+
+@inner
+def add_scaled(out: Any, factor: float, x: Any) -> None:
+    """Add factor * x, in double."""
+    for i in range(x.shape[0]):
+        out[i] += factor * np.float64(x[i])
+
+
+@summing
+def dot(x: Any, y: Any) -> float:
+    """The sum of products."""
+    total = x.dtype.type(0)
+    for i in range(x.shape[0]):
+        total += x[i] * y[i]
+    return np.float64(total)
+
+
+@inner
+def turn(block: Any, filled: int, turned: Any) -> None:
+    """Transpose the filled part of a block, by tiles that stay in the nearest cache."""
+    for first in range(0, block.shape[1], 16):
+        last = min(first + 16, block.shape[1])
+        for b in range(filled):
+            for i in range(first, last):
+                turned[i, b] = block[b, i]
+
+
+@summing
+def add_gram(x: Any, length: int, out: Any) -> None:
+    """Add x x' to `out`, by the first columns, on and above the diagonal by tiles; x has a multiple of four rows."""
+    zero = x.dtype.type(0)
+    for i in range(0, x.shape[0], 4):
+        for k in range(i, x.shape[0], 2):
+            s00, s01, s10, s11, s20, s21, s30, s31 = zero, zero, zero, zero, zero, zero, zero, zero
+            for t in range(length):
+                b0, b1 = x[k, t], x[k + 1, t]
+                s00 += x[i, t] * b0
+                s01 += x[i, t] * b1
+                s10 += x[i + 1, t] * b0
+                s11 += x[i + 1, t] * b1
+                s20 += x[i + 2, t] * b0
+                s21 += x[i + 2, t] * b1
+                s30 += x[i + 3, t] * b0
+                s31 += x[i + 3, t] * b1
+            out[i, k] += s00
+            out[i, k + 1] += s01
+            out[i + 1, k] += s10
+            out[i + 1, k + 1] += s11
+            out[i + 2, k] += s20
+            out[i + 2, k + 1] += s21
+            out[i + 3, k] += s30
+            out[i + 3, k + 1] += s31
+
+
+@summing
+def solve_positive(matrix: Any, right: Any) -> bool:
+    """Solve in place by Cholesky, from the upper triangle; False where the matrix is not positive definite."""
+    n = right.shape[0]
+    for i in range(n):
+        mine = matrix[i]
+        for j in range(i + 1):
+            other = matrix[j]
+            total = other[i]
+            for k in range(j):
+                total -= mine[k] * other[k]
+            if i == j:
+                if not total > 1e-14:
+                    return False
+                mine[i] = np.sqrt(total)
+            else:
+                mine[j] = total / other[j]
+    for i in range(n):
+        mine = matrix[i]
+        total = right[i]
+        for k in range(i):
+            total -= mine[k] * right[k]
+        right[i] = total / mine[i]
+    for i in range(n - 1, -1, -1):
+        mine = matrix[i]
+        right[i] /= mine[i]
+        for k in range(i):
+            right[k] -= mine[k] * right[i]
+    return True
+
+
+@inner
+def make_schur(gram: Any, scale: Any, gauge: Any, stretch: float, system: Any) -> None:
+    """(1 + mu) I - scaled gram / (1 + mu) + gauge, in the upper triangle; in place, if `system` is the gram."""
+    n = scale.shape[0]
+    along, across = 1 / (dot(gauge, gauge) + TINY), 1 / stretch
+    for i in range(n):
+        held, pulled = gauge[i] * along, scale[i] * across
+        for k in range(i, n):
+            system[i, k] = held * gauge[k] - pulled * scale[k] * gram[i, k]
+        system[i, i] += stretch

@@ -1,0 +1,103 @@
+"""Compiled reading of ROC polygons under many sample weights, for bootstrap replicates.
+
+Weights move a pair's polygon but not the order of its scores. So the path of
+the merge is laid once: for each distinct score of the pair, how many samples of
+either class score at least as much. A replicate cumulates its weights along the
+sorted classes and looks the shares up along the paths; it never compares two
+scores again.
+"""
+
+from typing import Any
+
+from polyroc._engines._numba._compile import inner, kernel
+
+
+@kernel
+def lay_paths(
+    values: Any, offsets: Any, positive: Any, negative: Any, begins: Any, start: int, stop: int, path: Any, sizes: Any
+) -> None:
+    """Write the paths of the pairs start..stop, beginning at `begins`, and their numbers of distinct scores."""
+    for pair in range(start, stop):
+        i, j = positive[pair], negative[pair]
+        a, b = values[i, offsets[i] : offsets[i + 1]], values[i, offsets[j] : offsets[j + 1]]
+        at_a, at_b, vertex = a.shape[0], b.shape[0], begins[pair]
+        while at_a > 0 or at_b > 0:
+            score = b[at_b - 1] if at_a == 0 or (at_b > 0 and b[at_b - 1] > a[at_a - 1]) else a[at_a - 1]
+            while at_a > 0 and a[at_a - 1] == score:
+                at_a -= 1
+            while at_b > 0 and b[at_b - 1] == score:
+                at_b -= 1
+            path[vertex, 0] = a.shape[0] - at_a
+            path[vertex, 1] = b.shape[0] - at_b
+            vertex += 1
+        sizes[pair] = vertex - begins[pair]
+
+
+@kernel
+def replicate_rates(
+    order: Any,
+    weight: Any,
+    offsets: Any,
+    positive: Any,
+    negative: Any,
+    begins: Any,
+    sizes: Any,
+    path: Any,
+    grid: Any,
+    shares: Any,
+    tpr: Any,
+    fpr: Any,
+    areas: Any,
+) -> None:
+    """Rates at the call rates `grid` and Mann-Whitney areas of all pairs, under the given sample weights.
+
+    `shares` is room for the share of each class among its highest scores, shape (k, n + k): one place more per class.
+    """
+    n_classes = offsets.shape[0] - 1
+    for i in range(order.shape[0]):
+        for c in range(n_classes):
+            total, place = 0.0, offsets[c] + c
+            shares[i, place] = 0.0
+            for p in range(offsets[c + 1] - 1, offsets[c] - 1, -1):
+                total += weight[order[i, p]]
+                place += 1
+                shares[i, place] = total
+            for p in range(offsets[c] + c + 1, place + 1):
+                shares[i, p] /= total
+    for pair in range(positive.shape[0]):
+        i, j = positive[pair], negative[pair]
+        firsts = offsets[i] + i, offsets[j] + j
+        areas[pair] = follow(shares, i, *firsts, path, begins[pair], sizes[pair], grid, pair, tpr, fpr)
+
+
+@inner
+def follow(
+    shares: Any,
+    column: int,
+    first_a: int,
+    first_b: int,
+    path: Any,
+    begin: int,
+    size: int,
+    grid: Any,
+    pair: int,
+    tpr: Any,
+    fpr: Any,
+) -> Any:
+    """Read one pair's polygon at the call rates; returns the area under it."""
+    n_grid = grid.shape[0]
+    t, a0, b0, doubled_area = 0, 0.0, 0.0, 0.0
+    target = 2.0 * grid[0]
+    for v in range(begin, begin + size):
+        a1, b1 = shares[column, first_a + path[v, 0]], shares[column, first_b + path[v, 1]]
+        doubled_area += (b1 - b0) * (a0 + a1)
+        if a1 + b1 >= target or v + 1 == begin + size:
+            length = max(a1 + b1 - a0 - b0, 1e-300)
+            while t < n_grid and (target <= a1 + b1 or v + 1 == begin + size):
+                part = min(1.0, max(0.0, (target - a0 - b0) / length))
+                tpr[pair, t] = a0 + part * (a1 - a0)
+                fpr[pair, t] = b0 + part * (b1 - b0)
+                t += 1
+                target = 2.0 * grid[min(t, n_grid - 1)]
+        a0, b0 = a1, b1
+    return min(1.0, 0.5 * doubled_area)  # more is rounding

@@ -1,0 +1,92 @@
+"""Compiled steps of the fit: the smaller side is solved for, the larger one follows (`_numpy/_solver.py`)."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from polyroc._engines._numba._compile import borrowed, kernel
+from polyroc._engines._numba._fit import CARRIED, FALL, LENGTH, PINNED, ROW_BLOCK, ROW_GRADIENT
+from polyroc._engines._numba._linear import TINY, add_gram, add_scaled, dot, make_schur, solve_positive
+
+
+class StepRoom(NamedTuple):
+    """What a step works in, by the side that is kept (n) and the one that is gone (m)."""
+
+    system: Any  # (n, n), both rounded up to a multiple of four
+    kept: Any  # (4, n)
+    gone: Any  # (3, m), or empty where pairs are gone
+    coupling: Any  # likewise (n, m), with zeros in the rows beyond n; in the precision of the cells
+
+
+@kernel
+def step_rows(row: Any, row_sums: Any, gram: Any, stretch: float, row_new: Any, total: Any, room: Any) -> bool:
+    """The rows' part of the joint step, where pairs have been eliminated."""
+    n, room = row.shape[0], borrowed(room)
+    scale, gauge, gradient, y = room.kept[0], room.kept[1], room.kept[2], room.kept[3]
+    for i in range(n):
+        scale[i] = 1 / np.sqrt(row_sums[ROW_BLOCK, i] + TINY)
+        gauge[i] = row[i] / scale[i]
+        gradient[i] = scale[i] * (row_sums[ROW_GRADIENT, i] - row_sums[PINNED, i] / stretch)
+        y[i] = scale[i] * row_sums[CARRIED, i] / stretch - gradient[i]
+    make_schur(gram, scale, gauge, stretch, room.system)
+    if not solve_positive(room.system, y):
+        return False
+    for i in range(n):
+        row_new[i] = row[i] + scale[i] * y[i]
+        total[FALL] -= 0.5 * gradient[i] * y[i]
+        total[LENGTH] += y[i] * y[i]
+    return True
+
+
+@kernel
+def step_pairs(
+    row: Any,
+    row_sums: Any,
+    pairs: Any,
+    cross: Any,
+    stretch: float,
+    row_new: Any,
+    effect_new: Any,
+    total: Any,
+    room: Any,
+) -> bool:
+    """The joint step, where rows are eliminated and pairs are kept."""
+    n_rows, n_pairs, pairs, room = row.shape[0], effect_new.shape[0], borrowed(pairs), borrowed(room)
+    pair_scale, gauge, y, ones = room.kept[0], room.kept[1], room.kept[2], room.kept[3]
+    row_scale, row_side, z, coupling = room.gone[0], room.gone[1], room.gone[2], room.coupling
+    for i in range(n_rows):
+        row_scale[i] = 1 / np.sqrt(row_sums[ROW_BLOCK, i] + TINY)
+        row_side[i] = row_sums[ROW_GRADIENT, i]
+    for j in range(n_pairs):
+        pair_scale[j] = 0.0 if pairs.pinned[j] else 1 / np.sqrt(pairs.block[j])
+        gauge[j] = pair_scale[j] * pairs.block[j] * pairs.effect[j]
+        ones[j] = 1.0
+        if pairs.pinned[j]:
+            add_scaled(row_side, -0.9 * pairs.effect[j] / stretch, cross[j])
+        for i in range(n_rows):
+            coupling[j, i] = pair_scale[j] * row_scale[i] * np.float64(cross[j, i])
+    for i in range(n_rows):
+        row_side[i] *= row_scale[i]
+        z[i] = row_side[i]
+    for j in range(n_pairs):
+        y[j] = dot(coupling[j], row_side) / stretch - pair_scale[j] * pairs.gradient[j]
+    system = room.system
+    for j in range(system.shape[0]):
+        for k in range(system.shape[0]):
+            system[j, k] = 0.0
+    add_gram(coupling, n_rows, system)
+    make_schur(system, ones, gauge, stretch, system)
+    if not solve_positive(system, y):
+        return False
+    for j in range(n_pairs):
+        move = -0.9 * pairs.effect[j] / stretch if pairs.pinned[j] else pair_scale[j] * y[j]
+        effect_new[j] = max(pairs.effect[j] + move, 0.1 * pairs.effect[j])
+        total[FALL] -= (1.0 if pairs.pinned[j] else 0.5) * pairs.gradient[j] * move
+        total[LENGTH] += y[j] * y[j]
+        add_scaled(z, y[j], coupling[j])
+    for i in range(n_rows):
+        z[i] = -z[i] / stretch
+        row_new[i] = row[i] + row_scale[i] * z[i]
+        total[FALL] -= 0.5 * row_side[i] * z[i]
+        total[LENGTH] += z[i] * z[i]
+    return True

@@ -1,0 +1,1 @@
+"""The reference engine: NumPy, one function per step."""

@@ -1,0 +1,1 @@
+"""The method, top to bottom as on docs/method.md."""

@@ -1,0 +1,183 @@
+"""Factorization -> RocCurve: the shared effects mapped back to [0, 1] (method, step 8)."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import expit
+
+from polyroc._engines._cells import LOGIT_BOUND
+from polyroc._inputs._arrays import read_table, shown
+from polyroc._lib._numbers import area
+from polyroc._lib._typing import FloatArray
+from polyroc._records import Factorization, Frozen
+
+# By how much rates in single precision may fall without being wrong.
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class RocCurve(Frozen):
+    """A ROC curve from (0, 0) to (1, 1), joined by straight lines.
+
+    Parameters
+    ----------
+    fpr, tpr : array-like of shape (n_points,)
+        False and true positive rates, from 0 to 1 and non-decreasing.
+    exact_auc : float, optional
+        The area under the whole curve, where it is known and these are only some of its points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polyroc import RocCurve
+    >>> RocCurve(fpr=np.array([0, 0.5, 1]), tpr=np.array([0, 1, 1])).auc
+    0.75
+    """
+
+    fpr: FloatArray
+    tpr: FloatArray
+    exact_auc: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("fpr", "tpr"):
+            object.__setattr__(self, name, _as_rates(getattr(self, name), name))
+        if len(self.fpr) != len(self.tpr):
+            msg = f"`fpr` and `tpr` must have the same length, got {len(self.fpr)} and {len(self.tpr)}."
+            raise ValueError(msg)
+        exact: Any = self.exact_auc
+        if exact is not None and not (isinstance(exact, Real) and 0 <= float(exact) <= 1):
+            msg = f"`exact_auc` must be None or a number in [0, 1], got {shown(exact)}."
+            raise ValueError(msg)
+        super().__post_init__()
+
+    def __repr__(self) -> str:
+        return f"RocCurve(auc={area(self.auc)}, {len(self.fpr)} points)"
+
+    @cached_property
+    def auc(self) -> float:
+        """Area under the curve: `exact_auc` where it is known, otherwise by trapezoids."""
+        return float(areas_under(self.fpr, self.tpr)) if self.exact_auc is None else self.exact_auc
+
+    def tpr_at(self, fpr: "ArrayLike") -> Any:
+        """True positive rate of the curve at a false positive rate.
+
+        Parameters
+        ----------
+        fpr : float or array-like
+            False positive rates, in [0, 1].
+
+        Returns
+        -------
+        float or ndarray
+            One for each of `fpr`. Where the curve jumps, the upper end: what is reached without more false positives.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from polyroc import RocCurve
+        >>> curve = RocCurve(fpr=np.array([0, 0, 0.5, 1]), tpr=np.array([0, 0.6, 1, 1]))
+        >>> curve.tpr_at(0)
+        0.6
+        >>> curve.tpr_at([0.25, 0.5, 1])
+        array([0.8, 1. , 1. ])
+        """
+        value: Any = fpr
+        asked = np.asarray(value, dtype=np.float64) if isinstance(value, Real) else read_table(value, "fpr").values
+        wrong = asked[~((asked >= 0) & (asked <= 1))]
+        if wrong.size > 0:
+            msg = f"`fpr` must be in [0, 1], got {shown(wrong.flat[0].item())}."
+            raise ValueError(msg)
+        # Of several points at one rate `interp` takes the last, which is the highest.
+        found = np.interp(asked, self.fpr, self.tpr)
+        return found if asked.ndim > 0 else float(found)
+
+    def partial_auc(self, max_fpr: float) -> float:
+        """Area left of `max_fpr`, standardised as in scikit-learn: 1/2 is chance and 1 perfect.
+
+        Parameters
+        ----------
+        max_fpr : float
+            Where to stop, in (0, 1]; 1 gives the whole area.
+
+        References
+        ----------
+        McClish (1989), Analyzing a portion of the ROC curve, Medical Decision Making 9.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from polyroc import RocCurve
+        >>> RocCurve(fpr=np.array([0, 0, 1]), tpr=np.array([0, 0.5, 1])).partial_auc(0.2)
+        0.75
+        """
+        if not _is_share(max_fpr):
+            msg = f"`max_fpr` must be in (0, 1], got {shown(max_fpr)}."
+            raise ValueError(msg)
+        if max_fpr == 1:
+            return self.auc
+        stop = int(np.searchsorted(self.fpr, max_fpr, side="right"))
+        fpr = np.append(self.fpr[:stop], max_fpr)
+        tpr = np.append(self.tpr[:stop], np.interp(max_fpr, self.fpr, self.tpr))
+        area = float(np.trapezoid(tpr, fpr))
+        chance, perfect = 0.5 * max_fpr**2, max_fpr
+        return float(0.5 * (1 + (area - chance) / (perfect - chance)))
+
+
+def _as_rates(value: Any, name: str) -> FloatArray:
+    """Rates that rise from 0 to 1; whoever falls short of that by rounding is not told so."""
+    rate = read_table(value, name).values
+    if rate.ndim != 1 or len(rate) < 2:
+        msg = f"`{name}` must be one-dimensional with at least two points, got shape {rate.shape}."
+        raise ValueError(msg)
+    rate = np.asarray(rate, dtype=np.float64)
+    # NaN compares as false, so whatever passes is finite and within [0, 1], too.
+    if not (rate[0] == 0 and rate[-1] == 1):
+        msg = f"`{name}` must begin with 0 and end with 1, got {rate[0]:g} and {rate[-1]:g}."
+        raise ValueError(msg)
+    rises = rate[1:] - rate[:-1] >= -_ROUNDING
+    if not rises.all():
+        at = int(rises.argmin()) + 1
+        msg = f"`{name}` must be finite and never fall, got {rate[at]:g} after {rate[at - 1]:g} at point {at}."
+        raise ValueError(msg)
+    return rate
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, Real) and 0 < float(value) <= 1
+
+
+def areas_under(fpr: FloatArray, tpr: FloatArray) -> FloatArray:
+    """Area under each of several curves, by trapezoids; points along the last axis, corners included."""
+    # As 1/2 plus half the cross products of neighbours: exactly 1/2 for a curve on the diagonal.
+    cross = fpr[..., 1:] * tpr[..., :-1] - fpr[..., :-1] * tpr[..., 1:]
+    areas: FloatArray = np.clip(0.5 + 0.5 * cross.sum(axis=-1), 0.0, 1.0)
+    return areas
+
+
+def shared_curve(factorization: Factorization) -> RocCurve:
+    """The curve of the effects that all pairs share."""
+    fpr, tpr = shared_rates(factorization.row_effects)
+    return RocCurve(fpr=fpr, tpr=tpr)
+
+
+def shared_rates(row_effects: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """FPR and TPR of the curve of each row of effects, shape (..., 2T) -> (..., T + 2), corners included."""
+    # Beyond the bound a logit stands for an infinite one: rows of rate 0 or 1 are drawn as just that.
+    rates = np.where(np.abs(row_effects) < LOGIT_BOUND, expit(row_effects), row_effects > 0)
+    tpr, fpr = np.split(rates, 2, axis=-1)
+    return from_corner_to_corner(fpr), from_corner_to_corner(tpr)
+
+
+def from_corner_to_corner(rate: FloatArray) -> FloatArray:
+    """Rates that never fall, with 0 before and 1 after them; points along the last axis."""
+    # A rank-one fit is monotone because its pair effects are not negative, and so are means of logits: there
+    # this only takes away rounding. The intercept of the centered model may fall a little (by some 0.003 in
+    # hard cases), and is mended half from below and half from above, so that negated scores still give 1 - D.
+    rising = np.maximum.accumulate(rate, axis=-1)
+    falling = np.minimum.accumulate(rate[..., ::-1], axis=-1)[..., ::-1]
+    corner = np.zeros((*rate.shape[:-1], 1))
+    return np.concatenate([corner, (rising + falling) / 2, corner + 1], axis=-1)

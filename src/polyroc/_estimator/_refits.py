@@ -1,0 +1,70 @@
+"""The same predictions fitted again: with some of the pairs, the other kind of thresholds, or without shrinkage."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from polyroc._estimator._curve import RocCurve, shared_curve
+from polyroc._estimator._steps import engine_for, fit_of, rates_of
+from polyroc._inputs._options import Options
+from polyroc._lib._typing import BoolArray, IntArray, Thresholds
+from polyroc._records import PairIndex, PairwiseRates, Predictions
+
+# Stands for no shrinkage where the fit without any does not converge, because pairs are separated.
+_HARDLY_ANY = 0.01
+# Of more classes the second fit would take as long as people are willing to wait for the first.
+_MOST_CLASSES = 100
+
+
+def pair_sampling_error(
+    predictions: Predictions, pairs: PairIndex, rates: PairwiseRates, options: Options, stratum: IntArray
+) -> float:
+    """Standard error that a sample of the pairs adds to D, by the jackknife over what was drawn together."""
+    n_draws = int(stratum.max()) + 1
+    group = stratum if n_draws > 1 else np.random.default_rng(0).permutation(len(pairs))
+    n_groups = min(10, n_draws) if n_draws > 1 else 10
+
+    def auc_of(chosen: BoolArray) -> float:
+        index = PairIndex(pairs.positive[chosen], pairs.negative[chosen])
+        engine = engine_for(predictions, index, options)
+        return shared_curve(fit_of(predictions, index, rates.of_pairs(chosen), options, engine)).auc
+
+    areas = np.array([auc_of(group % n_groups != g) for g in range(n_groups)])
+    variance = (n_groups - 1) / n_groups * np.sum((areas - areas.mean()) ** 2)
+    # Draws are made without replacement from the k - 1 that there are.
+    present = int(np.count_nonzero(predictions.class_counts))
+    return float(np.sqrt(variance * (1 - n_draws / (present - 1))))
+
+
+def auc_by_thresholds(
+    predictions: Predictions, pairs: PairIndex, options: Options, auc: float
+) -> dict[Thresholds, float] | None:
+    """D with each kind of thresholds, `auc` being that of the options; None where the other is not worth a fit."""
+    if predictions.is_binary or pairs.stratum is not None or len(predictions.labels) > _MOST_CLASSES:
+        return None
+    other: Thresholds = "shared" if options.thresholds == "own" else "own"
+    asked = replace(options, thresholds=other)
+    engine = engine_for(predictions, pairs, options)
+    try:
+        fit = fit_of(predictions, pairs, rates_of(predictions, pairs, asked, engine), asked, engine)
+    except MemoryError:  # good to know, but no reason to fail
+        return None
+    # A number that a fit has not settled on says nothing about the columns.
+    found = {options.thresholds: auc, other: shared_curve(fit).auc}
+    return {"own": found["own"], "shared": found["shared"]} if fit.converged else None
+
+
+def unshrunk_curve(
+    predictions: Predictions, pairs: PairIndex, rates: PairwiseRates, options: Options, curve: RocCurve
+) -> RocCurve | None:
+    """The curve without shrinkage, `curve` being that of the options; None of two classes, whose curve is no fit."""
+    if predictions.is_binary:
+        return None
+    if options.shrinkage == 0:
+        return curve
+    engine = engine_for(predictions, pairs, options)
+    for shrinkage in (0.0, min(_HARDLY_ANY, options.shrinkage)):
+        fit = fit_of(predictions, pairs, rates, replace(options, shrinkage=shrinkage), engine)
+        if fit.converged:
+            break
+    return shared_curve(fit)

@@ -1,0 +1,1 @@
+"""What a user holds, checked and turned into records."""

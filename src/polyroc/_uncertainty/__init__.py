@@ -1,0 +1,1 @@
+"""How sure it is: resamples, intervals, bands, paired differences."""

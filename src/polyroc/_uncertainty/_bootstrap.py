@@ -1,0 +1,328 @@
+"""Replicates of an evaluation -> BootstrapResult: intervals and bands without new work."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import get_args
+
+import numpy as np
+
+from polyroc._engines._threads import Threads
+from polyroc._estimator._curve import RocCurve
+from polyroc._estimator._doubts import warn_of_backwards
+from polyroc._inputs._arrays import listed
+from polyroc._inputs._checks import as_confidence_level, as_flag, one_of
+from polyroc._lib._numbers import area
+from polyroc._lib._progress import progress_bar
+from polyroc._lib._typing import Curve, FloatArray, IntArray, IntervalKind, Method, Statistic
+from polyroc._lib._warnings import ResamplingWarning, warn
+from polyroc._records import Frozen, Predictions
+from polyroc._uncertainty._band import ConfidenceBand, confidence_band
+from polyroc._uncertainty._delong import freedom
+from polyroc._uncertainty._intervals import Distribution, Interval, is_at_end
+from polyroc._uncertainty._jackknife import jackknife_influences
+from polyroc._uncertainty._parametric import ParametricReplicates
+from polyroc._uncertainty._replicates import Replicated, Replicates
+from polyroc._uncertainty._resampling import Plan, Units
+
+# Fewer samples than these in a class, and its resamples hardly vary.
+_FEW_SAMPLES = 10
+# Fewer degrees of freedom than this are warned of. The population on which intervals failed in the study, ten nearest
+# neighbours at D = 0.999 (59 %, docs/coverage.md), has such samples: what one shows says little about what none shows.
+_FEW_CARRY = 5.0
+# Parametric replicates that are drawn together.
+_AT_ONCE = 16
+
+
+@dataclass(frozen=True, eq=False)
+class BootstrapResult(Frozen):
+    """Replicates of the statistics and of both curves, and what follows from them.
+
+    Attributes
+    ----------
+    curve : RocCurve
+        The curve of the sample itself.
+    mean_curve : RocCurve
+        The mean curve of the sample itself.
+    observed_hand_till : float
+        Hand and Till's M of the sample itself.
+    auc : ndarray of shape (n_resamples,)
+        Replicates of D.
+    hand_till : ndarray of shape (n_resamples,), or None
+        Replicates of Hand and Till's M; None for the parametric methods, which resample no samples.
+    mean_auc : ndarray of shape (n_resamples,), or None
+        Replicates of the area under the mean curve; likewise. The same as `hand_till` where it is M.
+    fpr, tpr : ndarray of shape (n_resamples, n_call_rates)
+        Replicates of the curve, without its corners.
+    mean_fpr, mean_tpr : ndarray of shape (n_resamples, n_call_rates), or None
+        Replicates of the mean curve, without its corners; None for the parametric methods.
+    method : str
+        How they were made.
+    by_groups : bool
+        Whether whole groups were resampled, or single samples.
+    n_not_converged : int
+        Replicates whose fit did not converge. They count as they ended.
+    n_lost_class : int
+        Replicates without any sample of some class, whose pairs were left out. Only with groups.
+    n_classes : int
+        Classes that have samples.
+    n_independent : int
+        Samples, or groups, of the smallest of them.
+    unshrunk_curve : RocCurve or None
+        The curve of the sample without shrinkage; None of two classes, whose curve is no fit.
+    freedom : float
+        Degrees of freedom of the standard errors: few where few samples carry the variance.
+    seed : int or None
+        The seed that was given as `rng`; None where it was a generator or nothing.
+    """
+
+    curve: RocCurve
+    mean_curve: RocCurve
+    observed_hand_till: float
+    auc: FloatArray
+    hand_till: FloatArray | None
+    mean_auc: FloatArray | None
+    fpr: FloatArray
+    tpr: FloatArray
+    mean_fpr: FloatArray | None
+    mean_tpr: FloatArray | None
+    method: Method
+    by_groups: bool
+    n_not_converged: int
+    n_lost_class: int
+    n_classes: int
+    n_independent: int
+    unshrunk_curve: RocCurve | None
+    freedom: float
+    leave_out: Callable[[], dict[Statistic, FloatArray]]
+    seed: int | None = None
+
+    @property
+    def n_resamples(self) -> int:
+        return len(self.auc)
+
+    def __repr__(self) -> str:
+        lost = f", {self.n_lost_class} of them without some class" if self.n_lost_class else ""
+        failed = f", {self.n_not_converged} not converged" if self.n_not_converged else ""
+        return (
+            f"BootstrapResult({self.n_resamples} replicates ({self.method}){lost}{failed}, "
+            f"auc {area(self.curve.auc)} with standard error {self.standard_error():.4f})"
+        )
+
+    def standard_error(self, statistic: Statistic = "auc") -> float:
+        """Standard deviation of the replicates.
+
+        Parameters
+        ----------
+        statistic : {"auc", "hand_till", "mean_auc"}
+            Which of them.
+        """
+        return self.distribution(statistic).standard_error
+
+    def confidence_interval(
+        self, confidence_level: float = 0.95, *, statistic: Statistic = "auc", interval: IntervalKind = "logit"
+    ) -> Interval:
+        """Confidence interval from the replicates.
+
+        Parameters
+        ----------
+        confidence_level : float
+            Between 0 and 1.
+        statistic : {"auc", "hand_till", "mean_auc"}
+            D, Hand and Till's M, or the area under the mean curve.
+        interval : {"logit", "percentile", "basic", "bca"}
+            As in `Evaluation.confidence_interval`.
+        """
+        level = as_confidence_level(confidence_level)
+        found = self.distribution(statistic).interval(level, one_of(interval, "interval", get_args(IntervalKind)))
+        if found.high < 0.5:
+            warn_of_backwards()
+        return found
+
+    def confidence_band(
+        self, confidence_level: float = 0.95, *, curve: Curve = "shared", simultaneous: bool = False
+    ) -> ConfidenceBand:
+        """Band around one of the curves.
+
+        Parameters
+        ----------
+        confidence_level : float
+            Between 0 and 1.
+        curve : {"shared", "mean"}
+            The curve of D, or the mean curve.
+        simultaneous : bool
+            Whether the band covers the whole curve at this level, or each point separately.
+        """
+        if one_of(curve, "curve", get_args(Curve)) == "shared":
+            observed, fpr, tpr = self.curve, self.fpr, self.tpr
+        elif self.mean_fpr is None or self.mean_tpr is None:
+            msg = f"`curve` must be 'shared' for method={self.method!r}, which draws rates and no samples."
+            raise ValueError(msg)
+        else:
+            observed, fpr, tpr = self.mean_curve, self.mean_fpr, self.mean_tpr
+        return confidence_band(
+            observed,
+            fpr,
+            tpr,
+            as_confidence_level(confidence_level),
+            simultaneous=as_flag(simultaneous, "simultaneous"),
+            least_class=self.n_independent,
+            n_classes=self.n_classes,
+            freedom=self.freedom,
+            # The mean curve is no fit.
+            unshrunk=self.unshrunk_curve if curve == "shared" else None,
+        )
+
+    def distribution(self, statistic: Statistic) -> Distribution:
+        """Estimate and replicates of one statistic."""
+        statistic = one_of(statistic, "statistic", get_args(Statistic))
+        replicates: FloatArray | None = getattr(self, statistic)
+        if replicates is None:
+            msg = f"`statistic` must be 'auc' for method={self.method!r}, which draws rates and no samples."
+            raise ValueError(msg)
+        return Distribution(
+            estimate=self._observed(statistic),
+            replicates=replicates,
+            n_independent=self.n_independent,
+            n_classes=self.n_classes,
+            freedom=self.freedom,
+            unshrunk=None if statistic != "auc" or self.unshrunk_curve is None else self.unshrunk_curve.auc,
+            influences=lambda: self.influences[statistic],
+            at_end=is_at_end(self.observed_hand_till),
+        )
+
+    def _observed(self, statistic: Statistic) -> float:
+        if statistic == "hand_till":
+            return self.observed_hand_till
+        return self.curve.auc if statistic == "auc" else self.mean_curve.auc
+
+    @cached_property
+    def influences(self) -> dict[Statistic, FloatArray]:
+        """What single samples, or blocks of them, add to each statistic, found by leaving them out."""
+        return self.leave_out()
+
+
+def run_blocks(
+    draw: Callable[[int, int], list[Replicated]],
+    blocks: Sequence[tuple[int, int]],
+    *,
+    n_jobs: int | None,
+    progress: bool,
+) -> list[Replicated]:
+    """All blocks of replicates on threads; for each model its replicates, in the order in which they were drawn."""
+    parts = []
+    with Threads(n_jobs) as threads, progress_bar(blocks[-1][1], "resampling", shown=progress) as done:
+        for (start, stop), part in zip(blocks, threads.imap(draw, list(blocks)), strict=True):
+            parts.append(part)
+            done(stop - start)
+    return [Replicated.joined(list(of_model)) for of_model in zip(*parts, strict=True)]
+
+
+def draw_samples(models: Sequence[Replicates], plan: Plan, *, n_jobs: int | None, progress: bool) -> list[Replicated]:
+    """Replicates of several models on the same resamples."""
+
+    def draw(start: int, stop: int) -> list[Replicated]:
+        weights = plan.weights(start, stop)
+        return [replicates(weights) for replicates in models]
+
+    return run_blocks(draw, plan.blocks, n_jobs=n_jobs, progress=progress)
+
+
+def draw_rates(
+    parametric: ParametricReplicates, n_resamples: int, seed: list[int], *, n_jobs: int | None, progress: bool
+) -> Replicated:
+    """Replicates of the paper's kind."""
+
+    def draw(start: int, stop: int) -> list[Replicated]:
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(start,)))
+        return [parametric(stop - start, rng)]
+
+    blocks = [(start, min(start + _AT_ONCE, n_resamples)) for start in range(0, n_resamples, _AT_ONCE)]
+    return run_blocks(draw, blocks, n_jobs=n_jobs, progress=progress)[0]
+
+
+def result_of(
+    drawn: Replicated,
+    *,
+    curve: RocCurve,
+    mean_curve: RocCurve,
+    unshrunk_curve: RocCurve | None,
+    observed_hand_till: float,
+    hand_till_influences: FloatArray,
+    predictions: Predictions,
+    units: Units,
+    method: Method,
+    replicates: Replicates | None,
+    n_jobs: int | None,
+) -> BootstrapResult:
+    """The record, with warnings of what makes it less sure. `replicates` is None for parametric methods."""
+    n_failed = int(np.count_nonzero(~drawn.converged))
+    if n_failed:
+        what = f"{n_failed} of {len(drawn.auc)} replicates did not converge; they count as they ended."
+        warn(what, ResamplingWarning)
+    draws_samples = replicates is not None
+    carrying = freedom(hand_till_influences, units)
+    if replicates is not None and carrying < _FEW_CARRY and not is_at_end(observed_hand_till):
+        msg = (
+            f"The errors of very few samples decide how sure D and M are ({carrying:.1f} degrees of freedom). "
+            "If gross errors are rare, both intervals are probably too narrow: only more samples can tell."
+        )
+        warn(msg, ResamplingWarning)
+    return BootstrapResult(
+        curve=curve,
+        mean_curve=mean_curve,
+        observed_hand_till=observed_hand_till,
+        auc=drawn.auc,
+        hand_till=drawn.hand_till if draws_samples else None,
+        mean_auc=drawn.mean_auc if draws_samples else None,
+        fpr=drawn.fpr.astype(np.float32),
+        tpr=drawn.tpr.astype(np.float32),
+        mean_fpr=drawn.mean_fpr.astype(np.float32) if draws_samples else None,
+        mean_tpr=drawn.mean_tpr.astype(np.float32) if draws_samples else None,
+        method=method,
+        by_groups=units.are_groups,
+        n_not_converged=n_failed,
+        n_lost_class=int(np.count_nonzero(drawn.lost_class)),
+        n_classes=int(np.count_nonzero(predictions.class_counts)),
+        n_independent=least_class(predictions, units),
+        unshrunk_curve=unshrunk_curve,
+        # Those of M: D's own need a formula of their own, and the same samples carry both.
+        freedom=carrying,
+        leave_out=partial(_leave_out, replicates, units, n_jobs),
+    )
+
+
+def warn_of_small_classes(predictions: Predictions, units: Units) -> None:
+    """Name the classes whose resamples hardly vary."""
+    counts = _units_by_class(predictions, units)
+    present = predictions.class_counts > 0
+    names = predictions.labels[present].tolist()
+    small = [f"{listed([name])} ({count})" for name, count in zip(names, counts, strict=True) if count < _FEW_SAMPLES]
+    if small:
+        what = "groups" if units.are_groups else "samples"
+        more = f" and {len(small) - 10} more" if len(small) > 10 else ""
+        msg = (
+            f"Classes of fewer than {_FEW_SAMPLES} {what}: {', '.join(small[:10])}{more}. These intervals are probably "
+            "too narrow: resampling so few gives little variation, and resampling one gives none."
+        )
+        warn(msg, ResamplingWarning)
+
+
+def _units_by_class(predictions: Predictions, units: Units) -> IntArray:
+    """In how many units each class that has samples occurs."""
+    held = np.unique(predictions.codes * units.n_units + units.unit) // units.n_units
+    return np.bincount(held, minlength=len(predictions.labels))[predictions.class_counts > 0]
+
+
+def least_class(predictions: Predictions, units: Units) -> int:
+    """Units of the smallest class; fewer where some of its samples weigh much more than others."""
+    effective = predictions.effective_counts[predictions.class_counts > 0]
+    # Equal weights must not lose a sample by rounding.
+    return max(1, min(int(_units_by_class(predictions, units).min()), int(effective.min() + 1e-9)))
+
+
+def _leave_out(replicates: Replicates | None, units: Units, n_jobs: int | None) -> dict[Statistic, FloatArray]:
+    if replicates is None:
+        msg = "`interval` must not be 'bca' for a parametric method, which has no samples to leave out."
+        raise ValueError(msg)
+    return jackknife_influences(replicates, units, n_jobs)

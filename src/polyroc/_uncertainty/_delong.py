@@ -1,0 +1,74 @@
+"""Hand and Till's M without resampling: DeLong's covariance over all pairs of classes.
+
+M is a U-statistic of k samples, one per class. What a single sample adds to it, its *influence*, is the share of
+comparisons that it wins beyond the mean of its class, summed over all pairs in which it takes part. With two classes
+these are the structural components of DeLong, DeLong and Clarke-Pearson (1988); with groups the influences of a group
+are summed first, as in Obuchowski (1997).
+"""
+
+import numpy as np
+
+from polyroc._engines._numpy._engine import Runs
+from polyroc._lib._typing import FloatArray
+from polyroc._records import PairIndex, Predictions
+from polyroc._uncertainty._resampling import Units
+
+# With fewer degrees of freedom Student's t has no variance, and intervals say nothing.
+_LEAST_FREEDOM = 2.0
+
+
+def mean_area_influences(predictions: Predictions, pairs: PairIndex) -> FloatArray:
+    """What each sample adds to the mean area of the pairs, shape (n,); they sum to 0 within each class."""
+    members = [np.flatnonzero(predictions.codes == c) for c in range(len(predictions.labels))]
+    runs = Runs(predictions)
+    wins = np.zeros(predictions.n_samples)
+    for i, j in zip(pairs.positive, pairs.negative, strict=True):
+        column = -1 if predictions.is_binary else int(i)
+        # A sample of i wins against those of j below it, a sample of j against those of i above it; ties count half.
+        wins[members[i]] += 1 - runs(j, column).share_above(predictions.scores[members[i], column])
+        wins[members[j]] += runs(i, column).share_above(predictions.scores[members[j], column])
+    weight = np.ones(predictions.n_samples) if predictions.sample_weight is None else predictions.sample_weight
+    share = weight / predictions.class_weights[predictions.codes]
+    mean = np.bincount(predictions.codes, share * wins, minlength=len(predictions.labels))
+    influence: FloatArray = share * (wins - mean[predictions.codes]) / len(pairs)
+    return influence
+
+
+def covariance(influences: FloatArray, units: Units) -> FloatArray:
+    """Covariance of statistics on the same samples, shape (m, m), from their influences, shape (m, n).
+
+    Samples, or whole groups, are independent within their stratum; each stratum is scaled by u / (u - 1) as a
+    sample variance is. A stratum of one unit shows no variation and adds nothing.
+    """
+    by_unit = np.array([np.bincount(units.unit, row, minlength=units.n_units) for row in influences])
+    sizes = np.bincount(units.stratum)
+    mean = np.array([np.bincount(units.stratum, row) for row in by_unit]) / np.maximum(sizes, 1)
+    centred = by_unit - mean[:, units.stratum]
+    scale = (sizes / np.maximum(sizes - 1, 1))[units.stratum]
+    found: FloatArray = (centred * scale) @ centred.T
+    return found
+
+
+def standard_error(influences: FloatArray, units: Units) -> float:
+    """Standard error of one statistic, or of the difference of two, from its influences."""
+    return float(np.sqrt(covariance(influences[None], units)[0, 0]))
+
+
+def freedom(influences: FloatArray, units: Units) -> float:
+    """Degrees of freedom of that standard error (Satterthwaite, 1946): few where few samples carry the variance.
+
+    With s^2 the variance of u units of a stratum and m_4 their fourth moment, s^2 / u has the variance
+    (m_4 - s^4 (u - 3) / (u - 1)) / u^3, and at least the 2 s^4 / (u^2 (u - 1)) of normal units: fourth moments of few
+    units come out too small.
+    """
+    by_unit = np.bincount(units.unit, influences, minlength=units.n_units)
+    sizes = np.bincount(units.stratum)
+    u = np.maximum(sizes, 2).astype(float)
+    centred = by_unit - (np.bincount(units.stratum, by_unit) / np.maximum(sizes, 1))[units.stratum]
+    # An influence is a u-th of what the unit would add alone.
+    alone = centred * u[units.stratum]
+    variance = np.bincount(units.stratum, alone**2) / (u - 1)
+    fourth = np.bincount(units.stratum, alone**4) / u
+    spread = np.maximum(fourth - variance**2 * (u - 3) / (u - 1), 2 * variance**2 * u / (u - 1)) / u**3
+    total = float(np.sum(variance / u))
+    return max(_LEAST_FREEDOM, 2 * total**2 / float(np.sum(spread))) if total > 0 else _LEAST_FREEDOM

@@ -1,0 +1,178 @@
+"""The statistics of the same predictions under other sample weights: what a bootstrap repeats.
+
+A replicate is an evaluation with other weights, in which only one thing stays: the class counts, and with them how
+far rates are shrunk (method, step 4).
+"""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from polyroc._engines import get_engine
+from polyroc._engines._memory import check_resampling_memory
+from polyroc._estimator._curve import areas_under, shared_rates
+from polyroc._estimator._factorization import factorize
+from polyroc._estimator._mean_curve import area_weights, is_mean, mean_areas
+from polyroc._estimator._weights import pair_weights
+from polyroc._inputs._options import Options
+from polyroc._lib._grid import grid
+from polyroc._lib._typing import BoolArray, FloatArray
+from polyroc._records import Frozen, PairIndex, PairWeights, Predictions, RankOneFits
+from polyroc._uncertainty._resampling import has_pair
+
+# As many as are drawn where nobody says how many.
+USUAL_RESAMPLES = 999
+
+
+@dataclass(frozen=True, eq=False)
+class Replicated(Frozen):
+    """R replicates: the statistics, and both curves at the T points of the grid, without their corners."""
+
+    auc: FloatArray
+    hand_till: FloatArray
+    mean_auc: FloatArray
+    fpr: FloatArray
+    tpr: FloatArray
+    mean_fpr: FloatArray
+    mean_tpr: FloatArray
+    converged: BoolArray
+    lost_class: BoolArray
+    """Whether some class had no weight, so that its pairs were left out."""
+
+    @staticmethod
+    def joined(parts: "list[Replicated]") -> "Replicated":
+        """Several pieces as one."""
+        names = [entry.name for entry in fields(Replicated)]
+        columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        return Replicated(**columns)
+
+
+def replicate_bytes(n_call_rates: int) -> int:
+    """Bytes that one replicate needs at most, both curves and the statistics, until it is part of a result."""
+    # In double precision in the block in which it was drawn and in the array of all; in single precision in the result.
+    return (8 + 8 + 4) * (4 * n_call_rates + 4)
+
+
+class Replicates:
+    """Evaluates the same predictions under other weights of the samples."""
+
+    def __init__(
+        self,
+        predictions: Predictions,
+        pairs: PairIndex,
+        options: Options,
+        n_resamples: int = USUAL_RESAMPLES,
+        n_models: int = 1,
+    ) -> None:
+        self._made_from = predictions, pairs, options, n_resamples
+        # Two classes have no fit; their curve is read at the call rates, as every pair's polygon is.
+        self._is_fitted = not predictions.is_binary
+        self._predictions = predictions if self._is_fitted else _with_two_columns(predictions)
+        self._pairs, self._options = pairs, options
+        self._engine = get_engine(
+            options.engine,
+            predictions,
+            task="replicates",
+            n_pairs=len(pairs),
+            n_thresholds=options.n_thresholds,
+            repeats=n_resamples,
+        )
+        self._weights = pair_weights(predictions, pairs, options)
+        self._call_rates = grid(options.n_thresholds if self._is_fitted else Options().n_thresholds)
+        thresholds = options.thresholds if self._is_fitted else "own"
+        kept = n_models * self._engine.memory_to_reweigh(self._predictions, pairs, thresholds)
+        check_resampling_memory(n_resamples, replicate_bytes(len(self._call_rates)), kept, n_models=n_models)
+        self._reweighed = self._engine.reweigh(
+            self._predictions, pairs, self._call_rates, thresholds, n_jobs=options.n_jobs
+        )
+
+    def __reduce__(self) -> tuple[type["Replicates"], tuple[Predictions, PairIndex, Options, int]]:
+        # An engine is a module, and rooms belong to threads: neither can be pickled.
+        return Replicates, self._made_from
+
+    def __call__(self, weights: FloatArray) -> Replicated:
+        """One replicate for each row of weights, shape (R, n), which multiply the samples' own."""
+        own = self._predictions.sample_weight
+        weights = weights if own is None else weights * own
+        lost = self._loses_class(weights)
+        if not lost.any():
+            return self._of_all_classes(weights)
+        parts = [
+            self._of_some_classes(weight) if one_lost else self._of_all_classes(weight[None])
+            for weight, one_lost in zip(weights, lost, strict=True)
+        ]
+        return Replicated.joined(parts)
+
+    def has_pair(self, kept: BoolArray) -> bool:
+        """Whether some pair of classes is left when only these samples are kept."""
+        return has_pair(self._predictions, self._pairs, kept)
+
+    def _loses_class(self, weights: FloatArray) -> BoolArray:
+        n_classes = len(self._predictions.labels)
+        place = self._predictions.codes + n_classes * np.arange(len(weights))[:, None]
+        held = np.bincount(place.ravel(), weights.ravel(), minlength=n_classes * len(weights)) > 0
+        present = self._predictions.class_counts > 0
+        lost: BoolArray = np.any(~held.reshape(len(weights), n_classes)[:, present], axis=1)
+        return lost
+
+    def _of_all_classes(self, weights: FloatArray) -> Replicated:
+        if self._is_fitted and self._options.model == "rank-one":
+            fits = self._reweighed.fits(weights, self._weights, self._options.shrinkage)
+            return self._replicated(fits, self._weights)
+        parts = [self._one(*self._reweighed.rates(weight), self._weights) for weight in weights]
+        return Replicated.joined(parts)
+
+    def _one(self, rates: Any, areas: FloatArray, weights: PairWeights, *, lost_class: bool = False) -> Replicated:
+        """One replicate from its rates, by any model."""
+        area = np.array([areas.mean()])
+        if not self._is_fitted:
+            curve = (rates.fpr.T, rates.tpr.T)
+            return Replicated(area, area, area, *curve, *curve, np.array([True]), np.array([lost_class]))
+        options = self._options
+        fit = factorize(rates, weights, shrinkage=options.shrinkage, model=options.model, engine=self._engine, n_jobs=1)
+        weighted = np.array([np.average(areas, weights=weights.tpr)])
+        found = RankOneFits(fit.row_effects[None], area, weighted, fit.mean_rates[None], np.array([fit.converged]))
+        return self._replicated(found, weights, lost_class=lost_class)
+
+    def _replicated(self, fits: RankOneFits, weights: PairWeights, *, lost_class: bool = False) -> Replicated:
+        fpr, tpr = shared_rates(fits.row_effects)
+        mean_tpr, mean_fpr = np.split(fits.mean_rates, 2, axis=1)
+        shares = area_weights(weights, self._options.thresholds)
+        mean_auc = mean_areas(fits.mean_rates) if shares is None else fits.weighted_area
+        return Replicated(
+            auc=areas_under(fpr, tpr),
+            hand_till=fits.mean_area,
+            # The same numbers where they are the same statistic.
+            mean_auc=fits.mean_area if is_mean(shares) else mean_auc,
+            fpr=fpr[:, 1:-1],
+            tpr=tpr[:, 1:-1],
+            mean_fpr=mean_fpr,
+            mean_tpr=mean_tpr,
+            converged=fits.converged,
+            lost_class=np.full(len(fits.converged), lost_class),
+        )
+
+    def _of_some_classes(self, weight: FloatArray) -> Replicated:
+        """A replicate in which some classes have no weight: that of the other classes' pairs."""
+        kept = weight > 0
+        rest = replace(
+            self._predictions,
+            scores=self._predictions.scores[kept],
+            codes=self._predictions.codes[kept],
+            sample_weight=weight[kept],
+        )
+        has_samples = rest.class_counts > 0
+        held = has_samples[self._pairs.positive] & has_samples[self._pairs.negative]
+        pairs = PairIndex(self._pairs.positive[held], self._pairs.negative[held])
+        weights = PairWeights(self._weights.tpr[held], self._weights.fpr[held], self._weights.size[held])
+        thresholds = self._options.thresholds if self._is_fitted else "own"
+        rates = self._engine.pairwise_rates(rest, pairs, self._call_rates, thresholds, n_jobs=1)
+        areas = self._engine.pairwise_areas(rest, pairs, n_jobs=1)
+        return self._one(rates, areas, weights, lost_class=True)
+
+
+def _with_two_columns(predictions: Predictions) -> Predictions:
+    """Binary predictions with the score of the second class in both columns."""
+    score = predictions.scores[:, -1]
+    return replace(predictions, scores=np.column_stack([score, score]))

@@ -1,0 +1,153 @@
+"""Which samples a replicate draws: within each class, or whole groups; as integer weights on the samples."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from polyroc._inputs._arrays import read_labels
+from polyroc._lib._typing import BoolArray, FloatArray, IntArray
+from polyroc._records import Frozen, PairIndex, Predictions
+
+# Samples weighed at once in one thread, over all replicates of a block.
+_BLOCK_SAMPLES = 65_536
+_BLOCK_REPLICATES = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Units(Frozen):
+    """What is resampled: single samples or whole groups, each within its stratum."""
+
+    unit: IntArray
+    """The unit of each sample, shape (n,)."""
+    stratum: IntArray
+    """The stratum of each unit, shape (U,)."""
+    are_groups: bool
+
+    @property
+    def n_units(self) -> int:
+        return len(self.stratum)
+
+
+def units_of(predictions: Predictions, groups: Any) -> Units:
+    """Single samples, resampled within their class; or whole groups, if given."""
+    if groups is None:
+        return Units(np.arange(predictions.n_samples), predictions.codes, are_groups=False)
+    return _groups_as_units(predictions, groups)
+
+
+def _groups_as_units(predictions: Predictions, groups: Any) -> Units:
+    """Where each group holds a single class, groups are drawn within the classes, as single samples are."""
+    n_given = predictions.n_samples if predictions.kept is None else len(predictions.kept)
+    named = read_labels(groups, "groups")
+    if len(named) != n_given:
+        msg = f"`groups` must have one entry per sample, {n_given}, got {len(named)}."
+        raise ValueError(msg)
+    if predictions.kept is not None:
+        named = named[predictions.kept]
+    distinct, first, unit = np.unique(named, return_index=True, return_inverse=True)
+    # Numbered as they come, so that other names for the same groups give the same draws.
+    unit = np.argsort(np.argsort(first))[unit]
+    if len(distinct) < 2:
+        msg = "`groups` must name at least two groups, got one: with a single group nothing can be drawn."
+        raise ValueError(msg)
+    lowest, highest = np.full(len(distinct), len(predictions.labels)), np.full(len(distinct), -1)
+    np.minimum.at(lowest, unit, predictions.codes)
+    np.maximum.at(highest, unit, predictions.codes)
+    stratum = lowest if np.array_equal(lowest, highest) else np.zeros(len(distinct), dtype=np.intp)
+    return Units(unit, stratum, are_groups=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Draws of units with replacement, by strata; the same for the same seed, in whatever order blocks are asked for.
+
+    Each stratum of size u contributes u - 1 draws (Rao and Wu 1988), which makes the bootstrap variance unbiased.
+    With u draws it would be too small by the factor (u - 1) / u, which matters for small classes.
+
+    A draw of groups that holds no pair of classes to be compared has no statistic, and is drawn again: the replicates
+    are those of draws that can be evaluated.
+    """
+
+    predictions: Predictions
+    units: Units
+    n_resamples: int
+    seed: Sequence[int]
+    pairs: PairIndex | None = None
+    """The pairs that are compared; None for all."""
+
+    def __post_init__(self) -> None:
+        # Of three groups or more, two are drawn at least, so that some draw holds both classes of any pair.
+        if not self._is_one_group_drawn or any(map(self._has_pair, np.eye(self.units.n_units)[:, self.units.unit])):
+            return
+        msg = (
+            "`groups` must not leave every resample without a pair of classes to compare, got two groups, of which one "
+            "is drawn: neither holds both classes of a pair that `max_pairs` sampled. Pass more groups or a larger "
+            "`max_pairs`."
+        )
+        raise ValueError(msg)
+
+    @property
+    def blocks(self) -> list[tuple[int, int]]:
+        """First and last + 1 of the replicates that are drawn together; by the number of samples alone."""
+        size = max(1, min(_BLOCK_REPLICATES, _BLOCK_SAMPLES // self.predictions.n_samples))
+        return [(start, min(start + size, self.n_resamples)) for start in range(0, self.n_resamples, size)]
+
+    def weights(self, start: int, stop: int) -> FloatArray:
+        """How often each sample is drawn in each replicate of a block, shape (stop - start, n)."""
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(start,)))
+        drawn = self._draw(rng, stop - start)
+        if self.units.are_groups:
+            # Without a pair of classes there is no statistic. Some draw has one: groups that are drawn within classes
+            # leave out no class, and for others it was asked when the plan was made.
+            while len(again := np.flatnonzero([not self._has_pair(weight) for weight in drawn])) > 0:
+                drawn[again] = self._draw(rng, len(again))
+        return drawn
+
+    def _has_pair(self, weight: FloatArray) -> bool:
+        """Whether samples of both classes of some pair are drawn."""
+        return has_pair(self.predictions, self.pairs, weight > 0)
+
+    @property
+    def _is_one_group_drawn(self) -> bool:
+        """Whether a draw is a single group, of two that hold several classes."""
+        return self.units.are_groups and self.units.n_units == 2 and len(set(self.units.stratum.tolist())) == 1
+
+    @cached_property
+    def _strata(self) -> tuple[IntArray, IntArray, IntArray]:
+        """The units by strata; and for each draw where its stratum begins there, and how many units that has."""
+        order = np.argsort(self.units.stratum, kind="stable")
+        sizes = np.bincount(self.units.stratum)
+        sizes = sizes[sizes > 0]
+        first, draws = np.cumsum(sizes) - sizes, np.maximum(sizes - 1, 1)
+        return order, np.repeat(first, draws), np.repeat(sizes, draws)
+
+    def _draw(self, rng: np.random.Generator, n_replicates: int) -> FloatArray:
+        order, first, size = self._strata
+        places = first + (rng.random((n_replicates, len(first))) * size).astype(np.intp)
+        flat = order[places] + self.units.n_units * np.arange(n_replicates)[:, None]
+        counts = np.bincount(flat.ravel(), minlength=n_replicates * self.units.n_units)
+        weights = counts.reshape(n_replicates, -1).astype(np.float64)
+        return weights[:, self.units.unit] if self.units.are_groups else weights
+
+
+def has_pair(predictions: Predictions, pairs: PairIndex | None, kept: BoolArray) -> bool:
+    """Whether some pair of classes that is compared is left when only these samples are kept."""
+    present = np.bincount(predictions.codes[kept], minlength=len(predictions.labels)) > 0
+    if pairs is None or pairs.stratum is None:  # all pairs of the classes that there are
+        return bool(np.count_nonzero(present) > 1)
+    return bool(np.any(present[pairs.positive] & present[pairs.negative]))
+
+
+def as_seed(rng: Any) -> list[int]:
+    """Entropy for the draws: the integer itself, or a few drawn from the generator (SPEC 7)."""
+    if isinstance(rng, int):
+        return [rng]
+    return [int(x) for x in np.random.default_rng(rng).integers(0, 2**32, size=4)]
+
+
+def plain_seed(rng: Any) -> int | None:
+    """The seed where it can be given again; of a generator, or of chance, there is none."""
+    return rng if isinstance(rng, int) else None
