@@ -33,10 +33,10 @@ test-full: $(VENV_FULL)/.full  ## run all tests with every optional package; a m
 	POLYROC_FULL=1 $(VENV_FULL)/bin/python -m pytest -m "" $(PYTEST_ARGS)
 
 test-mlflow: $(VENV_MLFLOW)/.mlflow  ## test the MLflow evaluator against a store of its own; a missing mlflow fails
-	POLYROC_MLFLOW=1 $(VENV_MLFLOW)/bin/python -m pytest -m mlflow $(PYTEST_ARGS) tests/test_mlflow.py
+	POLYROC_MLFLOW=1 $(VENV_MLFLOW)/bin/python -m pytest -m mlflow $(PYTEST_ARGS) tests/around/test_mlflow.py
 
 test-oldest: $(VENV_OLDEST)/.oldest  ## run tests of numbers and of the command line with the oldest versions that pyproject.toml allows
-	$(VENV_OLDEST)/bin/python -m pytest -W ignore::DeprecationWarning $(PYTEST_ARGS) $(OLDEST:%=tests/test_%.py)
+	$(VENV_OLDEST)/bin/python -m pytest -W ignore::DeprecationWarning $(PYTEST_ARGS) $(wildcard $(OLDEST:%=tests/*/test_%.py))
 
 lint: $(VENV)/.dev  ## check format, style and the order of modules
 	$(BIN)/ruff format --check .

@@ -1,6 +1,6 @@
 """Pages of the documentation, run as somebody would paste them.
 
-A block of `text` right below one of `python` or `sh` is what that one prints. `python tests/pages.py PAGE ...` writes
+A block of `text` right below one of `python` or `sh` is what that one prints. `python tests/helpers/pages.py PAGE ...` writes
 what is printed now into the pages.
 """
 
@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 _BLOCK = re.compile(
     r"^```(?P<language>python|sh)\n(?P<code>.*?)^```\n(?:\n*^```text\n(?P<shown>.*?)^```\n)?", re.M | re.S
 )

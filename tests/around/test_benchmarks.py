@@ -15,7 +15,7 @@ pytest.importorskip("matplotlib")
 
 pytestmark = pytest.mark.slow  # some twenty processes, one after the other
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 NUMBER = re.compile(r"(?<![\w.])(?:\d[\d,]*\.?\d*(?:e[+-]?\d+)?|nan|inf)(?=x\b|\b)")
 
 

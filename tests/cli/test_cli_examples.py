@@ -13,7 +13,7 @@ from cli_files import example_files
 
 from polyroc.cli import main
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def of_page(name):

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 PICTURES = {
     f"{name}-{k}-{theme}.png"
     for name in ("roc-curve", "heatmap", "comparison", "cost-sweep")

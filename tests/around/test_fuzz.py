@@ -23,7 +23,7 @@ from fuzz._run import Found, run_case
 from fuzz._schedule import Schedule
 from polyroc._lib._versions import versions
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 Y = np.arange(12) % 3
 S = np.random.default_rng(0).normal(size=(12, 3)) + np.eye(3)[Y]
 

@@ -436,7 +436,7 @@ def test_a_file_in_the_way_of_the_folder_is_named(tmp_path):
 
 # --- the page ---
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
 
 

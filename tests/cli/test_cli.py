@@ -442,7 +442,7 @@ def test_module_and_console_script_are_the_same_program(folder):
 
 
 def test_the_console_script_is_declared():
-    project = tomllib.loads((Path(__file__).resolve().parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+    project = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
     module, _, name = project["project"]["scripts"]["polyroc"].partition(":")
     assert getattr(importlib.import_module(module), name) is cli.run
 

@@ -24,7 +24,7 @@ from studies._settings import (
     draw_models,
 )
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_settings_are_as_the_page_says():

@@ -12,7 +12,7 @@ import pytest
 import polyroc
 from polyroc import baselines, display, experiments, report
 
-API_PAGE = Path(__file__).resolve().parents[1] / "docs" / "api.rst"
+API_PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.rst"
 # The version is a string, `baselines` a module and EXPERIMENTS a mapping: they are no entries of their own.
 NOT_LISTED = {"__version__", "baselines", "EXPERIMENTS"}
 HEAVY = {"numba", "matplotlib", "plotly", "jinja2", "dask", "torch", "sklearn", "pandas", "polars", "pyarrow", "mlflow"}

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from polyroc import load_example
 
-SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "make_example.py"
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "make_example.py"
 
 
 def stored_bytes() -> bytes:

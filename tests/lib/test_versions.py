@@ -9,7 +9,7 @@ import pytest
 import polyroc
 from polyroc._lib._versions import versions
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_versions_are_those_installed():
@@ -20,7 +20,7 @@ def test_versions_are_those_installed():
 
 
 def test_the_citation_file_names_this_version():
-    citation = (Path(__file__).resolve().parents[1] / "CITATION.cff").read_text(encoding="utf-8")
+    citation = (Path(__file__).resolve().parents[2] / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {polyroc.__version__}\n" in citation
 
 

@@ -186,7 +186,7 @@ assert len(_numba_fit.sweep.signatures) > 0
 def test_kernels_are_compiled_once_for_all_problems():
     """Whatever rows are left out of a fit, and of whichever pairs: the sweep exists once for each side to keep."""
     # A process of its own: replicates have kernels that call these with arrays that may be written to.
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "helpers")}
     done = subprocess.run(
         [sys.executable, "-c", COMPILED], capture_output=True, text=True, check=False, env=environment
     )
