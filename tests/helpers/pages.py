@@ -1,7 +1,7 @@
 """Pages of the documentation, run as somebody would paste them.
 
-A block of `text` right below one of `python` or `sh` is what that one prints. `python tests/helpers/pages.py PAGE ...` writes
-what is printed now into the pages.
+A block of `text` right below one of `python` or `sh` is what that one prints. `python tests/helpers/pages.py PAGE ...`
+writes what is printed now into the pages.
 """
 
 import os
