@@ -22,7 +22,7 @@ from polyroc._records import Frozen, Predictions
 from polyroc._replicates import Replicated, Replicates
 from polyroc._resampling import Plan, Units
 from polyroc._typing import Curve, FloatArray, IntArray, IntervalKind, Method, Statistic
-from polyroc._warnings import ResamplingWarning, warn
+from polyroc._warnings import ResamplingWarning, underflow_is_zero, warn
 from polyroc.engines._threads import Threads
 
 # Fewer samples than these in a class, and its resamples hardly vary.
@@ -109,6 +109,7 @@ class BootstrapResult(Frozen):
             f"auc {area(self.curve.auc)} with standard error {self.standard_error():.4f})"
         )
 
+    @underflow_is_zero
     def standard_error(self, statistic: Statistic = "auc") -> float:
         """Standard deviation of the replicates.
 
@@ -119,6 +120,7 @@ class BootstrapResult(Frozen):
         """
         return self.distribution(statistic).standard_error
 
+    @underflow_is_zero
     def confidence_interval(
         self, confidence_level: float = 0.95, *, statistic: Statistic = "auc", interval: IntervalKind = "logit"
     ) -> Interval:
@@ -139,6 +141,7 @@ class BootstrapResult(Frozen):
             warn_of_backwards()
         return found
 
+    @underflow_is_zero
     def confidence_band(
         self, confidence_level: float = 0.95, *, curve: Curve = "shared", simultaneous: bool = False
     ) -> ConfidenceBand:
@@ -197,6 +200,7 @@ class BootstrapResult(Frozen):
         return self.curve.auc if statistic == "auc" else self.mean_curve.auc
 
     @cached_property
+    @underflow_is_zero
     def influences(self) -> dict[Statistic, FloatArray]:
         """What single samples, or blocks of them, add to each statistic, found by leaving them out."""
         return self.leave_out()

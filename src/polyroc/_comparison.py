@@ -27,6 +27,7 @@ from polyroc._resampling import Plan, Units, as_seed, plain_seed, units_of
 from polyroc._typing import IntervalKind, Statistic
 from polyroc._validation import as_predictions
 from polyroc._verdict import Verdict
+from polyroc._warnings import underflow_is_zero
 
 _STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
 
@@ -91,6 +92,7 @@ class Comparison(Frozen):
         return next(iter(self.bootstraps.values())).n_resamples
 
     @cached_property
+    @underflow_is_zero
     def delong(self) -> tuple[Difference, ...]:
         evaluations = list(self.evaluations.values())
         values = np.array([evaluation.hand_till for evaluation in evaluations])
@@ -181,6 +183,7 @@ class Comparison(Frozen):
         return f"Comparison({len(self.models)} models, {self.n_resamples} paired resamples, {best})"
 
 
+@underflow_is_zero
 def compare(
     y_true: "ArrayLike",
     scores: "Mapping[str, ArrayLike]",

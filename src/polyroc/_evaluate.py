@@ -19,7 +19,7 @@ from polyroc._records import Predictions, Status
 from polyroc._steps import engine_for, fit_of, rates_of, saturated_fit
 from polyroc._typing import Model, Thresholds, Weighting
 from polyroc._validation import as_predictions
-from polyroc._warnings import warn
+from polyroc._warnings import underflow_is_zero, warn
 
 # Rates of more cells than this are not kept but computed again when somebody asks for them.
 _KEPT_CELLS = 4_000_000
@@ -29,6 +29,7 @@ class ConvergenceWarning(UserWarning):
     """The fit ended before it converged; the area is where it stood."""
 
 
+@underflow_is_zero
 def evaluate(
     y_true: "ArrayLike",
     y_score: "ArrayLike",

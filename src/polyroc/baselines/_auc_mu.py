@@ -12,9 +12,11 @@ from polyroc._options import as_square, as_weights
 from polyroc._records import PairIndex
 from polyroc._typing import FloatArray, LabelArray
 from polyroc._validation import as_predictions
+from polyroc._warnings import underflow_is_zero
 from polyroc.engines import get_engine
 
 
+@underflow_is_zero
 def auc_mu(
     y_true: Any,
     y_score: Any,

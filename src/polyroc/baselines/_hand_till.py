@@ -5,9 +5,11 @@ from typing import Any
 from polyroc._doubts import warn_of_disagreement
 from polyroc._pairs import all_pairs
 from polyroc._validation import as_predictions
+from polyroc._warnings import underflow_is_zero
 from polyroc.engines import get_engine
 
 
+@underflow_is_zero
 def hand_till(y_true: Any, y_score: Any, *, labels: Any = None, sample_weight: Any = None) -> float:
     """Mean area over all pairs of classes, the M of Hand and Till.
 

@@ -4,17 +4,20 @@ from typing import Any, Literal
 
 import numpy as np
 
+from polyroc._checks import one_of
 from polyroc._doubts import warn_of_disagreement
 from polyroc._pairs import all_pairs
 from polyroc._records import Predictions
 from polyroc._typing import FloatArray
 from polyroc._validation import as_predictions
+from polyroc._warnings import underflow_is_zero
 from polyroc._weights import relative_class_weights
 from polyroc.engines import get_engine
 
 _AVERAGES = ("macro", "weighted")
 
 
+@underflow_is_zero
 def one_vs_rest(
     y_true: Any,
     y_score: Any,
@@ -76,9 +79,7 @@ def one_vs_rest(
     >>> round(one_vs_rest([0, 0, 1, 2], y_score, average="weighted"), 6)
     0.916667
     """
-    if str(average) not in _AVERAGES:
-        msg = f"`average` must be one of {', '.join(map(repr, _AVERAGES))}, got {average!r}."
-        raise ValueError(msg)
+    average = one_of(average, "average", _AVERAGES)
     predictions = as_predictions(y_true, y_score, labels=labels, sample_weight=sample_weight)
     warn_of_disagreement(predictions)
     relative = relative_class_weights(predictions)
