@@ -78,6 +78,7 @@ def test_probabilities_of_a_class_that_is_never_named_are_still_probabilities():
     assert evaluation.accuracy == pytest.approx(5 / 8)
 
 
+@pytest.mark.filterwarnings("ignore:The scores rank samples backwards")
 def test_the_interval_stays_in_range_next_to_0_and_1():
     """A share of 1e-300 is not 0, but the formula rounds as if it were."""
     y_true = np.arange(30) % 3
