@@ -21,6 +21,7 @@ from polyroc._inputs._options import as_options
 from polyroc._inputs._predictions import as_predictions
 from polyroc._lib._names import printable
 from polyroc._lib._typing import IntervalKind, Statistic
+from polyroc._lib._warnings import underflow_is_zero
 from polyroc._records import Frozen, Predictions
 from polyroc._uncertainty._bootstrap import BootstrapResult, draw_samples, warn_of_small_classes
 from polyroc._uncertainty._delong import freedom, standard_error
@@ -91,6 +92,7 @@ class Comparison(Frozen):
         return next(iter(self.bootstraps.values())).n_resamples
 
     @cached_property
+    @underflow_is_zero
     def delong(self) -> tuple[Difference, ...]:
         evaluations = list(self.evaluations.values())
         values = np.array([evaluation.hand_till for evaluation in evaluations])
@@ -181,6 +183,7 @@ class Comparison(Frozen):
         return f"Comparison({len(self.models)} models, {self.n_resamples} paired resamples, {best})"
 
 
+@underflow_is_zero
 def compare(
     y_true: "ArrayLike",
     scores: "Mapping[str, ArrayLike]",

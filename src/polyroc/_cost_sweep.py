@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from polyroc._inputs._options import LARGEST_RATIO, as_options, as_weights
 from polyroc._inputs._predictions import as_predictions
 from polyroc._lib._numbers import area
 from polyroc._lib._typing import FloatArray, LabelArray
+from polyroc._lib._warnings import underflow_is_zero
 from polyroc._records import Frozen, Predictions, read_only
 
 
@@ -63,6 +65,7 @@ class CostSweep(Frozen):
         return f"CostSweep({shown(self.true_class)} taken for {taken_for}: {ends} at {costs})"
 
 
+@underflow_is_zero
 def cost_sweep(
     y_true: "ArrayLike",
     y_score: "ArrayLike",
@@ -163,9 +166,8 @@ def _swept(usual: FloatArray | None, row: int, columns: Any, factor: float, pred
 
 def _position(label: Any, name: str, predictions: Predictions) -> int:
     known = predictions.labels.tolist()
-    # Asked first, because arrays compare element by element.
-    is_one = isinstance(label, str) or not hasattr(label, "__len__")
-    if not is_one or label not in known:
+    # Asked first, because arrays compare element by element, and lazy frames not at all.
+    if not isinstance(label, str | Real | np.bool_) or label not in known:
         msg = f"`{name}` must be one of the classes ({listed(known)}), got {shown(label)}."
         raise ValueError(msg)
     position: int = known.index(label)

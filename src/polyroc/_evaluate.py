@@ -18,7 +18,7 @@ from polyroc._inputs._fingerprint import Fingerprint
 from polyroc._inputs._options import Options, as_options
 from polyroc._inputs._predictions import as_predictions
 from polyroc._lib._typing import Model, Thresholds, Weighting
-from polyroc._lib._warnings import warn
+from polyroc._lib._warnings import underflow_is_zero, warn
 from polyroc._records import Predictions, Status
 
 # Rates of more cells than this are not kept but computed again when somebody asks for them.
@@ -29,6 +29,7 @@ class ConvergenceWarning(UserWarning):
     """The fit ended before it converged; the area is where it stood."""
 
 
+@underflow_is_zero
 def evaluate(
     y_true: "ArrayLike",
     y_score: "ArrayLike",

@@ -21,6 +21,7 @@ from polyroc._inputs._frames import plain
 from polyroc._inputs._options import Options
 from polyroc._lib._numbers import area
 from polyroc._lib._typing import Curve, FloatArray, IntArray, IntervalKind, LabelArray, Method, Statistic, Thresholds
+from polyroc._lib._warnings import underflow_is_zero
 from polyroc._measures import accuracy, accuracy_interval, why_no_accuracy
 from polyroc._notebook import evaluation_html
 from polyroc._pairs import Pair, Pairs
@@ -136,6 +137,7 @@ class Evaluation(Frozen):
         return self.pairs.worst
 
     @cached_property
+    @underflow_is_zero
     def accuracy(self) -> float | None:
         return None if self.accuracy_note else accuracy(self.unchanged)
 
@@ -148,6 +150,7 @@ class Evaluation(Frozen):
         """
         return why_no_accuracy(self.unchanged)
 
+    @underflow_is_zero
     def accuracy_interval(self, confidence_level: float = 0.95) -> Interval | None:
         """Wilson's confidence interval of the accuracy; None where there is no accuracy.
 
@@ -198,6 +201,7 @@ class Evaluation(Frozen):
         )
 
     @cached_property
+    @underflow_is_zero
     def mean_curve(self) -> RocCurve:
         """The mean of the pairs' ROC curves at equal call rates, for two classes the ordinary curve.
 
@@ -223,6 +227,7 @@ class Evaluation(Frozen):
         return area_weights(weights, "own" if self.predictions.is_binary else self.options.thresholds)
 
     @cached_property
+    @underflow_is_zero
     def rates(self) -> PairwiseRates:
         if self.kept_rates is not None:
             return self.kept_rates
@@ -244,6 +249,7 @@ class Evaluation(Frozen):
         return self.explained is None or self.explained >= EXPLAINED_BOUND
 
     @cached_property
+    @underflow_is_zero
     def pair_sampling_error(self) -> float:
         """Standard error that `max_pairs` adds to `auc`, 0 where all pairs were compared.
 
@@ -256,6 +262,7 @@ class Evaluation(Frozen):
         return pair_sampling_error(self.predictions, self.pair_index, self.rates, self.options, stratum)
 
     @cached_property
+    @underflow_is_zero
     def auc_by_thresholds(self) -> dict[Thresholds, float] | None:
         """D with `"own"` thresholds of each column, and with one threshold `"shared"` by both columns of a pair.
 
@@ -265,6 +272,7 @@ class Evaluation(Frozen):
         """
         return auc_by_thresholds(self.unchanged, self.pair_index, self.options, self.auc)
 
+    @underflow_is_zero
     def confidence_interval(
         self,
         confidence_level: float = 0.95,
@@ -369,15 +377,18 @@ class Evaluation(Frozen):
         return Interval(float(low), float(high))
 
     @cached_property
+    @underflow_is_zero
     def unshrunk_curve(self) -> RocCurve | None:
         """The curve without shrinkage, by one more fit on first access; None of two classes, whose curve is no fit."""
         return unshrunk_curve(self.predictions, self.pair_index, self.rates, self.options, self.curve)
 
     @cached_property
+    @underflow_is_zero
     def hand_till_influences(self) -> FloatArray:
         """What each sample adds to Hand and Till's M: DeLong's structural components, shape (n_samples,)."""
         return read_only(mean_area_influences(self.unchanged, self.pair_index))
 
+    @underflow_is_zero
     def bootstrap(
         self,
         n_resamples: int = 999,
@@ -472,6 +483,7 @@ class Evaluation(Frozen):
         )
         return replace(result, leave_out=self.fingerprint.guarded(self.predictions, result.leave_out))
 
+    @underflow_is_zero
     def confidence_band(
         self,
         confidence_level: float = 0.95,
@@ -523,7 +535,7 @@ class Evaluation(Frozen):
         include_rates : bool
             Also the pairwise rates, 2 T K numbers.
         """
-        fit = self.factorization
+        include_rates, fit = as_flag(include_rates, "include_rates"), self.factorization
         record: dict[str, Any] = {
             "auc": self.auc,
             "hand_till": self.hand_till,

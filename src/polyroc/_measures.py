@@ -61,5 +61,5 @@ def accuracy_interval(predictions: Predictions, confidence_level: float) -> Inte
     # Wilson (1927): the shares whose normal test with n samples does not reject what was seen.
     middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     reach = z / (1 + z**2 / n) * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    # At 0 and 1 the formula ends there, but for rounding.
-    return Interval(0.0 if share == 0 else middle - reach, 1.0 if share == 1 else middle + reach)
+    # The share lies between the ends, and at 0 and 1 is one of them; rounding may put them just beyond.
+    return Interval(max(0.0, min(share, middle - reach)), min(1.0, max(share, middle + reach)))

@@ -10,6 +10,7 @@ import numpy as np
 
 from polyroc._inputs._frames import FrameBackend, frame_of, plain
 from polyroc._lib._typing import FloatArray, IntArray, LabelArray
+from polyroc._lib._warnings import underflow_is_zero
 from polyroc._records import Frozen, read_only
 
 
@@ -83,6 +84,7 @@ class Pairs(Frozen):
         return f"Pairs({len(self)} ordered pairs: positive, negative, n_positive, n_negative, auc, effect)"
 
     @cached_property
+    @underflow_is_zero
     def auc(self) -> FloatArray:
         """Mann-Whitney area of each pair, ties counted one half."""
         return read_only(self.measure())

@@ -17,6 +17,7 @@ import numpy as np
 
 from polyroc._lib._grid import row_weights
 from polyroc._lib._typing import BoolArray, FloatArray, IntArray, LabelArray
+from polyroc._lib._warnings import underflow_is_zero
 
 ArrayT = TypeVar("ArrayT", bound=np.ndarray[Any, Any])
 
@@ -147,6 +148,7 @@ class PairwiseRates(Frozen):
         return PairwiseRates(tpr, fpr, self.call_rates, self.locate)
 
     @cached_property
+    @underflow_is_zero
     def thresholds(self) -> FloatArray:
         """The score at which each call rate is reached, shape (T, K)."""
         return read_only(self.locate())

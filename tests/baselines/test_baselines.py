@@ -284,3 +284,17 @@ class TestAucMuMatrices:
 def test_an_unknown_average_is_refused_with_the_known_ones():
     with pytest.raises(ValueError, match="`average` must be one of 'macro', 'weighted', got 'micro'"):
         one_vs_rest([0, 1, 2], np.eye(3), average="micro")
+
+
+class Called:
+    """Not text, though it reads like it."""
+
+    def __str__(self):
+        return "macro"
+
+
+@pytest.mark.parametrize("average", ["a" * 10_000, Called(), None, ["macro"]])
+def test_an_average_is_one_of_two_words_and_what_came_is_cut_short(average):
+    with pytest.raises(ValueError, match="`average` must be one of 'macro', 'weighted', got ") as caught:
+        one_vs_rest([0, 1, 2], np.eye(3), average=average)
+    assert len(str(caught.value)) < 120

@@ -1,5 +1,7 @@
 """RocCurve: area, partial area, and the corners."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -160,7 +162,7 @@ def test_what_is_no_roc_curve_is_refused(fpr, words):
         polyroc.RocCurve(fpr=[0, 0.5, 0.7, 1], tpr=fpr)
 
 
-@pytest.mark.parametrize("area", [7, -0.1, np.nan, np.inf, "0.5", [0.5], 1 + 1e-12])
+@pytest.mark.parametrize("area", [7, -0.1, np.nan, np.inf, "0.5", [0.5], 1 + 1e-12, True, 10**400])
 def test_an_exact_area_is_an_area(area):
     with pytest.raises(ValueError, match=r"`exact_auc` must be None or a number in \[0, 1\], got "):
         polyroc.RocCurve(fpr=[0, 1], tpr=[0, 1], exact_auc=area)
@@ -170,3 +172,26 @@ def test_an_exact_area_is_an_area(area):
 def test_a_fall_by_rounding_is_none():
     rate = np.float32([0, 0.3, 0.2999999, 1])
     assert polyroc.RocCurve(fpr=rate, tpr=rate).auc == 0.5
+
+
+def test_an_exact_area_is_kept_as_a_float():
+    curve = polyroc.RocCurve(fpr=[0, 1], tpr=[0, 1], exact_auc=Fraction(19, 20))
+    assert type(curve.auc) is float
+    assert curve.auc == 0.95
+
+
+@pytest.mark.parametrize("rate", [10**400, -(10**400)])
+def test_a_rate_beyond_all_floats_is_refused_as_others_are(rate):
+    curve = polyroc.RocCurve(fpr=[0, 1], tpr=[0, 1])
+    with pytest.raises(ValueError, match=r"`fpr` must be in \[0, 1\], got "):
+        curve.tpr_at(rate)
+    with pytest.raises(ValueError, match=r"`max_fpr` must be in \(0, 1\], got "):
+        curve.partial_auc(rate)
+
+
+def test_rates_may_be_fractions():
+    curve = polyroc.RocCurve(fpr=[0, 0, 1], tpr=[0, 0.5, 1])
+    assert curve.tpr_at(Fraction(1, 2)) == 0.75
+    assert curve.partial_auc(Fraction(1, 4)) == curve.partial_auc(0.25)
+    with pytest.raises(ValueError, match=r"`max_fpr` must be in \(0, 1\], got Fraction"):
+        curve.partial_auc(Fraction(1, 10**400))  # as a float it is 0

@@ -186,3 +186,27 @@ def test_models_on_one_scale_are_compared_without_a_word(change):
     y_true, logits = problem()
     _, others = problem(seed=1)
     polyroc.compare(y_true, {"a": change(logits), "b": change(others)}, n_resamples=19, rng=0)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_columns_near_the_largest_float_can_be_compared():
+    """Their sums, and the differences of their sums, are beyond all floats."""
+    largest = np.finfo(float).max
+    first, second = np.array([-1.0, 0.5, 0, 1]), np.array([0.25, 1, 0, -1])
+    with pytest.warns(UserWarning, match="The two columns of `y_score` do not agree"):
+        polyroc.evaluate([0, 1, 0, 1], largest * np.column_stack([first, second]))
+    with pytest.warns(UserWarning, match="do not agree"):
+        polyroc.evaluate([0, 1, 0, 1], largest * np.array([[1, 1], [-1, -1], [1, 0.5], [-1, -0.5]]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # Two columns of one constant sum, which is beyond all floats.
+        polyroc.evaluate([0, 1, 0, 1], largest * np.column_stack([np.full(4, 1.0), np.full(4, 1.0)]))
+        polyroc.evaluate([0, 1, 0, 1], largest * np.column_stack([-second, second]))
+
+
+@pytest.mark.filterwarnings("ignore::polyroc.ResamplingWarning", "error::RuntimeWarning")
+def test_models_near_the_largest_float_are_on_another_scale_than_probabilities():
+    y_true, logits = problem(per_class=12)
+    huge = np.where(logits > 0.5, 1.0, -1.0) * np.finfo(float).max
+    with pytest.warns(UserWarning, match="The scores of 'p' are probabilities.*those of 'huge' are not"):
+        polyroc.compare(y_true, {"p": softmax(logits), "huge": huge}, n_resamples=3, rng=0)

@@ -95,3 +95,55 @@ def test_numpy_may_raise_all_that_it_knows(engine):
                 drawn = found.bootstrap(9, rng=0)
                 assert 0 <= drawn.confidence_interval().low <= drawn.confidence_interval(interval="bca").high <= 1
                 assert 0 <= found.mean_auc <= 1
+
+
+@pytest.mark.parametrize("k", [3, 4, 5])
+def test_a_fit_that_begins_at_its_optimum_converges(engine, k):
+    """A step that moved nothing was damped more and more, because it had promised a fall of 1e-33."""
+    found = polyroc.evaluate(range(k), np.eye(k), n_thresholds=4, engine=engine)
+    assert found.factorization.converged
+    assert found.factorization.n_iter < 20
+
+
+def vanishing(seed=0, k=4):
+    """Weights whose squares and products are less than the smallest float."""
+    rng = np.random.default_rng(seed)
+    y_true = np.arange(60) % k
+    weight = 10.0 ** rng.integers(-250, 1, size=60)
+    weight[:k] = 1.0  # of each class, so that classes can be compared
+    return y_true, rng.normal(size=(60, k)) + np.eye(k)[y_true], weight
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("model", MODELS)
+def test_what_vanishes_raises_nothing(engine, model):
+    """Only `centered` was safe from `np.seterr(under="raise")`; weights, rates, intervals and baselines were not."""
+    y_true, y_score, weight = vanishing()
+    y_score = y_score * 1e-300
+
+    def everything():
+        found = polyroc.evaluate(y_true, y_score, sample_weight=weight, model=model, engine=engine)
+        drawn = found.bootstrap(9, rng=0)
+        yield found.auc
+        yield found.hand_till
+        yield found.mean_auc
+        yield from found.accuracy_interval()
+        yield from drawn.confidence_interval()
+        yield from drawn.confidence_interval(interval="bca")
+        yield from found.confidence_interval(statistic="hand_till", method="delong")
+        yield drawn.confidence_band().lower.auc
+        yield float(found.rates.thresholds.sum())
+        for baseline in (polyroc.baselines.hand_till, polyroc.baselines.auc_mu):
+            yield baseline(y_true, y_score, sample_weight=weight)
+
+    usual = list(everything())
+    with np.errstate(all="raise"):
+        assert list(everything()) == usual
+        assert np.geterr()["under"] == "raise"
+
+
+def test_a_warning_still_points_at_the_caller():
+    """Every public function is called through NumPy, which sets what underflow means."""
+    with pytest.warns(UserWarning, match="had no effect") as caught:
+        polyroc.evaluate([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4], shrinkage=2.0)
+    assert caught[0].filename == __file__

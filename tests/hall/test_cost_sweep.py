@@ -3,6 +3,7 @@
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+import polars as pl
 import pytest
 from drawing import AWKWARD_NAMES, check_layout, problem
 from numpy.testing import assert_array_equal
@@ -64,6 +65,9 @@ def test_nine_ratios_by_default():
         ({"ratios": [1e308], "costs": np.full((4, 4), 1e10)}, "`ratios` must keep all costs within a ratio"),
         ({"true_class": np.array(["c01", "c02"])}, "`true_class` must be one of the classes"),
         ({"predicted_class": ["c01", "c02"]}, "`predicted_class` must be one of the classes"),
+        ({"true_class": pl.LazyFrame({"a": [1]})}, "`true_class` must be one of the classes"),
+        ({"predicted_class": pl.LazyFrame({"a": [1]})}, "`predicted_class` must be one of the classes"),
+        ({"true_class": object()}, "`true_class` must be one of the classes"),
         ({"k": 2}, "`y_score` must have at least three columns"),
     ],
 )

@@ -108,6 +108,14 @@ def test_to_dict_is_plain_data(problem):
     assert np.array_equal(rates["tpr"], evaluation.rates.tpr)
 
 
+@pytest.mark.parametrize("wanted", [1, "yes", None, np.ones(3)])
+def test_whether_rates_are_included_is_true_or_false(wanted):
+    evaluation = polyroc.evaluate([0, 1, 2], np.eye(3))
+    with pytest.raises(ValueError, match="`include_rates` must be True or False, got "):
+        evaluation.to_dict(include_rates=wanted)
+    assert "rates" in evaluation.to_dict(include_rates=np.bool_(True))
+
+
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
 def test_pairs_become_frames(problem, evaluation, backend):
     pytest.importorskip(backend)

@@ -76,3 +76,25 @@ def test_probabilities_of_a_class_that_is_never_named_are_still_probabilities():
     scores = np.array([[0.6, 0.39, 0.01], [0.3, 0.69, 0.01]])[[0, 1, 0, 1, 1, 0, 1, 0]]
     evaluation = polyroc.evaluate(y_true, scores)
     assert evaluation.accuracy == pytest.approx(5 / 8)
+
+
+@pytest.mark.filterwarnings("ignore:The scores rank samples backwards")
+def test_the_interval_stays_in_range_next_to_0_and_1():
+    """A share of 1e-300 is not 0, but the formula rounds as if it were."""
+    y_true = np.arange(30) % 3
+    lows, highs = [], []
+    for n in range(4, 31):
+        for tiny in (1e-300, 1e-30, 1e-18):
+            right = np.zeros(n, dtype=bool)
+            right[-1] = True
+            weight = np.where(right, tiny, 1.0)
+            for named in (right, ~right):
+                columns = np.where(named, y_true[:n], (y_true[:n] + 1) % 3)
+                found = polyroc.evaluate(y_true[:n], np.eye(3)[columns], sample_weight=weight)
+                for level in (0.5, 0.9, 0.95, 0.99):
+                    low, high = found.accuracy_interval(level)
+                    lows.append(low)
+                    highs.append(high)
+                    assert low <= found.accuracy <= high
+    assert min(lows) == 0
+    assert max(highs) == 1

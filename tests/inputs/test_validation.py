@@ -288,6 +288,19 @@ def test_other_numbers_become_native_floats(came, becomes):
     assert_array_equal(predictions.scores, scores)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("precision", [np.float16, np.float32, np.float64, np.longdouble])
+def test_labels_may_be_whole_floats_of_any_precision(precision):
+    """Half precision has no 2**53 to be compared with."""
+    whole = np.array(CODES, dtype=precision)
+    for labels in (whole, list(whole), whole.astype(object)):
+        predictions = as_predictions(labels, SCORES)
+        assert_array_equal(predictions.labels[predictions.codes], CODES)
+    for wrong in (0.5, np.nan, np.inf):
+        with pytest.raises(ValueError, match="`y_true` must"):
+            as_predictions(np.array([wrong, *whole[1:]], dtype=precision), SCORES)
+
+
 def test_scores_whose_sum_overflows_are_finite():
     huge = np.full((4, 3), np.finfo(float).max)
     for scores in (huge, -huge, huge * [1, -1, 1], np.full((4, 3), np.finfo(np.float32).max)):

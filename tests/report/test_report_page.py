@@ -428,6 +428,11 @@ def test_bad_arguments_are_named_before_anything_is_done(evaluation, tmp_path, m
         ((evaluation, None), {}, r"`path` must be the path of a file, got None"),
         ((evaluation, b"a.html"), {}, r"`path` must be the path of a file, got b'a\.html'"),
         ((evaluation, tmp_path / f"{300 * 'x'}.html"), {}, r"`path` must be .*name too long"),
+        (
+            (evaluation, "a\0b.html"),
+            {},
+            r"`path` must be a file that can be written, got .*: no name may contain a NUL",
+        ),
         ((evaluation, page), {"confidence_level": 95}, r"`confidence_level` must be between 0 and 1"),
         ((evaluation, page), {"n_resamples": 1}, r"`n_resamples` must be an integer from 2"),
         ((evaluation, page), {"n_resamples": False}, r"`n_resamples` must be an integer from 2"),

@@ -2,6 +2,7 @@
 
 import json
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -214,3 +215,28 @@ def test_the_seed_is_that_of_the_resamples_unless_another_is_given(evaluation, d
     assert summarize(evaluation, bootstrap=drawn)["seed"] == 0
     assert summarize(evaluation, bootstrap=drawn, seed=5)["seed"] == 5
     assert summarize(evaluation)["seed"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"source": 3}, r"`source` must be a mapping such as \{'file': 'predictions\.csv'\}, got 3"),
+        ({"source": np.eye(2)}, r"`source` must be a mapping"),
+        ({"source": [("file", "a.csv")]}, r"`source` must be a mapping"),
+        ({"source": {"file": Path("a.csv")}}, r"`source` must hold text, numbers, lists and dicts, .*, got \{'file'"),
+        ({"warnings": 1.0}, r"`warnings` must be a sequence of text, got 1\.0"),
+        ({"warnings": "one text"}, r"`warnings` must be a sequence of text, got 'one text'"),
+        ({"warnings": ["a", 3]}, r"`warnings` must be a sequence of text, got \['a', 3\]"),
+        ({"warnings": None}, r"`warnings` must be a sequence of text, got None"),
+        ({"seed": -1}, r"`seed` must be a non-negative integer, got -1"),
+        ({"seed": np.random.default_rng(0)}, r"`seed` must be a non-negative integer, got Generator"),
+    ],
+)
+def test_what_is_told_must_be_plain(evaluation, options, message):
+    with pytest.raises(ValueError, match=message):
+        summarize(evaluation, **options)
+
+
+def test_a_seed_of_numpy_can_be_written(evaluation, drawn):
+    for seed in (np.int64(3), np.uint8(3)):
+        assert json.loads(json.dumps(summarize(evaluation, bootstrap=drawn, seed=seed)))["seed"] == 3

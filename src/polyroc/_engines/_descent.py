@@ -104,6 +104,7 @@ def more_damping(damping: float) -> float:
 
 def next_damping(damping: float, change: float, noise: float, promised: float) -> float:
     """After a step that was accepted: less, the more of what the quadratic model promised came true."""
-    if noise - change >= 0.75 * promised:
+    # Where nothing moved at all there is no noise either, and a promise of 1e-33 is as good as kept.
+    if noise - change >= 0.75 * promised or noise == 0:
         return damping / 100 if damping > 1e-9 else 0.0
     return damping if -change > 0.25 * promised else max(4 * damping, 1e-6)

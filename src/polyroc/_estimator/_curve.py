@@ -49,9 +49,13 @@ class RocCurve(Frozen):
             msg = f"`fpr` and `tpr` must have the same length, got {len(self.fpr)} and {len(self.tpr)}."
             raise ValueError(msg)
         exact: Any = self.exact_auc
-        if exact is not None and not (isinstance(exact, Real) and 0 <= float(exact) <= 1):
-            msg = f"`exact_auc` must be None or a number in [0, 1], got {shown(exact)}."
-            raise ValueError(msg)
+        if exact is not None:
+            # Compared as it came, here and below: an integer may be too large for a float.
+            is_number = isinstance(exact, Real) and not isinstance(exact, bool)
+            if not is_number or not 0 <= exact <= 1:
+                msg = f"`exact_auc` must be None or a number in [0, 1], got {shown(exact)}."
+                raise ValueError(msg)
+            object.__setattr__(self, "exact_auc", float(exact))
         super().__post_init__()
 
     def __repr__(self) -> str:
@@ -86,7 +90,11 @@ class RocCurve(Frozen):
         array([0.8, 1. , 1. ])
         """
         value: Any = fpr
-        asked = np.asarray(value, dtype=np.float64) if isinstance(value, Real) else read_table(value, "fpr").values
+        is_number = isinstance(value, Real)
+        if is_number and not 0 <= value <= 1:
+            msg = f"`fpr` must be in [0, 1], got {shown(value)}."
+            raise ValueError(msg)
+        asked = np.asarray(value, dtype=np.float64) if is_number else read_table(value, "fpr").values
         wrong = asked[~((asked >= 0) & (asked <= 1))]
         if wrong.size > 0:
             msg = f"`fpr` must be in [0, 1], got {shown(wrong.flat[0].item())}."
@@ -117,6 +125,7 @@ class RocCurve(Frozen):
         if not _is_share(max_fpr):
             msg = f"`max_fpr` must be in (0, 1], got {shown(max_fpr)}."
             raise ValueError(msg)
+        max_fpr = float(max_fpr)
         if max_fpr == 1:
             return self.auc
         stop = int(np.searchsorted(self.fpr, max_fpr, side="right"))
@@ -147,7 +156,8 @@ def _as_rates(value: Any, name: str) -> FloatArray:
 
 
 def _is_share(value: Any) -> bool:
-    return isinstance(value, Real) and 0 < float(value) <= 1
+    is_number = isinstance(value, Real)
+    return is_number and bool(0 < value <= 1) and float(value) > 0
 
 
 def areas_under(fpr: FloatArray, tpr: FloatArray) -> FloatArray:

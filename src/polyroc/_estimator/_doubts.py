@@ -58,10 +58,10 @@ def warn_of_disagreement(predictions: Predictions, model: str | None = None) -> 
     scores, labels = predictions.scores, predictions.labels.tolist()
     if scores.shape[1] != 2:
         return
-    with np.errstate(over="ignore"):
-        total = scores[:, 0] + scores[:, 1]
+    # By quarters, so that neither a sum nor a difference of sums is beyond all floats.
+    total = scores[:, 0] / 4 + scores[:, 1] / 4
     # Complements, as probabilities are: the one column says what the other does.
-    if np.ptp(total) <= 1e-6 * max(1.0, float(np.abs(total).max())):
+    if np.ptp(total) <= 1e-6 * max(0.25, float(np.abs(total).max())):
         return
     share = class_shares(predictions)
     used, other = (mann_whitney(column, predictions.codes, share) for column in (scores[:, 1], -scores[:, 0]))
@@ -81,7 +81,8 @@ def warn_of_mixed_scales(models: Mapping[str, Predictions]) -> None:
     # Of two classes one column is ranked, and both scales rank it alike if the columns agree.
     several = {name: one.scores for name, one in models.items() if one.scores.shape[1] > 2}
     # Constant columns rank nothing, on whatever scale.
-    are = {name: are_probabilities(scores) for name, scores in several.items() if np.any(np.ptp(scores, axis=0))}
+    ranked = {name: scores for name, scores in several.items() if np.any(scores.max(axis=0) > scores.min(axis=0))}
+    are = {name: are_probabilities(scores) for name, scores in ranked.items()}
     if len(set(are.values())) < 2:
         return
     those, others = ([name for name, is_so in are.items() if is_so is wanted] for wanted in (True, False))

@@ -17,6 +17,8 @@ from polyroc._lib._typing import FloatArray, LabelArray
 
 # Whole numbers up to here are exact in float64.
 _EXACT = 2**53
+# The same for arrays of any precision: half precision cannot be compared with a Python number beyond its own.
+_EXACT_FLOAT = np.float64(_EXACT)
 _CPU = 1  # kDLCPU in DLPack
 # Polars has them, NumPy has not.
 _WIDE = (nw.Int128, nw.UInt128)
@@ -254,7 +256,7 @@ def _read_label_array(value: Any, name: str) -> NDArray[Any]:
         array = _read_array(value, name)
         # NumPy writes a NaN or a number among strings as text, and integers beyond int64 beside smaller ones
         # as floats; objects keep what they are.
-        altered = array.dtype.kind in "US" or (array.dtype.kind == "f" and bool(np.any(np.abs(array) > _EXACT)))
+        altered = array.dtype.kind in "US" or (array.dtype.kind == "f" and bool(np.any(np.abs(array) > _EXACT_FLOAT)))
         return np.array(value, dtype=object) if altered else array
     native = _as_narwhals(value, name)
     if isinstance(native, nw.DataFrame):
@@ -319,7 +321,7 @@ def _settled(array: NDArray[Any], name: str) -> LabelArray:
 
 def _as_whole(array: NDArray[Any], name: str) -> LabelArray:
     _refuse_missing(np.isnan(array), name)
-    fractional = (np.rint(array) != array) | (np.abs(array) > _EXACT)
+    fractional = (np.rint(array) != array) | (np.abs(array) > _EXACT_FLOAT)
     if fractional.any():
         hint = " Were `y_true` and `y_score` swapped?" if name == "y_true" else ""
         first = int(fractional.argmax())

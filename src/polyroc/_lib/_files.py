@@ -9,6 +9,8 @@ from pathlib import Path
 
 def why_not_writable(path: Path) -> str:
     """What keeps a file from being written there, asked before the work is done; nothing where it can be."""
+    if "\0" in str(path):
+        return "no name may contain a NUL character"
     try:
         if not path.parent.is_dir():
             return f"there is no folder '{path.parent}'"

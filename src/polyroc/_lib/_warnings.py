@@ -3,6 +3,14 @@
 import inspect
 import warnings
 
+import numpy as np
+
+# Around everything public that computes: a share or a probability that vanishes beside others is 0, and no error,
+# whatever the caller has made of underflow.
+underflow_is_zero = np.errstate(under="ignore")
+
+_PASSED = ("polyroc", "functools", "numpy")
+
 
 class ResamplingWarning(UserWarning):
     """Resampling is less reliable than usual: small classes, fits that did not converge, or no variation."""
@@ -12,8 +20,8 @@ def warn(message: str, category: type[Warning]) -> None:
     """Warn about the line that called polyroc."""
     frame = inspect.currentframe()
     level = 1
-    # Also past functools, through which cached properties are called.
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("polyroc", "functools"):
+    # Also past functools, through which cached properties are called, and past `underflow_is_zero`.
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _PASSED:
         frame = frame.f_back
         level += 1
     # This frame was counted too, while `stacklevel` counts it as 1.

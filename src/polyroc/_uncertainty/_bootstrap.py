@@ -15,7 +15,7 @@ from polyroc._inputs._checks import as_confidence_level, as_flag, one_of
 from polyroc._lib._numbers import area
 from polyroc._lib._progress import progress_bar
 from polyroc._lib._typing import Curve, FloatArray, IntArray, IntervalKind, Method, Statistic
-from polyroc._lib._warnings import ResamplingWarning, warn
+from polyroc._lib._warnings import ResamplingWarning, underflow_is_zero, warn
 from polyroc._records import Frozen, Predictions
 from polyroc._uncertainty._band import ConfidenceBand, confidence_band
 from polyroc._uncertainty._delong import freedom
@@ -109,6 +109,7 @@ class BootstrapResult(Frozen):
             f"auc {area(self.curve.auc)} with standard error {self.standard_error():.4f})"
         )
 
+    @underflow_is_zero
     def standard_error(self, statistic: Statistic = "auc") -> float:
         """Standard deviation of the replicates.
 
@@ -119,6 +120,7 @@ class BootstrapResult(Frozen):
         """
         return self.distribution(statistic).standard_error
 
+    @underflow_is_zero
     def confidence_interval(
         self, confidence_level: float = 0.95, *, statistic: Statistic = "auc", interval: IntervalKind = "logit"
     ) -> Interval:
@@ -139,6 +141,7 @@ class BootstrapResult(Frozen):
             warn_of_backwards()
         return found
 
+    @underflow_is_zero
     def confidence_band(
         self, confidence_level: float = 0.95, *, curve: Curve = "shared", simultaneous: bool = False
     ) -> ConfidenceBand:
@@ -197,6 +200,7 @@ class BootstrapResult(Frozen):
         return self.curve.auc if statistic == "auc" else self.mean_curve.auc
 
     @cached_property
+    @underflow_is_zero
     def influences(self) -> dict[Statistic, FloatArray]:
         """What single samples, or blocks of them, add to each statistic, found by leaving them out."""
         return self.leave_out()

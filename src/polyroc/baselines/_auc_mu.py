@@ -12,9 +12,11 @@ from polyroc._estimator._doubts import warn_of_disagreement
 from polyroc._inputs._options import as_square, as_weights
 from polyroc._inputs._predictions import as_predictions
 from polyroc._lib._typing import FloatArray, LabelArray
+from polyroc._lib._warnings import underflow_is_zero
 from polyroc._records import PairIndex
 
 
+@underflow_is_zero
 def auc_mu(
     y_true: Any,
     y_score: Any,

@@ -6,8 +6,10 @@ from polyroc._engines import get_engine
 from polyroc._estimator._doubts import warn_of_disagreement
 from polyroc._estimator._pairs import all_pairs
 from polyroc._inputs._predictions import as_predictions
+from polyroc._lib._warnings import underflow_is_zero
 
 
+@underflow_is_zero
 def hand_till(y_true: Any, y_score: Any, *, labels: Any = None, sample_weight: Any = None) -> float:
     """Mean area over all pairs of classes, the M of Hand and Till.
 

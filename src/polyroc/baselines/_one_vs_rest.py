@@ -8,13 +8,16 @@ from polyroc._engines import get_engine
 from polyroc._estimator._doubts import warn_of_disagreement
 from polyroc._estimator._pairs import all_pairs
 from polyroc._estimator._weights import relative_class_weights
+from polyroc._inputs._checks import one_of
 from polyroc._inputs._predictions import as_predictions
 from polyroc._lib._typing import FloatArray
+from polyroc._lib._warnings import underflow_is_zero
 from polyroc._records import Predictions
 
 _AVERAGES = ("macro", "weighted")
 
 
+@underflow_is_zero
 def one_vs_rest(
     y_true: Any,
     y_score: Any,
@@ -76,9 +79,7 @@ def one_vs_rest(
     >>> round(one_vs_rest([0, 0, 1, 2], y_score, average="weighted"), 6)
     0.916667
     """
-    if str(average) not in _AVERAGES:
-        msg = f"`average` must be one of {', '.join(map(repr, _AVERAGES))}, got {average!r}."
-        raise ValueError(msg)
+    average = one_of(average, "average", _AVERAGES)
     predictions = as_predictions(y_true, y_score, labels=labels, sample_weight=sample_weight)
     warn_of_disagreement(predictions)
     relative = relative_class_weights(predictions)

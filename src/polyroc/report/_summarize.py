@@ -1,5 +1,6 @@
 """Results -> one plain dict: what `--json` prints, and all that a page is laid out from."""
 
+import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
@@ -10,11 +11,13 @@ import numpy as np
 from polyroc._compare import Comparison
 from polyroc._estimator._steps import engine_for, rates_of
 from polyroc._evaluation import Evaluation
-from polyroc._inputs._checks import as_confidence_level, as_rng
+from polyroc._inputs._arrays import shown
+from polyroc._inputs._checks import as_confidence_level, as_plain_seed
 from polyroc._inputs._frames import plain
 from polyroc._lib._grid import grid
 from polyroc._lib._typing import FloatArray, IntArray, Statistic
 from polyroc._lib._versions import versions
+from polyroc._lib._warnings import underflow_is_zero
 from polyroc._records import PairIndex
 from polyroc._uncertainty._band import ConfidenceBand
 from polyroc._uncertainty._bootstrap import BootstrapResult
@@ -33,6 +36,7 @@ _DIGITS = 5
 _TOOK_PART = ("polyroc", "python", "numpy", "scipy", "narwhals")
 
 
+@underflow_is_zero
 def summarize(
     result: Evaluation | Comparison,
     *,
@@ -57,7 +61,7 @@ def summarize(
     seed : int, optional
         What the resamples were drawn with, if they do not know it themselves.
     source : mapping, optional
-        Where the predictions come from, such as ``{"file": "predictions.csv"}``.
+        Where the predictions come from, such as ``{"file": "predictions.csv"}``: text, numbers, lists and dicts.
     warnings : sequence of str
         What was warned of on the way.
 
@@ -75,7 +79,9 @@ def summarize(
     >>> round(summary["auc"], 3), summary["confidence_interval"]
     (0.915, None)
     """
-    as_rng(seed)
+    seed = None if seed is None else as_plain_seed(seed)
+    origin = _as_source(source)
+    _check_warnings(warnings)
     check_result(result, bootstrap, confidence_level)
     if isinstance(result, Comparison):
         summary = _of_comparison(result)
@@ -89,7 +95,7 @@ def summarize(
     took_part = (*_TOOK_PART, "numba") if "numba" in sys.modules else _TOOK_PART
     ending = {
         "seed": seed,
-        "source": dict(source or {}),
+        "source": origin,
         # Read late: the intervals above may have warned, into the same list.
         "warnings": [str(warning) for warning in warnings],
         "version": __version__,
@@ -97,6 +103,28 @@ def summarize(
     }
     plain_summary: dict[str, Any] = _finite(summary | ending)
     return plain_summary | {"advice": [plain_text(sentence) for sentence in advice(plain_summary)]}
+
+
+def _as_source(source: Any) -> dict[str, Any]:
+    if source is None:
+        return {}
+    if not isinstance(source, Mapping):
+        msg = f"`source` must be a mapping such as {{'file': 'predictions.csv'}}, got {shown(source)}."
+        raise ValueError(msg)
+    try:
+        origin: dict[str, Any] = _finite(dict(source))
+        json.dumps(origin)
+    except (TypeError, ValueError, RecursionError) as error:
+        msg = f"`source` must hold text, numbers, lists and dicts, which `json` can write, got {shown(source)}."
+        raise ValueError(msg) from error
+    return origin
+
+
+def _check_warnings(warnings: Any) -> None:
+    is_sequence = isinstance(warnings, Sequence) and not isinstance(warnings, str | bytes)
+    if not is_sequence or not all(isinstance(warning, str) for warning in warnings):
+        msg = f"`warnings` must be a sequence of text, got {shown(warnings)}."
+        raise ValueError(msg)
 
 
 def check_result(result: Any, bootstrap: Any, confidence_level: Any) -> None:
