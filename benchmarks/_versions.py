@@ -20,6 +20,17 @@ from benchmarks._worker import Job
 
 SHORT = _worker.Effort(1.0, 3, 31, whole_pairs=0, sampled_pairs=0, replicates=199, peer_replicates=0)
 
+# Kernels are compiled beforehand: "auto" takes the reference where they are not worth the wait.
+COMPILE = """
+import numpy as np, polyroc
+y = np.arange(600) % 4
+for kind in ("f4", "f8"):
+    scores = (np.random.default_rng(0).normal(size=(600, 4)) + np.eye(4)[y]).astype(kind)
+    evaluation = polyroc.evaluate(y, scores, engine="numba")
+    evaluation.pairs.auc
+    evaluation.confidence_interval(n_resamples=20, rng=0)
+"""
+
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m benchmarks._versions", description=__doc__)
@@ -28,6 +39,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=3, help="turns of each row (default: 3)")
     parser.add_argument("--limit", type=float, default=1.1, help="most that a row may take, before = 1 (default: 1.1)")
     parser.add_argument("--quick", action="store_true", help="small problems: shows that all parts work")
+    parser.add_argument(
+        "--only", nargs="*", metavar="TEXT", help='rows that have one of these words, such as "k = 100"'
+    )
     given = parser.parse_args()
     effort = _worker.QUICK if given.quick else SHORT
     with tempfile.TemporaryDirectory(prefix="polyroc-versions-") as folder:
@@ -36,6 +50,7 @@ def main():
             measured = [
                 (row, compare(row, trees[given.before], trees[given.after], Path(folder), effort, given.rounds))
                 for row in (_rows.QUICK if given.quick else _rows.FULL)
+                if not given.only or any(text in f"{row.what}, {row.problem}" for text in given.only)
             ]
         finally:
             for tree in trees.values():
@@ -51,7 +66,12 @@ def main():
 def check_out(commit, folder):
     tree = folder / git("rev-parse", "--short", commit)
     git("worktree", "add", "--detach", "--quiet", str(tree), commit)
+    python("-c", COMPILE, environment=environment_of(tree))
     return tree
+
+
+def environment_of(tree):
+    return {"PYTHONPATH": str(tree / "src"), "NUMBA_CACHE_DIR": str(tree / ".numba_cache")}
 
 
 def git(*arguments):
@@ -72,8 +92,7 @@ def compare(row, before, after, folder, effort, rounds):
 
 def time_in(tree, job, folder, effort):
     order = {"folder": str(folder), "effort": asdict(effort), "jobs": [asdict(job)]}
-    environment = {"PYTHONPATH": str(tree / "src"), "NUMBA_CACHE_DIR": str(tree / ".numba_cache")}
-    answer = python("-m", "benchmarks._worker", given=json.dumps(order), environment=environment)
+    answer = python("-m", "benchmarks._worker", given=json.dumps(order), environment=environment_of(tree))
     return json.loads(answer)["results"][0]["seconds"]
 
 
