@@ -193,7 +193,7 @@ def test_a_replicate_is_the_evaluation_of_its_weights(options, engine):
 def test_the_interval_is_that_of_m_where_it_is_m():
     problem = gaussian_problem(5, 240, 4)
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score)
-    drawn = evaluation.bootstrap(60, rng=0)
+    drawn = evaluation.bootstrap(60, rng=0, influences=True)
     assert_array_equal(drawn.mean_auc, drawn.hand_till)
     for kind in ("logit", "percentile", "basic", "bca"):
         by_mean, by_m = (drawn.confidence_interval(statistic=one, interval=kind) for one in ("mean_auc", "hand_till"))

@@ -103,14 +103,14 @@ def test_intervals_of_every_kind(evaluation, interval, statistic):
 
 def test_jackknife_influences_of_hand_till_are_those_of_delong(evaluation):
     """M is linear in what each class is made of, so that leaving one out gives its influence exactly."""
-    found = evaluation.bootstrap(2, rng=0).influences["hand_till"]
+    found = evaluation.bootstrap(2, rng=0, influences=True).influences[1]
     assert_allclose(np.sort(found), np.sort(evaluation.hand_till_influences), atol=1e-12)
 
 
 def test_jackknife_by_blocks_has_nearly_the_same_spread():
     problem = gaussian_problem(2, 3000, 3)
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score)
-    blocks = evaluation.bootstrap(2, rng=0).influences["hand_till"]
+    blocks = evaluation.bootstrap(2, rng=0, influences=True).influences[1]
     assert len(blocks) <= 501
     expected = np.sum(evaluation.hand_till_influences**2)
     # The sum of 500 squares of nearly normal numbers varies by sqrt(2 / 500).
