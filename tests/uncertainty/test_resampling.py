@@ -104,10 +104,9 @@ def test_replicates_have_streams_of_their_own():
 
 
 def test_a_stream_is_numpys_own_jump_from_the_seed():
-    for number, rng in zip((0, 1, 2, 3), Streams([5])(0, 4), strict=True):
+    for number, rng in zip((2, 3, 4), Streams([5])(2, 5), strict=True):
         jumped = np.random.PCG64DXSM(np.random.SeedSequence([5])).jumped(number)
         assert np.array_equal(rng.random(3), np.random.Generator(jumped).random(3))
-        assert rng.random() != next(Streams([6])(number, number + 1)).random()
 
 
 def test_a_draw_that_leaves_one_class_is_drawn_again():
