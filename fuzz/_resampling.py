@@ -60,7 +60,9 @@ def groups(given: Attempt, made: Problem) -> Any:
 
 
 def _bootstrap(given: Attempt, evaluation: Any, draws: dict[str, Any]) -> None:
-    answer = attempt(evaluation.bootstrap, method=given.choose(_METHODS), **draws)
+    method = given.choose(_METHODS)
+    influences = method == "bootstrap" and given.happens(0.5)
+    answer = attempt(evaluation.bootstrap, method=method, influences=influences, **draws)
     if answer.refused:
         return
     drawn = answer.result
@@ -110,7 +112,7 @@ def _compare(given: Attempt, made: Problem, asked: dict[str, Any], draws: dict[s
     if answer.refused:
         return
     comparison = answer.result
-    check_json(comparison.to_dict(), "Comparison.to_dict()")
+    check_json(comparison.to_dict(include_delong=True), "Comparison.to_dict()")
     require("nan" not in str(comparison), "nan in the text of a comparison")
     for contest in (comparison.auc, comparison.hand_till, comparison.mean_auc):
         for one in contest.estimates:

@@ -25,6 +25,7 @@ from polyroc._lib._warnings import underflow_is_zero
 from polyroc._records import Frozen, Predictions
 from polyroc._uncertainty._bootstrap import BootstrapResult, draw_samples, warn_of_small_classes
 from polyroc._uncertainty._delong import freedom, standard_error
+from polyroc._uncertainty._jackknife import jackknife_influences
 from polyroc._uncertainty._paired import Contest, Difference, contest, normal_differences
 from polyroc._uncertainty._resampling import Plan, Units, as_seed, plain_seed, units_of
 from polyroc._verdict import Verdict
@@ -104,8 +105,15 @@ class Comparison(Frozen):
         }
         return normal_differences(self.models, values, errors, self.confidence_level)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything but the replicates, as plain data that `json` can write."""
+    def to_dict(self, *, include_delong: bool = False) -> dict[str, Any]:
+        """Everything but the replicates, as plain data that `json` can write.
+
+        Parameters
+        ----------
+        include_delong : bool
+            Also the differences of M by DeLong's formula, as ``["hand_till"]["delong"]``.
+        """
+        by_formula = {"delong": [dict(vars(entry)) for entry in self.delong]} if include_delong else {}
         drawn, first = self.bootstraps.values(), next(iter(self.evaluations.values()))
         return {
             "models": list(self.models),
@@ -123,7 +131,7 @@ class Comparison(Frozen):
             "n_not_converged": {name: one.n_not_converged for name, one in self.bootstraps.items()},
             "n_lost_class": max(one.n_lost_class for one in drawn),
             "auc": self.auc.to_dict(),
-            "hand_till": self.hand_till.to_dict() | {"delong": [dict(vars(entry)) for entry in self.delong]},
+            "hand_till": self.hand_till.to_dict() | by_formula,
             "mean_auc": self.mean_auc.to_dict(),
         }
 
@@ -256,7 +264,11 @@ def compare(
     replicates = [evaluation.replicates(n_resamples, n_models=len(evaluations)) for evaluation in evaluations.values()]
     drawn = draw_samples(replicates, plan, n_jobs=n_jobs, progress=progress)
     bootstraps = {
-        name: evaluation.bootstrap_result(of_model, units, again)
+        name: evaluation.bootstrap_result(
+            of_model,
+            units,
+            influences=jackknife_influences(again, units, n_jobs) if interval == "bca" else None,
+        )
         for (name, evaluation), of_model, again in zip(evaluations.items(), drawn, replicates, strict=True)
     }
     freedoms = {

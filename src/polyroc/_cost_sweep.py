@@ -1,6 +1,6 @@
 """cost_sweep(...): how D changes as one confusion becomes more expensive than the others."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polyroc._estimator._curve import RocCurve
-from polyroc._evaluate import check_option_names, checked, evaluate_predictions
+from polyroc._evaluate import check_option_names, checked, fitted, measured
 from polyroc._inputs._arrays import listed, read_table, shown
 from polyroc._inputs._options import LARGEST_RATIO, as_options, as_weights
 from polyroc._inputs._predictions import as_predictions
@@ -93,7 +93,7 @@ def cost_sweep(
     labels, sample_weight, costs
         As in `evaluate`; without `costs` all confusions cost the same at ratio 1.
     **options
-        Further keyword arguments of `evaluate`.
+        Further keyword arguments of `evaluate`. A sample of pairs (`max_pairs`) is the same at all ratios.
 
     Returns
     -------
@@ -126,10 +126,11 @@ def cost_sweep(
         msg = f"`predicted_class` must be another class than `true_class`, got {shown(predicted_class)} for both."
         raise ValueError(msg)
     usual = as_weights(costs, "costs", predictions.labels)
-    evaluations = []
-    for factor in factors:
-        swept = _swept(usual, row, columns, factor, predictions)
-        evaluations.append(evaluate_predictions(predictions, as_options(predictions.labels, costs=swept, **options)))
+    costs_of = [_swept(usual, row, columns, factor, predictions) for factor in factors]
+    # Rates do not depend on costs, and the pairs must be the same at all of them.
+    asked = as_options(predictions.labels, **options)
+    found = measured(predictions, asked)
+    evaluations = [fitted(found, replace(asked, costs=swept)) for swept in costs_of]
     checked(evaluations[-1])
     curves = tuple(evaluation.curve for evaluation in evaluations)
     mean_curves = tuple(evaluation.mean_curve for evaluation in evaluations)

@@ -13,7 +13,7 @@ from polyroc._inputs._arrays import read_labels
 from polyroc._lib._numbers import area
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._records import Frozen
-from polyroc._scoring import OF_SAMPLES, check_options, evaluate_estimator
+from polyroc._scoring import OF_SAMPLES, checked_options, evaluate_estimator
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +115,7 @@ def evaluate_cv(
         msg = '`evaluate_cv` needs scikit-learn: pip install "polyroc[sklearn]".'
         raise ModuleNotFoundError(msg, name="sklearn") from error
     check_option_names(options, evaluate_cv, without=OF_SAMPLES)
-    check_options(options)
+    options = checked_options(options)
     y_true = read_labels(y, "y")
     X, y_true, groups = indexable(X, y_true, groups)
     folds, tested = [], []

@@ -3,11 +3,12 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polyroc._engines import Engine
 from polyroc._estimator._curve import RocCurve, shared_curve
 from polyroc._estimator._doubts import is_below_chance, warn_of_backwards, warn_of_disagreement
 from polyroc._estimator._pairs import sampled_pairs
@@ -19,7 +20,7 @@ from polyroc._inputs._options import Options, as_options
 from polyroc._inputs._predictions import as_predictions
 from polyroc._lib._typing import Model, Thresholds, Weighting
 from polyroc._lib._warnings import underflow_is_zero, warn
-from polyroc._records import Predictions, Status
+from polyroc._records import PairIndex, PairwiseRates, Predictions, Status
 
 # Rates of more cells than this are not kept but computed again when somebody asks for them.
 _KEPT_CELLS = 4_000_000
@@ -97,7 +98,7 @@ def evaluate(
         Use a random sample of at most this many ordered pairs, for very many classes. `Evaluation.pair_sampling_error`
         is the standard error that the sampling adds.
     rng : int, Generator or None
-        Seed of that sample.
+        Seed of that sample; of a generator, or of chance for None, a seed is drawn once.
     n_jobs : int, optional
         Number of threads of the fast engine; None for as many as the process may use. Results do not depend on it.
 
@@ -200,10 +201,30 @@ def _keywords(function: Callable[..., Any]) -> list[str]:
 
 def evaluate_predictions(predictions: Predictions, options: Options) -> Evaluation:
     """The method from end to end: pairs, rates, weights, fit, curve."""
+    return fitted(measured(predictions, options), options)
+
+
+class Measured(NamedTuple):
+    """What is measured of the samples before anything is fitted; costs and weights of pairs have no part in it."""
+
+    predictions: Predictions
+    fingerprint: Fingerprint
+    pairs: PairIndex
+    engine: Engine
+    rates: PairwiseRates
+
+
+def measured(predictions: Predictions, options: Options) -> Measured:
+    """Pairs and rates, the only steps that pass over the samples."""
     fingerprint = Fingerprint.of(predictions)
     pairs = sampled_pairs(predictions, options.max_pairs, options.rng)
     engine = engine_for(predictions, pairs, options)
-    rates = rates_of(predictions, pairs, options, engine)
+    return Measured(predictions, fingerprint, pairs, engine, rates_of(predictions, pairs, options, engine))
+
+
+def fitted(found: Measured, options: Options) -> Evaluation:
+    """Weights, fit and curve of what was measured with the same options, other than costs and weights."""
+    predictions, fingerprint, pairs, engine, rates = found
     if predictions.is_binary:
         _warn_of_options_without_effect(options)
         factorization = saturated_fit(rates)

@@ -29,6 +29,7 @@ from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates, Pr
 from polyroc._uncertainty._band import ConfidenceBand
 from polyroc._uncertainty._bootstrap import (
     BootstrapResult,
+    check_bca,
     draw_rates,
     draw_samples,
     least_class,
@@ -37,6 +38,7 @@ from polyroc._uncertainty._bootstrap import (
 )
 from polyroc._uncertainty._delong import freedom, mean_area_influences, standard_error
 from polyroc._uncertainty._intervals import Interval, end_interval, is_at_end
+from polyroc._uncertainty._jackknife import jackknife_influences
 from polyroc._uncertainty._logit_scale import Reach, ends, unseen_error
 from polyroc._uncertainty._parametric import ParametricReplicates
 from polyroc._uncertainty._replicates import USUAL_RESAMPLES, Replicated, Replicates
@@ -303,7 +305,7 @@ class Evaluation(Frozen):
         interval : {"logit", "percentile", "basic", "bca"}
             How the interval is computed from the replicates: on the logit scale, with corrections for bias, shrinkage
             and errors that no sample shows (the default); their quantiles; their quantiles reflected at the estimate;
-            or quantiles corrected for bias and skewness.
+            or quantiles corrected for bias and skewness, with up to 500 more evaluations.
         n_resamples : int
             Number of replicates.
         groups : array-like of shape (n_samples,), optional
@@ -342,7 +344,17 @@ class Evaluation(Frozen):
                 f"`statistic` must be 'auc' for method={method!r}, which draws rates and no samples, got {statistic!r}."
             )
             raise ValueError(msg)
-        drawn = self.bootstrap(n_resamples, method=method, groups=groups, rng=rng, n_jobs=n_jobs, progress=progress)
+        if interval == "bca":
+            check_bca(method)
+        drawn = self.bootstrap(
+            n_resamples,
+            method=method,
+            groups=groups,
+            rng=rng,
+            n_jobs=n_jobs,
+            progress=progress,
+            influences=interval == "bca",
+        )
         return drawn.confidence_interval(level, statistic=statistic, interval=interval)
 
     def _delong_interval(
@@ -398,6 +410,7 @@ class Evaluation(Frozen):
         rng: int | np.random.Generator | None = None,
         n_jobs: int | None = None,
         progress: bool = False,
+        influences: bool = False,
     ) -> BootstrapResult:
         """Replicates of D, of Hand and Till's M, of the area under the mean curve, and of both curves.
 
@@ -409,11 +422,15 @@ class Evaluation(Frozen):
             As in `confidence_interval`.
         groups, rng, n_jobs, progress
             As in `confidence_interval`.
+        influences : bool
+            Whether to find what single samples add to each statistic, by up to 500 more evaluations. The result needs
+            it for ``interval="bca"``.
 
         Returns
         -------
         BootstrapResult
-            With the replicates, `confidence_interval`, `confidence_band` and `standard_error`.
+            With the replicates, `confidence_interval`, `confidence_band` and `standard_error`: numbers only, without
+            the samples.
 
         Examples
         --------
@@ -425,21 +442,27 @@ class Evaluation(Frozen):
         ((99,), (99, 111))
         """
         n_resamples, rng = as_n_resamples(n_resamples), as_rng(rng)
-        drawn = self._drawn(n_resamples, method, groups, as_seed(rng), n_jobs, progress)
+        n_jobs = self.options.n_jobs if n_jobs is None else as_n_jobs(n_jobs)
+        progress, influences = as_flag(progress, "progress"), as_flag(influences, "influences")
+        if one_of(method, "method", get_args(Method)[:3]) != "bootstrap":
+            if influences:
+                msg = f"`influences` must be False for method={method!r}, which has no samples to leave out."
+                raise ValueError(msg)
+            drawn = self._parametric(n_resamples, method, groups, as_seed(rng), n_jobs, progress)
+        else:
+            drawn = self._drawn(n_resamples, groups, as_seed(rng), n_jobs, progress, influences)
         return replace(drawn, seed=plain_seed(rng))
 
     def _drawn(
-        self, n_resamples: int, method: Method, groups: Any, seed: list[int], n_jobs: int | None, progress: bool
+        self, n_resamples: int, groups: Any, seed: list[int], n_jobs: int | None, progress: bool, influences: bool
     ) -> BootstrapResult:
-        n_jobs = self.options.n_jobs if n_jobs is None else as_n_jobs(n_jobs)
-        if one_of(method, "method", get_args(Method)[:3]) != "bootstrap":
-            return self._parametric(n_resamples, method, groups, seed, n_jobs, progress)
         units = units_of(self.predictions, groups)
         warn_of_small_classes(self.predictions, units)
         replicates = self.replicates(n_resamples)
         plan = Plan(self.predictions, units, n_resamples, seed, self.pair_index)
-        [drawn] = draw_samples([replicates], plan, n_jobs=n_jobs, progress=as_flag(progress, "progress"))
-        return self.bootstrap_result(drawn, units, replicates)
+        [drawn] = draw_samples([replicates], plan, n_jobs=n_jobs, progress=progress)
+        found = jackknife_influences(replicates, units, n_jobs) if influences else None
+        return self.bootstrap_result(drawn, units, influences=found)
 
     def _parametric(
         self, n_resamples: int, method: Method, groups: Any, seed: list[int], n_jobs: int | None, progress: bool
@@ -455,7 +478,7 @@ class Evaluation(Frozen):
             self.predictions, self.pair_index, self.options, self.factorization, self.rates, method, n_resamples
         )
         drawn = draw_rates(parametric, n_resamples, seed, n_jobs=n_jobs, progress=progress)
-        return self.bootstrap_result(drawn, units_of(self.predictions, None), None, method)
+        return self.bootstrap_result(drawn, units_of(self.predictions, None), method=method)
 
     def replicates(self, n_resamples: int = USUAL_RESAMPLES, *, n_models: int = 1) -> Replicates:
         """The same evaluation under other sample weights, prepared for about this many of them.
@@ -465,10 +488,15 @@ class Evaluation(Frozen):
         return Replicates(self.unchanged, self.pair_index, self.options, n_resamples, n_models)
 
     def bootstrap_result(
-        self, drawn: Replicated, units: Units, replicates: Replicates | None, method: Method = "bootstrap"
+        self,
+        drawn: Replicated,
+        units: Units,
+        *,
+        method: Method = "bootstrap",
+        influences: FloatArray | None = None,
     ) -> BootstrapResult:
         """Replicates that were drawn for this evaluation, as the record that answers questions about them."""
-        result = result_of(
+        return result_of(
             drawn,
             curve=self.curve,
             mean_curve=self.mean_curve,
@@ -478,10 +506,8 @@ class Evaluation(Frozen):
             predictions=self.predictions,
             units=units,
             method=method,
-            replicates=replicates,
-            n_jobs=self.options.n_jobs,
+            influences=influences,
         )
-        return replace(result, leave_out=self.fingerprint.guarded(self.predictions, result.leave_out))
 
     @underflow_is_zero
     def confidence_band(

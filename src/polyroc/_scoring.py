@@ -134,19 +134,22 @@ def make_auc_scorer(**options: Any) -> AucScorer:
     """
     # Asked now, not in the middle of a search that would take the error for a failed fit.
     check_option_names(options, make_auc_scorer, without=OF_SAMPLES)
-    check_options(options)
-    return AucScorer(options)
+    return AucScorer(checked_options(options))
 
 
-def check_options(options: dict[str, Any]) -> None:
-    """Refuse wrong values of options before there are samples; the classes are those of the first matrix."""
+def checked_options(options: dict[str, Any]) -> dict[str, Any]:
+    """The options, wrong values refused before there are samples; the classes are those of the first matrix.
+
+    Instead of a generator they hold a seed that was drawn from it, so that every evaluation compares the same pairs.
+    """
     classes: Any = range(2)
     for name in ("costs", "tpr_weights", "fpr_weights"):
         if options.get(name) is not None:
             values, names = read_table(options[name], name)
             classes = names or range(values.shape[-1] if values.ndim else 2)
             break
-    as_options(np.array(classes), **options)
+    checked = as_options(np.array(classes), **options)
+    return options | {"rng": checked.rng} if "rng" in options else options
 
 
 def evaluate_estimator(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, **options: Any) -> Evaluation:

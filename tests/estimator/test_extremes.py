@@ -92,7 +92,7 @@ def test_numpy_may_raise_all_that_it_knows(engine):
                 found = polyroc.evaluate(
                     problem.y_true, problem.y_score, model=model, engine=engine, thresholds=thresholds
                 )
-                drawn = found.bootstrap(9, rng=0)
+                drawn = found.bootstrap(9, rng=0, influences=True)
                 assert 0 <= drawn.confidence_interval().low <= drawn.confidence_interval(interval="bca").high <= 1
                 assert 0 <= found.mean_auc <= 1
 

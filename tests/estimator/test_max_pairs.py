@@ -63,7 +63,8 @@ def test_evaluate_hands_the_seed_on():
     def evaluate(**options):
         return polyroc.evaluate(problem.y_true, problem.y_score, max_pairs=30, **options)
 
-    assert evaluate().auc == evaluate(rng=0).auc == evaluate(rng=np.random.default_rng(0)).auc
+    assert evaluate().auc == evaluate(rng=0).auc
+    assert evaluate(rng=np.random.default_rng(0)).auc == evaluate(rng=np.random.default_rng(0)).auc
     assert evaluate(rng=1).auc != evaluate(rng=0).auc
     assert len(evaluate().pairs.positive) == 30
 
@@ -92,6 +93,20 @@ def test_rng_must_be_a_seed_or_a_generator(rng):
     problem = gaussian_problem(0, 100, 10)
     with pytest.raises(ValueError, match="`rng` must be"):
         polyroc.evaluate(problem.y_true, problem.y_score, max_pairs=20, rng=rng)
+
+
+def test_options_hold_a_seed_which_gives_the_same_pairs_again():
+    problem = gaussian_problem(0, 100, 10)
+    for rng in (np.random.default_rng(5), None):
+        found = polyroc.evaluate(problem.y_true, problem.y_score, max_pairs=20, rng=rng)
+        seed = found.to_dict()["options"]["rng"]
+        assert isinstance(seed, int)
+        again = polyroc.evaluate(problem.y_true, problem.y_score, max_pairs=20, rng=seed)
+        assert pairs_of(found.pair_index) == pairs_of(again.pair_index)
+    first, second = (
+        polyroc.evaluate(problem.y_true, problem.y_score, max_pairs=20, rng=np.random.default_rng(s)) for s in (5, 6)
+    )
+    assert pairs_of(first.pair_index) != pairs_of(second.pair_index)
 
 
 def means_of(kind: str, k: int):

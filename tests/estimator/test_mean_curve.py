@@ -193,7 +193,7 @@ def test_a_replicate_is_the_evaluation_of_its_weights(options, engine):
 def test_the_interval_is_that_of_m_where_it_is_m():
     problem = gaussian_problem(5, 240, 4)
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score)
-    drawn = evaluation.bootstrap(60, rng=0)
+    drawn = evaluation.bootstrap(60, rng=0, influences=True)
     assert_array_equal(drawn.mean_auc, drawn.hand_till)
     for kind in ("logit", "percentile", "basic", "bca"):
         by_mean, by_m = (drawn.confidence_interval(statistic=one, interval=kind) for one in ("mean_auc", "hand_till"))
@@ -209,11 +209,12 @@ def test_the_interval_is_that_of_m_where_it_is_m():
 def test_intervals_and_bands_with_costs():
     problem = gaussian_problem(5, 240, 4)
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score, costs=np.arange(1.0, 17).reshape(4, 4))
-    drawn = evaluation.bootstrap(99, rng=0)
+    drawn = evaluation.bootstrap(99, rng=0, influences=True)
     low, high = drawn.confidence_interval(statistic="mean_auc")
     assert low < evaluation.mean_auc < high
     assert (low, high) != drawn.confidence_interval(statistic="hand_till")
-    assert len(drawn.influences["mean_auc"]) == len(drawn.influences["auc"])
+    assert drawn.influences.shape == (3, 240)
+    assert not np.allclose(drawn.influences[1], drawn.influences[2])
     band = drawn.confidence_band(curve="mean", simultaneous=True)
     assert band.contains(evaluation.mean_curve)
     assert not band.contains(polyroc.RocCurve([0, 0, 1], [0, 1, 1]))

@@ -264,7 +264,10 @@ def test_tables(comparison):
 def test_dict_is_json_and_complete(comparison):
     record = json.loads(json.dumps(comparison.to_dict(), allow_nan=False))
     assert record["models"] == ["good", "fair", "poor"]
-    assert set(record["hand_till"]) == {"estimates", "differences", "rankings", "delong"}
+    assert set(record["hand_till"]) == {"estimates", "differences", "rankings"}
+    longer = comparison.to_dict(include_delong=True)
+    assert longer["hand_till"].pop("delong") == [vars(entry) for entry in comparison.delong]
+    assert longer == comparison.to_dict()
     assert record["auc"]["rankings"][0]["order"] == [["good"], ["fair"], ["poor"]]
     assert record["n_not_converged"] == {"good": 0, "fair": 0, "poor": 0}
 

@@ -9,6 +9,7 @@ from drawing import AWKWARD_NAMES, check_layout, problem
 from numpy.testing import assert_array_equal
 
 import polyroc
+from polyroc._estimator._steps import rates_of
 from polyroc.display import CostSweepDisplay
 
 
@@ -41,6 +42,27 @@ def test_any_other_class_and_usual_costs():
     costs[1] *= 7
     assert sweep.auc == polyroc.auc_score(y_true, y_score, costs=costs, weighting="prevalence", shrinkage=2.0)
     assert "any other class" in repr(sweep)
+
+
+def test_rates_are_computed_once_for_all_ratios(monkeypatch):
+    calls = []
+
+    def counted(*arguments):
+        calls.append(arguments)
+        return rates_of(*arguments)
+
+    monkeypatch.setattr("polyroc._evaluate.rates_of", counted)
+    assert len(swept().auc) == 9
+    assert len(calls) == 1
+
+
+def test_a_sample_of_pairs_is_the_same_at_all_ratios():
+    asked = {"k": 12, "max_pairs": 36, "ratios": [1, 1 + 1e-12]}
+    for rng in (np.random.default_rng(3), None):
+        first, second = swept(rng=rng, **asked).auc
+        assert first == pytest.approx(second, abs=1e-9)
+    alike = [swept(rng=np.random.default_rng(3), **asked).auc for _ in range(2)]
+    assert_array_equal(*alike)
 
 
 def test_nine_ratios_by_default():

@@ -107,6 +107,19 @@ def test_binary_training_and_a_third_class_later():
     assert found == pytest.approx(expected, abs=1e-12)
 
 
+def test_a_scorer_holds_a_seed_and_no_generator():
+    y_true = np.arange(120) % 12
+    features = np.eye(12)[y_true] + np.random.default_rng(0).normal(size=(120, 12))
+    model = LogisticRegression().fit(features, y_true)
+    scorer = polyroc.make_auc_scorer(max_pairs=24, rng=np.random.default_rng(0))
+    assert isinstance(scorer.options["rng"], int)
+    assert scorer(model, features, y_true) == scorer(model, features, y_true)
+    # Other folds of the same classes compare the same pairs.
+    found = polyroc.evaluate_cv(model, features, y_true, cv=2, max_pairs=24, rng=np.random.default_rng(0))
+    first, second = (list(zip(fold.pairs.positive, fold.pairs.negative, strict=True)) for fold in found.folds)
+    assert first == second
+
+
 def test_scorers_are_pickled():
     scorer = polyroc.make_auc_scorer(weighting="prevalence")
     assert pickle.loads(pickle.dumps(scorer)) == scorer

@@ -53,7 +53,7 @@ def test_what_was_read_before_stays():
     assert (evaluation.hand_till, evaluation.accuracy, str(evaluation)) == before
 
 
-def test_weights_and_replicates_that_are_left_out_are_asked_too():
+def test_weights_are_asked_too_and_replicates_have_no_samples_to_ask():
     problem = gaussian_problem(0, 200, 3)
     weight = np.linspace(1, 2, 200)
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score, sample_weight=weight)
@@ -62,7 +62,7 @@ def test_weights_and_replicates_that_are_left_out_are_asked_too():
     with pytest.raises(RuntimeError, match="`sample_weight` was changed after it was evaluated"):
         evaluation.accuracy  # noqa: B018
     with pytest.raises(RuntimeError, match="`sample_weight` was changed"):
-        drawn.confidence_interval(interval="bca")
+        evaluation.confidence_interval(interval="bca", n_resamples=19, rng=0)
     assert drawn.confidence_interval().low < evaluation.auc
 
 

@@ -1,5 +1,6 @@
 """Bootstrap of an evaluation: the same bits for a seed, honest counts, and clear words where it cannot be done."""
 
+import gc
 import os
 import pickle
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import time
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -27,9 +29,11 @@ def evaluation():
 SINGLE = 5e-7
 
 
-def assert_same(first, second):
+def assert_same(one, other, first=None):
+    """The same replicates, or the same of the first so many."""
     for name in ("auc", "hand_till", "fpr", "tpr"):
-        assert_array_equal(getattr(first, name), getattr(second, name))
+        if getattr(other, name) is not None:
+            assert_array_equal(getattr(one, name)[:first], getattr(other, name))
 
 
 @pytest.mark.parametrize("engine", ["numpy", "numba"])
@@ -103,14 +107,14 @@ def test_intervals_of_every_kind(evaluation, interval, statistic):
 
 def test_jackknife_influences_of_hand_till_are_those_of_delong(evaluation):
     """M is linear in what each class is made of, so that leaving one out gives its influence exactly."""
-    found = evaluation.bootstrap(2, rng=0).influences["hand_till"]
+    found = evaluation.bootstrap(2, rng=0, influences=True).influences[1]
     assert_allclose(np.sort(found), np.sort(evaluation.hand_till_influences), atol=1e-12)
 
 
 def test_jackknife_by_blocks_has_nearly_the_same_spread():
     problem = gaussian_problem(2, 3000, 3)
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score)
-    blocks = evaluation.bootstrap(2, rng=0).influences["hand_till"]
+    blocks = evaluation.bootstrap(2, rng=0, influences=True).influences[1]
     assert len(blocks) <= 501
     expected = np.sum(evaluation.hand_till_influences**2)
     # The sum of 500 squares of nearly normal numbers varies by sqrt(2 / 500).
@@ -329,13 +333,72 @@ def test_no_parametric_replicates_without_a_rank_one_fit():
 
 
 def test_results_survive_pickling_and_cannot_be_written_to(evaluation):
-    drawn = evaluation.bootstrap(30, rng=0)
+    drawn = evaluation.bootstrap(30, rng=0, influences=True)
     again = pickle.loads(pickle.dumps(drawn))
     assert_same(drawn, again)
-    assert again.confidence_interval() == drawn.confidence_interval()
-    with pytest.raises(ValueError, match="read-only"):
-        drawn.auc[0] = 1
+    for interval in ("logit", "bca"):
+        assert again.confidence_interval(interval=interval) == drawn.confidence_interval(interval=interval)
+    for name in ("auc", "influences"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(drawn, name)[0] = 1
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(again, name)[0] = 1
     assert repr(drawn).startswith("BootstrapResult(30 replicates (bootstrap), auc 0.")
+
+
+def test_a_result_is_numbers_only(monkeypatch):
+    """It is pickled in about the bytes of its arrays, comes back without a sort, and keeps no sample alive."""
+    problem = gaussian_problem(0, 4_000, 3)
+    evaluation = polyroc.evaluate(problem.y_true, problem.y_score)
+    results = {"alone": evaluation.bootstrap(20, rng=0, influences=True)}
+    models = {"a": problem.y_score, "b": problem.y_score[:, [0, 2, 1]].copy()}
+    results |= polyroc.compare(problem.y_true, models, n_resamples=20, rng=0).bootstraps
+    samples = weakref.ref(evaluation.predictions)
+    del evaluation
+    gc.collect()
+    assert samples() is None
+    for name in ("sort", "argsort", "lexsort"):
+        monkeypatch.setattr(np, name, None)
+    monkeypatch.setattr("polyroc._uncertainty._replicates.Replicates.__init__", None)
+    for result in results.values():
+        pickled = pickle.dumps(result)
+        assert len(pickled) < array_bytes(result) + 5_000 < 100_000
+        assert pickle.loads(pickled).standard_error() == result.standard_error()
+
+
+def array_bytes(record):
+    """Of all arrays of a record, and of the records in it."""
+    if isinstance(record, np.ndarray):
+        return record.nbytes
+    return sum(map(array_bytes, vars(record).values())) if hasattr(record, "__dataclass_fields__") else 0
+
+
+@pytest.mark.parametrize("method", ["bootstrap", "parametric-samples"])
+@pytest.mark.parametrize("engine", ["numpy", "numba"])
+def test_a_replicate_depends_on_the_seed_and_its_number_alone(engine, method, monkeypatch):
+    if engine == "numba":
+        pytest.importorskip("numba")
+    problem = gaussian_problem(1, 60, 3)
+    evaluation = polyroc.evaluate(problem.y_true, problem.y_score, engine=engine, n_thresholds=9)
+    long, short = (evaluation.bootstrap(n, method=method, rng=7) for n in (999, 199))
+    assert_same(long, short, first=199)
+    assert len(np.unique(long.auc)) > 900
+    monkeypatch.setattr("polyroc._uncertainty._resampling._BLOCK_REPLICATES", 5)
+    monkeypatch.setattr("polyroc._uncertainty._bootstrap._AT_ONCE", 5)
+    assert_same(evaluation.bootstrap(199, method=method, rng=7), short)
+
+
+def test_bca_says_how_to_get_what_it_needs(evaluation):
+    with pytest.raises(ValueError, match=r"without influences.*bootstrap\(..., influences=True\).*confidence_interval"):
+        evaluation.bootstrap(19, rng=0).confidence_interval(interval="bca")
+    drawn = evaluation.bootstrap(19, rng=0, influences=True)
+    assert drawn.confidence_interval(interval="bca") == evaluation.confidence_interval(
+        interval="bca", n_resamples=19, rng=0
+    )
+    with pytest.raises(ValueError, match="`influences` must be False for method='parametric-pairs'"):
+        evaluation.bootstrap(5, method="parametric-pairs", influences=True)
+    with pytest.raises(ValueError, match="`influences` must be True or False, got 'bca'"):
+        evaluation.bootstrap(5, influences="bca")
 
 
 def test_progress_shows_a_bar_with_the_time_left(evaluation, capsys):

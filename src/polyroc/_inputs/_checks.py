@@ -29,6 +29,12 @@ def as_rng(value: Any) -> Any:
     return int(value)
 
 
+def drawn_seed(value: Any) -> int:
+    """A seed that can be used again: the integer itself, or one drawn once from a generator or from chance."""
+    rng = as_rng(value)
+    return rng if isinstance(rng, int) else int(np.random.default_rng(rng).integers(2**32))
+
+
 def as_plain_seed(value: Any) -> int:
     """A seed that can be written down, and given again."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:

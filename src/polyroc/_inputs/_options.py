@@ -8,7 +8,7 @@ from typing import Any, get_args
 import numpy as np
 
 from polyroc._inputs._arrays import listed, read_table, row_names, shown
-from polyroc._inputs._checks import as_n_jobs, as_rng, one_of
+from polyroc._inputs._checks import as_n_jobs, drawn_seed, one_of
 from polyroc._inputs._class_names import Affixes, numbering_of
 from polyroc._lib._typing import FloatArray, LabelArray, Model, Thresholds, Weighting
 from polyroc._records import Frozen
@@ -40,15 +40,14 @@ class Options(Frozen):
     engine: str = "auto"
     max_pairs: int | None = None
     """At most this many ordered pairs are compared; None for all."""
-    rng: Any = 0
-    """Seed of the sample of pairs: an integer, a Generator or None."""
+    rng: int = 0
+    """Seed of the sample of pairs; never a live generator, which would give other pairs whenever it is asked."""
     n_jobs: int | None = None
     """Number of threads; None for as many as the process may use."""
 
     def to_dict(self) -> dict[str, Any]:
         """The options as plain data that `json` can write."""
         record = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        record["rng"] = self.rng if isinstance(self.rng, int) else None
         return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in record.items()}
 
 
@@ -91,7 +90,7 @@ def as_options(
         model=one_of(model, "model", get_args(Model)),
         engine=one_of(engine, "engine", ENGINES),
         max_pairs=_as_max_pairs(max_pairs),
-        rng=as_rng(rng),
+        rng=drawn_seed(rng),
         n_jobs=as_n_jobs(n_jobs),
     )
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
 from typing import get_args
 
 import numpy as np
@@ -20,10 +19,10 @@ from polyroc._records import Frozen, Predictions
 from polyroc._uncertainty._band import ConfidenceBand, confidence_band
 from polyroc._uncertainty._delong import freedom
 from polyroc._uncertainty._intervals import Distribution, Interval, is_at_end
-from polyroc._uncertainty._jackknife import jackknife_influences
 from polyroc._uncertainty._parametric import ParametricReplicates
 from polyroc._uncertainty._replicates import Replicated, Replicates
 from polyroc._uncertainty._resampling import Plan, Units
+from polyroc._uncertainty._streams import Streams
 
 # Fewer samples than these in a class, and its resamples hardly vary.
 _FEW_SAMPLES = 10
@@ -72,6 +71,9 @@ class BootstrapResult(Frozen):
         The curve of the sample without shrinkage; None of two classes, whose curve is no fit.
     freedom : float
         Degrees of freedom of the standard errors: few where few samples carry the variance.
+    influences : ndarray of shape (3, n_blocks), or None
+        What single samples, or blocks of them, add to D, M and the area under the mean curve, found by leaving them
+        out. Only the interval "bca" needs them; None where they were not asked for.
     seed : int or None
         The seed that was given as `rng`; None where it was a generator or nothing.
     """
@@ -94,7 +96,7 @@ class BootstrapResult(Frozen):
     n_independent: int
     unshrunk_curve: RocCurve | None
     freedom: float
-    leave_out: Callable[[], dict[Statistic, FloatArray]]
+    influences: FloatArray | None = None
     seed: int | None = None
 
     @property
@@ -133,10 +135,19 @@ class BootstrapResult(Frozen):
         statistic : {"auc", "hand_till", "mean_auc"}
             D, Hand and Till's M, or the area under the mean curve.
         interval : {"logit", "percentile", "basic", "bca"}
-            As in `Evaluation.confidence_interval`.
+            As in `Evaluation.confidence_interval`; "bca" for replicates that were drawn with ``influences=True``.
         """
         level = as_confidence_level(confidence_level)
-        found = self.distribution(statistic).interval(level, one_of(interval, "interval", get_args(IntervalKind)))
+        interval = one_of(interval, "interval", get_args(IntervalKind))
+        if interval == "bca" and self.influences is None:
+            check_bca(self.method)
+            msg = (
+                "`interval` must not be 'bca' for replicates without influences, which only the samples can give. "
+                "Draw them with `evaluation.bootstrap(..., influences=True)`, or call "
+                "`evaluation.confidence_interval(interval='bca')`."
+            )
+            raise ValueError(msg)
+        found = self.distribution(statistic).interval(level, interval)
         if found.high < 0.5:
             warn_of_backwards()
         return found
@@ -190,7 +201,7 @@ class BootstrapResult(Frozen):
             n_classes=self.n_classes,
             freedom=self.freedom,
             unshrunk=None if statistic != "auc" or self.unshrunk_curve is None else self.unshrunk_curve.auc,
-            influences=lambda: self.influences[statistic],
+            influences=None if self.influences is None else self.influences[get_args(Statistic).index(statistic)],
             at_end=is_at_end(self.observed_hand_till),
         )
 
@@ -199,11 +210,12 @@ class BootstrapResult(Frozen):
             return self.observed_hand_till
         return self.curve.auc if statistic == "auc" else self.mean_curve.auc
 
-    @cached_property
-    @underflow_is_zero
-    def influences(self) -> dict[Statistic, FloatArray]:
-        """What single samples, or blocks of them, add to each statistic, found by leaving them out."""
-        return self.leave_out()
+
+def check_bca(method: Method) -> None:
+    """Refuse "bca" where there are no samples to leave out."""
+    if method != "bootstrap":
+        msg = "`interval` must not be 'bca' for a parametric method, which has no samples to leave out."
+        raise ValueError(msg)
 
 
 def run_blocks(
@@ -236,10 +248,10 @@ def draw_rates(
     parametric: ParametricReplicates, n_resamples: int, seed: list[int], *, n_jobs: int | None, progress: bool
 ) -> Replicated:
     """Replicates of the paper's kind."""
+    streams = Streams(seed)
 
     def draw(start: int, stop: int) -> list[Replicated]:
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(start,)))
-        return [parametric(stop - start, rng)]
+        return [Replicated.joined([parametric(rng) for rng in streams(start, stop)])]
 
     blocks = [(start, min(start + _AT_ONCE, n_resamples)) for start in range(0, n_resamples, _AT_ONCE)]
     return run_blocks(draw, blocks, n_jobs=n_jobs, progress=progress)[0]
@@ -256,17 +268,16 @@ def result_of(
     predictions: Predictions,
     units: Units,
     method: Method,
-    replicates: Replicates | None,
-    n_jobs: int | None,
+    influences: FloatArray | None,
 ) -> BootstrapResult:
-    """The record, with warnings of what makes it less sure. `replicates` is None for parametric methods."""
+    """The record, with warnings of what makes it less sure."""
     n_failed = int(np.count_nonzero(~drawn.converged))
     if n_failed:
         what = f"{n_failed} of {len(drawn.auc)} replicates did not converge; they count as they ended."
         warn(what, ResamplingWarning)
-    draws_samples = replicates is not None
+    draws_samples = method == "bootstrap"
     carrying = freedom(hand_till_influences, units)
-    if replicates is not None and carrying < _FEW_CARRY and not is_at_end(observed_hand_till):
+    if draws_samples and carrying < _FEW_CARRY and not is_at_end(observed_hand_till):
         msg = (
             f"The errors of very few samples decide how sure D and M are ({carrying:.1f} degrees of freedom). "
             "If gross errors are rare, both intervals are probably too narrow: only more samples can tell."
@@ -292,7 +303,7 @@ def result_of(
         unshrunk_curve=unshrunk_curve,
         # Those of M: D's own need a formula of their own, and the same samples carry both.
         freedom=carrying,
-        leave_out=partial(_leave_out, replicates, units, n_jobs),
+        influences=influences,
     )
 
 
@@ -323,10 +334,3 @@ def least_class(predictions: Predictions, units: Units) -> int:
     effective = predictions.effective_counts[predictions.class_counts > 0]
     # Equal weights must not lose a sample by rounding.
     return max(1, min(int(_units_by_class(predictions, units).min()), int(effective.min() + 1e-9)))
-
-
-def _leave_out(replicates: Replicates | None, units: Units, n_jobs: int | None) -> dict[Statistic, FloatArray]:
-    if replicates is None:
-        msg = "`interval` must not be 'bca' for a parametric method, which has no samples to leave out."
-        raise ValueError(msg)
-    return jackknife_influences(replicates, units, n_jobs)

@@ -1,6 +1,5 @@
 """From replicates of a statistic to its standard error, confidence interval and p value."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -38,8 +37,8 @@ class Distribution(Frozen):
     """Degrees of freedom of the standard error."""
     unshrunk: float | None
     """The estimate without shrinkage, of a statistic that a fit makes biased; None of one that has no bias."""
-    influences: Callable[[], FloatArray] = field(repr=False)
-    """What single samples, or blocks of them, add to the estimate; only "bca" asks for it."""
+    influences: FloatArray | None = field(repr=False)
+    """What single samples, or blocks of them, add to the estimate; only "bca" needs them, and nothing else has them."""
     between: tuple[float, float] | None = None
     """Of a difference of two areas: the difference less the bias of both, and its standard error there."""
     at_end: bool = False
@@ -155,7 +154,8 @@ class Distribution(Frozen):
 
     def _acceleration(self) -> float:
         """Efron's a, a sixth of the skewness of the influences (Efron, 1987)."""
-        influence = self.influences()
+        assert self.influences is not None
+        influence = self.influences
         scale = np.sum(influence**2)
         return float(np.sum(influence**3) / (6 * scale**1.5)) if scale > 0 else 0.0
 

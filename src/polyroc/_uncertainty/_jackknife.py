@@ -16,8 +16,8 @@ _MANY_BLOCKS = 500
 _AT_ONCE = 16
 
 
-def jackknife_influences(replicates: Replicates, units: Units, n_jobs: int | None) -> dict[Statistic, FloatArray]:
-    """What each block of units adds to each statistic."""
+def jackknife_influences(replicates: Replicates, units: Units, n_jobs: int | None) -> FloatArray:
+    """What each block of units adds to each statistic, shape (3, n_blocks)."""
     block = _blocks(units)
     n_blocks = int(block.max()) + 1
     usable = np.array([replicates.has_pair(block[units.unit] != b) for b in range(n_blocks)])
@@ -31,15 +31,16 @@ def jackknife_influences(replicates: Replicates, units: Units, n_jobs: int | Non
 
 def _influences(
     replicates: Replicates, units: Units, block: IntArray, usable: BoolArray, n_jobs: int | None
-) -> dict[Statistic, FloatArray]:
-    statistics: tuple[Statistic, ...] = get_args(Statistic)
-    full = replicates(np.ones((1, len(units.unit))))
+) -> FloatArray:
+    def statistics(weights: FloatArray) -> FloatArray:
+        found = replicates(weights)
+        return np.array([getattr(found, statistic) for statistic in get_args(Statistic)])
+
     chosen = np.flatnonzero(usable)
 
     def without(start: int) -> FloatArray:
         weights = block[units.unit] != chosen[start : start + _AT_ONCE, None]
-        left = replicates(weights.astype(np.float64))
-        return np.array([getattr(left, statistic) for statistic in statistics])
+        return statistics(weights.astype(np.float64))
 
     with Threads(n_jobs) as threads:
         left_out = np.hstack(threads.map(without, [(start,) for start in range(0, len(chosen), _AT_ONCE)]))
@@ -48,11 +49,8 @@ def _influences(
     stratum_of_block[block[block >= 0]] = units.stratum[block >= 0]
     u = np.bincount(units.stratum)[stratum_of_block][chosen]
     m = np.bincount(block[block >= 0], minlength=len(usable))[chosen]
-    scale = (u - m) / u
-    return {
-        statistic: (getattr(full, statistic)[0] - values) * scale
-        for statistic, values in zip(statistics, left_out, strict=True)
-    }
+    influences: FloatArray = (statistics(np.ones((1, len(units.unit)))) - left_out) * ((u - m) / u)
+    return influences
 
 
 def _blocks(units: Units) -> IntArray:

@@ -148,6 +148,7 @@ def difference_of(first: Distribution, second: Distribution, freedom: float) -> 
     unshrunk = None if first.unshrunk is None or second.unshrunk is None else first.unshrunk - second.unshrunk
     plain = float(np.std(replicates, ddof=1))
     (a, error_a), (b, error_b) = first.corrected(), second.corrected()
+    a_influences, b_influences = first.influences, second.influences
     alone = first.standard_error * second.standard_error
     common = first.standard_error**2 + second.standard_error**2 - plain**2
     covariance = common / (2 * alone) * error_a * error_b if alone > 0 else 0.0
@@ -159,7 +160,7 @@ def difference_of(first: Distribution, second: Distribution, freedom: float) -> 
         n_classes=min(first.n_classes, second.n_classes),
         freedom=freedom,
         unshrunk=unshrunk,
-        influences=lambda: first.influences() - second.influences(),
+        influences=None if a_influences is None or b_influences is None else a_influences - b_influences,
         between=(a - b, float(np.hypot(error, 0.0 if unshrunk is None else unshrunk - estimate))),
     )
 

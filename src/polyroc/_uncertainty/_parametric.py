@@ -41,11 +41,8 @@ class ParametricReplicates:
         self._mean = expit(fit.row_effects[:, None] * fit.pair_effects)
         self._sizes = _binomial_sizes(predictions, pairs, method)
 
-    def __call__(self, n_replicates: int, rng: np.random.Generator) -> Replicated:
-        """So many replicates. M and the mean curve are not among what this model draws: their places hold nothing."""
-        return Replicated.joined([self._one(rng) for _ in range(n_replicates)])
-
-    def _one(self, rng: np.random.Generator) -> Replicated:
+    def __call__(self, rng: np.random.Generator) -> Replicated:
+        """One replicate. M and the mean curve are not among what this model draws: their places hold nothing."""
         tpr_mean, fpr_mean = np.split(self._mean, 2)
         tpr_size, fpr_size = self._sizes
         drawn = PairwiseRates(

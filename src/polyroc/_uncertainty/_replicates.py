@@ -65,7 +65,6 @@ class Replicates:
         n_resamples: int = USUAL_RESAMPLES,
         n_models: int = 1,
     ) -> None:
-        self._made_from = predictions, pairs, options, n_resamples
         # Two classes have no fit; their curve is read at the call rates, as every pair's polygon is.
         self._is_fitted = not predictions.is_binary
         self._predictions = predictions if self._is_fitted else _with_two_columns(predictions)
@@ -86,10 +85,6 @@ class Replicates:
         self._reweighed = self._engine.reweigh(
             self._predictions, pairs, self._call_rates, thresholds, n_jobs=options.n_jobs
         )
-
-    def __reduce__(self) -> tuple[type["Replicates"], tuple[Predictions, PairIndex, Options, int]]:
-        # An engine is a module, and rooms belong to threads: neither can be pickled.
-        return Replicates, self._made_from
 
     def __call__(self, weights: FloatArray) -> Replicated:
         """One replicate for each row of weights, shape (R, n), which multiply the samples' own."""

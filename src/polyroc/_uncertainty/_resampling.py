@@ -10,6 +10,7 @@ import numpy as np
 from polyroc._inputs._arrays import read_labels
 from polyroc._lib._typing import BoolArray, FloatArray, IntArray
 from polyroc._records import Frozen, PairIndex, Predictions
+from polyroc._uncertainty._streams import Streams
 
 # Samples weighed at once in one thread, over all replicates of a block.
 _BLOCK_SAMPLES = 65_536
@@ -62,7 +63,7 @@ def _groups_as_units(predictions: Predictions, groups: Any) -> Units:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Draws of units with replacement, by strata; the same for the same seed, in whatever order blocks are asked for.
+    """Draws of units with replacement, by strata; each depends on the seed and on its own number alone.
 
     Each stratum of size u contributes u - 1 draws (Rao and Wu 1988), which makes the bootstrap variance unbiased.
     With u draws it would be too small by the factor (u - 1) / u, which matters for small classes.
@@ -91,20 +92,24 @@ class Plan:
 
     @property
     def blocks(self) -> list[tuple[int, int]]:
-        """First and last + 1 of the replicates that are drawn together; by the number of samples alone."""
+        """First and last + 1 of the replicates that are drawn together: a matter of speed, which changes no draw."""
         size = max(1, min(_BLOCK_REPLICATES, _BLOCK_SAMPLES // self.predictions.n_samples))
         return [(start, min(start + size, self.n_resamples)) for start in range(0, self.n_resamples, size)]
 
     def weights(self, start: int, stop: int) -> FloatArray:
         """How often each sample is drawn in each replicate of a block, shape (stop - start, n)."""
-        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(start,)))
-        drawn = self._draw(rng, stop - start)
-        if self.units.are_groups:
+        drawn = np.empty((stop - start, self.predictions.n_samples))
+        for weight, rng in zip(drawn, self._streams(start, stop), strict=True):
+            weight[:] = self._draw(rng)
             # Without a pair of classes there is no statistic. Some draw has one: groups that are drawn within classes
             # leave out no class, and for others it was asked when the plan was made.
-            while len(again := np.flatnonzero([not self._has_pair(weight) for weight in drawn])) > 0:
-                drawn[again] = self._draw(rng, len(again))
+            while self.units.are_groups and not self._has_pair(weight):
+                weight[:] = self._draw(rng)
         return drawn
+
+    @cached_property
+    def _streams(self) -> Streams:
+        return Streams(self.seed)
 
     def _has_pair(self, weight: FloatArray) -> bool:
         """Whether samples of both classes of some pair are drawn."""
@@ -124,13 +129,12 @@ class Plan:
         first, draws = np.cumsum(sizes) - sizes, np.maximum(sizes - 1, 1)
         return order, np.repeat(first, draws), np.repeat(sizes, draws)
 
-    def _draw(self, rng: np.random.Generator, n_replicates: int) -> FloatArray:
+    def _draw(self, rng: np.random.Generator) -> IntArray:
+        """How often each sample is drawn, once."""
         order, first, size = self._strata
-        places = first + (rng.random((n_replicates, len(first))) * size).astype(np.intp)
-        flat = order[places] + self.units.n_units * np.arange(n_replicates)[:, None]
-        counts = np.bincount(flat.ravel(), minlength=n_replicates * self.units.n_units)
-        weights = counts.reshape(n_replicates, -1).astype(np.float64)
-        return weights[:, self.units.unit] if self.units.are_groups else weights
+        places = first + (rng.random(len(first)) * size).astype(np.intp)
+        counts = np.bincount(order[places], minlength=self.units.n_units)
+        return counts[self.units.unit] if self.units.are_groups else counts
 
 
 def has_pair(predictions: Predictions, pairs: PairIndex | None, kept: BoolArray) -> bool:

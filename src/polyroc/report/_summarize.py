@@ -194,7 +194,7 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
             models[one.model][key] = _estimated(one, comparison)
     return {
         "kind": "comparison",
-        **comparison.to_dict(),
+        **comparison.to_dict(include_delong=True),
         **{key: record[key] for key in common},
         "evaluations": models,
         "heatmap_classes": heatmap_classes(list(comparison.evaluations.values())),
