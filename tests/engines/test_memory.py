@@ -19,12 +19,6 @@ from polyroc._uncertainty._replicates import replicate_bytes
 MIB = 2**20
 
 
-@pytest.fixture(params=["numpy", "numba"])
-def engine(request):
-    pytest.importorskip(request.param)
-    return request.param
-
-
 @pytest.fixture
 def problem():
     return gaussian_problem(0, 1000, 50)

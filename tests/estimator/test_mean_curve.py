@@ -14,8 +14,6 @@ import polyroc
 from polyroc import baselines
 from polyroc._uncertainty._replicates import Replicates
 
-ENGINES = [pytest.param("numpy"), pytest.param("numba", marks=pytest.mark.full("numba"))]
-
 # Few samples of up to three of four classes with few distinct scores: ties, weights, absent classes.
 samples = st.lists(
     st.tuples(st.integers(0, 3), *[st.integers(0, 4)] * 4, st.integers(1, 3)), min_size=3, max_size=20
@@ -50,7 +48,6 @@ def test_the_area_under_the_mean_of_whole_polygons_is_the_mean_area(drawn):
     assert evaluation.mean_auc == evaluation.hand_till
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @given(drawn=samples, seed=st.integers(0, 1000), weighting=st.sampled_from(["equal", "prevalence"]))
 def test_points_are_those_of_loops(engine, drawn, seed, weighting):
     y_true, y_score, weight = split(drawn)
@@ -110,7 +107,6 @@ def test_negated_scores_give_the_reflected_curve(drawn, seed, thresholds):
     assert other.mean_auc == pytest.approx(1 - one.mean_auc, abs=1e-12)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_it_is_hand_and_tills_m(engine):
     problem = gaussian_problem(3, 500, 5)
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score, engine=engine)
@@ -172,7 +168,6 @@ ASKED = [
 ]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("options", ASKED, ids=lambda asked: "-".join(asked) or "default")
 def test_a_replicate_is_the_evaluation_of_its_weights(options, engine):
     """With weights of whole numbers; those of pairs stay as they are in a replicate."""

@@ -32,10 +32,7 @@ def assert_same(first, second):
         assert_array_equal(getattr(first, name), getattr(second, name))
 
 
-@pytest.mark.parametrize("engine", ["numpy", "numba"])
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(engine):
-    if engine == "numba":
-        pytest.importorskip("numba")
     problem = gaussian_problem(1, 250, 3)
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score, engine=engine)
     first = evaluation.bootstrap(50, rng=7, n_jobs=1)
