@@ -2,6 +2,9 @@
 
 import itertools
 import os
+import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -49,7 +52,7 @@ def test_auto_takes_the_engine_that_is_done_first(state, n, k, in_memory, on_dis
     predictions = predictions_of(n, k)
     for where, expected in (("memory", in_memory), ("disk", on_disk), ("nowhere", nowhere)):
         state(where)
-        assert get_engine("auto", predictions).__name__ == f"polyroc._engines._{expected}", where
+        assert get_engine("auto", predictions).__name__ == f"polyroc._engines._{expected}._engine", where
 
 
 @pytest.mark.parametrize(("where", "fewest", "most"), [("disk", 10, 30), ("nowhere", 100, 300)])
@@ -57,25 +60,25 @@ def test_many_calls_add_up_to_what_is_worth_a_start(state, where, fewest, most):
     """Of 0.03 s each: half a second of loading, or several of compiling."""
     state(where)
     predictions = predictions_of(20_000, 10)
-    names = [get_engine("auto", predictions).__name__.rpartition("_")[2] for _ in range(most)]
+    names = [get_engine("auto", predictions).__name__.split("._")[2] for _ in range(most)]
     assert fewest < names.index("numba") < most
     # What is done in no time never adds up.
     state("nowhere")
     small = predictions_of(1_000, 3)
-    assert {get_engine("auto", small).__name__.rpartition("_")[2] for _ in range(3_000)} == {"numpy"}
+    assert {get_engine("auto", small).__name__.split("._")[2] for _ in range(3_000)} == {"numpy"}
 
 
 def test_few_pairs_of_many_classes_are_little_work(state):
     state("disk")
     predictions = predictions_of(1_000, 100)
-    assert get_engine("auto", predictions).__name__.endswith("_numba")
-    assert get_engine("auto", predictions, n_pairs=200).__name__.endswith("_numpy")
+    assert get_engine("auto", predictions).__name__.endswith("_numba._engine")
+    assert get_engine("auto", predictions, n_pairs=200).__name__.endswith("_numpy._engine")
 
 
 def test_areas_alone_are_less_work_than_a_fit(state):
     state("disk")
     predictions = predictions_of(1_000, 100)
-    assert get_engine("auto", predictions, task="areas").__name__.endswith("_numpy")
+    assert get_engine("auto", predictions, task="areas").__name__.endswith("_numpy._engine")
 
 
 def test_the_engine_of_replicates_does_not_depend_on_the_state_of_the_machine(state):
@@ -87,8 +90,9 @@ def test_the_engine_of_replicates_does_not_depend_on_the_state_of_the_machine(st
             state(where)
             found.add(get_engine("auto", predictions, task="replicates", repeats=repeats).__name__)
         assert len(found) == 1
-    assert get_engine("auto", predictions_of(300, 3), task="replicates", repeats=9).__name__.endswith("_numpy")
-    assert get_engine("auto", predictions_of(300, 3), task="replicates", repeats=999).__name__.endswith("_numba")
+    for repeats, name in ((9, "numpy"), (999, "numba")):
+        engine = get_engine("auto", predictions_of(300, 3), task="replicates", repeats=repeats)
+        assert engine.__name__.endswith(f"_{name}._engine")
 
 
 def test_a_bootstrap_takes_the_engine_of_its_number_of_resamples(monkeypatch):
@@ -103,7 +107,7 @@ def test_a_bootstrap_takes_the_engine_of_its_number_of_resamples(monkeypatch):
     assert asked[0] == _choice.Work("evaluate", len(problem.y_true), 3, 6, 49, 1)
 
 
-@pytest.mark.parametrize(("task", "kernel"), [("evaluate", "_numba_fit.sweep"), ("areas", "_numba_rates.add_areas")])
+@pytest.mark.parametrize(("task", "kernel"), [("evaluate", "_fit.sweep"), ("areas", "_rates.add_areas")])
 def test_kernels_are_found_where_numba_keeps_them(task, kernel):
     """By its name for them, which is not documented."""
     assert _choice._KERNELS[task] == (kernel,)
@@ -127,7 +131,7 @@ def test_without_a_folder_of_their_own_kernels_are_beside_the_code_or_with_the_u
 
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    source = str(ENGINES / "_numba_fit.py")
+    source = str(ENGINES / "_fit.py")
     # Older versions of numba write them with an underscore.
     in_tree, user_wide = (
         getattr(caching, name, None) or getattr(caching, f"_{name}")
@@ -141,16 +145,49 @@ def test_without_a_folder_of_their_own_kernels_are_beside_the_code_or_with_the_u
 
 def test_kernels_older_than_their_source_do_not_count(monkeypatch, tmp_path):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    assert not _choice._is_on_disk("_numba_fit.sweep")
+    assert not _choice._is_on_disk("_fit.sweep")
     folder = tmp_path / "_numba_0123456789abcdef"
     folder.mkdir()
-    version = "".join(map(str, __import__("sys").version_info[:2]))
-    index = folder / f"_numba_fit.sweep-179.py{version}.nbi"
+    version = "".join(map(str, sys.version_info[:2]))
+    index = folder / f"_fit.sweep-179.py{version}.nbi"
     index.touch()
-    assert _choice._is_on_disk("_numba_fit.sweep")
-    written = (ENGINES / "_numba_fit.py").stat().st_mtime
+    assert _choice._is_on_disk("_fit.sweep")
+    written = max(path.stat().st_mtime for path in ENGINES.parent.rglob("*.py"))
     os.utime(index, (written - 10, written - 10))
-    assert not _choice._is_on_disk("_numba_fit.sweep")
+    assert not _choice._is_on_disk("_fit.sweep")
+
+
+INNER = """from polyroc._engines._numba._compile import inner
+
+@inner
+def answer():
+    return {}
+"""
+OUTER = """from polyroc._engines._numba._compile import kernel
+from polyroc._engines._numba._inner_part import answer
+
+@kernel
+def question():
+    return answer()
+"""
+
+
+@pytest.mark.slow
+def test_a_kernel_is_compiled_again_when_a_file_that_it_is_made_of_changes(tmp_path):
+    """numba looks at the kernel's own file, which stays as it is."""
+    package = shutil.copytree(
+        Path(polyroc.__file__).parent, tmp_path / "polyroc", ignore=shutil.ignore_patterns("*.nb?")
+    )
+    environment = os.environ | {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+    numba = package / "_engines" / "_numba"
+    (numba / "_outer_part.py").write_text(OUTER, encoding="utf-8")
+    code = "from polyroc._engines._numba._outer_part import question as q; print(q(), sum(q.stats.cache_hits.values()))"
+    found = []
+    for value in (41, 41, 42):
+        (numba / "_inner_part.py").write_text(INNER.format(value), encoding="utf-8")
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        found.append(done.stdout.split())
+    assert found == [["41", "0"], ["41", "1"], ["42", "0"]]
 
 
 def seconds_of(*problems):

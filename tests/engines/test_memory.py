@@ -41,7 +41,7 @@ def test_nothing_large_is_allocated_first(monkeypatch, problem, engine):
     tracemalloc.start()
     try:
         with pytest.raises(MemoryError):
-            polyroc.evaluate(problem.y_true, problem.y_score, engine=module.__name__.rpartition("_")[2])
+            polyroc.evaluate(problem.y_true, problem.y_score, engine=module.__name__.split("._")[2])
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -104,9 +104,9 @@ def _is_in_memory(kernel: str) -> bool:
 
 
 def _is_on_disk(kernel: str) -> bool:
-    """Whether numba has kept this kernel since its source was last written; asked without importing numba."""
+    """Whether numba has kept this kernel since the engines were last written; asked without importing numba."""
     folder = Path(__file__).parent / "_numba"
-    written = (folder / f"{kernel.partition('.')[0]}.py").stat().st_mtime
+    written = max(path.stat().st_mtime for path in Path(__file__).parent.rglob("*.py"))
     # As numba names its index: file and function, line, version of Python.
     name = f"{kernel}-*.py{sys.version_info.major}{sys.version_info.minor}*.nbi"
     kept = (index for place in _places(folder) for index in place.glob(name))

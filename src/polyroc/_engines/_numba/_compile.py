@@ -1,7 +1,10 @@
 """How kernels are compiled, and how they lend arrays to each other without counting references."""
 
+import hashlib
 import logging
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from numba import njit, types
@@ -22,10 +25,21 @@ def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function on first use, and keep it on disk where there is a folder to keep it in."""
     options: Any = {"nogil": True, "error_model": "numpy", "fastmath": EXACT, "no_cfunc_wrapper": True}
     try:
-        return njit(cache=True, **options)(function)
+        compiled = njit(cache=True, **options)(function)
     except RuntimeError:  # no folder that may be written to
         _Announcer.kept = False
         return njit(**options)(function)
+    # numba would look at the kernel's own file only, and go on with machine code of what that file imported earlier.
+    if hasattr(compiled, "_cache"):  # with NUMBA_DISABLE_JIT it is the function itself
+        compiled._cache._cache_file._source_stamp = state_of_engines()
+    return compiled
+
+
+@cache
+def state_of_engines() -> str:
+    """A hash of every file that a kernel may be compiled from."""
+    files = sorted(Path(__file__).parents[1].rglob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
 # Called by kernels only, so without a way in from Python, which takes long to compile.
