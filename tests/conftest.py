@@ -9,6 +9,9 @@ from hypothesis import settings
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks._kernels import cache_folder
 
+# Set before anything imports NumPy. Workers of pytest-xdist have a core each, and threads of BLAS would wait for others.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Set before anything imports numba.
 os.environ.setdefault("NUMBA_CACHE_DIR", cache_folder())
 

@@ -56,8 +56,8 @@ def test_nothing_is_said_where_nothing_is_fitted():
     assert two.is_well_explained
 
 
-@pytest.mark.full("numba")
 def test_single_precision_says_the_same(monkeypatch):
+    pytest.importorskip("numba")
     from polyroc._engines._numba import _engine as _numba
 
     for seed in range(20):

@@ -121,8 +121,8 @@ def test_it_is_hand_and_tills_m(engine):
 
 
 @pytest.mark.parametrize("single", [False, True], ids=["double", "single"])
-@pytest.mark.full("numba")
 def test_many_pairs_and_single_precision_give_the_same_curve(monkeypatch, single):
+    pytest.importorskip("numba")
     from polyroc._engines._numba import _engine as _numba
 
     problem = gaussian_problem(1, 3000, 40)
