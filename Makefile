@@ -14,7 +14,8 @@ PYTEST_ARGS ?=
 OLDEST      := published evaluation curve validation public_api baselines scoring numba_math engine_choice \
                display_roc_curve cli cli_files cli_columns cli_long cli_outputs cli_write cli_report cli_text
 # The rooms of the numbers: what needs no other package runs, the rest is skipped.
-MINIMAL     := tests/lib tests/inputs tests/engines tests/estimator tests/uncertainty tests/baselines tests/hall
+MINIMAL     := tests/lib tests/inputs tests/engines tests/estimator tests/uncertainty tests/baselines \
+               $(patsubst %,tests/hall/test_%.py,comparison evaluation example public_api published verdict)
 BENCH_ARGS  ?=
 FUZZ_ARGS   ?=
 

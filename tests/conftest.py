@@ -9,7 +9,7 @@ from hypothesis import settings
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks._kernels import cache_folder
 
-# Set before anything imports NumPy. Workers of pytest-xdist have a core each, and threads of BLAS would wait for others.
+# Set before anything imports NumPy. Workers of pytest-xdist have a core each; more threads would only wait.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Set before anything imports numba.

@@ -15,8 +15,8 @@ import pytest
 
 import polyroc
 
-Y_TRUE = np.arange(12) % 3
-Y_SCORE = np.eye(3)[Y_TRUE] + np.random.default_rng(0).normal(size=(12, 3))
+Y_TRUE = np.arange(60) % 3
+Y_SCORE = np.eye(3)[Y_TRUE] + np.random.default_rng(0).normal(size=(60, 3))
 
 
 def evaluation():

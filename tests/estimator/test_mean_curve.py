@@ -251,7 +251,7 @@ def test_models_are_compared_by_it():
     plain = polyroc.compare(*two_models(), n_resamples=99, rng=0)
     assert plain.mean_auc.statistic == "mean_auc"
     assert plain.mean_auc.differences == plain.hand_till.differences
-    assert len(plain.to_frame()) == 4
+    assert len(plain.tables.estimate_rows()) == 1 + 4
     costs = [[0, 9, 1], [1, 0, 1], [2, 1, 0]]
     costly = polyroc.compare(*two_models(), n_resamples=99, rng=0, costs=costs)
     [difference] = costly.mean_auc.differences

@@ -243,6 +243,7 @@ def test_two_classes():
 
 
 def test_tables(comparison):
+    pytest.importorskip("pandas")
     estimates = comparison.to_frame()
     assert list(estimates.columns) == [
         "statistic",

@@ -336,6 +336,7 @@ def test_results_survive_pickling_and_cannot_be_written_to(evaluation):
 
 
 def test_progress_shows_a_bar_with_the_time_left(evaluation, capsys):
+    pytest.importorskip("tqdm")
     evaluation.bootstrap(64, rng=0, progress=True)
     shown = capsys.readouterr()
     assert shown.out == ""
