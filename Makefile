@@ -7,18 +7,22 @@ VENV_FULL   := .venv-full
 VENV_MLFLOW := .venv-mlflow
 VENV_BENCH  := .venv-bench
 VENV_OLDEST := .venv-oldest
+VENV_MINIMAL := .venv-minimal
 BIN         := $(VENV)/bin
 PYTEST_ARGS ?=
 # Numbers, frames, drawing and the command line: what other packages have a hand in, in two to three minutes.
 OLDEST      := published evaluation curve validation public_api baselines scoring numba_math engine_choice \
                display_roc_curve cli cli_files cli_columns cli_long cli_outputs cli_write cli_report cli_text
+# The rooms of the numbers: what needs no other package runs, the rest is skipped.
+MINIMAL     := tests/lib tests/inputs tests/engines tests/estimator tests/uncertainty tests/baselines \
+               $(patsubst %,tests/hall/test_%.py,comparison evaluation example public_api published verdict)
 BENCH_ARGS  ?=
 FUZZ_ARGS   ?=
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full test-mlflow test-oldest lint types bench coverage displays screenshots meaning reproduction docs clean
+.PHONY: help demo test test-full test-clock test-mlflow test-oldest test-minimal lint types bench coverage displays screenshots meaning reproduction docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
@@ -26,8 +30,11 @@ help:  ## list the targets
 demo: $(VENV)/.demo  ## compare three models on the embedded example, write demo/curves.png and demo/report.html
 	$(BIN)/python scripts/demo.py
 
-test: $(VENV)/.dev  ## run the tests (PYTEST_ARGS='-m ""' for the slow ones too)
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+test: $(VENV)/.dev  ## run the tests on up to four cores (PYTEST_ARGS='-m "not clock"' for the slow ones too)
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal $(PYTEST_ARGS)
+
+test-clock: $(VENV)/.dev  ## run the tests that watch a clock, one after the other; the machine should have nothing else to do
+	$(BIN)/python -m pytest -m clock $(PYTEST_ARGS) tests
 
 test-full: $(VENV_FULL)/.full  ## run all tests with every optional package; a missing one fails
 	POLYROC_FULL=1 $(VENV_FULL)/bin/python -m pytest -m "" $(PYTEST_ARGS)
@@ -37,6 +44,9 @@ test-mlflow: $(VENV_MLFLOW)/.mlflow  ## test the MLflow evaluator against a stor
 
 test-oldest: $(VENV_OLDEST)/.oldest  ## run tests of numbers and of the command line with the oldest versions that pyproject.toml allows
 	$(VENV_OLDEST)/bin/python -m pytest -W ignore::DeprecationWarning $(PYTEST_ARGS) $(wildcard $(OLDEST:%=tests/*/test_%.py))
+
+test-minimal: $(VENV_MINIMAL)/.minimal  ## run tests of numbers with NumPy, SciPy and narwhals alone
+	POLYROC_MINIMAL=1 $(VENV_MINIMAL)/bin/python -m pytest $(PYTEST_ARGS) $(MINIMAL) tests/around/test_minimal.py
 
 lint: $(VENV)/.dev  ## check format, style and the order of modules
 	$(BIN)/ruff format --check .
@@ -77,7 +87,7 @@ docs: $(VENV)/.docs  ## build the documentation into docs/_build/html
 	@echo "The documentation is in docs/_build/html/index.html"
 
 clean:  ## remove environments and everything built
-	rm -rf $(VENV) $(VENV_FULL) $(VENV_MLFLOW) $(VENV_BENCH) $(VENV_OLDEST) build dist demo reproduction docs/_build docs/generated .benchmarks \
+	rm -rf $(VENV) $(VENV_FULL) $(VENV_MLFLOW) $(VENV_BENCH) $(VENV_OLDEST) $(VENV_MINIMAL) build dist demo reproduction docs/_build docs/generated .benchmarks \
 	  .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .numba_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -104,6 +114,9 @@ $(VENV_BENCH)/.made:
 
 $(VENV_OLDEST)/.made:
 	$(call make_venv,$(VENV_OLDEST))
+
+$(VENV_MINIMAL)/.made:
+	$(call make_venv,$(VENV_MINIMAL))
 
 # The editable install reads pyproject.toml, so a change there installs again.
 $(VENV)/.demo: pyproject.toml | $(VENV)/.made
@@ -141,4 +154,9 @@ $(VENV_OLDEST)/.oldest: pyproject.toml scripts/oldest.py | $(VENV_OLDEST)/.made
 	$(VENV_OLDEST)/bin/python scripts/oldest.py > $(VENV_OLDEST)/oldest.txt
 	$(VENV_OLDEST)/bin/python -m pip install --quiet --constraint $(VENV_OLDEST)/oldest.txt --editable '.[all]' \
 	  pytest hypothesis pandas polars
+	@touch $@
+
+# What `pip install polyroc` brings, and what runs the tests.
+$(VENV_MINIMAL)/.minimal: pyproject.toml | $(VENV_MINIMAL)/.made
+	$(VENV_MINIMAL)/bin/python -m pip install --quiet --editable . pytest hypothesis
 	@touch $@

@@ -16,7 +16,7 @@ def lower_bounds(project):
     lists = [project["dependencies"], *(listed for name, listed in extras.items() if name not in LEFT_OUT)]
     lowest = {}
     for requirement in (one for listed in lists for one in listed if not one.startswith("polyroc[")):
-        found = re.fullmatch(r"([\w.-]+)>=(\d+(?:\.\d+)*)", requirement)
+        found = re.fullmatch(r"([\w.-]+)>=(\d+(?:\.\d+)*)(?:,<[\d.]+)?", requirement)
         if found is None:
             msg = f"{requirement!r} has no lower bound of the form name>=version"
             raise ValueError(msg)

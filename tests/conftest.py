@@ -9,6 +9,9 @@ from hypothesis import settings
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks._kernels import cache_folder
 
+# Set before anything imports NumPy. Workers of pytest-xdist have a core each; more threads would only wait.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Set before anything imports numba.
 os.environ.setdefault("NUMBA_CACHE_DIR", cache_folder())
 
@@ -18,14 +21,39 @@ settings.register_profile("nightly", deadline=None, max_examples=2000, derandomi
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 
+# Each engine and the package it is made of; the first is the reference.
+ENGINES = {"numpy": "numpy", "numba": "numba"}
+REFERENCE, *OTHERS = ENGINES
+
+
+# Both are made once: hypothesis refuses fixtures that are made anew for each test but not for each example.
+@pytest.fixture(scope="session", params=ENGINES)
+def engine(request):
+    """The name of each engine in turn: a test that takes it runs on all of them."""
+    require(ENGINES[request.param])
+    return request.param
+
+
+@pytest.fixture(scope="session", params=OTHERS)
+def fast_engine(request):
+    """Each engine but the reference, for tests that compare it with the reference."""
+    require(ENGINES[request.param])
+    return request.param
+
+
+def require(*packages):
+    """Skip a test where one of these is missing; fail in the environment made for all of them."""
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    if missing and os.environ.get("POLYROC_FULL") == "1":
+        pytest.fail(f"the full environment lacks {', '.join(missing)}", pytrace=False)
+    if missing:
+        pytest.skip(f"needs {', '.join(missing)}: make test-full")
+
+
 def pytest_runtest_setup(item):
     """Skip a test marked `full("package")` or `mlflow` where that is missing; fail in the environment made for it."""
     for mark in item.iter_markers("full"):
-        missing = [name for name in mark.args if importlib.util.find_spec(name) is None]
-        if missing and os.environ.get("POLYROC_FULL") == "1":
-            pytest.fail(f"the full environment lacks {', '.join(missing)}", pytrace=False)
-        if missing:
-            pytest.skip(f"needs {', '.join(missing)}: make test-full")
+        require(*mark.args)
     if item.get_closest_marker("mlflow") and importlib.util.find_spec("mlflow") is None:
         if os.environ.get("POLYROC_MLFLOW") == "1":
             pytest.fail("the environment for mlflow lacks it", pytrace=False)

@@ -18,7 +18,7 @@ PAGES = [
     "docs/groups.md",
     "docs/large.md",
     "docs/report.md",
-    "docs/reproduction.md",
+    pytest.param("docs/reproduction.md", marks=pytest.mark.slow),  # runs an experiment
     "docs/scikit-learn.md",
     "docs/uncertainty.md",
 ]
@@ -35,7 +35,7 @@ def test_code_runs_as_pasted_and_prints_what_is_shown(page, tmp_path):
     wrong = [
         f"{block.code}\n{one}" for block in done if block.shown for one in differences(block.shown, block.printed or "")
     ]
-    assert not wrong, f"`python tests/pages.py {page}` writes what is printed now:\n" + "\n".join(wrong)
+    assert not wrong, f"`python tests/helpers/pages.py {page}` writes what is printed now:\n" + "\n".join(wrong)
 
 
 def test_the_code_in_the_readme_is_short():

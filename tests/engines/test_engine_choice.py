@@ -201,7 +201,7 @@ def seconds_of(*problems):
     return best
 
 
-@pytest.mark.slow
+@pytest.mark.clock
 @pytest.mark.parametrize(("n", "k"), [(20_000, 10), (200_000, 5), (3_000, 8)])
 def test_predictions_of_the_cost_are_about_right(n, k):
     """In the same run, against a small problem: by how much more the reference is predicted to take, and takes.

@@ -19,12 +19,6 @@ from polyroc._uncertainty._replicates import replicate_bytes
 MIB = 2**20
 
 
-@pytest.fixture(params=["numpy", "numba"])
-def engine(request):
-    pytest.importorskip(request.param)
-    return request.param
-
-
 @pytest.fixture
 def problem():
     return gaussian_problem(0, 1000, 50)
@@ -234,6 +228,8 @@ def test_parametric_resamples_that_do_not_fit_are_refused(monkeypatch):
         evaluation.bootstrap(10_000_000, method="parametric-samples")
 
 
+# Tracing makes the reference's many small arrays slow.
+@pytest.mark.parametrize("engine", [pytest.param("numpy", marks=pytest.mark.slow), "numba"], indirect=True)
 @pytest.mark.parametrize("n_models", [1, 2])
 def test_resamples_need_no_more_than_they_say(engine, n_models):
     problem = gaussian_problem(0, 60, 3)

@@ -10,10 +10,7 @@ from reference import explained_by_loops
 import polyroc
 from polyroc._estimator._factorization import EXPLAINED_BOUND
 
-ENGINES = [pytest.param("numpy"), pytest.param("numba", marks=pytest.mark.full("numba"))]
 
-
-@pytest.mark.parametrize("engine", ENGINES)
 @given(seed=integers(0, 10**6), n_thresholds=sampled_from([3, 40]), weighting=sampled_from(["equal", "prevalence"]))
 def test_it_is_that_of_loops(engine, seed, n_thresholds, weighting):
     problem = random_problem(seed, n_classes=3 + seed % 3, max_samples=200)
@@ -35,7 +32,6 @@ def test_pairs_that_are_alike_are_explained_and_an_inverted_column_is_not():
     assert not inverted.is_well_explained
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     "scores", [lambda y: np.eye(3)[y], lambda y: np.zeros((len(y), 3))], ids=["perfect", "constant"]
 )
@@ -60,8 +56,8 @@ def test_nothing_is_said_where_nothing_is_fitted():
     assert two.is_well_explained
 
 
-@pytest.mark.full("numba")
 def test_single_precision_says_the_same(monkeypatch):
+    pytest.importorskip("numba")
     from polyroc._engines._numba import _engine as _numba
 
     for seed in range(20):

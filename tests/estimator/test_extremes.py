@@ -13,12 +13,6 @@ from polyroc._records import PairWeights, PairwiseRates
 MODELS = ["rank-one", "centered", "saturated"]
 
 
-@pytest.fixture(params=["numpy", "numba"])
-def engine(request):
-    pytest.importorskip(request.param)
-    return request.param
-
-
 def separated(seed, weighted=False):
     rng = np.random.default_rng(seed)
     k = int(rng.integers(3, 8))

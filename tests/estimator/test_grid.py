@@ -13,8 +13,6 @@ from reference import deviance_by_loops, grid_by_loops, row_weights_by_loops
 import polyroc
 from polyroc._lib._grid import grid, row_weights
 
-ENGINES = [pytest.param("numpy"), pytest.param("numba", marks=pytest.mark.full("numba"))]
-
 
 @pytest.mark.parametrize(("n_thresholds", "size"), [(2, 15), (3, 15), (99, 111), (100, 113), (199, 209), (999, 1003)])
 def test_the_grid_is_that_of_fractions(n_thresholds, size):
@@ -42,7 +40,6 @@ def test_row_weights_are_those_of_fractions(n_thresholds):
     assert found.mean() == pytest.approx(1)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @given(seed=integers(0, 10**6), n_thresholds=sampled_from([2, 19, 99]), weighting=sampled_from(["equal", "prevalence"]))
 def test_the_deviance_is_that_of_loops(engine, seed, n_thresholds, weighting):
     problem = random_problem(seed, n_classes=3 + seed % 3, max_samples=200)
@@ -97,7 +94,6 @@ def test_d_of_nearly_perfect_normal_scores_is_a_little_too_small():
     assert fine == pytest.approx(finest, rel=0.01)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("model", ["rank-one", "centered", "saturated"])
 def test_rates_of_zero_and_one_are_drawn_as_such(model, engine):
     y_true = np.arange(60) % 3

@@ -156,9 +156,7 @@ def grouped(n_classes=6):
 
 @pytest.mark.filterwarnings("ignore::polyroc.ResamplingWarning")
 @pytest.mark.parametrize("model", ["rank-one", "centered", "saturated"])
-@pytest.mark.parametrize("engine", ["numpy", "numba"])
 def test_resamples_of_groups_without_a_sampled_pair_are_drawn_again(model, engine):
-    pytest.importorskip(engine)
     y_true, y_score, groups = grouped()
     evaluation = polyroc.evaluate(y_true, y_score, max_pairs=6, rng=1, model=model, engine=engine)
     drawn = evaluation.bootstrap(99, groups=groups, rng=0)

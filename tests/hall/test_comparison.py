@@ -7,8 +7,6 @@ import re
 from html import escape, unescape
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
@@ -185,6 +183,8 @@ def test_groups_and_options_reach_every_model():
 
 
 def test_frames_with_columns_in_another_order_are_matched_by_name():
+    pd = pytest.importorskip("pandas")
+    pl = pytest.importorskip("polars")
     y_true, scores = three_models()
     names = np.array(["ant", "bee", "cat", "dog"])
     first = pd.DataFrame(scores["good"], columns=names)
@@ -195,6 +195,7 @@ def test_frames_with_columns_in_another_order_are_matched_by_name():
 
 
 def test_an_array_after_a_frame_keeps_its_own_order_of_columns():
+    pd = pytest.importorskip("pandas")
     y_true, scores = three_models()
     names = np.array(["ant", "bee", "cat", "dog"])
     frame = pd.DataFrame(scores["good"], columns=names)[names[::-1]]
@@ -206,6 +207,7 @@ def test_an_array_after_a_frame_keeps_its_own_order_of_columns():
 
 
 def test_one_column_beside_two_in_the_other_order():
+    pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
     y_true = np.array(["no", "yes"])[rng.integers(0, 2, 100)]
     score = rng.normal(size=100) + (y_true == "yes")
@@ -216,6 +218,7 @@ def test_one_column_beside_two_in_the_other_order():
 
 
 def test_models_of_different_classes_are_refused():
+    pd = pytest.importorskip("pandas")
     y_true, scores = three_models(n=80)
     frame = pd.DataFrame(scores["fair"], columns=["0", "1", "2", "3"])
     other = pd.DataFrame(np.column_stack([scores["fair"], y_true]), columns=["0", "1", "2", "3", "4"])
@@ -240,6 +243,7 @@ def test_two_classes():
 
 
 def test_tables(comparison):
+    pytest.importorskip("pandas")
     estimates = comparison.to_frame()
     assert list(estimates.columns) == [
         "statistic",

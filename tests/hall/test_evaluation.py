@@ -302,7 +302,7 @@ def test_warnings_point_at_the_line_that_called(problem, function):
         assert [warning.filename for warning in caught] == [__file__]
 
 
-@pytest.mark.slow
+@pytest.mark.clock
 def test_a_small_evaluation_is_quick():
     """Against scikit-learn's mean over pairs, on the same data in the same run."""
     metrics = pytest.importorskip("sklearn.metrics")

@@ -5,9 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 import polyroc
+
+# Seeds of the studies of the solver: a hundred problems in every run, the other nine hundred with the slow tests.
+STUDY = [pytest.param(range(100), id="100"), pytest.param(range(100, 1000), id="900", marks=pytest.mark.slow)]
 
 
 @dataclass(frozen=True)

@@ -26,12 +26,6 @@ READERS = {
 }
 
 
-@pytest.fixture(params=["numpy", "numba"])
-def engine(request):
-    pytest.importorskip(request.param)
-    return request.param
-
-
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS.keys())
 def test_new_scores_in_the_same_array_are_an_error_and_no_mixture(read, engine):
     problem = gaussian_problem(0, 300, 3)

@@ -147,6 +147,7 @@ def point_at(page, figure, x, y):
     return page.evaluate(LABEL, figure)
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize("name", ["k3", "k100", "comparison"])
 def test_it_opens_in_under_two_seconds(opened, name):
     times = []

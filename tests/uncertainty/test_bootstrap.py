@@ -36,10 +36,7 @@ def assert_same(one, other, first=None):
             assert_array_equal(getattr(one, name)[:first], getattr(other, name))
 
 
-@pytest.mark.parametrize("engine", ["numpy", "numba"])
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(engine):
-    if engine == "numba":
-        pytest.importorskip("numba")
     problem = gaussian_problem(1, 250, 3)
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score, engine=engine)
     first = evaluation.bootstrap(50, rng=7, n_jobs=1)
@@ -402,6 +399,7 @@ def test_bca_says_how_to_get_what_it_needs(evaluation):
 
 
 def test_progress_shows_a_bar_with_the_time_left(evaluation, capsys):
+    pytest.importorskip("tqdm")
     evaluation.bootstrap(64, rng=0, progress=True)
     shown = capsys.readouterr()
     assert shown.out == ""
@@ -419,14 +417,18 @@ def test_progress_without_tqdm_says_what_to_install(evaluation, monkeypatch):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_ctrl_c_stops_within_a_second(n_jobs):
+def test_ctrl_c_stops_sooner_than_a_hundred_replicates_take(n_jobs):
     code = f"""
+import time
 import numpy as np
 import polyroc
 y_true = np.arange(20_000) % 10
 y_score = np.random.default_rng(0).normal(size=(20_000, 10))
 evaluation = polyroc.evaluate(y_true, y_score)
-evaluation.bootstrap(20, n_jobs={n_jobs})
+evaluation.bootstrap(20, n_jobs={n_jobs})  # compiled by now
+start = time.monotonic()
+evaluation.bootstrap(100, n_jobs={n_jobs})
+print(time.monotonic() - start, flush=True)
 try:
     print("started", flush=True)
     evaluation.bootstrap(1_000_000, n_jobs={n_jobs})
@@ -434,6 +436,7 @@ except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=os.environ) as process:
+        of_a_hundred = float(process.stdout.readline())
         assert process.stdout.readline() == "started\n"
         time.sleep(1)
         process.send_signal(signal.SIGINT)
@@ -441,9 +444,9 @@ except KeyboardInterrupt:
         try:
             said = process.stdout.readline()
             waited = time.monotonic() - sent
-            process.wait(timeout=30)
+            process.wait(timeout=120)
         finally:
             process.kill()
     assert said == "interrupted\n"
-    assert waited < 1
+    assert waited < of_a_hundred
     assert process.returncode == 0
