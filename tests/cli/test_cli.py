@@ -408,7 +408,7 @@ def test_an_interrupt_ends_with_130(folder, capsys, monkeypatch):
 def test_ctrl_c_ends_a_process_with_130(tmp_path):
     example_files(tmp_path)
     # So many resamples that it cannot be done before the signal comes.
-    call = shlex.split("evaluate predictions.parquet --target label --resamples 9999999 --engine numpy --jobs 1")
+    call = shlex.split("evaluate predictions.parquet --target label --resamples 99999 --engine numpy --jobs 1")
     code = "import polyroc, sys, polyroc.cli; from polyroc._uncertainty._bootstrap import draw_samples; "
     code += "print('ready', flush=True); "
     code += f"sys.exit(polyroc.cli.main({call}))"
