@@ -18,7 +18,7 @@ PAGES = [
     "docs/groups.md",
     "docs/large.md",
     "docs/report.md",
-    pytest.param("docs/reproduction.md", marks=pytest.mark.slow),  # runs an experiment
+    "docs/reproduction.md",
     "docs/scikit-learn.md",
     "docs/uncertainty.md",
 ]
@@ -27,7 +27,11 @@ WRITTEN = {"docs/tutorial.md": ("curves.png", "predictions.csv", "report.html", 
 SOURCES = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
 
 
-@pytest.mark.parametrize("page", PAGES)
+# That page runs an experiment.
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.slow] if page == "docs/reproduction.md" else []) for page in PAGES],
+)
 def test_code_runs_as_pasted_and_prints_what_is_shown(page, tmp_path):
     done = run(page, tmp_path)
     assert any(block.printed for block in done)
