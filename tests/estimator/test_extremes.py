@@ -117,7 +117,7 @@ def test_what_vanishes_raises_nothing(engine, model):
 
     def everything():
         found = polyroc.evaluate(y_true, y_score, sample_weight=weight, model=model, engine=engine)
-        drawn = found.bootstrap(9, rng=0)
+        drawn = found.bootstrap(9, rng=0, influences=True)
         yield found.auc
         yield found.hand_till
         yield found.mean_auc
