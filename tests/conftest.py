@@ -50,6 +50,14 @@ def require(*packages):
         pytest.skip(f"needs {', '.join(missing)}: make test-full")
 
 
+@pytest.hookimpl(tryfirst=True)  # before those that are not asked for are left out
+def pytest_collection_modifyitems(items):
+    """The examples in docstrings of experiments run experiments, so they are slow."""
+    for item in items:
+        if isinstance(item, pytest.DoctestItem) and item.path.parent.name == "experiments":
+            item.add_marker(pytest.mark.slow)
+
+
 def pytest_runtest_setup(item):
     """Skip a test marked `full("package")` or `mlflow` where that is missing; fail in the environment made for it."""
     for mark in item.iter_markers("full"):
