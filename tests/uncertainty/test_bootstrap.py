@@ -450,3 +450,26 @@ except KeyboardInterrupt:
     assert said == "interrupted\n"
     assert waited < of_a_hundred
     assert process.returncode == 0
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_of_single_samples_nothing_can_be_left_out():
+    """Found by the fuzzer: NumPy's "need at least one array to concatenate"."""
+    drawn = polyroc.evaluate([0, 1, 2], [[3.0, 1, 2], [1, 3, 2], [2, 3, 1]]).bootstrap(5, rng=0, influences=True)
+    assert drawn.influences.shape == (3, 0)
+    low, high = drawn.confidence_interval(interval="bca")
+    assert 0 <= low <= high <= 1
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_replicates_of_the_mean_curve_are_rates(engine):
+    """Found by the fuzzer: means of rates that are all 0 were -1e-17 in some replicates."""
+    y_true = [0, 2, 1, 0, 1, 2, 2, 1]
+    y_score = [[0, 3, 1], [3, 1, 1], [3, 4, 2], [3, 2, 3], [2, 4, 4], [4, 2, 3], [1, 1, 4], [2, 3, 0]]
+    weight = [1.29349718, 0.5517138, 1.86708959, 0.6864613, 2.27730051, 1.33157471, 2.01159622, 1.33092598]
+    groups = [4, 2, 1, 5, 0, 3, 2, 2]
+    found = polyroc.evaluate(y_true, y_score, sample_weight=weight, n_thresholds=9, engine=engine)
+    drawn = found.bootstrap(50, rng=0, groups=groups)
+    for rates in (drawn.mean_fpr, drawn.mean_tpr):
+        assert rates.min() >= 0
+        assert rates.max() <= 1

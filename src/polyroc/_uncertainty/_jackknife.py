@@ -37,6 +37,8 @@ def _influences(
         return np.array([getattr(found, statistic) for statistic in get_args(Statistic)])
 
     chosen = np.flatnonzero(usable)
+    if len(chosen) == 0:  # nothing can be left out where each class has a single unit
+        return np.empty((len(get_args(Statistic)), 0))
 
     def without(start: int) -> FloatArray:
         weights = block[units.unit] != chosen[start : start + _AT_ONCE, None]

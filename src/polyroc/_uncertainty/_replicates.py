@@ -132,7 +132,8 @@ class Replicates:
 
     def _replicated(self, fits: RankOneFits, weights: PairWeights, *, lost_class: bool = False) -> Replicated:
         fpr, tpr = shared_rates(fits.row_effects)
-        mean_tpr, mean_fpr = np.split(fits.mean_rates, 2, axis=1)
+        # A mean of rates that are all 0 or 1 may be beyond it by rounding.
+        mean_tpr, mean_fpr = np.split(np.clip(fits.mean_rates, 0.0, 1.0), 2, axis=1)
         shares = area_weights(weights, self._options.thresholds)
         mean_auc = mean_areas(fits.mean_rates) if shares is None else fits.weighted_area
         return Replicated(
