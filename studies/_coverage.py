@@ -179,7 +179,7 @@ def distributions(drawn, one, units, setting):
         "n_independent": least_class(setting),
         "n_classes": setting.n_classes,
         "freedom": freedom(drawn.influences[one], units),
-        "influences": lambda: drawn.influences[one],
+        "influences": None,  # for "bca" only
         "at_end": is_at_end(float(drawn.hand_till[one])),
     }
     unshrunk = curve_of(drawn.unshrunk[one])
