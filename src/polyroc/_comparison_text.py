@@ -76,7 +76,7 @@ class ComparisonText:
             return ""
         return (
             f"p values below {self._counted:.2g}, one in {self._n_resamples + 1:,}, are extrapolated: the resamples "
-            "give the standard error, and the normal distribution the tail."
+            "give the standard error, and Student's t distribution the tail."
         )
 
     def estimate_rows(self) -> list[list[str]]:

@@ -130,7 +130,9 @@ def test_nothing_is_certain_in_the_printed_tables(one_failed_pair):
     assert "< 1e-6" in text
     # The numbers themselves stay, and where they come from is said.
     assert one_failed_pair.to_dict()["auc"]["differences"][0]["p_value"] == p_values[0]
-    assert "p values below 0.005, one in 200, are extrapolated" in " ".join(text.split())
+    said = " ".join(text.split())
+    assert "p values below 0.005, one in 200, are extrapolated" in said
+    assert "Student's t distribution the tail" in said
 
 
 def test_counted_p_values_are_not_extrapolated():

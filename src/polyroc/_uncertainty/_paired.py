@@ -35,7 +35,7 @@ class Difference:
     """By how much the first model's statistic exceeds the second's, and whether that could be chance.
 
     With logit intervals, p values below 1 / (n_resamples + 1) are extrapolated: the resamples give the standard error,
-    and the normal distribution the tail. Below 1e-6 no number of resamples supports their digits.
+    and Student's t distribution the tail. Below 1e-6 no number of resamples supports their digits.
     """
 
     first: str
