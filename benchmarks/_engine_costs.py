@@ -6,16 +6,14 @@ the processor, not of the clock, so that a busy machine gives nearly the same; B
 """
 
 import tempfile
-from dataclasses import replace
 from time import process_time
 
 import numpy as np
 from scipy.optimize import nnls
 
 from benchmarks._measure import python
+from polyroc._engines import Resources, get_engine
 from polyroc._engines._choice import Work
-from polyroc._engines._numba import _engine as _numba
-from polyroc._engines._numpy import _engine as _numpy
 from polyroc._estimator._pairs import all_pairs
 from polyroc._evaluate import evaluate_predictions
 from polyroc._inputs._options import as_options
@@ -28,7 +26,7 @@ SIZES = [
     *((n, 30) for n in (1_000, 20_000)),
     *((n, 60) for n in (2_000, 20_000)),
 ]
-ENGINES = {"numpy": _numpy, "numba": _numba}
+ENGINES = ("numpy", "numba")
 
 STARTED = """
 import sys
@@ -39,16 +37,16 @@ rng, k = numpy.random.default_rng(0), 5
 y_true, y_score = rng.permutation(2000) % k, rng.normal(size=(2000, k))
 evaluation = polyroc.evaluate(y_true, y_score, engine="numpy")
 ready = process_time()
-from polyroc._engines import get_engine
+from polyroc._engines import Resources, get_engine
 task = sys.argv[1]
 if task == "evaluate":
     polyroc.evaluate(y_true, y_score, engine="numba", n_jobs=1)
 else:
-    engine = get_engine("numba", evaluation.predictions)
+    prepared = get_engine("numba", evaluation.predictions).prepare(evaluation.predictions, Resources(n_jobs=1))
     if task == "areas":
-        engine.pairwise_areas(evaluation.predictions, evaluation.pair_index, n_jobs=1)
+        prepared.areas(evaluation.pair_index)
     elif task == "contrasts":
-        engine.contrast_areas(evaluation.predictions, evaluation.pair_index, 1 - numpy.eye(k), n_jobs=1)
+        prepared.contrast_areas(evaluation.pair_index, 1 - numpy.eye(k))
     else:
         polyroc.evaluate(y_true, y_score, engine="numba", n_jobs=1).bootstrap(2, rng=0)
 print(process_time() - ready)
@@ -62,16 +60,16 @@ def problem(n, k):
 
 
 def run(task, name, predictions):
-    """Something to call; each time with a new record, because sorted scores are kept with the old one."""
-    engine, pairs = ENGINES[name], all_pairs(predictions)
+    """Something to call; each time with a source made ready anew, because sorted scores are kept with the old one."""
+    engine, pairs = get_engine(name, predictions), all_pairs(predictions)
     k = len(predictions.labels)
     if task == "areas":
-        return lambda: engine.pairwise_areas(replace(predictions), pairs, n_jobs=1)
+        return lambda: engine.prepare(predictions, Resources(n_jobs=1)).areas(pairs)
     if task == "contrasts":
-        return lambda: engine.contrast_areas(replace(predictions), pairs, 1 - np.eye(k), n_jobs=1)
+        return lambda: engine.prepare(predictions, Resources(n_jobs=1)).contrast_areas(pairs, 1 - np.eye(k))
     options = as_options(predictions.labels, engine=name, n_jobs=1)
     if task == "evaluate":
-        return lambda: evaluate_predictions(replace(predictions), options)
+        return lambda: evaluate_predictions(predictions, options)
     evaluation = evaluate_predictions(predictions, options)
     replicates, plan = evaluation.replicates(), Plan(predictions, units_of(predictions, None), 4, [0])
     weights = plan.weights(0, 4)

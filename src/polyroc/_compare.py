@@ -17,6 +17,7 @@ from polyroc._evaluation import Evaluation
 from polyroc._inputs._arrays import listed, shown
 from polyroc._inputs._checks import as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
 from polyroc._inputs._frames import FrameBackend, frame_of
+from polyroc._inputs._joined import in_order_of
 from polyroc._inputs._options import as_options
 from polyroc._inputs._predictions import as_predictions
 from polyroc._lib._names import printable
@@ -329,24 +330,6 @@ def _evaluate_all(y_true: "ArrayLike", scores: Any, options: dict[str, Any]) -> 
         warn_of_disagreement(one, name)
     first_name, first = next(iter(found.items()))
     return {
-        name: evaluate_predictions(_like(first, one, first_name, name), as_options(first.labels, **options))
+        name: evaluate_predictions(in_order_of(first, one, first_name, name), as_options(first.labels, **options))
         for name, one in found.items()
     }
-
-
-def _like(first: Predictions, other: Predictions, first_name: str, name: str) -> Predictions:
-    """Another model's predictions, with the classes in the order that the first model has them in."""
-    classes, theirs = first.labels.tolist(), other.labels.tolist()
-    if len(classes) != len(theirs) or set(classes) != set(theirs):
-        msg = (
-            f"`scores` must have the same classes for all models, got {listed(classes)} for {shown(first_name)} "
-            f"and {listed(theirs)} for {shown(name)}."
-        )
-        raise ValueError(msg)
-    if classes == theirs:
-        return other
-    scores = other.scores
-    if scores.shape[1] == 1:
-        scores = np.hstack([-scores, scores])  # the score of the second class speaks against the first
-    order = [theirs.index(label) for label in classes]
-    return replace(other, scores=scores[:, order], labels=first.labels, codes=first.codes)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from polyroc._evaluate import check_option_names, evaluate
 from polyroc._evaluation import Evaluation
 from polyroc._inputs._arrays import read_labels
+from polyroc._inputs._joined import stacked
 from polyroc._lib._numbers import area
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._records import Frozen
@@ -55,9 +56,7 @@ class CrossValidation(Frozen):
 
     @cached_property
     def pooled(self) -> Evaluation:
-        classes = _all_classes(self.folds)
-        y_true = np.concatenate([fold.labels[fold.predictions.codes] for fold in self.folds])
-        scores = np.concatenate([_in_columns(fold, classes) for fold in self.folds])
+        y_true, scores, classes = stacked([fold.unchanged.source for fold in self.folds])
         return evaluate(y_true, scores, labels=classes, **self.options)
 
     def __repr__(self) -> str:
@@ -127,26 +126,3 @@ def evaluate_cv(
         msg = f"`cv` must give at least two folds, got {len(folds)}."
         raise ValueError(msg)
     return CrossValidation(tuple(folds), np.concatenate(tested), options)
-
-
-def _all_classes(folds: tuple[Evaluation, ...]) -> "np.ndarray[Any, Any]":
-    """Every class of any fold, as the first fold has them and then those it lacks."""
-    classes = list(folds[0].labels)
-    for fold in folds[1:]:
-        classes += [label for label in fold.labels if label not in classes]
-    return np.array(classes)
-
-
-def _in_columns(fold: Evaluation, classes: "np.ndarray[Any, Any]") -> FloatArray:
-    """The fold's scores with a column for each class; lowest where the fold's fit had never heard of one."""
-    scores = fold.unchanged.scores
-    if scores.shape[1] == 1:
-        if len(classes) == 2:
-            return scores
-        scores = np.hstack([-scores, scores])
-    place = {label: column for column, label in enumerate(fold.labels.tolist())}
-    table = np.full((len(scores), len(classes)), scores.min(), dtype=scores.dtype)
-    for column, label in enumerate(classes.tolist()):
-        if label in place:
-            table[:, column] = scores[:, place[label]]
-    return table

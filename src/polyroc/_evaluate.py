@@ -2,17 +2,17 @@
 
 import inspect
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._engines import Engine
+from polyroc._engines import Prepared
 from polyroc._estimator._curve import RocCurve, shared_curve
 from polyroc._estimator._doubts import is_below_chance, warn_of_backwards, warn_of_disagreement
+from polyroc._estimator._factorization import fit_of
 from polyroc._estimator._pairs import sampled_pairs
-from polyroc._estimator._steps import engine_for, fit_of, rates_of, saturated_fit
+from polyroc._estimator._rates import prepared_for, rates_of
 from polyroc._evaluation import Evaluation
 from polyroc._inputs._arrays import listed
 from polyroc._inputs._fingerprint import Fingerprint
@@ -207,10 +207,9 @@ def evaluate_predictions(predictions: Predictions, options: Options) -> Evaluati
 class Measured(NamedTuple):
     """What is measured of the samples before anything is fitted; costs and weights of pairs have no part in it."""
 
-    predictions: Predictions
+    prepared: Prepared
     fingerprint: Fingerprint
     pairs: PairIndex
-    engine: Engine
     rates: PairwiseRates
 
 
@@ -218,27 +217,24 @@ def measured(predictions: Predictions, options: Options) -> Measured:
     """Pairs and rates, the only steps that pass over the samples."""
     fingerprint = Fingerprint.of(predictions)
     pairs = sampled_pairs(predictions, options.max_pairs, options.rng)
-    engine = engine_for(predictions, pairs, options)
-    return Measured(predictions, fingerprint, pairs, engine, rates_of(predictions, pairs, options, engine))
+    prepared = prepared_for(predictions, pairs, options)
+    return Measured(prepared, fingerprint, pairs, rates_of(prepared, pairs, options))
 
 
 def fitted(found: Measured, options: Options) -> Evaluation:
     """Weights, fit and curve of what was measured with the same options, other than costs and weights."""
-    predictions, fingerprint, pairs, engine, rates = found
-    if predictions.is_binary:
+    prepared, fingerprint, pairs, rates = found
+    factorization = fit_of(prepared, pairs, rates, options)
+    if prepared.source.is_binary:
         _warn_of_options_without_effect(options)
-        factorization = saturated_fit(rates)
         curve = RocCurve(fpr=np.r_[0.0, rates.fpr[:, 0], 1.0], tpr=np.r_[0.0, rates.tpr[:, 0], 1.0])
     else:
-        factorization = fit_of(predictions, pairs, rates, options, engine)
         curve = shared_curve(factorization)
     if not factorization.converged:
         hint = "" if factorization.status is Status.SADDLE else " A larger `shrinkage` helps."
         warn(f"{factorization.status.message}{hint}", ConvergenceWarning)
-    kept = None
-    if rates.tpr.size <= _KEPT_CELLS:
-        kept = replace(rates, locate=fingerprint.guarded(predictions, rates.locate))
-    return Evaluation(predictions, options, curve, factorization, pairs, kept, fingerprint)
+    kept = rates if rates.tpr.size <= _KEPT_CELLS else None
+    return Evaluation(prepared, options, curve, factorization, pairs, kept, fingerprint)
 
 
 def checked(evaluation: Evaluation) -> Evaluation:

@@ -1,18 +1,19 @@
 """Evaluation: one curve, its area, and what follows from them."""
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polyroc._engines import Prepared
 from polyroc._estimator._curve import RocCurve
 from polyroc._estimator._doubts import warn_of_backwards
 from polyroc._estimator._factorization import EXPLAINED_BOUND
 from polyroc._estimator._mean_curve import area_weights, is_mean, mean_curve
+from polyroc._estimator._rates import rates_of, score_thresholds
 from polyroc._estimator._refits import auc_by_thresholds, pair_sampling_error, unshrunk_curve
-from polyroc._estimator._steps import areas_of, engine_for, rates_of
 from polyroc._estimator._weights import pair_weights
 from polyroc._evaluation_text import FAILED_PAIR, Headline, evaluation_text
 from polyroc._inputs._checks import as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
@@ -36,7 +37,7 @@ from polyroc._uncertainty._bootstrap import (
     result_of,
     warn_of_small_classes,
 )
-from polyroc._uncertainty._delong import freedom, mean_area_influences, standard_error
+from polyroc._uncertainty._delong import freedom, standard_error
 from polyroc._uncertainty._intervals import Interval, end_interval, is_at_end
 from polyroc._uncertainty._jackknife import jackknife_influences
 from polyroc._uncertainty._logit_scale import Reach, ends, unseen_error
@@ -81,11 +82,13 @@ class Evaluation(Frozen):
         Area under `mean_curve`: `hand_till`, unless there are costs, other weights of pairs or shared thresholds.
     rates : PairwiseRates
         The pairwise rates on the grid of call rates. Of many classes, computed on first access.
+    score_thresholds : ndarray of shape (n_call_rates, n_pairs)
+        The score at which each pair reaches each call rate. Computed on first access.
     factorization : Factorization
         Row effects, pair effects, and how the fit ended.
     """
 
-    predictions: Predictions = field(repr=False)
+    prepared: Prepared = field(repr=False)
     options: Options
     curve: RocCurve
     factorization: Factorization
@@ -93,6 +96,10 @@ class Evaluation(Frozen):
     kept_rates: PairwiseRates | None = field(repr=False)
     fingerprint: Fingerprint = field(repr=False)
     """Of the samples when they were evaluated."""
+
+    @property
+    def predictions(self) -> Predictions:
+        return self.prepared.source
 
     @property
     def auc(self) -> float:
@@ -111,12 +118,13 @@ class Evaluation(Frozen):
         return self.predictions.class_counts
 
     @property
-    def unchanged(self) -> Predictions:
-        """The predictions, for whatever reads samples again; an error where they were changed since."""
-        self.fingerprint.check(self.predictions)
-        return self.predictions
+    def unchanged(self) -> Prepared:
+        """The prepared source, for whatever reads samples again; an error where they were changed since."""
+        self.fingerprint.check(self.prepared.source)
+        return self.prepared
 
     @cached_property
+    @underflow_is_zero
     def pairs(self) -> Pairs:
         positive, negative = self.pair_index.positive, self.pair_index.negative
         return Pairs(
@@ -125,9 +133,7 @@ class Evaluation(Frozen):
             n_positive=self.class_counts[positive],
             n_negative=self.class_counts[negative],
             effect=self.factorization.pair_effects,
-            measure=self.fingerprint.guarded(
-                self.predictions, partial(areas_of, self.predictions, self.pair_index, self.options)
-            ),
+            auc=self.unchanged.areas(self.pair_index),
         )
 
     @cached_property
@@ -141,7 +147,7 @@ class Evaluation(Frozen):
     @cached_property
     @underflow_is_zero
     def accuracy(self) -> float | None:
-        return None if self.accuracy_note else accuracy(self.unchanged)
+        return None if self.accuracy_note else accuracy(self.unchanged.source)
 
     @cached_property
     def accuracy_note(self) -> str:
@@ -150,7 +156,7 @@ class Evaluation(Frozen):
         Columns that are not probabilities count as not comparable where every score of one class lies below every
         score of another, so that the first could never be named. Otherwise they are compared as they are.
         """
-        return why_no_accuracy(self.unchanged)
+        return why_no_accuracy(self.unchanged.source)
 
     @underflow_is_zero
     def accuracy_interval(self, confidence_level: float = 0.95) -> Interval | None:
@@ -178,7 +184,7 @@ class Evaluation(Frozen):
         True
         """
         level = as_confidence_level(confidence_level)
-        return None if self.accuracy is None else accuracy_interval(self.unchanged, level)
+        return None if self.accuracy is None else accuracy_interval(self.unchanged.source, level)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -233,9 +239,13 @@ class Evaluation(Frozen):
     def rates(self) -> PairwiseRates:
         if self.kept_rates is not None:
             return self.kept_rates
-        engine = engine_for(self.predictions, self.pair_index, self.options)
-        rates = rates_of(self.unchanged, self.pair_index, self.options, engine)
-        return replace(rates, locate=self.fingerprint.guarded(self.predictions, rates.locate))
+        return rates_of(self.unchanged, self.pair_index, self.options)
+
+    @cached_property
+    @underflow_is_zero
+    def score_thresholds(self) -> FloatArray:
+        """The score at which each pair reaches each call rate of `rates`, shape (n_call_rates, n_pairs)."""
+        return read_only(score_thresholds(self.unchanged, self.pair_index, self.options))
 
     @property
     def explained(self) -> float | None:
@@ -261,7 +271,7 @@ class Evaluation(Frozen):
         stratum = self.pair_index.stratum
         if stratum is None:
             return 0.0
-        return pair_sampling_error(self.predictions, self.pair_index, self.rates, self.options, stratum)
+        return pair_sampling_error(self.prepared, self.pair_index, self.rates, self.options, stratum)
 
     @cached_property
     @underflow_is_zero
@@ -392,13 +402,13 @@ class Evaluation(Frozen):
     @underflow_is_zero
     def unshrunk_curve(self) -> RocCurve | None:
         """The curve without shrinkage, by one more fit on first access; None of two classes, whose curve is no fit."""
-        return unshrunk_curve(self.predictions, self.pair_index, self.rates, self.options, self.curve)
+        return unshrunk_curve(self.prepared, self.pair_index, self.rates, self.options, self.curve)
 
     @cached_property
     @underflow_is_zero
     def hand_till_influences(self) -> FloatArray:
         """What each sample adds to Hand and Till's M: DeLong's structural components, shape (n_samples,)."""
-        return read_only(mean_area_influences(self.unchanged, self.pair_index))
+        return read_only(self.unchanged.area_influences(self.pair_index))
 
     @underflow_is_zero
     def bootstrap(
@@ -475,7 +485,7 @@ class Evaluation(Frozen):
             msg = f"`method` must be 'bootstrap' where no rank-one model is fitted, got {method!r} for {came}."
             raise ValueError(msg)
         parametric = ParametricReplicates(
-            self.predictions, self.pair_index, self.options, self.factorization, self.rates, method, n_resamples
+            self.prepared, self.pair_index, self.options, self.factorization, self.rates, method, n_resamples
         )
         drawn = draw_rates(parametric, n_resamples, seed, n_jobs=n_jobs, progress=progress)
         return self.bootstrap_result(drawn, units_of(self.predictions, None), method=method)
@@ -587,7 +597,8 @@ class Evaluation(Frozen):
         if include_rates:
             rates = self.rates
             record["rates"] = {
-                name: getattr(rates, name).tolist() for name in ("call_rates", "tpr", "fpr", "thresholds")
+                **{name: getattr(rates, name).tolist() for name in ("call_rates", "tpr", "fpr")},
+                "thresholds": self.score_thresholds.tolist(),
             }
         return record
 

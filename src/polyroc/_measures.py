@@ -5,12 +5,11 @@ import math
 import numpy as np
 from scipy.special import ndtri
 
+from polyroc._engines._samples import are_probabilities, column_ranges, named_right
 from polyroc._lib._names import short_names
 from polyroc._records import Predictions
 from polyroc._uncertainty._intervals import Interval
 
-# Rows of probabilities add up to 1 to this, also in single precision and after rounding to three decimals.
-_SUM = 0.02
 # Letters of a name in a reason, which stands in a table.
 _NAME = 24
 
@@ -22,12 +21,11 @@ def why_no_accuracy(predictions: Predictions) -> str:
     wholly below another one, so that its class could never be named. It is the only case that is refused: columns
     whose ranges overlap are compared as scikit-learn's ``argmax`` would.
     """
-    if predictions.scores.shape[1] == 1:
+    if predictions.n_columns == 1:
         return "There is one score column, so a class is named only by a threshold."
-    if _are_probabilities(predictions):
+    if are_probabilities(predictions, every_row=True):
         return ""
-    scores = predictions.scores
-    highest, lowest = scores.max(axis=0), scores.min(axis=0)
+    lowest, highest = column_ranges(predictions)
     above = int(np.argmax(lowest))
     below = np.flatnonzero(highest < lowest[above])
     if len(below) == 0:
@@ -36,17 +34,9 @@ def why_no_accuracy(predictions: Predictions) -> str:
     return f"The columns are not on a common scale: all scores of {lower} are below those of {higher}."
 
 
-def _are_probabilities(predictions: Predictions) -> bool:
-    scores = predictions.scores
-    if scores.min() < 0 or scores.max() > 1:
-        return False
-    return bool(np.all(np.abs(scores.sum(axis=1) - 1) < _SUM))
-
-
 def accuracy(predictions: Predictions) -> float:
     """Share of the samples, by their weights, whose highest column is that of their class; the first of equal ones."""
-    is_right = np.argmax(predictions.scores, axis=1) == predictions.codes
-    return float(np.average(is_right, weights=predictions.sample_weight))
+    return float(np.average(named_right(predictions), weights=predictions.sample_weight))
 
 
 def accuracy_interval(predictions: Predictions, confidence_level: float) -> Interval:

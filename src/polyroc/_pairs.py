@@ -1,8 +1,7 @@
 """The table of pairs: one entry per ordered pair, kept by columns."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterator
+from dataclasses import dataclass
 from operator import index
 from typing import Any, NamedTuple
 
@@ -10,8 +9,7 @@ import numpy as np
 
 from polyroc._inputs._frames import FrameBackend, frame_of, plain
 from polyroc._lib._typing import FloatArray, IntArray, LabelArray
-from polyroc._lib._warnings import underflow_is_zero
-from polyroc._records import Frozen, read_only
+from polyroc._records import Frozen
 
 
 class Pair(NamedTuple):
@@ -38,7 +36,7 @@ class Pairs(Frozen):
     n_positive, n_negative : ndarray of shape (n_pairs,)
         Their numbers of samples.
     auc : ndarray of shape (n_pairs,)
-        Mann-Whitney area A(i, j), ties counted one half. Computed on first access.
+        Mann-Whitney area A(i, j), ties counted one half.
     effect : ndarray of shape (n_pairs,)
         How the pair compares with the shared curve: above 1 it is easier, below 1 harder.
 
@@ -55,7 +53,7 @@ class Pairs(Frozen):
     n_positive: IntArray
     n_negative: IntArray
     effect: FloatArray
-    measure: Callable[[], FloatArray] = field(repr=False)
+    auc: FloatArray
 
     def __len__(self) -> int:
         return len(self.positive)
@@ -82,12 +80,6 @@ class Pairs(Frozen):
 
     def __repr__(self) -> str:
         return f"Pairs({len(self)} ordered pairs: positive, negative, n_positive, n_negative, auc, effect)"
-
-    @cached_property
-    @underflow_is_zero
-    def auc(self) -> FloatArray:
-        """Mann-Whitney area of each pair, ties counted one half."""
-        return read_only(self.measure())
 
     def to_dict(self) -> dict[str, list[Any]]:
         """The table as plain lists by column name."""

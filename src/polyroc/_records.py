@@ -7,17 +7,15 @@ change them. An evaluation notices that by its fingerprint before it reads them
 again.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from polyroc._lib._grid import row_weights
 from polyroc._lib._typing import BoolArray, FloatArray, IntArray, LabelArray
-from polyroc._lib._warnings import underflow_is_zero
 
 ArrayT = TypeVar("ArrayT", bound=np.ndarray[Any, Any])
 
@@ -46,9 +44,45 @@ class Frozen:
         self.__dict__.update(state)
 
 
+class Source(Protocol):
+    """What scores come from, known by its classes: samples now, mergeable counts of samples later."""
+
+    @property
+    def labels(self) -> LabelArray:
+        """The k classes, in the order of the score columns."""
+
+    @property
+    def n_samples(self) -> int:
+        """Samples that counted."""
+
+    @property
+    def n_columns(self) -> int:
+        """Score columns: k, or 1 of two classes."""
+
+    @property
+    def is_binary(self) -> bool:
+        """Two classes by the number of columns: the ordinary ROC curve."""
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether samples have weights of their own."""
+
+    @property
+    def class_counts(self) -> IntArray:
+        """Number of samples of each class, shape (k,)."""
+
+    @property
+    def class_weights(self) -> FloatArray:
+        """Sum of the sample weights of each class, shape (k,)."""
+
+    @property
+    def effective_counts(self) -> FloatArray:
+        """Kish's effective number of samples of each class, shape (k,)."""
+
+
 @dataclass(frozen=True, eq=False)
 class Predictions(Frozen):
-    """Scores of n samples for k classes, with their true classes.
+    """Scores of n samples for k classes, with their true classes: the source that holds every sample.
 
     Samples of weight 0 are already gone; whatever reads this record need not
     check anything again.
@@ -70,9 +104,17 @@ class Predictions(Frozen):
         return len(self.codes)
 
     @property
+    def n_columns(self) -> int:
+        return int(self.scores.shape[1])
+
+    @property
     def is_binary(self) -> bool:
         """Two classes by the shape of the scores: the ordinary ROC curve."""
-        return bool(self.scores.shape[1] <= 2)
+        return self.n_columns <= 2
+
+    @property
+    def is_weighted(self) -> bool:
+        return self.sample_weight is not None
 
     @cached_property
     def class_counts(self) -> IntArray:
@@ -101,17 +143,98 @@ class Predictions(Frozen):
         return read_only(np.divide(total**2, squares, out=np.zeros_like(total), where=squares > 0))
 
 
+class PairIndex(Protocol):
+    """The ordered pairs (positive, negative) as positions of classes, and the score column that ranks each."""
+
+    @property
+    def positive(self) -> IntArray:
+        """Shape (K,)."""
+
+    @property
+    def negative(self) -> IntArray:
+        """Shape (K,)."""
+
+    @property
+    def column(self) -> IntArray:
+        """Shape (K,): that of the positive class, or the only one of two classes."""
+
+    @property
+    def stratum(self) -> IntArray | None:
+        """Stratum of each pair in a sample of the pairs; None if all pairs are there."""
+
+    def __len__(self) -> int: ...
+
+    def part(self, start: int, stop: int) -> "SomePairs":
+        """The pairs from one place to another, without those before and after."""
+
+
 @dataclass(frozen=True, eq=False)
-class PairIndex(Frozen):
-    """The ordered pairs (positive, negative) as positions of classes, shape (K,) each."""
+class SomePairs(Frozen):
+    """Pairs that are listed, shape (K,) each."""
 
     positive: IntArray
     negative: IntArray
+    column: IntArray
     stratum: IntArray | None = None
-    """Stratum of each pair in a sample of the pairs; None if all pairs are there."""
 
     def __len__(self) -> int:
         return len(self.positive)
+
+    def part(self, start: int, stop: int) -> "SomePairs":
+        return chosen_pairs(self, slice(start, stop))
+
+
+@dataclass(frozen=True, eq=False)
+class AllPairs(Frozen):
+    """Every ordered pair of some classes, positive-major: a rule, of which lists are made only where asked for.
+
+    Of 10,000 classes the three lists would take 2.4 GB.
+
+    >>> pairs = AllPairs(np.array([0, 2, 5]))
+    >>> len(pairs), pairs.positive.tolist(), pairs.negative.tolist()
+    (6, [0, 0, 2, 2, 5, 5], [2, 5, 0, 5, 0, 2])
+    >>> pairs.part(3, 5).negative.tolist()
+    [5, 0]
+    """
+
+    classes: IntArray
+    """Positions of the classes that have samples, in rising order."""
+
+    @property
+    def stratum(self) -> None:
+        return None
+
+    @cached_property
+    def positive(self) -> IntArray:
+        return read_only(self._at(0, len(self))[0])
+
+    @cached_property
+    def negative(self) -> IntArray:
+        return read_only(self._at(0, len(self))[1])
+
+    @property
+    def column(self) -> IntArray:
+        return self.positive
+
+    def __len__(self) -> int:
+        return len(self.classes) * (len(self.classes) - 1)
+
+    def part(self, start: int, stop: int) -> SomePairs:
+        positive, negative = self._at(start, stop)
+        return SomePairs(positive, negative, positive)
+
+    def _at(self, start: int, stop: int) -> tuple[IntArray, IntArray]:
+        first, second = np.divmod(np.arange(start, stop), max(1, len(self.classes) - 1))
+        # A class is not paired with itself: from there on, the others stand one place further.
+        return self.classes[first], self.classes[second + (second >= first)]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"classes": self.classes}
+
+
+def chosen_pairs(pairs: PairIndex, which: Any) -> SomePairs:
+    """Some of the pairs, by a mask, positions or a slice; no longer a sample by strata."""
+    return SomePairs(pairs.positive[which], pairs.negative[which], pairs.column[which])
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +247,6 @@ class PairwiseRates(Frozen):
     """`fpr` where it is stored; None where it follows from the rest, since TPR + FPR is twice the call rate."""
     call_rates: FloatArray
     """Share called positive at each grid point, each class counting one half, shape (T,)."""
-    locate: Callable[[], FloatArray] = field(repr=False)
-    """Finds `thresholds`: nobody needs them for the curve, so they are found when asked for."""
 
     @cached_property
     def fpr(self) -> FloatArray:
@@ -145,13 +266,7 @@ class PairwiseRates(Frozen):
         # Taken by pairs: those of the fast engine lie together so.
         tpr = self.tpr.T[chosen].T
         fpr = None if self.separate_fpr is None else self.separate_fpr.T[chosen].T
-        return PairwiseRates(tpr, fpr, self.call_rates, self.locate)
-
-    @cached_property
-    @underflow_is_zero
-    def thresholds(self) -> FloatArray:
-        """The score at which each call rate is reached, shape (T, K)."""
-        return read_only(self.locate())
+        return PairwiseRates(tpr, fpr, self.call_rates)
 
     def __repr__(self) -> str:
         return f"PairwiseRates(tpr and fpr of {self.n_pairs} ordered pairs at {self.n_call_rates} call rates)"

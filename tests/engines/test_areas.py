@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from polyroc._engines._numpy._areas import class_shares, mann_whitney, pairwise_areas
+from polyroc._engines._numpy._areas import pairwise_areas
+from polyroc._engines._samples import class_shares, mann_whitney
 from polyroc._estimator._pairs import all_pairs
-from polyroc._records import PairIndex, Predictions
+from polyroc._records import Predictions, SomePairs
 
 
 @st.composite
@@ -111,7 +112,7 @@ def test_classes_may_change_places(predictions, seed):
     scores[:, new] = predictions.scores
     moved = Predictions(new[predictions.codes], scores, predictions.labels, predictions.sample_weight)
     pairs = all_pairs(predictions)
-    moved_pairs = PairIndex(new[pairs.positive], new[pairs.negative])
+    moved_pairs = SomePairs(new[pairs.positive], new[pairs.negative], new[pairs.positive])
     assert_allclose(pairwise_areas(moved, moved_pairs), areas(predictions), rtol=0, atol=1e-12)
 
 
@@ -156,7 +157,7 @@ def test_pairs_are_positive_major_and_leave_out_empty_classes():
 
 @given(problems(min_classes=4))
 def test_some_pairs_in_any_order(predictions):
-    pairs = PairIndex(np.array([3, 0, 3, 1]), np.array([1, 2, 0, 0]))
+    pairs = SomePairs(np.array([3, 0, 3, 1]), np.array([1, 2, 0, 0]), np.array([3, 0, 3, 1]))
     expected = [area_by_loops(predictions, i, j) for i, j in zip(pairs.positive, pairs.negative, strict=True)]
     assert_allclose(pairwise_areas(predictions, pairs), expected, rtol=0, atol=1e-12)
 

@@ -82,7 +82,7 @@ def test_whatever_a_kernel_fails_with_the_reference_answers(large, monkeypatch, 
     assert "\n" not in str(said[0].message)
     assert found.auc == again.auc == expected.auc
     assert found.hand_till == expected.hand_till
-    assert get_engine("auto", found.predictions).__name__ == "polyroc._engines._numpy._engine"
+    assert get_engine("auto", found.predictions).name == "numpy"
 
 
 def test_a_fit_and_replicates_that_fail_are_done_by_the_reference(large, monkeypatch):
@@ -105,8 +105,10 @@ def test_a_fit_and_replicates_that_fail_are_done_by_the_reference(large, monkeyp
 def test_the_import_may_fail_in_any_way(large, monkeypatch):
     import polyroc._engines as engines
 
-    real = engines._import
-    monkeypatch.setattr(engines, "_import", lambda name: fails(OddError("broken"))() if name == "numba" else real(name))
+    real = engines.engine_named
+    monkeypatch.setattr(
+        engines, "engine_named", lambda name: fails(OddError("broken"))() if name == "numba" else real(name)
+    )
     problem = gaussian_problem(0, 100, 3)
     with pytest.warns(UserWarning, match=r"The fast engine failed \(OddError: broken\)"):
         found = baselines.hand_till(problem.y_true, problem.y_score)

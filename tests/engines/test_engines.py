@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from preparing import prepared
 from problems import STUDY, Problem, gaussian_problem, quietly, random_problem
 from reference import cut, grid_by_loops, polygon_by_loops, rates_by_loops
 from scipy.optimize import brentq
@@ -21,12 +22,11 @@ from polyroc import _engines as engines
 from polyroc import baselines
 from polyroc._engines import get_engine
 from polyroc._engines._cells import shrunk_cells
-from polyroc._engines._numpy import _engine as _numpy
 from polyroc._estimator._pairs import all_pairs
 from polyroc._estimator._weights import pair_weights
 from polyroc._inputs._predictions import as_predictions
 from polyroc._lib._grid import grid
-from polyroc._records import PairIndex
+from polyroc._records import SomePairs
 
 numba = pytest.importorskip("numba")
 
@@ -163,13 +163,14 @@ def test_the_layout_of_the_scores_does_not_matter(layout, dtype, fast_engine):
     reference = polyroc.evaluate(problem.y_true, y_score, engine="numpy")
     fast = polyroc.evaluate(problem.y_true, given_as, engine=fast_engine)
     assert_allclose(fast.rates.tpr, reference.rates.tpr, atol=1e-12)
-    assert_array_equal(fast.rates.thresholds, reference.rates.thresholds)
+    assert_array_equal(fast.score_thresholds, reference.score_thresholds)
     assert fast.auc == pytest.approx(reference.auc, abs=1e-9)
     assert_array_equal(given_as, before)
 
 
 COMPILED = """
 import polyroc
+from preparing import prepared
 from problems import gaussian_problem, quietly, random_problem
 from polyroc._engines._numba import _fit as _numba_fit, _steps as _numba_steps
 
@@ -262,8 +263,8 @@ def test_areas_are_those_of_the_reference(dtype, decimals, weighted):
         weight = weights_of(problem, seed) if weighted else None
         predictions = as_predictions(problem.y_true, y_score, sample_weight=weight)
         pairs = all_pairs(predictions)
-        expected = _numpy.pairwise_areas(predictions, pairs)
-        assert_allclose(_numba.pairwise_areas(predictions, pairs), expected, rtol=0, atol=1e-13)
+        expected = prepared("numpy", predictions).areas(pairs)
+        assert_allclose(prepared("numba", predictions).areas(pairs), expected, rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -278,12 +279,12 @@ def test_areas_along_contrasts_are_those_of_the_reference(dtype, decimals, scale
     predictions = quietly(as_predictions, y_true, y_score, labels=range(6))
     partition = np.random.default_rng(1).uniform(0.5, 3, (6, 6)) * (1 - np.eye(6))
     pairs = all_pairs(predictions)
-    expected = _numpy.contrast_areas(predictions, pairs, partition)
+    expected = prepared("numpy", predictions).contrast_areas(pairs, partition)
     for n_jobs in (1, 2):
-        assert_array_equal(_numba.contrast_areas(predictions, pairs, partition, n_jobs=n_jobs), expected)
+        assert_array_equal(prepared("numba", predictions, n_jobs).contrast_areas(pairs, partition), expected)
     # Both the classes and the direction turned round.
-    turned = PairIndex(pairs.negative, pairs.positive)
-    assert_allclose(_numba.contrast_areas(predictions, turned, partition), expected, atol=1e-14)
+    turned = SomePairs(pairs.negative, pairs.positive, pairs.negative)
+    assert_allclose(prepared("numba", predictions).contrast_areas(turned, partition), expected, atol=1e-14)
 
 
 def test_areas_need_no_sample_of_every_class():
@@ -292,9 +293,8 @@ def test_areas_need_no_sample_of_every_class():
     predictions = quietly(as_predictions, y_true, problem.y_score, labels=np.arange(6))
     pairs = all_pairs(predictions)
     assert len(pairs) == 20
-    assert_allclose(
-        _numba.pairwise_areas(predictions, pairs), _numpy.pairwise_areas(predictions, pairs), rtol=0, atol=1e-13
-    )
+    reference, fast = (prepared(name, predictions).areas(pairs) for name in ("numpy", "numba"))
+    assert_allclose(fast, reference, rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
@@ -305,7 +305,7 @@ def test_baselines_of_large_problems_are_those_of_scikit_learn(monkeypatch, weig
     y_true, y_score = problem.y_true, np.exp(problem.y_score.round(1))
     y_score /= y_score.sum(axis=1, keepdims=True)
     weight = weights_of(problem, 0) if weighted else None
-    assert get_engine("auto", as_predictions(y_true, y_score)).fast is _numba
+    assert get_engine("auto", as_predictions(y_true, y_score)).name == "numba"
     for average in ("macro", "weighted"):
         expected = metrics.roc_auc_score(y_true, y_score, multi_class="ovr", average=average, sample_weight=weight)
         ours = baselines.one_vs_rest(y_true, y_score, average=average, sample_weight=weight)

@@ -8,11 +8,11 @@ from functools import partial
 
 import numpy as np
 import pytest
+from preparing import prepared
 from problems import gaussian_problem
 
 import polyroc
-from polyroc._engines import _memory, get_engine
-from polyroc._engines._numpy import _engine as _numpy
+from polyroc._engines import _memory
 from polyroc._inputs._predictions import as_predictions
 from polyroc._uncertainty._replicates import replicate_bytes
 
@@ -36,12 +36,12 @@ def test_a_problem_that_does_not_fit_names_its_size_and_the_way_out(monkeypatch,
 
 
 def test_nothing_large_is_allocated_first(monkeypatch, problem, engine):
-    module = get_engine(engine, as_predictions(problem.y_true, problem.y_score))
+    prepared(engine, as_predictions(problem.y_true, problem.y_score))  # imported by now
     monkeypatch.setattr(_memory, "available", lambda: MIB)
     tracemalloc.start()
     try:
         with pytest.raises(MemoryError):
-            polyroc.evaluate(problem.y_true, problem.y_score, engine=module.__name__.split("._")[2])
+            polyroc.evaluate(problem.y_true, problem.y_score, engine=engine)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -52,8 +52,7 @@ def test_nothing_large_is_allocated_first(monkeypatch, problem, engine):
 def test_what_the_message_proposes_fits(monkeypatch, engine):
     problem = gaussian_problem(0, 900, 30)
     predictions = as_predictions(problem.y_true, problem.y_score)
-    module = get_engine(engine, predictions)
-    monkeypatch.setattr(_memory, "available", lambda: module.memory_needed(predictions, 870, 111) // 2)
+    monkeypatch.setattr(_memory, "available", lambda: prepared(engine, predictions).memory_needed(870, 111) // 2)
     with pytest.raises(MemoryError) as caught:
         polyroc.evaluate(problem.y_true, problem.y_score, engine=engine)
     proposed = int(re.search(r"`max_pairs=(\d+)`", str(caught.value))[1])
@@ -83,7 +82,7 @@ def test_the_reference_engine_needs_no_more_than_it_says(weighted):
     problem = gaussian_problem(0, 2000, 30)
     weight = np.linspace(1, 2, 2000) if weighted else None
     predictions = as_predictions(problem.y_true, problem.y_score, sample_weight=weight)
-    needed = _numpy.memory_needed(predictions, 870, 111)
+    needed = prepared("numpy", predictions).memory_needed(870, 111)
     tracemalloc.start()
     try:
         polyroc.evaluate(problem.y_true, problem.y_score, engine="numpy", sample_weight=weight)
@@ -99,7 +98,7 @@ def test_the_fast_engine_needs_no_more_than_it_says(weighted):
     problem = gaussian_problem(0, 3000, 100)
     weight = np.linspace(1, 2, 3000) if weighted else None
     predictions = as_predictions(problem.y_true, problem.y_score, sample_weight=weight)
-    needed = get_engine("numba", predictions).memory_needed(predictions, 9900, 111)
+    needed = prepared("numba", predictions).memory_needed(9900, 111)
     polyroc.auc_score(problem.y_true, problem.y_score, engine="numba", sample_weight=weight)  # compiled by now
     tracemalloc.start()
     try:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from preparing import prepared
 from problems import gaussian_problem, quietly, random_problem
 
 import polyroc
@@ -14,9 +15,8 @@ from polyroc._uncertainty._replicates import Replicates
 
 pytest.importorskip("numba")
 
-from polyroc._engines._numba import _engine as _numba
 from polyroc._engines._numba import _reweighed as _numba_reweighed
-from polyroc._engines._numpy import _engine as _numpy
+from polyroc._engines._threads import Threads
 
 # Fits of replicates are done in single precision: a few of its units of 6e-8.
 SINGLE = 5e-7
@@ -38,7 +38,7 @@ def some_weights(rng, y_true, n_replicates):
 def replicates_of(problem, engine="numba", **options):
     labels = range(problem.y_score.shape[1])  # some of which may have no samples
     predictions = quietly(as_predictions, problem.y_true, problem.y_score, labels=labels)
-    return Replicates(predictions, all_pairs(predictions), Options(engine=engine, **options))
+    return Replicates(prepared(engine, predictions), all_pairs(predictions), Options(engine=engine, **options))
 
 
 @pytest.mark.parametrize("most_vertices", [2**27, 0], ids=["paths", "tails"])
@@ -53,8 +53,8 @@ def test_rates_and_areas_are_those_of_a_weighted_evaluation(monkeypatch, decimal
     predictions = as_predictions(problem.y_true, y_score)
     pairs = all_pairs(predictions)
     expected = polyroc.evaluate(problem.y_true, y_score, sample_weight=weight, engine="numpy", thresholds=thresholds)
-    for engine in (_numba, _numpy):
-        rates, areas = engine.reweigh(predictions, pairs, grid(99), thresholds).rates(weight)
+    for engine in ("numba", "numpy"):
+        rates, areas = prepared(engine, predictions).reweigh(pairs, grid(99), thresholds).rates(weight)
         assert_allclose(rates.tpr, expected.rates.tpr, atol=1e-12)
         assert_allclose(rates.fpr, expected.rates.fpr, atol=1e-12)
         assert_allclose(areas, expected.pairs.auc, atol=1e-12)
@@ -129,7 +129,7 @@ def test_weights_multiply_those_of_the_samples():
     own, drawn = rng.uniform(0.5, 2, 300), rng.integers(1, 3, 300).astype(float)
     predictions = as_predictions(problem.y_true, problem.y_score, sample_weight=own)
     options = Options(shrinkage=0.0)
-    found = Replicates(predictions, all_pairs(predictions), options)(drawn[None])
+    found = Replicates(prepared("auto", predictions), all_pairs(predictions), options)(drawn[None])
     expected = polyroc.evaluate(problem.y_true, problem.y_score, sample_weight=own * drawn, shrinkage=0)
     assert found.auc[0] == pytest.approx(expected.auc, abs=SINGLE)
     assert found.hand_till[0] == pytest.approx(expected.hand_till, abs=1e-12)
@@ -164,7 +164,7 @@ def test_two_classes_have_the_ordinary_area(engine, n_columns):
     y_score = score[:, None] if n_columns == 1 else np.column_stack([-score, score])
     predictions = as_predictions(y_true, y_score)
     weights = some_weights(rng, y_true, 4)
-    found = Replicates(predictions, all_pairs(predictions), Options(engine=engine))(weights)
+    found = Replicates(prepared(engine, predictions), all_pairs(predictions), Options(engine=engine))(weights)
     metrics = pytest.importorskip("sklearn.metrics")
     expected = [metrics.roc_auc_score(y_true, score, sample_weight=weight) for weight in weights]
     assert_allclose(found.auc, expected, atol=1e-12)
@@ -202,26 +202,15 @@ def test_fits_that_do_not_converge_are_counted(engine):
 
 
 def test_the_scores_are_sorted_once_and_not_copied_again():
-    from polyroc._engines._numba import _class_sorted
-    from polyroc._engines._threads import Threads
-
     problem = gaussian_problem(8, 400, 4)
-    predictions = as_predictions(problem.y_true, problem.y_score)
-    reweighed = _numba.reweigh(predictions, all_pairs(predictions), grid(99), "own")
+    source = prepared("numba", as_predictions(problem.y_true, problem.y_score))
+    reweighed = source.reweigh(all_pairs(source.source), grid(99), "own")
     with Threads(1) as threads:
-        kept = _class_sorted.class_sorted(predictions, threads)
+        kept = source.runs(threads)
     assert reweighed._runs is kept
     before = kept.values.copy()
     reweighed.rates(np.ones(400))
     assert np.array_equal(kept.values, before)
-
-
-def test_replicates_do_not_know_thresholds():
-    problem = gaussian_problem(8, 60, 3)
-    predictions = as_predictions(problem.y_true, problem.y_score)
-    rates, _ = _numba.reweigh(predictions, all_pairs(predictions), grid(9), "own").rates(np.ones(60))
-    with pytest.raises(NotImplementedError, match="do not know the scores"):
-        _ = rates.thresholds
 
 
 def test_predictions_remember_which_samples_were_kept():

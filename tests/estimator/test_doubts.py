@@ -4,10 +4,10 @@ import warnings
 
 import numpy as np
 import pytest
+from preparing import prepared
 
 import polyroc
 from polyroc import baselines
-from polyroc._engines import get_engine
 from polyroc._estimator._doubts import null_error
 from polyroc._estimator._pairs import all_pairs
 from polyroc._inputs._predictions import as_predictions
@@ -64,7 +64,7 @@ def test_the_standard_error_without_information_is_an_upper_bound(sizes, kind):
     found = []
     for _ in range(400):
         predictions = as_predictions(y_true, change[kind](rng.normal(size=(len(y_true), k))))
-        areas = get_engine("numpy", predictions).pairwise_areas(predictions, all_pairs(predictions))
+        areas = prepared("numpy", predictions).areas(all_pairs(predictions))
         found.append(areas.mean())
     bound = null_error(predictions, all_pairs(predictions))
     spread = np.std(found)
@@ -77,7 +77,7 @@ def test_m_is_not_computed_where_d_is_above_one_half(monkeypatch):
     def refuse(*given):
         raise AssertionError
 
-    monkeypatch.setattr("polyroc._evaluation.areas_of", refuse)
+    monkeypatch.setattr("polyroc._engines._numpy._engine.pairwise_areas", refuse)
     y_true, scores = problem()
     assert polyroc.auc_score(y_true, scores) > 0.5
 

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
+from preparing import prepared
 from problems import gaussian_problem, quietly
 
 import polyroc
-from polyroc._engines import get_engine
-from polyroc._estimator._factorization import factorize
 from polyroc._lib._grid import grid
 from polyroc._records import PairWeights, PairwiseRates
 
@@ -55,10 +54,10 @@ def test_a_fit_without_any_row_to_fit_is_what_the_rates_are(engine, model, n_pai
     n = len(grid(2))
     half = grid(2) >= 0.5
     tpr = np.repeat(half.astype(float)[:, None], n_pairs, axis=1)
-    rates = PairwiseRates(tpr, 0 * tpr, grid(2), np.zeros)
+    rates = PairwiseRates(tpr, 0 * tpr, grid(2))
     weights = PairWeights(np.ones(n_pairs), np.ones(n_pairs), np.full(n_pairs, 5.0))
-    module = get_engine(engine, polyroc.evaluate(y_true, y_score).predictions)
-    fit = factorize(rates, weights, shrinkage=1.0, model=model, engine=module)
+    source = polyroc.evaluate(y_true, y_score).predictions
+    fit = prepared(engine, source).fit(rates, weights, shrinkage=1.0, model=model)
     assert fit.converged
     assert fit.deviance == 0
     assert np.array_equal(fit.row_effects, np.r_[np.where(half, 30, -30), np.full(n, -30)])
@@ -126,7 +125,7 @@ def test_what_vanishes_raises_nothing(engine, model):
         yield from drawn.confidence_interval(interval="bca")
         yield from found.confidence_interval(statistic="hand_till", method="delong")
         yield drawn.confidence_band().lower.auc
-        yield float(found.rates.thresholds.sum())
+        yield float(found.score_thresholds.sum())
         for baseline in (polyroc.baselines.hand_till, polyroc.baselines.auc_mu):
             yield baseline(y_true, y_score, sample_weight=weight)
 

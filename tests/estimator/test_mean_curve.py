@@ -235,7 +235,7 @@ def test_groups_that_lose_a_class_have_a_mean_of_the_others():
     problem = gaussian_problem(5, 240, 4)
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score, engine="numpy")
     weight = (problem.y_true != 2).astype(float)
-    found = Replicates(evaluation.predictions, evaluation.pair_index, evaluation.options)(weight[None])
+    found = Replicates(evaluation.prepared, evaluation.pair_index, evaluation.options)(weight[None])
     assert found.lost_class[0]
     rest = evaluate(problem.y_true[weight > 0], problem.y_score[weight > 0])
     assert found.mean_auc[0] == pytest.approx(rest.mean_auc, abs=1e-12)

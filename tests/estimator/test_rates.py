@@ -42,18 +42,19 @@ def test_rates_cut_the_roc_curves_of_scikit_learn():
 def test_thresholds_are_where_the_call_rate_is_reached(thresholds):
     problem = gaussian_problem(11, 90, 3)
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score, thresholds=thresholds)
-    rates, y_true, y_score = evaluation.rates, problem.y_true, problem.y_score
+    y_true, y_score = problem.y_true, problem.y_score
     for pair, (i, j) in enumerate(zip(evaluation.pairs.positive, evaluation.pairs.negative, strict=True)):
         runs = [y_score[y_true == c, column] for column in ([i] if thresholds == "own" else [i, j]) for c in (i, j)]
-        for s, threshold in zip(rates.call_rates, rates.thresholds[:, pair], strict=True):
+        for s, threshold in zip(evaluation.rates.call_rates, evaluation.score_thresholds[:, pair], strict=True):
             above = np.mean([np.mean(run > threshold) for run in runs])
             from_there = np.mean([np.mean(run >= threshold) for run in runs])
             assert above - 1e-12 <= s <= from_there + 1e-12
 
 
 def test_two_classes_keep_the_whole_polygon():
-    rates = polyroc.evaluate([0, 0, 1, 1, 1], [0.1, 0.5, 0.5, 0.7, 0.9]).rates
-    assert_allclose(rates.thresholds[:, 0], [0.9, 0.7, 0.5])
+    evaluation = polyroc.evaluate([0, 0, 1, 1, 1], [0.1, 0.5, 0.5, 0.7, 0.9])
+    assert_allclose(evaluation.score_thresholds[:, 0], [0.9, 0.7, 0.5])
+    rates = evaluation.rates
     assert_allclose(rates.tpr[:, 0], [1 / 3, 2 / 3, 1])
     assert_allclose(rates.fpr[:, 0], [0, 0, 0.5])
 
@@ -61,10 +62,10 @@ def test_two_classes_keep_the_whole_polygon():
 def test_float32_scores_give_the_same_rates_as_their_float64_copy():
     problem = gaussian_problem(5, 200, 4)
     single = problem.y_score.astype(np.float32)
-    first = polyroc.evaluate(problem.y_true, single).rates
-    second = polyroc.evaluate(problem.y_true, single.astype(np.float64)).rates
-    assert first.thresholds.dtype == np.float32
-    assert np.array_equal(first.tpr, second.tpr)
+    first = polyroc.evaluate(problem.y_true, single)
+    second = polyroc.evaluate(problem.y_true, single.astype(np.float64))
+    assert first.score_thresholds.dtype == np.float32
+    assert np.array_equal(first.rates.tpr, second.rates.tpr)
 
 
 def test_a_call_rate_that_is_reached_but_for_rounding_is_reached():
@@ -72,12 +73,12 @@ def test_a_call_rate_that_is_reached_but_for_rounding_is_reached():
     y_true = np.repeat([0, 1, 2], [10, 10, 1])
     y_score = np.zeros((21, 3))
     y_score[:20, 0] = [*range(20, 13, -1), 5, 4, 3, 13, *range(2, -7, -1)]
-    rates = polyroc.evaluate(y_true, y_score, n_thresholds=4).rates
-    assert rates.call_rates[1] > (0.7 + 0.1) / 2
-    assert rates.thresholds[[0, 1, -2, -1], 0].tolist() == [17, 13, 2, -2]
+    evaluation = polyroc.evaluate(y_true, y_score, n_thresholds=4)
+    assert evaluation.rates.call_rates[1] > (0.7 + 0.1) / 2
+    assert evaluation.score_thresholds[[0, 1, -2, -1], 0].tolist() == [17, 13, 2, -2]
 
 
 def test_scores_whose_difference_overflows_are_different():
-    rates = polyroc.evaluate([0, 1, 1, 0], [-1e308, 1.5e308, -1e308, 1e308]).rates
-    assert rates.thresholds[:, 0].tolist() == [1.5e308, 1e308]
-    assert rates.tpr[:, 0].tolist() == [0.5, 0.5]
+    evaluation = polyroc.evaluate([0, 1, 1, 0], [-1e308, 1.5e308, -1e308, 1e308])
+    assert evaluation.score_thresholds[:, 0].tolist() == [1.5e308, 1e308]
+    assert evaluation.rates.tpr[:, 0].tolist() == [0.5, 0.5]

@@ -275,7 +275,7 @@ def test_costs_are_the_paper_s_table_of_weights():
 def test_printed_update_keeps_what_fits_exactly():
     """Where all pairs have the same rates, these are the optimum: one curve, whose area trapezoids give."""
     tpr, fpr = np.array([0.4, 0.7, 0.9]), np.array([0.1, 0.3, 0.6])
-    rates = PairwiseRates(*(np.tile(rate[:, None], 6) for rate in (tpr, fpr)), (tpr + fpr) / 2, locate=None)
+    rates = PairwiseRates(*(np.tile(rate[:, None], 6) for rate in (tpr, fpr)), (tpr + fpr) / 2)
     area = np.trapezoid(np.r_[0, tpr, 1], np.r_[0, fpr, 1])
     assert_allclose(printed_update(rates, 5), np.full(5, area), atol=1e-9)
 

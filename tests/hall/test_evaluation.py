@@ -26,7 +26,7 @@ def evaluation(problem):
 
 def test_shapes(evaluation):
     assert evaluation.rates.tpr.shape == evaluation.rates.fpr.shape == (111, 12)
-    assert evaluation.rates.thresholds.shape == (111, 12)
+    assert evaluation.score_thresholds.shape == (111, 12)
     assert evaluation.rates.row_weights.shape == evaluation.rates.call_rates.shape == (111,)
     assert evaluation.factorization.row_effects.shape == (222,)
     assert evaluation.factorization.pair_effects.shape == (12,)
@@ -73,7 +73,7 @@ def test_everything_is_read_only(evaluation):
         evaluation.class_counts,
         evaluation.rates.tpr,
         evaluation.rates.fpr,
-        evaluation.rates.thresholds,
+        evaluation.score_thresholds,
         evaluation.rates.call_rates,
         evaluation.pairs.auc,
         evaluation.pairs.effect,
@@ -146,7 +146,7 @@ def test_reprs_are_short_and_useful(evaluation):
 def test_evaluations_can_be_sent_to_other_processes(evaluation):
     sent = pickle.loads(pickle.dumps(evaluation))
     assert sent.auc == evaluation.auc
-    assert np.array_equal(sent.rates.thresholds, evaluation.rates.thresholds)
+    assert np.array_equal(sent.score_thresholds, evaluation.score_thresholds)
     assert np.array_equal(sent.pairs.auc, evaluation.pairs.auc)
 
 
@@ -266,7 +266,7 @@ def arrays_of(record):
 
 @pytest.mark.parametrize("copied", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy, copy.copy])
 def test_copies_are_as_read_only_as_what_they_copy(evaluation, copied):
-    _ = evaluation.pairs.auc, evaluation.rates.thresholds, evaluation.predictions.effective_counts
+    _ = evaluation.pairs.auc, evaluation.score_thresholds, evaluation.predictions.effective_counts
     arrays = list(arrays_of(copied(evaluation)))
     assert len(arrays) > 15
     assert not any(array.flags.writeable for array in arrays)

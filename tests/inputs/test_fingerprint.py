@@ -16,7 +16,7 @@ READERS = {
     "pairs": lambda evaluation: evaluation.pairs.auc,
     "accuracy": lambda evaluation: evaluation.accuracy,
     "mean curve": lambda evaluation: evaluation.mean_auc,
-    "thresholds": lambda evaluation: evaluation.rates.thresholds,
+    "thresholds": lambda evaluation: evaluation.score_thresholds,
     "both kinds of thresholds": lambda evaluation: evaluation.auc_by_thresholds,
     "influences": lambda evaluation: evaluation.hand_till_influences,
     "bootstrap": lambda evaluation: evaluation.bootstrap(9, rng=0),

@@ -9,7 +9,7 @@ from problems import gaussian_problem, quietly
 from scipy import stats
 
 import polyroc
-from polyroc._uncertainty._delong import covariance, mean_area_influences
+from polyroc._uncertainty._delong import covariance
 from polyroc._uncertainty._resampling import units_of
 
 
@@ -29,7 +29,7 @@ def evaluations_of(y_true, scores, **options):
 
 
 def delong_of(evaluations, groups=None):
-    influences = np.array([mean_area_influences(one.predictions, one.pair_index) for one in evaluations])
+    influences = np.array([one.hand_till_influences for one in evaluations])
     return covariance(influences, units_of(evaluations[0].predictions, groups))
 
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from polyroc._inputs._predictions import as_predictions
-from polyroc._records import PairIndex
+from polyroc._records import SomePairs
 from polyroc._uncertainty._resampling import Plan, as_seed, units_of
 from polyroc._uncertainty._streams import Streams
 
@@ -161,7 +161,7 @@ def test_seeds():
 
 def sampled(predictions, *pairs):
     positive, negative = np.array(pairs).T
-    return PairIndex(positive, negative, stratum=np.zeros(len(positive), dtype=int))
+    return SomePairs(positive, negative, positive, stratum=np.zeros(len(positive), dtype=int))
 
 
 def test_a_draw_without_a_compared_pair_is_drawn_again():

@@ -8,14 +8,13 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from functools import cached_property
+from typing import Any, ClassVar, cast
 
-from polyroc._engines._protocol import Engine, Reweighed
-from polyroc._lib._typing import FloatArray, Thresholds
+from polyroc._engines._protocol import Engine, Prepared, Resources
+from polyroc._engines._registry import prepare_again
 from polyroc._lib._warnings import warn
-from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, RankOneFits
-
-ResultT = TypeVar("ResultT")
+from polyroc._records import Predictions
 
 
 def can_compile() -> bool:
@@ -35,8 +34,13 @@ class FastOrReference:
     _once: ClassVar[threading.Lock] = threading.Lock()
 
     @property
-    def __name__(self) -> str:
-        return str(getattr(self.fast if self.works else self.reference, "__name__", ""))
+    def name(self) -> str:
+        return self.fast.name if self.works else self.reference.name
+
+    def prepare(self, source: Predictions, resources: Resources) -> Prepared:
+        """Made ready by the fast engine, and by the reference where the fast one fails."""
+        fast = _Watched(self.fast.prepare(source, resources), lambda: self.reference.prepare(source, resources))
+        return cast("Prepared", fast)
 
     @classmethod
     def give_up(cls, error: Exception) -> None:
@@ -50,87 +54,44 @@ class FastOrReference:
             )
             warn(msg, UserWarning)
 
-    def attempt(self, fast: Callable[[], ResultT], reference: Callable[[], ResultT]) -> ResultT:
-        """What the fast engine gives; what the reference gives where it fails for another reason than memory."""
-        if self.works:
+
+class _Watched:
+    """What the fast engine made, whose every method is tried there first and then asked of the reference's.
+
+    Whatever a `Prepared` or a `Reweighed` can do, so can this, without a second list of their methods.
+    """
+
+    def __init__(self, fast: Any, make_reference: Callable[[], Any]) -> None:
+        self._fast, self._make_reference = fast, make_reference
+
+    @cached_property
+    def _reference(self) -> Any:
+        return self._make_reference()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # while a copy is made, nothing is here yet
+            raise AttributeError(name)
+        found = getattr(self._fast if FastOrReference.works else self._reference, name)
+        return self._tried(name) if callable(found) else found
+
+    def _tried(self, name: str) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            def asked_of_reference() -> Any:
+                return getattr(self._reference, name)(*args, **kwargs)
+
+            if not FastOrReference.works:
+                return asked_of_reference()
             try:
-                return fast()
+                found = getattr(self._fast, name)(*args, **kwargs)
             except MemoryError:
                 raise
             except Exception as error:
-                self.give_up(error)
-        return reference()
+                FastOrReference.give_up(error)
+                return asked_of_reference()
+            # What is made ready for replicates may fail later, too.
+            return _Watched(found, asked_of_reference) if name == "reweigh" else found
 
-    def memory_needed(self, predictions: Predictions, n_pairs: int, n_call_rates: int) -> int:
-        """As the engine's own."""
-        engine = self.fast if self.works else self.reference
-        return engine.memory_needed(predictions, n_pairs, n_call_rates)
+        return call
 
-    def memory_to_reweigh(self, predictions: Predictions, pairs: PairIndex, thresholds: Thresholds) -> int:
-        """As the engine's own."""
-        engine = self.fast if self.works else self.reference
-        return engine.memory_to_reweigh(predictions, pairs, thresholds)
-
-    def pairwise_rates(
-        self,
-        predictions: Predictions,
-        pairs: PairIndex,
-        call_rates: FloatArray,
-        thresholds: Thresholds,
-        *,
-        n_jobs: int | None = None,
-    ) -> PairwiseRates:
-        """As the engine's own."""
-        asked = (predictions, pairs, call_rates, thresholds)
-        return self._ask(lambda engine: engine.pairwise_rates(*asked, n_jobs=n_jobs))
-
-    def fit_rank_one(
-        self, rates: PairwiseRates, weights: PairWeights, shrinkage: float, *, n_jobs: int | None = None
-    ) -> Factorization:
-        """As the engine's own."""
-        return self._ask(lambda engine: engine.fit_rank_one(rates, weights, shrinkage, n_jobs=n_jobs))
-
-    def pairwise_areas(self, predictions: Predictions, pairs: PairIndex, *, n_jobs: int | None = None) -> FloatArray:
-        """As the engine's own."""
-        return self._ask(lambda engine: engine.pairwise_areas(predictions, pairs, n_jobs=n_jobs))
-
-    def contrast_areas(
-        self, predictions: Predictions, pairs: PairIndex, partition: FloatArray, *, n_jobs: int | None = None
-    ) -> FloatArray:
-        """As the engine's own."""
-        return self._ask(lambda engine: engine.contrast_areas(predictions, pairs, partition, n_jobs=n_jobs))
-
-    def reweigh(
-        self,
-        predictions: Predictions,
-        pairs: PairIndex,
-        call_rates: FloatArray,
-        thresholds: Thresholds,
-        *,
-        n_jobs: int | None = None,
-    ) -> Reweighed:
-        """As the engine's own."""
-        asked = (predictions, pairs, call_rates, thresholds)
-        made = self._ask(lambda engine: engine.reweigh(*asked, n_jobs=n_jobs))
-        return _Reweighed(self, made, lambda: self.reference.reweigh(*asked)) if self.works else made
-
-    def _ask(self, ask: Callable[[Engine], ResultT]) -> ResultT:
-        return self.attempt(lambda: ask(self.fast), lambda: ask(self.reference))
-
-
-@dataclass(frozen=True, eq=False)
-class _Reweighed:
-    """Samples made ready by the fast engine, and how to make them ready for the reference."""
-
-    engine: FastOrReference
-    fast: Reweighed
-    again: Callable[[], Reweighed]
-
-    def rates(self, weight: FloatArray) -> tuple[PairwiseRates, FloatArray]:
-        """As the engine's own."""
-        return self.engine.attempt(lambda: self.fast.rates(weight), lambda: self.again().rates(weight))
-
-    def fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> RankOneFits:
-        """As the engine's own."""
-        asked = (weights, pair_weights, shrinkage)
-        return self.engine.attempt(lambda: self.fast.fits(*asked), lambda: self.again().fits(*asked))
+    def __reduce__(self) -> tuple[Callable[..., Prepared], tuple[Any, ...]]:
+        return prepare_again, (self.engine_name, self.source, self.resources)

@@ -8,22 +8,21 @@ when memory is asked for, so that they count as free.
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from polyroc._engines._protocol import Engine
-from polyroc._records import Predictions
+from polyroc._engines._protocol import Prepared
 
 _MIB, _GIB = 2**20, 2**30
 # Version 1 of cgroups writes no limit as the largest number of pages.
 _NO_LIMIT = 2**60
 
 
-def check_memory(engine: Engine, predictions: Predictions, n_pairs: int, n_call_rates: int) -> None:
+def check_memory(prepared: Prepared, n_pairs: int, n_call_rates: int) -> None:
     """Raise MemoryError, with the size needed and what to do, where the rates would not fit."""
-    needed = engine.memory_needed(predictions, n_pairs, n_call_rates)
-    free = _lacking(needed)
+    needed = prepared.memory_needed(n_pairs, n_call_rates)
+    free = _lacking(needed, prepared)
     if free is None:
         return
     fits = n_pairs
-    while fits > 0 and engine.memory_needed(predictions, fits, n_call_rates) > free:
+    while fits > 0 and prepared.memory_needed(fits, n_call_rates) > free:
         fits = fits * 9 // 10
     advice = f"`max_pairs={fits}`" if fits > 0 else "`max_pairs`"
     msg = (
@@ -33,10 +32,10 @@ def check_memory(engine: Engine, predictions: Predictions, n_pairs: int, n_call_
     raise MemoryError(msg)
 
 
-def check_resampling_memory(n_resamples: int, each: int, before: int, *, n_models: int = 1) -> None:
+def check_resampling_memory(prepared: Prepared, n_resamples: int, each: int, before: int, *, n_models: int = 1) -> None:
     """Raise MemoryError where replicates would not fit: `each` and model in bytes, after what is kept `before` them."""
     needed = before + n_models * n_resamples * each
-    free = _lacking(needed)
+    free = _lacking(needed, prepared)
     if free is None:
         return
     fits = (free - before) // (n_models * each)
@@ -48,11 +47,11 @@ def check_resampling_memory(n_resamples: int, each: int, before: int, *, n_model
     raise MemoryError(msg)
 
 
-def _lacking(needed: int) -> int | None:
+def _lacking(needed: int, prepared: Prepared) -> int | None:
     """What is free where that is less than needed; None where it is enough, or unknown."""
     if needed < _MIB:  # which there is always; to ask takes as long as some of the work
         return None
-    free = available()
+    free = prepared.memory_available()
     return None if free is None or needed <= free else max(0, free)
 
 

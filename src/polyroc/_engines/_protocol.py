@@ -1,9 +1,24 @@
-"""What polyroc asks of an engine: whatever is large, in samples or in cells, is computed behind these functions."""
+"""What polyroc asks of an engine: whatever is large, in samples or in cells, is computed behind these functions.
 
+An engine is asked once to make a source ready, which may mean to sort it, to count it or to load it onto a card. What
+it made answers every question after that, in the order of the method. Nobody else reads samples to compute a number.
+"""
+
+from dataclasses import dataclass
 from typing import Protocol
 
-from polyroc._lib._typing import FloatArray, Thresholds
+from polyroc._lib._typing import FloatArray, Model, Thresholds
 from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, RankOneFits
+
+
+@dataclass(frozen=True)
+class Resources:
+    """With what an engine may compute; no number depends on it."""
+
+    n_jobs: int | None = None
+    """Number of threads; None for as many as the process may use."""
+    device: str | None = None
+    """Which card; None for the one that the engine takes by itself. Engines of the host have none."""
 
 
 class Reweighed(Protocol):
@@ -16,49 +31,61 @@ class Reweighed(Protocol):
         """The rank-one model under each of several weights, shape (R, n); on one thread."""
 
 
-class Engine(Protocol):
-    """How rates are read off the samples and how the rank-one model is fitted to them.
+class Prepared(Protocol):
+    """A source that an engine has made ready."""
 
-    `n_jobs` is the number of threads; None takes as many as the process may use. The numbers do not depend on it.
-    """
+    @property
+    def engine_name(self) -> str:
+        """Which engine made it."""
 
-    def memory_needed(self, predictions: Predictions, n_pairs: int, n_call_rates: int) -> int:
-        """Bytes that rates and fit will need at most, beside the scores themselves."""
+    @property
+    def source(self) -> Predictions:
+        """What was made ready."""
 
-    def memory_to_reweigh(self, predictions: Predictions, pairs: PairIndex, thresholds: Thresholds) -> int:
-        """Bytes that `reweigh` will keep, beside the scores themselves."""
+    @property
+    def resources(self) -> Resources:
+        """With what it computes."""
 
-    def pairwise_rates(
-        self,
-        predictions: Predictions,
-        pairs: PairIndex,
-        call_rates: FloatArray,
-        thresholds: Thresholds,
-        *,
-        n_jobs: int | None = None,
-    ) -> PairwiseRates:
+    def memory_available(self) -> int | None:
+        """Bytes that can still be had where this engine computes; None where that is unknown."""
+
+    def memory_needed(self, n_pairs: int, n_call_rates: int) -> int:
+        """Bytes that rates and fit will need at most, in addition to the scores themselves."""
+
+    def memory_to_reweigh(self, pairs: PairIndex, thresholds: Thresholds) -> int:
+        """Bytes that `reweigh` will keep, in addition to the scores themselves."""
+
+    def rates(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> PairwiseRates:
         """Where each pair's ROC polygon has the call rates of the grid (method, steps 2 and 3)."""
 
-    def fit_rank_one(
-        self, rates: PairwiseRates, weights: PairWeights, shrinkage: float, *, n_jobs: int | None = None
-    ) -> Factorization:
-        """Shrink the rates and fit eta = lambda v' to them, scaled to mean(v) = 1 (method, steps 4, 6 and 7)."""
+    def score_thresholds(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> FloatArray:
+        """The score at which every pair reaches every call rate, shape (T, K)."""
 
-    def pairwise_areas(self, predictions: Predictions, pairs: PairIndex, *, n_jobs: int | None = None) -> FloatArray:
+    def fit(self, rates: PairwiseRates, weights: PairWeights, *, shrinkage: float, model: Model) -> Factorization:
+        """Shrink rates and fit a model to them, scaled to mean(v) = 1 (method, steps 4, 6 and 7).
+
+        The rates are given, not the pairs, because costs and weights change while rates stay.
+        """
+
+    def areas(self, pairs: PairIndex) -> FloatArray:
         """Mann-Whitney area of each pair, shape (K,)."""
 
-    def contrast_areas(
-        self, predictions: Predictions, pairs: PairIndex, partition: FloatArray, *, n_jobs: int | None = None
-    ) -> FloatArray:
-        """As `pairwise_areas`, each pair ranked along (A[negative] - A[positive]) · p by a partition matrix A."""
+    def contrast_areas(self, pairs: PairIndex, partition: FloatArray) -> FloatArray:
+        """As `areas`, each pair ranked along (A[negative] - A[positive]) · p by a partition matrix A."""
 
-    def reweigh(
-        self,
-        predictions: Predictions,
-        pairs: PairIndex,
-        call_rates: FloatArray,
-        thresholds: Thresholds,
-        *,
-        n_jobs: int | None = None,
-    ) -> Reweighed:
+    def area_influences(self, pairs: PairIndex) -> FloatArray:
+        """What each sample adds to the mean area of the pairs, shape (n,); they sum to 0 within each class."""
+
+    def reweigh(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> Reweighed:
         """Do once what does not depend on the weights of the samples, for replicates."""
+
+
+class Engine(Protocol):
+    """How numbers are computed: one module each, whose `ENGINE` is checked against this by mypy."""
+
+    @property
+    def name(self) -> str:
+        """As users give it."""
+
+    def prepare(self, source: Predictions, resources: Resources) -> Prepared:
+        """Make a source ready; what takes long is done when it is first needed, and once."""

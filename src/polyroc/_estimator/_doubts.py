@@ -7,16 +7,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from polyroc._engines._numpy._areas import class_shares, mann_whitney
+from polyroc._engines._samples import are_probabilities, is_constant, two_areas
 from polyroc._inputs._arrays import listed, shown
-from polyroc._lib._typing import FloatArray
 from polyroc._lib._warnings import warn
-from polyroc._records import PairIndex, Predictions
+from polyroc._records import PairIndex, Predictions, Source
 
 # Two columns whose areas differ by less than this agree for everybody who reads four digits.
 _AGREE = 1e-3
-# Probabilities in a file are often rounded, so that rows sum to one only on average over the digits that were cut.
-_ROUNDED = 0.02
 # How many standard errors M must lie below 1/2: scores without information do so in one case of 160.
 _BEYOND_CHANCE = 2.5
 
@@ -31,12 +28,12 @@ def warn_of_backwards(model: str | None = None) -> None:
     warn(msg, UserWarning)
 
 
-def is_below_chance(hand_till: float, predictions: Predictions, pairs: PairIndex) -> bool:
+def is_below_chance(hand_till: float, source: Source, pairs: PairIndex) -> bool:
     """Whether M lies so far below 1/2 that scores without information would hardly bring it there."""
-    return hand_till < 0.5 - _BEYOND_CHANCE * null_error(predictions, pairs)
+    return hand_till < 0.5 - _BEYOND_CHANCE * null_error(source, pairs)
 
 
-def null_error(predictions: Predictions, pairs: PairIndex) -> float:
+def null_error(source: Source, pairs: PairIndex) -> float:
     """An upper bound of the standard error of M where scores say nothing about classes, without a pass over samples.
 
     With u_j the ranks in column j, brought to 0 to 1, a sample of class c adds (u_c - mean of the other u_j) / (k n_c)
@@ -45,7 +42,7 @@ def null_error(predictions: Predictions, pairs: PairIndex) -> float:
     k^3 / (12 (k - 1)^2), because var(k u_c - sum u_j) sums to k^3 / 12 - k var(sum u_j). Of two classes the first is
     the variance of Mann and Whitney; of many classes of equal size the second is far smaller.
     """
-    sizes = np.maximum(predictions.effective_counts[predictions.class_counts > 0], 1)
+    sizes = np.maximum(source.effective_counts[source.class_counts > 0], 1)
     k, least = len(sizes), float(sizes.min())
     variance = float(np.sum(1 / sizes)) / (3 * k**2)
     if pairs.stratum is None:  # all pairs, so that each class meets all others
@@ -55,23 +52,15 @@ def null_error(predictions: Predictions, pairs: PairIndex) -> float:
 
 def warn_of_disagreement(predictions: Predictions, model: str | None = None) -> None:
     """Say which of two columns was used, where the other one would have given another area."""
-    scores, labels = predictions.scores, predictions.labels.tolist()
-    if scores.shape[1] != 2:
+    areas = two_areas(predictions) if predictions.n_columns == 2 else None
+    if areas is None or abs(areas[0] - areas[1]) < _AGREE:
         return
-    # By quarters, so that neither a sum nor a difference of sums is beyond all floats.
-    total = scores[:, 0] / 4 + scores[:, 1] / 4
-    # Complements, as probabilities are: the one column says what the other does.
-    if np.ptp(total) <= 1e-6 * max(0.25, float(np.abs(total).max())):
-        return
-    share = class_shares(predictions)
-    used, other = (mann_whitney(column, predictions.codes, share) for column in (scores[:, 1], -scores[:, 0]))
-    if abs(used - other) < _AGREE:
-        return
+    labels = predictions.labels.tolist()
     whose = "" if model is None else f" of model {shown(model)}"
     msg = (
         f"The two columns of `y_score`{whose} do not agree. The column of {shown(labels[1])} was used; that of "
-        f"{shown(labels[0])}, reversed, gives an area that differs by {abs(used - other):.2g}. Pass one column, the "
-        f"score of {shown(labels[1])}; of logits, that is the difference of the two columns."
+        f"{shown(labels[0])}, reversed, gives an area that differs by {abs(areas[0] - areas[1]):.2g}. Pass one column, "
+        f"the score of {shown(labels[1])}; of logits, that is the difference of the two columns."
     )
     warn(msg, UserWarning)
 
@@ -79,10 +68,9 @@ def warn_of_disagreement(predictions: Predictions, model: str | None = None) -> 
 def warn_of_mixed_scales(models: Mapping[str, Predictions]) -> None:
     """Say which models come with probabilities and which do not, where some do and some do not."""
     # Of two classes one column is ranked, and both scales rank it alike if the columns agree.
-    several = {name: one.scores for name, one in models.items() if one.scores.shape[1] > 2}
+    several = {name: one for name, one in models.items() if one.n_columns > 2}
     # Constant columns rank nothing, on whatever scale.
-    ranked = {name: scores for name, scores in several.items() if np.any(scores.max(axis=0) > scores.min(axis=0))}
-    are = {name: are_probabilities(scores) for name, scores in ranked.items()}
+    are = {name: are_probabilities(one) for name, one in several.items() if not is_constant(one)}
     if len(set(are.values())) < 2:
         return
     those, others = ([name for name, is_so in are.items() if is_so is wanted] for wanted in (True, False))
@@ -92,10 +80,3 @@ def warn_of_mixed_scales(models: Mapping[str, Predictions]) -> None:
         "scores."
     )
     warn(msg, UserWarning)
-
-
-def are_probabilities(scores: FloatArray) -> bool:
-    """Whether scores lie between 0 and 1 and their rows sum to one, but for rounding."""
-    if scores.min() < -_ROUNDED or scores.max() > 1 + _ROUNDED:
-        return False
-    return bool(np.abs(scores.sum(axis=1, dtype=np.float64) - 1).mean() <= _ROUNDED)

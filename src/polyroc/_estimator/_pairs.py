@@ -4,32 +4,29 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._records import PairIndex, Predictions
+from polyroc._records import AllPairs, PairIndex, SomePairs, Source
 
 
-def all_pairs(predictions: Predictions) -> PairIndex:
+def all_pairs(source: Source) -> PairIndex:
     """Every ordered pair of the classes that have samples, positive-major.
 
-    Binary predictions have the single pair (second class, first class).
+    Two classes have the single pair (second class, first class), ranked by their last column.
     """
-    if predictions.is_binary:
-        return PairIndex(positive=np.array([1]), negative=np.array([0]))
-    present = np.flatnonzero(predictions.class_counts)
-    positive, negative = np.repeat(present, len(present)), np.tile(present, len(present))
-    different = positive != negative
-    return PairIndex(positive=positive[different], negative=negative[different])
+    if source.is_binary:
+        return SomePairs(positive=np.array([1]), negative=np.array([0]), column=np.array([source.n_columns - 1]))
+    return AllPairs(np.flatnonzero(source.class_counts))
 
 
-def sampled_pairs(predictions: Predictions, max_pairs: int | None, rng: Any) -> PairIndex:
+def sampled_pairs(source: Source, max_pairs: int | None, rng: Any) -> PairIndex:
     """At most `max_pairs` pairs, in which every class is positive, and negative, equally often.
 
     The classes are put in a circle in random order; each is paired with those that stand at some randomly chosen
     distances from it. So the sample is stratified by both classes of a pair.
     """
-    present = np.flatnonzero(predictions.class_counts)
+    present = np.flatnonzero(source.class_counts)
     n_classes = len(present)
-    if predictions.is_binary or max_pairs is None or n_classes * (n_classes - 1) <= max_pairs:
-        return all_pairs(predictions)
+    if source.is_binary or max_pairs is None or n_classes * (n_classes - 1) <= max_pairs:
+        return all_pairs(source)
     if max_pairs < n_classes:
         msg = f"`max_pairs` must be at least the number of classes with samples, {n_classes}, got {max_pairs}."
         raise ValueError(msg)
@@ -39,4 +36,4 @@ def sampled_pairs(predictions: Predictions, max_pairs: int | None, rng: Any) -> 
     place, draw = np.meshgrid(np.arange(n_classes), np.arange(len(distances)), indexing="ij")
     positive, negative = circle[place].ravel(), circle[(place + distances[draw]) % n_classes].ravel()
     order = np.lexsort((negative, positive))
-    return PairIndex(positive[order], negative[order], stratum=draw.ravel()[order])
+    return SomePairs(positive[order], negative[order], positive[order], stratum=draw.ravel()[order])

@@ -1,45 +1,31 @@
-"""Predictions -> PairwiseRates: every pair's ROC polygon, read at the same call rates (method, steps 1 to 3)."""
+"""A prepared source -> PairwiseRates: every pair's ROC polygon, read at the same call rates (method, steps 1 to 3)."""
 
-from functools import partial
-
-import numpy as np
-
-from polyroc._engines import Engine
+from polyroc._engines import Prepared, Resources, get_engine
+from polyroc._engines._memory import check_memory
+from polyroc._engines._samples import whole_polygon
+from polyroc._inputs._options import Options
 from polyroc._lib._grid import grid
-from polyroc._lib._typing import FloatArray, Thresholds
+from polyroc._lib._typing import FloatArray
 from polyroc._records import PairIndex, PairwiseRates, Predictions
 
 
-def pairwise_rates(
-    predictions: Predictions,
-    pairs: PairIndex,
-    *,
-    thresholds: Thresholds,
-    n_thresholds: int,
-    engine: Engine,
-    n_jobs: int | None = None,
-) -> PairwiseRates:
-    """Rates of all pairs on the grid; of two classes, the whole polygon."""
-    if predictions.is_binary:
-        return _whole_polygon(predictions)
-    return engine.pairwise_rates(predictions, pairs, grid(n_thresholds), thresholds, n_jobs=n_jobs)
+def prepared_for(source: Predictions, pairs: PairIndex, options: Options) -> Prepared:
+    """The source made ready by the engine that the options ask for, or by the one that is done first."""
+    engine = get_engine(options.engine, source, n_pairs=len(pairs), n_thresholds=options.n_thresholds)
+    return engine.prepare(source, Resources(options.n_jobs))
 
 
-def _whole_polygon(predictions: Predictions) -> PairwiseRates:
-    """The vertices of the ordinary ROC curve, without its two corners."""
-    score = predictions.scores[:, -1]
-    weight = np.ones(len(score)) if predictions.sample_weight is None else predictions.sample_weight
-    order = np.argsort(score, kind="stable")[::-1]
-    score, positive = score[order], predictions.codes[order] == 1
-    # Compared, not subtracted: the difference of two finite scores may overflow.
-    last_of_tie = np.flatnonzero(score[1:] != score[:-1])
-    tpr = _shares(np.where(positive, weight[order], 0.0))[last_of_tie]
-    fpr = _shares(np.where(positive, 0.0, weight[order]))[last_of_tie]
-    locate = partial(np.array, score[last_of_tie][:, None])
-    return PairwiseRates(tpr[:, None], fpr[:, None], (tpr + fpr) / 2, locate)
+def rates_of(prepared: Prepared, pairs: PairIndex, options: Options) -> PairwiseRates:
+    """Rates of all pairs on the grid, if there is memory for them; of two classes, the whole polygon."""
+    if prepared.source.is_binary:
+        return whole_polygon(prepared.source)[0]
+    call_rates = grid(options.n_thresholds)
+    check_memory(prepared, len(pairs), len(call_rates))
+    return prepared.rates(pairs, call_rates, options.thresholds)
 
 
-def _shares(weight: FloatArray) -> FloatArray:
-    cumulated = np.cumsum(weight)
-    shares: FloatArray = cumulated / cumulated[-1]
-    return shares
+def score_thresholds(prepared: Prepared, pairs: PairIndex, options: Options) -> FloatArray:
+    """The score at which each pair reaches each call rate of its rates, shape (T, K)."""
+    if prepared.source.is_binary:
+        return whole_polygon(prepared.source)[1]
+    return prepared.score_thresholds(pairs, grid(options.n_thresholds), options.thresholds)

@@ -1,14 +1,16 @@
-"""The same predictions fitted again: with some of the pairs, the other kind of thresholds, or without shrinkage."""
+"""The same source fitted again: with some of the pairs, the other kind of thresholds, or without shrinkage."""
 
 from dataclasses import replace
 
 import numpy as np
 
+from polyroc._engines import Prepared
 from polyroc._estimator._curve import RocCurve, shared_curve
-from polyroc._estimator._steps import engine_for, fit_of, rates_of
+from polyroc._estimator._factorization import fit_of
+from polyroc._estimator._rates import rates_of
 from polyroc._inputs._options import Options
 from polyroc._lib._typing import BoolArray, IntArray, Thresholds
-from polyroc._records import PairIndex, PairwiseRates, Predictions
+from polyroc._records import PairIndex, PairwiseRates, chosen_pairs
 
 # Stands for no shrinkage where the fit without any does not converge, because pairs are separated.
 _HARDLY_ANY = 0.01
@@ -17,7 +19,7 @@ _MOST_CLASSES = 100
 
 
 def pair_sampling_error(
-    predictions: Predictions, pairs: PairIndex, rates: PairwiseRates, options: Options, stratum: IntArray
+    prepared: Prepared, pairs: PairIndex, rates: PairwiseRates, options: Options, stratum: IntArray
 ) -> float:
     """Standard error that a sample of the pairs adds to D, by the jackknife over what was drawn together."""
     n_draws = int(stratum.max()) + 1
@@ -25,28 +27,25 @@ def pair_sampling_error(
     n_groups = min(10, n_draws) if n_draws > 1 else 10
 
     def auc_of(chosen: BoolArray) -> float:
-        index = PairIndex(pairs.positive[chosen], pairs.negative[chosen])
-        engine = engine_for(predictions, index, options)
-        return shared_curve(fit_of(predictions, index, rates.of_pairs(chosen), options, engine)).auc
+        return shared_curve(fit_of(prepared, chosen_pairs(pairs, chosen), rates.of_pairs(chosen), options)).auc
 
     areas = np.array([auc_of(group % n_groups != g) for g in range(n_groups)])
     variance = (n_groups - 1) / n_groups * np.sum((areas - areas.mean()) ** 2)
     # Draws are made without replacement from the k - 1 that there are.
-    present = int(np.count_nonzero(predictions.class_counts))
+    present = int(np.count_nonzero(prepared.source.class_counts))
     return float(np.sqrt(variance * (1 - n_draws / (present - 1))))
 
 
 def auc_by_thresholds(
-    predictions: Predictions, pairs: PairIndex, options: Options, auc: float
+    prepared: Prepared, pairs: PairIndex, options: Options, auc: float
 ) -> dict[Thresholds, float] | None:
     """D with each kind of thresholds, `auc` being that of the options; None where the other is not worth a fit."""
-    if predictions.is_binary or pairs.stratum is not None or len(predictions.labels) > _MOST_CLASSES:
+    if prepared.source.is_binary or pairs.stratum is not None or len(prepared.source.labels) > _MOST_CLASSES:
         return None
     other: Thresholds = "shared" if options.thresholds == "own" else "own"
     asked = replace(options, thresholds=other)
-    engine = engine_for(predictions, pairs, options)
     try:
-        fit = fit_of(predictions, pairs, rates_of(predictions, pairs, asked, engine), asked, engine)
+        fit = fit_of(prepared, pairs, rates_of(prepared, pairs, asked), asked)
     except MemoryError:  # good to know, but no reason to fail
         return None
     # A number that a fit has not settled on says nothing about the columns.
@@ -55,16 +54,15 @@ def auc_by_thresholds(
 
 
 def unshrunk_curve(
-    predictions: Predictions, pairs: PairIndex, rates: PairwiseRates, options: Options, curve: RocCurve
+    prepared: Prepared, pairs: PairIndex, rates: PairwiseRates, options: Options, curve: RocCurve
 ) -> RocCurve | None:
     """The curve without shrinkage, `curve` being that of the options; None of two classes, whose curve is no fit."""
-    if predictions.is_binary:
+    if prepared.source.is_binary:
         return None
     if options.shrinkage == 0:
         return curve
-    engine = engine_for(predictions, pairs, options)
     for shrinkage in (0.0, min(_HARDLY_ANY, options.shrinkage)):
-        fit = fit_of(predictions, pairs, rates, replace(options, shrinkage=shrinkage), engine)
+        fit = fit_of(prepared, pairs, rates, replace(options, shrinkage=shrinkage))
         if fit.converged:
             break
     return shared_curve(fit)

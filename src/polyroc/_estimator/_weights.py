@@ -1,20 +1,20 @@
-"""Predictions and options -> PairWeights: what each pair counts for (method, steps 4 and 5, section 3)."""
+"""A source and options -> PairWeights: what each pair counts for (method, steps 4 and 5, section 3)."""
 
 import numpy as np
 
 from polyroc._inputs._options import LARGEST_RATIO, Options
 from polyroc._lib._typing import FloatArray
-from polyroc._records import PairIndex, PairWeights, Predictions
+from polyroc._records import PairIndex, PairWeights, Source
 
 
-def pair_weights(predictions: Predictions, pairs: PairIndex, options: Options) -> PairWeights:
+def pair_weights(source: Source, pairs: PairIndex, options: Options) -> PairWeights:
     """Weights of every pair's rates, with mean 1: only their ratios matter."""
     positive, negative = pairs.positive, pairs.negative
     involved = []
     tpr, fpr = np.ones(len(pairs)), np.ones(len(pairs))
     if options.weighting == "prevalence":
         involved.append("`weighting='prevalence'`")
-        share = relative_class_weights(predictions)
+        share = relative_class_weights(source)
         tpr, fpr = tpr * share[positive] * share[negative], fpr * share[positive] * share[negative]
     if options.costs is not None:
         involved.append("`costs`")
@@ -23,21 +23,21 @@ def pair_weights(predictions: Predictions, pairs: PairIndex, options: Options) -
         tpr, fpr = tpr * costs[positive, negative], fpr * costs[negative, positive]
     if options.tpr_weights is not None or options.fpr_weights is not None:
         involved += [f"`{name}`" for name in ("tpr_weights", "fpr_weights") if getattr(options, name) is not None]
-        ones = np.ones((len(predictions.labels),) * 2)
+        ones = np.ones((len(source.labels),) * 2)
         on_tpr = ones if options.tpr_weights is None else options.tpr_weights
         on_fpr = ones if options.fpr_weights is None else options.fpr_weights
         largest = max(on_tpr.max(), on_fpr.max())
         tpr, fpr = tpr * (on_tpr / largest)[positive, negative], fpr * (on_fpr / largest)[positive, negative]
     _check_ratio(min(tpr.min(), fpr.min()), max(tpr.max(), fpr.max()), involved)
     scale = (tpr.mean() + fpr.mean()) / 2
-    return PairWeights(tpr / scale, fpr / scale, _pair_sizes(predictions.effective_counts, pairs))
+    return PairWeights(tpr / scale, fpr / scale, _pair_sizes(source.effective_counts, pairs))
 
 
-def relative_class_weights(predictions: Predictions) -> FloatArray:
+def relative_class_weights(source: Source) -> FloatArray:
     """Class weights over the largest of them, shape (k,); refused where they are too far apart to be compared."""
-    weights = predictions.class_weights
+    weights = source.class_weights
     share: FloatArray = weights / weights.max()
-    smallest = share[predictions.class_counts > 0].min()
+    smallest = share[source.class_counts > 0].min()
     if smallest * LARGEST_RATIO < 1:
         msg = (
             f"`sample_weight` must give classes whose sums of weights lie within a ratio of {LARGEST_RATIO:g} "

@@ -1,16 +1,12 @@
 """Whether samples are still what they were: scores and weights are not copied, and their owner may write over them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
-from typing import TypeVar
 
 import numpy as np
 
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._records import Frozen, Predictions
-
-ResultT = TypeVar("ResultT")
 
 # Numbers of a block: they are added at once, and so about as many are kept.
 _AT_ONCE = 8_192
@@ -37,10 +33,6 @@ class Fingerprint(Frozen):
         weight = predictions.sample_weight
         return Fingerprint(_sums(predictions.scores), None if weight is None else _sums(weight[:, None]))
 
-    def guarded(self, predictions: Predictions, function: Callable[[], ResultT]) -> Callable[[], ResultT]:
-        """The same function of these samples, called only if they are what they were."""
-        return partial(_call, self, predictions, function)
-
     def check(self, predictions: Predictions) -> None:
         """Refuse samples that were changed since."""
         now = Fingerprint.of(predictions)
@@ -52,11 +44,6 @@ class Fingerprint(Frozen):
                 f"would belong to different numbers. Evaluate again, or pass a copy: `{argument}.copy()`."
             )
             raise RuntimeError(msg)
-
-
-def _call(fingerprint: Fingerprint, predictions: Predictions, function: Callable[[], ResultT]) -> ResultT:
-    fingerprint.check(predictions)
-    return function()
 
 
 def _sums(table: FloatArray) -> IntArray:

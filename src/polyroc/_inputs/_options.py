@@ -13,7 +13,8 @@ from polyroc._inputs._class_names import Affixes, numbering_of
 from polyroc._lib._typing import FloatArray, LabelArray, Model, Thresholds, Weighting
 from polyroc._records import Frozen
 
-ENGINES = ("auto", "numpy", "numba")
+# The engines by name, and the extra that brings what each is made of.
+ENGINES = {"auto": None, "numpy": None, "numba": "fast"}
 
 # Beyond it the cheap cells no longer count in double precision.
 LARGEST_RATIO = 1e12
@@ -88,7 +89,7 @@ def as_options(
         n_thresholds=_as_n_thresholds(n_thresholds),
         shrinkage=_as_shrinkage(shrinkage),
         model=one_of(model, "model", get_args(Model)),
-        engine=one_of(engine, "engine", ENGINES),
+        engine=one_of(engine, "engine", tuple(ENGINES)),
         max_pairs=_as_max_pairs(max_pairs),
         rng=drawn_seed(rng),
         n_jobs=as_n_jobs(n_jobs),

@@ -8,30 +8,11 @@ are summed first, as in Obuchowski (1997).
 
 import numpy as np
 
-from polyroc._engines._numpy._engine import Runs
 from polyroc._lib._typing import FloatArray
-from polyroc._records import PairIndex, Predictions
 from polyroc._uncertainty._resampling import Units
 
 # With fewer degrees of freedom Student's t has no variance, and intervals say nothing.
 _LEAST_FREEDOM = 2.0
-
-
-def mean_area_influences(predictions: Predictions, pairs: PairIndex) -> FloatArray:
-    """What each sample adds to the mean area of the pairs, shape (n,); they sum to 0 within each class."""
-    members = [np.flatnonzero(predictions.codes == c) for c in range(len(predictions.labels))]
-    runs = Runs(predictions)
-    wins = np.zeros(predictions.n_samples)
-    for i, j in zip(pairs.positive, pairs.negative, strict=True):
-        column = -1 if predictions.is_binary else int(i)
-        # A sample of i wins against those of j below it, a sample of j against those of i above it; ties count half.
-        wins[members[i]] += 1 - runs(j, column).share_above(predictions.scores[members[i], column])
-        wins[members[j]] += runs(i, column).share_above(predictions.scores[members[j], column])
-    weight = np.ones(predictions.n_samples) if predictions.sample_weight is None else predictions.sample_weight
-    share = weight / predictions.class_weights[predictions.codes]
-    mean = np.bincount(predictions.codes, share * wins, minlength=len(predictions.labels))
-    influence: FloatArray = share * (wins - mean[predictions.codes]) / len(pairs)
-    return influence
 
 
 def covariance(influences: FloatArray, units: Units) -> FloatArray:

@@ -7,14 +7,13 @@ It is here to reproduce the paper, and to be compared with.
 import numpy as np
 from scipy.special import expit
 
-from polyroc._engines import get_engine
+from polyroc._engines import Prepared, Resources, get_engine
 from polyroc._engines._memory import check_resampling_memory
 from polyroc._estimator._curve import areas_under, shared_rates
-from polyroc._estimator._factorization import factorize
 from polyroc._estimator._weights import pair_weights
 from polyroc._inputs._options import Options
 from polyroc._lib._typing import FloatArray, IntArray, Method
-from polyroc._records import Factorization, PairIndex, PairwiseRates, Predictions
+from polyroc._records import Factorization, PairIndex, PairwiseRates, Source
 from polyroc._uncertainty._replicates import USUAL_RESAMPLES, Replicated, replicate_bytes
 
 
@@ -23,7 +22,7 @@ class ParametricReplicates:
 
     def __init__(
         self,
-        predictions: Predictions,
+        prepared: Prepared,
         pairs: PairIndex,
         options: Options,
         fit: Factorization,
@@ -31,15 +30,16 @@ class ParametricReplicates:
         method: Method,
         n_resamples: int,
     ) -> None:
-        self._options, self._call_rates, self._locate = options, rates.call_rates, rates.locate
-        check_resampling_memory(n_resamples, replicate_bytes(len(rates.call_rates)), 0)
-        self._engine = get_engine(
-            options.engine, predictions, task="replicates", n_pairs=len(pairs), repeats=USUAL_RESAMPLES
-        )
-        self._weights = pair_weights(predictions, pairs, options)
+        source = prepared.source
+        self._options, self._call_rates = options, rates.call_rates
+        check_resampling_memory(prepared, n_resamples, replicate_bytes(len(rates.call_rates)), 0)
+        engine = get_engine(options.engine, source, task="replicates", n_pairs=len(pairs), repeats=USUAL_RESAMPLES)
+        # Replicates have a thread each.
+        self._prepared = engine.prepare(source, Resources(n_jobs=1))
+        self._weights = pair_weights(source, pairs, options)
         # Row and pair effects multiply to the linear predictor, however they are scaled.
         self._mean = expit(fit.row_effects[:, None] * fit.pair_effects)
-        self._sizes = _binomial_sizes(predictions, pairs, method)
+        self._sizes = _binomial_sizes(source, pairs, method)
 
     def __call__(self, rng: np.random.Generator) -> Replicated:
         """One replicate. M and the mean curve are not among what this model draws: their places hold nothing."""
@@ -49,12 +49,8 @@ class ParametricReplicates:
             rng.binomial(tpr_size, tpr_mean) / tpr_size,
             rng.binomial(fpr_size, fpr_mean) / fpr_size,
             self._call_rates,
-            self._locate,
         )
-        options = self._options
-        fit = factorize(
-            drawn, self._weights, shrinkage=options.shrinkage, model="rank-one", engine=self._engine, n_jobs=1
-        )
+        fit = self._prepared.fit(drawn, self._weights, shrinkage=self._options.shrinkage, model="rank-one")
         fpr, tpr = shared_rates(fit.row_effects[None])
         auc: FloatArray = areas_under(fpr, tpr)
         nothing, no_curve = np.full(1, np.nan), np.full((1, 0), np.nan)
@@ -71,9 +67,9 @@ class ParametricReplicates:
         )
 
 
-def _binomial_sizes(predictions: Predictions, pairs: PairIndex, method: Method) -> tuple[IntArray, IntArray]:
+def _binomial_sizes(source: Source, pairs: PairIndex, method: Method) -> tuple[IntArray, IntArray]:
     """Trials behind each pair's true and false positive rates: the paper's n_i n_j for both, or n_i and n_j."""
-    counts = np.maximum(np.rint(predictions.effective_counts), 1).astype(np.int64)
+    counts = np.maximum(np.rint(source.effective_counts), 1).astype(np.int64)
     positive, negative = counts[pairs.positive], counts[pairs.negative]
     if method == "parametric-pairs":
         return positive * negative, positive * negative

@@ -4,21 +4,21 @@ A replicate is an evaluation with other weights, in which only one thing stays: 
 far rates are shrunk (method, step 4).
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from polyroc._engines import get_engine
+from polyroc._engines import Prepared, Resources, get_engine
 from polyroc._engines._memory import check_resampling_memory
+from polyroc._engines._samples import weighed
 from polyroc._estimator._curve import areas_under, shared_rates
-from polyroc._estimator._factorization import factorize
 from polyroc._estimator._mean_curve import area_weights, is_mean, mean_areas
 from polyroc._estimator._weights import pair_weights
 from polyroc._inputs._options import Options
 from polyroc._lib._grid import grid
-from polyroc._lib._typing import BoolArray, FloatArray
-from polyroc._records import Frozen, PairIndex, PairWeights, Predictions, RankOneFits
+from polyroc._lib._typing import BoolArray, FloatArray, Thresholds
+from polyroc._records import Frozen, PairIndex, PairWeights, PairwiseRates, RankOneFits, chosen_pairs
 from polyroc._uncertainty._resampling import has_pair
 
 # As many as are drawn where nobody says how many.
@@ -59,32 +59,35 @@ class Replicates:
 
     def __init__(
         self,
-        predictions: Predictions,
+        prepared: Prepared,
         pairs: PairIndex,
         options: Options,
         n_resamples: int = USUAL_RESAMPLES,
         n_models: int = 1,
     ) -> None:
-        # Two classes have no fit; their curve is read at the call rates, as every pair's polygon is.
-        self._is_fitted = not predictions.is_binary
-        self._predictions = predictions if self._is_fitted else _with_two_columns(predictions)
-        self._pairs, self._options = pairs, options
+        source = prepared.source
+        self._predictions, self._pairs, self._options = source, pairs, options
         self._engine = get_engine(
             options.engine,
-            predictions,
+            source,
             task="replicates",
             n_pairs=len(pairs),
             n_thresholds=options.n_thresholds,
             repeats=n_resamples,
         )
-        self._weights = pair_weights(predictions, pairs, options)
+        if self._engine.name != prepared.engine_name:
+            prepared = self._engine.prepare(source, prepared.resources)
+        # Replicates have a thread each.
+        self._single = self._engine.prepare(source, Resources(n_jobs=1))
+        self._weights = pair_weights(source, pairs, options)
+        # Two classes have no fit; their curve is read at the call rates, as every pair's polygon is.
+        self._is_fitted = not source.is_binary
         self._call_rates = grid(options.n_thresholds if self._is_fitted else Options().n_thresholds)
-        thresholds = options.thresholds if self._is_fitted else "own"
-        kept = n_models * self._engine.memory_to_reweigh(self._predictions, pairs, thresholds)
-        check_resampling_memory(n_resamples, replicate_bytes(len(self._call_rates)), kept, n_models=n_models)
-        self._reweighed = self._engine.reweigh(
-            self._predictions, pairs, self._call_rates, thresholds, n_jobs=options.n_jobs
-        )
+        self._thresholds: Thresholds = options.thresholds if self._is_fitted else "own"
+        kept = n_models * prepared.memory_to_reweigh(pairs, self._thresholds)
+        each = replicate_bytes(len(self._call_rates))
+        check_resampling_memory(prepared, n_resamples, each, kept, n_models=n_models)
+        self._reweighed = prepared.reweigh(pairs, self._call_rates, self._thresholds)
 
     def __call__(self, weights: FloatArray) -> Replicated:
         """One replicate for each row of weights, shape (R, n), which multiply the samples' own."""
@@ -118,14 +121,16 @@ class Replicates:
         parts = [self._one(*self._reweighed.rates(weight), self._weights) for weight in weights]
         return Replicated.joined(parts)
 
-    def _one(self, rates: Any, areas: FloatArray, weights: PairWeights, *, lost_class: bool = False) -> Replicated:
+    def _one(
+        self, rates: PairwiseRates, areas: FloatArray, weights: PairWeights, *, lost_class: bool = False
+    ) -> Replicated:
         """One replicate from its rates, by any model."""
         area = np.array([areas.mean()])
         if not self._is_fitted:
             curve = (rates.fpr.T, rates.tpr.T)
             return Replicated(area, area, area, *curve, *curve, np.array([True]), np.array([lost_class]))
         options = self._options
-        fit = factorize(rates, weights, shrinkage=options.shrinkage, model=options.model, engine=self._engine, n_jobs=1)
+        fit = self._single.fit(rates, weights, shrinkage=options.shrinkage, model=options.model)
         weighted = np.array([np.average(areas, weights=weights.tpr)])
         found = RankOneFits(fit.row_effects[None], area, weighted, fit.mean_rates[None], np.array([fit.converged]))
         return self._replicated(found, weights, lost_class=lost_class)
@@ -151,24 +156,11 @@ class Replicates:
 
     def _of_some_classes(self, weight: FloatArray) -> Replicated:
         """A replicate in which some classes have no weight: that of the other classes' pairs."""
-        kept = weight > 0
-        rest = replace(
-            self._predictions,
-            scores=self._predictions.scores[kept],
-            codes=self._predictions.codes[kept],
-            sample_weight=weight[kept],
-        )
+        rest = weighed(self._predictions, weight)
         has_samples = rest.class_counts > 0
         held = has_samples[self._pairs.positive] & has_samples[self._pairs.negative]
-        pairs = PairIndex(self._pairs.positive[held], self._pairs.negative[held])
+        pairs = chosen_pairs(self._pairs, held)
         weights = PairWeights(self._weights.tpr[held], self._weights.fpr[held], self._weights.size[held])
-        thresholds = self._options.thresholds if self._is_fitted else "own"
-        rates = self._engine.pairwise_rates(rest, pairs, self._call_rates, thresholds, n_jobs=1)
-        areas = self._engine.pairwise_areas(rest, pairs, n_jobs=1)
-        return self._one(rates, areas, weights, lost_class=True)
-
-
-def _with_two_columns(predictions: Predictions) -> Predictions:
-    """Binary predictions with the score of the second class in both columns."""
-    score = predictions.scores[:, -1]
-    return replace(predictions, scores=np.column_stack([score, score]))
+        prepared = self._engine.prepare(rest, Resources(n_jobs=1))
+        rates = prepared.rates(pairs, self._call_rates, self._thresholds)
+        return self._one(rates, prepared.areas(pairs), weights, lost_class=True)

@@ -5,15 +5,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyroc._engines import get_engine
-from polyroc._engines._numpy._areas import class_shares, mann_whitney
-from polyroc._engines._numpy._contrasts import in_range
+from polyroc._engines import Resources, get_engine
+from polyroc._engines._samples import in_range
 from polyroc._estimator._doubts import warn_of_disagreement
 from polyroc._inputs._options import as_square, as_weights
 from polyroc._inputs._predictions import as_predictions
 from polyroc._lib._typing import FloatArray, LabelArray
 from polyroc._lib._warnings import underflow_is_zero
-from polyroc._records import PairIndex
+from polyroc._records import SomePairs
+from polyroc.baselines._hand_till import hand_till_of
 
 
 @underflow_is_zero
@@ -100,16 +100,13 @@ def auc_mu(
     matrix = _partition_matrix(predictions.labels, partition, costs)
     if predictions.is_binary:
         # Where two scores sum to one, every matrix ranks by the second.
-        return mann_whitney(predictions.scores[:, -1], predictions.codes, class_shares(predictions))
+        return hand_till_of(predictions)
     present = np.flatnonzero(predictions.class_counts)
     first, second = np.triu_indices(len(present), 1)
-    pairs = PairIndex(present[first], present[second])
+    pairs = SomePairs(present[first], present[second], present[first])
+    engine = get_engine("auto", predictions, task="contrasts", n_pairs=len(pairs))
     # [1]: v = A[i] - A[j] points towards class j; here it is turned round.
-    return float(
-        get_engine("auto", predictions, task="contrasts", n_pairs=len(pairs))
-        .contrast_areas(predictions, pairs, matrix)
-        .mean()
-    )
+    return float(engine.prepare(predictions, Resources()).contrast_areas(pairs, matrix).mean())
 
 
 def _partition_matrix(labels: LabelArray, partition: Any, costs: Any) -> FloatArray:

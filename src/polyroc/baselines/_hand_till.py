@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from polyroc._engines import get_engine
+from polyroc._engines import Resources, get_engine
 from polyroc._estimator._doubts import warn_of_disagreement
 from polyroc._estimator._pairs import all_pairs
 from polyroc._inputs._predictions import as_predictions
 from polyroc._lib._warnings import underflow_is_zero
+from polyroc._records import Predictions
 
 
 @underflow_is_zero
@@ -59,6 +60,11 @@ def hand_till(y_true: Any, y_score: Any, *, labels: Any = None, sample_weight: A
     """
     predictions = as_predictions(y_true, y_score, labels=labels, sample_weight=sample_weight)
     warn_of_disagreement(predictions)
+    return hand_till_of(predictions)
+
+
+def hand_till_of(predictions: Predictions) -> float:
+    """M of checked predictions; of two classes, the area of their pair."""
     # Hand and Till (2001), eq. 7: both orders of a pair occur once, so the mean over ordered pairs is M.
     engine = get_engine("auto", predictions, task="areas")
-    return float(engine.pairwise_areas(predictions, all_pairs(predictions)).mean())
+    return float(engine.prepare(predictions, Resources()).areas(all_pairs(predictions)).mean())

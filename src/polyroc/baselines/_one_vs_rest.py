@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from polyroc._engines import get_engine
+from polyroc._engines import Resources, get_engine
 from polyroc._estimator._doubts import warn_of_disagreement
 from polyroc._estimator._pairs import all_pairs
 from polyroc._estimator._weights import relative_class_weights
@@ -95,7 +95,8 @@ def _areas_against_rest(predictions: Predictions, share: FloatArray) -> FloatArr
     # The rest is a mixture of classes, so its area is the mean of the pairwise ones.
     rest = share[pairs.negative]
     total = np.bincount(pairs.positive, rest, minlength=len(share))
-    measured = get_engine("auto", predictions, task="areas", n_pairs=len(pairs)).pairwise_areas(predictions, pairs)
+    engine = get_engine("auto", predictions, task="areas", n_pairs=len(pairs))
+    measured = engine.prepare(predictions, Resources()).areas(pairs)
     won = np.bincount(pairs.positive, rest * measured, minlength=len(share))
     areas: FloatArray = np.divide(won, total, out=np.full(len(share), np.nan), where=total > 0)
     return areas

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from polyroc._engines import get_engine
+from polyroc._engines import Resources, get_engine
 from polyroc._estimator._curve import shared_curve
+from polyroc._estimator._factorization import fit_of
 from polyroc._estimator._pairs import all_pairs
-from polyroc._estimator._steps import fit_of
 from polyroc._evaluate import ConvergenceWarning, evaluate
 from polyroc._evaluation import Evaluation
 from polyroc._inputs._options import as_options
@@ -213,9 +213,9 @@ def _strict_area(labels: IntArray, scores: FloatArray) -> float:
         own, other = (scores[labels == c, i] for c in (i, j))
         cut = np.quantile(np.concatenate([own, other]), 1 - call_rates)
         tpr[:, p], fpr[:, p] = (np.mean(part[:, None] > cut, axis=0) for part in (own, other))
-    rates = PairwiseRates(tpr, fpr, call_rates, locate=lambda: np.empty((0, 0)))
-    engine = get_engine("numpy", predictions)
-    return shared_curve(fit_of(predictions, pairs, rates, options, engine)).auc
+    rates = PairwiseRates(tpr, fpr, call_rates)
+    prepared = get_engine("numpy", predictions).prepare(predictions, Resources())
+    return shared_curve(fit_of(prepared, pairs, rates, options)).auc
 
 
 def update_rows(request: Request) -> list[Row]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from polyroc._compare import Comparison
-from polyroc._estimator._steps import engine_for, rates_of
+from polyroc._estimator._rates import rates_of
 from polyroc._evaluation import Evaluation
 from polyroc._inputs._arrays import shown
 from polyroc._inputs._checks import as_confidence_level, as_plain_seed
@@ -18,7 +18,7 @@ from polyroc._lib._grid import grid
 from polyroc._lib._typing import FloatArray, IntArray, Statistic
 from polyroc._lib._versions import versions
 from polyroc._lib._warnings import underflow_is_zero
-from polyroc._records import PairIndex
+from polyroc._records import chosen_pairs
 from polyroc._uncertainty._band import ConfidenceBand
 from polyroc._uncertainty._bootstrap import BootstrapResult
 from polyroc._uncertainty._paired import ModelEstimate
@@ -171,7 +171,7 @@ def _of_evaluation(evaluation: Evaluation, drawn: BootstrapResult | None, level:
         "confidence_level": level,
         "heatmap_classes": heatmap_classes([evaluation]),
         "pair_costs": pair_costs(evaluation),
-        "weighted": evaluation.predictions.sample_weight is not None,
+        "weighted": evaluation.predictions.is_weighted,
         "by_groups": drawn is not None and drawn.by_groups,
         "n_resamples": 0 if drawn is None else drawn.n_resamples,
         "n_not_converged": 0 if drawn is None else drawn.n_not_converged,
@@ -199,7 +199,7 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
         "evaluations": models,
         "heatmap_classes": heatmap_classes(list(comparison.evaluations.values())),
         "pair_costs": pair_costs(first),
-        "weighted": first.predictions.sample_weight is not None,
+        "weighted": first.predictions.is_weighted,
         "by_groups": comparison.units.are_groups,
         "n_independent": min(one.n_independent for one in comparison.bootstraps.values()),
     }
@@ -259,10 +259,8 @@ def _pair_curves(evaluation: Evaluation) -> dict[str, Any] | None:
     if evaluation.predictions.is_binary:
         return None
     worst = np.argsort(evaluation.pairs.auc, kind="stable")[:_PAIR_CURVES]
-    index = PairIndex(evaluation.pair_index.positive[worst], evaluation.pair_index.negative[worst])
     # Only theirs: those of all pairs of very many classes would fill the memory.
-    engine = engine_for(evaluation.predictions, index, evaluation.options)
-    rates = rates_of(evaluation.unchanged, index, evaluation.options, engine)
+    rates = rates_of(evaluation.unchanged, chosen_pairs(evaluation.pair_index, worst), evaluation.options)
     points = _spread(rates.n_call_rates, _PAIR_POINTS)
     return {
         "pair": worst.tolist(),

@@ -1,6 +1,5 @@
 """Predictions -> class-sorted scores: the one copy of the scores that the fast engine makes."""
 
-import weakref
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
@@ -39,20 +38,6 @@ WORTH_A_THREAD = 2**17
 
 # Places of a class, from and to, and columns.
 Block: TypeAlias = tuple[int, int, int, int]
-
-_SORTED: "weakref.WeakKeyDictionary[Predictions, ClassSorted]" = weakref.WeakKeyDictionary()
-
-
-def class_sorted(predictions: Predictions, threads: Threads, *, ordered: bool = False) -> ClassSorted:
-    """Sort each class in each column, once for as long as the predictions live.
-
-    Which sample stands where is kept where samples have weights, or will be given some (`ordered`).
-    """
-    ordered = ordered or predictions.sample_weight is not None
-    found = _SORTED.get(predictions)
-    if found is None or (ordered and found.order.size == 0):
-        found = _SORTED[predictions] = _sort(predictions, threads, ordered=ordered)
-    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +78,8 @@ def _sorted_together(offsets: IntArray, n_columns: int) -> list[list[Block]]:
     return tasks
 
 
-def _sort(predictions: Predictions, threads: Threads, *, ordered: bool) -> ClassSorted:
+def class_sorted(predictions: Predictions, threads: Threads, *, ordered: bool) -> ClassSorted:
+    """Sort each class in each column; if `ordered`, with the sample at each place."""
     classes = gathered(predictions, threads)
     values, offsets, members = classes.values, classes.offsets, classes.members
     order = np.empty(values.shape if ordered else (0, 0), dtype=members.dtype)

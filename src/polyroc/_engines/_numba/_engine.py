@@ -1,119 +1,146 @@
 """The fast engine: one sort per class and column, one merge per pair, one pass over the cells per iteration."""
 
-from functools import partial
+import threading
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
 from polyroc._engines._numba import _fit as passes
-from polyroc._engines._numba._class_sorted import WORTH_A_THREAD, class_sorted
+from polyroc._engines._numba._class_sorted import WORTH_A_THREAD, ClassSorted, class_sorted
 from polyroc._engines._numba._contrasts import contrast_areas
 from polyroc._engines._numba._problem import fit_rank_one, pieces
 from polyroc._engines._numba._rates import LONG, add_areas, cut_long, cut_own_weighted, cut_shared, cut_short
 from polyroc._engines._numba._reweighed import MOST_VERTICES, Reweighed
-from polyroc._engines._numpy._areas import pairwise_areas as areas_by_columns
-from polyroc._engines._numpy._engine import score_thresholds
+from polyroc._engines._numpy._areas import area_influences
+from polyroc._engines._numpy._fits import centered, saturated
+from polyroc._engines._numpy._rates import score_thresholds
+from polyroc._engines._on_host import OnHost
+from polyroc._engines._protocol import Engine, Resources
 from polyroc._engines._threads import Threads, chunks
-from polyroc._lib._typing import FloatArray, Thresholds
-from polyroc._records import PairIndex, PairwiseRates, Predictions
-
-__all__ = [
-    "contrast_areas",
-    "fit_rank_one",
-    "memory_needed",
-    "memory_to_reweigh",
-    "pairwise_areas",
-    "pairwise_rates",
-    "reweigh",
-]
+from polyroc._lib._typing import FloatArray, Model, Thresholds
+from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions
 
 # Fits of more cells than this are done in single precision, for their memory.
 SINGLE_CELLS = 2**24
 
 
-def memory_needed(predictions: Predictions, n_pairs: int, n_call_rates: int) -> int:
-    """Bytes that rates and fit will need at most, beside the scores themselves."""
-    cells = 2 * n_call_rates * n_pairs
-    weighted = 0 if predictions.sample_weight is None else 12 * predictions.scores.size
-    # The side that is solved for: a gram matrix for each piece of the work and some for their sum, or cross terms.
-    n_rows = 2 * n_call_rates
-    n_pieces = len(pieces(n_pairs))
-    rooms = 8 * passes.BLOCK * n_rows * n_pieces
-    grams = (4 * n_pieces + 32) * n_rows**2 + rooms if n_pairs > n_rows else 32 * n_rows * n_pairs
-    return predictions.scores.nbytes + weighted + (4 if cells > SINGLE_CELLS else 8) * cells + 128 * n_pairs + grams
+class _Sorted:
+    """Room for the sorted samples, filled when they are first needed."""
+
+    def __init__(self) -> None:
+        self.found: ClassSorted | None = None
+        self.lock = threading.Lock()
 
 
-def memory_to_reweigh(predictions: Predictions, pairs: PairIndex, thresholds: Thresholds) -> int:
-    """Bytes that `reweigh` will keep: sorted scores, which sample stands where, and the paths of all pairs."""
-    counts = predictions.class_counts
-    vertices = int(counts[pairs.positive].sum() + counts[pairs.negative].sum())
-    paths = 8 * vertices if thresholds == "own" and vertices <= MOST_VERTICES else 0
-    return predictions.scores.nbytes + 4 * predictions.scores.size + paths
+@dataclass(frozen=True, eq=False)
+class NumbaPrepared(OnHost):
+    """Samples, and from the first question on their scores sorted by class and column."""
+
+    engine_name: ClassVar[str] = "numba"
+    _sorted: _Sorted = field(default_factory=_Sorted, repr=False)
+
+    def runs(self, threads: Threads, *, ordered: bool = False) -> ClassSorted:
+        """The sorted scores; with the sample at each place where samples have weights, or will be given some."""
+        ordered = ordered or self.source.is_weighted
+        with self._sorted.lock:
+            found = self._sorted.found
+            if found is None or (ordered and found.order.size == 0):
+                found = self._sorted.found = class_sorted(self.source, threads, ordered=ordered)
+        return found
+
+    def memory_needed(self, n_pairs: int, n_call_rates: int) -> int:
+        """Bytes that rates and fit will need at most, in addition to the scores themselves."""
+        scores, cells = self.source.scores, 2 * n_call_rates * n_pairs
+        weighted = 12 * scores.size if self.source.is_weighted else 0
+        # The side that is solved for: a gram matrix for each piece of the work and some for their sum, or cross terms.
+        n_rows = 2 * n_call_rates
+        n_pieces = len(pieces(n_pairs))
+        rooms = 8 * passes.BLOCK * n_rows * n_pieces
+        grams = (4 * n_pieces + 32) * n_rows**2 + rooms if n_pairs > n_rows else 32 * n_rows * n_pairs
+        return scores.nbytes + weighted + (4 if cells > SINGLE_CELLS else 8) * cells + 128 * n_pairs + grams
+
+    def memory_to_reweigh(self, pairs: PairIndex, thresholds: Thresholds) -> int:
+        """Bytes that `reweigh` will keep: sorted scores, which sample stands where, and the paths of all pairs."""
+        scores, counts = self.source.scores, self.source.class_counts
+        vertices = int(counts[pairs.positive].sum() + counts[pairs.negative].sum())
+        paths = 8 * vertices if thresholds == "own" and vertices <= MOST_VERTICES else 0
+        return scores.nbytes + 4 * scores.size + paths
+
+    def rates(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> PairwiseRates:
+        """Cut every pair's ROC polygon at the call rates."""
+        precision = np.float32 if 2 * len(call_rates) * len(pairs) > SINGLE_CELLS else np.float64
+        # By pairs, as they are made and fitted; the record shows them by call rates.
+        tpr = np.empty((len(pairs), len(call_rates)), dtype=precision)
+        fpr = np.empty_like(tpr) if thresholds == "shared" else None
+        with Threads(self.resources.n_jobs) as threads:
+            runs = self.runs(threads)
+            tails = runs.tails(self.source.sample_weight, threads)
+            asked = (runs.offsets, pairs.positive, pairs.negative, call_rates)
+            parts = self._chunks_of_pairs(len(pairs))
+            if thresholds == "shared":
+                threads.map(cut_shared, [(runs.values, tails, *asked, *part, tpr, fpr) for part in parts])
+            elif tails is not None:
+                threads.map(cut_own_weighted, [(runs.values, tails, *asked, *part, tpr) for part in parts])
+            else:
+                counts = self.source.class_counts
+                is_long = counts[pairs.positive] + counts[pairs.negative] > LONG
+                for cut, which in ((cut_short, np.flatnonzero(~is_long)), (cut_long, np.flatnonzero(is_long))):
+                    if len(which) > 0:
+                        parts = self._chunks_of_pairs(len(which))
+                        threads.map(cut, [(runs.values, *asked, which, *part, tpr) for part in parts])
+        return PairwiseRates(tpr.T, None if fpr is None else fpr.T, call_rates)
+
+    def _chunks_of_pairs(self, n_pairs: int) -> list[tuple[int, int]]:
+        """Pieces in each of which the runs of some pairs are merged."""
+        # Samples merged by a pair, in the mean.
+        merged = 2 * self.source.n_samples // int(np.count_nonzero(self.source.class_counts))
+        return chunks(n_pairs, 1 + WORTH_A_THREAD // (2 * merged), 128)
+
+    def score_thresholds(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> FloatArray:
+        """As the reference: nobody needs them for a curve."""
+        return score_thresholds(self.source, pairs, call_rates, thresholds)
+
+    def fit(self, rates: PairwiseRates, weights: PairWeights, *, shrinkage: float, model: Model) -> Factorization:
+        """The rank-one model compiled; the others, which are for comparison, as the reference."""
+        if model == "saturated":
+            return saturated(rates, weights, shrinkage)
+        found = fit_rank_one(rates, weights, shrinkage, n_jobs=self.resources.n_jobs)
+        return found if model == "rank-one" else centered(rates, weights, shrinkage, found)
+
+    def areas(self, pairs: PairIndex) -> FloatArray:
+        """Mann-Whitney area of each pair, shape (K,)."""
+        areas = np.empty(len(pairs))
+        with Threads(self.resources.n_jobs) as threads:
+            runs = self.runs(threads)
+            tails = runs.tails(self.source.sample_weight, threads)
+            asked = (runs.values, tails, runs.offsets, pairs.positive, pairs.negative)
+            threads.map(add_areas, [(*asked, *task, areas) for task in self._chunks_of_pairs(len(pairs))])
+        return areas
+
+    def contrast_areas(self, pairs: PairIndex, partition: FloatArray) -> FloatArray:
+        """Mann-Whitney area of each pair along (A[negative] - A[positive]) · p, shape (K,)."""
+        return contrast_areas(self.source, pairs, partition, n_jobs=self.resources.n_jobs)
+
+    def area_influences(self, pairs: PairIndex) -> FloatArray:
+        """As the reference."""
+        return area_influences(self.source, pairs)
+
+    def reweigh(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> Reweighed:
+        """Sort once; weights come later."""
+        with Threads(self.resources.n_jobs) as threads:
+            runs = self.runs(threads, ordered=True)
+            return Reweighed(runs, pairs, call_rates, thresholds, threads)
 
 
-def pairwise_rates(
-    predictions: Predictions,
-    pairs: PairIndex,
-    call_rates: FloatArray,
-    thresholds: Thresholds,
-    *,
-    n_jobs: int | None = None,
-) -> PairwiseRates:
-    """Cut every pair's ROC polygon at the call rates."""
-    precision = np.float32 if 2 * len(call_rates) * len(pairs) > SINGLE_CELLS else np.float64
-    # By pairs, as they are made and fitted; the record shows them by call rates.
-    tpr = np.empty((len(pairs), len(call_rates)), dtype=precision)
-    fpr = np.empty_like(tpr) if thresholds == "shared" else None
-    with Threads(n_jobs) as threads:
-        runs = class_sorted(predictions, threads)
-        tails = runs.tails(predictions.sample_weight, threads)
-        asked = (runs.offsets, pairs.positive, pairs.negative, call_rates)
-        parts = _chunks_of_pairs(predictions, len(pairs))
-        if thresholds == "shared":
-            threads.map(cut_shared, [(runs.values, tails, *asked, *part, tpr, fpr) for part in parts])
-        elif tails is not None:
-            threads.map(cut_own_weighted, [(runs.values, tails, *asked, *part, tpr) for part in parts])
-        else:
-            counts = predictions.class_counts
-            is_long = counts[pairs.positive] + counts[pairs.negative] > LONG
-            for cut, which in ((cut_short, np.flatnonzero(~is_long)), (cut_long, np.flatnonzero(is_long))):
-                if len(which) > 0:
-                    parts = _chunks_of_pairs(predictions, len(which))
-                    threads.map(cut, [(runs.values, *asked, which, *part, tpr) for part in parts])
-    locate = partial(score_thresholds, predictions, pairs, call_rates, thresholds)
-    return PairwiseRates(tpr.T, None if fpr is None else fpr.T, call_rates, locate)
+class NumbaEngine:
+    """The compiled engine."""
+
+    name = "numba"
+
+    def prepare(self, source: Predictions, resources: Resources) -> NumbaPrepared:
+        """Sorted when first asked."""
+        return NumbaPrepared(source, resources)
 
 
-def _chunks_of_pairs(predictions: Predictions, n_pairs: int) -> list[tuple[int, int]]:
-    """Pieces in each of which the runs of some pairs are merged."""
-    merged = 2 * predictions.n_samples // int(np.count_nonzero(predictions.class_counts))  # by a pair, in the mean
-    return chunks(n_pairs, 1 + WORTH_A_THREAD // (2 * merged), 128)
-
-
-def pairwise_areas(predictions: Predictions, pairs: PairIndex, *, n_jobs: int | None = None) -> FloatArray:
-    """Mann-Whitney area of each pair, shape (K,)."""
-    if predictions.is_binary:
-        return areas_by_columns(predictions, pairs)
-    areas = np.empty(len(pairs))
-    with Threads(n_jobs) as threads:
-        runs = class_sorted(predictions, threads)
-        tails = runs.tails(predictions.sample_weight, threads)
-        threads.map(
-            add_areas,
-            [
-                (runs.values, tails, runs.offsets, pairs.positive, pairs.negative, *task, areas)
-                for task in _chunks_of_pairs(predictions, len(pairs))
-            ],
-        )
-    return areas
-
-
-def reweigh(
-    predictions: Predictions,
-    pairs: PairIndex,
-    call_rates: FloatArray,
-    thresholds: Thresholds,
-    *,
-    n_jobs: int | None = None,
-) -> Reweighed:
-    """Sort once; weights come later."""
-    return Reweighed(predictions, pairs, call_rates, thresholds, n_jobs)
+ENGINE: Engine = NumbaEngine()

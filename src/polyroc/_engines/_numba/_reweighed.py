@@ -1,11 +1,11 @@
 """Replicates on the fast engine: classes sorted once, then read under any number of sample weights."""
 
 import threading
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from polyroc._engines._numba._class_sorted import class_sorted
+from polyroc._engines._numba._class_sorted import ClassSorted
 from polyroc._engines._numba._descent import CONVERGED
 from polyroc._engines._numba._paths import lay_paths, replicate_rates
 from polyroc._engines._numba._problem import SINGLE_ROUNDING, SINGLE_TOLERANCE, fit_rank_one, fit_replicate
@@ -14,7 +14,7 @@ from polyroc._engines._numba._replicates import run_replicates
 from polyroc._engines._threads import Threads, chunks
 from polyroc._lib._grid import row_weights
 from polyroc._lib._typing import BoolArray, FloatArray, Thresholds
-from polyroc._records import PairIndex, PairWeights, PairwiseRates, Predictions, RankOneFits
+from polyroc._records import PairIndex, PairWeights, PairwiseRates, RankOneFits
 
 # Paths of more vertices than this are not kept: 8 bytes each.
 MOST_VERTICES = 2**27
@@ -27,22 +27,15 @@ class Reweighed:
     """Classes sorted in each column and, where there is room, the paths of all pairs' merges."""
 
     def __init__(
-        self,
-        predictions: Predictions,
-        pairs: PairIndex,
-        call_rates: FloatArray,
-        thresholds: Thresholds,
-        n_jobs: int | None,
+        self, runs: ClassSorted, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds, threads: Threads
     ) -> None:
-        self._pairs, self._call_rates, self._thresholds = pairs, call_rates, thresholds
+        self._runs, self._pairs, self._call_rates, self._thresholds = runs, pairs, call_rates, thresholds
         self._room = threading.local()
-        counts = predictions.class_counts
+        counts = np.diff(runs.offsets)
         self._begins = np.concatenate([[0], np.cumsum(counts[pairs.positive] + counts[pairs.negative])])
         self._has_paths = thresholds == "own" and self._begins[-1] <= MOST_VERTICES
-        with Threads(n_jobs) as threads:
-            self._runs = class_sorted(predictions, threads, ordered=True)
-            if self._has_paths:
-                self._lay_paths(threads)
+        if self._has_paths:
+            self._lay_paths(threads)
 
     def _lay_paths(self, threads: Threads) -> None:
         self._path = np.empty((self._begins[-1], 2), dtype=np.int32)
@@ -59,15 +52,15 @@ class Reweighed:
         tpr, fpr = np.empty((2, n_pairs, len(self._call_rates)), dtype=precision)
         if self._has_paths:
             replicate_rates(self._runs.order, weight, *self._layout, self._call_rates, self._shares(), tpr, fpr, areas)
-            return PairwiseRates(tpr.T, fpr.T, self._call_rates, _no_thresholds), areas
+            return PairwiseRates(tpr.T, fpr.T, self._call_rates), areas
         tails = self._runs.tails(weight, Threads(1))
         asked = (self._runs.offsets, self._pairs.positive, self._pairs.negative)
         add_areas(self._runs.values, tails, *asked, 0, n_pairs, areas)
         if self._thresholds == "shared":
             cut_shared(self._runs.values, tails, *asked, self._call_rates, 0, n_pairs, tpr, fpr)
-            return PairwiseRates(tpr.T, fpr.T, self._call_rates, _no_thresholds), areas
+            return PairwiseRates(tpr.T, fpr.T, self._call_rates), areas
         cut_own_weighted(self._runs.values, tails, *asked, self._call_rates, 0, n_pairs, tpr)
-        return PairwiseRates(tpr.T, None, self._call_rates, _no_thresholds), areas
+        return PairwiseRates(tpr.T, None, self._call_rates), areas
 
     def fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> RankOneFits:
         """The rank-one model under each of several weights, in single precision.
@@ -129,8 +122,3 @@ class Reweighed:
             self._room.shares = np.empty((n_columns, n_samples + len(self._runs.offsets) - 1))
         shares: FloatArray = self._room.shares
         return shares
-
-
-def _no_thresholds() -> NoReturn:
-    msg = "Replicates do not know the scores at which call rates are reached."
-    raise NotImplementedError(msg)

@@ -5,7 +5,7 @@ The order changes from pair to pair: no sort of a column serves two of them, so 
 
 import numpy as np
 
-from polyroc._engines._numpy._areas import class_shares, mann_whitney
+from polyroc._engines._samples import class_shares, in_range, mann_whitney
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._records import PairIndex, Predictions
 
@@ -30,9 +30,3 @@ def project(scores: FloatArray, samples: IntArray, normal: FloatArray) -> FloatA
     for c in np.flatnonzero(normal):
         projected += normal[c] * scores[samples, c]
     return projected
-
-
-def in_range(values: FloatArray) -> FloatArray:
-    """The same up to a power of two, which ranks alike, where products and sums would overflow or vanish."""
-    exponent = int(np.frexp(max(values.max(), -values.min()))[1])
-    return values if abs(exponent) <= 500 else np.ldexp(values, int(np.sign(exponent)) * 500 - exponent)

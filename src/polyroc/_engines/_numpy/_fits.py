@@ -1,0 +1,87 @@
+"""PairwiseRates and PairWeights -> Factorization by the reference's solver, by models (method, steps 4, 6 and 7)."""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import logit
+
+from polyroc._engines._cells import LOGIT_BOUND, Cells, shrunk_cells
+from polyroc._engines._numpy._solver import Solution, chance_deviance, minimise, solve_rows
+from polyroc._lib._typing import FloatArray
+from polyroc._records import Factorization, PairWeights, PairwiseRates, Status
+
+# Pairs whose rates differ by no more are the same to rounding.
+_ALIKE = 1e-12
+
+
+def rank_one(rates: PairwiseRates, weights: PairWeights, shrinkage: float) -> Factorization:
+    """Joint Levenberg-Marquardt steps; at the start all pairs are alike and each row has the logit of its mean."""
+    cells = shrunk_cells(rates, weights, shrinkage)
+    inner = cells.inner
+    solution = minimise(inner, logit(inner.mean)[:, None], np.ones(rates.n_pairs))
+    row = solution.row
+    if solution.status is not Status.CONVERGED:
+        row = solve_rows(inner, row, solution.pair)
+    effect = _bounded(cells)
+    effect[cells.interior] = row[:, 0] * solution.pair.mean()
+    pair = solution.pair / solution.pair.mean()
+    return _factorization(cells, solution, effect, pair, chance_deviance(cells, rates.call_rates))
+
+
+def saturated(rates: PairwiseRates, weights: PairWeights, shrinkage: float) -> Factorization:
+    """Every cell fits itself, and the shared effect is the mean of the logits."""
+    cells = shrunk_cells(rates, weights, shrinkage)
+    logits = np.clip(logit(cells.rate), -LOGIT_BOUND, LOGIT_BOUND)
+    row = np.sum(cells.weight * logits, axis=1) / np.sum(cells.weight, axis=1)
+    row = np.where(cells.interior, row, _bounded(cells))
+    return Factorization(
+        row_effects=row,
+        pair_effects=np.ones(rates.n_pairs),
+        deviance=0.0,
+        deviance_path=np.zeros(1),
+        n_iter=0,
+        status=Status.CONVERGED,
+        mean_rates=cells.mean,
+    )
+
+
+def centered(rates: PairwiseRates, weights: PairWeights, shrinkage: float, start: Factorization) -> Factorization:
+    """The model with an intercept, eta = lambda0 + lambda v' with sum(v) = 0, from the rank-one optimum."""
+    cells = shrunk_cells(rates, weights, shrinkage)
+    if np.ptp(cells.rate, axis=1).max() <= _ALIKE:
+        # Then the intercept fits every pair, and there is no direction in which pairs could differ.
+        return replace(start, pair_effects=np.zeros(rates.n_pairs))
+    fitted = cells.interior
+    effect = start.row_effects[fitted]
+    # lambda (1 + (v - 1)): the rank-one fit, written as an intercept and a deviation from it.
+    solution = minimise(cells.inner, np.column_stack([effect, effect]), _off_the_saddle(start.pair_effects - 1))
+    row = start.row_effects.copy()
+    row[fitted] = solution.row[:, 0] + solution.row[:, 1] * solution.pair.mean()
+    return _factorization(cells, solution, row, solution.pair - solution.pair.mean(), start.chance_deviance)
+
+
+def _factorization(
+    cells: Cells, solution: Solution, row: FloatArray, pair: FloatArray, chance: float | None
+) -> Factorization:
+    return Factorization(
+        row_effects=row,
+        pair_effects=pair,
+        deviance=float(solution.deviance_path[-1]),
+        deviance_path=solution.deviance_path,
+        n_iter=solution.n_iter,
+        status=solution.status,
+        mean_rates=cells.mean,
+        chance_deviance=chance,
+    )
+
+
+def _bounded(cells: Cells) -> FloatArray:
+    """The effects of rows whose rates are all 0 or all 1, which are not fitted; of other rows, nothing yet."""
+    return np.where(cells.mean < 0.5, -LOGIT_BOUND, LOGIT_BOUND)
+
+
+def _off_the_saddle(pair: FloatArray) -> FloatArray:
+    """Leave the saddle where all pairs are alike, in which nothing would say which way to go."""
+    if np.ptp(pair) > 1e-6:
+        return pair
+    return pair + 1e-3 * np.linspace(-1, 1, len(pair))

@@ -1,0 +1,128 @@
+"""Passes over samples that take no engine of their own: one column, or one look at each row."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from polyroc._lib._typing import BoolArray, FloatArray, IntArray
+from polyroc._records import PairwiseRates, Predictions
+
+# Probabilities in a file are often rounded: rows sum to one to this, each of them or in the mean over the rows.
+_ROUNDED = 0.02
+
+
+def weighed(predictions: Predictions, weight: FloatArray) -> Predictions:
+    """The same samples with other weights, shape (n,), without those of weight 0."""
+    kept = weight > 0
+    scores, codes = predictions.scores[kept], predictions.codes[kept]
+    return replace(predictions, scores=scores, codes=codes, sample_weight=weight[kept])
+
+
+def whole_polygon(predictions: Predictions) -> tuple[PairwiseRates, FloatArray]:
+    """The vertices of the ordinary ROC curve of two classes, without its two corners, and their scores, (T, 1)."""
+    score = predictions.scores[:, -1]
+    weight = np.ones(len(score)) if predictions.sample_weight is None else predictions.sample_weight
+    order = np.argsort(score, kind="stable")[::-1]
+    score, positive = score[order], predictions.codes[order] == 1
+    # Compared, not subtracted: the difference of two finite scores may overflow.
+    last_of_tie = np.flatnonzero(score[1:] != score[:-1])
+    tpr = _shares(np.where(positive, weight[order], 0.0))[last_of_tie]
+    fpr = _shares(np.where(positive, 0.0, weight[order]))[last_of_tie]
+    return PairwiseRates(tpr[:, None], fpr[:, None], (tpr + fpr) / 2), score[last_of_tie][:, None]
+
+
+def _shares(weight: FloatArray) -> FloatArray:
+    cumulated = np.cumsum(weight)
+    shares: FloatArray = cumulated / cumulated[-1]
+    return shares
+
+
+def class_shares(predictions: Predictions) -> FloatArray | None:
+    """Share of each sample in the weight of its class, shape (n,); None where all weights are 1."""
+    if predictions.sample_weight is None:
+        return None
+    return predictions.sample_weight / predictions.class_weights[predictions.codes]
+
+
+def mann_whitney(score: FloatArray, is_positive: IntArray, share: FloatArray | None = None) -> float:
+    """Probability that a positive sample scores higher than a negative one, ties one half.
+
+    `is_positive` holds 0 and 1; `share` is what `class_shares` gives for these samples.
+    """
+    wins = doubled_wins(score, is_positive, 1, 2, share)[0]
+    if share is not None:
+        return float(wins / 2)
+    n_positive = int(np.count_nonzero(is_positive))
+    return float(wins / (2 * n_positive * (len(score) - n_positive)))
+
+
+def doubled_wins(
+    score: FloatArray, codes: IntArray, positive: int, n_classes: int, share: FloatArray | None
+) -> FloatArray:
+    """Twice the wins of class `positive` over each class, a tie being half a win, shape (k,).
+
+    With shares, twice the share of wins: at most 2 whatever the rounding, and 2 where the class wins always, because
+    the sums that divide are those that a class of nothing but wins would have.
+    """
+    order = np.argsort(score)
+    ranked, ranked_codes = score[order], codes[order]
+    is_positive = ranked_codes == positive
+    if share is None:
+        cumulated = np.concatenate([[0], np.cumsum(is_positive)])
+    else:
+        share = share[order]
+        cumulated = np.concatenate([[0.0], np.cumsum(np.where(is_positive, share, 0.0))])
+    edges = np.concatenate([[0], np.flatnonzero(ranked[1:] != ranked[:-1]) + 1, [len(ranked)]])
+    # Doubled, so that without weights everything is a whole number and no order of samples changes a bit.
+    above = 2 * cumulated[-1] - cumulated[edges[:-1]] - cumulated[edges[1:]]
+    won = np.repeat(above, np.diff(edges))
+    if share is None:
+        return np.bincount(ranked_codes, won, minlength=n_classes).astype(float, copy=False)
+    wins = np.bincount(ranked_codes, won / cumulated[-1] * share, minlength=n_classes)
+    total = np.bincount(ranked_codes, share, minlength=n_classes)
+    return np.divide(wins, total, out=np.zeros(n_classes), where=total > 0)
+
+
+def two_areas(predictions: Predictions) -> tuple[float, float] | None:
+    """Areas of two classes by the second column, and by the first one turned round; None where they must agree."""
+    scores = predictions.scores
+    # By quarters, so that neither a sum nor a difference of sums is beyond all floats.
+    total = scores[:, 0] / 4 + scores[:, 1] / 4
+    # Complements, as probabilities are: the one column says what the other does.
+    if np.ptp(total) <= 1e-6 * max(0.25, float(np.abs(total).max())):
+        return None
+    share = class_shares(predictions)
+    used, other = (mann_whitney(column, predictions.codes, share) for column in (scores[:, 1], -scores[:, 0]))
+    return used, other
+
+
+def is_constant(predictions: Predictions) -> bool:
+    """Whether no column ranks anything."""
+    return not np.any(predictions.scores.max(axis=0) > predictions.scores.min(axis=0))
+
+
+def are_probabilities(predictions: Predictions, *, every_row: bool = False) -> bool:
+    """Whether scores lie between 0 and 1 and rows sum to one, but for rounding: in the mean, or every single row."""
+    scores = predictions.scores
+    slack = 0.0 if every_row else _ROUNDED
+    if scores.min() < -slack or scores.max() > 1 + slack:
+        return False
+    off = np.abs(scores.sum(axis=1, dtype=np.float64) - 1)
+    return bool(np.all(off < _ROUNDED)) if every_row else bool(off.mean() <= _ROUNDED)
+
+
+def column_ranges(predictions: Predictions) -> tuple[FloatArray, FloatArray]:
+    """Lowest and highest score of each column, shape (k,) each."""
+    return predictions.scores.min(axis=0), predictions.scores.max(axis=0)
+
+
+def named_right(predictions: Predictions) -> BoolArray:
+    """Whether the highest column of each sample is that of its class, shape (n,); the first of equal ones counts."""
+    right: BoolArray = np.argmax(predictions.scores, axis=1) == predictions.codes
+    return right
+
+
+def in_range(values: FloatArray) -> FloatArray:
+    """The same up to a power of two, which ranks alike, where products and sums would overflow or vanish."""
+    exponent = int(np.frexp(max(values.max(), -values.min()))[1])
+    return values if abs(exponent) <= 500 else np.ldexp(values, int(np.sign(exponent)) * 500 - exponent)
