@@ -8,7 +8,7 @@ from polyroc._engines._numba import _fit as passes
 from polyroc._engines._numba._class_sorted import WORTH_A_THREAD, class_sorted
 from polyroc._engines._numba._contrasts import contrast_areas
 from polyroc._engines._numba._problem import fit_rank_one, pieces
-from polyroc._engines._numba._rates import LONG, add_areas, cut_long, cut_own_weighted, cut_shared, cut_short
+from polyroc._engines._numba._rates import add_areas, cut_own, cut_shared
 from polyroc._engines._numba._reweighed import MOST_VERTICES, Reweighed
 from polyroc._engines._numpy._areas import pairwise_areas as areas_by_columns
 from polyroc._engines._numpy._engine import score_thresholds
@@ -66,19 +66,13 @@ def pairwise_rates(
     with Threads(n_jobs) as threads:
         runs = class_sorted(predictions, threads)
         tails = runs.tails(predictions.sample_weight, threads)
-        asked = (runs.offsets, pairs.positive, pairs.negative, call_rates)
+        asked = (runs.offsets, pairs.positive, pairs.negative)
         parts = _chunks_of_pairs(predictions, len(pairs))
         if thresholds == "shared":
-            threads.map(cut_shared, [(runs.values, tails, *asked, *part, tpr, fpr) for part in parts])
-        elif tails is not None:
-            threads.map(cut_own_weighted, [(runs.values, tails, *asked, *part, tpr) for part in parts])
+            threads.map(cut_shared, [(runs.values, tails, *asked, call_rates, *part, tpr, fpr) for part in parts])
         else:
-            counts = predictions.class_counts
-            is_long = counts[pairs.positive] + counts[pairs.negative] > LONG
-            for cut, which in ((cut_short, np.flatnonzero(~is_long)), (cut_long, np.flatnonzero(is_long))):
-                if len(which) > 0:
-                    parts = _chunks_of_pairs(predictions, len(which))
-                    threads.map(cut, [(runs.values, *asked, which, *part, tpr) for part in parts])
+            own = (*asked, pairs.positive, call_rates)
+            threads.map(cut_own, [(runs.values, tails, *own, *part, tpr) for part in parts])
     locate = partial(score_thresholds, predictions, pairs, call_rates, thresholds)
     return PairwiseRates(tpr.T, None if fpr is None else fpr.T, call_rates, locate)
 
@@ -100,7 +94,7 @@ def pairwise_areas(predictions: Predictions, pairs: PairIndex, *, n_jobs: int | 
         threads.map(
             add_areas,
             [
-                (runs.values, tails, runs.offsets, pairs.positive, pairs.negative, *task, areas)
+                (runs.values, tails, runs.offsets, pairs.positive, pairs.negative, pairs.positive, *task, areas)
                 for task in _chunks_of_pairs(predictions, len(pairs))
             ],
         )
