@@ -72,7 +72,7 @@ def fails(error):
 def test_whatever_a_kernel_fails_with_the_reference_answers(large, monkeypatch, error):
     problem = gaussian_problem(0, 200, 4)
     expected = polyroc.evaluate(problem.y_true, problem.y_score, engine="numpy")
-    for kernel in ("cut_short", "add_areas"):
+    for kernel in ("cut_own", "add_areas"):
         monkeypatch.setattr(f"polyroc._engines._numba._engine.{kernel}", fails(error))
     with pytest.warns(UserWarning, match=rf"The fast engine failed \({type(error).__name__}: .*reference") as said:
         found = polyroc.evaluate(problem.y_true, problem.y_score)
@@ -117,14 +117,14 @@ def test_the_import_may_fail_in_any_way(large, monkeypatch):
 
 def test_a_lack_of_memory_is_no_reason_to_take_more(large, monkeypatch):
     problem = gaussian_problem(0, 100, 3)
-    monkeypatch.setattr("polyroc._engines._numba._engine.cut_short", fails(MemoryError("full")))
+    monkeypatch.setattr("polyroc._engines._numba._engine.cut_own", fails(MemoryError("full")))
     with pytest.raises(MemoryError, match="full"):
         polyroc.auc_score(problem.y_true, problem.y_score)
 
 
 def test_by_name_nothing_else_is_taken(monkeypatch):
     problem = gaussian_problem(0, 100, 3)
-    monkeypatch.setattr("polyroc._engines._numba._engine.cut_short", fails(OddError("no such instruction")))
+    monkeypatch.setattr("polyroc._engines._numba._engine.cut_own", fails(OddError("no such instruction")))
     with pytest.raises(OddError, match="no such instruction"):
         polyroc.auc_score(problem.y_true, problem.y_score, engine="numba")
 

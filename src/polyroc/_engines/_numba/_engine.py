@@ -10,7 +10,7 @@ from polyroc._engines._numba import _fit as passes
 from polyroc._engines._numba._class_sorted import WORTH_A_THREAD, ClassSorted, class_sorted
 from polyroc._engines._numba._contrasts import contrast_areas
 from polyroc._engines._numba._problem import fit_rank_one, pieces
-from polyroc._engines._numba._rates import LONG, add_areas, cut_long, cut_own_weighted, cut_shared, cut_short
+from polyroc._engines._numba._rates import add_areas, cut_own, cut_shared
 from polyroc._engines._numba._reweighed import MOST_VERTICES, Reweighed
 from polyroc._engines._numpy._areas import area_influences
 from polyroc._engines._numpy._fits import centered, saturated
@@ -76,19 +76,13 @@ class NumbaPrepared(OnHost):
         with Threads(self.resources.n_jobs) as threads:
             runs = self.runs(threads)
             tails = runs.tails(self.source.sample_weight, threads)
-            asked = (runs.offsets, pairs.positive, pairs.negative, call_rates)
+            asked = (runs.offsets, pairs.positive, pairs.negative)
             parts = self._chunks_of_pairs(len(pairs))
             if thresholds == "shared":
-                threads.map(cut_shared, [(runs.values, tails, *asked, *part, tpr, fpr) for part in parts])
-            elif tails is not None:
-                threads.map(cut_own_weighted, [(runs.values, tails, *asked, *part, tpr) for part in parts])
+                threads.map(cut_shared, [(runs.values, tails, *asked, call_rates, *part, tpr, fpr) for part in parts])
             else:
-                counts = self.source.class_counts
-                is_long = counts[pairs.positive] + counts[pairs.negative] > LONG
-                for cut, which in ((cut_short, np.flatnonzero(~is_long)), (cut_long, np.flatnonzero(is_long))):
-                    if len(which) > 0:
-                        parts = self._chunks_of_pairs(len(which))
-                        threads.map(cut, [(runs.values, *asked, which, *part, tpr) for part in parts])
+                own = (*asked, pairs.column, call_rates)
+                threads.map(cut_own, [(runs.values, tails, *own, *part, tpr) for part in parts])
         return PairwiseRates(tpr.T, None if fpr is None else fpr.T, call_rates)
 
     def _chunks_of_pairs(self, n_pairs: int) -> list[tuple[int, int]]:
@@ -114,7 +108,7 @@ class NumbaPrepared(OnHost):
         with Threads(self.resources.n_jobs) as threads:
             runs = self.runs(threads)
             tails = runs.tails(self.source.sample_weight, threads)
-            asked = (runs.values, tails, runs.offsets, pairs.positive, pairs.negative)
+            asked = (runs.values, tails, runs.offsets, pairs.positive, pairs.negative, pairs.column)
             threads.map(add_areas, [(*asked, *task, areas) for task in self._chunks_of_pairs(len(pairs))])
         return areas
 

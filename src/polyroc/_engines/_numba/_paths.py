@@ -14,12 +14,21 @@ from polyroc._engines._numba._compile import inner, kernel
 
 @kernel
 def lay_paths(
-    values: Any, offsets: Any, positive: Any, negative: Any, begins: Any, start: int, stop: int, path: Any, sizes: Any
+    values: Any,
+    offsets: Any,
+    positive: Any,
+    negative: Any,
+    column: Any,
+    begins: Any,
+    start: int,
+    stop: int,
+    path: Any,
+    sizes: Any,
 ) -> None:
     """Write the paths of the pairs start..stop, beginning at `begins`, and their numbers of distinct scores."""
     for pair in range(start, stop):
-        i, j = positive[pair], negative[pair]
-        a, b = values[i, offsets[i] : offsets[i + 1]], values[i, offsets[j] : offsets[j + 1]]
+        q, i, j = column[pair], positive[pair], negative[pair]
+        a, b = values[q, offsets[i] : offsets[i + 1]], values[q, offsets[j] : offsets[j + 1]]
         at_a, at_b, vertex = a.shape[0], b.shape[0], begins[pair]
         while at_a > 0 or at_b > 0:
             score = b[at_b - 1] if at_a == 0 or (at_b > 0 and b[at_b - 1] > a[at_a - 1]) else a[at_a - 1]
@@ -40,6 +49,7 @@ def replicate_rates(
     offsets: Any,
     positive: Any,
     negative: Any,
+    column: Any,
     begins: Any,
     sizes: Any,
     path: Any,
@@ -67,7 +77,7 @@ def replicate_rates(
     for pair in range(positive.shape[0]):
         i, j = positive[pair], negative[pair]
         firsts = offsets[i] + i, offsets[j] + j
-        areas[pair] = follow(shares, i, *firsts, path, begins[pair], sizes[pair], grid, pair, tpr, fpr)
+        areas[pair] = follow(shares, column[pair], *firsts, path, begins[pair], sizes[pair], grid, pair, tpr, fpr)
 
 
 @inner

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._engines._numba._compile import borrowed, inner, kernel
+from polyroc._engines._numba._compile import inner, kernel
 
 # Above this many samples in a pair, looking for T points is quicker than walking past all samples.
 LONG = 4000
@@ -40,191 +40,140 @@ def find_tails(order: Any, weight: Any, offsets: Any, tails: Any, start: int, st
 
 
 @kernel
-def cut_short(
-    values: Any, offsets: Any, positive: Any, negative: Any, grid: Any, which: Any, start: int, stop: int, tpr: Any
-) -> None:
-    """True positive rates of some pairs at the call rates, each from the positive class's own column.
-
-    The pairs are which[start:stop], of at most LONG samples.
-    """
-    called_a, steps_by = np.empty(LONG + 2, np.int32), np.empty(grid.shape[0] + 2, np.int32)
-    part, is_inside = np.empty(grid.shape[0], np.int64), np.empty(grid.shape[0], np.bool_)
-    parts = (sort_grid(grid, part, is_inside), part, is_inside)
-    fpr = np.empty_like(tpr[0])  # not kept: it is what TPR leaves of twice the call rate
-    for pair in which[start:stop]:
-        i, j = positive[pair], negative[pair]
-        a, b = values[i, offsets[i] : offsets[i + 1]], values[i, offsets[j] : offsets[j + 1]]
-        stride(a, b, grid, parts, called_a, steps_by, tpr[pair], fpr)
-
-
-@kernel
-def cut_long(
-    values: Any, offsets: Any, positive: Any, negative: Any, grid: Any, which: Any, start: int, stop: int, tpr: Any
-) -> None:
-    """As `cut_short`, for pairs of any number of samples. Apart, so that only what is needed is compiled."""
-    fpr = np.empty_like(tpr[0])
-    for pair in which[start:stop]:
-        i, j = positive[pair], negative[pair]
-        a, b = values[i, offsets[i] : offsets[i + 1]], values[i, offsets[j] : offsets[j + 1]]
-        look(a, b, grid, tpr[pair], fpr)
-
-
-@inner
-def stride(a: Any, b: Any, grid: Any, parts: Any, called_a: Any, steps_by: Any, tpr: Any, fpr: Any) -> None:
-    """Merge two runs from the top and read the polygon at each call rate.
-
-    Which class comes next cannot be predicted, so nothing branches upon it. The path of the merge is written down
-    first: after s samples, `called_a[s]` of them are of a. Counting how many samples are called before each uniform
-    call rate then says which edge it lies on, and from where to look for those between. `parts` is what `sort_grid`
-    finds.
-    """
-    n_a, n_b, n_grid = a.shape[0], b.shape[0], grid.shape[0]
-    at_a, at_b, called, n_steps, tied = n_a, n_b, 0, 0, 0
-    n_parts, part, is_inside = borrowed(parts)
-    unit = n_parts / (2.0 * n_a * n_b)
-    for t in range(n_parts + 1):
-        steps_by[t] = 0
-    called_a[0] = 0
-    while at_a > 0 and at_b > 0:
-        # One sample more; of a tie, those of a first.
-        x, y = a[at_a - 1], b[at_b - 1]
-        one = int(x >= y)
-        tied += int(x == y)
-        at_a -= one
-        at_b -= 1 - one
-        called += n_a + one * (n_b - n_a)
-        n_steps += 1
-        called_a[n_steps] = n_a - at_a
-        steps_by[min(np.int64(called * unit), n_parts)] += 1
-    # What is left is of one class; its first sample decides the edge of all call rates that remain.
-    called_a[n_steps + 1] = called_a[n_steps] + (1 if at_a > 0 else 0)
-    if tied:
-        read_with_ties(a, b, grid, parts, called_a, steps_by, n_steps, tpr, fpr)
-        return
-    cumulate(steps_by, n_parts)
-    before = np.int64(0)
-    for t in range(n_grid):
-        before = max(before, np.int64(steps_by[part[t]]))
-        if is_inside[t]:
-            before = walk_on(grid[t], called_a, before, n_steps, n_a, n_b)
-        cut_edge(grid[t], t, called_a, before, n_a, n_b, tpr, fpr)
-
-
-@inner
-def sort_grid(grid: Any, part: Any, is_inside: Any) -> Any:
-    """Into how many parts the uniform points cut [0, 1]; where each call rate's part begins, and if it lies inside."""
-    # The first point is one step of the uniform ones. Any number would do: it says from where to look.
-    n_parts = min(np.int64(1.0 / grid[0] + 0.5), grid.shape[0] + 1)
-    for t in range(grid.shape[0]):
-        # A little more, so that rounding does not put a point below the part that begins there.
-        part[t] = np.int64(grid[t] * n_parts + 1e-12)
-        is_inside[t] = grid[t] * n_parts > part[t] + 1e-12
-    return n_parts
-
-
-@inner
-def cumulate(steps_by: Any, n_parts: int) -> None:
-    """From the steps of each part to those before its beginning."""
-    total = 0
-    for b in range(n_parts + 1):
-        here = steps_by[b]
-        steps_by[b] = total
-        total += here
-
-
-@inner
-def walk_on(rate: float, called_a: Any, before: int, n_steps: int, n_a: int, n_b: int) -> Any:
-    """From a place on the path on to the last step that ends before a call rate."""
-    target = 2.0 * rate * n_a * n_b
-    while before < n_steps:
-        from_a = np.int64(called_a[before + 1])
-        if from_a * n_b + (before + 1 - from_a) * n_a >= target:
-            break
-        before += 1
-    return before
-
-
-@inner
-def cut_edge(rate: float, t: int, called_a: Any, before: int, n_a: int, n_b: int, tpr: Any, fpr: Any) -> None:
-    """Read the edge that one sample makes, on which only the rate of its class grows."""
-    from_a = called_a[before + 1] > called_a[before]
-    fixed = (before - called_a[before]) / n_b if from_a else called_a[before] / n_a
-    growing = min(1.0, max(0.0, 2.0 * rate - fixed))
-    tpr[t] = growing if from_a else fixed
-    fpr[t] = fixed if from_a else growing
-
-
-@inner
-def read_with_ties(
-    a: Any, b: Any, grid: Any, parts: Any, called_a: Any, steps_by: Any, n_steps: int, tpr: Any, fpr: Any
-) -> None:
-    """As the end of `stride`, where the classes share scores."""
-    n_a, n_b, n_grid = a.shape[0], b.shape[0], grid.shape[0]
-    # The path to its end: part of what is left may belong to a tie.
-    left = called_a[n_steps + 1] - called_a[n_steps]
-    n_parts, part, is_inside = borrowed(parts)
-    unit = n_parts / (2.0 * n_a * n_b)
-    for s in range(n_steps + 1, n_a + n_b + 1):
-        called_a[s] = called_a[s - 1] + left
-        called = np.int64(called_a[s]) * n_b + np.int64(s - called_a[s]) * n_a
-        steps_by[min(np.int64(called * unit), n_parts)] += 1
-    cumulate(steps_by, n_parts)
-    t, before = np.int64(0), np.int64(0)
-    while t < n_grid:
-        before = max(before, np.int64(steps_by[part[t]]))
-        if is_inside[t]:
-            before = walk_on(grid[t], called_a, before, n_a + n_b - 1, n_a, n_b)
-        at_a, at_b = n_a - called_a[before + 1], n_b - (before + 1 - called_a[before + 1])
-        if called_a[before + 1] > called_a[before]:
-            score, is_tie = a[at_a], at_b > 0 and b[at_b - 1] == a[at_a]
-        else:
-            score, is_tie = b[at_b], at_a < n_a and a[at_a] == b[at_b]
-        if is_tie:
-            t = cut_tie(a, b, at_a, at_b, score, grid, t, tpr, fpr)
-        else:
-            cut_edge(grid[t], t, called_a, before, n_a, n_b, tpr, fpr)
-            t += 1
-
-
-@kernel
-def cut_own_weighted(
+def cut_own(
     values: Any,
     tails: Any,
     offsets: Any,
     positive: Any,
     negative: Any,
+    column: Any,
     grid: Any,
     start: int,
     stop: int,
     tpr: Any,
 ) -> None:
-    """As `cut_short`, by shares of weight, for the pairs start..stop."""
-    fpr = np.empty_like(tpr[0])
+    """True positive rates of the pairs start..stop at the call rates, each read in the pair's own column."""
     for pair in range(start, stop):
-        i, j = positive[pair], negative[pair]
-        a, b = values[i, offsets[i] : offsets[i + 1]], values[i, offsets[j] : offsets[j + 1]]
-        wa, wb = tails[i, offsets[i] : offsets[i + 1]], tails[i, offsets[j] : offsets[j + 1]]
-        walk_weighted(a, b, wa, wb, grid, tpr[pair], fpr)
+        q, i, j = column[pair], positive[pair], negative[pair]
+        a, b = values[q, offsets[i] : offsets[i + 1]], values[q, offsets[j] : offsets[j + 1]]
+        if tails is None:
+            read_own(a, b, None, None, grid, tpr[pair])
+        else:
+            wa, wb = tails[q, offsets[i] : offsets[i + 1]], tails[q, offsets[j] : offsets[j + 1]]
+            read_own(a, b, wa, wb, grid, tpr[pair])
 
 
 @inner
-def cut_straight(
-    grid: Any, t: int, s1: float, from_a: bool, above_a: int, n_a: int, above_b: int, n_b: int, tpr: Any, fpr: Any
-) -> Any:
-    """Read an edge on which only one rate grows, up to call rate s1; returns the next call rate to look for."""
-    fixed = above_b / n_b if from_a else above_a / n_a
-    while t < grid.shape[0] and grid[t] <= s1:
-        growing = min(1.0, 2.0 * grid[t] - fixed)
-        tpr[t] = growing if from_a else fixed
-        fpr[t] = fixed if from_a else growing
-        t += 1
-    return t
+def read_own(a: Any, b: Any, wa: Any, wb: Any, grid: Any, tpr: Any) -> None:
+    """Merge two runs from the top and read the polygon at each call rate; `wa` and `wb` are tails, or None."""
+    n_a, n_b, n_grid = a.shape[0], b.shape[0], grid.shape[0]
+    at_a, at_b, t, is_long = n_a, n_b, np.int64(0), wa is None and n_a + n_b > LONG
+    if is_long:
+        at_a, at_b = skip(a, b, 2.0 * grid[0])
+    called, sought = called_at(wa, wb, at_a, n_a, at_b, n_b), sought_for(wa, grid[0], n_a, n_b)
+    while at_a > 0 and at_b > 0:
+        # Not branched upon: which class comes next cannot be predicted. Of a tie, those of a are called first.
+        one = np.int64(a[at_a - 1] >= b[at_b - 1])
+        at_a -= one
+        at_b -= 1 - one
+        if wa is None:
+            called += n_a + one * (n_b - n_a)
+        else:
+            called = called_at(wa, wb, at_a, n_a, at_b, n_b)
+        if called < sought:
+            continue
+        if is_tied(a, b, at_a, at_b):
+            at_a, at_b, t = cut_tie(a, b, wa, wb, at_a, at_b, grid, t, tpr)
+        else:
+            t = cut_straight(share(wa, at_a + one, n_a), share(wa, at_a, n_a), share(wb, at_b, n_b), grid, t, tpr)
+        if t == n_grid:
+            return
+        if is_long:
+            at_a, at_b = skip(a, b, 2.0 * grid[t])
+        called, sought = called_at(wa, wb, at_a, n_a, at_b, n_b), sought_for(wa, grid[t], n_a, n_b)
+    # One class is left. What is tied with the last sample called comes first, then a straight edge to (1, 1).
+    while at_b > 0 and b[at_b - 1] == a[0]:
+        at_b -= 1
+    if is_tied(a, b, at_a, at_b) and called_at(wa, wb, at_a, n_a, at_b, n_b) >= sought:
+        at_a, at_b, t = cut_tie(a, b, wa, wb, at_a, at_b, grid, t, tpr)
+    if t < n_grid:
+        cut_straight(share(wa, at_a, n_a), 1.0, 1.0, grid, t, tpr)
 
 
 @inner
-def cut_tie(a: Any, b: Any, at_a: int, at_b: int, score: float, grid: Any, t: int, tpr: Any, fpr: Any) -> Any:
-    """Read the polygon on the slanted edge of a tie between the classes."""
+def share(tails: Any, at: int, n: int) -> float:
+    """The share of a class from place `at` of its n sorted scores on."""
+    if tails is None:
+        return (n - at) / n
+    return tails[at] if at < n else 0.0
+
+
+@inner
+def called_at(wa: Any, wb: Any, at_a: int, n_a: int, at_b: int, n_b: int) -> Any:
+    """TPR + FPR with all called from these places on; without weights times n_a n_b, a whole number."""
+    if wa is None:
+        return (n_a - at_a) * n_b + (n_b - at_b) * n_a
+    return share(wa, at_a, n_a) + share(wb, at_b, n_b)
+
+
+@inner
+def sought_for(wa: Any, rate: float, n_a: int, n_b: int) -> Any:
+    """What `called_at` has to reach for a call rate."""
+    if wa is None:
+        return np.int64(np.ceil(2.0 * rate * n_a * n_b))
+    return 2.0 * rate
+
+
+@inner
+def is_tied(a: Any, b: Any, at_a: int, at_b: int) -> Any:
+    """Whether the sample called last has its score in both classes: the lowest of a that is called says so."""
     n_a, n_b = a.shape[0], b.shape[0]
+    lowest = a[min(at_a, n_a - 1)]
+    return at_a < n_a and (lowest == b[max(at_b - 1, 0)] or lowest == b[min(at_b, n_b - 1)])
+
+
+@inner
+def skip(a: Any, b: Any, target: float) -> Any:
+    """A place on the path of the merge shortly before its shares reach the target, found by bisection."""
+    n_a, n_b = a.shape[0], b.shape[0]
+    # With x of a called, the target leaves y of b; the path crosses where the two scores change order.
+    low, high = 0, n_a
+    while low < high:
+        x = (low + high) // 2
+        y = np.int64(np.ceil((target - x / n_a) * n_b))
+        if y > n_b or (y > 0 and a[n_a - 1 - x] >= b[n_b - y]):
+            low = x + 1
+        else:
+            high = x
+    at_a, at_b = n_a - low, n_b - min(n_b, max(0, np.int64((target - low / n_a) * n_b)))
+    # Back onto the path, where nothing called comes after what is not, and below the target.
+    while at_a < n_a and at_b > 0 and a[at_a] < b[at_b - 1]:
+        at_a += 1
+    while at_b < n_b and at_a > 0 and b[at_b] <= a[at_a - 1]:
+        at_b += 1
+    while (n_a - at_a) / n_a + (n_b - at_b) / n_b >= target:
+        if at_a == n_a or (at_b < n_b and b[at_b] <= a[at_a]):
+            at_b += 1
+        else:
+            at_a += 1
+    return at_a, at_b
+
+
+@inner
+def cut_straight(least: float, above_a: float, above_b: float, grid: Any, t: int, tpr: Any) -> Any:
+    """Read the edge from TPR `least` to (above_b, above_a), on which one rate grows; returns the next call rate."""
+    while True:
+        # Where FPR grows, `least` and `above_a` are the same.
+        tpr[t] = min(above_a, max(least, 2.0 * grid[t] - above_b))
+        t += 1
+        if t == grid.shape[0] or 2.0 * grid[t] > above_a + above_b:
+            return t
+
+
+@inner
+def cut_tie(a: Any, b: Any, wa: Any, wb: Any, at_a: int, at_b: int, grid: Any, t: int, tpr: Any) -> Any:
+    """Read the polygon on the slanted edge of a tie between the classes; returns its end and the next call rate."""
+    n_a, n_b, score = a.shape[0], b.shape[0], a[at_a]
     low_a, low_b, high_a, high_b = at_a, at_b, at_a, at_b
     while low_a > 0 and a[low_a - 1] >= score:
         low_a -= 1
@@ -234,105 +183,13 @@ def cut_tie(a: Any, b: Any, at_a: int, at_b: int, score: float, grid: Any, t: in
         high_a += 1
     while high_b < n_b and b[high_b] <= score:
         high_b += 1
-    t0, f0 = (n_a - high_a) / n_a, (n_b - high_b) / n_b
-    t1, f1 = (n_a - low_a) / n_a, (n_b - low_b) / n_b
-    return interpolate(t0, f0, t1, f1, 0.5 * (t0 + f0), 0.5 * (t1 + f1), grid, t, tpr, fpr)
-
-
-@inner
-def interpolate(
-    t0: float, f0: float, t1: float, f1: float, s0: float, s1: float, grid: Any, t: int, tpr: Any, fpr: Any
-) -> Any:
-    """Write every call rate from number t on that lies on the edge from s0 to s1, at least one."""
+    t0, f0, t1, f1 = share(wa, high_a, n_a), share(wb, high_b, n_b), share(wa, low_a, n_a), share(wb, low_b, n_b)
     while True:
-        part = min(1.0, max(0.0, (grid[t] - s0) / (s1 - s0)))
+        part = min(1.0, max(0.0, (2.0 * grid[t] - t0 - f0) / (t1 + f1 - t0 - f0)))
         tpr[t] = t0 + part * (t1 - t0)
-        fpr[t] = f0 + part * (f1 - f0)
         t += 1
-        if t == grid.shape[0] or grid[t] > s1:
-            return t
-
-
-@inner
-def look(a: Any, b: Any, grid: Any, tpr: Any, fpr: Any) -> None:
-    """Find each call rate on the path of the merge by bisection, without walking the path."""
-    n_a, n_b = a.shape[0], b.shape[0]
-    t = np.int64(0)
-    while t < grid.shape[0]:
-        # With x of a above, the call rate leaves y of b; the path crosses where the two scores change order.
-        low, high = 0, n_a
-        while low < high:
-            x = (low + high) // 2
-            y = int(np.ceil((2.0 * grid[t] - x / n_a) * n_b))
-            if y > n_b or (y > 0 and a[n_a - 1 - x] >= b[n_b - y]):
-                low = x + 1
-            else:
-                high = x
-        y = min(n_b, max(0, int(np.ceil((2.0 * grid[t] - low / n_a) * n_b))))
-        at_a, at_b = settle(a, b, n_a - low, n_b - y, 2.0 * grid[t])
-        # The sample called last: the lower one, and of a tie that of b.
-        from_a = at_b == n_b or (at_a < n_a and a[at_a] < b[at_b])
-        if from_a and at_b > 0 and b[at_b - 1] == a[at_a]:
-            t = cut_tie(a, b, at_a, at_b, a[at_a], grid, t, tpr, fpr)
-        elif not from_a and at_a < n_a and a[at_a] == b[at_b]:
-            t = cut_tie(a, b, at_a, at_b, b[at_b], grid, t, tpr, fpr)
-        else:
-            s1 = max(grid[t], 0.5 * ((n_a - at_a) / n_a + (n_b - at_b) / n_b))
-            t = cut_straight(grid, t, s1, from_a, n_a - at_a, n_a, n_b - at_b, n_b, tpr, fpr)
-
-
-@inner
-def settle(a: Any, b: Any, above_a: int, above_b: int, target: float) -> Any:
-    """From near the crossing to it: the first point of the path whose shares reach the target."""
-    n_a, n_b = a.shape[0], b.shape[0]
-    # Put the point on the path: nothing called may lie below what is not called.
-    while above_a < n_a and above_b > 0 and a[above_a] < b[above_b - 1]:
-        above_a += 1
-    while above_b < n_b and above_a > 0 and b[above_b] < a[above_a - 1]:
-        above_b += 1
-    while (n_a - above_a) / n_a + (n_b - above_b) / n_b < target:
-        if above_b == 0 or (above_a > 0 and a[above_a - 1] >= b[above_b - 1]):
-            above_a -= 1
-        else:
-            above_b -= 1
-    while True:
-        # Step back while the target is still reached.
-        back_a, back_b = above_a, above_b
-        # Of a tie, b was called last.
-        if above_a == n_a or (above_b < n_b and b[above_b] <= a[above_a]):
-            back_b += 1
-        else:
-            back_a += 1
-        if (n_a - back_a) / n_a + (n_b - back_b) / n_b < target:
-            return above_a, above_b
-        above_a, above_b = back_a, back_b
-
-
-@inner
-def walk_weighted(a: Any, b: Any, wa: Any, wb: Any, grid: Any, tpr: Any, fpr: Any) -> None:
-    """As `stride`, by shares of weight."""
-    n_a, n_b = a.shape[0], b.shape[0]
-    at_a, at_b, t = n_a, n_b, 0
-    t0, f0 = 0.0, 0.0
-    while True:
-        if at_b == 0 or (at_a > 0 and a[at_a - 1] >= b[at_b - 1]):
-            at_a -= 1
-            score = a[at_a]
-        else:
-            at_b -= 1
-            score = b[at_b]
-        # The whole tie.
-        while at_a > 0 and a[at_a - 1] >= score:
-            at_a -= 1
-        while at_b > 0 and b[at_b - 1] >= score:
-            at_b -= 1
-        t1 = wa[at_a] if at_a < n_a else 0.0
-        f1 = wb[at_b] if at_b < n_b else 0.0
-        if 0.5 * (t1 + f1) >= grid[t] or (at_a == 0 and at_b == 0):
-            t = interpolate(t0, f0, t1, f1, 0.5 * (t0 + f0), 0.5 * (t1 + f1), grid, t, tpr, fpr)
-            if t == grid.shape[0]:
-                return
-        t0, f0 = t1, f1
+        if t == grid.shape[0] or 2.0 * grid[t] > t1 + f1:
+            return low_a, low_b, t
 
 
 @kernel
@@ -379,18 +236,32 @@ def cut_shared(
             s0, t0, f0 = s1, share[0], share[1]
 
 
+@inner
+def interpolate(
+    t0: float, f0: float, t1: float, f1: float, s0: float, s1: float, grid: Any, t: int, tpr: Any, fpr: Any
+) -> Any:
+    """Write every call rate from number t on that lies on the edge from s0 to s1, at least one."""
+    while True:
+        part = min(1.0, max(0.0, (grid[t] - s0) / (s1 - s0)))
+        tpr[t] = t0 + part * (t1 - t0)
+        fpr[t] = f0 + part * (f1 - f0)
+        t += 1
+        if t == grid.shape[0] or grid[t] > s1:
+            return t
+
+
 @kernel
 def add_areas(
-    values: Any, tails: Any, offsets: Any, positive: Any, negative: Any, start: int, stop: int, out: Any
+    values: Any, tails: Any, offsets: Any, positive: Any, negative: Any, column: Any, start: int, stop: int, out: Any
 ) -> None:
     """Mann-Whitney areas of the pairs start..stop, ties counted one half."""
     for pair in range(start, stop):
-        i, j = positive[pair], negative[pair]
-        a, b = values[i, offsets[i] : offsets[i + 1]], values[i, offsets[j] : offsets[j + 1]]
+        q, i, j = column[pair], positive[pair], negative[pair]
+        a, b = values[q, offsets[i] : offsets[i + 1]], values[q, offsets[j] : offsets[j + 1]]
         if tails is None:
             out[pair] = doubled_wins(a, b) / (2.0 * a.shape[0] * b.shape[0])
         else:
-            wa, wb = tails[i, offsets[i] : offsets[i + 1]], tails[i, offsets[j] : offsets[j + 1]]
+            wa, wb = tails[q, offsets[i] : offsets[i + 1]], tails[q, offsets[j] : offsets[j + 1]]
             out[pair] = area_weighted(a, b, wa, wb)
 
 

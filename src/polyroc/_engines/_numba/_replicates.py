@@ -27,6 +27,7 @@ def run_replicates(
     offsets: Any,
     positive: Any,
     negative: Any,
+    column: Any,
     begins: Any,
     sizes: Any,
     path: Any,
@@ -51,7 +52,7 @@ def run_replicates(
     n_pairs, n_grid, real = positive.shape[0], grid.shape[0], on_row.dtype
     tpr, fpr = np.empty((n_pairs, n_grid), real), np.empty((n_pairs, n_grid), real)
     areas, doubled, total = np.empty(n_pairs), (2.0 * grid).astype(real), on_tpr.sum()
-    layout = (offsets, positive, negative, begins, sizes, path)
+    layout = (offsets, positive, negative, column, begins, sizes, path)
     for r in range(weights.shape[0]):
         replicate_rates(order, weights[r], *layout, grid, shares, tpr, fpr, areas)
         mean = means[r]

@@ -9,7 +9,7 @@ from polyroc._engines._numba._class_sorted import ClassSorted
 from polyroc._engines._numba._descent import CONVERGED
 from polyroc._engines._numba._paths import lay_paths, replicate_rates
 from polyroc._engines._numba._problem import SINGLE_ROUNDING, SINGLE_TOLERANCE, fit_rank_one, fit_replicate
-from polyroc._engines._numba._rates import add_areas, cut_own_weighted, cut_shared
+from polyroc._engines._numba._rates import add_areas, cut_own, cut_shared
 from polyroc._engines._numba._replicates import run_replicates
 from polyroc._engines._threads import Threads, chunks
 from polyroc._lib._grid import row_weights
@@ -41,7 +41,7 @@ class Reweighed:
         self._path = np.empty((self._begins[-1], 2), dtype=np.int32)
         self._sizes = np.empty(len(self._pairs), dtype=np.int64)
         runs, pairs = self._runs, self._pairs
-        asked = (runs.values, runs.offsets, pairs.positive, pairs.negative, self._begins)
+        asked = (runs.values, runs.offsets, pairs.positive, pairs.negative, pairs.column, self._begins)
         tasks = [(*asked, *task, self._path, self._sizes) for task in chunks(len(pairs), 8, 64)]
         threads.map(lay_paths, tasks)
 
@@ -55,11 +55,11 @@ class Reweighed:
             return PairwiseRates(tpr.T, fpr.T, self._call_rates), areas
         tails = self._runs.tails(weight, Threads(1))
         asked = (self._runs.offsets, self._pairs.positive, self._pairs.negative)
-        add_areas(self._runs.values, tails, *asked, 0, n_pairs, areas)
+        add_areas(self._runs.values, tails, *asked, self._pairs.column, 0, n_pairs, areas)
         if self._thresholds == "shared":
             cut_shared(self._runs.values, tails, *asked, self._call_rates, 0, n_pairs, tpr, fpr)
             return PairwiseRates(tpr.T, fpr.T, self._call_rates), areas
-        cut_own_weighted(self._runs.values, tails, *asked, self._call_rates, 0, n_pairs, tpr)
+        cut_own(self._runs.values, tails, *asked, self._pairs.column, self._call_rates, 0, n_pairs, tpr)
         return PairwiseRates(tpr.T, None, self._call_rates), areas
 
     def fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> RankOneFits:
@@ -113,7 +113,8 @@ class Reweighed:
     def _layout(self) -> tuple[Any, ...]:
         """Where classes, pairs and paths lie, as the kernels want it."""
         pairs = self._pairs
-        return self._runs.offsets, pairs.positive, pairs.negative, self._begins, self._sizes, self._path
+        where = (self._runs.offsets, pairs.positive, pairs.negative, pairs.column)
+        return (*where, self._begins, self._sizes, self._path)
 
     def _shares(self) -> FloatArray:
         """Room for the shares of one replicate, kept for each thread: fresh memory costs more than its use."""
