@@ -14,6 +14,7 @@ from polyroc._estimator._curve import RocCurve
 from polyroc._evaluate import ConvergenceWarning, auc_score, evaluate
 from polyroc._evaluation import Evaluation
 from polyroc._example import Example, load_example
+from polyroc._inputs._checks import InputError
 from polyroc._lib._versions import show_versions
 from polyroc._lib._warnings import ResamplingWarning
 from polyroc._pairs import Pair, Pairs
@@ -38,6 +39,7 @@ __all__ = [
     "Evaluation",
     "Example",
     "Factorization",
+    "InputError",
     "Interval",
     "ModelEstimate",
     "Pair",

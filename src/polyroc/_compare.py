@@ -14,8 +14,18 @@ from polyroc._comparison_text import ComparisonText
 from polyroc._estimator._doubts import warn_of_backwards, warn_of_disagreement, warn_of_mixed_scales
 from polyroc._evaluate import check_option_names, evaluate_predictions
 from polyroc._evaluation import Evaluation
-from polyroc._inputs._arrays import listed, shown
-from polyroc._inputs._checks import as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
+from polyroc._inputs._checks import (
+    InputError,
+    as_confidence_level,
+    as_flag,
+    as_n_jobs,
+    as_n_resamples,
+    as_rng,
+    listed,
+    one_of,
+    shown,
+)
+from polyroc._inputs._column_classes import OF_SCORES
 from polyroc._inputs._frames import FrameBackend, frame_of
 from polyroc._inputs._options import as_options
 from polyroc._inputs._predictions import as_predictions
@@ -306,24 +316,21 @@ def _contests_of(
 def _evaluate_all(y_true: "ArrayLike", scores: Any, options: dict[str, Any]) -> dict[str, Evaluation]:
     """Every model's evaluation, with the classes in the same order."""
     if not isinstance(scores, Mapping):
-        msg = f"`scores` must be a mapping from names of models to their scores, got {type(scores).__name__}."
-        raise ValueError(msg)
+        raise InputError("scores", "must be a mapping from names of models to their scores", type(scores).__name__)
     if len(scores) < 2:
-        msg = f"`scores` must hold at least two models, got {len(scores)}."
-        raise ValueError(msg)
+        raise InputError("scores", "must hold at least two models", f"{len(scores)}")
     if wrong := [name for name in scores if not isinstance(name, str)]:
-        msg = f"`scores` must have text for its keys, the names of the models, got {listed(wrong)}."
-        raise ValueError(msg)
+        raise InputError("scores", "must have text for its keys, the names of the models", listed(wrong))
     labels, sample_weight = options.pop("labels", None), options.pop("sample_weight", None)
     found: dict[str, Predictions] = {}
     for name, score in scores.items():
         try:
             found[name] = as_predictions(y_true, score, labels=labels, sample_weight=sample_weight)
-        except ValueError as error:
-            if not str(error).startswith("`y_score"):
+        except InputError as error:
+            if error.argument not in OF_SCORES:
                 raise
-            msg = f"`scores` of model {shown(name)}: {error}"
-            raise ValueError(msg) from error
+            rule = f"of model {shown(name)}: `{error.argument}` {error.rule}"
+            raise InputError("scores", rule, error.got, hint=error.hint) from error
     warn_of_mixed_scales(found)
     for name, one in found.items():
         warn_of_disagreement(one, name)
@@ -338,11 +345,11 @@ def _like(first: Predictions, other: Predictions, first_name: str, name: str) ->
     """Another model's predictions, with the classes in the order that the first model has them in."""
     classes, theirs = first.labels.tolist(), other.labels.tolist()
     if len(classes) != len(theirs) or set(classes) != set(theirs):
-        msg = (
-            f"`scores` must have the same classes for all models, got {listed(classes)} for {shown(first_name)} "
-            f"and {listed(theirs)} for {shown(name)}."
+        raise InputError(
+            "scores",
+            "must have the same classes for all models",
+            f"{listed(classes)} for {shown(first_name)} and {listed(theirs)} for {shown(name)}",
         )
-        raise ValueError(msg)
     if classes == theirs:
         return other
     scores = other.scores

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from polyroc._evaluation import Evaluation
-from polyroc._inputs._checks import one_of
+from polyroc._inputs._checks import InputError, one_of
 from polyroc._lib._numbers import area as area_text
 from polyroc._lib._typing import FloatArray
 from polyroc._records import read_only
@@ -72,10 +72,9 @@ class PairwiseHeatmap:
         self.labels = tuple(labels)
         self.value: Value = one_of(value, "value", get_args(Value))
         if self.values.shape != (len(self.labels),) * 2:
-            msg = (
-                f"`values` must have a row and a column for each of {len(self.labels)} labels, got {self.values.shape}."
+            raise InputError(
+                "values", f"must have a row and a column for each of {len(self.labels)} labels", f"{self.values.shape}"
             )
-            raise ValueError(msg)
 
     @classmethod
     def from_evaluation(

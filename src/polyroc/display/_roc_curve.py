@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from polyroc._estimator._curve import RocCurve
 from polyroc._evaluate import evaluate
 from polyroc._evaluation import Evaluation
-from polyroc._inputs._checks import one_of
+from polyroc._inputs._checks import InputError, one_of
 from polyroc._scoring import evaluate_estimator
 from polyroc._uncertainty._band import ConfidenceBand
 from polyroc._uncertainty._intervals import Interval
@@ -394,8 +394,9 @@ class RocCurveDisplay:
         if self.mean_curve is not None:
             return curves
         if curves == "mean":
-            msg = "`curves` must be 'shared' or 'both' where no mean curve is held (folds, two classes), got 'mean'."
-            raise ValueError(msg)
+            raise InputError(
+                "curves", "must be 'shared' or 'both' where no mean curve is held (folds, two classes)", "'mean'"
+            )
         return "shared"
 
     def _draw_shared(self, ax: "Axes", style: Mapping[str, Any], name: str | None, *, band: bool) -> None:

@@ -6,8 +6,7 @@ from typing import Any
 
 from polyroc._compare import Comparison
 from polyroc._evaluation import Evaluation
-from polyroc._inputs._arrays import shown
-from polyroc._inputs._checks import as_flag, as_n_resamples
+from polyroc._inputs._checks import InputError, as_flag, as_n_resamples, shown
 from polyroc._lib._files import why_not_writable, write_whole
 from polyroc._uncertainty._bootstrap import BootstrapResult
 from polyroc.report._page import check_installed, check_title, render_html
@@ -90,10 +89,9 @@ def _wanted(result: Evaluation | Comparison, bootstrap: BootstrapResult | None, 
     if isinstance(result, Comparison) or bootstrap is not None:
         if n_resamples is not None:
             has_some = "a Comparison" if isinstance(result, Comparison) else "an Evaluation with `bootstrap`"
-            msg = (
-                f"`n_resamples` must be None for {has_some}, which has its resamples already, got {shown(n_resamples)}."
+            raise InputError(
+                "n_resamples", f"must be None for {has_some}, which has its resamples already", shown(n_resamples)
             )
-            raise ValueError(msg)
         return 0
     if n_resamples is None:
         return _N_RESAMPLES if _cost_of_one(result) <= _QUICK else 0
@@ -109,10 +107,8 @@ def _cost_of_one(evaluation: Evaluation) -> float:
 
 def _as_path(path: Any) -> Path:
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
-        msg = f"`path` must be the path of a file, got {shown(path)}."
-        raise ValueError(msg)
+        raise InputError("path", "must be the path of a file", shown(path))
     file = Path(path)
     if reason := why_not_writable(file):
-        msg = f"`path` must be a file that can be written, got {shown(str(path))}: {reason}."
-        raise ValueError(msg)
+        raise InputError("path", "must be a file that can be written", shown(str(path)), hint=f": {reason}")
     return file
