@@ -53,12 +53,12 @@ class Comparison(Frozen):
     ----------
     models : tuple of str
         Their names, in the order in which they were given.
-    auc : Contest
+    by_auc : Contest
         Estimates, differences and rankings by D.
-    hand_till : Contest
+    by_hand_till : Contest
         The same by Hand and Till's M, from the same resamples.
-    mean_auc : Contest
-        The same by the area under the mean curve; the numbers of `hand_till` where it is M.
+    by_mean_auc : Contest
+        The same by the area under the mean curve; the numbers of `by_hand_till` where it is M.
     delong : tuple of Difference
         Differences of M by DeLong's covariance over all pairs, without resampling.
     evaluations : mapping of str to Evaluation
@@ -76,9 +76,9 @@ class Comparison(Frozen):
 
     evaluations: Mapping[str, Evaluation]
     bootstraps: Mapping[str, BootstrapResult]
-    auc: Contest
-    hand_till: Contest
-    mean_auc: Contest
+    by_auc: Contest
+    by_hand_till: Contest
+    by_mean_auc: Contest
     confidence_level: float
     interval: IntervalKind
     units: Units
@@ -86,7 +86,15 @@ class Comparison(Frozen):
 
     def __reduce__(self) -> Any:
         # A read-only mapping cannot be pickled; making the comparison anew makes new ones.
-        rest = (self.auc, self.hand_till, self.mean_auc, self.confidence_level, self.interval, self.units, self.seed)
+        rest = (
+            self.by_auc,
+            self.by_hand_till,
+            self.by_mean_auc,
+            self.confidence_level,
+            self.interval,
+            self.units,
+            self.seed,
+        )
         return Comparison, (dict(self.evaluations), dict(self.bootstraps), *rest)
 
     def __post_init__(self) -> None:
@@ -115,6 +123,30 @@ class Comparison(Frozen):
         }
         return normal_differences(self.models, values, errors, self.confidence_level)
 
+    def difference(self, first: str, second: str, *, statistic: Statistic = "auc") -> Difference:
+        """By how much one model exceeds another, with interval and p value.
+
+        Parameters
+        ----------
+        first, second : str
+            Names of two models; the difference is the first minus the second.
+        statistic : {"auc", "hand_till", "mean_auc"}
+            By D, by Hand and Till's M, or by the area under the mean curve.
+
+        Returns
+        -------
+        Difference
+            That of the table of this statistic, turned round where the table has the second model first.
+        """
+        for argument, name in (("first", first), ("second", second)):
+            one_of(name, argument, self.models)
+        if first == second:
+            raise InputError("second", "must be another model than `first`", f"{shown(second)} for both")
+        contests = {one.statistic: one for one in (self.by_auc, self.by_hand_till, self.by_mean_auc)}
+        found = contests[one_of(statistic, "statistic", _STATISTICS)].differences
+        [entry] = [one for one in found if {one.first, one.second} == {first, second}]
+        return entry if entry.first == first else entry.turned()
+
     def to_dict(self, *, include_delong: bool = False) -> dict[str, Any]:
         """Everything but the replicates, as plain data that `json` can write.
 
@@ -140,9 +172,9 @@ class Comparison(Frozen):
             "n_pairs": first.headline.n_pairs,
             "n_not_converged": {name: one.n_not_converged for name, one in self.bootstraps.items()},
             "n_lost_class": max(one.n_lost_class for one in drawn),
-            "auc": self.auc.to_dict(),
-            "hand_till": self.hand_till.to_dict() | by_formula,
-            "mean_auc": self.mean_auc.to_dict(),
+            "auc": self.by_auc.to_dict(),
+            "hand_till": self.by_hand_till.to_dict() | by_formula,
+            "mean_auc": self.by_mean_auc.to_dict(),
         }
 
     def to_frame(self, table: Table = "estimates", backend: FrameBackend = "pandas") -> Any:
@@ -168,7 +200,7 @@ class Comparison(Frozen):
     @cached_property
     def verdict(self) -> Verdict:
         """What the differences by D and by M allow to say."""
-        return Verdict(self.auc, self.hand_till, self.confidence_level, self.n_resamples)
+        return Verdict(self.by_auc, self.by_hand_till, self.confidence_level, self.n_resamples)
 
     @property
     def best(self) -> str | None:
@@ -182,7 +214,7 @@ class Comparison(Frozen):
     def tables(self) -> ComparisonText:
         """The comparison as text."""
         headlines = {name: evaluation.headline for name, evaluation in self.evaluations.items()}
-        return ComparisonText(headlines, self.auc, self.hand_till, self.verdict, self.interval, self.seed)
+        return ComparisonText(headlines, self.by_auc, self.by_hand_till, self.verdict, self.interval, self.seed)
 
     def _repr_html_(self) -> str:
         return self.tables.html()
@@ -193,8 +225,8 @@ class Comparison(Frozen):
     @property
     def _contests(self) -> tuple[Contest, ...]:
         """One for each statistic that is not another one's name."""
-        is_same = self.mean_auc == replace(self.hand_till, statistic="mean_auc")
-        return (self.auc, self.hand_till) if is_same else (self.auc, self.hand_till, self.mean_auc)
+        is_same = self.by_mean_auc == replace(self.by_hand_till, statistic="mean_auc")
+        return (self.by_auc, self.by_hand_till) if is_same else (self.by_auc, self.by_hand_till, self.by_mean_auc)
 
     def __repr__(self) -> str:
         best = "none clearly best" if self.best is None else f"best by D and M: {printable(self.best)!r}"
@@ -249,16 +281,16 @@ def compare(
     Returns
     -------
     Comparison
-        With `auc`, `hand_till` and `mean_auc`, each with `estimates`, `differences` and `rankings`.
+        With `by_auc`, `by_hand_till` and `by_mean_auc`, each with `estimates`, `differences` and `rankings`.
 
     Examples
     --------
     >>> import polyroc
     >>> example = polyroc.load_example()
     >>> comparison = polyroc.compare(example.y_true, example.scores, n_resamples=199, rng=0)
-    >>> str(comparison.auc.rankings[0])
+    >>> str(comparison.by_auc.rankings[0])
     'logistic > knn > tree'
-    >>> comparison.auc.differences[0].p_value < 0.05
+    >>> comparison.by_auc.differences[0].p_value < 0.05
     True
     """
     level, n_resamples = as_confidence_level(confidence_level), as_n_resamples(n_resamples)

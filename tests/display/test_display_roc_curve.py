@@ -198,7 +198,11 @@ def test_one_of_the_two_curves_may_be_asked_for(curves):
 
 def test_options_are_those_of_scikit_learn():
     display = evaluation_of(3).plot(
-        name="m", curve_kwargs={"c": "red", "lw": 5}, plot_chance_level=True, chance_level_kw={"ls": "--"}, despine=True
+        name="m",
+        curve_kwargs={"c": "red", "lw": 5},
+        plot_chance_level=True,
+        chance_level_kwargs={"ls": "--"},
+        despine=True,
     )
     assert display.line_.get_color() == "red"
     assert display.line_.get_linewidth() == 5

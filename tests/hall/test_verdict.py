@@ -101,7 +101,7 @@ def one_failed_pair():
 
 
 def test_d_and_m_prefer_different_models(one_failed_pair):
-    [d], [m] = one_failed_pair.auc.differences, one_failed_pair.hand_till.differences
+    [d], [m] = one_failed_pair.by_auc.differences, one_failed_pair.by_hand_till.differences
     assert d.value > 0 > m.value
     assert max(d.p_value_holm, m.p_value_holm) < 0.05
     assert one_failed_pair.best is None

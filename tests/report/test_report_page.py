@@ -161,7 +161,7 @@ def test_two_classes_have_a_curve_and_no_heatmap():
 def test_a_comparison_has_differences_rankings_and_a_choice_of_models():
     comparison = comparison_of()
     read = Page(render_html(summarize(comparison)))
-    for one in (comparison.auc, comparison.hand_till):
+    for one in (comparison.by_auc, comparison.by_hand_till):
         for difference in one.differences:
             assert f"{difference.first} minus {difference.second} {difference.value:+.4f}" in read.text
         assert " > ".join(place[0] for place in one.rankings[0].order) in read.text
@@ -316,7 +316,7 @@ def test_the_board_has_d_m_accuracy_and_the_worst_pair_of_every_model():
         right = np.mean(np.argmax(evaluation.predictions.scores, axis=1) == evaluation.predictions.codes)
         assert f"{100 * right:.0f} %" in row
         assert f"{pair.auc:.4f} {pair.positive} against {pair.negative}" in row
-        estimates = [one for contest in (comparison.auc, comparison.hand_till) for one in contest.estimates]
+        estimates = [one for contest in (comparison.by_auc, comparison.by_hand_till) for one in contest.estimates]
         for one in estimates:
             assert (f"{one.low:.4f} to {one.high:.4f}" in row) == (one.model == name)
 

@@ -179,7 +179,7 @@ def differences_csv(comparison: Comparison) -> bytes:
     made_by = {"n_resamples": comparison.n_resamples, "seed": comparison.seed}
     rows = [
         {"statistic": one.statistic, **vars(entry), **made_by}
-        for one in (comparison.auc, comparison.hand_till)
+        for one in (comparison.by_auc, comparison.by_hand_till)
         for entry in one.differences
     ]
     return csv_of(list(rows[0]), [list(row.values()) for row in rows])

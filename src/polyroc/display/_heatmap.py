@@ -34,7 +34,7 @@ Order: TypeAlias = Literal["auto", "given", "clustered"]
 _MEANING = {"auc": "pairwise area", "effect": "pair effect"}
 
 
-class PairwiseHeatmap:
+class PairwiseHeatmapDisplay:
     """Heatmap of the areas or effects of all ordered pairs of classes.
 
     Parameters
@@ -59,10 +59,10 @@ class PairwiseHeatmap:
     --------
     >>> import polyroc
     >>> from matplotlib.figure import Figure
-    >>> from polyroc.display import PairwiseHeatmap
+    >>> from polyroc.display import PairwiseHeatmapDisplay
     >>> example = polyroc.load_example()
     >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
-    >>> display = PairwiseHeatmap.from_evaluation(evaluation).plot(Figure().add_subplot())
+    >>> display = PairwiseHeatmapDisplay.from_evaluation(evaluation).plot(Figure().add_subplot())
     >>> display.values.shape, display.ax_.get_ylabel()
     ((10, 10), 'positive class')
     """
@@ -79,7 +79,7 @@ class PairwiseHeatmap:
     @classmethod
     def from_evaluation(
         cls, evaluation: Evaluation, *, value: Value = "auc", order: Order = "auto"
-    ) -> "PairwiseHeatmap":
+    ) -> "PairwiseHeatmapDisplay":
         """Make the display from an evaluation, without drawing it.
 
         Parameters
@@ -102,7 +102,7 @@ class PairwiseHeatmap:
             leaves = np.arange(n_classes)
         return cls(values=values[np.ix_(leaves, leaves)], labels=evaluation.labels[leaves].tolist(), value=value)
 
-    def plot(self, ax: "Axes | None" = None, *, cmap: Any = None, colorbar: bool = True) -> "PairwiseHeatmap":
+    def plot(self, ax: "Axes | None" = None, *, cmap: Any = None, colorbar: bool = True) -> "PairwiseHeatmapDisplay":
         """Draw the heatmap.
 
         Parameters
@@ -117,7 +117,7 @@ class PairwiseHeatmap:
 
         Returns
         -------
-        PairwiseHeatmap
+        PairwiseHeatmapDisplay
             Itself.
         """
         n_classes = len(self.labels)

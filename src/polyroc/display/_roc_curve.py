@@ -157,7 +157,7 @@ class RocCurveDisplay:
         curves: Curves = "both",
         curve_kwargs: Mapping[str, Any] | None = None,
         plot_chance_level: bool = False,
-        chance_level_kw: Mapping[str, Any] | None = None,
+        chance_level_kwargs: Mapping[str, Any] | None = None,
         despine: bool = False,
         band: bool = True,
         pairs: bool = False,
@@ -177,7 +177,7 @@ class RocCurveDisplay:
             Of both, between 0 and 1.
         rng : int, Generator or None
             Seed of the resamples.
-        ax, curves, curve_kwargs, plot_chance_level, chance_level_kw, despine, band, pairs
+        ax, curves, curve_kwargs, plot_chance_level, chance_level_kwargs, despine, band, pairs
             As in `plot`.
         **options
             Further keyword arguments of `evaluate`.
@@ -201,7 +201,7 @@ class RocCurveDisplay:
             curves=curves,
             curve_kwargs=curve_kwargs,
             plot_chance_level=plot_chance_level,
-            chance_level_kw=chance_level_kw,
+            chance_level_kwargs=chance_level_kwargs,
             despine=despine,
             band=band,
             pairs=pairs,
@@ -222,7 +222,7 @@ class RocCurveDisplay:
         curves: Curves = "both",
         curve_kwargs: Mapping[str, Any] | None = None,
         plot_chance_level: bool = False,
-        chance_level_kw: Mapping[str, Any] | None = None,
+        chance_level_kwargs: Mapping[str, Any] | None = None,
         despine: bool = False,
         band: bool = True,
         pairs: bool = False,
@@ -240,7 +240,7 @@ class RocCurveDisplay:
             True classes.
         name : str, optional
             What the legend calls it; by default the name of the estimator's class.
-        n_resamples, confidence_level, rng, ax, curves, curve_kwargs, plot_chance_level, chance_level_kw, despine, \
+        n_resamples, confidence_level, rng, ax, curves, curve_kwargs, plot_chance_level, chance_level_kwargs, despine, \
         band, pairs
             As in `from_predictions`.
         **options
@@ -254,7 +254,7 @@ class RocCurveDisplay:
             curves=curves,
             curve_kwargs=curve_kwargs,
             plot_chance_level=plot_chance_level,
-            chance_level_kw=chance_level_kw,
+            chance_level_kwargs=chance_level_kwargs,
             despine=despine,
             band=band,
             pairs=pairs,
@@ -272,7 +272,7 @@ class RocCurveDisplay:
         ax: "Axes | None" = None,
         curve_kwargs: Mapping[str, Any] | None = None,
         plot_chance_level: bool = False,
-        chance_level_kw: Mapping[str, Any] | None = None,
+        chance_level_kwargs: Mapping[str, Any] | None = None,
         despine: bool = False,
         **options: Any,
     ) -> "RocCurveDisplay":
@@ -289,7 +289,7 @@ class RocCurveDisplay:
             area and its standard deviation over folds, which is no standard error: the fits share training data.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the samples in the evaluation.
-        ax, curve_kwargs, plot_chance_level, chance_level_kw, despine
+        ax, curve_kwargs, plot_chance_level, chance_level_kwargs, despine
             As in `plot`.
         **options
             Further keyword arguments of `evaluate`, other than `labels`.
@@ -301,7 +301,7 @@ class RocCurveDisplay:
             ax,
             curve_kwargs=curve_kwargs,
             plot_chance_level=plot_chance_level,
-            chance_level_kw=chance_level_kw,
+            chance_level_kwargs=chance_level_kwargs,
             despine=despine,
         )
 
@@ -329,7 +329,7 @@ class RocCurveDisplay:
         curves: Curves = "both",
         curve_kwargs: Mapping[str, Any] | None = None,
         plot_chance_level: bool = False,
-        chance_level_kw: Mapping[str, Any] | None = None,
+        chance_level_kwargs: Mapping[str, Any] | None = None,
         despine: bool = False,
         band: bool = True,
         pairs: bool = False,
@@ -351,7 +351,7 @@ class RocCurveDisplay:
             Passed to matplotlib for the curves.
         plot_chance_level : bool
             Draw the diagonal, the curve of scores without information.
-        chance_level_kw : dict, optional
+        chance_level_kwargs : dict, optional
             Passed to matplotlib for the diagonal.
         despine : bool
             Remove the top and right spines.
@@ -368,7 +368,7 @@ class RocCurveDisplay:
         curves = self._available(one_of(curves, "curves", get_args(Curves)))
         self.ax_ = ax = square_axes_of(ax)
         self.figure_ = ax.figure
-        self.chance_level_ = draw_diagonal(ax, chance_level_kw) if plot_chance_level else None
+        self.chance_level_ = draw_diagonal(ax, chance_level_kwargs) if plot_chance_level else None
         style = next_style(ax, curve_kwargs, n_curves=len(self._folds), two_kinds=curves == "both")
         called = self.name if name is None else name
         self.line_: Any = None

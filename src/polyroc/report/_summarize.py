@@ -182,7 +182,7 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
     for name, evaluation in comparison.evaluations.items():
         own = {key: value for key, value in evaluation.to_dict().items() if key not in common}
         models[name] = own | _of_model(evaluation, comparison.bootstraps[name], level)
-    for key, contest in (("confidence_interval", comparison.auc), ("hand_till_interval", comparison.hand_till)):
+    for key, contest in (("confidence_interval", comparison.by_auc), ("hand_till_interval", comparison.by_hand_till)):
         for one in contest.estimates:
             models[one.model][key] = _estimated(one, comparison)
     return {
