@@ -10,7 +10,6 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._comparison_text import ComparisonText
 from polyroc._estimator._doubts import warn_of_backwards, warn_of_disagreement, warn_of_mixed_scales
 from polyroc._evaluate import check_option_names, evaluate_predictions
 from polyroc._evaluation import Evaluation
@@ -33,12 +32,13 @@ from polyroc._lib._names import printable
 from polyroc._lib._typing import IntervalKind, Statistic
 from polyroc._lib._warnings import underflow_is_zero
 from polyroc._records import Frozen, Predictions
+from polyroc._texts._comparison import ComparisonText
+from polyroc._texts._verdict import Verdict
 from polyroc._uncertainty._bootstrap import BootstrapResult, draw_samples, warn_of_small_classes
 from polyroc._uncertainty._delong import freedom, standard_error
 from polyroc._uncertainty._jackknife import jackknife_influences
 from polyroc._uncertainty._paired import Contest, Difference, contest, normal_differences
 from polyroc._uncertainty._resampling import Plan, Units, as_seed, plain_seed, units_of
-from polyroc._verdict import Verdict
 
 _STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
 

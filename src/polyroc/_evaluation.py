@@ -14,7 +14,6 @@ from polyroc._estimator._mean_curve import area_weights, is_mean, mean_curve
 from polyroc._estimator._refits import auc_by_thresholds, pair_sampling_error, unshrunk_curve
 from polyroc._estimator._steps import areas_of, engine_for, rates_of
 from polyroc._estimator._weights import pair_weights
-from polyroc._evaluation_text import FAILED_PAIR, Headline, evaluation_text
 from polyroc._inputs._checks import InputError, as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
 from polyroc._inputs._fingerprint import Fingerprint
 from polyroc._inputs._frames import plain
@@ -23,9 +22,10 @@ from polyroc._lib._numbers import area
 from polyroc._lib._typing import Curve, FloatArray, IntArray, IntervalKind, LabelArray, Method, Statistic, Thresholds
 from polyroc._lib._warnings import underflow_is_zero
 from polyroc._measures import accuracy, accuracy_interval, why_no_accuracy
-from polyroc._notebook import evaluation_html
 from polyroc._pairs import Pair, Pairs
 from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates, Predictions, read_only
+from polyroc._texts._evaluation import FAILED_PAIR, Headline, evaluation_text
+from polyroc._texts._notebook import evaluation_html
 from polyroc._uncertainty._band import ConfidenceBand
 from polyroc._uncertainty._bootstrap import (
     BootstrapResult,

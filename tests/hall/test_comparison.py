@@ -84,7 +84,7 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(comparison)
 def test_a_model_and_itself():
     y_true, scores = three_models()
     found = polyroc.compare(y_true, {"one": scores["good"], "same": scores["good"].copy()}, n_resamples=50, rng=0)
-    for contest in (found.auc, found.hand_till):
+    for contest in (found.by_auc, found.by_hand_till):
         [difference] = contest.differences
         assert (difference.value, difference.low, difference.high) == (0, 0, 0)
         assert difference.p_value == difference.p_value_holm == 1
