@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polyroc._estimator._curve import RocCurve
-from polyroc._evaluate import evaluate
+from polyroc._evaluate import check_option_names, evaluate
 from polyroc._evaluation import Evaluation
 from polyroc._inputs._checks import InputError, one_of
 from polyroc._scoring import evaluate_estimator
@@ -150,9 +150,10 @@ class RocCurveDisplay:
         y_score: "ArrayLike",
         *,
         name: str | None = None,
-        n_resamples: int = 999,
+        n_resamples: int = 0,
         confidence_level: float = 0.95,
         rng: int | np.random.Generator | None = None,
+        progress: bool = False,
         ax: "Axes | None" = None,
         curves: Curves = "both",
         curve_kwargs: Mapping[str, Any] | None = None,
@@ -163,7 +164,7 @@ class RocCurveDisplay:
         pairs: bool = False,
         **options: Any,
     ) -> "RocCurveDisplay":
-        """Evaluate, resample, and draw.
+        """Evaluate, resample where asked to, and draw.
 
         Parameters
         ----------
@@ -172,11 +173,14 @@ class RocCurveDisplay:
         name : str, optional
             What the legend calls it.
         n_resamples : int
-            Resamples for the band and for the interval in the legend; 0 for neither.
+            Resamples for the band and for the interval in the legend, such as 999; by default neither is drawn,
+            because resampling may take long.
         confidence_level : float
             Of both, between 0 and 1.
         rng : int, Generator or None
             Seed of the resamples.
+        progress : bool
+            Show a bar with the time left while resampling (needs ``polyroc[progress]``).
         ax, curves, curve_kwargs, plot_chance_level, chance_level_kwargs, despine, band, pairs
             As in `plot`.
         **options
@@ -189,13 +193,15 @@ class RocCurveDisplay:
         >>> from polyroc.display import RocCurveDisplay
         >>> example = polyroc.load_example()
         >>> ax = Figure().add_subplot()
-        >>> display = RocCurveDisplay.from_predictions(example.y_true, example.scores["knn"], n_resamples=0, ax=ax)
+        >>> display = RocCurveDisplay.from_predictions(example.y_true, example.scores["knn"], ax=ax)
         >>> ax.get_legend().get_texts()[0].get_text()
         'D 0.942'
         """
         # Asked for before the work: without it there is nothing to wait for.
         pyplot()
-        display = cls._of(evaluate(y_true, y_score, **options), name, n_resamples, confidence_level, rng)
+        check_option_names(options, cls.from_predictions)
+        evaluation = evaluate(y_true, y_score, **options)
+        display = cls._of(evaluation, name, n_resamples, confidence_level, rng, progress)
         return display.plot(
             ax,
             curves=curves,
@@ -215,9 +221,10 @@ class RocCurveDisplay:
         y: "ArrayLike",
         *,
         name: str | None = None,
-        n_resamples: int = 999,
+        n_resamples: int = 0,
         confidence_level: float = 0.95,
         rng: int | np.random.Generator | None = None,
+        progress: bool = False,
         ax: "Axes | None" = None,
         curves: Curves = "both",
         curve_kwargs: Mapping[str, Any] | None = None,
@@ -240,15 +247,17 @@ class RocCurveDisplay:
             True classes.
         name : str, optional
             What the legend calls it; by default the name of the estimator's class.
-        n_resamples, confidence_level, rng, ax, curves, curve_kwargs, plot_chance_level, chance_level_kwargs, despine, \
-        band, pairs
+        n_resamples, confidence_level, rng, progress, ax, curves, curve_kwargs, plot_chance_level, \
+        chance_level_kwargs, despine, band, pairs
             As in `from_predictions`.
         **options
             Further keyword arguments of `evaluate`, other than `labels`.
         """
         pyplot()
         name = type(estimator).__name__ if name is None else name
-        display = cls._of(evaluate_estimator(estimator, X, y, **options), name, n_resamples, confidence_level, rng)
+        check_option_names(options, cls.from_estimator, without=("labels",))
+        evaluation = evaluate_estimator(estimator, X, y, **options)
+        display = cls._of(evaluation, name, n_resamples, confidence_level, rng, progress)
         return display.plot(
             ax,
             curves=curves,
@@ -307,11 +316,17 @@ class RocCurveDisplay:
 
     @classmethod
     def _of(
-        cls, evaluation: Evaluation, name: str | None, n_resamples: int, confidence_level: float, rng: Any
+        cls,
+        evaluation: Evaluation,
+        name: str | None,
+        n_resamples: int,
+        confidence_level: float,
+        rng: Any,
+        progress: Any,
     ) -> "RocCurveDisplay":
         if n_resamples == 0:
             return cls.from_evaluation(evaluation, name=name)
-        drawn = evaluation.bootstrap(n_resamples, rng=rng)
+        drawn = evaluation.bootstrap(n_resamples, rng=rng, progress=progress)
         return cls.from_evaluation(
             evaluation,
             name=name,

@@ -67,8 +67,6 @@ def _fits(summary: dict[str, Any]) -> Sentence:
 
 def _resamples(summary: dict[str, Any]) -> str:
     if summary["n_resamples"] == 0:
-        if summary.get("too_large_to_resample_unasked"):
-            return "none: for so large a problem they take minutes, and were not asked for (n_resamples=999)"
         return "none: no interval was asked for"
     seed = "seed unknown" if summary["seed"] is None else f"seed {summary['seed']}"
     units = ", whole groups resampled" if summary["by_groups"] else ""
