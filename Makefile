@@ -139,7 +139,7 @@ $(VENV_BENCH)/.bench: pyproject.toml constraints.txt | $(VENV_BENCH)/.made
 
 # mlflow is left out: it holds pandas and others back, so it needs an environment of its own.
 $(VENV_FULL)/.full: pyproject.toml constraints.txt | $(VENV_FULL)/.made
-	$(VENV_FULL)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[all,dask,torch,dev]' jax
+	$(VENV_FULL)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[all,dev]' 'dask[array,dataframe]>=2025.1' 'torch>=2.4' jax
 	@touch $@
 
 # What somebody has who installs the extra, and what the tests need beside it. mlflow is large and little of it is used:

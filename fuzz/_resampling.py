@@ -114,7 +114,7 @@ def _compare(given: Attempt, made: Problem, asked: dict[str, Any], draws: dict[s
     comparison = answer.result
     check_json(comparison.to_dict(include_delong=True), "Comparison.to_dict()")
     require("nan" not in str(comparison), "nan in the text of a comparison")
-    for contest in (comparison.auc, comparison.hand_till, comparison.mean_auc):
+    for contest in (comparison.by_auc, comparison.by_hand_till, comparison.by_mean_auc):
         for one in contest.estimates:
             check_interval((one.low, one.high), f"{kind} interval of {contest.statistic}")
             check_share(one.probability_best, "probability_best")

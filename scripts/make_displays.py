@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import polyroc
-from polyroc.display import ComparisonDisplay, CostSweepDisplay, PairwiseHeatmap, RocCurveDisplay
+from polyroc.display import ComparisonDisplay, CostSweepDisplay, PairwiseHeatmapDisplay, RocCurveDisplay
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "images" / "display"
 THEMES = {"light": "default", "dark": "dark_background"}
@@ -67,7 +67,7 @@ def heatmaps(comparison, sweep):
     size = (13, 5.8) if len(evaluation.labels) > 12 else (9.6, 3.9)
     figure, axes = plt.subplots(1, 2, figsize=size, layout="constrained")
     for ax, value in zip(axes, ("auc", "effect"), strict=True):
-        PairwiseHeatmap.from_evaluation(evaluation, value=value).plot(ax)
+        PairwiseHeatmapDisplay.from_evaluation(evaluation, value=value).plot(ax)
     return figure
 
 
@@ -75,7 +75,7 @@ def comparisons(comparison, sweep):
     figure, axes = plt.subplots(2, 2, figsize=(8.6, 5.6), layout="constrained")
     display = ComparisonDisplay.from_comparison(comparison)
     for ax, kind in zip(axes.flat, ("box", "ridge", "differences", "rankings"), strict=True):
-        display.plot(kind, ax)
+        display.plot(ax, kind=kind)
     return figure
 
 

@@ -25,7 +25,7 @@ MOST_BYTES = 2_500_000
 def write_reports(folder):
     example = polyroc.load_example()
     evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
-    write_html(evaluation, folder / "evaluation.html", title="A decision tree for handwritten digits")
+    write_html(evaluation, folder / "evaluation.html", n_resamples=999, title="A decision tree for handwritten digits")
     comparison = polyroc.compare(example.y_true, example.scores, rng=0)
     write_html(comparison, folder / "comparison.html", title="Three classifiers of handwritten digits")
 

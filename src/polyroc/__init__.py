@@ -6,6 +6,9 @@ compare(y_true, {name: y_score, ...}) -> Comparison     which model is better, a
 baselines                                   Hand and Till's M, one-vs-rest, AUCmu
 """
 
+from importlib import import_module as _import_module
+from typing import Any as _Any
+
 from polyroc import baselines
 from polyroc._compare import Comparison, compare
 from polyroc._cost_sweep import CostSweep, cost_sweep
@@ -14,6 +17,7 @@ from polyroc._estimator._curve import RocCurve
 from polyroc._evaluate import ConvergenceWarning, auc_score, evaluate
 from polyroc._evaluation import Evaluation
 from polyroc._example import Example, load_example
+from polyroc._inputs._checks import InputError
 from polyroc._lib._versions import show_versions
 from polyroc._lib._warnings import ResamplingWarning
 from polyroc._pairs import Pair, Pairs
@@ -38,6 +42,7 @@ __all__ = [
     "Evaluation",
     "Example",
     "Factorization",
+    "InputError",
     "Interval",
     "ModelEstimate",
     "Pair",
@@ -59,3 +64,17 @@ __all__ = [
     "make_auc_scorer",
     "show_versions",
 ]
+
+# Loaded when somebody asks for them: numbers need neither pictures nor pages.
+_ON_ACCESS = ("display", "experiments", "report")
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _ON_ACCESS:
+        return _import_module(f"polyroc.{name}")
+    msg = f"module 'polyroc' has no attribute {name!r}"
+    raise AttributeError(msg)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_ON_ACCESS])

@@ -10,12 +10,21 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._comparison_text import ComparisonText
 from polyroc._estimator._doubts import warn_of_backwards, warn_of_disagreement, warn_of_mixed_scales
 from polyroc._evaluate import check_option_names, evaluate_predictions
 from polyroc._evaluation import Evaluation
-from polyroc._inputs._arrays import listed, shown
-from polyroc._inputs._checks import as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
+from polyroc._inputs._checks import (
+    InputError,
+    as_confidence_level,
+    as_flag,
+    as_n_jobs,
+    as_n_resamples,
+    as_rng,
+    listed,
+    one_of,
+    shown,
+)
+from polyroc._inputs._column_classes import OF_SCORES
 from polyroc._inputs._frames import FrameBackend, frame_of
 from polyroc._inputs._joined import in_order_of
 from polyroc._inputs._options import as_options
@@ -24,12 +33,13 @@ from polyroc._lib._names import printable
 from polyroc._lib._typing import IntervalKind, Statistic
 from polyroc._lib._warnings import underflow_is_zero
 from polyroc._records import Frozen, Predictions
+from polyroc._texts._comparison import ComparisonText
+from polyroc._texts._verdict import Verdict
 from polyroc._uncertainty._bootstrap import BootstrapResult, draw_samples, warn_of_small_classes
 from polyroc._uncertainty._delong import freedom, standard_error
 from polyroc._uncertainty._jackknife import jackknife_influences
 from polyroc._uncertainty._paired import Contest, Difference, contest, normal_differences
 from polyroc._uncertainty._resampling import Plan, Units, as_seed, plain_seed, units_of
-from polyroc._verdict import Verdict
 
 _STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
 
@@ -44,12 +54,12 @@ class Comparison(Frozen):
     ----------
     models : tuple of str
         Their names, in the order in which they were given.
-    auc : Contest
+    by_auc : Contest
         Estimates, differences and rankings by D.
-    hand_till : Contest
+    by_hand_till : Contest
         The same by Hand and Till's M, from the same resamples.
-    mean_auc : Contest
-        The same by the area under the mean curve; the numbers of `hand_till` where it is M.
+    by_mean_auc : Contest
+        The same by the area under the mean curve; the numbers of `by_hand_till` where it is M.
     delong : tuple of Difference
         Differences of M by DeLong's covariance over all pairs, without resampling.
     evaluations : mapping of str to Evaluation
@@ -67,9 +77,9 @@ class Comparison(Frozen):
 
     evaluations: Mapping[str, Evaluation]
     bootstraps: Mapping[str, BootstrapResult]
-    auc: Contest
-    hand_till: Contest
-    mean_auc: Contest
+    by_auc: Contest
+    by_hand_till: Contest
+    by_mean_auc: Contest
     confidence_level: float
     interval: IntervalKind
     units: Units
@@ -77,7 +87,15 @@ class Comparison(Frozen):
 
     def __reduce__(self) -> Any:
         # A read-only mapping cannot be pickled; making the comparison anew makes new ones.
-        rest = (self.auc, self.hand_till, self.mean_auc, self.confidence_level, self.interval, self.units, self.seed)
+        rest = (
+            self.by_auc,
+            self.by_hand_till,
+            self.by_mean_auc,
+            self.confidence_level,
+            self.interval,
+            self.units,
+            self.seed,
+        )
         return Comparison, (dict(self.evaluations), dict(self.bootstraps), *rest)
 
     def __post_init__(self) -> None:
@@ -106,6 +124,30 @@ class Comparison(Frozen):
         }
         return normal_differences(self.models, values, errors, self.confidence_level)
 
+    def difference(self, first: str, second: str, *, statistic: Statistic = "auc") -> Difference:
+        """By how much one model exceeds another, with interval and p value.
+
+        Parameters
+        ----------
+        first, second : str
+            Names of two models; the difference is the first minus the second.
+        statistic : {"auc", "hand_till", "mean_auc"}
+            By D, by Hand and Till's M, or by the area under the mean curve.
+
+        Returns
+        -------
+        Difference
+            That of the table of this statistic, turned round where the table has the second model first.
+        """
+        for argument, name in (("first", first), ("second", second)):
+            one_of(name, argument, self.models)
+        if first == second:
+            raise InputError("second", "must be another model than `first`", f"{shown(second)} for both")
+        contests = {one.statistic: one for one in (self.by_auc, self.by_hand_till, self.by_mean_auc)}
+        found = contests[one_of(statistic, "statistic", _STATISTICS)].differences
+        [entry] = [one for one in found if {one.first, one.second} == {first, second}]
+        return entry if entry.first == first else entry.turned()
+
     def to_dict(self, *, include_delong: bool = False) -> dict[str, Any]:
         """Everything but the replicates, as plain data that `json` can write.
 
@@ -131,9 +173,9 @@ class Comparison(Frozen):
             "n_pairs": first.headline.n_pairs,
             "n_not_converged": {name: one.n_not_converged for name, one in self.bootstraps.items()},
             "n_lost_class": max(one.n_lost_class for one in drawn),
-            "auc": self.auc.to_dict(),
-            "hand_till": self.hand_till.to_dict() | by_formula,
-            "mean_auc": self.mean_auc.to_dict(),
+            "auc": self.by_auc.to_dict(),
+            "hand_till": self.by_hand_till.to_dict() | by_formula,
+            "mean_auc": self.by_mean_auc.to_dict(),
         }
 
     def to_frame(self, table: Table = "estimates", backend: FrameBackend = "pandas") -> Any:
@@ -159,7 +201,7 @@ class Comparison(Frozen):
     @cached_property
     def verdict(self) -> Verdict:
         """What the differences by D and by M allow to say."""
-        return Verdict(self.auc, self.hand_till, self.confidence_level, self.n_resamples)
+        return Verdict(self.by_auc, self.by_hand_till, self.confidence_level, self.n_resamples)
 
     @property
     def best(self) -> str | None:
@@ -173,7 +215,7 @@ class Comparison(Frozen):
     def tables(self) -> ComparisonText:
         """The comparison as text."""
         headlines = {name: evaluation.headline for name, evaluation in self.evaluations.items()}
-        return ComparisonText(headlines, self.auc, self.hand_till, self.verdict, self.interval, self.seed)
+        return ComparisonText(headlines, self.by_auc, self.by_hand_till, self.verdict, self.interval, self.seed)
 
     def _repr_html_(self) -> str:
         return self.tables.html()
@@ -184,8 +226,8 @@ class Comparison(Frozen):
     @property
     def _contests(self) -> tuple[Contest, ...]:
         """One for each statistic that is not another one's name."""
-        is_same = self.mean_auc == replace(self.hand_till, statistic="mean_auc")
-        return (self.auc, self.hand_till) if is_same else (self.auc, self.hand_till, self.mean_auc)
+        is_same = self.by_mean_auc == replace(self.by_hand_till, statistic="mean_auc")
+        return (self.by_auc, self.by_hand_till) if is_same else (self.by_auc, self.by_hand_till, self.by_mean_auc)
 
     def __repr__(self) -> str:
         best = "none clearly best" if self.best is None else f"best by D and M: {printable(self.best)!r}"
@@ -240,16 +282,16 @@ def compare(
     Returns
     -------
     Comparison
-        With `auc`, `hand_till` and `mean_auc`, each with `estimates`, `differences` and `rankings`.
+        With `by_auc`, `by_hand_till` and `by_mean_auc`, each with `estimates`, `differences` and `rankings`.
 
     Examples
     --------
     >>> import polyroc
     >>> example = polyroc.load_example()
     >>> comparison = polyroc.compare(example.y_true, example.scores, n_resamples=199, rng=0)
-    >>> str(comparison.auc.rankings[0])
+    >>> str(comparison.by_auc.rankings[0])
     'logistic > knn > tree'
-    >>> comparison.auc.differences[0].p_value < 0.05
+    >>> comparison.by_auc.differences[0].p_value < 0.05
     True
     """
     level, n_resamples = as_confidence_level(confidence_level), as_n_resamples(n_resamples)
@@ -307,24 +349,21 @@ def _contests_of(
 def _evaluate_all(y_true: "ArrayLike", scores: Any, options: dict[str, Any]) -> dict[str, Evaluation]:
     """Every model's evaluation, with the classes in the same order."""
     if not isinstance(scores, Mapping):
-        msg = f"`scores` must be a mapping from names of models to their scores, got {type(scores).__name__}."
-        raise ValueError(msg)
+        raise InputError("scores", "must be a mapping from names of models to their scores", type(scores).__name__)
     if len(scores) < 2:
-        msg = f"`scores` must hold at least two models, got {len(scores)}."
-        raise ValueError(msg)
+        raise InputError("scores", "must hold at least two models", f"{len(scores)}")
     if wrong := [name for name in scores if not isinstance(name, str)]:
-        msg = f"`scores` must have text for its keys, the names of the models, got {listed(wrong)}."
-        raise ValueError(msg)
+        raise InputError("scores", "must have text for its keys, the names of the models", listed(wrong))
     labels, sample_weight = options.pop("labels", None), options.pop("sample_weight", None)
     found: dict[str, Predictions] = {}
     for name, score in scores.items():
         try:
             found[name] = as_predictions(y_true, score, labels=labels, sample_weight=sample_weight)
-        except ValueError as error:
-            if not str(error).startswith("`y_score"):
+        except InputError as error:
+            if error.argument not in OF_SCORES:
                 raise
-            msg = f"`scores` of model {shown(name)}: {error}"
-            raise ValueError(msg) from error
+            rule = f"of model {shown(name)}: `{error.argument}` {error.rule}"
+            raise InputError("scores", rule, error.got, hint=error.hint) from error
     warn_of_mixed_scales(found)
     for name, one in found.items():
         warn_of_disagreement(one, name)

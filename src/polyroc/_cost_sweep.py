@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from polyroc._estimator._curve import RocCurve
 from polyroc._evaluate import check_option_names, checked, fitted, measured
-from polyroc._inputs._arrays import listed, read_table, shown
+from polyroc._inputs._arrays import read_table
+from polyroc._inputs._checks import InputError, listed, shown
 from polyroc._inputs._options import LARGEST_RATIO, as_options, as_weights
 from polyroc._inputs._predictions import as_predictions
 from polyroc._lib._numbers import area
@@ -118,13 +119,13 @@ def cost_sweep(
     factors = _as_ratios(ratios)
     predictions = as_predictions(y_true, y_score, labels=labels, sample_weight=sample_weight)
     if predictions.is_binary:
-        msg = "`y_score` must have at least three columns: with two classes no cost has an effect."
-        raise ValueError(msg)
+        raise InputError("y_score", "must have at least three columns", hint=": with two classes no cost has an effect")
     row = _position(true_class, "true_class", predictions)
     columns = slice(None) if predicted_class is None else _position(predicted_class, "predicted_class", predictions)
     if row == columns:
-        msg = f"`predicted_class` must be another class than `true_class`, got {shown(predicted_class)} for both."
-        raise ValueError(msg)
+        raise InputError(
+            "predicted_class", "must be another class than `true_class`", f"{shown(predicted_class)} for both"
+        )
     usual = as_weights(costs, "costs", predictions.labels)
     costs_of = [_swept(usual, row, columns, factor, predictions) for factor in factors]
     # Rates do not depend on costs, and the pairs must be the same at all of them.
@@ -145,8 +146,7 @@ def _as_ratios(value: Any) -> FloatArray:
         return np.geomspace(0.01, 100, 9)
     ratios = read_table(value, "ratios").values
     if ratios.ndim != 1 or ratios.size == 0 or not np.all(np.isfinite(ratios) & (ratios > 0)):
-        msg = f"`ratios` must be one or more finite positive numbers, got {shown(value)}."
-        raise ValueError(msg)
+        raise InputError("ratios", "must be one or more finite positive numbers", shown(value))
     return np.sort(ratios.astype(np.float64))
 
 
@@ -160,8 +160,9 @@ def _swept(usual: FloatArray | None, row: int, columns: Any, factor: float, pred
     with np.errstate(over="ignore"):
         is_too_wide = not others.max() <= LARGEST_RATIO * others.min()
     if is_too_wide:
-        msg = f"`ratios` must keep all costs within a ratio of {LARGEST_RATIO:g} of each other, got {factor:g}."
-        raise ValueError(msg)
+        raise InputError(
+            "ratios", f"must keep all costs within a ratio of {LARGEST_RATIO:g} of each other", f"{factor:g}"
+        )
     return costs
 
 
@@ -169,10 +170,8 @@ def _position(label: Any, name: str, predictions: Predictions) -> int:
     known = predictions.labels.tolist()
     # Asked first, because arrays compare element by element, and lazy frames not at all.
     if not isinstance(label, str | Real | np.bool_) or label not in known:
-        msg = f"`{name}` must be one of the classes ({listed(known)}), got {shown(label)}."
-        raise ValueError(msg)
+        raise InputError(name, f"must be one of the classes ({listed(known)})", shown(label))
     position: int = known.index(label)
     if predictions.class_counts[position] == 0:
-        msg = f"`{name}` must have samples in `y_true`, got {shown(label)}, which has none."
-        raise ValueError(msg)
+        raise InputError(name, "must have samples in `y_true`", f"{shown(label)}, which has none")
     return position

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._evaluate import check_option_names, evaluate
+from polyroc._evaluate import OF_SAMPLES, check_option_names, evaluate
 from polyroc._evaluation import Evaluation
 from polyroc._inputs._arrays import read_labels
+from polyroc._inputs._checks import InputError
 from polyroc._inputs._joined import stacked
 from polyroc._lib._numbers import area
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._records import Frozen
-from polyroc._scoring import OF_SAMPLES, checked_options, evaluate_estimator
+from polyroc._scoring import checked_options, evaluate_estimator
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +124,5 @@ def evaluate_cv(
         folds.append(evaluate_estimator(fitted, _safe_indexing(X, test), y_true[test], **options))
         tested.append(test)
     if len(folds) < 2:
-        msg = f"`cv` must give at least two folds, got {len(folds)}."
-        raise ValueError(msg)
+        raise InputError("cv", "must give at least two folds", f"{len(folds)}")
     return CrossValidation(tuple(folds), np.concatenate(tested), options)

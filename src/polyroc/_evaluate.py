@@ -14,9 +14,9 @@ from polyroc._estimator._factorization import fit_of
 from polyroc._estimator._pairs import sampled_pairs
 from polyroc._estimator._rates import prepared_for, rates_of
 from polyroc._evaluation import Evaluation
-from polyroc._inputs._arrays import listed
+from polyroc._inputs._checks import listed
 from polyroc._inputs._fingerprint import Fingerprint
-from polyroc._inputs._options import Options, as_options
+from polyroc._inputs._options import DECLARED, Options, as_options
 from polyroc._inputs._predictions import as_predictions
 from polyroc._lib._typing import Model, Thresholds, Weighting
 from polyroc._lib._warnings import underflow_is_zero, warn
@@ -121,22 +121,9 @@ def evaluate(
     >>> evaluation.curve.fpr.shape
     (113,)
     """
+    asked = {name: value for name, value in locals().items() if name in DECLARED}
     predictions = as_predictions(y_true, y_score, labels=labels, sample_weight=sample_weight)
-    options = as_options(
-        predictions.labels,
-        weighting=weighting,
-        costs=costs,
-        tpr_weights=tpr_weights,
-        fpr_weights=fpr_weights,
-        thresholds=thresholds,
-        n_thresholds=n_thresholds,
-        shrinkage=shrinkage,
-        model=model,
-        engine=engine,
-        max_pairs=max_pairs,
-        rng=rng,
-        n_jobs=n_jobs,
-    )
+    options = as_options(predictions.labels, **asked)
     return checked(evaluate_predictions(predictions, options))
 
 
@@ -168,6 +155,8 @@ def auc_score(y_true: "ArrayLike", y_score: "ArrayLike", **options: Any) -> floa
     return evaluate(y_true, y_score, **options).auc
 
 
+# Arguments of `evaluate` that belong to the samples.
+OF_SAMPLES = ("labels", "sample_weight")
 # Options of scikit-learn's roc_auc_score, and what takes their place.
 _INSTEAD = {
     "multi_class": "polyroc needs no `multi_class`: D compares all pairs of classes. M, scikit-learn's 'ovo', is "
@@ -180,7 +169,7 @@ _INSTEAD = {
 
 def check_option_names(options: dict[str, Any], function: Callable[..., Any], *, without: tuple[str, ...] = ()) -> None:
     """Refuse, in the name of a function that passes options on, those that `evaluate` does not have."""
-    allowed = [name for name in _keywords(evaluate) if name not in without]
+    allowed = [name for name in (*OF_SAMPLES, *DECLARED) if name not in without]
     unknown = [name for name in options if name not in allowed]
     if not unknown:
         return

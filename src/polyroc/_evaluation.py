@@ -15,8 +15,7 @@ from polyroc._estimator._mean_curve import area_weights, is_mean, mean_curve
 from polyroc._estimator._rates import rates_of, score_thresholds
 from polyroc._estimator._refits import auc_by_thresholds, pair_sampling_error, unshrunk_curve
 from polyroc._estimator._weights import pair_weights
-from polyroc._evaluation_text import FAILED_PAIR, Headline, evaluation_text
-from polyroc._inputs._checks import as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
+from polyroc._inputs._checks import InputError, as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
 from polyroc._inputs._fingerprint import Fingerprint
 from polyroc._inputs._frames import plain
 from polyroc._inputs._options import Options
@@ -24,9 +23,10 @@ from polyroc._lib._numbers import area
 from polyroc._lib._typing import Curve, FloatArray, IntArray, IntervalKind, LabelArray, Method, Statistic, Thresholds
 from polyroc._lib._warnings import underflow_is_zero
 from polyroc._measures import accuracy, accuracy_interval, why_no_accuracy
-from polyroc._notebook import evaluation_html
 from polyroc._pairs import Pair, Pairs
 from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates, Predictions, read_only
+from polyroc._texts._evaluation import FAILED_PAIR, Headline, evaluation_text
+from polyroc._texts._notebook import evaluation_html
 from polyroc._uncertainty._band import ConfidenceBand
 from polyroc._uncertainty._bootstrap import (
     BootstrapResult,
@@ -350,10 +350,9 @@ class Evaluation(Frozen):
         if one_of(method, "method", get_args(Method)) == "delong":
             return self._delong_interval(level, statistic, interval, groups)
         if method != "bootstrap" and statistic != "auc":
-            msg = (
-                f"`statistic` must be 'auc' for method={method!r}, which draws rates and no samples, got {statistic!r}."
+            raise InputError(
+                "statistic", f"must be 'auc' for method={method!r}, which draws rates and no samples", repr(statistic)
             )
-            raise ValueError(msg)
         if interval == "bca":
             check_bca(method)
         drawn = self.bootstrap(
@@ -371,17 +370,18 @@ class Evaluation(Frozen):
         self, confidence_level: float, statistic: Statistic, interval: IntervalKind, groups: Any
     ) -> Interval:
         if statistic == "auc":
-            msg = f"`statistic` must be 'hand_till' for method='delong', which has no formula for D, got {statistic!r}."
-            raise ValueError(msg)
-        if statistic == "mean_auc" and not is_mean(self._area_weights):
-            msg = (
-                "`statistic` must be 'hand_till' for method='delong' where the area under the mean curve is not M: "
-                f"with costs, weights of pairs or shared thresholds; got {statistic!r}."
+            raise InputError(
+                "statistic", "must be 'hand_till' for method='delong', which has no formula for D", repr(statistic)
             )
-            raise ValueError(msg)
+        if statistic == "mean_auc" and not is_mean(self._area_weights):
+            raise InputError(
+                "statistic",
+                "must be 'hand_till' for method='delong' where the area under the mean curve is not M: with "
+                "costs, weights of pairs or shared thresholds",
+                repr(statistic),
+            )
         if interval != "logit":
-            msg = f"`interval` must be 'logit' for method='delong', which has no replicates, got {interval!r}."
-            raise ValueError(msg)
+            raise InputError("interval", "must be 'logit' for method='delong', which has no replicates", repr(interval))
         units = units_of(self.predictions, groups)
         warn_of_small_classes(self.predictions, units)
         if is_at_end(self.hand_till):
@@ -456,8 +456,9 @@ class Evaluation(Frozen):
         progress, influences = as_flag(progress, "progress"), as_flag(influences, "influences")
         if one_of(method, "method", get_args(Method)[:3]) != "bootstrap":
             if influences:
-                msg = f"`influences` must be False for method={method!r}, which has no samples to leave out."
-                raise ValueError(msg)
+                raise InputError(
+                    "influences", f"must be False for method={method!r}, which has no samples to leave out"
+                )
             drawn = self._parametric(n_resamples, method, groups, as_seed(rng), n_jobs, progress)
         else:
             drawn = self._drawn(n_resamples, groups, as_seed(rng), n_jobs, progress, influences)
@@ -478,12 +479,12 @@ class Evaluation(Frozen):
         self, n_resamples: int, method: Method, groups: Any, seed: list[int], n_jobs: int | None, progress: bool
     ) -> BootstrapResult:
         if groups is not None:
-            msg = f"`groups` must be None for method={method!r}, which draws rates and no samples."
-            raise ValueError(msg)
+            raise InputError("groups", f"must be None for method={method!r}, which draws rates and no samples")
         if self.predictions.is_binary or self.options.model != "rank-one":
             came = "two classes" if self.predictions.is_binary else f"model={self.options.model!r}"
-            msg = f"`method` must be 'bootstrap' where no rank-one model is fitted, got {method!r} for {came}."
-            raise ValueError(msg)
+            raise InputError(
+                "method", "must be 'bootstrap' where no rank-one model is fitted", f"{method!r} for {came}"
+            )
         parametric = ParametricReplicates(
             self.prepared, self.pair_index, self.options, self.factorization, self.rates, method, n_resamples
         )

@@ -10,15 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._evaluate import check_option_names, evaluate
+from polyroc._evaluate import OF_SAMPLES, check_option_names, evaluate
 from polyroc._evaluation import Evaluation
-from polyroc._inputs._arrays import listed, read_labels, read_table, shown
-from polyroc._inputs._options import as_options
+from polyroc._inputs._arrays import read_labels, read_table
+from polyroc._inputs._checks import InputError, listed, shown
+from polyroc._inputs._options import DECLARED, as_options
 from polyroc._lib._typing import FloatArray
 from polyroc._lib._warnings import warn
-
-# Arguments of `evaluate` that belong to the samples of a fold, or follow from the estimator.
-OF_SAMPLES = ("labels", "sample_weight")
 
 
 @dataclass(frozen=True)
@@ -87,8 +85,7 @@ class AucScorer:
         (5,)
         """
         if not (sample_weight is None or isinstance(sample_weight, bool | str)):
-            msg = f"`sample_weight` must be True, False, None or a name, got {shown(sample_weight)}."
-            raise ValueError(msg)
+            raise InputError("sample_weight", "must be True, False, None or a name", shown(sample_weight))
         return replace(self, weight_request=sample_weight)
 
     def get_metadata_routing(self) -> Any:
@@ -143,8 +140,8 @@ def checked_options(options: dict[str, Any]) -> dict[str, Any]:
     Instead of a generator they hold a seed that was drawn from it, so that every evaluation compares the same pairs.
     """
     classes: Any = range(2)
-    for name in ("costs", "tpr_weights", "fpr_weights"):
-        if options.get(name) is not None:
+    for name, declared in DECLARED.items():
+        if declared.metadata["of_classes"] and options.get(name) is not None:
             values, names = read_table(options[name], name)
             classes = names or range(values.shape[-1] if values.ndim else 2)
             break
@@ -167,21 +164,19 @@ def class_scores(estimator: Any, X: Any) -> tuple[FloatArray, np.ndarray[Any, An
             scores, _ = read_table(getattr(estimator, method)(X), method)
             break
     else:
-        msg = f"`estimator` must have predict_proba or decision_function, got {type(estimator).__name__}."
-        raise ValueError(msg)
+        raise InputError("estimator", "must have predict_proba or decision_function", type(estimator).__name__)
     if not hasattr(estimator, "classes_"):
-        msg = f"`estimator` must be a fitted classifier, with classes_, got {type(estimator).__name__}."
-        raise ValueError(msg)
+        raise InputError("estimator", "must be a fitted classifier, with classes_", type(estimator).__name__)
     classes = np.asarray(estimator.classes_)
     # Three classes have three pairs: there the number of columns does not tell.
     by_pairs = method == "decision_function" and getattr(estimator, "decision_function_shape", None) == "ovo"
     if scores.ndim == 2 and (by_pairs or scores.shape[1] != max(len(classes), 2)):
         came = f"{scores.shape[1]} columns, one for each pair" if by_pairs else f"{scores.shape[1]} columns"
-        msg = (
-            f"`estimator` must score each of its {len(classes)} classes, got {came} "
-            "(scikit-learn's SVC scores classes with decision_function_shape='ovr')."
+        raise InputError(
+            "estimator",
+            f"must score each of its {len(classes)} classes",
+            f"{came} (scikit-learn's SVC scores classes with decision_function_shape='ovr')",
         )
-        raise ValueError(msg)
     return scores, classes
 
 
@@ -198,11 +193,12 @@ def _with_unseen(
     if not unseen:
         return scores, classes
     if len(unseen) == len(found):
-        msg = (
-            f"`y` must have classes that `estimator` was fitted on ({listed(classes.tolist())}), got {listed(found)}: "
-            "without a score for any of them D would be 1/2 whatever the classifier."
+        raise InputError(
+            "y",
+            f"must have classes that `estimator` was fitted on ({listed(classes.tolist())})",
+            listed(found),
+            hint=": without a score for any of them D would be 1/2 whatever the classifier",
         )
-        raise ValueError(msg)
     if scores.ndim == 1:
         scores = np.column_stack([-scores, scores])
     msg = f"`estimator` has never seen {listed(unseen)}: no sample is ranked by these classes."

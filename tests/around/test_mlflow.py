@@ -488,7 +488,7 @@ def test_decisions_are_no_scores(mlflow):
     table = problem(NAMES["text"])
     with pytest.raises(ValueError, match="`predictions` must be scores, got decisions such as 'ant': log a scikit"):
         judged(mlflow, None, table.assign(decision="ant"), predictions="decision")
-    with pytest.raises(ValueError, match="the model's output must be scores, got decisions such as 'ant'"):
+    with pytest.raises(ValueError, match="`predictions` must be scores, got decisions such as 'ant'"):
         judged(mlflow, lambda features: np.full(len(features), "ant"), table)
     coded = problem(NAMES["two"])
     with pytest.raises(ValueError, match="`predictions` must be scores, got decisions such as 1"):

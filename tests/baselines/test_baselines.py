@@ -244,7 +244,10 @@ class TestAucMuMatrices:
             ({"costs": [[0, 1, 1], [1, 0, 1], [np.inf, 1, 0]]}, "`costs` must be finite .* got inf in row 2, column 0"),
             ({"costs": np.ma.ones((3, 3))}, "`costs` must not be a masked array"),
             ({"partition": np.ones((3, 3), dtype=complex)}, "`partition` must hold real numbers, got complex"),
-            ({"costs": np.ones((3, 3)), "partition": 1 - np.eye(3)}, "Only one of `partition` and `costs`"),
+            (
+                {"costs": np.ones((3, 3)), "partition": 1 - np.eye(3)},
+                "`partition` must be None where `costs` is given, got both",
+            ),
         ],
     )
     def test_refusals_name_the_argument_the_rule_and_what_came(self, options, message):

@@ -237,10 +237,10 @@ def test_compare_by_key_gives_the_librarys_numbers(two_files, capsys):
     assert err == ""
     assert found["models"] == ["first", "second"]
     [difference] = found["auc"]["differences"]
-    assert difference["value"] == pytest.approx(expected.auc.differences[0].value, abs=1e-12)
-    assert difference["p_value"] == pytest.approx(expected.auc.differences[0].p_value, rel=1e-6)
+    assert difference["value"] == pytest.approx(expected.by_auc.differences[0].value, abs=1e-12)
+    assert difference["p_value"] == pytest.approx(expected.by_auc.differences[0].p_value, rel=1e-6)
     assert difference["p_value_holm"] == difference["p_value"]
-    assert found["hand_till"]["rankings"][0]["probability"] == expected.hand_till.rankings[0].probability
+    assert found["hand_till"]["rankings"][0]["probability"] == expected.by_hand_till.rankings[0].probability
 
 
 def test_compare_in_the_same_order_and_from_one_file_agree(two_files, capsys):

@@ -20,7 +20,7 @@ from pyarrow import feather, parquet
 from polyroc.cli import main
 from polyroc.cli._files import open_source
 from polyroc.cli._ndjson import depth_of
-from polyroc.cli._plain import InputError
+from polyroc.cli._plain import CommandError
 
 TABLE = animal_table()
 NAMES = [f"p_{name}" for name in CLASSES]
@@ -306,19 +306,19 @@ def test_a_header_longer_than_what_is_looked_at_first(tmp_path, delimiter, shift
 
 def test_a_header_that_is_no_utf_8_far_behind(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"a," + 70_000 * b"b" + b"\xe9\n1,2\n")
-    with pytest.raises(InputError, match="is not UTF-8 text"):
+    with pytest.raises(CommandError, match="is not UTF-8 text"):
         open_source(str(tmp_path / "a.csv"))
 
 
 def test_folders_and_missing_files(tmp_path):
-    with pytest.raises(InputError, match="is a folder"):
+    with pytest.raises(CommandError, match="is a folder"):
         open_source(str(tmp_path))
     (tmp_path / "predictions.csv").write_text("a\n1\n")
-    with pytest.raises(InputError, match=r"is not there: did you mean 'predictions\.csv'"):
+    with pytest.raises(CommandError, match=r"is not there: did you mean 'predictions\.csv'"):
         open_source(str(tmp_path / "prediction.csv"))
-    with pytest.raises(InputError, match=r"is not there$"):
+    with pytest.raises(CommandError, match=r"is not there$"):
         open_source(str(tmp_path / "nowhere" / "a.csv"))
-    with pytest.raises(InputError, match=r"is not there$"):
+    with pytest.raises(CommandError, match=r"is not there$"):
         open_source("a\0b")
 
 
@@ -327,18 +327,18 @@ def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
     path.write_text("a\n1\n")
     # Not by chmod: the superuser reads everything.
     monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(InputError, match="permission denied"):
+    with pytest.raises(CommandError, match="permission denied"):
         open_source(str(path))
 
 
 def test_a_terminal_is_no_standard_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", Piped(b""))
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
-    with pytest.raises(InputError, match="is a terminal"):
+    with pytest.raises(CommandError, match="is a terminal"):
         open_source("-")
 
 
 def test_integers_that_float64_cannot_tell_apart_are_refused(tmp_path):
     parquet.write_table(pa.table({"a": [2**53 + 1, 1]}), tmp_path / "a.parquet")
-    with pytest.raises(InputError, match=r"within 2\*\*53"):
+    with pytest.raises(CommandError, match=r"within 2\*\*53"):
         open_source(str(tmp_path / "a.parquet")).matrix(["a"])

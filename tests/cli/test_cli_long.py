@@ -54,7 +54,7 @@ SHUFFLED = np.random.default_rng(0).permutation(90)
 def test_the_models_of_a_column_are_compared_on_the_same_samples(polyroc_on, suffix, options):
     found, err = polyroc_on("compare", long_table(SHUFFLED), "--model-column", "model", *options, suffix=suffix)
     expected = polyroc.compare(Y_TRUE, MODELS, n_resamples=19, rng=0)
-    for ours, theirs in zip(found["auc"]["estimates"], expected.auc.estimates, strict=True):
+    for ours, theirs in zip(found["auc"]["estimates"], expected.by_auc.estimates, strict=True):
         assert ours["model"] == theirs.model
         assert ours["value"] == pytest.approx(theirs.value, abs=1e-12)
         assert ours["standard_error"] == pytest.approx(theirs.standard_error, abs=1e-9)

@@ -16,7 +16,7 @@ from test_cli_files import FORMATS, NAMES, ndjson_bytes
 import polyroc
 from polyroc.cli import main
 from polyroc.cli._files import open_source
-from polyroc.cli._plain import InputError
+from polyroc.cli._plain import CommandError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes and devices as POSIX has them")
 PROGRAM = f"{shlex.quote(sys.executable)} -m polyroc"
@@ -98,10 +98,10 @@ def test_a_stream_that_is_named_twice_is_refused(files, folder):
 
 
 def test_devices_and_a_closed_standard_input_are_refused(monkeypatch):
-    with pytest.raises(InputError, match="is a device: name a file or a pipe"):
+    with pytest.raises(CommandError, match="is a device: name a file or a pipe"):
         open_source("/dev/zero")
     monkeypatch.setattr(sys, "stdin", None)
-    with pytest.raises(InputError, match="is closed: pipe a file into it"):
+    with pytest.raises(CommandError, match="is closed: pipe a file into it"):
         open_source("-")
 
 

@@ -13,7 +13,7 @@ from cli_files import animal_table
 from pyarrow import parquet
 
 from polyroc.cli import main
-from polyroc.cli._plain import InputError
+from polyroc.cli._plain import CommandError
 from polyroc.cli._write import csv_of, write_whole
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="as POSIX has it")
@@ -35,7 +35,7 @@ def test_nothing_is_left_behind_when_writing_fails(step, tmp_path, monkeypatch):
     path = tmp_path / "a.csv"
     path.write_bytes(b"before")
     monkeypatch.setattr(os, step, full)
-    with pytest.raises(InputError, match="cannot be written: No space left on device"):
+    with pytest.raises(CommandError, match="cannot be written: No space left on device"):
         write_whole(path, b"after")
     assert path.read_bytes() == b"before"
     assert list(tmp_path.iterdir()) == [path]
@@ -69,14 +69,14 @@ def test_links_stay_links_and_devices_stay_devices(tmp_path):
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "file").read_bytes() == b"after"
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(InputError, match="no regular file"):
+    with pytest.raises(CommandError, match="no regular file"):
         write_whole(tmp_path / "pipe", b"x")
     assert (tmp_path / "pipe").is_fifo()
 
 
 def test_a_folder_that_may_not_be_written_to(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(InputError, match="permission denied"):
+    with pytest.raises(CommandError, match="permission denied"):
         write_whole(tmp_path / "a.csv", b"")
 
 

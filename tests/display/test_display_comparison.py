@@ -48,7 +48,7 @@ def row_names(display):
 
 @pytest.mark.parametrize("statistic", ["auc", "hand_till"])
 def test_boxes_are_quantiles_of_the_replicates(comparison, display, statistic):
-    display.plot("box", statistic=statistic)
+    display.plot(kind="box", statistic=statistic)
     for box, drawn in zip(display.artists_, comparison.bootstraps.values(), strict=True):
         quartiles = np.percentile(getattr(drawn, statistic), [25, 75])
         assert_allclose([box.get_x(), box.get_x() + box.get_width()], quartiles, rtol=1e-12)
@@ -58,7 +58,7 @@ def test_boxes_are_quantiles_of_the_replicates(comparison, display, statistic):
 @pytest.mark.parametrize("kind", ["box", "ridge"])
 def test_the_other_statistic_is_a_triangle_below_its_row_and_no_outlier(comparison, display, kind):
     for statistic, other in (("auc", "hand_till"), ("hand_till", "auc")):
-        ax = display.plot(kind, statistic=statistic).ax_
+        ax = display.plot(kind=kind, statistic=statistic).ax_
         [marks] = [line for line in ax.get_lines() if line.get_marker() not in ("None", "", None)]
         expected = [estimate.value for estimate in getattr(comparison, other).estimates]
         assert_array_equal(marks.get_xdata(), expected)
@@ -94,8 +94,8 @@ def test_densities_stay_between_0_and_1_and_lose_nothing():
 
 @pytest.mark.parametrize("statistic", ["auc", "hand_till"])
 def test_differences_have_their_intervals(comparison, display, statistic):
-    display.plot("differences", statistic=statistic)
-    entries = getattr(comparison, statistic).differences
+    display.plot(kind="differences", statistic=statistic)
+    entries = getattr(comparison, f"by_{statistic}").differences
     for artist, entry in zip(display.artists_, entries, strict=True):
         [[[low, _], [high, _]]] = artist.lines[2][0].get_segments()
         assert_allclose([low, high], [entry.low, entry.high], rtol=0, atol=1e-12)
@@ -114,7 +114,7 @@ def test_rankings_beyond_ten_are_summed():
     )
     estimates = tuple(ModelEstimate(model, 0.5, 0.1, 0.4, 0.6, 0.25) for model in models)
     contests = [Contest(statistic, estimates, (), rankings) for statistic in ("auc", "hand_till")]
-    display = ComparisonDisplay(auc=contests[0], hand_till=contests[1], spreads={}).plot("rankings")
+    display = ComparisonDisplay(by_auc=contests[0], by_hand_till=contests[1], spreads={}).plot(kind="rankings")
     assert_allclose([bar.get_width() for bar in display.artists_], [*shares[:10], shares[10:].sum()])
     assert row_names(display)[0] == "a > b > c > d"
     assert row_names(display)[-1] == "others (14)"
@@ -124,8 +124,8 @@ def test_rankings_beyond_ten_are_summed():
 def test_ties_are_told():
     comparison = compared(["one", "two"])
     tied = Ranking((("one", "two"),), 1.0)
-    contest = Contest("auc", comparison.auc.estimates, (), (tied,))
-    display = ComparisonDisplay(auc=contest, hand_till=comparison.hand_till, spreads={}).plot("rankings")
+    contest = Contest("auc", comparison.by_auc.estimates, (), (tied,))
+    display = ComparisonDisplay(by_auc=contest, by_hand_till=comparison.by_hand_till, spreads={}).plot(kind="rankings")
     assert row_names(display) == ["one = two"]
 
 
@@ -135,12 +135,12 @@ def test_ties_are_told():
 def test_no_text_upon_other_text(kind, size, n_models):
     display = ComparisonDisplay.from_comparison(compared([f"a model {m}" for m in range(n_models)], n_resamples=9))
     with plt.rc_context({"figure.figsize": size}):
-        check_layout(display.plot(kind))
+        check_layout(display.plot(kind=kind))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_names_are_text(kind):
-    display = ComparisonDisplay.from_comparison(compared(AWKWARD_NAMES[:5], n_resamples=9)).plot(kind)
+    display = ComparisonDisplay.from_comparison(compared(AWKWARD_NAMES[:5], n_resamples=9)).plot(kind=kind)
     # matplotlib would refuse `$a^$` as a formula here, and warn of glyphs that the font lacks.
     check_layout(display)
     assert any(r"\$a^\$" in name for name in row_names(display))
@@ -153,20 +153,20 @@ def test_replicates_that_never_vary_are_drawn(kind):
     truth = (np.unique(y_true) == y_true[:, None]).astype(float)
     with pytest.warns(polyroc.ResamplingWarning, match="replicates equal"):
         comparison = polyroc.compare(y_true, {"perfect": truth, "constant": 0 * truth}, n_resamples=9, rng=0)
-    display = ComparisonDisplay.from_comparison(comparison).plot(kind)
+    display = ComparisonDisplay.from_comparison(comparison).plot(kind=kind)
     check_layout(display)
 
 
 def test_four_pictures_in_one_figure(display):
     figure = Figure(figsize=(8, 6), layout="constrained")
     for ax, kind in zip(figure.subplots(2, 2).flat, KINDS, strict=True):
-        assert display.plot(kind, ax).ax_ is ax
+        assert display.plot(ax, kind=kind).ax_ is ax
     check_layout(display)
 
 
 def test_wrong_words_are_refused(display):
     with pytest.raises(ValueError, match="`kind` must be one of 'box', 'ridge', 'differences', 'rankings'"):
-        display.plot("violin")
+        display.plot(kind="violin")
     with pytest.raises(ValueError, match="`statistic` must be one of"):
         display.plot(statistic="D")
 
@@ -174,7 +174,7 @@ def test_wrong_words_are_refused(display):
 @pytest.mark.parametrize("kind", KINDS)
 def test_long_names_stay_different(kind):
     names = [f"a gradient boosting machine with depth {depth} and many rounds" for depth in (4, 6, 8)]
-    display = ComparisonDisplay.from_comparison(compared(names, n_resamples=9)).plot(kind)
+    display = ComparisonDisplay.from_comparison(compared(names, n_resamples=9)).plot(kind=kind)
     check_layout(display)
     shown = " ".join(row_names(display))
     for depth in (4, 6, 8):

@@ -198,7 +198,11 @@ def test_one_of_the_two_curves_may_be_asked_for(curves):
 
 def test_options_are_those_of_scikit_learn():
     display = evaluation_of(3).plot(
-        name="m", curve_kwargs={"c": "red", "lw": 5}, plot_chance_level=True, chance_level_kw={"ls": "--"}, despine=True
+        name="m",
+        curve_kwargs={"c": "red", "lw": 5},
+        plot_chance_level=True,
+        chance_level_kwargs={"ls": "--"},
+        despine=True,
     )
     assert display.line_.get_color() == "red"
     assert display.line_.get_linewidth() == 5
@@ -321,3 +325,25 @@ def test_a_dark_slide_stays_dark(k):
     assert mpl.colors.to_rgb(display.chance_level_.get_color()) == ink
     assert {text.get_color() for text in display.ax_.get_legend().get_texts()} == {"white"}
     assert mpl.colors.to_rgb(display.ax_.get_legend().get_frame().get_facecolor()) == (0, 0, 0)
+
+
+def test_drawing_starts_no_resampling_unasked_and_shows_progress_when_asked(monkeypatch):
+    asked = []
+    bootstrap = polyroc.Evaluation.bootstrap
+
+    def counted(self, n_resamples, **options):
+        asked.append((n_resamples, options))
+        return bootstrap(self, n_resamples, **options | {"progress": False})
+
+    monkeypatch.setattr(polyroc.Evaluation, "bootstrap", counted)
+    display = RocCurveDisplay.from_predictions(*problem(3))
+    assert (display.band, display.interval, asked) == (None, None, [])
+    RocCurveDisplay.from_predictions(*problem(3), n_resamples=9, rng=1, progress=True)
+    assert asked == [(9, {"rng": 1, "progress": True})]
+
+
+def test_unknown_options_are_refused_in_the_name_of_the_display():
+    with pytest.raises(TypeError, match=r"^from_predictions\(\) got an unexpected keyword argument 'bogus'"):
+        RocCurveDisplay.from_predictions(*problem(3), bogus=1)
+    with pytest.raises(TypeError, match=r"^from_estimator\(\) got an unexpected keyword argument 'labels'"):
+        RocCurveDisplay.from_estimator(None, None, None, labels=[0, 1])

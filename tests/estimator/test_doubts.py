@@ -178,7 +178,7 @@ def test_a_model_and_its_own_softmax():
     with pytest.warns(UserWarning, match=match):
         found = polyroc.compare(y_true, models, n_resamples=99, rng=0)
     # Significant, and about nothing but the scale: that is why it must be said.
-    assert found.auc.differences[0].p_value < 1e-6
+    assert found.by_auc.differences[0].p_value < 1e-6
 
 
 @pytest.mark.parametrize("change", [lambda s: s, softmax])

@@ -181,4 +181,4 @@ def test_models_are_compared_on_such_resamples_too():
     noise = np.random.default_rng(1).normal(size=y_score.shape)
     scores = {"a": y_score, "b": y_score + noise}
     found = polyroc.compare(y_true, scores, groups=groups, n_resamples=99, rng=0, max_pairs=8)
-    assert all(np.isfinite(entry.low) and np.isfinite(entry.high) for entry in found.auc.estimates)
+    assert all(np.isfinite(entry.low) and np.isfinite(entry.high) for entry in found.by_auc.estimates)

@@ -257,13 +257,13 @@ def test_a_table_has_rows_of_it_where_it_is_not_hand_and_tills_m(costs, n_rows):
 def test_models_are_compared_by_it():
     plain = polyroc.compare(*two_models(), n_resamples=99, rng=0)
     assert plain.mean_auc.statistic == "mean_auc"
-    assert plain.mean_auc.differences == plain.hand_till.differences
+    assert plain.by_mean_auc.differences == plain.by_hand_till.differences
     costs = [[0, 9, 1], [1, 0, 1], [2, 1, 0]]
     costly = polyroc.compare(*two_models(), n_resamples=99, rng=0, costs=costs)
-    [difference] = costly.mean_auc.differences
+    [difference] = costly.by_mean_auc.differences
     values = [evaluation.mean_auc for evaluation in costly.evaluations.values()]
     assert difference.value == pytest.approx(values[0] - values[1], abs=1e-15)
-    assert difference != costly.hand_till.differences[0]
+    assert difference != costly.by_hand_till.differences[0]
     assert costly.to_dict()["mean_auc"]["estimates"][0]["value"] == values[0]
 
 

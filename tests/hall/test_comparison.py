@@ -33,7 +33,7 @@ def comparison():
 
 def test_estimates_are_those_of_evaluate_and_its_bootstrap(comparison):
     y_true, scores = three_models()
-    for name, by_d, by_m in zip(scores, comparison.auc.estimates, comparison.hand_till.estimates, strict=True):
+    for name, by_d, by_m in zip(scores, comparison.by_auc.estimates, comparison.by_hand_till.estimates, strict=True):
         evaluation = polyroc.evaluate(y_true, scores[name])
         drawn = evaluation.bootstrap(299, rng=0)
         assert by_d.model == name
@@ -46,7 +46,7 @@ def test_estimates_are_those_of_evaluate_and_its_bootstrap(comparison):
 
 @pytest.mark.parametrize("statistic", ["auc", "hand_till"])
 def test_differences_are_of_paired_replicates(comparison, statistic):
-    entries = {(entry.first, entry.second): entry for entry in getattr(comparison, statistic).differences}
+    entries = {(entry.first, entry.second): entry for entry in getattr(comparison, f"by_{statistic}").differences}
     assert list(entries) == list(itertools.combinations(comparison.models, 2))
     for (a, b), entry in entries.items():
         first, second = (getattr(comparison.bootstraps[name], statistic) for name in (a, b))
@@ -62,16 +62,16 @@ def test_differences_are_of_paired_replicates(comparison, statistic):
 
 def test_ranking_probabilities(comparison):
     replicates = np.array([comparison.bootstraps[name].auc for name in comparison.models])
-    for ranking in comparison.auc.rankings:
+    for ranking in comparison.by_auc.rankings:
         places = [comparison.models.index(name) for (name,) in ranking.order]
         share = np.mean(np.all(np.diff(replicates[places], axis=0) < 0, axis=0))
         assert ranking.probability == pytest.approx(share)
-    probabilities = [ranking.probability for ranking in comparison.auc.rankings]
+    probabilities = [ranking.probability for ranking in comparison.by_auc.rankings]
     assert sum(probabilities) == pytest.approx(1)
     assert probabilities == sorted(probabilities, reverse=True)
-    best = [entry.probability_best for entry in comparison.auc.estimates]
+    best = [entry.probability_best for entry in comparison.by_auc.estimates]
     assert_allclose(best, np.mean(replicates == replicates.max(axis=0), axis=1))
-    assert str(comparison.auc.rankings[0]) == "good > fair > poor"
+    assert str(comparison.by_auc.rankings[0]) == "good > fair > poor"
 
 
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(comparison):
@@ -84,7 +84,7 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(comparison)
 def test_a_model_and_itself():
     y_true, scores = three_models()
     found = polyroc.compare(y_true, {"one": scores["good"], "same": scores["good"].copy()}, n_resamples=50, rng=0)
-    for contest in (found.auc, found.hand_till):
+    for contest in (found.by_auc, found.by_hand_till):
         [difference] = contest.differences
         assert (difference.value, difference.low, difference.high) == (0, 0, 0)
         assert difference.p_value == difference.p_value_holm == 1
@@ -104,11 +104,11 @@ def test_perfect_constant_and_reversed_models():
     # As far apart as the intervals of the two allow: perfect is compatible with areas down to the 20th root of
     # 0.025, and with 1/2 only at a level of 1 - 2 / 2^20.
     reach = 1 - 0.025 ** (1 / 20)
-    for difference, expected in zip(found.auc.differences, (0.5, 1, 0.5), strict=True):
+    for difference, expected in zip(found.by_auc.differences, (0.5, 1, 0.5), strict=True):
         assert difference.value == pytest.approx(expected, abs=1e-9)
         assert difference.low == pytest.approx(expected - (2 if expected == 1 else 1) * reach, abs=1e-9)
         assert difference.p_value == pytest.approx(2 / 2**20, rel=1e-6)
-    assert str(found.auc.rankings[0]) == "1 > half > 0"
+    assert str(found.by_auc.rankings[0]) == "1 > half > 0"
     # DeLong's variance is 0 here, so that its test has nothing to say.
     assert [difference.p_value for difference in found.delong] == [1, 1, 1]
 
@@ -119,7 +119,7 @@ def test_intervals_and_p_values_agree_where_nothing_varies():
         y_true = np.repeat([0, 1, 2], per_class)
         perfect = np.eye(3)[y_true]
         found = polyroc.compare(y_true, {"perfect": perfect, "constant": 0 * perfect}, n_resamples=20, rng=0)
-        [difference] = found.auc.differences
+        [difference] = found.by_auc.differences
         assert (difference.p_value < 0.05) == (difference.low > 0)
 
 
@@ -128,7 +128,7 @@ def test_intervals_and_p_values_agree_where_nothing_varies():
 def test_two_perfect_models_may_differ_as_far_as_their_intervals_allow():
     y_true = np.repeat([0, 1, 2], 20)
     found = polyroc.compare(y_true, {"a": np.eye(3)[y_true], "b": 2 * np.eye(3)[y_true]}, n_resamples=20, rng=0)
-    [difference] = found.auc.differences
+    [difference] = found.by_auc.differences
     assert difference.value == 0
     assert difference.p_value == 1
     assert_allclose([difference.low, difference.high], np.array([-1, 1]) * (1 - 0.025 ** (1 / 20)), atol=1e-9)
@@ -153,7 +153,7 @@ def test_a_few_gross_errors_do_not_blow_intervals_up():
 
 def test_delong_agrees_with_the_bootstrap_of_hand_till():
     found = polyroc.compare(*three_models(n=600), n_resamples=1999, rng=0)
-    for closed, drawn in zip(found.delong, found.hand_till.differences, strict=True):
+    for closed, drawn in zip(found.delong, found.by_hand_till.differences, strict=True):
         assert closed.value == drawn.value
         # Standard deviations of 1,999 replicates are good to 1.6 %.
         assert closed.standard_error == pytest.approx(drawn.standard_error, rel=0.07)
@@ -163,10 +163,10 @@ def test_delong_agrees_with_the_bootstrap_of_hand_till():
 @pytest.mark.parametrize("interval", ["percentile", "basic", "bca"])
 def test_other_intervals(interval):
     found = polyroc.compare(*three_models(), n_resamples=199, rng=0, interval=interval)
-    for entry in found.auc.differences:
+    for entry in found.by_auc.differences:
         assert entry.low < entry.value < entry.high
         assert 0 < entry.p_value <= 1
-    assert found.auc.differences[1].p_value < 0.05
+    assert found.by_auc.differences[1].p_value < 0.05
 
 
 def test_groups_and_options_reach_every_model():
@@ -203,7 +203,7 @@ def test_an_array_after_a_frame_keeps_its_own_order_of_columns():
         found = polyroc.compare(names[y_true], models, n_resamples=20, rng=0)
         assert found.evaluations["a"].auc == pytest.approx(polyroc.auc_score(y_true, scores["good"]), abs=1e-9)
         assert found.evaluations["b"].auc == pytest.approx(polyroc.auc_score(y_true, scores["fair"]), abs=1e-9)
-        assert found.hand_till.differences[0].standard_error > 0
+        assert found.by_hand_till.differences[0].standard_error > 0
 
 
 def test_one_column_beside_two_in_the_other_order():
@@ -213,7 +213,7 @@ def test_one_column_beside_two_in_the_other_order():
     score = rng.normal(size=100) + (y_true == "yes")
     frame = pd.DataFrame({"yes": score, "no": -score})
     found = polyroc.compare(y_true, {"two": frame, "one": score}, n_resamples=20, rng=0)
-    [difference] = found.auc.differences
+    [difference] = found.by_auc.differences
     assert difference.value == pytest.approx(0, abs=1e-12)
 
 
@@ -234,7 +234,7 @@ def test_two_classes():
     y_true = rng.integers(0, 2, 200)
     noise = rng.normal(size=200)
     found = polyroc.compare(y_true, {"a": noise + 2 * y_true, "b": noise + y_true}, n_resamples=99, rng=0)
-    for by_d, by_m in zip(found.auc.estimates, found.hand_till.estimates, strict=True):
+    for by_d, by_m in zip(found.by_auc.estimates, found.by_hand_till.estimates, strict=True):
         assert_allclose([by_d.value, by_d.low, by_d.high], [by_m.value, by_m.low, by_m.high], atol=1e-12)
     assert found.delong[0].p_value < 0.01
     # One pair is no worst one, and one column names no class.
@@ -394,8 +394,8 @@ def test_many_rankings_are_cut_in_words():
     y_true, scores = three_models(n=80, strengths=(0.5, 0.5, 0.5))
     many = scores | {f"{name}2": score + 0.1 * np.sin(np.arange(320)).reshape(80, 4) for name, score in scores.items()}
     found = polyroc.compare(y_true, many, n_resamples=200, rng=0)
-    assert len(found.auc.rankings) > 6
-    assert f"{len(found.auc.rankings) - 6} others" in str(found)
+    assert len(found.by_auc.rankings) > 6
+    assert f"{len(found.by_auc.rankings) - 6} others" in str(found)
 
 
 def test_an_unknown_option_is_refused():
@@ -403,3 +403,21 @@ def test_an_unknown_option_is_refused():
     words = r"compare\(\) got an unexpected keyword argument 'random_state'\. Accepted options: .* n_resamples, "
     with pytest.raises(TypeError, match=words):
         polyroc.compare(y_true, scores, n_resamples=5, random_state=0)
+
+
+def test_the_difference_of_two_models_is_that_of_the_table_turned_as_it_was_asked_for(comparison):
+    found, (first, second, third) = comparison, comparison.models
+    for statistic in ("auc", "hand_till", "mean_auc"):
+        table = getattr(found, f"by_{statistic}").differences
+        assert found.difference(first, third, statistic=statistic) == table[1]
+        turned = found.difference(third, first, statistic=statistic)
+        assert (turned.first, turned.second) == (third, first)
+        assert (turned.value, turned.low, turned.high) == (-table[1].value, -table[1].high, -table[1].low)
+        assert (turned.p_value, turned.p_value_holm) == (table[1].p_value, table[1].p_value_holm)
+    assert found.difference(first, second).value == found.evaluations[first].auc - found.evaluations[second].auc
+    with pytest.raises(polyroc.InputError, match=r"^`second` must be one of .*, got 'bogus'"):
+        found.difference(first, "bogus")
+    with pytest.raises(polyroc.InputError, match=r"^`second` must be another model than `first`, got"):
+        found.difference(first, first)
+    with pytest.raises(polyroc.InputError, match="`statistic` must be one of"):
+        found.difference(first, second, statistic="D")

@@ -235,9 +235,9 @@ def test_the_ratio_of_the_weights_that_are_fitted_is_checked(problem):
     with pytest.raises(ValueError, match=r"`costs` and `tpr_weights` must give cells .* ratio of 1e\+12, got 1e\+16"):
         polyroc.evaluate(problem.y_true, problem.y_score, costs=steep, tpr_weights=steep)
     weight = np.where(problem.y_true < 2, 1e7, 1.0)
-    with pytest.raises(ValueError, match=r"^`weighting='prevalence'` must give cells"):
+    with pytest.raises(ValueError, match=r"^`weighting` 'prevalence' must give cells"):
         polyroc.evaluate(problem.y_true, problem.y_score, sample_weight=weight, **EXTREME)
-    with pytest.raises(ValueError, match=r"^`weighting='prevalence'`, `costs` and `fpr_weights` must give cells"):
+    with pytest.raises(ValueError, match=r"^`weighting` 'prevalence', `costs` and `fpr_weights` must give cells"):
         polyroc.evaluate(problem.y_true, problem.y_score, costs=steep, fpr_weights=steep.T, **EXTREME)
     assert polyroc.evaluate(problem.y_true, problem.y_score, costs=steep, tpr_weights=1 / steep).factorization.converged
 

@@ -1,9 +1,11 @@
+import ast
 import importlib
 import inspect
 import json
 import re
 import subprocess
 import sys
+import tomllib
 import typing
 from pathlib import Path
 
@@ -151,3 +153,49 @@ def test_options_of_a_function_are_all_it_accepts():
     pytest.importorskip("sklearn")
     with pytest.raises(TypeError, match=r"Accepted options: cv, groups, weighting, .*n_jobs\.$"):
         polyroc.evaluate_cv(None, [0, 1], [0, 1], labels=[0, 1])
+
+
+def test_dir_shows_public_names_and_the_parts_that_load_on_access():
+    assert sorted(dir(polyroc)) == sorted([*polyroc.__all__, "display", "experiments", "report"])
+    code = "import polyroc, sys; assert 'polyroc.report' not in sys.modules; print(polyroc.report.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "polyroc.report"
+    with pytest.raises(AttributeError, match="module 'polyroc' has no attribute 'bogus'"):
+        _ = polyroc.bogus
+
+
+def test_displays_are_called_so_and_take_axes_first_and_the_rest_by_keyword():
+    assert all(name.endswith("Display") for name in display.__all__)
+    for drawn in [*(getattr(display, name) for name in display.__all__), polyroc.Evaluation]:
+        _, ax, *rest = inspect.signature(drawn.plot).parameters.values()
+        assert (ax.name, ax.default) == ("ax", None), drawn
+        assert all(one.kind in (one.KEYWORD_ONLY, one.VAR_KEYWORD) for one in rest), drawn
+    for name in display.__all__:
+        for method in vars(getattr(display, name)).values():
+            function = getattr(method, "__func__", method)
+            if callable(function):
+                found = inspect.signature(function).parameters
+                assert not [one for one in found if one.endswith("_kw")], (name, function)
+
+
+# Packages that are called otherwise than their modules, or named only to keep old versions of another one away.
+MODULES = {"scikit-learn": "sklearn"}
+BOUNDS = {"click"}  # of typer
+
+
+def test_extras_exist_because_some_line_imports_their_package():
+    root = Path(__file__).resolve().parents[2]
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    imported = set()
+    for file in (root / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {name.name.partition(".")[0] for name in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                imported.add((node.module or "").partition(".")[0])
+    for extra, packages in project["optional-dependencies"].items():
+        if extra in ("dev", "docs"):
+            continue
+        for package in packages:
+            name = re.match(r"[\w-]+", package)[0]
+            assert name in BOUNDS or MODULES.get(name, name) in imported, (extra, package)

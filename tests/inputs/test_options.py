@@ -1,12 +1,16 @@
 """Options by what they become, and by what is said when they are refused."""
 
+import inspect
 from fractions import Fraction
+from typing import get_args
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from polyroc._inputs._options import ENGINES, as_options
+import polyroc
+from polyroc._inputs._options import DECLARED, ENGINES, Options, as_options
+from polyroc._lib._typing import Model, Thresholds, Weighting
 
 AB, ABC = np.array(["a", "b"]), np.array(["a", "b", "c"])
 MATRICES = ["costs", "tpr_weights", "fpr_weights"]
@@ -216,3 +220,77 @@ def test_columns_that_nobody_named_are_taken_by_position():
     # Here 0, 1, 2 are names after all, and of other classes than those in their places.
     with pytest.raises(ValueError, match=r"order of the classes \(2, 0, 1\), got columns named 0, 1, 2"):
         as_options(np.array([2, 0, 1]), costs=pandas.DataFrame(SETTLED))
+
+
+def keywords(function):
+    given = inspect.signature(function).parameters.values()
+    return {one.name: one.default for one in given if one.kind is one.KEYWORD_ONLY}
+
+
+def test_the_signature_of_evaluate_is_the_declaration():
+    """A new option needs its declaration and its place in the signature; nothing else lists them all."""
+    found = keywords(polyroc.evaluate)
+    assert list(found) == ["labels", "sample_weight", *DECLARED]
+    assert {name: found[name] for name in DECLARED} == {name: one.default for name, one in DECLARED.items()}
+    assert {name: getattr(Options(), name) for name in DECLARED} == {name: found[name] for name in DECLARED}
+    for name in DECLARED:
+        assert (
+            f"{name} : " in polyroc.evaluate.__doc__ or f"{name}, " in polyroc.evaluate.__doc__ or name == "fpr_weights"
+        )
+
+
+def test_every_declared_option_reaches_the_evaluation():
+    """By values other than the defaults, so that one that `evaluate` forgot would show."""
+    matrix = [[1.0, 2.0, 3.0], [2.0, 1.0, 3.0], [2.0, 3.0, 1.0]]
+    other = {
+        "weighting": "prevalence", "costs": matrix, "tpr_weights": matrix, "fpr_weights": matrix,
+        "thresholds": "shared", "n_thresholds": 19, "shrinkage": 0.5, "model": "centered", "engine": "numpy",
+        "max_pairs": 3, "rng": 7, "n_jobs": 1,
+    }  # fmt: skip
+    assert list(other) == list(DECLARED)
+    scores = np.random.default_rng(0).normal(size=(30, 3))
+    options = polyroc.evaluate(np.arange(30) % 3, scores, **other).to_dict()["options"]
+    assert options == other
+
+
+def test_words_are_those_of_the_types():
+    for name, kind in {"weighting": Weighting, "thresholds": Thresholds, "model": Model}.items():
+        assert tuple(DECLARED[name].metadata["words"]) == get_args(kind)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: polyroc.auc_score([0, 1], [0, 1], bogus=1), "auc_score"),
+        (lambda: polyroc.compare([0, 1], {}, bogus=1), "compare"),
+        (lambda: polyroc.cost_sweep([0, 1], [0, 1], true_class=0, bogus=1), "cost_sweep"),
+        (lambda: polyroc.make_auc_scorer(bogus=1), "make_auc_scorer"),
+        (lambda: polyroc.evaluate_cv(None, None, None, bogus=1), "evaluate_cv"),
+    ],
+)
+def test_an_unknown_option_is_refused_in_the_name_of_the_function_that_was_called(call, name):
+    if name == "evaluate_cv":
+        pytest.importorskip("sklearn")
+    with pytest.raises(TypeError) as caught:
+        call()
+    said = str(caught.value)
+    assert said.startswith(f"{name}() got an unexpected keyword argument 'bogus'. Accepted options: ")
+    accepted = said.rstrip(".").partition("Accepted options: ")[2].split(", ")
+    assert set(DECLARED) <= set(accepted)
+    assert ("labels" in accepted) == (name not in ("make_auc_scorer", "evaluate_cv"))
+
+
+def test_the_command_line_has_the_help_the_words_and_the_defaults_of_the_declaration():
+    typer = pytest.importorskip("typer")
+    from polyroc.cli._app import app
+
+    for command in ("evaluate", "compare"):
+        options = {one.name: one for one in typer.main.get_command(app).commands[command].params}
+        shared = [name for name in DECLARED if name in options and name != "costs"]
+        assert shared == ["weighting", "thresholds", "n_thresholds", "shrinkage", "model", "engine", "max_pairs"]
+        for name in shared:
+            said = DECLARED[name]
+            assert options[name].help == said.metadata["help"]
+            assert options[name].default == said.default
+            if said.metadata["words"]:
+                assert options[name].metavar == "|".join(said.metadata["words"])

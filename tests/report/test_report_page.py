@@ -161,7 +161,7 @@ def test_two_classes_have_a_curve_and_no_heatmap():
 def test_a_comparison_has_differences_rankings_and_a_choice_of_models():
     comparison = comparison_of()
     read = Page(render_html(summarize(comparison)))
-    for one in (comparison.auc, comparison.hand_till):
+    for one in (comparison.by_auc, comparison.by_hand_till):
         for difference in one.differences:
             assert f"{difference.first} minus {difference.second} {difference.value:+.4f}" in read.text
         assert " > ".join(place[0] for place in one.rankings[0].order) in read.text
@@ -316,7 +316,7 @@ def test_the_board_has_d_m_accuracy_and_the_worst_pair_of_every_model():
         right = np.mean(np.argmax(evaluation.predictions.scores, axis=1) == evaluation.predictions.codes)
         assert f"{100 * right:.0f} %" in row
         assert f"{pair.auc:.4f} {pair.positive} against {pair.negative}" in row
-        estimates = [one for contest in (comparison.auc, comparison.hand_till) for one in contest.estimates]
+        estimates = [one for contest in (comparison.by_auc, comparison.by_hand_till) for one in contest.estimates]
         for one in estimates:
             assert (f"{one.low:.4f} to {one.high:.4f}" in row) == (one.model == name)
 
@@ -405,7 +405,7 @@ def test_what_is_missing_is_said_with_what_to_install(evaluation, tmp_path, monk
             with pytest.raises(ModuleNotFoundError, match=rf"{package}: pip install \"polyroc\[report\]\""):
                 check_installed()
             with pytest.raises(ModuleNotFoundError, match=r"polyroc\[report\]"):
-                write_html(evaluation, tmp_path / "a.html")
+                write_html(evaluation, tmp_path / "a.html", n_resamples=9)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -440,9 +440,9 @@ def test_bad_arguments_are_named_before_anything_is_done(evaluation, tmp_path, m
         (
             (evaluation, page),
             {"bootstrap": drawn, "n_resamples": 9},
-            r"`n_resamples` must be None for an Evaluation with `bootstrap`, which has its resamples already, got 9",
+            r"`n_resamples` must be 0 for an Evaluation with `bootstrap`, which has its resamples already, got 9",
         ),
-        ((comparison, page), {"n_resamples": 9}, r"`n_resamples` must be None for a Comparison"),
+        ((comparison, page), {"n_resamples": 9}, r"`n_resamples` must be 0 for a Comparison"),
         ((evaluation, page), {"title": 7}, r"`title` must be text or None, got 7"),
         ((comparison, page), {"bootstrap": drawn}, r"`bootstrap` must be None for a Comparison"),
         ((comparison, page), {"bootstrap": drawn}, r"which carries its own, got BootstrapResult"),
@@ -470,16 +470,16 @@ def test_a_page_is_written_whole_or_not_at_all(evaluation, tmp_path, monkeypatch
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_resamples_are_drawn_where_none_are_given_and_the_page_says_so(tmp_path):
+def test_resamples_that_were_asked_for_are_drawn_and_the_page_says_so(tmp_path):
     evaluation = evaluation_of(3)
-    write_html(evaluation, tmp_path / "a.html")
+    write_html(evaluation, tmp_path / "a.html", n_resamples=199)
     text = Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
-    low, high = evaluation.bootstrap(rng=0).confidence_interval()
+    low, high = evaluation.bootstrap(199, rng=0).confidence_interval()
     assert f"95 % interval {low:.4f} to {high:.4f}" in text
-    assert "999, seed 0, drawn for this page" in text
+    assert "199, seed 0, drawn for this page" in text
 
 
-def test_resamples_are_as_many_as_asked_for_and_none_where_they_would_take_minutes(tmp_path, monkeypatch):
+def test_resamples_are_as_many_as_asked_for_and_none_unasked(tmp_path, monkeypatch):
     asked = []
     bootstrap = polyroc.Evaluation.bootstrap
 
@@ -488,15 +488,12 @@ def test_resamples_are_as_many_as_asked_for_and_none_where_they_would_take_minut
         return bootstrap(self, 9, **options | {"progress": False})
 
     monkeypatch.setattr(polyroc.Evaluation, "bootstrap", counted)
-    small, large = evaluation_of(3), evaluation_of(40, options={"n_thresholds": 49})
+    small = evaluation_of(3)
     write_html(small, tmp_path / "a.html", n_resamples=19, progress=True)
-    write_html(small, tmp_path / "a.html", n_resamples=0)
     write_html(small, tmp_path / "a.html", bootstrap=bootstrap(small, 9, rng=0))
-    write_html(large, tmp_path / "large.html")
-    text = Page((tmp_path / "large.html").read_text(encoding="utf-8")).text
-    assert "none: for so large a problem they take minutes, and were not asked for (n_resamples=999)" in text
-    write_html(large, tmp_path / "large.html", n_resamples=29)
-    assert asked == [(19, {"rng": 0, "progress": True}), (29, {"rng": 0, "progress": False})]
+    write_html(small, tmp_path / "a.html")
+    assert "none: no interval was asked for" in Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
+    assert asked == [(19, {"rng": 0, "progress": True})]
 
 
 def test_the_same_result_gives_the_same_page(evaluation, tmp_path):

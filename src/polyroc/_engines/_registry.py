@@ -13,7 +13,7 @@ def engine_named(name: str) -> Engine:
     try:
         module = import_module(f"polyroc._engines._{name}._engine")
     except ModuleNotFoundError as error:
-        msg = f'engine="{name}" needs {error.name}: pip install "polyroc[{ENGINES[name]}]".'
+        msg = f'engine="{name}" needs {error.name}: pip install "polyroc[{ENGINES[name].extra}]".'
         raise ModuleNotFoundError(msg, name=error.name) from error
     return cast("Engine", module.ENGINE)
 

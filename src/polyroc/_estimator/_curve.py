@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from polyroc._engines._cells import LOGIT_BOUND
-from polyroc._inputs._arrays import read_table, shown
+from polyroc._inputs._arrays import read_table
+from polyroc._inputs._checks import InputError, shown
 from polyroc._lib._numbers import area
 from polyroc._lib._typing import FloatArray
 from polyroc._records import Factorization, Frozen
@@ -46,15 +47,13 @@ class RocCurve(Frozen):
         for name in ("fpr", "tpr"):
             object.__setattr__(self, name, _as_rates(getattr(self, name), name))
         if len(self.fpr) != len(self.tpr):
-            msg = f"`fpr` and `tpr` must have the same length, got {len(self.fpr)} and {len(self.tpr)}."
-            raise ValueError(msg)
+            raise InputError("fpr", "and `tpr` must have the same length", f"{len(self.fpr)} and {len(self.tpr)}")
         exact: Any = self.exact_auc
         if exact is not None:
             # Compared as it came, here and below: an integer may be too large for a float.
             is_number = isinstance(exact, Real) and not isinstance(exact, bool)
             if not is_number or not 0 <= exact <= 1:
-                msg = f"`exact_auc` must be None or a number in [0, 1], got {shown(exact)}."
-                raise ValueError(msg)
+                raise InputError("exact_auc", "must be None or a number in [0, 1]", shown(exact))
             object.__setattr__(self, "exact_auc", float(exact))
         super().__post_init__()
 
@@ -92,13 +91,11 @@ class RocCurve(Frozen):
         value: Any = fpr
         is_number = isinstance(value, Real)
         if is_number and not 0 <= value <= 1:
-            msg = f"`fpr` must be in [0, 1], got {shown(value)}."
-            raise ValueError(msg)
+            raise InputError("fpr", "must be in [0, 1]", shown(value))
         asked = np.asarray(value, dtype=np.float64) if is_number else read_table(value, "fpr").values
         wrong = asked[~((asked >= 0) & (asked <= 1))]
         if wrong.size > 0:
-            msg = f"`fpr` must be in [0, 1], got {shown(wrong.flat[0].item())}."
-            raise ValueError(msg)
+            raise InputError("fpr", "must be in [0, 1]", shown(wrong.flat[0].item()))
         # Of several points at one rate `interp` takes the last, which is the highest.
         found = np.interp(asked, self.fpr, self.tpr)
         return found if asked.ndim > 0 else float(found)
@@ -123,8 +120,7 @@ class RocCurve(Frozen):
         0.75
         """
         if not _is_share(max_fpr):
-            msg = f"`max_fpr` must be in (0, 1], got {shown(max_fpr)}."
-            raise ValueError(msg)
+            raise InputError("max_fpr", "must be in (0, 1]", shown(max_fpr))
         max_fpr = float(max_fpr)
         if max_fpr == 1:
             return self.auc
@@ -140,18 +136,15 @@ def _as_rates(value: Any, name: str) -> FloatArray:
     """Rates that rise from 0 to 1; whoever falls short of that by rounding is not told so."""
     rate = read_table(value, name).values
     if rate.ndim != 1 or len(rate) < 2:
-        msg = f"`{name}` must be one-dimensional with at least two points, got shape {rate.shape}."
-        raise ValueError(msg)
+        raise InputError(name, "must be one-dimensional with at least two points", f"shape {rate.shape}")
     rate = np.asarray(rate, dtype=np.float64)
     # NaN compares as false, so whatever passes is finite and within [0, 1], too.
     if not (rate[0] == 0 and rate[-1] == 1):
-        msg = f"`{name}` must begin with 0 and end with 1, got {rate[0]:g} and {rate[-1]:g}."
-        raise ValueError(msg)
+        raise InputError(name, "must begin with 0 and end with 1", f"{rate[0]:g} and {rate[-1]:g}")
     rises = rate[1:] - rate[:-1] >= -_ROUNDING
     if not rises.all():
         at = int(rises.argmin()) + 1
-        msg = f"`{name}` must be finite and never fall, got {rate[at]:g} after {rate[at - 1]:g} at point {at}."
-        raise ValueError(msg)
+        raise InputError(name, "must be finite and never fall", f"{rate[at]:g} after {rate[at - 1]:g} at point {at}")
     return rate
 
 

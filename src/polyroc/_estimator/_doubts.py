@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from polyroc._engines._samples import are_probabilities, is_constant, two_areas
-from polyroc._inputs._arrays import listed, shown
+from polyroc._inputs._checks import listed, shown
 from polyroc._lib._warnings import warn
 from polyroc._records import PairIndex, Predictions, Source
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from polyroc._inputs._checks import InputError
 from polyroc._records import AllPairs, PairIndex, SomePairs, Source
 
 
@@ -28,8 +29,9 @@ def sampled_pairs(source: Source, max_pairs: int | None, rng: Any) -> PairIndex:
     if source.is_binary or max_pairs is None or n_classes * (n_classes - 1) <= max_pairs:
         return all_pairs(source)
     if max_pairs < n_classes:
-        msg = f"`max_pairs` must be at least the number of classes with samples, {n_classes}, got {max_pairs}."
-        raise ValueError(msg)
+        raise InputError(
+            "max_pairs", f"must be at least the number of classes with samples, {n_classes}", f"{max_pairs}"
+        )
     generator = np.random.default_rng(rng)
     circle = generator.permutation(present)
     distances = generator.choice(np.arange(1, n_classes), size=max_pairs // n_classes, replace=False)

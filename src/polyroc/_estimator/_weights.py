@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from polyroc._inputs._checks import InputError
 from polyroc._inputs._options import LARGEST_RATIO, Options
 from polyroc._lib._typing import FloatArray
 from polyroc._records import PairIndex, PairWeights, Source
@@ -13,7 +14,7 @@ def pair_weights(source: Source, pairs: PairIndex, options: Options) -> PairWeig
     involved = []
     tpr, fpr = np.ones(len(pairs)), np.ones(len(pairs))
     if options.weighting == "prevalence":
-        involved.append("`weighting='prevalence'`")
+        involved.append("`weighting` 'prevalence'")
         share = relative_class_weights(source)
         tpr, fpr = tpr * share[positive] * share[negative], fpr * share[positive] * share[negative]
     if options.costs is not None:
@@ -39,22 +40,22 @@ def relative_class_weights(source: Source) -> FloatArray:
     share: FloatArray = weights / weights.max()
     smallest = share[source.class_counts > 0].min()
     if smallest * LARGEST_RATIO < 1:
-        msg = (
-            f"`sample_weight` must give classes whose sums of weights lie within a ratio of {LARGEST_RATIO:g} "
-            f"where classes count by their weight, got a smallest that is {smallest:g} of the largest."
+        raise InputError(
+            "sample_weight",
+            f"must give classes whose sums of weights lie within a ratio of {LARGEST_RATIO:g} where "
+            "classes count by their weight",
+            f"a smallest that is {smallest:g} of the largest",
         )
-        raise ValueError(msg)
     return share
 
 
 def _check_ratio(smallest: float, largest: float, involved: list[str]) -> None:
     if largest > LARGEST_RATIO * smallest:
         names = " and ".join([", ".join(involved[:-1]), involved[-1]] if len(involved) > 1 else involved)
-        msg = (
-            f"{names} must give cells whose weights lie within a ratio of {LARGEST_RATIO:g}, "
-            f"got {largest / smallest if smallest > 0 else np.inf:g}."
-        )
-        raise ValueError(msg)
+        # The first gives the error its name, the others stand in its sentence.
+        _, argument, others = names.split("`", 2)
+        rule = f"{others} must give cells whose weights lie within a ratio of {LARGEST_RATIO:g}".lstrip()
+        raise InputError(argument, rule, f"{largest / smallest if smallest > 0 else np.inf:g}")
 
 
 def _pair_sizes(counts: FloatArray, pairs: PairIndex) -> FloatArray:

@@ -5,7 +5,6 @@ knows, without importing the library any of them comes from. Which arrays fit
 together is asked one level up; here each is read for itself.
 """
 
-from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, NamedTuple, NoReturn
 
@@ -13,6 +12,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from polyroc._inputs._checks import InputError, shown
 from polyroc._lib._typing import FloatArray, LabelArray
 
 # Whole numbers up to here are exact in float64.
@@ -23,7 +23,7 @@ _CPU = 1  # kDLCPU in DLPack
 # Polars has them, NumPy has not.
 _WIDE = (nw.Int128, nw.UInt128)
 _LABEL_RULE = "must hold integers, strings or booleans"
-_SETS_OF_LABELS = " Several classes per sample are a multi-label problem, which polyroc does not handle."
+_SETS_OF_LABELS = ". Several classes per sample are a multi-label problem, which polyroc does not handle"
 _NOT_REAL = {
     "c": "complex numbers",
     "O": "objects",
@@ -42,31 +42,6 @@ class Table(NamedTuple):
     names: list[Any] | None
 
 
-def shown(value: Any) -> str:
-    """The value as it stands in an error message."""
-    try:
-        text = repr(value)
-    except ValueError:  # an integer of more digits than Python will write
-        text = f"a very large {type(value).__name__}"
-    return text if len(text) <= 40 else f"{text[:37]}..."
-
-
-def listed(values: Sequence[Any]) -> str:
-    """The first ten values as they stand in an error message."""
-    text = ", ".join(shown(value) for value in values[:10])
-    return text if len(values) <= 10 else f"{text} and {len(values) - 10} more"
-
-
-def one_line(value: Any, length: int = 30) -> str:
-    r"""A name on one line and not too long; what cannot be printed becomes a question mark.
-
-    >>> one_line("two\nlines"), one_line("x" * 500, 8)
-    ('two?lines', 'xxxxx...')
-    """
-    text = "".join(c if c.isprintable() else "?" for c in str(value))
-    return text if len(text) <= length else f"{text[: length - 3].rstrip()}..."
-
-
 def read_labels(value: Any, name: str) -> LabelArray:
     """Labels as a vector of booleans, 64-bit integers or strings (`U` or all-`str` objects), none missing."""
     array = _read_label_array(value, name)
@@ -75,8 +50,7 @@ def read_labels(value: Any, name: str) -> LabelArray:
     if array.ndim != 1:
         _refuse_label_matrix(array, name)
     if array.size == 0:
-        msg = f"`{name}` must not be empty, got shape {array.shape}."
-        raise ValueError(msg)
+        raise InputError(name, "must not be empty", f"shape {array.shape}")
     return _settled(array, name)
 
 
@@ -133,8 +107,7 @@ def row_names(value: Any) -> list[Any] | None:
 
 def _read_array(value: Any, name: str) -> NDArray[Any]:
     if isinstance(value, np.ma.MaskedArray):
-        msg = f"`{name}` must not be a masked array: drop the masked samples first."
-        raise ValueError(msg)
+        raise InputError(name, "must not be a masked array", hint=": drop the masked samples first")
     if isinstance(value, np.ndarray):
         return np.asarray(value)
     _refuse_sparse(value, name)
@@ -144,16 +117,22 @@ def _read_array(value: Any, name: str) -> NDArray[Any]:
         array = np.asarray(_without_gradient(value))
     # A foreign `__array__` may raise anything, e.g. TypeError for a torch tensor on a GPU.
     except Exception as error:
-        if "inhomogeneous" in str(error):
+        if _is_ragged(value):
             hint = _SETS_OF_LABELS if name in ("y_true", "y") else ""
-            msg = f"`{name}` must be rectangular, got rows of different lengths.{hint}"
-        else:
-            msg = f"`{name}` cannot be read as an array on the CPU, got {type(value).__name__}: {error}"
-        raise ValueError(msg) from error
+            raise InputError(name, "must be rectangular", "rows of different lengths", hint=hint) from error
+        rule, came = "cannot be read as an array on the CPU", type(value).__name__
+        raise InputError(name, rule, came, hint=f": {str(error).rstrip('.')}") from error
     if array.ndim == 0:
-        msg = f"`{name}` must be an array, a list, a series or a data frame, got {type(value).__name__}."
-        raise ValueError(msg)
+        raise InputError(name, "must be an array, a list, a series or a data frame", type(value).__name__)
     return array
+
+
+def _is_ragged(value: Any) -> bool:
+    """Whether the rows of nested lists have different lengths, at any depth; a number among rows counts as one."""
+    if not isinstance(value, list | tuple):
+        return False
+    lengths = {len(row) if isinstance(row, list | tuple | np.ndarray) else None for row in value}
+    return len(lengths) > 1 or any(map(_is_ragged, value))
 
 
 def _without_gradient(value: Any) -> Any:
@@ -176,8 +155,7 @@ def _refuse_sparse(value: Any, name: str) -> None:
     # scipy.sparse and pydata/sparse; torch; pandas.
     is_sparse = hasattr(value, "todense") or getattr(value, "is_sparse", False) is True
     if is_sparse or str(getattr(value, "dtype", "")).startswith("Sparse"):
-        msg = f"`{name}` must be dense, got sparse {type(value).__name__}."
-        raise ValueError(msg)
+        raise InputError(name, "must be dense", f"sparse {type(value).__name__}")
 
 
 def _as_narwhals(value: Any, name: str) -> Any:
@@ -185,23 +163,20 @@ def _as_narwhals(value: Any, name: str) -> Any:
     try:
         native = nw.from_native(value, pass_through=True, allow_series=True)
     except Exception as error:
-        msg = f"`{name}` cannot be read, got {type(value).__name__}: {error}"
-        raise ValueError(msg) from error
+        hint = f": {str(error).rstrip('.')}"
+        raise InputError(name, "cannot be read", type(value).__name__, hint=hint) from error
     if isinstance(native, nw.LazyFrame):
-        msg = f"`{name}` must be in memory, got a lazy {type(value).__name__}: collect it first."
-        raise ValueError(msg)
+        raise InputError(name, "must be in memory", f"a lazy {type(value).__name__}", hint=": collect it first")
     if native is value and hasattr(value, "__dataframe__"):
         # Read as a plain array it would silently lose its column names.
-        msg = f"`{name}` must be a pandas, polars or pyarrow table, got {type(value).__name__}."
-        raise ValueError(msg)
+        raise InputError(name, "must be a pandas, polars or pyarrow table", type(value).__name__)
     return native
 
 
 def _read_frame(frame: nw.DataFrame[Any], name: str) -> FloatArray:
     kinds = set(frame.schema.values())
     if not frame.columns:
-        msg = f"`{name}` must not be empty, got a frame of shape {frame.shape}."
-        raise ValueError(msg)
+        raise InputError(name, "must not be empty", f"a frame of shape {frame.shape}")
     for column in frame.iter_columns():
         _refuse_sparse(column.to_native(), name)
     if len(kinds) == 1 and kinds.pop().is_float():
@@ -236,17 +211,15 @@ def _as_real(array: NDArray[Any], name: str, where: str = "") -> FloatArray:
             return array.astype(np.float32 if size <= 4 else np.float64)
     if kind not in "biu":
         came = f"{_NOT_REAL.get(kind, 'values')} (dtype {array.dtype})"
-        msg = f"`{name}` must hold real numbers, got {came}{where}."
-        raise ValueError(msg)
+        raise InputError(name, "must hold real numbers", f"{came}{where}")
     if kind in "iu" and size == 8 and array.size and max(-int(array.min()), int(array.max())) > _EXACT:
         raise _too_large(name, where)
     return array.astype(np.float64)
 
 
-def _too_large(name: str, where: str) -> ValueError:
-    return ValueError(
-        f"`{name}` must hold integers within 2**53, got larger ones{where}, whose order float64 cannot keep."
-    )
+def _too_large(name: str, where: str) -> InputError:
+    came = f"larger ones{where}, whose order float64 cannot keep"
+    return InputError(name, "must hold integers within 2**53", came)
 
 
 def _read_label_array(value: Any, name: str) -> NDArray[Any]:
@@ -275,8 +248,7 @@ def _read_label_array(value: Any, name: str) -> NDArray[Any]:
 
 def _refuse_label_matrix(array: NDArray[Any], name: str) -> NoReturn:
     hint = _about_matrix(array) if name in ("y_true", "y") and array.ndim == 2 else ""
-    msg = f"`{name}` must be one-dimensional, got shape {array.shape}{hint}."
-    raise ValueError(msg)
+    raise InputError(name, "must be one-dimensional", f"shape {array.shape}", hint=hint)
 
 
 def _about_matrix(array: NDArray[Any]) -> str:
@@ -299,8 +271,9 @@ def _about_matrix(array: NDArray[Any]) -> str:
 def _refuse_missing(missing: NDArray[np.bool_], name: str) -> None:
     if missing.any():
         n_missing, first = int(missing.sum()), int(missing.argmax())
-        msg = f"`{name}` must not have missing values, got {n_missing} of {len(missing)}, the first in row {first}."
-        raise ValueError(msg)
+        raise InputError(
+            name, "must not have missing values", f"{n_missing} of {len(missing)}, the first in row {first}"
+        )
 
 
 def _settled(array: NDArray[Any], name: str) -> LabelArray:
@@ -315,18 +288,17 @@ def _settled(array: NDArray[Any], name: str) -> LabelArray:
     if kind in "OT":
         return _settled_objects(array.astype(object, copy=False), name)
     hint = ": decode bytes with `.astype(str)`" if kind == "S" else ""
-    msg = f"`{name}` {_LABEL_RULE}, got dtype {array.dtype}{hint}."
-    raise ValueError(msg)
+    raise InputError(name, _LABEL_RULE, f"dtype {array.dtype}", hint=hint)
 
 
 def _as_whole(array: NDArray[Any], name: str) -> LabelArray:
     _refuse_missing(np.isnan(array), name)
     fractional = (np.rint(array) != array) | (np.abs(array) > _EXACT_FLOAT)
     if fractional.any():
-        hint = " Were `y_true` and `y_score` swapped?" if name == "y_true" else ""
+        # A question, which ends in its own mark.
+        hint = ". Were `y_true` and `y_score` swapped?" if name == "y_true" else ""
         first = int(fractional.argmax())
-        msg = f"`{name}` {_LABEL_RULE}, got {shown(float(array[first]))} in row {first}.{hint}"
-        raise ValueError(msg)
+        raise InputError(name, _LABEL_RULE, f"{shown(float(array[first]))} in row {first}", hint=hint)
     return array.astype(np.int64)
 
 
@@ -344,8 +316,7 @@ def _settled_objects(array: NDArray[Any], name: str) -> LabelArray:
             return _as_whole(array, name)
         return _settled_integers(items, name)
     came = ", ".join(sorted(kind.__name__ for kind in types))
-    msg = f"`{name}` {_LABEL_RULE}, all of one type, got {came}."
-    raise ValueError(msg)
+    raise InputError(name, f"{_LABEL_RULE}, all of one type", came)
 
 
 def _as_plain_text(items: list[Any]) -> LabelArray:
@@ -358,8 +329,9 @@ def _settled_integers(items: list[Any], name: str) -> LabelArray:
     for kind in (np.int64, np.uint64):
         if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max:
             return np.array(items, dtype=kind)
-    msg = f"`{name}` must hold integers of at most 64 bits, signed or unsigned, got {shown(low)} to {shown(high)}."
-    raise ValueError(msg)
+    raise InputError(
+        name, "must hold integers of at most 64 bits, signed or unsigned", f"{shown(low)} to {shown(high)}"
+    )
 
 
 def _is_missing(item: Any) -> bool:

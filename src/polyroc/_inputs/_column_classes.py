@@ -11,10 +11,14 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from polyroc._inputs._arrays import listed, read_labels, shown
+from polyroc._inputs._arrays import read_labels
+from polyroc._inputs._checks import InputError, listed, shown
 from polyroc._inputs._class_names import Affixes, affixes_of, guessed_classes, numbering_of, speaks_of, spoken_class
 from polyroc._lib._typing import IntArray, LabelArray
 from polyroc._lib._warnings import warn
+
+# The arguments that an error about the scores of a model names.
+OF_SCORES = ("y_score", "y_score.columns")
 
 
 class Known(NamedTuple):
@@ -59,8 +63,7 @@ def distinct(labels: LabelArray, name: str) -> list[Any]:
     classes: list[Any] = labels.tolist()
     if len(set(classes)) < len(classes):
         twice = [label for label, count in Counter(classes).items() if count > 1]
-        msg = f"`{name}` must not name a class twice, got {listed(twice)} more than once."
-        raise ValueError(msg)
+        raise InputError(name, "must not name a class twice", f"{listed(twice)} more than once")
     return classes
 
 
@@ -75,8 +78,8 @@ def positions(values: Sequence[Any], classes: Sequence[Any]) -> list[int | None]
 def check_two(present: list[Any]) -> None:
     """Whether there is anything to compare."""
     if len(present) < 2:
-        msg = f"`y_true` must have samples of at least two classes, got fewer than two classes: {listed(present)}."
-        raise ValueError(msg)
+        came = f"fewer than two classes: {listed(present)}"
+        raise InputError("y_true", "must have samples of at least two classes", came)
 
 
 # Columns without names
@@ -121,10 +124,10 @@ def _about_categories(classes: list[Any], n_columns: int) -> str:
     )
 
 
-def _wrong_count(classes: list[Any], source: str, n_columns: int, hint: str) -> ValueError:
+def _wrong_count(classes: list[Any], source: str, n_columns: int, hint: str) -> InputError:
     columns = "one column, which is for two classes" if n_columns == 1 else f"{n_columns} columns"
-    came = f"got {columns}, while {source} {len(classes)} ({listed(classes)})"
-    return ValueError(f"`y_score` must have one column per class, {came}.{hint}")
+    came = f"{columns}, while {source} {len(classes)} ({listed(classes)})"
+    return InputError("y_score", "must have one column per class", came, hint=hint)
 
 
 def _readings(found: list[Any], n_classes: int) -> str:
@@ -136,18 +139,19 @@ def _readings(found: list[Any], n_classes: int) -> str:
         starts = [start for start in (0, 1) if start <= found[0] and found[-1] < start + n_classes]
         ways = [f"`labels=range({s}, {s + n_classes})` if the classes are {s} to {s + n_classes - 1}" for s in starts]
     which = ", or ".join(ways) if ways else f"all {n_classes} classes in the order of the columns as `labels=`"
-    return f" Pass {which}; of a scikit-learn model, `labels=model.classes_`."
+    return f". Pass {which}; of a scikit-learn model, `labels=model.classes_`"
 
 
 def _check_positive_name(name: Any, classes: list[Any]) -> None:
     # Only text: an unnamed pandas column is called 0, and so is often the first class.
     if isinstance(name, str) and spoken_class(name, [str(label) for label in classes]) == str(classes[0]):
         turned = f"[{shown(classes[1])}, {shown(classes[0])}]"
-        msg = (
-            f"`y_score` of one column must be the score of the second class, {shown(classes[1])}, got a column named "
-            f"{shown(name)}. If it is the score of {shown(classes[0])}, pass `labels={turned}`; else rename it."
+        raise InputError(
+            "y_score",
+            f"of one column must be the score of the second class, {shown(classes[1])}",
+            f"a column named {shown(name)}",
+            hint=f". If it is the score of {shown(classes[0])}, pass `labels={turned}`; else rename it",
         )
-        raise ValueError(msg)
 
 
 # Columns that are numbered
@@ -165,23 +169,21 @@ def _by_number(known: Known, columns: list[Any], numbering: Affixes) -> list[Any
         is_bare = numbering == Affixes("", "") and not isinstance(known.found[0], bool)
         return columns if is_bare else list(numbers)
     check_two(known.found)
-    ask = _readings(known.found, len(columns)) or " Pass the classes in the order of the columns as `labels=`."
-    msg = (
-        f"`y_score` must have columns named after the classes, {listed(known.found)}, got columns that are only "
-        f"numbered, {listed(columns)}.{ask}"
-    )
-    raise ValueError(msg)
+    ask = _readings(known.found, len(columns)) or ". Pass the classes in the order of the columns as `labels=`"
+    came = f"columns that are only numbered, {listed(columns)}"
+    raise InputError("y_score", _named_after(known.found), came, hint=ask)
 
 
 def _checked_against_numbers(given: list[Any], columns: list[Any]) -> list[Any]:
     texts, numbers = [str(label) for label in given], [str(number) for number in range(len(columns))]
     if texts != numbers and sorted(texts) == sorted(numbers):
-        msg = (
-            f"`y_score` must have its columns in the order of `labels`, {listed(given)}, where they are only numbered, "
-            f"got columns {listed(columns)}: it is not clear whether these are classes. Pass `labels=` in the order of "
-            "the columns, and columns named after the classes."
+        raise InputError(
+            "y_score",
+            f"must have its columns in the order of `labels`, {listed(given)}, where they are only numbered",
+            f"columns {listed(columns)}",
+            hint=": it is not clear whether these are classes. Pass `labels=` in the order of the columns, and "
+            "columns named after the classes",
         )
-        raise ValueError(msg)
     return given
 
 
@@ -221,25 +223,27 @@ def named_classes(columns: list[Any], wanted: list[Any]) -> list[Any] | None:
 
 def _refuse_names(columns: list[Any], found: list[Any]) -> NoReturn:
     texts = [str(column) for column in columns]
-    rule = f"`y_score` must have columns named after the classes, {listed(found)}"
+    rule, hint = _named_after(found), ""
     ways = affixes_of(texts, [str(label) for label in found])
     if len(ways) == 1:
         others = [column for column, text in zip(columns, texts, strict=True) if not ways[0].fits(text)]
-        msg = f"{rule}, got also {listed(others)}: drop what is no score."
+        came, hint = f"also {listed(others)}", ": drop what is no score"
     elif ways:
         starts = [way.name("...") for way in ways]
-        msg = f"{rule}, got those of {len(ways)} models, {listed(starts)}: pass the columns of one."
+        came, hint = f"those of {len(ways)} models, {listed(starts)}", ": pass the columns of one"
     elif absent := _unspoken(texts, found):
-        msg = f"{rule}, got {listed(columns)} and none for {listed(absent)}."
+        came = f"{listed(columns)} and none for {listed(absent)}"
     else:
         guessed = guessed_classes(texts, [str(label) for label in found])
         by_text = {str(label): label for label in found}
         such = "" if guessed is None else f", such as `labels={[by_text[text] for text in guessed]}`"
-        msg = (
-            f"{rule}, perhaps with a common prefix or suffix, got {listed(columns)}. Rename them, or pass the class of "
-            f"each column as `labels=`, in the order of the columns{such}."
-        )
-    raise ValueError(msg)
+        rule, came = f"{rule}, perhaps with a common prefix or suffix", listed(columns)
+        hint = f". Rename them, or pass the class of each column as `labels=`, in the order of the columns{such}"
+    raise InputError("y_score", rule, came, hint=hint)
+
+
+def _named_after(classes: list[Any]) -> str:
+    return f"must have columns named after the classes, {listed(classes)}"
 
 
 def _unspoken(texts: list[str], classes: list[Any]) -> list[Any]:
@@ -259,8 +263,10 @@ def _check_silence(columns: list[Any], given: list[Any]) -> None:
         if 0 < len(spoken) < len(columns):
             absent = _unspoken(texts, given)
             lacking = f" and none for {listed(absent)}" if absent else ""
-            msg = (
-                f"`y_score` must have a column for each of `labels`, {listed(given)}, got {listed(columns)}{lacking}. "
-                "Names that speak of classes must be the classes, perhaps with a common prefix or suffix: rename them."
+            raise InputError(
+                "y_score",
+                f"must have a column for each of `labels`, {listed(given)}",
+                f"{listed(columns)}{lacking}",
+                hint=". Names that speak of classes must be the classes, perhaps with a common prefix or suffix: "
+                "rename them",
             )
-            raise ValueError(msg)

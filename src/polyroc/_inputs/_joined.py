@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from polyroc._inputs._arrays import listed, shown
+from polyroc._inputs._checks import InputError, listed, shown
 from polyroc._lib._typing import FloatArray, LabelArray
 from polyroc._records import Predictions
 
@@ -14,11 +14,11 @@ def in_order_of(first: Predictions, other: Predictions, first_name: str, name: s
     """Another model's predictions, with the classes in the order that the first model has them in."""
     classes, theirs = first.labels.tolist(), other.labels.tolist()
     if len(classes) != len(theirs) or set(classes) != set(theirs):
-        msg = (
-            f"`scores` must have the same classes for all models, got {listed(classes)} for {shown(first_name)} "
-            f"and {listed(theirs)} for {shown(name)}."
+        raise InputError(
+            "scores",
+            "must have the same classes for all models",
+            f"{listed(classes)} for {shown(first_name)} and {listed(theirs)} for {shown(name)}",
         )
-        raise ValueError(msg)
     if classes == theirs:
         return other
     order = [theirs.index(label) for label in classes]

@@ -1,20 +1,35 @@
-"""What the user asks for -> Options; every error about how the evaluation is to be done."""
+"""What the user asks for -> Options, each declared once; every error about how the evaluation is to be done."""
 
 import math
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import Field, dataclass, field, fields
 from numbers import Integral, Real
-from typing import Any, get_args
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyroc._inputs._arrays import listed, read_table, row_names, shown
-from polyroc._inputs._checks import as_n_jobs, drawn_seed, one_of
+from polyroc._inputs._arrays import read_table, row_names
+from polyroc._inputs._checks import InputError, as_n_jobs, drawn_seed, listed, one_of, shown
 from polyroc._inputs._class_names import Affixes, numbering_of
 from polyroc._lib._typing import FloatArray, LabelArray, Model, Thresholds, Weighting
 from polyroc._records import Frozen
 
-# The engines by name, and the extra that brings what each is made of.
-ENGINES = {"auto": None, "numpy": None, "numba": "fast"}
+
+class EngineEntry(NamedTuple):
+    """An engine that users can ask for."""
+
+    meaning: str
+    extra: str | None = None
+    """What to install for it."""
+
+
+# The registry of engines: a new one is a line here and a folder of that name in `polyroc._engines`.
+ENGINES = {
+    "auto": EngineEntry("chosen by size"),
+    "numpy": EngineEntry("reference"),
+    "numba": EngineEntry("compiled", extra="fast"),
+}
 
 # Beyond it the cheap cells no longer count in double precision.
 LARGEST_RATIO = 1e12
@@ -22,93 +37,17 @@ LARGEST_RATIO = 1e12
 _MOST_THRESHOLDS = 1_000_000
 
 
-@dataclass(frozen=True, eq=False)
-class Options(Frozen):
-    """How an evaluation is done; whatever reads this record need not check anything again."""
-
-    weighting: Weighting = "equal"
-    costs: FloatArray | None = None
-    """Cost of calling a class (row) another (column), shape (k, k), with ones on the diagonal."""
-    tpr_weights: FloatArray | None = None
-    """Weight of the true positive rates of each pair (positive, negative), shape (k, k), ones on the diagonal."""
-    fpr_weights: FloatArray | None = None
-    """Weight of the false positive rates of each pair (positive, negative), shape (k, k), ones on the diagonal."""
-    thresholds: Thresholds = "own"
-    n_thresholds: int = 99
-    """Number of uniform call rates; 12 more stand around 1/2."""
-    shrinkage: float = 1.0
-    model: Model = "rank-one"
-    engine: str = "auto"
-    max_pairs: int | None = None
-    """At most this many ordered pairs are compared; None for all."""
-    rng: int = 0
-    """Seed of the sample of pairs; never a live generator, which would give other pairs whenever it is asked."""
-    n_jobs: int | None = None
-    """Number of threads; None for as many as the process may use."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """The options as plain data that `json` can write."""
-        record = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in record.items()}
-
-
-def as_options(
-    labels: LabelArray,
-    *,
-    weighting: Any = "equal",
-    costs: Any = None,
-    tpr_weights: Any = None,
-    fpr_weights: Any = None,
-    thresholds: Any = "own",
-    n_thresholds: Any = 99,
-    shrinkage: Any = 1.0,
-    model: Any = "rank-one",
-    engine: Any = "auto",
-    max_pairs: Any = None,
-    rng: Any = 0,
-    n_jobs: Any = None,
-) -> Options:
-    """The options of `evaluate` for these classes, checked.
-
-    >>> as_options(np.array(["ant", "bee"]), costs=[[0, 4], [1, 0]]).costs.tolist()
-    [[1.0, 4.0], [1.0, 1.0]]
-    """
-    costs = as_weights(costs, "costs", labels)
-    tpr_weights = as_weights(tpr_weights, "tpr_weights", labels)
-    fpr_weights = as_weights(fpr_weights, "fpr_weights", labels)
-    _check_ratio(costs, name="`costs`")
-    if tpr_weights is not None or fpr_weights is not None:
-        # One set of cell weights, in which a matrix not given counts as 1 everywhere.
-        _check_ratio(tpr_weights, fpr_weights, name="`tpr_weights` and `fpr_weights` together")
-    return Options(
-        weighting=one_of(weighting, "weighting", get_args(Weighting)),
-        costs=costs,
-        tpr_weights=tpr_weights,
-        fpr_weights=fpr_weights,
-        thresholds=one_of(thresholds, "thresholds", get_args(Thresholds)),
-        n_thresholds=_as_n_thresholds(n_thresholds),
-        shrinkage=_as_shrinkage(shrinkage),
-        model=one_of(model, "model", get_args(Model)),
-        engine=one_of(engine, "engine", tuple(ENGINES)),
-        max_pairs=_as_max_pairs(max_pairs),
-        rng=drawn_seed(rng),
-        n_jobs=as_n_jobs(n_jobs),
-    )
-
-
 def _as_max_pairs(value: Any) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 2:
-        msg = f"`max_pairs` must be None or an integer of at least 2, got {shown(value)}."
-        raise ValueError(msg)
+        raise InputError("max_pairs", "must be None or an integer of at least 2", shown(value))
     return int(value)
 
 
 def _as_n_thresholds(value: Any) -> int:
     if not isinstance(value, Integral) or not 2 <= int(value) <= _MOST_THRESHOLDS:  # booleans are below 2
-        msg = f"`n_thresholds` must be an integer from 2 to {_MOST_THRESHOLDS}, got {shown(value)}."
-        raise ValueError(msg)
+        raise InputError("n_thresholds", f"must be an integer from 2 to {_MOST_THRESHOLDS}", shown(value))
     return int(value)
 
 
@@ -119,8 +58,7 @@ def _as_shrinkage(value: Any) -> float:
     except OverflowError:  # an integer beyond all floats
         number = math.inf
     if not 0 <= number < math.inf:
-        msg = f"`shrinkage` must be a finite number of at least 0, got {shown(value)}."
-        raise ValueError(msg)
+        raise InputError("shrinkage", "must be a finite number of at least 0", shown(value))
     return number
 
 
@@ -128,9 +66,8 @@ def as_square(value: Any, name: str, labels: LabelArray) -> FloatArray:
     """A matrix with a row and a column per class, copied; those of a frame are matched to the classes by name."""
     table, n_classes = read_table(value, name), len(labels)
     if table.values.shape != (n_classes, n_classes):
-        came = f"a row and a column per class, got {table.values.shape}"
-        msg = f"`{name}` must have shape ({n_classes}, {n_classes}), {came}."
-        raise ValueError(msg)
+        rule = f"must have shape ({n_classes}, {n_classes}), a row and a column per class"
+        raise InputError(name, rule, f"{table.values.shape}")
     rows, columns = row_names(value), table.names
     matrix = np.array(table.values, dtype=np.float64)
     if columns is not None:
@@ -149,11 +86,12 @@ def _order(names: list[Any], classes: list[Any], name: str, axis: str, *, may_mo
     # Numbers in another order than classes that are numbers may be classes, and may be mere positions.
     if is_shuffled and may_move and not is_numbered:
         return [found.index(label) for label in wanted]
-    msg = (
-        f"`{name}` must have its {axis} in the order of the classes ({listed(classes)}), got {axis} named "
-        f"{listed(names)}: bring both rows and columns into that order, or name both after the classes."
+    raise InputError(
+        name,
+        f"must have its {axis} in the order of the classes ({listed(classes)})",
+        f"{axis} named {listed(names)}",
+        hint=": bring both rows and columns into that order, or name both after the classes",
     )
-    raise ValueError(msg)
 
 
 def _numbers(names: list[Any]) -> Affixes | None:
@@ -171,20 +109,120 @@ def as_weights(value: Any, name: str, labels: LabelArray) -> FloatArray | None:
     wrong = np.argwhere(~(np.isfinite(matrix) & (matrix > 0)))
     if len(wrong) > 0:
         row, column = wrong[0].tolist()
-        msg = (
-            f"`{name}` must be finite and positive off the diagonal, "
-            f"got {matrix[row, column]} in row {row}, column {column}."
+        raise InputError(
+            name, "must be finite and positive off the diagonal", f"{matrix[row, column]} in row {row}, column {column}"
         )
-        raise ValueError(msg)
     return matrix
 
 
-def _check_ratio(*matrices: FloatArray | None, name: str) -> None:
+def _declared(
+    default: Any, help_text: str, check: Callable[..., Any] | Mapping[str, str], *, of_classes: bool = False
+) -> Any:
+    """A field of `Options` with all that is to be said of it.
+
+    The check is a function of the value, or of the value, its name and the classes where the option is `of_classes`.
+    A mapping in its place has the words that are allowed, and what each means in a list of settings.
+    """
+    words = check if isinstance(check, Mapping) else {}
+    return field(
+        default=default,
+        metadata={"help": help_text, "check": check, "words": MappingProxyType(dict(words)), "of_classes": of_classes},
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Options(Frozen):
+    """How an evaluation is done; whatever reads this record need not check anything again.
+
+    A new option is declared here and takes its place in the signature of `evaluate`, which the tests compare; the
+    command line, where it has the option, finds its help, its words and its default here.
+    """
+
+    weighting: Weighting = _declared(
+        "equal",
+        "Weight of each pair of classes: equal, or prevalence (by their numbers of samples).",
+        {"equal": "every pair the same", "prevalence": "pairs by their numbers of samples"},
+    )
+    costs: FloatArray | None = _declared(None, "Costs of misclassification.", as_weights, of_classes=True)
+    """Cost of calling a class (row) another (column), shape (k, k), with ones on the diagonal."""
+    tpr_weights: FloatArray | None = _declared(
+        None, "Weights of the true positive rates of each pair.", as_weights, of_classes=True
+    )
+    """Weight of the true positive rates of each pair (positive, negative), shape (k, k), ones on the diagonal."""
+    fpr_weights: FloatArray | None = _declared(
+        None, "Weights of the false positive rates of each pair.", as_weights, of_classes=True
+    )
+    """Weight of the false positive rates of each pair (positive, negative), shape (k, k), ones on the diagonal."""
+    thresholds: Thresholds = _declared(
+        "own",
+        "own: each class's column has its own threshold; shared: one threshold for both columns of a pair, which "
+        "requires comparable columns.",
+        {"own": "each score column's own", "shared": "one for both score columns of a pair"},
+    )
+    n_thresholds: int = _declared(
+        99, "Number of uniform call rates in the grid; 12 more are added around 1/2.", _as_n_thresholds
+    )
+    """Number of uniform call rates; 12 more stand around 1/2."""
+    shrinkage: float = _declared(
+        1.0,
+        "How strongly each pair's rates are pulled to the rates of all pairs, in samples; 0 for none.",
+        _as_shrinkage,
+    )
+    model: Model = _declared(
+        "rank-one",
+        "Model of the pairwise rates; rank-one is the paper's.",
+        {"rank-one": "rank-one", "centered": "centered", "saturated": "saturated"},
+    )
+    engine: str = _declared(
+        "auto",
+        "Implementation: numpy (reference), numba (compiled); auto chooses by size.",
+        {name: entry.meaning for name, entry in ENGINES.items()},
+    )
+    max_pairs: int | None = _declared(
+        None, "Use a random sample of at most this many ordered pairs; for very many classes.", _as_max_pairs
+    )
+    """At most this many ordered pairs are compared; None for all."""
+    rng: int = _declared(0, "Random seed of the sample of pairs.", drawn_seed)
+    """Seed of the sample of pairs; never a live generator, which would give other pairs whenever it is asked."""
+    n_jobs: int | None = _declared(None, "Number of threads; by default all cores.", as_n_jobs)
+    """Number of threads; None for as many as the process may use."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The options as plain data that `json` can write."""
+        record = {name: getattr(self, name) for name in DECLARED}
+        return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in record.items()}
+
+
+DECLARED: Mapping[str, "Field[Any]"] = MappingProxyType({entry.name: entry for entry in fields(Options)})
+
+
+def as_options(labels: LabelArray, **given: Any) -> Options:
+    """The options of `evaluate` for these classes, checked; those not given have their defaults.
+
+    >>> as_options(np.array(["ant", "bee"]), costs=[[0, 4], [1, 0]]).costs.tolist()
+    [[1.0, 4.0], [1.0, 1.0]]
+    """
+    # Whoever takes options from a user has checked their names, in the user's words.
+    options = Options(**{name: _checked(name, value, labels) for name, value in given.items()})
+    _check_ratio("costs", options.costs)
+    if options.tpr_weights is not None or options.fpr_weights is not None:
+        # One set of cell weights, in which a matrix not given counts as 1 everywhere.
+        _check_ratio("tpr_weights", options.tpr_weights, options.fpr_weights, others="and `fpr_weights` together ")
+    return options
+
+
+def _checked(name: str, value: Any, labels: LabelArray) -> Any:
+    said = DECLARED[name].metadata
+    if said["words"]:
+        return one_of(value, name, tuple(said["words"]))
+    return said["check"](value, name, labels) if said["of_classes"] else said["check"](value)
+
+
+def _check_ratio(name: str, *matrices: FloatArray | None, others: str = "") -> None:
     entries = [np.ones(1) if matrix is None else matrix[~np.eye(len(matrix), dtype=bool)] for matrix in matrices]
     pooled = np.concatenate(entries)
     with np.errstate(over="ignore"):
         too_wide = pooled.max() > LARGEST_RATIO * pooled.min()
     if too_wide:
         came = f"entries from {pooled.min():g} to {pooled.max():g}"
-        msg = f"{name} must lie within a ratio of {LARGEST_RATIO:g}, got {came}."
-        raise ValueError(msg)
+        raise InputError(name, f"{others}must lie within a ratio of {LARGEST_RATIO:g}", came)

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyroc._inputs._arrays import listed, read_categories, read_labels, read_table
+from polyroc._inputs._arrays import read_categories, read_labels, read_table
+from polyroc._inputs._checks import InputError, listed
 from polyroc._inputs._column_classes import Known, assign_columns, check_two, distinct, positions
 from polyroc._lib._typing import FloatArray, IntArray, LabelArray
 from polyroc._lib._warnings import warn
@@ -72,14 +73,13 @@ def as_predictions(y_true: Any, y_score: Any, *, labels: Any = None, sample_weig
 
 def _as_matrix(scores: FloatArray, n_samples: int) -> FloatArray:
     if scores.ndim not in (1, 2):
-        msg = f"`y_score` must have shape (n_samples, n_classes) or (n_samples,), got {scores.shape}."
-        raise ValueError(msg)
+        raise InputError("y_score", "must have shape (n_samples, n_classes) or (n_samples,)", f"{scores.shape}")
     if scores.size == 0:
-        msg = f"`y_score` must not be empty, got shape {scores.shape}."
-        raise ValueError(msg)
+        raise InputError("y_score", "must not be empty", f"shape {scores.shape}")
     if len(scores) != n_samples:
-        msg = f"`y_score` must have one row per label, got shape {scores.shape} and {n_samples} labels in `y_true`."
-        raise ValueError(msg)
+        raise InputError(
+            "y_score", "must have one row per label", f"shape {scores.shape} and {n_samples} labels in `y_true`"
+        )
     return scores if scores.ndim == 2 else scores[:, np.newaxis]
 
 
@@ -93,26 +93,23 @@ def _check_finite(scores: FloatArray) -> None:
         [start + np.flatnonzero(~np.isfinite(scores[start : start + _ROWS_AT_ONCE]).all(axis=1)) for start in starts]
     )
     if len(bad) > 0:
-        msg = (
-            f"`y_score` must be finite, got NaN, infinity or missing values in {len(bad)} of {len(scores)} rows, "
-            f"the first is row {bad[0]}."
+        raise InputError(
+            "y_score",
+            "must be finite",
+            f"NaN, infinity or missing values in {len(bad)} of {len(scores)} rows, the first is row {bad[0]}",
         )
-        raise ValueError(msg)
 
 
 def _as_weights(sample_weight: Any, n_samples: int) -> FloatArray:
     weight = read_table(sample_weight, "sample_weight").values.astype(np.float64, copy=False)
     if weight.shape != (n_samples,):
-        msg = f"`sample_weight` must have shape ({n_samples},) as `y_true` has, got {weight.shape}."
-        raise ValueError(msg)
+        raise InputError("sample_weight", f"must have shape ({n_samples},) as `y_true` has", f"{weight.shape}")
     wrong = ~(np.isfinite(weight) & (weight >= 0))
     if wrong.any():
         first = int(wrong.argmax())
-        msg = f"`sample_weight` must be finite and not negative, got {float(weight[first])} in row {first}."
-        raise ValueError(msg)
+        raise InputError("sample_weight", "must be finite and not negative", f"{float(weight[first])} in row {first}")
     if not weight.any():
-        msg = f"`sample_weight` must not be zero everywhere, got {n_samples} zeros."
-        raise ValueError(msg)
+        raise InputError("sample_weight", "must not be zero everywhere", f"{n_samples} zeros")
     return weight
 
 
@@ -175,8 +172,7 @@ def _encode(found: _Factor, classes: list[Any]) -> IntArray:
     if unknown:
         first = int(np.isin(found.codes, unknown).argmax())
         came = f"{listed([found.values[code] for code in unknown])}, first in row {first}"
-        msg = f"`y_true` must hold only classes of `labels` ({listed(classes)}), got {came}."
-        raise ValueError(msg)
+        raise InputError("y_true", f"must hold only classes of `labels` ({listed(classes)})", came)
     return np.array(places, dtype=np.intp)[found.codes]
 
 

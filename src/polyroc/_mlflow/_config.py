@@ -1,17 +1,14 @@
 """What stands in `evaluator_config` -> Config; every error about its keys."""
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from polyroc._evaluate import evaluate
-from polyroc._inputs._arrays import listed, shown
-from polyroc._inputs._checks import as_confidence_level, as_n_resamples, as_plain_seed
+from polyroc._inputs._checks import InputError, as_confidence_level, as_n_resamples, as_plain_seed, listed, shown
+from polyroc._inputs._options import DECLARED
 
-# Arguments of `evaluate` that are not handed on as they came.
-_NOT_PASSED = ("y_true", "y_score", "labels", "sample_weight", "rng")
-OPTIONS = tuple(name for name in inspect.signature(evaluate).parameters if name not in _NOT_PASSED)
+# The seed has its own key, which is that of the resamples, too.
+OPTIONS = tuple(name for name in DECLARED if name != "rng")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,17 +52,15 @@ def as_config(given: Mapping[str, Any]) -> Config:
     {'shrinkage': 0.5}
     """
     if unknown := [key for key in given if key not in (*KEYS, *OPTIONS)]:
-        msg = f"`evaluator_config` must hold only {', '.join((*KEYS, *OPTIONS))}, got {listed(unknown)}."
-        raise ValueError(msg)
+        raise InputError("evaluator_config", f"must hold only {', '.join((*KEYS, *OPTIONS))}", listed(unknown))
     own: dict[str, Any] = {key: value for key, value in given.items() if key in KEYS}
     for key, check in _CHECKS.items():
         if key in own:
             own[key] = check(own[key])
     if isinstance(own.get("score_columns"), dict) and own.get("labels") is not None:
-        msg = (
-            "`labels` must be left out where `score_columns` names the classes itself, as a mapping of class to column."
+        raise InputError(
+            "labels", "must be left out where `score_columns` names the classes itself, as a mapping of class to column"
         )
-        raise ValueError(msg)
     return Config(**own, options={key: value for key, value in given.items() if key in OPTIONS})
 
 
@@ -73,17 +68,18 @@ def _as_score_columns(value: Any) -> list[Any] | dict[Any, Any] | None:
     if value is None:
         return None
     if not isinstance(value, Mapping | list | tuple) or len(value) == 0:
-        msg = (
-            f"`score_columns` must be a list of column names, or a mapping of class to column name, got {shown(value)}."
+        raise InputError(
+            "score_columns", "must be a list of column names, or a mapping of class to column name", shown(value)
         )
-        raise ValueError(msg)
     if isinstance(value, Mapping):
         if len(value) == 1:
-            msg = (
-                f"`score_columns` must name a column for each class, got one for {listed(list(value))} alone: a single "
-                "column of two classes is a list of one, and `labels` names the class it speaks for last."
+            raise InputError(
+                "score_columns",
+                "must name a column for each class",
+                f"one for {listed(list(value))} alone",
+                hint=": a single column of two classes is a list of one, and `labels` names the class it speaks "
+                "for last",
             )
-            raise ValueError(msg)
         return dict(value)
     return list(value)
 
@@ -94,8 +90,7 @@ def _as_count(value: Any) -> int:
 
 def _as_prefix(value: Any) -> str:
     if not isinstance(value, str):
-        msg = f"`metric_prefix` must be text, got {shown(value)}."
-        raise ValueError(msg)
+        raise InputError("metric_prefix", "must be text", shown(value))
     return value
 
 

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from polyroc._evaluate import evaluate
 from polyroc._evaluation import Evaluation
-from polyroc._inputs._arrays import listed, read_labels, read_table, shown
-from polyroc._inputs._column_classes import Known, assign_columns, distinct, named_classes
+from polyroc._inputs._arrays import read_labels, read_table
+from polyroc._inputs._checks import InputError, listed, shown
+from polyroc._inputs._column_classes import OF_SCORES, Known, assign_columns, distinct, named_classes
 from polyroc._mlflow._config import Config
 from polyroc._scoring import class_scores, evaluate_estimator
 
@@ -33,8 +34,7 @@ def column(columns: Mapping[Any, Any], value: Any, key: str) -> Any:
     if not isinstance(value, str):
         return value
     if value not in columns:
-        msg = f"`{key}` must name a column of the data ({listed(list(columns))}), got {shown(value)}."
-        raise ValueError(msg)
+        raise InputError(key, f"must name a column of the data ({listed(list(columns))})", shown(value))
     return columns[value]
 
 
@@ -64,7 +64,7 @@ def evaluate_dataset(dataset: Any, model: Any, output: str | None, config: Confi
     elif config.score_columns is not None:
         scores, labels = _chosen(config.score_columns, columns, "the data", y_true, config)
     else:
-        scores, labels = _unnamed(_predictions(dataset, columns), "`predictions`", y_true, config)
+        scores, labels = _unnamed(_predictions(dataset, columns), "predictions", y_true, config)
     return evaluate(y_true, scores, labels=labels, **options)
 
 
@@ -78,11 +78,11 @@ def _features(dataset: Any, left_out: Sequence[str]) -> Any:
 
 def _predictions(dataset: Any, columns: Mapping[Any, Any]) -> Any:
     if dataset.predictions_data is None:
-        msg = (
-            "`score_columns` must name the columns of scores where there is neither a model nor `predictions`, "
-            f"got none; the data have {listed(list(columns))}."
+        raise InputError(
+            "score_columns",
+            "must name the columns of scores where there is neither a model nor `predictions`",
+            f"none; the data have {listed(list(columns))}",
         )
-        raise ValueError(msg)
     return dataset.predictions_data
 
 
@@ -101,22 +101,21 @@ def _evaluate_classifier(
     classifier: Any, features: Any, y_true: NDArray[Any], config: Config, options: dict[str, Any]
 ) -> Evaluation:
     if config.score_columns is not None:
-        msg = f"`score_columns` must be left out for a model with classes_, got {shown(config.score_columns)}."
-        raise ValueError(msg)
+        raise InputError("score_columns", "must be left out for a model with classes_", shown(config.score_columns))
     known, classes = read_labels(classifier.classes_, "classes_").tolist(), np.unique(y_true).tolist()
     if config.labels is None:
         if _without(classes, known) == classes:
-            msg = (
-                f"`targets` must hold classes of the model ({listed(known)}), got {listed(classes)}: where these are "
-                "other names for the same classes, `labels` gives them in the model's order."
+            raise InputError(
+                "targets",
+                f"must hold classes of the model ({listed(known)})",
+                listed(classes),
+                hint=": where these are other names for the same classes, `labels` gives them in the model's order",
             )
-            raise ValueError(msg)
         return evaluate_estimator(classifier, features, y_true, **options)
     labels = read_labels(config.labels, "labels").tolist()
     # Other names are welcome, another order is not.
     if any(label in known and known[place : place + 1] != [label] for place, label in enumerate(labels)):
-        msg = f"`labels` must be in the order of the model's classes_ ({listed(known)}), got {listed(labels)}."
-        raise ValueError(msg)
+        raise InputError("labels", f"must be in the order of the model's classes_ ({listed(known)})", listed(labels))
     scores, _ = class_scores(classifier, features)
     return evaluate(y_true, scores, labels=config.labels, **options)
 
@@ -125,14 +124,13 @@ def _scores_of_output(found: Any, output: str | None, y_true: NDArray[Any], conf
     """Scores and classes from what a model of unknown make predicted."""
     if not hasattr(found, "columns"):
         if config.score_columns is not None:
-            came = f"got {type(found).__name__}"
-            msg = f"`score_columns` must be left out where the model's output has no named columns, {came}."
-            raise ValueError(msg)
-        return _unnamed(found, "the model's output", y_true, config)
+            rule = "must be left out where the model's output has no named columns"
+            raise InputError("score_columns", rule, type(found).__name__)
+        return _unnamed(found, "predictions", y_true, config)
     if config.score_columns is not None:
         return _chosen(config.score_columns, dict(found.items()), "the model's output", y_true, config)
     if output is not None:
-        return _unnamed(column(dict(found.items()), output, "predictions"), "the model's output", y_true, config)
+        return _unnamed(column(dict(found.items()), output, "predictions"), "predictions", y_true, config)
     return found, config.labels
 
 
@@ -142,16 +140,14 @@ def _chosen(
     """The columns that the configuration names, and their classes."""
     names = list(chosen.values()) if isinstance(chosen, dict) else chosen
     if absent := [name for name in names if name not in columns]:
-        msg = f"`score_columns` must name columns of {where} ({listed(list(columns))}), got {listed(absent)}."
-        raise ValueError(msg)
+        raise InputError("score_columns", f"must name columns of {where} ({listed(list(columns))})", listed(absent))
     if len(set(names)) < len(names):
-        msg = f"`score_columns` must not name a column twice, got {listed(names)}."
-        raise ValueError(msg)
+        raise InputError("score_columns", "must not name a column twice", listed(names))
     scores = np.column_stack([read_table(columns[name], f"{name}").values for name in names])
     if isinstance(chosen, dict):
         return scores, _checked(list(chosen), y_true, "")
     if len(names) == 1:
-        return scores, _labels_of_unnamed(scores, "`score_columns`", y_true, config)
+        return scores, _labels_of_unnamed(scores, "score_columns", y_true, config)
     if config.labels is not None:
         return _by_labels(scores, names, y_true, config.labels)
     if (named := named_classes(names, np.unique(y_true).tolist())) is not None:
@@ -165,15 +161,17 @@ def _by_labels(scores: NDArray[Any], names: list[Any], y_true: NDArray[Any], lab
     known = Known(np.unique(y_true).tolist(), distinct(read_labels(labels, "labels"), "labels"), None)
     try:
         classes, order = assign_columns(known, names, len(names))
-    except ValueError as error:
-        raise ValueError(str(error).replace("`y_score`", "`score_columns`")) from error
+    except InputError as error:
+        argument = "score_columns" if error.argument in OF_SCORES else error.argument
+        raise InputError(argument, error.rule, error.got, hint=error.hint) from error
     return (scores if order is None else scores[:, order]), classes
 
 
 def _checked(classes: list[Any], y_true: NDArray[Any], hint: str) -> list[Any]:
     if absent := _without(np.unique(y_true).tolist(), classes):
-        msg = f"`score_columns` must have a column for every class of the targets, got none for {listed(absent)}{hint}."
-        raise ValueError(msg)
+        raise InputError(
+            "score_columns", "must have a column for every class of the targets", f"none for {listed(absent)}{hint}"
+        )
     return classes
 
 
@@ -190,11 +188,8 @@ def _unnamed(found: Any, what: str, y_true: NDArray[Any], config: Config) -> tup
     if array.ndim == 1 and any(isinstance(row, list | tuple | np.ndarray) for row in array):
         array = read_table(array.tolist(), "predictions").values
     if array.ndim == 1 and _are_decisions(array, y_true):
-        msg = (
-            f"{what} must be scores, got decisions such as {shown(array.tolist()[0])}: {_LOG_PROBABILITIES}, "
-            "or name the columns of scores by `score_columns`."
-        )
-        raise ValueError(msg)
+        hint = f": {_LOG_PROBABILITIES}, or name the columns of scores by `score_columns`"
+        raise InputError(what, "must be scores", f"decisions such as {shown(array.tolist()[0])}", hint=hint)
     return array, _labels_of_unnamed(array, what, y_true, config)
 
 
@@ -211,12 +206,11 @@ def _labels_of_unnamed(scores: NDArray[Any], what: str, y_true: NDArray[Any], co
         return config.labels
     n_columns, classes = (scores.shape[1] if scores.ndim > 1 else 1), np.unique(y_true).tolist()
     if n_columns == 1 and len(classes) > 2:
-        msg = f"{what} must have one column per class, got a single one for {listed(classes)}."
-        raise ValueError(msg)
+        raise InputError(what, "must have one column per class", f"a single one for {listed(classes)}")
     if not isinstance(classes[0], str) and classes[0] >= 0 and classes[-1] < max(2, n_columns):
         return None
-    msg = (
-        f"`labels` must name the classes in the order of the columns of {what}, which have no names, "
-        f"got none for {listed(classes)}."
+    raise InputError(
+        "labels",
+        f"must name the classes in the order of the columns of `{what}`, which have no names",
+        f"none for {listed(classes)}",
     )
-    raise ValueError(msg)

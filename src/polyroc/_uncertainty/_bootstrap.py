@@ -9,8 +9,7 @@ import numpy as np
 from polyroc._engines._threads import Threads
 from polyroc._estimator._curve import RocCurve
 from polyroc._estimator._doubts import warn_of_backwards
-from polyroc._inputs._arrays import listed
-from polyroc._inputs._checks import as_confidence_level, as_flag, one_of
+from polyroc._inputs._checks import InputError, as_confidence_level, as_flag, listed, one_of
 from polyroc._lib._numbers import area
 from polyroc._lib._progress import progress_bar
 from polyroc._lib._typing import Curve, FloatArray, IntArray, IntervalKind, Method, Statistic
@@ -141,12 +140,12 @@ class BootstrapResult(Frozen):
         interval = one_of(interval, "interval", get_args(IntervalKind))
         if interval == "bca" and self.influences is None:
             check_bca(self.method)
-            msg = (
-                "`interval` must not be 'bca' for replicates without influences, which only the samples can give. "
-                "Draw them with `evaluation.bootstrap(..., influences=True)`, or call "
-                "`evaluation.confidence_interval(interval='bca')`."
+            raise InputError(
+                "interval",
+                "must not be 'bca' for replicates without influences, which only the samples can give",
+                hint=". Draw them with `evaluation.bootstrap(..., influences=True)`, or call "
+                "`evaluation.confidence_interval(interval='bca')`",
             )
-            raise ValueError(msg)
         found = self.distribution(statistic).interval(level, interval)
         if found.high < 0.5:
             warn_of_backwards()
@@ -170,8 +169,7 @@ class BootstrapResult(Frozen):
         if one_of(curve, "curve", get_args(Curve)) == "shared":
             observed, fpr, tpr = self.curve, self.fpr, self.tpr
         elif self.mean_fpr is None or self.mean_tpr is None:
-            msg = f"`curve` must be 'shared' for method={self.method!r}, which draws rates and no samples."
-            raise ValueError(msg)
+            raise InputError("curve", f"must be 'shared' for method={self.method!r}, which draws rates and no samples")
         else:
             observed, fpr, tpr = self.mean_curve, self.mean_fpr, self.mean_tpr
         return confidence_band(
@@ -192,8 +190,7 @@ class BootstrapResult(Frozen):
         statistic = one_of(statistic, "statistic", get_args(Statistic))
         replicates: FloatArray | None = getattr(self, statistic)
         if replicates is None:
-            msg = f"`statistic` must be 'auc' for method={self.method!r}, which draws rates and no samples."
-            raise ValueError(msg)
+            raise InputError("statistic", f"must be 'auc' for method={self.method!r}, which draws rates and no samples")
         return Distribution(
             estimate=self._observed(statistic),
             replicates=replicates,
@@ -214,8 +211,7 @@ class BootstrapResult(Frozen):
 def check_bca(method: Method) -> None:
     """Refuse "bca" where there are no samples to leave out."""
     if method != "bootstrap":
-        msg = "`interval` must not be 'bca' for a parametric method, which has no samples to leave out."
-        raise ValueError(msg)
+        raise InputError("interval", "must not be 'bca' for a parametric method, which has no samples to leave out")
 
 
 def run_blocks(

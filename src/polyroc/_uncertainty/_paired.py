@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, groupby
 from typing import Any, TypeAlias
 
@@ -46,6 +46,10 @@ class Difference:
     high: float
     p_value: float
     p_value_holm: float
+
+    def turned(self) -> "Difference":
+        """The second model minus the first."""
+        return replace(self, first=self.second, second=self.first, value=-self.value, low=-self.high, high=-self.low)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from polyroc._inputs._arrays import read_labels
+from polyroc._inputs._checks import InputError
 from polyroc._lib._typing import BoolArray, FloatArray, IntArray
 from polyroc._records import Frozen, PairIndex, Predictions
 from polyroc._uncertainty._streams import Streams
@@ -44,16 +45,16 @@ def _groups_as_units(predictions: Predictions, groups: Any) -> Units:
     n_given = predictions.n_samples if predictions.kept is None else len(predictions.kept)
     named = read_labels(groups, "groups")
     if len(named) != n_given:
-        msg = f"`groups` must have one entry per sample, {n_given}, got {len(named)}."
-        raise ValueError(msg)
+        raise InputError("groups", f"must have one entry per sample, {n_given}", f"{len(named)}")
     if predictions.kept is not None:
         named = named[predictions.kept]
     distinct, first, unit = np.unique(named, return_index=True, return_inverse=True)
     # Numbered as they come, so that other names for the same groups give the same draws.
     unit = np.argsort(np.argsort(first))[unit]
     if len(distinct) < 2:
-        msg = "`groups` must name at least two groups, got one: with a single group nothing can be drawn."
-        raise ValueError(msg)
+        raise InputError(
+            "groups", "must name at least two groups", "one", hint=": with a single group nothing can be drawn"
+        )
     lowest, highest = np.full(len(distinct), len(predictions.labels)), np.full(len(distinct), -1)
     np.minimum.at(lowest, unit, predictions.codes)
     np.maximum.at(highest, unit, predictions.codes)
@@ -83,12 +84,13 @@ class Plan:
         # Of three groups or more, two are drawn at least, so that some draw holds both classes of any pair.
         if not self._is_one_group_drawn or any(map(self._has_pair, np.eye(self.units.n_units)[:, self.units.unit])):
             return
-        msg = (
-            "`groups` must not leave every resample without a pair of classes to compare, got two groups, of which one "
-            "is drawn: neither holds both classes of a pair that `max_pairs` sampled. Pass more groups or a larger "
-            "`max_pairs`."
+        raise InputError(
+            "groups",
+            "must not leave every resample without a pair of classes to compare",
+            "two groups, of which one is drawn",
+            hint=": neither holds both classes of a pair that `max_pairs` sampled. Pass more groups or a "
+            "larger `max_pairs`",
         )
-        raise ValueError(msg)
 
     @property
     def blocks(self) -> list[tuple[int, int]]:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from polyroc._engines import Resources, get_engine
 from polyroc._engines._samples import in_range
 from polyroc._estimator._doubts import warn_of_disagreement
+from polyroc._inputs._checks import InputError
 from polyroc._inputs._options import as_square, as_weights
 from polyroc._inputs._predictions import as_predictions
 from polyroc._lib._typing import FloatArray, LabelArray
@@ -112,8 +113,7 @@ def auc_mu(
 def _partition_matrix(labels: LabelArray, partition: Any, costs: Any) -> FloatArray:
     """The matrix A of the paper from whichever of the two was given."""
     if partition is not None and costs is not None:
-        msg = "Only one of `partition` and `costs` may be given, got both."
-        raise ValueError(msg)
+        raise InputError("partition", "must be None where `costs` is given", "both")
     diagonal = np.eye(len(labels), dtype=bool)
     weights = as_weights(costs, "costs", labels)
     if weights is not None:
@@ -133,5 +133,4 @@ def _partition_matrix(labels: LabelArray, partition: Any, costs: Any) -> FloatAr
 def _require(name: str, matrix: FloatArray, holds: NDArray[np.bool_], rule: str) -> None:
     if not holds.all():
         row, column = np.argwhere(~holds)[0]
-        msg = f"`{name}` must be {rule}, got {matrix[row, column]} in row {row}, column {column}."
-        raise ValueError(msg)
+        raise InputError(name, f"must be {rule}", f"{matrix[row, column]} in row {row}, column {column}")

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from polyroc import __version__
+from polyroc._inputs._options import Options
 from polyroc.cli import _arguments as arg
 from polyroc.cli._commands import run_compare, run_demo, run_evaluate
 from polyroc.cli._settings import settings_of
@@ -51,6 +52,8 @@ polyroc reproduce costs --out reproduction --quick
 polyroc reproduce all --out reproduction
 """
 
+_DEFAULT = Options()
+
 app = typer.Typer(
     name="polyroc",
     no_args_is_help=True,
@@ -86,13 +89,13 @@ def evaluate(
     groups: arg.Groups = None,
     model_column: arg.OneModel = None,
     costs: arg.Costs = None,
-    weighting: arg.Weighting = "equal",
-    thresholds: arg.Thresholds = "own",
-    n_thresholds: arg.NThresholds = 99,
-    shrinkage: arg.Shrinkage = 1.0,
-    model: arg.Model = "rank-one",
-    engine: arg.Engine = "auto",
-    max_pairs: arg.MaxPairs = None,
+    weighting: arg.Weighting = _DEFAULT.weighting,
+    thresholds: arg.Thresholds = _DEFAULT.thresholds,
+    n_thresholds: arg.NThresholds = _DEFAULT.n_thresholds,
+    shrinkage: arg.Shrinkage = _DEFAULT.shrinkage,
+    model: arg.Model = _DEFAULT.model,
+    engine: arg.Engine = _DEFAULT.engine,
+    max_pairs: arg.MaxPairs = _DEFAULT.max_pairs,
     confidence_level: arg.ConfidenceLevel = 0.95,
     resamples: arg.Resamples = None,
     seed: arg.Seed = 0,
@@ -120,13 +123,13 @@ def compare(
     sample_weight: arg.SampleWeight = None,
     groups: arg.Groups = None,
     costs: arg.Costs = None,
-    weighting: arg.Weighting = "equal",
-    thresholds: arg.Thresholds = "own",
-    n_thresholds: arg.NThresholds = 99,
-    shrinkage: arg.Shrinkage = 1.0,
-    model: arg.Model = "rank-one",
-    engine: arg.Engine = "auto",
-    max_pairs: arg.MaxPairs = None,
+    weighting: arg.Weighting = _DEFAULT.weighting,
+    thresholds: arg.Thresholds = _DEFAULT.thresholds,
+    n_thresholds: arg.NThresholds = _DEFAULT.n_thresholds,
+    shrinkage: arg.Shrinkage = _DEFAULT.shrinkage,
+    model: arg.Model = _DEFAULT.model,
+    engine: arg.Engine = _DEFAULT.engine,
+    max_pairs: arg.MaxPairs = _DEFAULT.max_pairs,
     confidence_level: arg.ConfidenceLevel = 0.95,
     resamples: arg.Resamples = None,
     seed: arg.Seed = 0,

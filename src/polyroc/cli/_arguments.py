@@ -1,11 +1,20 @@
 """The arguments that commands share, each with the line that `--help` shows."""
 
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
+from polyroc._inputs._options import DECLARED
+
 _COLUMNS, _METHOD, _SURE, _OUTPUT = "Columns", "Method", "Uncertainty", "Output"
+
+
+def _declared(name: str) -> Any:
+    """An option of the library that is called the same here, with the words of its declaration."""
+    said = DECLARED[name].metadata
+    return typer.Option(metavar="|".join(said["words"]) or None, help=said["help"], rich_help_panel=_METHOD)
+
 
 File: TypeAlias = Annotated[
     str,
@@ -87,58 +96,13 @@ Costs: TypeAlias = Annotated[
         rich_help_panel=_METHOD,
     ),
 ]
-Weighting: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        metavar="equal|prevalence",
-        help="Weight of each pair of classes: equal, or prevalence (by their numbers of samples).",
-        rich_help_panel=_METHOD,
-    ),
-]
-Thresholds: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        metavar="own|shared",
-        help="own: each class's column has its own threshold; shared: one threshold for both columns of a pair, "
-        "which requires comparable columns.",
-        rich_help_panel=_METHOD,
-    ),
-]
-NThresholds: TypeAlias = Annotated[
-    int,
-    typer.Option(
-        help="Number of uniform call rates in the grid; 12 more are added around 1/2.", rich_help_panel=_METHOD
-    ),
-]
-Shrinkage: TypeAlias = Annotated[
-    float,
-    typer.Option(
-        help="How strongly each pair's rates are pulled to the rates of all pairs, in samples; 0 for none.",
-        rich_help_panel=_METHOD,
-    ),
-]
-Model: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        metavar="rank-one|centered|saturated",
-        help="Model of the pairwise rates; rank-one is the paper's.",
-        rich_help_panel=_METHOD,
-    ),
-]
-Engine: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        metavar="auto|numpy|numba",
-        help="Implementation: numpy (reference), numba (compiled); auto chooses by size.",
-        rich_help_panel=_METHOD,
-    ),
-]
-MaxPairs: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        help="Use a random sample of at most this many ordered pairs; for very many classes.", rich_help_panel=_METHOD
-    ),
-]
+Weighting: TypeAlias = Annotated[str, _declared("weighting")]
+Thresholds: TypeAlias = Annotated[str, _declared("thresholds")]
+NThresholds: TypeAlias = Annotated[int, _declared("n_thresholds")]
+Shrinkage: TypeAlias = Annotated[float, _declared("shrinkage")]
+Model: TypeAlias = Annotated[str, _declared("model")]
+Engine: TypeAlias = Annotated[str, _declared("engine")]
+MaxPairs: TypeAlias = Annotated[int | None, _declared("max_pairs")]
 ConfidenceLevel: TypeAlias = Annotated[
     float, typer.Option(help="Confidence level of the intervals.", rich_help_panel=_SURE)
 ]
@@ -153,9 +117,7 @@ Resamples: TypeAlias = Annotated[
 Seed: TypeAlias = Annotated[
     int, typer.Option(help="Random seed; the same seed gives the same numbers.", rich_help_panel=_SURE)
 ]
-Jobs: TypeAlias = Annotated[
-    int | None, typer.Option(help="Number of threads; by default all cores.", rich_help_panel=_SURE)
-]
+Jobs: TypeAlias = Annotated[int | None, typer.Option(help=DECLARED["n_jobs"].metadata["help"], rich_help_panel=_SURE)]
 Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print JSON and nothing else to standard output.", rich_help_panel=_OUTPUT)
 ]

@@ -10,7 +10,7 @@ from typing import Any
 from polyroc._inputs._class_names import Affixes, affixes_of, spoken_class
 from polyroc.cli._files import Source, is_numeric, quoted_path
 from polyroc.cli._labels import Target, text_of
-from polyroc.cli._plain import InputError, clean, listed, quoted
+from polyroc.cli._plain import CommandError, clean, listed, quoted
 from polyroc.cli._unmatched import check_numbers, check_silence, no_match, several_models
 
 
@@ -32,7 +32,7 @@ def check_column(source: Source, name: str, option: str) -> str:
     near = get_close_matches(name, names, n=3) or [one for one in names if one.casefold() == name.casefold()]
     hint = f" Did you mean {' or '.join(map(quoted, near))}?" if near else ""
     msg = f"{option}: no column {quoted(name)} in {quoted_path(source.name)}.{hint} It has {listed(names)}."
-    raise InputError(msg)
+    raise CommandError(msg)
 
 
 def split(text: str) -> list[str]:
@@ -52,20 +52,20 @@ def choose_scores(
     given = None if labels is None else target.like(split(labels))
     if given is not None and not given:
         msg = f"--labels must name classes, got {quoted(labels)}"
-        raise InputError(msg)
+        raise CommandError(msg)
     if len(columns) == 1:
         return _binary(columns[0], target, given)
     ways = ways_of(columns, target.texts if given is None else [text_of(label) for label in given])
     if len(ways) > 1:
-        raise InputError(several_models(source, columns, ways, target))
+        raise CommandError(several_models(source, columns, ways, target))
     if ways:
         return _matched(columns, ways[0], target, given, strict=scores is not None)
     if given is None:
-        raise InputError(no_match(source, columns, target))
+        raise CommandError(no_match(source, columns, target))
     if len(given) != len(columns):
         came = f"{len(given)} classes ({listed(given)}) for {len(columns)} score columns ({listed(columns)})"
         msg = f"--labels must name as many classes as there are score columns, got {came}"
-        raise InputError(msg)
+        raise CommandError(msg)
     check_silence(columns, given)
     return Choice(tuple(columns), tuple(given))
 
@@ -85,13 +85,13 @@ def _named(source: Source, scores: str) -> list[str]:
             if not matches:
                 where = quoted_path(source.name)
                 msg = f"--scores: no column of {where} matches {quoted(piece)}. It has {listed(source.names)}."
-                raise InputError(msg)
+                raise CommandError(msg)
         else:
             matches = [check_column(source, piece, "--scores")]
         found += [name for name in matches if name not in found]
     if not found:
         msg = f"--scores names no columns, got {quoted(scores)}"
-        raise InputError(msg)
+        raise CommandError(msg)
     return found
 
 
@@ -100,7 +100,7 @@ def _others(source: Source, taken: Collection[str]) -> list[str]:
     if not columns:
         kinds = ", ".join(f"{clean(name)} ({clean(source.schema.field(name).type)})" for name in source.names[:10])
         msg = f"{quoted_path(source.name)} has no columns of numbers besides {listed(sorted(taken))}: it has {kinds}"
-        raise InputError(msg)
+        raise CommandError(msg)
     return columns
 
 
@@ -114,7 +114,7 @@ def _matched(columns: list[str], way: Affixes, target: Target, given: list[Any] 
     left = [name for name in columns if name not in kept]
     if strict and left:
         msg = f"--scores: the columns must be named alike, got {listed(kept)}, but also {listed(left)}"
-        raise InputError(msg)
+        raise CommandError(msg)
     note = f"not used as scores: {listed(left)}" if left else ""
     classes = target.like([way.label(name) for name in kept])
     check_numbers(kept if any(way) else [name for name in columns if name.isdecimal()], target, given)
@@ -124,7 +124,7 @@ def _matched(columns: list[str], way: Affixes, target: Target, given: list[Any] 
     if strict and len(given) < len(kept):
         unnamed = [name for label, name in by_class.items() if label not in map(text_of, given)]
         msg = f"--labels must name the class of every score column, got none for {listed(unnamed)}"
-        raise InputError(msg)
+        raise CommandError(msg)
     return Choice(tuple(by_class[text_of(label)] for label in given), tuple(given), note)
 
 

@@ -19,7 +19,7 @@ from polyroc.cli._json import as_json
 from polyroc.cli._messages import Messages
 from polyroc.cli._models import read_models
 from polyroc.cli._outputs import check_outputs
-from polyroc.cli._plain import InputError, clean
+from polyroc.cli._plain import CommandError, clean
 from polyroc.cli._plot import draw_curve
 from polyroc.cli._problem import Problem, read_problem
 from polyroc.cli._report import say_where, write_report
@@ -104,7 +104,7 @@ def run_compare(paths: Sequence[str], models: str | None, settings: Settings) ->
     """Several models on the same samples: which is better, and how sure that is."""
     if settings.resamples == 0:
         msg = "compare needs resamples for its p values: --resamples must be at least 2"
-        raise InputError(msg)
+        raise CommandError(msg)
     _check_files(paths, settings)
     messages = Messages(quiet=settings.quiet)
     with messages.heard():
@@ -179,7 +179,7 @@ def differences_csv(comparison: Comparison) -> bytes:
     made_by = {"n_resamples": comparison.n_resamples, "seed": comparison.seed}
     rows = [
         {"statistic": one.statistic, **vars(entry), **made_by}
-        for one in (comparison.auc, comparison.hand_till)
+        for one in (comparison.by_auc, comparison.by_hand_till)
         for entry in one.differences
     ]
     return csv_of(list(rows[0]), [list(row.values()) for row in rows])

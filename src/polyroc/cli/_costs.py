@@ -8,7 +8,7 @@ from polyroc.cli._columns import ways_of
 from polyroc.cli._files import Source, open_source, quoted_path
 from polyroc.cli._labels import labels_column, text_of
 from polyroc.cli._long import INDEXES
-from polyroc.cli._plain import InputError, clean, listed
+from polyroc.cli._plain import CommandError, clean, listed
 
 
 def read_costs(path: str, labels: Sequence[Any]) -> FloatArray:
@@ -26,7 +26,7 @@ def read_costs(path: str, labels: Sequence[Any]) -> FloatArray:
             f"--costs: {quoted_path(path)} must have a header with the {len(texts)} classes ({listed(labels)}) "
             f"and a row for each, got {source.n_rows} rows of {', '.join(clean(name) for name in source.names[:10])}"
         )
-        raise InputError(msg)
+        raise CommandError(msg)
     matrix = source.matrix(columns)
     names = _row_names(source, columns, texts)
     order = [names.index(text) for text in texts]
@@ -46,7 +46,7 @@ def _row_names(source: Source, columns: list[str], texts: list[str]) -> list[str
             f"--costs: the rows of {quoted_path(source.name)} must be named {listed(texts)}, by column "
             f"{listed(wrong)}, got {came}"
         )
-        raise InputError(msg)
+        raise CommandError(msg)
     by_column = dict(zip(columns, texts, strict=True))
     return [by_column[name] for name in source.names if name in by_column]
 

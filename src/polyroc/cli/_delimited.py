@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 
 from polyroc.cli._formats import HEAD, decimal_mark_of, delimiter_of
-from polyroc.cli._plain import InputError
+from polyroc.cli._plain import CommandError
 
 _MARK = b"\xef\xbb\xbf"
 
@@ -16,7 +16,7 @@ def delimited_table(content: bytes) -> Any:
     # What is no UTF-8 Arrow reads as bytes.
     if any(pa.types.is_binary(kind) for kind in table.schema.types) or not _is_utf8(_header(content)):
         msg = "is not UTF-8 text: save it as UTF-8"
-        raise InputError(msg)
+        raise CommandError(msg)
     return table
 
 

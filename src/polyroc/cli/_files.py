@@ -17,7 +17,7 @@ from polyroc.cli._formats import HEAD, Format, format_of
 from polyroc.cli._inputs import STANDARD_INPUT, read_given
 from polyroc.cli._ndjson import ndjson_table
 from polyroc.cli._npz import npz_table
-from polyroc.cli._plain import InputError, clean, listed, one_line, quoted
+from polyroc.cli._plain import CommandError, clean, listed, one_line, quoted
 
 # Whole numbers up to here are exact in float64.
 _EXACT = 2**53
@@ -89,18 +89,18 @@ def open_source(path: str) -> Source:
     name = "standard input" if path == STANDARD_INPUT else path
     try:
         source = _opened(read_given(path), name)
-    except InputError as error:
+    except CommandError as error:
         msg = f"{quoted_path(name)} {error}"
-        raise InputError(msg) from error
+        raise CommandError(msg) from error
     except _BROKEN as error:
-        raise InputError(_unreadable(name, error)) from error
+        raise CommandError(_unreadable(name, error)) from error
     names = source.names
     if twice := sorted({column for column in names if names.count(column) > 1} if len(set(names)) < len(names) else ()):
         msg = f"{quoted_path(name)} has columns of the same name: {listed(twice)}"
-        raise InputError(msg)
+        raise CommandError(msg)
     if source.n_rows == 0:
         msg = f"{quoted_path(name)} has no rows"
-        raise InputError(msg)
+        raise CommandError(msg)
     return source
 
 
@@ -154,7 +154,7 @@ def _parquet(file: Any, name: str) -> Source:
             for batch in parquet.iter_batches(_ROWS_AT_ONCE, columns=[column]):
                 yield batch.column(column)
         except _BROKEN as error:
-            raise InputError(_unreadable(name, error)) from error
+            raise CommandError(_unreadable(name, error)) from error
 
     return Source(name, parquet.schema_arrow, parquet.metadata.num_rows, chunks)
 
@@ -180,11 +180,11 @@ def _numbers(column: Any, name: str) -> Any:
         column = column.cast(pa.float64())
     elif not (is_numeric(kind) or pa.types.is_boolean(kind)):
         msg = f"column {quoted(name)} must hold numbers, got {clean(kind)}"
-        raise InputError(msg)
+        raise CommandError(msg)
     values = column.to_numpy(zero_copy_only=False)
     if values.dtype == object:  # booleans with some missing
         values = values.astype(np.float64)
     if values.dtype.kind in "iu" and len(values) and max(-int(values.min()), int(values.max())) > _EXACT:
         msg = f"column {quoted(name)} must hold integers within 2**53, whose order float64 keeps, got larger ones"
-        raise InputError(msg)
+        raise CommandError(msg)
     return values

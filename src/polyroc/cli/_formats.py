@@ -3,7 +3,7 @@
 import re
 from enum import StrEnum
 
-from polyroc.cli._plain import InputError, clean
+from polyroc.cli._plain import CommandError, clean
 
 # As many bytes as the longest header line that is looked at.
 HEAD = 65_536
@@ -64,17 +64,17 @@ def format_of(head: bytes, suffix: str) -> Format:
     suffix = suffix.lower()
     if not head.strip(b"\xef\xbb\xbf \t\r\n"):
         msg = "is empty"
-        raise InputError(msg)
+        raise CommandError(msg)
     # Unpickling runs whatever the file says.
     if suffix in _PICKLES or (head[0] == 0x80 and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")):
         msg = "is a pickle, which may run code when it is read, and is not read: save it as Parquet, CSV or npz"
-        raise InputError(msg)
+        raise CommandError(msg)
     found = _by_content(head)
     allowed = _BY_SUFFIX.get(suffix)
     if allowed is not None and found not in allowed:
         wanted = " or ".join(sorted(allowed))
         msg = f"is not {wanted}, as its suffix {suffix} says: it looks like {found}, beginning with {_begin(head)}"
-        raise InputError(msg)
+        raise CommandError(msg)
     return found
 
 
@@ -84,18 +84,18 @@ def _by_content(head: bytes) -> Format:
             return kind
     for magic, what in _REFUSED.items():
         if head.startswith(magic):
-            raise InputError(what)
+            raise CommandError(what)
     if b"\0" in head:
         msg = f"is not in a format that is read: it begins with {_begin(head)}"
-        raise InputError(msg)
+        raise CommandError(msg)
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     # A name in a header may begin with a bracket, too; but no object follows it.
     if text[:1] == b"[" and text[1:].lstrip()[:1] in (b"{", b"["):
         msg = "is a JSON array: write one object per line (NDJSON)"
-        raise InputError(msg)
+        raise CommandError(msg)
     if text[:14].lower().startswith((b"<!doctype html", b"<html", b"<?xml")):
         msg = "is a web page or XML, and no table"
-        raise InputError(msg)
+        raise CommandError(msg)
     return Format.NDJSON if text[:1] == b"{" else Format.TEXT
 
 

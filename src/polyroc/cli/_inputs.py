@@ -8,7 +8,7 @@ from contextlib import suppress
 from io import UnsupportedOperation
 from pathlib import Path
 
-from polyroc.cli._plain import InputError, quoted
+from polyroc.cli._plain import CommandError, quoted
 
 STANDARD_INPUT = "-"
 
@@ -24,7 +24,7 @@ def read_given(path: str) -> Path | bytes:
         return file.read_bytes()
     if not stat.S_ISREG(mode):
         msg = "is a device: name a file or a pipe"
-        raise InputError(msg)
+        raise CommandError(msg)
     return file
 
 
@@ -38,11 +38,11 @@ def check_read_once(paths: Sequence[str]) -> None:
         if any(os.path.samestat(known, other) for other in streams):
             what = "the standard input" if path == STANDARD_INPUT else quoted(path)
             msg = f"{what} can be read only once"
-            raise InputError(msg)
+            raise CommandError(msg)
         streams.append(known)
     if list(paths).count(STANDARD_INPUT) > 1:
         msg = "the standard input can be read only once"
-        raise InputError(msg)
+        raise CommandError(msg)
 
 
 def is_input(path: Path, inputs: Sequence[str]) -> bool:
@@ -63,7 +63,7 @@ def _existing(path: str) -> Path:
     file = Path(path)
     if file.is_dir():
         msg = "is a folder: name a file in it"
-        raise InputError(msg)
+        raise CommandError(msg)
     try:
         exists = file.exists()
     except ValueError:  # a NUL in the name
@@ -71,10 +71,10 @@ def _existing(path: str) -> Path:
     if not exists:
         near = _near_files(file)
         msg = "is not there" + (f": did you mean {near}?" if near else "")
-        raise InputError(msg)
+        raise CommandError(msg)
     if not os.access(file, os.R_OK):
         msg = "may not be read: permission denied"
-        raise InputError(msg)
+        raise CommandError(msg)
     return file
 
 
@@ -92,8 +92,8 @@ def _near_files(file: Path) -> str:
 def _standard_input() -> bytes:
     if sys.stdin is None:
         msg = "is closed: pipe a file into it, as in `polyroc evaluate - --target label < predictions.csv`"
-        raise InputError(msg)
+        raise CommandError(msg)
     if sys.stdin.isatty():
         msg = "is a terminal: pipe a file into it, as in `polyroc evaluate - --target label < predictions.csv`"
-        raise InputError(msg)
+        raise CommandError(msg)
     return sys.stdin.buffer.read()

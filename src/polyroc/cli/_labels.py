@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from polyroc._inputs._arrays import read_labels
 from polyroc._lib._typing import LabelArray
 from polyroc.cli._files import Source, quoted_path
-from polyroc.cli._plain import InputError, clean, quoted
+from polyroc.cli._plain import CommandError, clean, quoted
 from polyroc.cli._spelling import as_spelled, is_canonical
 
 
@@ -54,7 +54,7 @@ def read_target(source: Source, name: str) -> Target:
     if len(target.classes) < 2:
         where = f"column {quoted(name)} of {quoted_path(source.name)}"
         msg = f"{where} must hold at least two classes, got only {quoted(target.classes[0])}"
-        raise InputError(msg)
+        raise CommandError(msg)
     return target
 
 
@@ -63,7 +63,7 @@ def _text_target(source: Source, name: str, column: Any) -> Target:
     words, codes = coded.dictionary.to_pylist(), coded.indices.to_numpy()
     if "" in words:
         rows = np.flatnonzero(codes == words.index(""))
-        raise InputError(_missing(source, name, len(rows), int(rows[0])))
+        raise CommandError(_missing(source, name, len(rows), int(rows[0])))
     return Target(np.array(words, dtype=object)[codes], sorted(words))
 
 
@@ -81,7 +81,7 @@ def labels_column(source: Source, name: str) -> Any:
         column, kind = column.cast(kind.value_type), kind.value_type
     if column.null_count > 0:
         first = int(np.argmax(column.is_null().to_numpy()))
-        raise InputError(_missing(source, name, column.null_count, first))
+        raise CommandError(_missing(source, name, column.null_count, first))
     if source.written is not None and not pa.types.is_string(kind):
         column = as_spelled(column, source.written(name))
         kind = column.type
@@ -97,7 +97,7 @@ def labels_column(source: Source, name: str) -> Any:
     if not any(is_kind(kind) for is_kind in plain):
         where = f"column {quoted(name)} of {quoted_path(source.name)}"
         msg = f"{where} must hold text, integers or booleans, got {clean(kind)}"
-        raise InputError(msg)
+        raise CommandError(msg)
     return column
 
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from polyroc.cli._files import Source, quoted_path
 from polyroc.cli._labels import labels_column
-from polyroc.cli._plain import InputError, clean, listed, quoted
+from polyroc.cli._plain import CommandError, clean, listed, quoted
 
 # Columns that tell samples apart, and columns that tell models apart, by what people and pandas call them.
 _IDS = ("id", "ids", "key", "row_id", "rowid", "sample", "sample_id", "example_id", "image_id", "uid", "uuid")
@@ -49,12 +49,12 @@ def one_model(source: Source, split: Split, target: str) -> Source:
     models = models_of(source, split.column)
     if split.model is None:
         if len(models) > 1:
-            raise InputError(_choose(source, split.column, list(models), target))
+            raise CommandError(_choose(source, split.column, list(models), target))
         return source
     if split.model not in models:
         where = f"column {quoted(split.column)} of {quoted_path(source.name)}"
         msg = f"--model-column: no {quoted(split.model)} in {where}, which has {listed(list(models))}"
-        raise InputError(msg)
+        raise CommandError(msg)
     return models[split.model]
 
 
@@ -95,7 +95,7 @@ def check_layout(source: Source, target: str, key: str | None, taken: list[str])
         for name in texts:
             if _tells_apart(source, by, name, target):
                 way_out = f". If the rows are different samples, say so: --groups {clean(by)}"
-                raise InputError(_choose(source, name, _values(source, name), target) + way_out)
+                raise CommandError(_choose(source, name, _values(source, name), target) + way_out)
         if by.casefold() in _IDS and key is None:
             return (
                 f"column {quoted(by)} has {n_ids} values in {source.n_rows} rows; if these rows form groups, "
@@ -105,7 +105,7 @@ def check_layout(source: Source, target: str, key: str | None, taken: list[str])
         models = _values(source, name)
         if 1 < len(models) <= _MOST_MODELS:
             if _are_the_same_samples(source, name, target):
-                raise InputError(_choose(source, name, models, target))
+                raise CommandError(_choose(source, name, models, target))
             return (
                 f"all rows are taken together; if column {quoted(name)} names their models, "
                 f"--model-column {clean(name)} splits them"

@@ -15,7 +15,7 @@ from polyroc.cli._files import Source, open_source, quoted_path
 from polyroc.cli._inputs import STANDARD_INPUT
 from polyroc.cli._labels import labels_column, read_target, text_of
 from polyroc.cli._long import check_layout, common_id, models_of, parse_split
-from polyroc.cli._plain import InputError, listed, quoted
+from polyroc.cli._plain import CommandError, listed, quoted
 from polyroc.cli._problem import Columns, Problem, check_others, problem_of
 
 
@@ -40,7 +40,7 @@ def read_models(paths: Sequence[str], models: str | None, columns: Columns) -> M
         read_target(source, check_column(source, columns.target, "--target"))
         check_layout(source, columns.target, columns.key, columns.taken)
         msg = "compare needs two files, or one with --models 'first=a_*,second=b_*' or with --model-column NAME"
-        raise InputError(msg)
+        raise CommandError(msg)
     return _of_files(paths, columns)
 
 
@@ -48,7 +48,7 @@ def _of_one_file(paths: Sequence[str], models: str, columns: Columns) -> Models:
     if len(paths) != 1 or columns.scores is not None:
         came = "--scores" if columns.scores is not None else f"{len(paths)} files"
         msg = f"--models takes the models from the columns of one file, got {came} as well"
-        raise InputError(msg)
+        raise CommandError(msg)
     source = open_source(paths[0])
     target = read_target(source, check_column(source, columns.target, "--target"))
     check_others(source, columns)
@@ -63,7 +63,7 @@ def _of_one_column(paths: Sequence[str], models: str | None, columns: Columns) -
     if len(paths) != 1 or models is not None:
         came = "--models" if models is not None else f"{len(paths)} files"
         msg = f"--model-column takes the models from the rows of one file, got {came} as well"
-        raise InputError(msg)
+        raise CommandError(msg)
     source = open_source(paths[0])
     check_column(source, columns.target, "--target")
     split = parse_split(source, columns.model_column or "")
@@ -72,11 +72,11 @@ def _of_one_column(paths: Sequence[str], models: str | None, columns: Columns) -
         msg = (
             f"--model-column must name a column alone, to compare all of its models, got {quoted(columns.model_column)}"
         )
-        raise InputError(msg)
+        raise CommandError(msg)
     found = models_of(source, column)
     if len(found) < 2:
         msg = f"--model-column: {quoted(column)} must name at least two models, got {listed(list(found))}"
-        raise InputError(msg)
+        raise CommandError(msg)
     columns = replace(columns, model_column=column)
     if columns.key is not None or (by := common_id(source, found, columns.taken)) is None:
         return _of_sources(found.items(), columns)
@@ -91,14 +91,14 @@ def _patterns(models: str) -> dict[str, str]:
         name, equals, pattern = piece.partition("=")
         if not (name and equals and pattern):
             msg = f"--models must read like 'knn=knn_*,tree=tree_*', got {quoted(piece)}"
-            raise InputError(msg)
+            raise CommandError(msg)
         if name in patterns:
             msg = f"--models names {quoted(name)} twice"
-            raise InputError(msg)
+            raise CommandError(msg)
         patterns[name] = pattern
     if len(patterns) < 2:
         msg = f"--models must name at least two models, got {quoted(models)}"
-        raise InputError(msg)
+        raise CommandError(msg)
     return patterns
 
 
@@ -139,7 +139,7 @@ def _joined(problems: dict[str, Problem]) -> Models:
         texts = [text_of(label) for label in problem.labels]
         if sorted(texts) != sorted(wanted) or problem.scores.shape[1] != first.scores.shape[1]:
             msg = f"model {quoted(name)} has scores for {listed(texts)}, but the first model for {listed(wanted)}"
-            raise InputError(msg)
+            raise CommandError(msg)
         if texts == wanted:
             scores[name] = problem.scores
         elif problem.scores.shape[1] == 1:
@@ -172,7 +172,7 @@ def _keys(source: Source, name: str) -> Any:
     if len(twice) > 0:
         which = listed(twice.field("values").to_pylist(), 5)
         msg = f"--key: {quoted_path(source.name)} has {which} more than once in column {quoted(name)}"
-        raise InputError(msg)
+        raise CommandError(msg)
     return keys
 
 
@@ -183,10 +183,10 @@ def _places(first: Any, second: Any, first_file: str, second_file: str) -> IntAr
     places = pc.index_in(first, value_set=second)
     if places.null_count > 0:
         absent = first.filter(places.is_null()).to_pylist()
-        raise InputError(_unmatched(absent, first_file, second_file))
+        raise CommandError(_unmatched(absent, first_file, second_file))
     if len(second) > len(first):
         absent = second.filter(pc.invert(pc.is_in(second, value_set=first))).to_pylist()
-        raise InputError(_unmatched(absent, second_file, first_file))
+        raise CommandError(_unmatched(absent, second_file, first_file))
     found: IntArray = places.to_numpy()
     return found
 
@@ -215,7 +215,7 @@ def _check_targets(first: Problem, other: Problem, keys: Any) -> None:
     )
     if len(ours) != len(theirs):
         msg = f"{files} have {len(ours)} and {len(theirs)} rows{hint}"
-        raise InputError(msg)
+        raise CommandError(msg)
     if ours.dtype.kind != theirs.dtype.kind:
         ours, theirs = ours.astype(str), theirs.astype(str)
     differ = np.flatnonzero(ours != theirs)
@@ -224,4 +224,4 @@ def _check_targets(first: Problem, other: Problem, keys: Any) -> None:
         where = f"row {row}" if keys is None else f"the row of key {quoted(keys[row].as_py())}"
         many = f", and {len(differ) - 1} more rows differ" if len(differ) > 1 else ""
         msg = f"{files} have targets {quoted(ours[row])} and {quoted(theirs[row])} in {where}{many}{hint}"
-        raise InputError(msg)
+        raise CommandError(msg)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from polyroc.cli._plain import InputError
+from polyroc.cli._plain import CommandError
 
 # A row is flat, or has some lists in it. Twenty thousand levels overflow the stack of the parser.
 DEEPEST = 100
@@ -24,7 +24,7 @@ def ndjson_table(content: bytes) -> Any:
     content = content.removeprefix(b"\xef\xbb\xbf")
     if depth_of(content) > DEEPEST:
         msg = f"is nested more than {DEEPEST} levels deep: write each row as one flat object"
-        raise InputError(msg)
+        raise CommandError(msg)
     file = pa.BufferReader(content)
     try:
         return json.read_json(file)

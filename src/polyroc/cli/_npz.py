@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from polyroc.cli._plain import InputError, clean, listed, quoted
+from polyroc.cli._plain import CommandError, clean, listed, quoted
 
 # Arrays that name the columns of the matrices.
 _COLUMN_NAMES = ("labels", "classes")
+_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 
 
 def npz_table(file: Any) -> Any:
@@ -25,7 +29,7 @@ def npz_table(file: Any) -> Any:
     if len(set(lengths.values())) != 1:
         came = ", ".join(f"{clean(name)} ({length})" for name, length in list(lengths.items())[:10])
         msg = f"must hold arrays of the same length, got {came}" if lengths else "holds no array of one or two axes"
-        raise InputError(msg)
+        raise CommandError(msg)
     return pa.table({name: pa.array(array) for name, array in columns.items()})
 
 
@@ -38,10 +42,10 @@ def _check_members(file: Any) -> None:
     if not members or not all(member.endswith(".npy") for member in members):
         what = "an Excel workbook: save it as CSV" if any(m.startswith("xl/") for m in members) else "a zip archive"
         msg = f"is {what}, and no npz of arrays" if what == "a zip archive" else f"is {what}"
-        raise InputError(msg)
+        raise CommandError(msg)
     if twice := _repeated([member.removesuffix(".npy") for member in members]):
         msg = f"has more than one array of the same name: {listed(twice)}"
-        raise InputError(msg)
+        raise CommandError(msg)
 
 
 def _arrays(file: Any) -> dict[str, Any]:
@@ -49,15 +53,30 @@ def _arrays(file: Any) -> dict[str, Any]:
         with np.load(file, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
     except Exception as error:  # a broken archive makes zipfile and NumPy raise almost anything
-        if "pickle" not in str(error):
+        if not _holds_objects(file):
             raise OSError(str(error)) from error
         msg = "holds Python objects (a pickle), which are not read: save text as `array.astype(str)`"
-        raise InputError(msg) from error
+        raise CommandError(msg) from error
     # NumPy hands out the bytes of a member that does not begin as an array does.
     if others := [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]:
         msg = f"has members that are not arrays: {listed(others)}"
-        raise InputError(msg)
+        raise CommandError(msg)
     return arrays
+
+
+def _holds_objects(file: Any) -> bool:
+    """Whether the header of some member says that a pickle follows."""
+    with zipfile.ZipFile(file) as archive:
+        return any(_is_of_objects(archive, member) for member in archive.namelist())
+
+
+def _is_of_objects(archive: zipfile.ZipFile, member: str) -> bool:
+    try:
+        with archive.open(member) as stream:
+            read = _HEADERS[np.lib.format.read_magic(stream)]
+            return bool(read(stream)[2].hasobject)
+    except Exception:  # as above: whatever is broken is said by whoever reads the array
+        return False
 
 
 def _ends(name: str, labels: Any) -> list[str]:
@@ -66,7 +85,7 @@ def _ends(name: str, labels: Any) -> list[str]:
         msg = (
             f"has array {quoted(name)} with {listed(twice)} more than once: each column of a matrix needs its own label"
         )
-        raise InputError(msg)
+        raise CommandError(msg)
     return ends
 
 
@@ -81,7 +100,7 @@ def _columns(arrays: dict[str, Any], ends: list[str] | None) -> dict[str, Any]:
         if collide := [column for column in parts if column in columns]:
             which = f"{quoted(origin[collide[0]])} and {quoted(name)}"
             msg = f"has arrays that give columns of the same name: {which} both give {listed(collide)}; rename one"
-            raise InputError(msg)
+            raise CommandError(msg)
         columns |= parts
         origin |= dict.fromkeys(parts, name)
     return columns

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from polyroc.cli._files import quoted_path
 from polyroc.cli._inputs import is_input
-from polyroc.cli._plain import InputError, quoted
+from polyroc.cli._plain import CommandError, quoted
 from polyroc.cli._plot import check_plot
 from polyroc.cli._report import check_report
 from polyroc.cli._settings import Settings
@@ -38,13 +38,13 @@ def _check_table(path: Path) -> None:
     check_writable(path)
     if path.suffix.lower() != ".csv":
         msg = f"--out must end in .csv, got {quoted(path.name)}"
-        raise InputError(msg)
+        raise CommandError(msg)
 
 
 def _check_replaced(option: str, path: Path, inputs: Sequence[str], *, force: bool) -> None:
     if is_input(path, inputs):
         msg = f"{option}: {quoted_path(str(path))} is an input of this command: name another file"
-        raise InputError(msg)
+        raise CommandError(msg)
     if path.exists() and not force and not _is_of_kind(option, path):
         what = {"--out": "a table that --out wrote", "--report": "a report of polyroc"}
         kind = what.get(option, f"a {path.suffix.lower().lstrip('.').upper()} picture")
@@ -52,7 +52,7 @@ def _check_replaced(option: str, path: Path, inputs: Sequence[str], *, force: bo
             f"{option}: {quoted_path(str(path))} is there already and is not {kind}: name another file, or add --force "
             "to replace it"
         )
-        raise InputError(msg)
+        raise CommandError(msg)
 
 
 def _is_of_kind(option: str, path: Path) -> bool:

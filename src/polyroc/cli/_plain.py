@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from polyroc._inputs._options import DECLARED
+
 _LONGEST = 40
 _JOINER = "\u200d"  # holds emoji together, does nothing else
 
@@ -20,23 +22,16 @@ _OPTIONS = {
 }
 _SAME_NAME = (
     "labels",
-    "costs",
     "sample_weight",
     "groups",
-    "weighting",
-    "thresholds",
-    "n_thresholds",
-    "shrinkage",
-    "model",
-    "engine",
-    "max_pairs",
     "confidence_level",
     "data",
 )
-_OPTIONS |= {name: f"--{name.replace('_', '-')}" for name in _SAME_NAME}
+# Those above have a name of their own there.
+_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (*_SAME_NAME, *DECLARED)} | _OPTIONS
 
 
-class InputError(ValueError):
+class CommandError(ValueError):
     """What the user can put right, in one line."""
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from polyroc import BootstrapResult, Evaluation
-from polyroc.cli._plain import InputError, quoted
+from polyroc.cli._plain import CommandError, quoted
 from polyroc.cli._write import check_writable, write_whole
 
 _KINDS = ("png", "svg", "pdf")
@@ -17,10 +17,10 @@ def check_plot(path: Path) -> None:
     """Whether such a picture can be drawn and written, asked before the work is done."""
     if path.suffix.lower().lstrip(".") not in _KINDS:
         msg = f"--plot must end in .png, .svg or .pdf, got {quoted(path.name)}"
-        raise InputError(msg)
+        raise CommandError(msg)
     if find_spec("matplotlib") is None:
         msg = '--plot needs matplotlib: pip install "polyroc[plot]"'
-        raise InputError(msg)
+        raise CommandError(msg)
     check_writable(path)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from polyroc.cli._files import quoted_path
 from polyroc.cli._messages import Messages
-from polyroc.cli._plain import InputError, quoted
+from polyroc.cli._plain import CommandError, quoted
 from polyroc.cli._write import check_writable, write_whole
 
 _KINDS = ("html", "htm")
@@ -17,11 +17,11 @@ def check_report(path: Path) -> None:
     """Whether such a page can be made and written, asked before the work is done."""
     if path.suffix.lower().lstrip(".") not in _KINDS:
         msg = f"--report must end in .html, got {quoted(path.name)}"
-        raise InputError(msg)
+        raise CommandError(msg)
     for package in ("jinja2", "plotly"):
         if find_spec(package) is None:
             msg = f'--report needs {package}: pip install "polyroc[report]"'
-            raise InputError(msg)
+            raise CommandError(msg)
     check_writable(path)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from polyroc.cli._files import quoted_path
 from polyroc.cli._inputs import is_input
 from polyroc.cli._messages import Messages
-from polyroc.cli._plain import InputError, clean, listed
+from polyroc.cli._plain import CommandError, clean, listed
 from polyroc.cli._write import said_of, write_whole
 from polyroc.experiments import EXPERIMENTS, Outcome, reproduce, write
 from polyroc.experiments._reproduce import check_installed
@@ -37,7 +37,7 @@ class Wanted:
         """One experiment, or all."""
         if self.name != ALL and self.name not in EXPERIMENTS:
             msg = f"NAME must be '{ALL}' or one of {listed(list(EXPERIMENTS))}, got '{clean(self.name)}'"
-            raise InputError(msg)
+            raise CommandError(msg)
         return list(EXPERIMENTS) if self.name == ALL else [self.name]
 
 
@@ -79,13 +79,13 @@ def _check_folder(wanted: Wanted) -> None:
     data = wanted.data or os.environ.get("POLYROC_DATA")
     if data and is_input(wanted.out, [str(data)]):
         msg = f"--out: {quoted_path(str(wanted.out))} is the folder of the data sets: name another one"
-        raise InputError(msg)
+        raise CommandError(msg)
     if not wanted.force and (others := sorted(there - {*EXPERIMENTS, _CLAIMS})):
         msg = (
             f"--out: {quoted_path(str(wanted.out))} has other things in it, {listed(others, 3)}: name another folder, "
             "or add --force to write into it"
         )
-        raise InputError(msg)
+        raise CommandError(msg)
 
 
 def _lines(outcome: Outcome) -> list[str]:

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from polyroc._inputs._checks import MOST_RESAMPLES, as_confidence_level, as_n_jobs, as_n_resamples, as_rng
-from polyroc.cli._plain import InputError
+from polyroc._inputs._options import DECLARED
+from polyroc.cli._plain import CommandError
 from polyroc.cli._problem import Columns
 
 
@@ -45,7 +46,7 @@ def _check_resamples(count: int | None) -> None:
         as_n_resamples(count)
     except ValueError as error:
         msg = f"--resamples must be from 2 to {MOST_RESAMPLES:,}, or 0 for none (evaluate only), got {count}"
-        raise InputError(msg) from error
+        raise CommandError(msg) from error
 
 
 def settings_of(given: dict[str, Any]) -> Settings:
@@ -54,11 +55,8 @@ def settings_of(given: dict[str, Any]) -> Settings:
         **{name: given.get(name) for name in ("scores", "labels", "sample_weight", "groups", "key", "model_column")},
         target=given["target"],
     )
-    method = {
-        name: given[name]
-        for name in ("weighting", "thresholds", "n_thresholds", "shrinkage", "model", "engine", "max_pairs")
-        if name in given
-    }
+    # Costs are a file here, which is read later.
+    method = {name: given[name] for name in DECLARED if name in given and name != "costs"}
     rest = ("costs", "confidence_level", "resamples", "seed", "jobs", "json", "plot", "out", "report")
     flags = {name: bool(given.get(name)) for name in ("force", "quiet")}
     return Settings(columns, method, **flags, **{name: given.get(name) for name in rest})  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from typing import Any
 from polyroc._inputs._class_names import Affixes, guessed_classes, numbering_of, speaks_of
 from polyroc.cli._files import Source, is_numeric, quoted_path
 from polyroc.cli._labels import Target, text_of
-from polyroc.cli._plain import InputError, clean, listed
+from polyroc.cli._plain import CommandError, clean, listed
 
 # More classes than these are not written out.
 _MOST_WRITTEN = 30
@@ -69,13 +69,13 @@ def check_numbers(kept: list[str], target: Target, given: list[Any] | None) -> N
         if "0" not in target.texts:
             came = f"{listed(target.classes)} in the target"
             msg = f"the columns {listed(kept)} are numbered from 0, but 0 is not among {came}: "
-            raise InputError(msg + _readings(kept, target))
+            raise CommandError(msg + _readings(kept, target))
     elif (texts := [text_of(label) for label in given]) != numbers and sorted(texts) == sorted(numbers):
         msg = (
             f"--labels names {listed(given)}, but the columns are {listed(kept)}: it is not clear whether these "
             "numbers are classes. Leave --labels out if they are, else rename the columns after the classes"
         )
-        raise InputError(msg)
+        raise CommandError(msg)
 
 
 def check_silence(columns: list[str], given: list[Any]) -> None:
@@ -91,7 +91,7 @@ def check_silence(columns: list[str], given: list[Any]) -> None:
                 f"--labels names {listed(given)}, but the columns are {listed(columns)}: columns that speak of classes "
                 "must be named after them, perhaps with a common prefix or suffix; rename them"
             )
-            raise InputError(msg)
+            raise CommandError(msg)
 
 
 def _readings(columns: list[str], target: Target) -> str:

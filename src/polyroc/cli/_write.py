@@ -10,7 +10,7 @@ from typing import Any
 from polyroc._lib import _files as _write
 from polyroc._lib._files import why_not_writable
 from polyroc.cli._files import quoted_path
-from polyroc.cli._plain import InputError, one_line
+from polyroc.cli._plain import CommandError, one_line
 
 # What makes a spreadsheet take a cell for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -37,8 +37,8 @@ def said_of(path: Path) -> Iterator[None]:
         raise _refusal(path, error.strerror or str(error)) from error
 
 
-def _refusal(path: Path, reason: str) -> InputError:
-    return InputError(f"{quoted_path(str(path))} cannot be written: {one_line(reason)}")
+def _refusal(path: Path, reason: str) -> CommandError:
+    return CommandError(f"{quoted_path(str(path))} cannot be written: {one_line(reason)}")
 
 
 def csv_of(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:

@@ -6,7 +6,7 @@ or into a figure of its own. matplotlib is imported when something is drawn.
 
 from polyroc.display._comparison import ComparisonDisplay
 from polyroc.display._cost_sweep import CostSweepDisplay
-from polyroc.display._heatmap import PairwiseHeatmap
+from polyroc.display._heatmap import PairwiseHeatmapDisplay
 from polyroc.display._roc_curve import RocCurveDisplay
 
-__all__ = ["ComparisonDisplay", "CostSweepDisplay", "PairwiseHeatmap", "RocCurveDisplay"]
+__all__ = ["ComparisonDisplay", "CostSweepDisplay", "PairwiseHeatmapDisplay", "RocCurveDisplay"]

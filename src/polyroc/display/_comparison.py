@@ -55,7 +55,7 @@ class ComparisonDisplay:
 
     Parameters
     ----------
-    auc, hand_till : Contest
+    by_auc, by_hand_till : Contest
         Estimates, differences and rankings by D and by Hand and Till's M.
     spreads : mapping
         ``spreads[statistic][model]``: the replicates and their density.
@@ -76,7 +76,7 @@ class ComparisonDisplay:
     >>> from polyroc.display import ComparisonDisplay
     >>> example = polyroc.load_example()
     >>> comparison = polyroc.compare(example.y_true, example.scores, n_resamples=99, rng=0)
-    >>> display = ComparisonDisplay.from_comparison(comparison).plot("box", Figure().add_subplot())
+    >>> display = ComparisonDisplay.from_comparison(comparison).plot(Figure().add_subplot(), kind="box")
     >>> [label.get_text() for label in display.ax_.get_yticklabels()]
     ['logistic', 'knn', 'tree']
     """
@@ -84,13 +84,13 @@ class ComparisonDisplay:
     def __init__(
         self,
         *,
-        auc: Contest,
-        hand_till: Contest,
+        by_auc: Contest,
+        by_hand_till: Contest,
         spreads: Mapping[str, Mapping[str, Spread]],
         confidence_level: float = 0.95,
     ) -> None:
-        self.auc = auc
-        self.hand_till = hand_till
+        self.by_auc = by_auc
+        self.by_hand_till = by_hand_till
         self.spreads = spreads
         self.confidence_level = confidence_level
 
@@ -111,13 +111,15 @@ class ComparisonDisplay:
             for statistic in _STATISTICS
         }
         level = comparison.confidence_level
-        return cls(auc=comparison.auc, hand_till=comparison.hand_till, spreads=spreads, confidence_level=level)
+        return cls(
+            by_auc=comparison.by_auc, by_hand_till=comparison.by_hand_till, spreads=spreads, confidence_level=level
+        )
 
     def plot(
         self,
-        kind: ComparisonKind = "box",
         ax: "Axes | None" = None,
         *,
+        kind: ComparisonKind = "box",
         statistic: Statistic = "auc",
         despine: bool = True,
     ) -> "ComparisonDisplay":
@@ -125,12 +127,12 @@ class ComparisonDisplay:
 
         Parameters
         ----------
+        ax : Axes, optional
+            Where to draw; by default a new figure, higher for many rows.
         kind : {"box", "ridge", "differences", "rankings"}
             Replicates as boxes (the middle half of them, the median, and whiskers around the share that the confidence
             level names) or as densities, both with the other statistic of all samples as a triangle below; differences
             of models with their intervals, filled where these leave out 0; or the ten most frequent rankings.
-        ax : Axes, optional
-            Where to draw; by default a new figure, higher for many rows.
         statistic : {"auc", "hand_till"}
             By D or by Hand and Till's M.
         despine : bool
@@ -143,7 +145,7 @@ class ComparisonDisplay:
         """
         kind = one_of(kind, "kind", get_args(ComparisonKind))
         statistic = one_of(statistic, "statistic", _STATISTICS)
-        contest = self.auc if statistic == "auc" else self.hand_till
+        contest = self.by_auc if statistic == "auc" else self.by_hand_till
         rows = {"differences": len(contest.differences), "rankings": min(len(contest.rankings), 11)}
         self.ax_ = ax = axes_of(ax, height=min(1.2 + 0.3 * rows.get(kind, len(contest.estimates)), 12))
         self.figure_ = ax.figure
@@ -187,7 +189,7 @@ class ComparisonDisplay:
         return [self.spreads[contest.statistic][estimate.model] for estimate in contest.estimates]
 
     def _finish_rows(self, ax: "Axes", contest: Contest, above: float, below: float) -> None:
-        other = self.hand_till if contest.statistic == "auc" else self.auc
+        other = self.by_hand_till if contest.statistic == "auc" else self.by_auc
         values = [estimate.value for estimate in other.estimates]
         ink = pyplot().rcParams["text.color"]
         # Below the row and pointing up at it: a mark upon the whiskers would be read as an outlier.

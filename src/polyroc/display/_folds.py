@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from polyroc._evaluation import Evaluation
 from polyroc._inputs._arrays import read_labels
+from polyroc._inputs._checks import InputError
 from polyroc._scoring import evaluate_estimator
 
 
@@ -20,8 +21,7 @@ def evaluate_folds(
     for key in ("estimator", "indices"):
         if key not in cv_results:
             wanted = "cross_validate(..., return_estimator=True, return_indices=True)"
-            msg = f"`cv_results` must contain {key!r}, as those of {wanted} do."
-            raise ValueError(msg)
+            raise InputError("cv_results", f"must contain {key!r}, as those of {wanted} do")
     y_true = read_labels(y, "y")
     weight = None if sample_weight is None else np.asarray(sample_weight)
     return [

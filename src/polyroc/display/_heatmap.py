@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from polyroc._evaluation import Evaluation
-from polyroc._inputs._checks import one_of
+from polyroc._inputs._checks import InputError, one_of
 from polyroc._lib._numbers import area as area_text
 from polyroc._lib._typing import FloatArray
 from polyroc._records import read_only
@@ -34,7 +34,7 @@ Order: TypeAlias = Literal["auto", "given", "clustered"]
 _MEANING = {"auc": "pairwise area", "effect": "pair effect"}
 
 
-class PairwiseHeatmap:
+class PairwiseHeatmapDisplay:
     """Heatmap of the areas or effects of all ordered pairs of classes.
 
     Parameters
@@ -59,10 +59,10 @@ class PairwiseHeatmap:
     --------
     >>> import polyroc
     >>> from matplotlib.figure import Figure
-    >>> from polyroc.display import PairwiseHeatmap
+    >>> from polyroc.display import PairwiseHeatmapDisplay
     >>> example = polyroc.load_example()
     >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
-    >>> display = PairwiseHeatmap.from_evaluation(evaluation).plot(Figure().add_subplot())
+    >>> display = PairwiseHeatmapDisplay.from_evaluation(evaluation).plot(Figure().add_subplot())
     >>> display.values.shape, display.ax_.get_ylabel()
     ((10, 10), 'positive class')
     """
@@ -72,15 +72,14 @@ class PairwiseHeatmap:
         self.labels = tuple(labels)
         self.value: Value = one_of(value, "value", get_args(Value))
         if self.values.shape != (len(self.labels),) * 2:
-            msg = (
-                f"`values` must have a row and a column for each of {len(self.labels)} labels, got {self.values.shape}."
+            raise InputError(
+                "values", f"must have a row and a column for each of {len(self.labels)} labels", f"{self.values.shape}"
             )
-            raise ValueError(msg)
 
     @classmethod
     def from_evaluation(
         cls, evaluation: Evaluation, *, value: Value = "auc", order: Order = "auto"
-    ) -> "PairwiseHeatmap":
+    ) -> "PairwiseHeatmapDisplay":
         """Make the display from an evaluation, without drawing it.
 
         Parameters
@@ -103,7 +102,7 @@ class PairwiseHeatmap:
             leaves = np.arange(n_classes)
         return cls(values=values[np.ix_(leaves, leaves)], labels=evaluation.labels[leaves].tolist(), value=value)
 
-    def plot(self, ax: "Axes | None" = None, *, cmap: Any = None, colorbar: bool = True) -> "PairwiseHeatmap":
+    def plot(self, ax: "Axes | None" = None, *, cmap: Any = None, colorbar: bool = True) -> "PairwiseHeatmapDisplay":
         """Draw the heatmap.
 
         Parameters
@@ -118,7 +117,7 @@ class PairwiseHeatmap:
 
         Returns
         -------
-        PairwiseHeatmap
+        PairwiseHeatmapDisplay
             Itself.
         """
         n_classes = len(self.labels)

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polyroc._estimator._curve import RocCurve
-from polyroc._evaluate import evaluate
+from polyroc._evaluate import check_option_names, evaluate
 from polyroc._evaluation import Evaluation
-from polyroc._inputs._checks import one_of
+from polyroc._inputs._checks import InputError, one_of
 from polyroc._scoring import evaluate_estimator
 from polyroc._uncertainty._band import ConfidenceBand
 from polyroc._uncertainty._intervals import Interval
@@ -150,20 +150,21 @@ class RocCurveDisplay:
         y_score: "ArrayLike",
         *,
         name: str | None = None,
-        n_resamples: int = 999,
+        n_resamples: int = 0,
         confidence_level: float = 0.95,
         rng: int | np.random.Generator | None = None,
+        progress: bool = False,
         ax: "Axes | None" = None,
         curves: Curves = "both",
         curve_kwargs: Mapping[str, Any] | None = None,
         plot_chance_level: bool = False,
-        chance_level_kw: Mapping[str, Any] | None = None,
+        chance_level_kwargs: Mapping[str, Any] | None = None,
         despine: bool = False,
         band: bool = True,
         pairs: bool = False,
         **options: Any,
     ) -> "RocCurveDisplay":
-        """Evaluate, resample, and draw.
+        """Evaluate, resample where asked to, and draw.
 
         Parameters
         ----------
@@ -172,12 +173,15 @@ class RocCurveDisplay:
         name : str, optional
             What the legend calls it.
         n_resamples : int
-            Resamples for the band and for the interval in the legend; 0 for neither.
+            Resamples for the band and for the interval in the legend, such as 999; by default neither is drawn,
+            because resampling may take long.
         confidence_level : float
             Of both, between 0 and 1.
         rng : int, Generator or None
             Seed of the resamples.
-        ax, curves, curve_kwargs, plot_chance_level, chance_level_kw, despine, band, pairs
+        progress : bool
+            Show a bar with the time left while resampling (needs ``polyroc[progress]``).
+        ax, curves, curve_kwargs, plot_chance_level, chance_level_kwargs, despine, band, pairs
             As in `plot`.
         **options
             Further keyword arguments of `evaluate`.
@@ -189,19 +193,21 @@ class RocCurveDisplay:
         >>> from polyroc.display import RocCurveDisplay
         >>> example = polyroc.load_example()
         >>> ax = Figure().add_subplot()
-        >>> display = RocCurveDisplay.from_predictions(example.y_true, example.scores["knn"], n_resamples=0, ax=ax)
+        >>> display = RocCurveDisplay.from_predictions(example.y_true, example.scores["knn"], ax=ax)
         >>> ax.get_legend().get_texts()[0].get_text()
         'D 0.942'
         """
         # Asked for before the work: without it there is nothing to wait for.
         pyplot()
-        display = cls._of(evaluate(y_true, y_score, **options), name, n_resamples, confidence_level, rng)
+        check_option_names(options, cls.from_predictions)
+        evaluation = evaluate(y_true, y_score, **options)
+        display = cls._of(evaluation, name, n_resamples, confidence_level, rng, progress)
         return display.plot(
             ax,
             curves=curves,
             curve_kwargs=curve_kwargs,
             plot_chance_level=plot_chance_level,
-            chance_level_kw=chance_level_kw,
+            chance_level_kwargs=chance_level_kwargs,
             despine=despine,
             band=band,
             pairs=pairs,
@@ -215,14 +221,15 @@ class RocCurveDisplay:
         y: "ArrayLike",
         *,
         name: str | None = None,
-        n_resamples: int = 999,
+        n_resamples: int = 0,
         confidence_level: float = 0.95,
         rng: int | np.random.Generator | None = None,
+        progress: bool = False,
         ax: "Axes | None" = None,
         curves: Curves = "both",
         curve_kwargs: Mapping[str, Any] | None = None,
         plot_chance_level: bool = False,
-        chance_level_kw: Mapping[str, Any] | None = None,
+        chance_level_kwargs: Mapping[str, Any] | None = None,
         despine: bool = False,
         band: bool = True,
         pairs: bool = False,
@@ -240,21 +247,23 @@ class RocCurveDisplay:
             True classes.
         name : str, optional
             What the legend calls it; by default the name of the estimator's class.
-        n_resamples, confidence_level, rng, ax, curves, curve_kwargs, plot_chance_level, chance_level_kw, despine, \
-        band, pairs
+        n_resamples, confidence_level, rng, progress, ax, curves, curve_kwargs, plot_chance_level, \
+        chance_level_kwargs, despine, band, pairs
             As in `from_predictions`.
         **options
             Further keyword arguments of `evaluate`, other than `labels`.
         """
         pyplot()
         name = type(estimator).__name__ if name is None else name
-        display = cls._of(evaluate_estimator(estimator, X, y, **options), name, n_resamples, confidence_level, rng)
+        check_option_names(options, cls.from_estimator, without=("labels",))
+        evaluation = evaluate_estimator(estimator, X, y, **options)
+        display = cls._of(evaluation, name, n_resamples, confidence_level, rng, progress)
         return display.plot(
             ax,
             curves=curves,
             curve_kwargs=curve_kwargs,
             plot_chance_level=plot_chance_level,
-            chance_level_kw=chance_level_kw,
+            chance_level_kwargs=chance_level_kwargs,
             despine=despine,
             band=band,
             pairs=pairs,
@@ -272,7 +281,7 @@ class RocCurveDisplay:
         ax: "Axes | None" = None,
         curve_kwargs: Mapping[str, Any] | None = None,
         plot_chance_level: bool = False,
-        chance_level_kw: Mapping[str, Any] | None = None,
+        chance_level_kwargs: Mapping[str, Any] | None = None,
         despine: bool = False,
         **options: Any,
     ) -> "RocCurveDisplay":
@@ -289,7 +298,7 @@ class RocCurveDisplay:
             area and its standard deviation over folds, which is no standard error: the fits share training data.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the samples in the evaluation.
-        ax, curve_kwargs, plot_chance_level, chance_level_kw, despine
+        ax, curve_kwargs, plot_chance_level, chance_level_kwargs, despine
             As in `plot`.
         **options
             Further keyword arguments of `evaluate`, other than `labels`.
@@ -301,17 +310,23 @@ class RocCurveDisplay:
             ax,
             curve_kwargs=curve_kwargs,
             plot_chance_level=plot_chance_level,
-            chance_level_kw=chance_level_kw,
+            chance_level_kwargs=chance_level_kwargs,
             despine=despine,
         )
 
     @classmethod
     def _of(
-        cls, evaluation: Evaluation, name: str | None, n_resamples: int, confidence_level: float, rng: Any
+        cls,
+        evaluation: Evaluation,
+        name: str | None,
+        n_resamples: int,
+        confidence_level: float,
+        rng: Any,
+        progress: Any,
     ) -> "RocCurveDisplay":
         if n_resamples == 0:
             return cls.from_evaluation(evaluation, name=name)
-        drawn = evaluation.bootstrap(n_resamples, rng=rng)
+        drawn = evaluation.bootstrap(n_resamples, rng=rng, progress=progress)
         return cls.from_evaluation(
             evaluation,
             name=name,
@@ -329,7 +344,7 @@ class RocCurveDisplay:
         curves: Curves = "both",
         curve_kwargs: Mapping[str, Any] | None = None,
         plot_chance_level: bool = False,
-        chance_level_kw: Mapping[str, Any] | None = None,
+        chance_level_kwargs: Mapping[str, Any] | None = None,
         despine: bool = False,
         band: bool = True,
         pairs: bool = False,
@@ -351,7 +366,7 @@ class RocCurveDisplay:
             Passed to matplotlib for the curves.
         plot_chance_level : bool
             Draw the diagonal, the curve of scores without information.
-        chance_level_kw : dict, optional
+        chance_level_kwargs : dict, optional
             Passed to matplotlib for the diagonal.
         despine : bool
             Remove the top and right spines.
@@ -368,7 +383,7 @@ class RocCurveDisplay:
         curves = self._available(one_of(curves, "curves", get_args(Curves)))
         self.ax_ = ax = square_axes_of(ax)
         self.figure_ = ax.figure
-        self.chance_level_ = draw_diagonal(ax, chance_level_kw) if plot_chance_level else None
+        self.chance_level_ = draw_diagonal(ax, chance_level_kwargs) if plot_chance_level else None
         style = next_style(ax, curve_kwargs, n_curves=len(self._folds), two_kinds=curves == "both")
         called = self.name if name is None else name
         self.line_: Any = None
@@ -394,8 +409,9 @@ class RocCurveDisplay:
         if self.mean_curve is not None:
             return curves
         if curves == "mean":
-            msg = "`curves` must be 'shared' or 'both' where no mean curve is held (folds, two classes), got 'mean'."
-            raise ValueError(msg)
+            raise InputError(
+                "curves", "must be 'shared' or 'both' where no mean curve is held (folds, two classes)", "'mean'"
+            )
         return "shared"
 
     def _draw_shared(self, ax: "Axes", style: Mapping[str, Any], name: str | None, *, band: bool) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._inputs._arrays import one_line
+from polyroc._inputs._checks import InputError, one_line
 from polyroc._lib._typing import FloatArray, LabelArray
 
 FOLDER_VARIABLE = "POLYROC_DATA"
@@ -86,8 +86,7 @@ def as_data_folder(given: Any) -> Path | None:
     """The folder that was asked for, else that of the environment, else none."""
     if given is not None:
         if not isinstance(given, str | PathLike) or str(given) == "" or not Path(given).is_dir():
-            msg = f"`data` must be a folder, got {_named(given)!r}."
-            raise ValueError(msg)
+            raise InputError("data", "must be a folder", repr(_named(given)))
         return Path(given)
     named = os.environ.get(FOLDER_VARIABLE)
     if not named:

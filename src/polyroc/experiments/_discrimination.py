@@ -85,20 +85,20 @@ def _area_rows(kind: str, compared: Comparison) -> list[dict[str, Any]]:
             "D_high": by_d.high,
             "M": by_m.value,
         }
-        for by_d, by_m in zip(compared.auc.estimates, compared.hand_till.estimates, strict=True)
+        for by_d, by_m in zip(compared.by_auc.estimates, compared.by_hand_till.estimates, strict=True)
     ]
 
 
 def _rises(kind: str, compared: Comparison) -> Claim:
     """Whether D rises with each covariate that is added, as far as the sample can tell."""
     names = [INDEPENDENT, *map(str, range(1, N_COVARIATES + 1))]
-    found = {(d.first, d.second): d for d in compared.auc.differences}
+    found = {(d.first, d.second): d for d in compared.by_auc.differences}
     steps = [found[pair] for pair in pairwise(names)]
     # A difference is first minus second, so a rise is negative.
     rises = np.array([-step.value for step in steps])
     errors = np.array([step.standard_error for step in steps])
     least = int(np.argmin(rises))
-    values = ", ".join(f"{one.value:.3f}" for one in compared.auc.estimates)
+    values = ", ".join(f"{one.value:.3f}" for one in compared.by_auc.estimates)
     return Claim(
         f"The curve falls as covariates are taken away ({kind} labels)",
         f"D {values} for independent covariates and d = 1 ... {N_COVARIATES}; {np.sum(rises > 0)} of {len(rises)} "
@@ -130,7 +130,7 @@ def _is_top_left(kind: str, compared: Comparison) -> Claim:
 
 
 def _deterministic_is_higher(compared: dict[str, Comparison]) -> Claim:
-    random, sure_of = (compared[kind].auc.estimates[1:] for kind in KINDS)
+    random, sure_of = (compared[kind].by_auc.estimates[1:] for kind in KINDS)
     leads = np.array([b.value - a.value for a, b in zip(random, sure_of, strict=True)])
     errors = np.array([np.hypot(a.standard_error, b.standard_error) for a, b in zip(random, sure_of, strict=True)])
     return Claim(
@@ -142,14 +142,14 @@ def _deterministic_is_higher(compared: dict[str, Comparison]) -> Claim:
 
 
 def _reaches_one(compared: Comparison) -> Claim:
-    area = compared.auc.estimates[-1].value
+    area = compared.by_auc.estimates[-1].value
     text = "Deterministic labels and all covariates give an area of 1"
     return Claim(text, f"D = {area:.6f}", area > 0.9995, "1.000 when rounded")
 
 
 def _independent_is_chance(compared: Comparison, held_out: tuple[float, float]) -> Claim:
     area, error = held_out
-    fitted = compared.auc.estimates[0].value
+    fitted = compared.by_auc.estimates[0].value
     return Claim(
         "A classifier of independent covariates is a random one",
         f"D = {area:.4f} with a standard error of {error:.4f} on samples not fitted to "

@@ -21,14 +21,14 @@ def more_discriminative(compared: Mapping[str, Comparison], splits: Table) -> Cl
     without the terms for bias and shrinkage in the p values of D, which would count against it.
     """
     by_d, by_m = (
-        [one for model in compared.values() for one in getattr(model, statistic).differences]
+        [one for model in compared.values() for one in getattr(model, f"by_{statistic}").differences]
         for statistic in ("auc", "hand_till")
     )
     resampled = _counted(_errors_away(by_d), _errors_away(by_m))
     over_splits = _counted(*(_errors_over_splits(splits, letter) for letter in ("D", "M")))
     found = [sum(one.p_value < _LEVEL for one in differences) for differences in (by_d, by_m)]
     tops = ", ".join(
-        f"{name} {one.auc.rankings[0].probability:.2f} and {one.hand_till.rankings[0].probability:.2f}"
+        f"{name} {one.by_auc.rankings[0].probability:.2f} and {one.by_hand_till.rankings[0].probability:.2f}"
         for name, one in compared.items()
     )
     only_d, only_m, n_compared = ties(splits)

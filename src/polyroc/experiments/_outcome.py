@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from polyroc._estimator._curve import RocCurve
-from polyroc._inputs._arrays import listed, shown
+from polyroc._inputs._checks import InputError, listed, shown
 from polyroc._lib._typing import FloatArray
 
 # How often a true claim may fail that is judged by sampling error.
@@ -100,8 +100,7 @@ class Outcome:
         for table in self.tables:
             if table.name == name:
                 return table
-        msg = f"`name` must be one of {listed([table.name for table in self.tables])}, got {shown(name)}."
-        raise ValueError(msg)
+        raise InputError("name", f"must be one of {listed([table.name for table in self.tables])}", shown(name))
 
 
 def curve_rows(curve: RocCurve, **keys: Any) -> list[dict[str, Any]]:

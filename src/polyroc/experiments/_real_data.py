@@ -129,7 +129,7 @@ def _area_rows(judged: _Judged) -> list[dict[str, Any]]:
             "error": by_d.standard_error,
             "error_paper_method": float(judged.parametric[by_d.model].auc.std(ddof=1)),
         }
-        for by_d, by_m in zip(compared.auc.estimates, compared.hand_till.estimates, strict=True)
+        for by_d, by_m in zip(compared.by_auc.estimates, compared.by_hand_till.estimates, strict=True)
     ]
 
 
@@ -266,7 +266,7 @@ def _glass(judged: list[_Judged]) -> list[Claim]:
     if not found:
         return []
     [compared] = found
-    difference = next(d for d in compared.auc.differences if {d.first, d.second} == {"knn", "multi"})
+    difference = next(d for d in compared.by_auc.differences if {d.first, d.second} == {"knn", "multi"})
     areas = {name: one.auc for name, one in compared.evaluations.items()}
     # A high threshold makes few false positives.
     steep = {name: one.curve.partial_auc(0.1) for name, one in compared.evaluations.items()}

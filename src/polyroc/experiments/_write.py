@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-from polyroc._inputs._arrays import one_line
+from polyroc._inputs._checks import InputError, one_line
 from polyroc._lib._files import write_whole
 from polyroc.experiments._outcome import Outcome
 from polyroc.experiments._reproduce import draw
@@ -66,8 +66,9 @@ def made_folder(path: Path) -> Path:
         with TemporaryFile(dir=path):
             pass
     except OSError as error:
-        msg = f"`folder` must be a folder that can be written, got '{one_line(path, 200)}': {error.strerror}."
-        raise ValueError(msg) from error
+        raise InputError(
+            "folder", "must be a folder that can be written", f"'{one_line(path, 200)}'", hint=f": {error.strerror}"
+        ) from error
     return path
 
 

@@ -5,9 +5,9 @@
 
 from typing import Any
 
-from polyroc._evaluation_text import FAILED_PAIR
 from polyroc._lib._numbers import level, percent
 from polyroc._records import Status
+from polyroc._texts._evaluation import FAILED_PAIR
 from polyroc.report._models import Model, best_of, contenders, models_of
 from polyroc.report._names import model_names, name_of
 from polyroc.report._sentences import Sentence, is_binary, joined, n_classes, of_pair, short_area, with_interval

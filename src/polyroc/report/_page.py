@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-from polyroc._inputs._arrays import shown
+from polyroc._inputs._checks import InputError, shown
 from polyroc.report._context import context_of
 from polyroc.report._names import Name
 from polyroc.report._plotly import plotly_scripts
@@ -59,15 +59,13 @@ def render_html(summary: Mapping[str, Any], *, title: str | None = None) -> str:
 
 def _check_summary(summary: Any) -> None:
     if not isinstance(summary, Mapping) or summary.get("kind") not in ("evaluation", "comparison"):
-        msg = f"`summary` must be what `summarize` gave, got {shown(summary)}."
-        raise ValueError(msg)
+        raise InputError("summary", "must be what `summarize` gave", shown(summary))
 
 
 def check_title(title: Any) -> None:
     """Text or nothing."""
     if title is not None and not isinstance(title, str):
-        msg = f"`title` must be text or None, got {shown(title)}."
-        raise ValueError(msg)
+        raise InputError("title", "must be text or None", shown(title))
 
 
 def check_installed() -> None:

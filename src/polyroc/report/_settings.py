@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from polyroc._inputs._options import DECLARED
 from polyroc._lib._grid import grid
 from polyroc._lib._numbers import counted, level
 from polyroc.report._models import models_of
@@ -9,11 +10,6 @@ from polyroc.report._names import name_of
 from polyroc.report._sentences import Sentence
 
 _SHOWN = 12
-_THRESHOLDS = {
-    "own": "each score column's own",
-    "shared": "one for both score columns of a pair",
-}
-_WEIGHTING = {"equal": "every pair the same", "prevalence": "pairs by their numbers of samples"}
 _INTERVALS = {
     "logit": "normal on the logit scale",
     "percentile": "quantiles of the replicates",
@@ -33,12 +29,16 @@ def setting_entries(summary: dict[str, Any]) -> list[tuple[str, Sentence]]:
     ]
     if n_pairs > 1:
         entries += [
-            ("What a pair counts", (_WEIGHTING[options["weighting"]],)),
-            ("Thresholds", (f"{_THRESHOLDS[options['thresholds']]}, on {n_call_rates:,} call rates",)),
-            ("Model of the curve", (f"{options['model']}, shrinkage {options['shrinkage']:g}",)),
+            ("What a pair counts", (_in_words("weighting", options),)),
+            ("Thresholds", (f"{_in_words('thresholds', options)}, on {n_call_rates:,} call rates",)),
+            ("Model of the curve", (f"{_in_words('model', options)}, shrinkage {options['shrinkage']:g}",)),
             ("Fit", _fits(summary)),
         ]
     return [*entries, ("Resamples", (_resamples(summary),)), *_interval_entries(summary), *source_entries(summary)]
+
+
+def _in_words(name: str, options: dict[str, Any]) -> str:
+    return str(DECLARED[name].metadata["words"][options[name]])
 
 
 def _samples(summary: dict[str, Any]) -> str:
@@ -67,8 +67,6 @@ def _fits(summary: dict[str, Any]) -> Sentence:
 
 def _resamples(summary: dict[str, Any]) -> str:
     if summary["n_resamples"] == 0:
-        if summary.get("too_large_to_resample_unasked"):
-            return "none: for so large a problem they take minutes, and were not asked for (n_resamples=999)"
         return "none: no interval was asked for"
     seed = "seed unknown" if summary["seed"] is None else f"seed {summary['seed']}"
     units = ", whole groups resampled" if summary["by_groups"] else ""

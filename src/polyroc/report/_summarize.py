@@ -11,8 +11,7 @@ import numpy as np
 from polyroc._compare import Comparison
 from polyroc._estimator._rates import rates_of
 from polyroc._evaluation import Evaluation
-from polyroc._inputs._arrays import shown
-from polyroc._inputs._checks import as_confidence_level, as_plain_seed
+from polyroc._inputs._checks import InputError, as_confidence_level, as_plain_seed, shown
 from polyroc._inputs._frames import plain
 from polyroc._lib._grid import grid
 from polyroc._lib._typing import FloatArray, IntArray, Statistic
@@ -109,22 +108,21 @@ def _as_source(source: Any) -> dict[str, Any]:
     if source is None:
         return {}
     if not isinstance(source, Mapping):
-        msg = f"`source` must be a mapping such as {{'file': 'predictions.csv'}}, got {shown(source)}."
-        raise ValueError(msg)
+        raise InputError("source", "must be a mapping such as {'file': 'predictions.csv'}", shown(source))
     try:
         origin: dict[str, Any] = _finite(dict(source))
         json.dumps(origin)
     except (TypeError, ValueError, RecursionError) as error:
-        msg = f"`source` must hold text, numbers, lists and dicts, which `json` can write, got {shown(source)}."
-        raise ValueError(msg) from error
+        raise InputError(
+            "source", "must hold text, numbers, lists and dicts, which `json` can write", shown(source)
+        ) from error
     return origin
 
 
 def _check_warnings(warnings: Any) -> None:
     is_sequence = isinstance(warnings, Sequence) and not isinstance(warnings, str | bytes)
     if not is_sequence or not all(isinstance(warning, str) for warning in warnings):
-        msg = f"`warnings` must be a sequence of text, got {shown(warnings)}."
-        raise ValueError(msg)
+        raise InputError("warnings", "must be a sequence of text", shown(warnings))
 
 
 def check_result(result: Any, bootstrap: Any, confidence_level: Any) -> None:
@@ -135,30 +133,25 @@ def check_result(result: Any, bootstrap: Any, confidence_level: Any) -> None:
     elif isinstance(result, Evaluation):
         _check_bootstrap(result, bootstrap)
     else:
-        msg = f"`result` must be an Evaluation or a Comparison, got {type(result).__name__}."
-        raise ValueError(msg)
+        raise InputError("result", "must be an Evaluation or a Comparison", type(result).__name__)
 
 
 def _check_that_it_carries_its_own(comparison: Comparison, bootstrap: Any, level: float | None) -> None:
     if bootstrap is not None:
-        msg = f"`bootstrap` must be None for a Comparison, which carries its own, got {type(bootstrap).__name__}."
-        raise ValueError(msg)
+        raise InputError("bootstrap", "must be None for a Comparison, which carries its own", type(bootstrap).__name__)
     if level is not None and level != comparison.confidence_level:
         own = comparison.confidence_level
-        msg = f"`confidence_level` must be that of the Comparison, {own:g}, or left out, got {level:g}."
-        raise ValueError(msg)
+        raise InputError("confidence_level", f"must be that of the Comparison, {own:g}, or left out", f"{level:g}")
 
 
 def _check_bootstrap(evaluation: Evaluation, bootstrap: Any) -> None:
     if bootstrap is None:
         return
     if not isinstance(bootstrap, BootstrapResult):
-        msg = f"`bootstrap` must be what `Evaluation.bootstrap` gave, got {type(bootstrap).__name__}."
-        raise ValueError(msg)
+        raise InputError("bootstrap", "must be what `Evaluation.bootstrap` gave", type(bootstrap).__name__)
     ours, theirs = evaluation.curve, bootstrap.curve
     if not (np.array_equal(ours.fpr, theirs.fpr) and np.array_equal(ours.tpr, theirs.tpr)):
-        msg = "`bootstrap` must be of the same evaluation, got replicates of another curve."
-        raise ValueError(msg)
+        raise InputError("bootstrap", "must be of the same evaluation", "replicates of another curve")
 
 
 def _of_evaluation(evaluation: Evaluation, drawn: BootstrapResult | None, level: float) -> dict[str, Any]:
@@ -189,7 +182,7 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
     for name, evaluation in comparison.evaluations.items():
         own = {key: value for key, value in evaluation.to_dict().items() if key not in common}
         models[name] = own | _of_model(evaluation, comparison.bootstraps[name], level)
-    for key, contest in (("confidence_interval", comparison.auc), ("hand_till_interval", comparison.hand_till)):
+    for key, contest in (("confidence_interval", comparison.by_auc), ("hand_till_interval", comparison.by_hand_till)):
         for one in contest.estimates:
             models[one.model][key] = _estimated(one, comparison)
     return {

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from polyroc._evaluation_text import backwards_note
 from polyroc._lib._names import printable
 from polyroc._lib._numbers import area, counted, difference_and_ends, gap, level, percent
 from polyroc._records import Status
+from polyroc._texts._evaluation import backwards_note
 from polyroc.report._models import Model, best_of, best_place, contenders, models_of
 from polyroc.report._names import model_names, name_of
 from polyroc.report._sentences import Sentence, is_binary, joined, of_model, short_area

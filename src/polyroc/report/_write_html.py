@@ -1,13 +1,13 @@
 """A result -> a file with its page."""
 
 import os
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 from polyroc._compare import Comparison
 from polyroc._evaluation import Evaluation
-from polyroc._inputs._arrays import shown
-from polyroc._inputs._checks import as_flag, as_n_resamples
+from polyroc._inputs._checks import InputError, as_flag, as_n_resamples, shown
 from polyroc._lib._files import why_not_writable, write_whole
 from polyroc._uncertainty._bootstrap import BootstrapResult
 from polyroc.report._page import check_installed, check_title, render_html
@@ -15,11 +15,6 @@ from polyroc.report._summarize import check_result, summarize
 
 # So that the same evaluation gives the same page.
 _SEED = 0
-_N_RESAMPLES = 999
-# Scores that are merged and cells that are fitted for one resample. Up to this many, 999 resamples take some seconds
-# and are drawn unasked; measured at about 0.024 microseconds each, a cell of the fit counted ten times.
-_QUICK = 600_000
-_COST_OF_A_CELL = 10
 
 
 def write_html(
@@ -27,7 +22,7 @@ def write_html(
     path: str | os.PathLike[str],
     *,
     bootstrap: BootstrapResult | None = None,
-    n_resamples: int | None = None,
+    n_resamples: int = 0,
     confidence_level: float | None = None,
     title: str | None = None,
     progress: bool = False,
@@ -45,10 +40,9 @@ def write_html(
         Where to write; a file that is there is replaced. It is written whole or not at all.
     bootstrap : BootstrapResult, optional
         Replicates of the evaluation, for intervals and the band. A comparison carries its own.
-    n_resamples : int, optional
-        Number of bootstrap resamples, with seed 0, for an evaluation without `bootstrap`; 0 for none. By default 999
-        if that takes seconds, and none for large problems (about 25 classes, or 150,000 samples of 3): long work is
-        started only if you ask for it.
+    n_resamples : int
+        Number of bootstrap resamples, with seed 0, for an evaluation without `bootstrap`. By default none, and then
+        the page has no intervals: long work is started only if you ask for it.
     confidence_level : float, optional
         Of the intervals of an evaluation, 0.95 by default; a comparison has its own.
     title : str, optional
@@ -79,40 +73,26 @@ def write_html(
     if isinstance(result, Evaluation) and wanted:
         bootstrap = result.bootstrap(wanted, rng=_SEED, progress=progress)
     summary = summarize(result, bootstrap=bootstrap, confidence_level=confidence_level, seed=_SEED if wanted else None)
-    # Asked for by nobody: the page says why there are resamples, or why there are none.
     summary["drawn_for_the_page"] = bool(wanted)
-    summary["too_large_to_resample_unasked"] = n_resamples is None and not summary["n_resamples"]
     write_whole(file, render_html(summary, title=title).encode("utf-8"))
 
 
 def _wanted(result: Evaluation | Comparison, bootstrap: BootstrapResult | None, n_resamples: Any) -> int:
     """How many resamples are to be drawn here."""
-    if isinstance(result, Comparison) or bootstrap is not None:
-        if n_resamples is not None:
-            has_some = "a Comparison" if isinstance(result, Comparison) else "an Evaluation with `bootstrap`"
-            msg = (
-                f"`n_resamples` must be None for {has_some}, which has its resamples already, got {shown(n_resamples)}."
-            )
-            raise ValueError(msg)
+    # Asked for its type first: False is 0 as well.
+    if not isinstance(n_resamples, bool) and isinstance(n_resamples, Integral) and n_resamples == 0:
         return 0
-    if n_resamples is None:
-        return _N_RESAMPLES if _cost_of_one(result) <= _QUICK else 0
-    return 0 if n_resamples == 0 and not isinstance(n_resamples, bool) else as_n_resamples(n_resamples)
-
-
-def _cost_of_one(evaluation: Evaluation) -> float:
-    """About how much work one resample is: the size of the problem decides, never the load of the machine."""
-    n_pairs, n_classes = len(evaluation.pair_index), len(evaluation.labels)
-    scores = 2 * n_pairs * evaluation.n_samples / n_classes
-    return scores + _COST_OF_A_CELL * n_pairs * evaluation.options.n_thresholds
+    if isinstance(result, Comparison) or bootstrap is not None:
+        has_some = "a Comparison" if isinstance(result, Comparison) else "an Evaluation with `bootstrap`"
+        rule = f"must be 0 for {has_some}, which has its resamples already"
+        raise InputError("n_resamples", rule, shown(n_resamples))
+    return as_n_resamples(n_resamples)
 
 
 def _as_path(path: Any) -> Path:
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
-        msg = f"`path` must be the path of a file, got {shown(path)}."
-        raise ValueError(msg)
+        raise InputError("path", "must be the path of a file", shown(path))
     file = Path(path)
     if reason := why_not_writable(file):
-        msg = f"`path` must be a file that can be written, got {shown(str(path))}: {reason}."
-        raise ValueError(msg)
+        raise InputError("path", "must be a file that can be written", shown(str(path)), hint=f": {reason}")
     return file

@@ -7,7 +7,7 @@ import pytest
 
 import polyroc
 from polyroc import Contest, Difference, ModelEstimate
-from polyroc._verdict import Verdict
+from polyroc._texts._verdict import Verdict
 
 
 def contest(statistic, values, p_values):
@@ -101,7 +101,7 @@ def one_failed_pair():
 
 
 def test_d_and_m_prefer_different_models(one_failed_pair):
-    [d], [m] = one_failed_pair.auc.differences, one_failed_pair.hand_till.differences
+    [d], [m] = one_failed_pair.by_auc.differences, one_failed_pair.by_hand_till.differences
     assert d.value > 0 > m.value
     assert max(d.p_value_holm, m.p_value_holm) < 0.05
     assert one_failed_pair.best is None
@@ -124,7 +124,7 @@ def test_nothing_is_certain_in_the_printed_tables(one_failed_pair):
     assert "> 0.995" in text
     assert "share of resamples" in text
     p_values = [
-        one.p_value for contest in (one_failed_pair.auc, one_failed_pair.hand_till) for one in contest.differences
+        one.p_value for contest in (one_failed_pair.by_auc, one_failed_pair.by_hand_till) for one in contest.differences
     ]
     assert min(p_values) < 1e-6
     assert "< 1e-6" in text

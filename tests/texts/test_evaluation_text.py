@@ -8,7 +8,7 @@ from drawing import evaluation_of
 
 import polyroc
 from polyroc import Status
-from polyroc._evaluation_text import backwards_note
+from polyroc._texts._evaluation import backwards_note
 
 
 @pytest.fixture(scope="module")

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from polyroc._evaluation_text import Headline, backwards_note
 from polyroc._lib._names import printable, short_names
 from polyroc._lib._numbers import area, area_and_ends, counted, difference_and_ends, level, p_value, share_of_resamples
 from polyroc._lib._text_table import aligned, wrapped
 from polyroc._lib._typing import IntervalKind
-from polyroc._notebook import tables_html
+from polyroc._texts._evaluation import Headline, backwards_note
+from polyroc._texts._notebook import tables_html
+from polyroc._texts._verdict import Verdict
 from polyroc._uncertainty._paired import Contest, Difference
-from polyroc._verdict import Verdict
 
 # Of many models most rankings occur once or twice, and many pairs disagree: the record has them all.
 _RANKINGS = 6

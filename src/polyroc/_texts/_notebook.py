@@ -5,10 +5,10 @@ from html import escape
 
 import numpy as np
 
-from polyroc._evaluation_text import Headline
 from polyroc._lib._names import short_names
 from polyroc._lib._numbers import area
 from polyroc._pairs import Pairs
+from polyroc._texts._evaluation import Headline
 
 _HARDEST = 5
 _NAME = 30
