@@ -48,7 +48,7 @@ def test_each_allowed_value_is_kept_and_any_other_refused_with_the_list(name, va
 
 
 def test_engines_are_named_once():
-    assert ENGINES == ("auto", "numpy", "numba")
+    assert tuple(ENGINES) == ("auto", "numpy", "numba")
 
 
 @pytest.mark.parametrize("value", [2, 3, 1000, np.int64(5), np.uint8(7)])
