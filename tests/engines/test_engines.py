@@ -196,37 +196,39 @@ def test_kernels_are_compiled_once_for_all_problems():
     assert done.returncode == 0, done.stderr
 
 
-# The ways through a pair of runs, each as a function of Python.
+# The ways through a pair of runs, each as a function of Python: all samples, skipping most, and by weights of 1.
 
 
 @numba.njit
-def strode(a, b, call_rates, tpr, fpr):
-    called_a, steps_by = np.full(len(a) + len(b) + 2, -1, np.int32), np.full(len(call_rates) + 3, -1, np.int32)
-    part, is_inside = np.full(len(call_rates) + 1, -1), np.full(len(call_rates) + 1, True)
-    parts = (_numba_rates.sort_grid(call_rates, part[:-1], is_inside[:-1]), part[:-1], is_inside[:-1])
-    _numba_rates.stride(a, b, call_rates, parts, called_a, steps_by, tpr, fpr)
-    # The last places are more than the room it is given: what is written there would be somebody else's.
-    if called_a[-1] != -1 or steps_by[-1] != -1 or part[-1] != -1:
-        raise IndexError
+def walked(a, b, call_rates, tpr):
+    _numba_rates.read_own(a, b, None, None, call_rates, _numba_rates.LONG, tpr)
 
 
 @numba.njit
-def looked(a, b, call_rates, tpr, fpr):
-    _numba_rates.look(a, b, call_rates, tpr, fpr)
+def skipped(a, b, call_rates, tpr):
+    _numba_rates.read_own(a, b, None, None, call_rates, 0, tpr)
+
+
+@numba.njit
+def weighed(a, b, call_rates, tpr):
+    wa, wb = np.arange(len(a), 0, -1) / len(a), np.arange(len(b), 0, -1) / len(b)
+    _numba_rates.read_own(a, b, wa, wb, call_rates, 0, tpr)
 
 
 tied_runs = st.lists(st.integers(0, 6), min_size=1, max_size=14)
 
 
-@pytest.mark.parametrize("read", [strode, looked], ids=["stride", "look"])
+@pytest.mark.parametrize("read", [walked, skipped, weighed])
 @given(positive=tied_runs, negative=tied_runs, n_thresholds=st.sampled_from([2, 3, 7, 10, 99]))
 def test_two_runs_are_read_as_by_loops(read, positive, negative, n_thresholds):
     call_rates = grid(n_thresholds)
-    tpr, fpr = np.full((2, len(call_rates)), np.nan)
-    read(np.sort(np.array(positive, float)), np.sort(np.array(negative, float)), call_rates, tpr, fpr)
+    # One place more than it may write to: what is written there would be somebody else's.
+    tpr = np.full(len(call_rates) + 1, np.nan)
+    read(np.sort(np.array(positive, float)), np.sort(np.array(negative, float)), call_rates, tpr)
+    assert np.isnan(tpr[-1])
     vertices = polygon_by_loops(positive, negative)
     expected = np.array([cut(vertices, s) for s in grid_by_loops(n_thresholds)])
-    assert_allclose(np.column_stack([tpr, fpr]), expected, atol=1e-12)
+    assert_allclose(np.column_stack([tpr[:-1], 2 * call_rates - tpr[:-1]]), expected, atol=1e-12)
 
 
 tied_problems = st.lists(

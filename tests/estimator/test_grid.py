@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis.strategies import integers, sampled_from
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import quietly, random_problem
@@ -40,6 +40,7 @@ def test_row_weights_are_those_of_fractions(n_thresholds):
     assert found.mean() == pytest.approx(1)
 
 
+@example(seed=999, n_thresholds=2, weighting="prevalence")  # long moves, whose changes missed 1.7e-7
 @given(seed=integers(0, 10**6), n_thresholds=sampled_from([2, 19, 99]), weighting=sampled_from(["equal", "prevalence"]))
 def test_the_deviance_is_that_of_loops(engine, seed, n_thresholds, weighting):
     problem = random_problem(seed, n_classes=3 + seed % 3, max_samples=200)
@@ -47,7 +48,6 @@ def test_the_deviance_is_that_of_loops(engine, seed, n_thresholds, weighting):
     evaluation = quietly(polyroc.evaluate, problem.y_true, problem.y_score, **asked)
     of = (evaluation.rates, evaluation.factorization, problem.y_true, problem.options.get("costs"))
     by_loops = deviance_by_loops(*of, shrinkage=1.0, weighting=weighting, n_thresholds=n_thresholds)
-    # The fast engine sums changes by a rule that misses a share of the cube of long moves.
     assert evaluation.factorization.deviance == pytest.approx(by_loops, rel=1e-7, abs=1e-9)
 
 

@@ -63,6 +63,7 @@ class Descent(Generic[StateT]):
 
     state: StateT
     deviance_path: FloatArray
+    """From the deviance given, by the changes of the steps taken; rounding may bring a perfect fit below 0."""
     n_iter: int
     status: Status
 
@@ -90,7 +91,7 @@ def descend(
             continue
         still = tried.move <= tolerance.move and damping <= tolerance.damping
         # A rise within rounding is none.
-        path.append(max(0.0, path[-1] + 2 * min(tried.change, 0.0)))
+        path.append(path[-1] + 2 * min(tried.change, 0.0))
         state, damping = tried.state, next_damping(damping, tried.change, tried.noise, tried.promised)
         if still and problem.gradient(state) <= tolerance.gradient:
             return Descent(state, np.array(path), n_iter, Status.CONVERGED)

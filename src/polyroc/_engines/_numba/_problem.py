@@ -51,8 +51,10 @@ def fit_rank_one(
         else:
             row = _rows_of_few(rates, weights, shrinkage, problem.mean, n_few, threads)
             start, damping = problem.start_from(row[problem.fitted]), 1e-6
-        deviance, of_chance = problem.deviances(start, rates.call_rates)
-        end = descend(problem, start, deviance, tolerance=problem.tolerance, damping=damping)
+        end = descend(problem, start, 0.0, tolerance=problem.tolerance, damping=damping)
+        # At the end, not at the start: the changes of long moves miss a little, which must not add up in the deviance.
+        deviance, of_chance = problem.deviances(end.state, rates.call_rates)
+        end = replace(end, deviance_path=end.deviance_path - end.deviance_path[-1] + max(0.0, deviance))
     of_chance += outer_chance(problem.mean, ~problem.fitted, rates, weights)
     fit = _factorization(problem, end.state.row, end.state.pairs.effect, end, rates, weights, shrinkage)
     return replace(fit, chance_deviance=of_chance)
@@ -106,7 +108,7 @@ def _factorization(
     return Factorization(
         row_effects=row,
         pair_effects=effect / effect.mean(),
-        deviance=float(end.deviance_path[-1]),
+        deviance=max(0.0, float(end.deviance_path[-1])),
         deviance_path=end.deviance_path,
         n_iter=end.n_iter,
         status=end.status,

@@ -57,17 +57,17 @@ def cut_own(
         q, i, j = column[pair], positive[pair], negative[pair]
         a, b = values[q, offsets[i] : offsets[i + 1]], values[q, offsets[j] : offsets[j + 1]]
         if tails is None:
-            read_own(a, b, None, None, grid, tpr[pair])
+            read_own(a, b, None, None, grid, LONG, tpr[pair])
         else:
             wa, wb = tails[q, offsets[i] : offsets[i + 1]], tails[q, offsets[j] : offsets[j + 1]]
-            read_own(a, b, wa, wb, grid, tpr[pair])
+            read_own(a, b, wa, wb, grid, LONG, tpr[pair])
 
 
 @inner
-def read_own(a: Any, b: Any, wa: Any, wb: Any, grid: Any, tpr: Any) -> None:
+def read_own(a: Any, b: Any, wa: Any, wb: Any, grid: Any, long: int, tpr: Any) -> None:
     """Merge two runs from the top and read the polygon at each call rate; `wa` and `wb` are tails, or None."""
     n_a, n_b, n_grid = a.shape[0], b.shape[0], grid.shape[0]
-    at_a, at_b, t, is_long = n_a, n_b, np.int64(0), wa is None and n_a + n_b > LONG
+    at_a, at_b, t, is_long = n_a, n_b, np.int64(0), wa is None and n_a + n_b > long
     if is_long:
         at_a, at_b = skip(a, b, 2.0 * grid[0])
     called, sought = called_at(wa, wb, at_a, n_a, at_b, n_b), sought_for(wa, grid[0], n_a, n_b)

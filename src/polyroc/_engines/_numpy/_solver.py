@@ -130,7 +130,7 @@ def minimise(cells: Cells, row: FloatArray, pair: FloatArray, *, max_iter: int =
     with np.errstate(under="ignore"):
         start = problem.state(point(row, pair))
         end = descend(problem, start, deviance(cells, start.at), tolerance=Tolerance(), max_iter=max_iter)
-    return Solution(end.state.at.row, end.state.at.pair, end.deviance_path, end.n_iter, end.status)
+    return Solution(end.state.at.row, end.state.at.pair, np.maximum(end.deviance_path, 0), end.n_iter, end.status)
 
 
 @dataclass(frozen=True, eq=False)
