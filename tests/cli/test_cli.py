@@ -23,7 +23,7 @@ from pyarrow import parquet
 import polyroc
 from polyroc import cli
 from polyroc._lib import _numbers
-from polyroc.cli import _resamples, main
+from polyroc.cli import _settings, main
 from polyroc.cli._models import model_names
 
 Y_TRUE, SCORES = animals()
@@ -153,7 +153,7 @@ def test_logits_are_noticed(folder, capsys):
     [(0.0001, "less than a second"), (0.02, "about 20 s"), (0.5, "about 8 min"), (30.0, "about 8 h")],
 )
 def test_the_number_of_resamples_does_not_depend_on_how_long_they_take(folder, capsys, monkeypatch, seconds, expected):
-    monkeypatch.setattr(_resamples, "seconds_of_one", lambda *_: seconds)
+    monkeypatch.setattr(_settings, "seconds_of_one", lambda *_: seconds)
     assert main(["evaluate", "animals.parquet", "--target", "label", "--json"]) == 0
     out, err = capsys.readouterr()
     assert f"note: 999 resamples, {expected}; --resamples changes the number\n" in err
@@ -161,7 +161,7 @@ def test_the_number_of_resamples_does_not_depend_on_how_long_they_take(folder, c
 
 
 def test_several_models_take_longer_and_a_named_number_is_not_announced(folder, capsys, monkeypatch):
-    monkeypatch.setattr(_resamples, "seconds_of_one", lambda *_: 0.02)
+    monkeypatch.setattr(_settings, "seconds_of_one", lambda *_: 0.02)
     call = ["compare", "animals.parquet", "animals.parquet", "--target", "label", "--json"]
     assert main(call) == 0
     assert "note: 999 resamples, about 40 s" in capsys.readouterr().err
@@ -216,7 +216,7 @@ def test_time_of_a_resample_is_that_of_the_bootstrap():
     rng = np.random.default_rng(0)
     y_true = np.arange(20_000) % 10
     evaluation = polyroc.evaluate(y_true, rng.normal(size=(20_000, 10)) + np.eye(10)[y_true])
-    each = _resamples.seconds_of_one(evaluation, None, None)
+    each = _settings.seconds_of_one(evaluation, None, None)
     start = time.perf_counter()
     evaluation.bootstrap(60, rng=0)
     took = (time.perf_counter() - start) / 60
@@ -492,13 +492,13 @@ def test_bars_are_for_terminals_only(folder, monkeypatch):
         return original(self, *arguments, **options)
 
     monkeypatch.setattr(polyroc.Evaluation, "bootstrap", bootstrap)
-    monkeypatch.setattr(_resamples, "seconds_of_one", lambda *_: 0.3)
+    monkeypatch.setattr(_settings, "seconds_of_one", lambda *_: 0.3)
     call = ["evaluate", "animals.parquet", "--target", "label", "--resamples", "9"]
     main(call)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     for options in ([], ["--quiet"], ["--json"]):
         main([*call, *options])
-    monkeypatch.setattr(_resamples, "seconds_of_one", lambda *_: 0.003)
+    monkeypatch.setattr(_settings, "seconds_of_one", lambda *_: 0.003)
     main(call)
     assert shown == [False, True, False, False, False]
 

@@ -19,7 +19,7 @@ from pyarrow import feather, parquet
 
 from polyroc.cli import main
 from polyroc.cli._files import open_source
-from polyroc.cli._ndjson import depth_of
+from polyroc.cli._formats import depth_of
 from polyroc.cli._plain import CommandError
 
 TABLE = animal_table()

@@ -10,8 +10,8 @@ from cli_files import animal_table, example_files
 from pyarrow import parquet
 from report_pages import Page
 
-from polyroc.cli import _report, main
-from polyroc.cli._json import as_json
+from polyroc.cli import _outputs, main
+from polyroc.cli._outputs import as_json
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_a_page_that_cannot_be_written_is_refused_before_the_work(call, folder, 
 
 @pytest.mark.parametrize("package", ["jinja2", "plotly"])
 def test_a_missing_package_is_said_before_the_work(package, folder, capsys, monkeypatch):
-    monkeypatch.setattr(_report, "find_spec", lambda name: None if name == package else object())
+    monkeypatch.setattr(_outputs, "find_spec", lambda name: None if name == package else object())
     assert main(shlex.split("evaluate a.parquet --target label --report page.html")) == 2
     assert f'--report needs {package}: pip install "polyroc[report]"' in capsys.readouterr().err
 

@@ -60,7 +60,7 @@ def test_the_other_statistic_is_a_triangle_below_its_row_and_no_outlier(comparis
     for statistic, other in (("auc", "hand_till"), ("hand_till", "auc")):
         ax = display.plot(kind=kind, statistic=statistic).ax_
         [marks] = [line for line in ax.get_lines() if line.get_marker() not in ("None", "", None)]
-        expected = [estimate.value for estimate in getattr(comparison, other).estimates]
+        expected = [estimate.value for estimate in getattr(comparison, f"by_{other}").estimates]
         assert_array_equal(marks.get_xdata(), expected)
         assert marks.get_marker() == "^"
         # Rows are counted downwards, and no box, whisker or ridge of a row is lower than a quarter below its middle.

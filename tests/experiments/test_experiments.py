@@ -27,8 +27,7 @@ from polyroc.experiments._coverage import _as_promised
 from polyroc.experiments._data_sets import KNOWN, as_data_folder, find_data_sets
 from polyroc.experiments._discriminative import more_discriminative, ties
 from polyroc.experiments._outcome import sure, sure_of_few
-from polyroc.experiments._printed_update import printed_update
-from polyroc.experiments._readings import _strict_area
+from polyroc.experiments._readings import _strict_area, printed_update
 from polyroc.experiments._real_data import ORDERS, PRINTED, _agreement, _shares
 from polyroc.experiments._reproduce import check_installed
 from polyroc.experiments._simulation import draw_labels, simulate

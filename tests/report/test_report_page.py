@@ -18,8 +18,7 @@ from polyroc.report import render_html, summarize, write_html
 from polyroc.report._figures import curve_figure, heatmap_figure, thinned
 from polyroc.report._models import models_of
 from polyroc.report._names import names_of
-from polyroc.report._page import check_installed
-from polyroc.report._plotly import inlined, plotly_scripts, unwrapped
+from polyroc.report._page import check_installed, inlined, plotly_scripts, unwrapped
 
 
 @pytest.fixture(scope="module")
@@ -518,7 +517,7 @@ def test_long_curves_are_thinned_and_keep_their_shape():
 
 
 def test_very_many_pairs_are_cut_and_the_page_says_so(monkeypatch, summary):
-    monkeypatch.setattr("polyroc.report._payload.MOST_PAIRS", 12)
+    monkeypatch.setattr("polyroc.report._context.MOST_PAIRS", 12)
     monkeypatch.setattr("polyroc.report._context.MOST_PAIRS", 12)
     read = Page(render_html(summary))
     assert "This page holds the worst 12 of 20 pairs." in read.text

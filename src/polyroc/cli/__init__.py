@@ -4,7 +4,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from polyroc.cli._standard_streams import replace_closed_error, silence_broken
+from polyroc.cli._messages import replace_closed_error, silence_broken
 
 __all__ = ["main", "run"]
 

@@ -11,21 +11,13 @@ import numpy as np
 
 import polyroc
 from polyroc import BootstrapResult, Comparison, Evaluation
-from polyroc.cli._costs import read_costs
-from polyroc.cli._files import quoted_path
-from polyroc.cli._given import given_options
-from polyroc.cli._inputs import check_read_once
-from polyroc.cli._json import as_json
+from polyroc.cli._files import check_read_once, quoted_path
 from polyroc.cli._messages import Messages
 from polyroc.cli._models import read_models
-from polyroc.cli._outputs import check_outputs
+from polyroc.cli._outputs import as_json, check_outputs, csv_of, draw_curve, say_where, write_report, write_whole
 from polyroc.cli._plain import CommandError, clean
-from polyroc.cli._plot import draw_curve
-from polyroc.cli._problem import Problem, read_problem
-from polyroc.cli._report import say_where, write_report
-from polyroc.cli._resamples import DEFAULT, Resamples, plan_resamples
-from polyroc.cli._settings import Settings
-from polyroc.cli._write import csv_of, write_whole
+from polyroc.cli._problem import Problem, read_costs, read_problem
+from polyroc.cli._settings import DEFAULT, Resamples, Settings, given_options, plan_resamples
 from polyroc.report import summarize
 
 

@@ -2,6 +2,10 @@
 
 import re
 from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
 
 from polyroc.cli._plain import CommandError, clean
 
@@ -113,3 +117,114 @@ def delimiter_of(head: bytes) -> str:
 def decimal_mark_of(head: bytes, delimiter: str) -> str:
     """The comma where spreadsheets of many countries write it, between semicolons; otherwise the point."""
     return "," if delimiter == ";" and re.search(rb";-?\d+,\d", head) else "."
+
+
+_MARK = b"\xef\xbb\xbf"
+
+
+def delimited_table(content: bytes) -> Any:
+    """The table, with a type for each column that Arrow guesses."""
+    table = _read(content)
+    # What is no UTF-8 Arrow reads as bytes.
+    if any(pa.types.is_binary(kind) for kind in table.schema.types) or not _is_utf8(_header(content)):
+        msg = "is not UTF-8 text: save it as UTF-8"
+        raise CommandError(msg)
+    return table
+
+
+def column_as_written(content: bytes, name: str) -> Any:
+    """One column as text, of which Arrow has guessed nothing: 01 is not 1."""
+    return _read(content, {"include_columns": [name], "column_types": {name: pa.string()}}).column(name)
+
+
+def _read(content: bytes, wanted: dict[str, Any] | None = None) -> Any:
+    from pyarrow import csv
+
+    # Without a byte order mark; with line breaks inside quotes.
+    file = pa.BufferReader(content.removeprefix(_MARK))
+    header = _header(content)
+    delimiter = delimiter_of(header)
+    parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+    # Decimal marks are in the rows, however long the header is.
+    convert = csv.ConvertOptions(
+        decimal_point=decimal_mark_of(content[: len(header) + HEAD], delimiter), **(wanted or {})
+    )
+    try:
+        return csv.read_csv(file, parse_options=parse, convert_options=convert)
+    except pa.ArrowInvalid:
+        # The type of a column is guessed from the first block. All in one block, the guess has seen everything.
+        file.seek(0)
+        whole = csv.ReadOptions(block_size=min(len(content) + 1, 2**31 - 1))
+        return csv.read_csv(file, read_options=whole, parse_options=parse, convert_options=convert)
+
+
+def _header(content: bytes) -> bytes:
+    """The first line that is not empty, all of it."""
+    start = len(content) - len(content.lstrip(_MARK + b"\r\n"))
+    end = content.find(b"\n", start)
+    return content[: len(content) if end < 0 else end]
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+# A row is flat, or has some lists in it. Twenty thousand levels overflow the stack of the parser.
+DEEPEST = 100
+_BLOCK = 1 << 22
+_OTHER_BYTES = bytes(set(range(256)) - set(b'"[]{}\n'))
+_ESCAPE = re.compile(rb"\\.")
+# No string goes beyond its line: where one is not closed, the parser stops as well.
+_STRING = re.compile(rb'"[^"\n]*"?')
+
+
+def ndjson_table(content: bytes) -> Any:
+    """One object per line, as a table."""
+    from pyarrow import json
+
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    if depth_of(content) > DEEPEST:
+        msg = f"is nested more than {DEEPEST} levels deep: write each row as one flat object"
+        raise CommandError(msg)
+    file = pa.BufferReader(content)
+    try:
+        return json.read_json(file)
+    except pa.ArrowInvalid:
+        # A number that becomes a fraction only in a later block. All in one block, the guess has seen everything.
+        file.seek(0)
+        return json.read_json(file, read_options=json.ReadOptions(block_size=min(len(content) + 1, 2**31 - 1)))
+
+
+def depth_of(content: bytes) -> int:
+    """How many brackets are open at once, at most; a parser that starts in any line meets no more.
+
+    >>> depth_of(b'{"a": [1, 2], "b": "[[[["}'), depth_of(b"}}}" + 5 * b"[")
+    (2, 5)
+    """
+    deepest, now, start = 0, 0, 0
+    while start < len(content):
+        # Whole lines, so that no string is cut.
+        end = content.find(b"\n", start + _BLOCK) + 1 or len(content)
+        steps = _steps(content[start:end])
+        if len(steps) > 0:
+            levels = now + np.cumsum(steps)
+            # Closing brackets that nothing opened count for nothing.
+            levels -= np.minimum(np.minimum.accumulate(levels), 0)
+            deepest, now = max(deepest, int(levels.max())), int(levels[-1])
+        start = end
+    return deepest
+
+
+def _steps(text: bytes) -> Any:
+    """1 for each bracket that opens, -1 for each that closes, without those inside strings."""
+    if b"\\" in text:
+        text = _ESCAPE.sub(b"", text)
+    # Two quotes next to each other end one string and begin another, or are an empty one: without them all others
+    # are as far inside or outside of strings as before.
+    marks = text.translate(None, _OTHER_BYTES).replace(b'""', b"")
+    codes = np.frombuffer(_STRING.sub(b"", marks).replace(b"\n", b""), dtype=np.uint8)
+    return np.where((codes == ord("[")) | (codes == ord("{")), 1, -1)

@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc.cli._columns import check_column, choose_scores, split
-from polyroc.cli._files import Source, open_source, quoted_path
-from polyroc.cli._inputs import STANDARD_INPUT
+from polyroc.cli._files import STANDARD_INPUT, Source, open_source, quoted_path
 from polyroc.cli._labels import labels_column, read_target, text_of
 from polyroc.cli._long import check_layout, common_id, models_of, parse_split
 from polyroc.cli._plain import CommandError, listed, quoted

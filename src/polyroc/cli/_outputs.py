@@ -1,15 +1,118 @@
-"""What is about to be written, asked before the work is done: never over an input, nor over what is of another kind."""
+"""What a command writes: checked before any work is done, then written whole or not at all."""
 
-from collections.abc import Sequence
+import csv
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from io import BytesIO, StringIO
 from pathlib import Path
+from typing import Any
 
-from polyroc.cli._files import quoted_path
-from polyroc.cli._inputs import is_input
-from polyroc.cli._plain import CommandError, quoted
-from polyroc.cli._plot import check_plot
-from polyroc.cli._report import check_report
+from polyroc import BootstrapResult, Evaluation
+from polyroc._lib import _files as _write
+from polyroc._lib._files import why_not_writable
+from polyroc.cli._files import is_input, quoted_path
+from polyroc.cli._messages import Messages
+from polyroc.cli._plain import CommandError, one_line, quoted
 from polyroc.cli._settings import Settings
-from polyroc.cli._write import check_writable
+
+_PAGES = ("html", "htm")
+
+
+def check_report(path: Path) -> None:
+    """Whether such a page can be made and written, asked before the work is done."""
+    if path.suffix.lower().lstrip(".") not in _PAGES:
+        msg = f"--report must end in .html, got {quoted(path.name)}"
+        raise CommandError(msg)
+    for package in ("jinja2", "plotly"):
+        if find_spec(package) is None:
+            msg = f'--report needs {package}: pip install "polyroc[report]"'
+            raise CommandError(msg)
+    check_writable(path)
+
+
+def write_report(path: Path, summary: Mapping[str, Any]) -> None:
+    """The page, whole or not at all."""
+    from polyroc.report import render_html
+
+    write_whole(path, render_html(summary).encode("utf-8"))
+
+
+def say_where(path: Path | None, messages: Messages) -> None:
+    """The last line: where the page is."""
+    if path is not None:
+        messages.note(f"the report is in {quoted_path(str(path))}")
+
+
+def check_plot(path: Path) -> None:
+    """Whether such a picture can be drawn and written, asked before the work is done."""
+    if path.suffix.lower() not in _PICTURES:
+        msg = f"--plot must end in .png, .svg or .pdf, got {quoted(path.name)}"
+        raise CommandError(msg)
+    if find_spec("matplotlib") is None:
+        msg = '--plot needs matplotlib: pip install "polyroc[plot]"'
+        raise CommandError(msg)
+    check_writable(path)
+
+
+def draw_curve(path: Path, evaluation: Evaluation, drawn: BootstrapResult | None, confidence_level: float) -> None:
+    """The shared curve, with its band where there are resamples."""
+    # Only to a file: no screen is needed, nor looked for.
+    os.environ["MPLBACKEND"] = "agg"
+    from polyroc.display import RocCurveDisplay
+
+    band = None if drawn is None else drawn.confidence_band(confidence_level)
+    display: Any = RocCurveDisplay.from_evaluation(evaluation, name=None, band=band).plot()
+    file = BytesIO()
+    display.figure_.savefig(file, format=path.suffix.lower().lstrip("."), dpi=150)
+    write_whole(path, file.getvalue())
+
+
+# What makes a spreadsheet take a cell for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def check_writable(path: Path) -> None:
+    """Whether a file can be written there, asked before the work is done."""
+    if reason := why_not_writable(path):
+        raise _refusal(path, reason)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """As the library does it, with one line where it cannot be done."""
+    with said_of(path):
+        _write.write_whole(path, content)
+
+
+@contextmanager
+def said_of(path: Path) -> Iterator[None]:
+    """While it lasts, a full disk and its like are said in one line, of this path."""
+    try:
+        yield
+    except OSError as error:
+        raise _refusal(path, error.strerror or str(error)) from error
+
+
+def _refusal(path: Path, reason: str) -> CommandError:
+    return CommandError(f"{quoted_path(str(path))} cannot be written: {one_line(reason)}")
+
+
+def csv_of(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    """A table as UTF-8 text that no spreadsheet runs."""
+    file = StringIO(newline="")
+    # RFC 4180. With a plain line feed, Python would not quote a carriage return, and some take it for a new row.
+    writer = csv.writer(file, lineterminator="\r\n")
+    writer.writerow(header)
+    writer.writerows([[_cell(value) for value in row] for row in rows])
+    return file.getvalue().encode("utf-8", errors="backslashreplace")
+
+
+def _cell(value: Any) -> Any:
+    """Text that begins like a formula gets a quote before it, which spreadsheets do not show."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
 
 # As many bytes of a file as say what it is; a page names its maker behind its security policy.
 _HEAD = 8192
@@ -72,3 +175,31 @@ def _is_of_kind(option: str, path: Path) -> bool:
     if suffix == ".svg":
         return head.lstrip().startswith((b"<?xml", b"<svg")) and _PICTURES[suffix] in head
     return head.startswith(_PICTURES[suffix])
+
+
+def as_json(summary: dict[str, Any]) -> str:
+    """Lists of numbers and names on one line, everything else indented; nothing beyond ASCII.
+
+    >>> print(as_json({"auc": 0.75, "curve": {"fpr": [0, 0.5, 1]}}))
+    {
+      "auc": 0.75,
+      "curve": {
+        "fpr": [0, 0.5, 1]
+      }
+    }
+    """
+    return _written(summary, 0)
+
+
+def _written(value: Any, depth: int) -> str:
+    entries: list[str]
+    if isinstance(value, dict) and value:
+        entries = [f"{json.dumps(str(key))}: {_written(entry, depth + 1)}" for key, entry in value.items()]
+        ends = "{}"
+    elif isinstance(value, list) and any(isinstance(entry, dict | list) for entry in value):
+        entries = [_written(entry, depth + 1) for entry in value]
+        ends = "[]"
+    else:
+        return json.dumps(value, allow_nan=False)
+    inside = ",\n".join(f"{'  ' * (depth + 1)}{entry}" for entry in entries)
+    return f"{ends[0]}\n{inside}\n{'  ' * depth}{ends[1]}"

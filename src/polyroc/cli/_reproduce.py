@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from polyroc.cli._files import quoted_path
-from polyroc.cli._inputs import is_input
+from polyroc.cli._files import is_input, quoted_path
 from polyroc.cli._messages import Messages
+from polyroc.cli._outputs import said_of, write_whole
 from polyroc.cli._plain import CommandError, clean, listed
-from polyroc.cli._write import said_of, write_whole
 from polyroc.experiments import EXPERIMENTS, Outcome, reproduce, write
 from polyroc.experiments._reproduce import check_installed
 from polyroc.experiments._write import claims_page, made_folder

@@ -13,9 +13,8 @@ from polyroc._inputs._checks import InputError, one_of
 from polyroc._scoring import evaluate_estimator
 from polyroc._uncertainty._band import ConfidenceBand
 from polyroc._uncertainty._intervals import Interval
-from polyroc.display._folds import evaluate_folds
+from polyroc.display._further_curves import evaluate_folds, pair_curves_of
 from polyroc.display._legend import Entry, folds_text, label, statistic_text
-from polyroc.display._pair_curves import pair_curves_of
 from polyroc.display._rates_axes import (
     MARK,
     draw_band,

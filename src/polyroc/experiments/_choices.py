@@ -6,8 +6,7 @@ import numpy as np
 
 from polyroc.experiments import _readings as readings
 from polyroc.experiments._data_sets import find_data_sets
-from polyroc.experiments._outcome import CHANCE, IDENTITY, Claim, Outcome, Table, sure
-from polyroc.experiments._request import Request
+from polyroc.experiments._outcome import CHANCE, IDENTITY, Claim, Outcome, Request, Table, sure
 
 # What the choice of the grid leaves open: nothing that is smaller matters.
 _GRID = 2e-4

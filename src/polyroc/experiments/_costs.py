@@ -8,8 +8,7 @@ import numpy as np
 from polyroc._evaluate import evaluate
 from polyroc._evaluation import Evaluation
 from polyroc._lib._typing import FloatArray, Thresholds
-from polyroc.experiments._outcome import CHANCE, Claim, Outcome, Table, curve_rows, sure
-from polyroc.experiments._request import Request
+from polyroc.experiments._outcome import CHANCE, Claim, Outcome, Request, Table, curve_rows, sure
 
 TITLE = "Costs"
 CLASSES, ALPHAS = (5, 10, 15), (2, 5, 9)

@@ -12,8 +12,7 @@ from polyroc._engines._threads import Threads
 from polyroc._evaluate import evaluate
 from polyroc._lib._typing import FloatArray, IntervalKind, Method
 from polyroc._lib._warnings import ResamplingWarning
-from polyroc.experiments._outcome import CHANCE, FALSE_ALARM, Claim, Outcome, Table
-from polyroc.experiments._request import Request
+from polyroc.experiments._outcome import CHANCE, FALSE_ALARM, Claim, Outcome, Request, Table
 from polyroc.experiments._simulation import gaussian_scores
 
 TITLE = "Coverage of intervals"

@@ -10,8 +10,7 @@ from polyroc._compare import Comparison, compare
 from polyroc._evaluate import evaluate
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._lib._warnings import ResamplingWarning
-from polyroc.experiments._outcome import CHANCE, Claim, Outcome, Table, curve_rows, sure, tpr_at
-from polyroc.experiments._request import Request
+from polyroc.experiments._outcome import CHANCE, Claim, Outcome, Request, Table, curve_rows, sure, tpr_at
 from polyroc.experiments._simulation import N_COVARIATES, Simulation, multinomial, simulate
 
 TITLE = "Labels and discrimination"

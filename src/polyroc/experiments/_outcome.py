@@ -1,14 +1,17 @@
-"""What an experiment finds: tables of numbers, and claims that they bear out or not."""
+"""What is asked of an experiment, and what it found."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from polyroc._estimator._curve import RocCurve
 from polyroc._inputs._checks import InputError, listed, shown
+from polyroc._lib._progress import progress_bar
 from polyroc._lib._typing import FloatArray
 
 # How often a true claim may fail that is judged by sampling error.
@@ -128,3 +131,35 @@ def tpr_at(fpr: FloatArray, curve_fpr: Iterable[FloatArray], curve_tpr: Iterable
         [np.interp(fpr, np.r_[0, f, 1], np.r_[0, t, 1]) for f, t in zip(curve_fpr, curve_tpr, strict=True)]
     )
     return heights
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Request:
+    """Seed, size, data and threads."""
+
+    seed: int = 0
+    quick: bool = False
+    """A version of seconds, which shows that everything works."""
+    data: Path | None = None
+    """Folder of the data sets."""
+    n_jobs: int | None = None
+    progress: bool = False
+
+    def size(self, full: T, quick: T) -> T:
+        """A number that depends on how much time there is."""
+        return quick if self.quick else full
+
+    def rng(self, *stream: int) -> np.random.Generator:
+        """A generator for one part of an experiment; the same part has the same one."""
+        return np.random.default_rng([self.seed, *stream])
+
+    def integer(self, *stream: int) -> int:
+        """A seed for those who take no generator."""
+        return int(self.rng(*stream).integers(2**32))
+
+    def bar(self, total: int, what: str) -> AbstractContextManager[Callable[[int], object]]:
+        """A bar that is told how much more is done."""
+        return progress_bar(total, what, shown=self.progress)

@@ -15,8 +15,7 @@ from polyroc._uncertainty._bootstrap import BootstrapResult
 from polyroc.experiments._classifiers import MODELS, split_and_score
 from polyroc.experiments._data_sets import KNOWN, DataSet, Found, find_data_sets
 from polyroc.experiments._discriminative import more_discriminative
-from polyroc.experiments._outcome import AS_SEEN, CHANCE, Claim, Outcome, Table, curve_rows, sure_of_few
-from polyroc.experiments._request import Request
+from polyroc.experiments._outcome import AS_SEEN, CHANCE, Claim, Outcome, Request, Table, curve_rows, sure_of_few
 
 TITLE = "Real data"
 ORDERS = tuple(">".join(order) for order in permutations(MODELS))

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from polyroc._inputs._checks import as_flag, as_n_jobs, as_plain_seed, one_of
 from polyroc.experiments._data_sets import as_data_folder
-from polyroc.experiments._outcome import Outcome
-from polyroc.experiments._request import Request
+from polyroc.experiments._outcome import Outcome, Request
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

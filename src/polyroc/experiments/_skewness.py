@@ -12,8 +12,7 @@ from polyroc._evaluate import evaluate
 from polyroc._evaluation import Evaluation
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._lib._warnings import ResamplingWarning
-from polyroc.experiments._outcome import CHANCE, FALSE_ALARM, IDENTITY, Claim, Outcome, Table, curve_rows, sure
-from polyroc.experiments._request import Request
+from polyroc.experiments._outcome import CHANCE, FALSE_ALARM, IDENTITY, Claim, Outcome, Request, Table, curve_rows, sure
 from polyroc.experiments._simulation import N_CLASSES, multinomial, simulate
 
 TITLE = "Class skewness"

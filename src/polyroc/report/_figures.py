@@ -6,9 +6,56 @@ from typing import Any
 
 from polyroc._lib._names import short_names
 from polyroc.display._heatmap import cell_text
+from polyroc.display._style import COLOURS_ON_DARK, COLOURS_ON_LIGHT
 from polyroc.report._models import Model, models_of
 from polyroc.report._names import plot_text
-from polyroc.report._theme import dash
+
+LIGHT = {
+    "paper": "#ffffff",
+    "raised": "#f5f7f9",
+    "ink": "#1a1f26",
+    "soft": "#55606c",
+    "line": "#d9dfe5",
+    "accent": "#00619a",
+    "caution": "#fff3e0",
+    "alarm": "#a34700",
+}
+DARK = {
+    "paper": "#14171c",
+    "raised": "#1d2127",
+    "ink": "#e6e9ed",
+    "soft": "#a4aeb9",
+    "line": "#363e48",
+    "accent": "#74c0f2",
+    "caution": "#33270f",
+    "alarm": "#f0a94b",
+}
+CURVES = {"light": COLOURS_ON_LIGHT, "dark": COLOURS_ON_DARK}
+# Shared and mean curves of the first models, and of those whose colours come for the second time; for plotly and SVG.
+_DASHES = {"curve": ("solid", "longdashdot"), "mean_curve": ("dash", "dot")}
+_DASH_ARRAYS = {"curve": ("", "12 3 2 3"), "mean_curve": ("7 4", "2 3")}
+
+
+def dash(kind: str, place: int) -> str:
+    """The line of a model's curve, as plotly calls it."""
+    return _DASHES[kind][place // len(CURVES["light"]) % 2]
+
+
+def dash_array(kind: str, place: int) -> str:
+    """The same as SVG calls it."""
+    return _DASH_ARRAYS[kind][place // len(CURVES["light"]) % 2]
+
+
+def variables(theme: str) -> dict[str, str]:
+    """Names and values for the style sheet."""
+    curves = {f"curve-{place}": colour for place, colour in enumerate(CURVES[theme])}
+    return (LIGHT if theme == "light" else DARK) | curves
+
+
+def themes() -> dict[str, dict[str, object]]:
+    """The same for the script."""
+    return {"light": {**LIGHT, "curves": CURVES["light"]}, "dark": {**DARK, "curves": CURVES["dark"]}}
+
 
 # Points closer than these cannot be told apart on a screen; only curves of two classes have more.
 _MOST_POINTS = 1500
@@ -161,3 +208,39 @@ def _ticks(summary: dict[str, Any], classes: Sequence[int]) -> dict[str, Any]:
         "showgrid": False,
         "ticks": "",
     }
+
+
+# Inside of the frame, in units of the drawing, which is 400 wide and high.
+LEFT, TOP, SIDE = 48, 12, 340
+_MOST_DRAWN = 300
+
+
+def curve_svg(summary: dict[str, Any]) -> dict[str, Any]:
+    """Points of lines and bands, and the places of the ticks."""
+    bands, lines = [], []
+    for place, model in enumerate(models_of(summary)):
+        colour = {"colour": place % len(CURVES["light"])}
+        for kind, band in KINDS.items():
+            if (curve := model.record[kind]) is not None:
+                curve = thinned(curve, _MOST_DRAWN)
+                style = colour | {"kind": kind, "dash": dash_array(kind, place)}
+                lines.append(style | {"points": _points(curve["fpr"], curve["tpr"])})
+            if (around := model.record[band]) is not None:
+                lower, upper = around["lower"], around["upper"]
+                fpr, tpr = lower["fpr"] + upper["fpr"][::-1], lower["tpr"] + upper["tpr"][::-1]
+                bands.append(colour | {"points": _points(fpr, tpr)})
+    ticks = [{"text": f"{value:g}", "x": _x(value), "y": _y(value)} for value in (0, 0.2, 0.4, 0.6, 0.8, 1)]
+    frame = {"left": LEFT, "top": TOP, "right": LEFT + SIDE, "bottom": TOP + SIDE}
+    return {"bands": bands, "lines": lines, "ticks": ticks, **frame}
+
+
+def _points(fpr: Sequence[float], tpr: Sequence[float]) -> str:
+    return " ".join(f"{_x(x)},{_y(y)}" for x, y in zip(fpr, tpr, strict=True))
+
+
+def _x(fpr: float) -> float:
+    return round(LEFT + SIDE * fpr, 1)
+
+
+def _y(tpr: float) -> float:
+    return round(TOP + SIDE * (1 - tpr), 1)

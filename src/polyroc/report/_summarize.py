@@ -23,8 +23,7 @@ from polyroc._uncertainty._bootstrap import BootstrapResult
 from polyroc._uncertainty._paired import ModelEstimate
 from polyroc._version import __version__
 from polyroc.report._advice import advice
-from polyroc.report._heatmap_classes import heatmap_classes
-from polyroc.report._pair_facts import operating_point, pair_costs
+from polyroc.report._pair_facts import heatmap_classes, operating_point, pair_costs
 from polyroc.report._sentences import plain_text
 
 # Curves of more pairs than these nobody looks at, and points closer than these nobody sees.
