@@ -40,6 +40,9 @@ test: $(VENV)/.dev  ## run the tests on up to four cores (PYTEST_ARGS='-m "not c
 test-clock: $(VENV)/.dev  ## run the tests that watch a clock, one after the other; the machine should have nothing else to do
 	$(BIN)/python -m pytest -m clock $(PYTEST_ARGS) tests
 
+# As workers of pytest-xdist (tests/conftest.py): matrices are small, and threads would only wait for each other.
+test-full test-mlflow test-oldest test-minimal: export OPENBLAS_NUM_THREADS := 1
+
 test-full: $(VENV_FULL)/.full  ## run all tests with every optional package; a missing one fails (FULL_ARGS='-m full' for those that need it)
 	POLYROC_FULL=1 $(VENV_FULL)/bin/python -m pytest -m "" $(PYTEST_ARGS) $(FULL_ARGS)
 
