@@ -18,8 +18,12 @@ MINIMAL     := tests/lib tests/inputs tests/engines tests/estimator tests/uncert
                $(patsubst %,tests/hall/test_%.py,comparison evaluation example public_api published verdict)
 BENCH_ARGS  ?=
 FUZZ_ARGS   ?=
+FULL_ARGS   ?=
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests start some two hundred processes. Without compiled files, which some containers forbid, each of them and each
+# worker would compile the package or the tests again.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-full test-clock test-mlflow test-oldest test-minimal lint types bench coverage displays screenshots meaning reproduction docs clean
@@ -36,14 +40,18 @@ test: $(VENV)/.dev  ## run the tests on up to four cores (PYTEST_ARGS='-m "not c
 test-clock: $(VENV)/.dev  ## run the tests that watch a clock, one after the other; the machine should have nothing else to do
 	$(BIN)/python -m pytest -m clock $(PYTEST_ARGS) tests
 
-test-full: $(VENV_FULL)/.full  ## run all tests with every optional package; a missing one fails
-	POLYROC_FULL=1 $(VENV_FULL)/bin/python -m pytest -m "" $(PYTEST_ARGS)
+# As workers of pytest-xdist (tests/conftest.py): matrices are small, and threads would only wait for each other.
+test-full test-mlflow test-oldest test-minimal: export OPENBLAS_NUM_THREADS := 1
+
+test-full: $(VENV_FULL)/.full  ## run all tests with every optional package; a missing one fails (FULL_ARGS='-m full' for those that need it)
+	POLYROC_FULL=1 $(VENV_FULL)/bin/python -m pytest -m "" $(PYTEST_ARGS) $(FULL_ARGS)
 
 test-mlflow: $(VENV_MLFLOW)/.mlflow  ## test the MLflow evaluator against a store of its own; a missing mlflow fails
 	POLYROC_MLFLOW=1 $(VENV_MLFLOW)/bin/python -m pytest -m mlflow $(PYTEST_ARGS) tests/around/test_mlflow.py
 
+# Machine code of its own: what another version of numba compiled would be thrown away, and then this by that one.
 test-oldest: $(VENV_OLDEST)/.oldest  ## run tests of numbers and of the command line with the oldest versions that pyproject.toml allows
-	$(VENV_OLDEST)/bin/python -m pytest -W ignore::DeprecationWarning $(PYTEST_ARGS) $(wildcard $(OLDEST:%=tests/*/test_%.py))
+	NUMBA_CACHE_DIR=$(CURDIR)/$(VENV_OLDEST)/.numba_cache $(VENV_OLDEST)/bin/python -m pytest -W ignore::DeprecationWarning $(PYTEST_ARGS) $(wildcard $(OLDEST:%=tests/*/test_%.py))
 
 test-minimal: $(VENV_MINIMAL)/.minimal  ## run tests of numbers with NumPy, SciPy and narwhals alone
 	POLYROC_MINIMAL=1 $(VENV_MINIMAL)/bin/python -m pytest $(PYTEST_ARGS) $(MINIMAL) tests/around/test_minimal.py

@@ -27,9 +27,12 @@ WRITTEN = {"docs/tutorial.md": ("curves.png", "predictions.csv", "report.html", 
 SOURCES = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
 
 
-# The page on the reproduction runs an experiment.
+# The page on the reproduction runs an experiment, that with questions draws 999 resamples ten times.
+SLOW = ("docs/reproduction.md", "docs/faq.md")
+
+
 @pytest.mark.parametrize(
-    "page", [pytest.param(page, marks=[pytest.mark.slow] if "reproduction" in page else []) for page in PAGES]
+    "page", [pytest.param(page, marks=[pytest.mark.slow] if page in SLOW else []) for page in PAGES]
 )
 def test_code_runs_as_pasted_and_prints_what_is_shown(page, tmp_path):
     done = run(page, tmp_path)

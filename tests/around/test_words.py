@@ -1,10 +1,9 @@
 """Pages and help texts are in plain English: phrases that readers stumbled over and wrong claims stay out."""
 
 import re
-import subprocess
-import sys
 
 import pytest
+from cli_files import help_of
 from pages import ROOT, blocks_of, text_of
 
 PAGES = ["README.md"] + [
@@ -49,11 +48,9 @@ def prose(page):
     return re.sub(r"^```.*?^```", "", text_of(page), flags=re.M | re.S)
 
 
-def help_of(command):
-    call = [sys.executable, "-m", "polyroc", *command.split(), "--help"]
-    done = subprocess.run(call, capture_output=True, text=True, check=True, timeout=60)
+def words_of_help(command):
     # As one line, without the frames that stand around it.
-    return " ".join(re.sub(r"[│╭╮╰╯─]", " ", done.stdout).split())
+    return " ".join(re.sub(r"[│╭╮╰╯─]", " ", help_of(*command.split())).split())
 
 
 @pytest.mark.parametrize("instead", AVOIDED)
@@ -81,13 +78,13 @@ def test_pages_say_how_to_install(page):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_is_in_plain_words(command):
-    text = help_of(command)
+    text = words_of_help(command)
     for instead, pattern in AVOIDED.items():
         assert not re.search(pattern, text, flags=re.I), instead
 
 
 def test_help_says_what_options_choose():
-    text = help_of("evaluate")
+    text = words_of_help("evaluate")
     assert "Implementation: numpy (reference), numba (compiled); auto chooses by size." in text
     assert "own: each class's column has its own threshold; shared: one threshold for both columns of a pair" in text
     assert "Group of each sample, such as a patient ID. If given, whole groups are resampled" in text

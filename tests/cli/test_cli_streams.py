@@ -106,7 +106,7 @@ def test_devices_and_a_closed_standard_input_are_refused(monkeypatch):
 
 
 CALLS = ["evaluate a.parquet --target label --resamples 0 --json", "evaluate a.parquet --target label --resamples 9"]
-CALLS += ["demo --resamples 9", "--help", "--version"]
+CALLS += ["--help", "--version", pytest.param("demo --resamples 9", marks=pytest.mark.slow)]
 
 
 @pytest.mark.parametrize("call", CALLS)

@@ -98,10 +98,19 @@ def test_fits_that_do_not_converge_end_alike(seeds, fast_engine):
     assert any(not found.both_converged for found in study)
 
 
-@pytest.mark.parametrize("model", ["rank-one", "centered", "saturated"])
-def test_single_precision_is_right_to_five_digits(monkeypatch, model):
+@pytest.mark.parametrize(
+    ("model", "seeds"),
+    [
+        ("rank-one", range(20)),
+        pytest.param("rank-one", range(20, 50), marks=pytest.mark.slow),
+        ("centered", range(10)),
+        ("saturated", range(10)),
+    ],
+    ids=str,
+)
+def test_single_precision_is_right_to_five_digits(monkeypatch, model, seeds):
     monkeypatch.setattr(_numba, "SINGLE_CELLS", 0)
-    for seed in range(50 if model == "rank-one" else 10):
+    for seed in seeds:
         reference, fast = both_engines(random_problem(seed), "numba", model=model)
         assert fast.rates.tpr.dtype == np.float32
         assert fast.auc == pytest.approx(reference.auc, abs=1e-5), seed

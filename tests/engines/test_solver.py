@@ -57,9 +57,11 @@ def test_random_problems_without_shrinkage_end_with_a_status(seeds):
     assert any(not fit.converged for fit in fits)
 
 
-def test_nothing_lower_is_found_by_scipy():
+# Some hundred steps of SciPy's from two starts each: thirty problems in every run, the others with the slow tests.
+@pytest.mark.parametrize("seeds", [range(30), pytest.param(range(30, 100), marks=pytest.mark.slow)], ids=str)
+def test_nothing_lower_is_found_by_scipy(seeds):
     optimize = pytest.importorskip("scipy.optimize")
-    for seed in range(100):
+    for seed in seeds:
         problem = random_problem(seed, max_samples=500)
         evaluation = quietly(polyroc.evaluate, problem.y_true, problem.y_score, **problem.arguments)
         found = evaluation.factorization.deviance

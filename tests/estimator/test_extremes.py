@@ -81,7 +81,7 @@ def test_numpy_may_raise_all_that_it_knows(engine):
     with np.errstate(all="raise"):
         for model in MODELS:
             for strength, thresholds in ((1, "own"), (1, "shared"), (10, "shared")):
-                problem = gaussian_problem(1, 80, 4, strength)
+                problem = gaussian_problem(1, 40, 4, strength)
                 found = polyroc.evaluate(
                     problem.y_true, problem.y_score, model=model, engine=engine, thresholds=thresholds
                 )

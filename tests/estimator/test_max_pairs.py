@@ -122,7 +122,7 @@ def means_of(kind: str, k: int):
 def sampling(request):
     """D of all pairs, and D with its error from thirty samples of a quarter of the pairs."""
     k, rng = 40, np.random.default_rng(1)
-    y_true = np.arange(4000) % k
+    y_true = np.arange(2000) % k
     y_score = rng.normal(size=(len(y_true), k)) + means_of(request.param, k)[y_true]
     options = {"n_thresholds": 19, "n_jobs": 1}
     everything = polyroc.evaluate(y_true, y_score, **options)

@@ -28,14 +28,14 @@ def three_models(seed=0, n=240, k=4, strengths=(1.2, 1.0, 0.3)):
 
 @pytest.fixture(scope="module")
 def comparison():
-    return polyroc.compare(*three_models(), n_resamples=299, rng=0)
+    return polyroc.compare(*three_models(), n_resamples=99, rng=0)
 
 
 def test_estimates_are_those_of_evaluate_and_its_bootstrap(comparison):
     y_true, scores = three_models()
     for name, by_d, by_m in zip(scores, comparison.by_auc.estimates, comparison.by_hand_till.estimates, strict=True):
         evaluation = polyroc.evaluate(y_true, scores[name])
-        drawn = evaluation.bootstrap(299, rng=0)
+        drawn = evaluation.bootstrap(99, rng=0)
         assert by_d.model == name
         assert by_d.value == evaluation.auc
         assert by_m.value == evaluation.hand_till
@@ -75,9 +75,9 @@ def test_ranking_probabilities(comparison):
 
 
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(comparison):
-    again = polyroc.compare(*three_models(), n_resamples=299, rng=0, n_jobs=1)
+    again = polyroc.compare(*three_models(), n_resamples=99, rng=0, n_jobs=1)
     assert again.to_dict() == comparison.to_dict()
-    other = polyroc.compare(*three_models(), n_resamples=299, rng=1)
+    other = polyroc.compare(*three_models(), n_resamples=99, rng=1)
     assert other.to_dict() != comparison.to_dict()
 
 
@@ -162,7 +162,7 @@ def test_delong_agrees_with_the_bootstrap_of_hand_till():
 
 @pytest.mark.parametrize("interval", ["percentile", "basic", "bca"])
 def test_other_intervals(interval):
-    found = polyroc.compare(*three_models(), n_resamples=199, rng=0, interval=interval)
+    found = polyroc.compare(*three_models(n=120), n_resamples=99, rng=0, interval=interval)
     for entry in found.by_auc.differences:
         assert entry.low < entry.value < entry.high
         assert 0 < entry.p_value <= 1
@@ -282,7 +282,7 @@ def test_print_shows_readable_tables(comparison):
     title = " ".join(text.partition("\n\n")[0].split())
     n_samples = next(iter(comparison.evaluations.values())).n_samples
     assert title == (
-        f"Comparison of 3 models on {n_samples} samples of 4 classes, 12 ordered pairs 299 paired resamples (seed "
+        f"Comparison of 3 models on {n_samples} samples of 4 classes, 12 ordered pairs 99 paired resamples (seed "
         f"{comparison.seed}), 95 % logit intervals"
     )
     header = next(place for place, line in enumerate(lines) if line.startswith("model"))
@@ -293,7 +293,7 @@ def test_print_shows_readable_tables(comparison):
             assert cell in line.split()
     assert "good - fair" in text
     assert max(map(len, lines)) <= 100
-    assert repr(comparison) == "Comparison(3 models, 299 paired resamples, none clearly best)"
+    assert repr(comparison) == "Comparison(3 models, 99 paired resamples, none clearly best)"
 
 
 def test_notebooks_get_the_same_tables(comparison):
@@ -393,7 +393,7 @@ def test_bad_scores_name_the_model():
 def test_many_rankings_are_cut_in_words():
     y_true, scores = three_models(n=80, strengths=(0.5, 0.5, 0.5))
     many = scores | {f"{name}2": score + 0.1 * np.sin(np.arange(320)).reshape(80, 4) for name, score in scores.items()}
-    found = polyroc.compare(y_true, many, n_resamples=200, rng=0)
+    found = polyroc.compare(y_true, many, n_resamples=50, rng=0)
     assert len(found.by_auc.rankings) > 6
     assert f"{len(found.by_auc.rankings) - 6} others" in str(found)
 

@@ -1,13 +1,28 @@
 """Files for the tests of the command line: those that the examples in help and docs name, and smaller ones."""
 
+import os
+from contextlib import redirect_stdout
+from functools import cache
+from io import StringIO
+from unittest import mock
+
 import numpy as np
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
 import polyroc
+from polyroc.cli import main
 
 CLASSES = ("cat", "dog", "owl")
+
+
+@cache
+def help_of(*command):
+    """What `polyroc COMMAND --help` prints on a terminal of the usual width."""
+    with mock.patch.dict(os.environ, {"COLUMNS": "80", "NO_COLOR": "1"}), redirect_stdout(StringIO()) as printed:
+        assert main([*command, "--help"]) == 0
+    return printed.getvalue()
 
 
 def example_files(folder):

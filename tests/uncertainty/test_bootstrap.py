@@ -91,15 +91,20 @@ def test_intervals_come_from_the_result_without_new_work(evaluation, monkeypatch
     drawn.confidence_band()
 
 
+@pytest.fixture(scope="module")
+def drawn(evaluation):
+    return evaluation.bootstrap(199, rng=0, influences=True)
+
+
 @pytest.mark.parametrize("interval", ["logit", "percentile", "basic", "bca"])
 @pytest.mark.parametrize("statistic", ["auc", "hand_till"])
-def test_intervals_of_every_kind(evaluation, interval, statistic):
-    asked = {"statistic": statistic, "interval": interval, "n_resamples": 199, "rng": 0}
-    low, high = evaluation.confidence_interval(**asked)
+def test_intervals_of_every_kind(evaluation, drawn, interval, statistic):
+    asked = {"statistic": statistic, "interval": interval}
+    low, high = drawn.confidence_interval(**asked)
     value = evaluation.auc if statistic == "auc" else evaluation.hand_till
     assert 0 < low < value < high < 1
-    assert high - low == pytest.approx(3.92 * evaluation.bootstrap(199, rng=0).standard_error(statistic), rel=0.2)
-    assert evaluation.confidence_interval(**asked) == (low, high)
+    assert high - low == pytest.approx(3.92 * drawn.standard_error(statistic), rel=0.2)
+    assert evaluation.confidence_interval(n_resamples=199, rng=0, **asked) == (low, high)
 
 
 def test_jackknife_influences_of_hand_till_are_those_of_delong(evaluation):
