@@ -297,3 +297,57 @@ def test_covariance_of_two_models_is_that_of_paired_resamples():
     found = covariance(influences, units)
     difference = np.sqrt(found[0, 0] + found[1, 1] - 2 * found[0, 1])
     assert difference == pytest.approx(standard_error(influences[0] - influences[1], units), rel=1e-12)
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    require("numba")
+    from polyroc._engines._numba import _influence
+
+    return _influence
+
+
+@all_shapes
+@all_settings
+def test_compiled_influences_are_the_references(compiled, options, decimals):
+    evaluation = small(decimals, **options)
+    expected = influences_of(evaluation)
+    found = influences_of(evaluation, compiled)
+    assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("thresholds", ["own", "shared"])
+def test_compiled_influences_of_points_are_the_references(compiled, thresholds):
+    """More numbers than are found in one pass, of both curves, with wide slopes."""
+    evaluation = small(1, costs=COSTS, thresholds=thresholds)
+    weights = pair_weights(evaluation.predictions, evaluation.pair_index, evaluation.options)
+    for gradient in (gradient_of(evaluation, point_gradient), mean_point_gradient(weights, evaluation.rates.n_call_rates)):
+        assert len(gradient) > 16
+        expected = reference.sample_influences(*asked(evaluation), gradient, least_reach=0.07)
+        found = compiled.sample_influences(*asked(evaluation), gradient, least_reach=0.07)
+        assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+def test_classes_without_samples_and_more_columns_than_a_task(compiled):
+    problem = gaussian_problem(3, 700, 40, 1.5)
+    scored = np.column_stack([problem.y_score, np.zeros(700)])
+    evaluation = quietly(polyroc.evaluate, problem.y_true, scored, labels=np.arange(41), engine="numpy")
+    expected = influences_of(evaluation)
+    assert_allclose(influences_of(evaluation, compiled), expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", ["plain", "weights", "some pairs"])
+@all_shapes
+def test_compiled_area_influences_are_the_references(compiled, name, decimals):
+    evaluation = small(decimals, **SETTINGS[name])
+    share = np.random.default_rng(1).dirichlet(np.ones(len(evaluation.pair_index)))
+    expected = reference.area_influences(*asked(evaluation)[:2], share)
+    found = compiled.area_influences(*asked(evaluation)[:2], share)
+    assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+def test_threads_change_no_bit(compiled):
+    evaluation = small(1)
+    gradient = gradient_of(evaluation)
+    one, many = (compiled.sample_influences(*asked(evaluation), gradient, n_jobs=n_jobs) for n_jobs in (1, 3))
+    assert (one == many).all()
