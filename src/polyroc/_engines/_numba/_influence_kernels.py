@@ -1,0 +1,249 @@
+"""Compiled tables of influences.
+
+In one column the influence of a sample of a class is a step function of its score, so of its rank within the class:
+a cut adds its coefficient to all samples above, which is one addition at the rank of the lowest of them. When all
+pairs of the column are done the additions are cumulated, and each sample looks up its rank.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from polyroc._engines._numba._compile import borrowed, inner, kernel
+from polyroc._engines._numba._cuts import called_share, cut_four, cut_two, room_for_cut
+
+
+class Sorted(NamedTuple):
+    """Class-sorted scores, and the scores as they came."""
+
+    values: Any  # (k, n)
+    offsets: Any  # (k + 1,)
+    members: Any  # (n,) samples by classes
+    scores: Any  # (n, k)
+
+
+class ByColumn(NamedTuple):
+    """The pairs of each column."""
+
+    columns: Any  # (C,)
+    first: Any  # (C + 1,) where the pairs of each begin
+    pairs: Any
+    is_negative: Any  # whether the column is that of the pair's negative class
+
+
+class Reading(NamedTuple):
+    """Call rates, and between which of their neighbours slopes are taken (`polyroc._engines._reach`)."""
+
+    grid: Any
+    low: Any
+    low_part: Any
+    high: Any
+    high_part: Any
+    width: Any
+
+
+class Slopes(NamedTuple):
+    """A gradient (`polyroc._engines._gradient`) by pairs."""
+
+    row: Any  # (m, Q, 2T)
+    pair: Any  # (K, m, Q)
+    tpr: Any  # (K,)
+    fpr: Any  # (K,)
+    cell: Any  # (K, 2T), or empty
+
+
+@kernel
+def add_influences(
+    classes: Any,
+    tails: Any,
+    by_column: Any,
+    positive: Any,
+    negative: Any,
+    reading: Any,
+    slopes: Any,
+    is_shared: bool,
+    start: int,
+    stop: int,
+    width: int,
+    out: Any,
+) -> None:
+    """Add what columns start..stop say of every sample, in the order of `members`, shape (m, n)."""
+    classes, by_column = borrowed(classes), borrowed(by_column)
+    reading, slopes = borrowed(reading), borrowed(slopes)
+    n_runs, n_grid = 4 if is_shared else 2, reading.grid.shape[0]
+    cut = room_for_cut(n_runs, n_grid)
+    rise, by_rate = np.empty((n_runs, n_grid)), np.empty((2, n_grid))
+    tables = np.empty((width, out.shape[0], out.shape[1]))
+    for begin in range(start, stop, width):
+        end = min(begin + width, stop)
+        tables[:] = 0.0
+        for place in range(begin, end):
+            for which in range(by_column.first[place], by_column.first[place + 1]):
+                pair = by_column.pairs[which]
+                i, j = positive[pair], negative[pair]
+                cut_pair(classes, tails, i, j, reading.grid, is_shared, cut)
+                find_rise(reading, cut.share, rise)
+                first = 2 if by_column.is_negative[which] else 0
+                for s in range(out.shape[0]):
+                    differentiate(slopes, s, pair, by_rate)
+                    balance(by_rate, rise, first)
+                    table = tables[place - begin, s]
+                    add_knots(cut, first, by_rate[0], table[classes.offsets[i] : classes.offsets[i + 1]])
+                    add_knots(cut, first + 1, by_rate[1], table[classes.offsets[j] : classes.offsets[j + 1]])
+            cumulate(tables[place - begin], classes.offsets)
+        look_up(classes, by_column.columns[begin:end], tables, out)
+
+
+@inner
+def cut_pair(classes: Any, tails: Any, i: int, j: int, grid: Any, is_shared: bool, cut: Any) -> None:
+    """Cut the polygon of the pair (i, j)."""
+    values, offsets = classes.values, classes.offsets
+    if is_shared:
+        cut_four(values, tails, offsets, i, j, grid, cut)
+        return
+    a, b = values[i, offsets[i] : offsets[i + 1]], values[i, offsets[j] : offsets[j + 1]]
+    if tails is None:
+        cut_two(a, b, None, None, grid, cut)
+    else:
+        tail_a, tail_b = tails[i, offsets[i] : offsets[i + 1]], tails[i, offsets[j] : offsets[j + 1]]
+        cut_two(a, b, tail_a, tail_b, grid, cut)
+
+
+@inner
+def find_rise(reading: Any, share: Any, rise: Any) -> None:
+    """Each run's part of what is called next."""
+    n_runs = rise.shape[0]
+    for r in range(n_runs):
+        for t in range(rise.shape[1]):
+            low, high = reading.low[t], reading.high[t]
+            upper = share[r, high] + reading.high_part[t] * (share[r, high + 1] - share[r, high])
+            lower = share[r, low] + reading.low_part[t] * (share[r, low + 1] - share[r, low])
+            rise[r, t] = min(1.0, max(0.0, (upper - lower) / (n_runs * reading.width[t])))
+
+
+@inner
+def differentiate(slopes: Any, s: int, pair: int, by_rate: Any) -> None:
+    """Derivatives of number s by the true and false positive rates of a pair."""
+    n_grid = by_rate.shape[1]
+    for kind in range(2):
+        weight = slopes.fpr[pair] if kind else slopes.tpr[pair]
+        out = by_rate[kind]
+        for q in range(slopes.row.shape[1]):
+            row, factor = slopes.row[s, q, kind * n_grid : (kind + 1) * n_grid], weight * slopes.pair[pair, s, q]
+            if q == 0:
+                for t in range(n_grid):
+                    out[t] = factor * row[t]
+            else:
+                for t in range(n_grid):
+                    out[t] += factor * row[t]
+        if slopes.cell.shape[0] > 0:
+            for t in range(n_grid):
+                out[t] *= slopes.cell[pair, kind * n_grid + t]
+
+
+@inner
+def balance(by_rate: Any, rise: Any, first: int) -> None:
+    """From derivatives by rates to coefficients of runs, of the first two or the last two: the call rate stays."""
+    for t in range(by_rate.shape[1]):
+        moved = by_rate[0, t] * rise[0, t] + by_rate[1, t] * rise[1, t]
+        if first == 0:
+            by_rate[0, t] -= moved
+            by_rate[1, t] -= moved
+        else:
+            by_rate[0, t] = by_rate[1, t] = -moved
+
+
+@inner
+def add_knots(cut: Any, run: int, height: Any, table: Any) -> None:
+    """Note what every call rate adds to the samples that it calls, at the rank of the lowest of them."""
+    above, upto = cut.above[run], cut.upto[run]
+    for t in range(height.shape[0]):
+        on_edge = cut.part[t] * height[t]
+        if above[t] > 0:
+            table[above[t] - 1] += height[t] - on_edge
+        if upto[t] > 0:
+            table[upto[t] - 1] += on_edge
+
+
+@inner
+def cumulate(table: Any, offsets: Any) -> None:
+    """From what is noted at each rank to what a sample there is given: the sum from its rank on."""
+    for s in range(table.shape[0]):
+        for c in range(offsets.shape[0] - 1):
+            total = 0.0
+            for p in range(offsets[c + 1] - 1, offsets[c] - 1, -1):
+                total += table[s, p]
+                table[s, p] = total
+
+
+@inner
+def look_up(classes: Any, columns: Any, tables: Any, out: Any) -> None:
+    """Add to every sample what the tables have at its rank, which counts from the top of its class."""
+    offsets = classes.offsets
+    for c in range(offsets.shape[0] - 1):
+        first, last = offsets[c], offsets[c + 1]
+        for p in range(first, last):
+            sample = classes.members[p]
+            for place in range(columns.shape[0]):
+                column = columns[place]
+                lowest = first_place(classes.values[column], first, last, classes.scores[sample, column])
+                for s in range(out.shape[0]):
+                    out[s, p] += tables[place, s, first + last - 1 - lowest]
+
+
+@inner
+def first_place(values: Any, first: int, last: int, score: float) -> int:
+    """The first place from first..last with this score, which is there."""
+    low, size = first, last - first
+    while size > 1:
+        half = size // 2
+        low += half if values[low + half - 1] < score else 0
+        size -= half
+    return low
+
+
+@kernel
+def add_areas(
+    classes: Any, tails: Any, by_column: Any, negative: Any, share: Any, start: int, stop: int, width: int, out: Any
+) -> None:
+    """Add the share of comparisons that each sample wins in columns start..stop, shape (1, n)."""
+    classes, by_column = borrowed(classes), borrowed(by_column)
+    offsets = classes.offsets
+    tables = np.empty((width, 1, out.shape[1]))
+    for begin in range(start, stop, width):
+        end = min(begin + width, stop)
+        tables[:] = 0.0
+        for place in range(begin, end):
+            i = by_column.columns[place]
+            table = tables[place - begin, 0]
+            for which in range(by_column.first[place], by_column.first[place + 1]):
+                pair = by_column.pairs[which]
+                j = negative[pair]
+                a, b = table[offsets[i] : offsets[i + 1]], table[offsets[j] : offsets[j + 1]]
+                add_wins(classes, tails, i, i, j, share[pair], a, True)
+                add_wins(classes, tails, i, j, i, share[pair], b, False)
+        look_up(classes, by_column.columns[begin:end], tables, out)
+
+
+@inner
+def add_wins(
+    classes: Any, tails: Any, column: int, mine: int, other: int, weight: float, table: Any, above: bool
+) -> None:
+    """To each sample of a class, by rank, what it wins over the other: by lying above, or by lying below; ties half."""
+    offsets = classes.offsets
+    a = classes.values[column, offsets[mine] : offsets[mine + 1]]
+    b = classes.values[column, offsets[other] : offsets[other + 1]]
+    n_a, n_b = a.shape[0], b.shape[0]
+    below, upto = 0, 0
+    for p in range(n_a):
+        while below < n_b and b[below] < a[p]:
+            below += 1
+        upto = max(upto, below)
+        while upto < n_b and b[upto] <= a[p]:
+            upto += 1
+        if tails is None:
+            higher = 0.5 * (called_share(None, below, n_b) + called_share(None, upto, n_b))
+        else:
+            tail = tails[column, offsets[other] : offsets[other + 1]]
+            higher = 0.5 * (called_share(tail, below, n_b) + called_share(tail, upto, n_b))
+        table[n_a - 1 - p] += weight * (1.0 - higher) if above else weight * higher

@@ -1,0 +1,132 @@
+"""What each sample contributes to D, to the area under the mean curve, and to points of a curve.
+
+A pairwise rate changes with a sample in two ways: the share of its class above the threshold changes, and the threshold
+moves so that the call rate stays. The second is shared by all runs of the polygon in proportion to what is called next
+there. Both depend on whether the sample is called, so its influence is a step function of its score in each column:
+a table with a knot for every cut through a polygon.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from polyroc._engines._gradient import Gradient
+from polyroc._engines._numpy._engine import Run, Runs
+from polyroc._engines._reach import reach
+from polyroc._lib._typing import FloatArray, IntArray, Thresholds
+from polyroc._records import PairIndex, Predictions
+
+
+def sample_influences(
+    predictions: Predictions,
+    pairs: PairIndex,
+    call_rates: FloatArray,
+    thresholds: Thresholds,
+    gradient: Gradient,
+    *,
+    least_reach: float = 0.0,
+    n_jobs: int | None = None,  # one thread whatever is asked
+) -> FloatArray:
+    """What each sample adds to each of m numbers, shape (m, n), from their gradient; the sums of classes are 0."""
+    runs, around = Runs(predictions), reach(call_rates, least_reach)
+    tables: dict[tuple[int, int], list[_Knots]] = {}
+    for pair, (i, j) in enumerate(zip(pairs.positive.tolist(), pairs.negative.tolist(), strict=True)):
+        members = members_and_columns(i, j, thresholds)
+        cut = cut_polygon([runs(*each) for each in members], call_rates)
+        # Each run's part of what is called next.
+        next_called = np.clip(around.rise(cut.share) / (len(members) * around.width), 0, 1)
+        by_tpr, by_fpr = gradient.of_pair(pair)
+        moved = by_tpr * next_called[0] + by_fpr * next_called[1]
+        pulls = [by_tpr, by_fpr, 0.0, 0.0]
+        for each, pull in zip(members, pulls, strict=False):
+            tables.setdefault(each, []).append(_Knots(cut.score, cut.part, pull - moved))
+    found = np.zeros((len(gradient), predictions.n_samples))
+    for (members_of, column), knots in tables.items():
+        samples = np.flatnonzero(predictions.codes == members_of)
+        found[:, samples] += _look_up(knots, predictions.scores[samples, column])
+    return centred(found, predictions)
+
+
+def members_and_columns(i: int, j: int, thresholds: Thresholds) -> list[tuple[int, int]]:
+    """Class and column of every run that the threshold of pair (i, j) moves through."""
+    own = [(i, i), (j, i)]
+    return own if thresholds == "own" else [*own, (i, j), (j, j)]
+
+
+class Cut(NamedTuple):
+    """Where each call rate lies on a polygon."""
+
+    score: FloatArray
+    """The distinct score on whose edge it lies, shape (T,)."""
+    part: FloatArray
+    """How much of that edge is called, shape (T,)."""
+    share: FloatArray
+    """Share of each run that is called, with 0 before and 1 after, shape (R, T + 2)."""
+
+
+def cut_polygon(runs: list[Run], call_rates: FloatArray) -> Cut:
+    """Cut the polygon through the scores of some runs, each of which counts alike."""
+    score = np.unique(np.concatenate([run.scores for run in runs]))[::-1]
+    shares = np.zeros((len(runs), len(score) + 1))
+    for share, run in zip(shares, runs, strict=True):
+        share[1:] = run.share_from(score)
+    called = shares.mean(axis=0)
+    edge = np.minimum(np.searchsorted(called[1:], call_rates, side="left"), len(score) - 1)
+    part = np.clip((call_rates - called[edge]) / (called[edge + 1] - called[edge]), 0, 1)
+    share = np.ones((len(runs), len(call_rates) + 2))
+    share[:, 0] = 0
+    share[:, 1:-1] = shares[:, edge] + part * (shares[:, edge + 1] - shares[:, edge])
+    return Cut(score[edge], part, share)
+
+
+class _Knots(NamedTuple):
+    """A sample counts `height` where its score lies above `score`, and `part` of it at the very score."""
+
+    score: FloatArray
+    part: FloatArray
+    height: FloatArray  # (m, T)
+
+
+def _look_up(knots: list[_Knots], score: FloatArray) -> FloatArray:
+    """The sum over all knots of what each score counts, shape (m, number of scores)."""
+    at = np.concatenate([one.score for one in knots])
+    order = np.argsort(at, kind="stable")
+    height = np.concatenate([one.height for one in knots], axis=1)
+    tied = height * np.concatenate([one.part for one in knots])
+    below, upto = np.searchsorted(at[order], score, side="left"), np.searchsorted(at[order], score, side="right")
+    height, tied = _cumulated(height[:, order]), _cumulated(tied[:, order])
+    found: FloatArray = height[:, below] + tied[:, upto] - tied[:, below]
+    return found
+
+
+def _cumulated(terms: FloatArray) -> FloatArray:
+    return np.concatenate([np.zeros((len(terms), 1)), np.cumsum(terms, axis=1)], axis=1)
+
+
+def area_influences(
+    predictions: Predictions,
+    pairs: PairIndex,
+    share: FloatArray,
+    *,
+    n_jobs: int | None = None,  # likewise
+) -> FloatArray:
+    """What each sample adds to the sum of share times pairwise area, shape (n,): DeLong's structural components."""
+    members = [np.flatnonzero(predictions.codes == c) for c in range(len(predictions.labels))]
+    runs = Runs(predictions)
+    wins = np.zeros(predictions.n_samples)
+    for i, j, weight in zip(pairs.positive.tolist(), pairs.negative.tolist(), share, strict=True):
+        column = -1 if predictions.is_binary else i
+        # A sample of i wins against those of j below it, a sample of j against those of i above it; ties count half.
+        wins[members[i]] += weight * (1 - runs(j, column).share_above(predictions.scores[members[i], column]))
+        wins[members[j]] += weight * runs(i, column).share_above(predictions.scores[members[j], column])
+    return centred(wins[None], predictions)[0]
+
+
+def centred(found: FloatArray, predictions: Predictions) -> FloatArray:
+    """Less the mean of each class, and times the share of each sample in its class, shape (m, n)."""
+    codes: IntArray = predictions.codes
+    weight = np.ones(predictions.n_samples) if predictions.sample_weight is None else predictions.sample_weight
+    share = weight / predictions.class_weights[codes]
+    mean = np.array([np.bincount(codes, share * row, minlength=len(predictions.labels)) for row in found])
+    influence: FloatArray = share * (found - mean[:, codes])
+    return influence

@@ -1,0 +1,353 @@
+"""Influences of samples: loops over pairs, differences in one sample's weight, DeLong, and the bootstrap."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import require
+from numpy.testing import assert_allclose
+from problems import gaussian_problem, quietly
+
+import polyroc
+from polyroc._engines._cells import LOGIT_BOUND, shrunk_cells
+from polyroc._engines._numpy import _influence as reference
+from polyroc._engines._numpy._solver import minimise
+from polyroc._engines._reach import reach_of_points
+from polyroc._estimator._adjoint import (
+    area_gradient,
+    mean_area_gradient,
+    mean_point_gradient,
+    point_gradient,
+)
+from polyroc._estimator._factorization import mean_logits
+from polyroc._estimator._weights import pair_weights
+from polyroc._uncertainty._delong import covariance, mean_area_influences, standard_error
+from polyroc._uncertainty._resampling import units_of
+
+COSTS = 10 ** np.random.default_rng(5).uniform(-1, 1, (4, 4))
+SETTINGS = {
+    "plain": {},
+    "weights": {"sample_weight": np.random.default_rng(6).uniform(0.2, 3, 300)},
+    "costs": {"costs": COSTS},
+    "prevalence": {"weighting": "prevalence"},
+    "shared": {"thresholds": "shared"},
+    "shared with weights": {"thresholds": "shared", "sample_weight": np.random.default_rng(7).uniform(0.2, 3, 300)},
+    "saturated": {"model": "saturated"},
+    "some pairs": {"max_pairs": 7},
+}
+all_settings = pytest.mark.parametrize("options", SETTINGS.values(), ids=SETTINGS.keys())
+all_shapes = pytest.mark.parametrize("decimals", [8, 1, 0], ids=["distinct", "some ties", "many ties"])
+
+
+def evaluated(problem, **options):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The scores rank samples backwards", UserWarning)
+        return quietly(polyroc.evaluate, problem.y_true, problem.y_score, engine="numpy", **options)
+
+
+def small(decimals=8, **options):
+    """300 samples of 4 classes, rounded."""
+    problem = gaussian_problem(1, 300, 4, 1.2)
+    return evaluated(replace(problem, y_score=np.round(problem.y_score, decimals)), n_thresholds=9, **options)
+
+
+def gradient_of(evaluation, find=area_gradient):
+    weights = pair_weights(evaluation.predictions, evaluation.pair_index, evaluation.options)
+    options = {"shrinkage": evaluation.options.shrinkage, "model": evaluation.options.model}
+    return find(evaluation.factorization, evaluation.rates, weights, **options)
+
+
+def asked(evaluation):
+    return evaluation.predictions, evaluation.pair_index, evaluation.rates.call_rates, evaluation.options.thresholds
+
+
+def influences_of(evaluation, implementation=reference):
+    return implementation.sample_influences(*asked(evaluation), gradient_of(evaluation))[0]
+
+
+# The formula of the method page in loops: one pair, one call rate, one sample at a time.
+
+
+def polygon_by_loops(scores, weights):
+    """Vertices of the polygon through some runs: distinct scores falling, then shares of each run at or above."""
+    distinct = sorted(set(np.concatenate(scores).tolist()), reverse=True)
+    shares = [[w[s >= score].sum() / w.sum() for s, w in zip(scores, weights, strict=True)] for score in distinct]
+    return distinct, np.vstack([np.zeros(len(scores)), shares])
+
+
+def at_call_rate(shares, s):
+    return np.array([np.interp(s, shares.mean(axis=1), share) for share in shares.T])
+
+
+def psi_by_loops(evaluation, cells, *, exact=False, least=0.0):
+    """Sum over pairs of what every sample counts; with exact slopes those of the very edge of the polygon."""
+    predictions, pairs, call_rates, thresholds = asked(evaluation)
+    weight = np.ones(predictions.n_samples) if predictions.sample_weight is None else predictions.sample_weight
+    grid = np.r_[0, call_rates, 1]
+    n = len(call_rates)
+    psi = np.zeros(predictions.n_samples)
+    for pair, (i, j) in enumerate(zip(pairs.positive, pairs.negative, strict=True)):
+        places = [(i, i), (j, i)] + ([(i, j), (j, j)] if thresholds == "shared" else [])
+        members = [np.flatnonzero(predictions.codes == c) for c, _ in places]
+        scores = [predictions.scores[who, column] for who, (_, column) in zip(members, places, strict=True)]
+        distinct, shares = polygon_by_loops(scores, [weight[who] for who in members])
+        called = shares.mean(axis=1)
+        # As everywhere else rates are read between the points of the grid, where a wide slope ends there.
+        on_grid = np.array([at_call_rate(shares, s) for s in grid])
+        for t, s in enumerate(call_rates):
+            edge = next(v for v in range(len(distinct)) if called[v + 1] >= s or v == len(distinct) - 1)
+            u = (s - called[edge]) / (called[edge + 1] - called[edge])
+            if exact:
+                rise = shares[edge + 1] - shares[edge]
+            else:
+                low, high = min(grid[t], max(s - least, 0)), max(grid[t + 2], min(s + least, 1))
+                rise = np.array([np.interp(high, grid, run) - np.interp(low, grid, run) for run in on_grid.T])
+            sigma = rise / rise.sum()
+            by_tpr, by_fpr = cells[t, pair], cells[n + t, pair]
+            m = by_tpr * sigma[0] + by_fpr * sigma[1]
+            for who, score, coefficient in zip(members, scores, [by_tpr - m, by_fpr - m, -m, -m], strict=False):
+                for sample, z in zip(who, score, strict=True):
+                    psi[sample] += coefficient * (1 if z > distinct[edge] else u if z == distinct[edge] else 0)
+    return psi
+
+
+def phi_by_loops(evaluation, cells, **options):
+    predictions = evaluation.predictions
+    weight = np.ones(predictions.n_samples) if predictions.sample_weight is None else predictions.sample_weight
+    psi, phi = psi_by_loops(evaluation, cells, **options), np.empty(predictions.n_samples)
+    for c in range(len(predictions.labels)):
+        of_class = predictions.codes == c
+        w = weight[of_class]
+        phi[of_class] = w / w.sum() * (psi[of_class] - np.average(psi[of_class], weights=w))
+    return phi
+
+
+@all_shapes
+@all_settings
+def test_tables_are_loops_over_pairs(options, decimals):
+    evaluation = small(decimals, **options)
+    gradient = gradient_of(evaluation)
+    expected = phi_by_loops(evaluation, gradient.cells[0])
+    assert_allclose(influences_of(evaluation), expected, rtol=0, atol=1e-12 * np.abs(expected).max() + 1e-15)
+
+
+def test_points_have_slopes_of_their_own_width():
+    evaluation = small(1)
+    gradient = gradient_of(evaluation, point_gradient)
+    least = reach_of_points(int(evaluation.predictions.class_counts.min()))
+    assert least > 0.07  # beyond one step, and not at a point of the grid
+    found = reference.sample_influences(*asked(evaluation), gradient, least_reach=least)
+    for row in (0, 4, 13, len(gradient) - 1):
+        expected = phi_by_loops(evaluation, gradient.cells[row], least=least)
+        assert_allclose(found[row], expected, rtol=0, atol=1e-15)
+
+
+def refitted(evaluation, weight):
+    """The statistic before any repair, with other sample weights; what pairs count for stays, as in a replicate."""
+    weights = pair_weights(evaluation.predictions, evaluation.pair_index, evaluation.options)
+    predictions, pairs, call_rates, thresholds = asked(evaluation)
+    shares = []
+    for i, j in zip(pairs.positive, pairs.negative, strict=True):
+        places = [(i, i), (j, i)] + ([(i, j), (j, j)] if thresholds == "shared" else [])
+        members = [np.flatnonzero(predictions.codes == c) for c, _ in places]
+        scores = [predictions.scores[who, column] for who, (_, column) in zip(members, places, strict=True)]
+        vertices = polygon_by_loops(scores, [weight[who] for who in members])[1]
+        shares.append([np.interp(call_rates, vertices.mean(axis=1), vertices[:, run]) for run in (0, 1)])
+    tpr, fpr = np.moveaxis(np.array(shares), 0, -1)
+    rates = replace(evaluation.rates, tpr=tpr, separate_fpr=fpr)
+    if evaluation.options.model == "saturated":
+        effect = mean_logits(rates, weights, evaluation.options.shrinkage).row_effects
+    else:
+        cells = shrunk_cells(rates, weights, evaluation.options.shrinkage)
+        start = np.log(cells.inner.mean / (1 - cells.inner.mean))[:, None]
+        solution = minimise(cells.inner, start, np.ones(len(pairs)))
+        effect = np.where(cells.mean < 0.5, -LOGIT_BOUND, LOGIT_BOUND)
+        effect[cells.interior] = solution.row[:, 0] * solution.pair.mean()
+    y, x = np.split(1 / (1 + np.exp(-effect)), 2)
+    return np.trapezoid(np.r_[0, y, 1], np.r_[0, x, 1])
+
+
+@pytest.mark.parametrize("decimals", [8, 1], ids=["distinct", "ties"])
+@pytest.mark.parametrize("name", ["plain", "weights", "costs", "prevalence", "shared", "saturated"])
+def test_exact_slopes_give_the_change_with_a_samples_weight(name, decimals):
+    """Central differences in one weight, relative to the largest influence; call rates off the vertices."""
+    problem = gaussian_problem(1, 120, 3, 1.2)
+    options = {**SETTINGS[name]}
+    rng = np.random.default_rng(2)
+    if "costs" in options:
+        options["costs"] = COSTS[:3, :3]
+    # Weights that no sum of few repeats, so that no call rate falls on a vertex, where slopes jump.
+    options["sample_weight"] = rng.uniform(0.5, 2, 120)
+    scored = replace(problem, y_score=np.round(problem.y_score, decimals))
+    evaluation = evaluated(scored, n_thresholds=9, **options)
+    weight = evaluation.predictions.sample_weight
+    expected = phi_by_loops(evaluation, gradient_of(evaluation).cells[0], exact=True)
+    for sample in rng.choice(120, 6, replace=False):
+        step = 1e-5 * weight[sample]
+        one = np.where(np.arange(120) == sample, step, 0.0)
+        change = (refitted(evaluation, weight + one) - refitted(evaluation, weight - one)) / (2 * step)
+        # phi is the change per relative change of the weight.
+        assert change * weight[sample] == pytest.approx(expected[sample], rel=0, abs=1e-7 * np.abs(expected).max())
+
+
+@all_shapes
+@all_settings
+def test_sums_of_classes_are_zero(options, decimals):
+    evaluation = small(decimals, **options)
+    found = influences_of(evaluation)
+    sums = np.bincount(evaluation.predictions.codes, found)
+    assert_allclose(sums, 0, atol=1e-15)
+
+
+@all_shapes
+@pytest.mark.parametrize("name", ["plain", "weights", "prevalence", "shared", "saturated"])
+def test_negated_scores_change_the_sign(name, decimals):
+    options, problem = SETTINGS[name], gaussian_problem(1, 300, 4, 1.2)
+    score = np.round(problem.y_score, decimals)
+    forwards = influences_of(evaluated(replace(problem, y_score=score), **options))
+    backwards = influences_of(evaluated(replace(problem, y_score=-score), **options))
+    assert_allclose(backwards, -forwards, rtol=0, atol=1e-9 * np.abs(forwards).max())
+
+
+@pytest.mark.parametrize("strength", [0.5, 1.5, 2.5])
+def test_two_classes_in_three_columns_have_delongs_error(strength):
+    """Column 1 ranks as column 0 does backwards, so both ordered pairs have the curve of two classes."""
+    problem = gaussian_problem(4, 1500, 2, strength)
+    score = np.column_stack([problem.y_score[:, 0] - problem.y_score[:, 1]] * 3)
+    score[:, 1] *= -1
+    evaluation = quietly(polyroc.evaluate, problem.y_true, score, labels=[0, 1, 2], engine="numpy")
+    units = units_of(evaluation.predictions, None)
+    exact = standard_error(mean_area_influences(evaluation.predictions, evaluation.pair_index), units)
+    assert standard_error(influences_of(evaluation), units) == pytest.approx(exact, rel=0.01)
+
+
+def test_area_influences_are_those_of_m():
+    for options in ({}, {"sample_weight": SETTINGS["weights"]["sample_weight"]}):
+        evaluation = small(1, **options)
+        n_pairs = len(evaluation.pair_index)
+        found = reference.area_influences(*asked(evaluation)[:2], np.full(n_pairs, 1 / n_pairs))
+        expected = mean_area_influences(evaluation.predictions, evaluation.pair_index)
+        assert_allclose(found, expected, rtol=0, atol=1e-16)
+
+
+def test_weighted_area_influences_are_the_change_with_a_samples_weight():
+    evaluation = small(1, weighting="prevalence", sample_weight=SETTINGS["weights"]["sample_weight"])
+    predictions, pairs = evaluation.predictions, evaluation.pair_index
+    weights = pair_weights(predictions, pairs, evaluation.options)
+    share = weights.tpr / weights.tpr.sum()
+
+    def area(weight):
+        total = 0.0
+        for i, j, part in zip(pairs.positive, pairs.negative, share, strict=True):
+            a, b = (np.flatnonzero(predictions.codes == c) for c in (i, j))
+            higher = np.sign(predictions.scores[a, i][:, None] - predictions.scores[b, i]) / 2 + 0.5
+            total += part * (weight[a] @ higher @ weight[b]) / weight[a].sum() / weight[b].sum()
+        return total
+
+    weight = predictions.sample_weight
+    found = reference.area_influences(predictions, pairs, share)
+    for sample in range(0, 300, 25):
+        step = np.where(np.arange(300) == sample, 1e-4 * weight, 0.0)
+        change = (area(weight + step) - area(weight - step)) / 2e-4
+        assert found[sample] == pytest.approx(change, rel=0, abs=1e-9)
+
+
+def test_mean_curve_on_the_grid_is_close_to_its_exact_area():
+    """Trapezoids on the grid have nearly the influences of the exact area, reached by another road."""
+    evaluation = evaluated(gaussian_problem(3, 2000, 4, 1.2))
+    weights = pair_weights(evaluation.predictions, evaluation.pair_index, evaluation.options)
+    units = units_of(evaluation.predictions, None)
+    by_trapezoids = reference.sample_influences(
+        *asked(evaluation), mean_area_gradient(evaluation.factorization, weights)
+    )[0]
+    exact = mean_area_influences(evaluation.predictions, evaluation.pair_index)
+    assert np.corrcoef(by_trapezoids, exact)[0, 1] > 0.999
+    assert standard_error(by_trapezoids, units) == pytest.approx(standard_error(exact, units), rel=0.01)
+
+
+def test_groups_are_summed_first():
+    """Every sample three times, as groups: the error of the samples alone."""
+    problem = gaussian_problem(3, 400, 4, 1.2)
+    alone = evaluated(problem, shrinkage=0)
+    threefold = evaluated(
+        replace(problem, y_true=np.tile(problem.y_true, 3), y_score=np.tile(problem.y_score, (3, 1))), shrinkage=0
+    )
+    groups = np.tile(np.arange(400), 3)
+    error = standard_error(influences_of(threefold), units_of(threefold.predictions, groups))
+    assert error == pytest.approx(standard_error(influences_of(alone), units_of(alone.predictions, None)), rel=1e-9)
+
+
+@pytest.mark.parametrize("model", ["logistic", "knn", "tree"])
+def test_standard_error_is_that_of_the_bootstrap(model):
+    """The bootstrap's with 999 resamples is itself uncertain by 2 %."""
+    example = polyroc.load_example()
+    evaluation = polyroc.evaluate(example.y_true, example.scores[model])
+    assert evaluation.auc < 0.999
+    error = standard_error(influences_of(evaluation), units_of(evaluation.predictions, None))
+    drawn = evaluation.bootstrap(n_resamples=999, rng=0).standard_error()
+    assert error == pytest.approx(drawn, rel=0.08)
+
+
+def test_covariance_of_two_models_is_that_of_paired_resamples():
+    example = polyroc.load_example()
+    evaluations = [polyroc.evaluate(example.y_true, example.scores[name]) for name in ("logistic", "tree")]
+    influences = np.array([influences_of(one) for one in evaluations])
+    units = units_of(evaluations[0].predictions, None)
+    found = covariance(influences, units)
+    difference = np.sqrt(found[0, 0] + found[1, 1] - 2 * found[0, 1])
+    assert difference == pytest.approx(standard_error(influences[0] - influences[1], units), rel=1e-12)
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    require("numba")
+    from polyroc._engines._numba import _influence
+
+    return _influence
+
+
+@all_shapes
+@all_settings
+def test_compiled_influences_are_the_references(compiled, options, decimals):
+    evaluation = small(decimals, **options)
+    expected = influences_of(evaluation)
+    found = influences_of(evaluation, compiled)
+    assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("thresholds", ["own", "shared"])
+def test_compiled_influences_of_points_are_the_references(compiled, thresholds):
+    """More numbers than are found in one pass, of both curves, with wide slopes."""
+    evaluation = small(1, costs=COSTS, thresholds=thresholds)
+    weights = pair_weights(evaluation.predictions, evaluation.pair_index, evaluation.options)
+    for gradient in (gradient_of(evaluation, point_gradient), mean_point_gradient(weights, evaluation.rates.n_call_rates)):
+        assert len(gradient) > 16
+        expected = reference.sample_influences(*asked(evaluation), gradient, least_reach=0.07)
+        found = compiled.sample_influences(*asked(evaluation), gradient, least_reach=0.07)
+        assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+def test_classes_without_samples_and_more_columns_than_a_task(compiled):
+    problem = gaussian_problem(3, 700, 40, 1.5)
+    scored = np.column_stack([problem.y_score, np.zeros(700)])
+    evaluation = quietly(polyroc.evaluate, problem.y_true, scored, labels=np.arange(41), engine="numpy")
+    expected = influences_of(evaluation)
+    assert_allclose(influences_of(evaluation, compiled), expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", ["plain", "weights", "some pairs"])
+@all_shapes
+def test_compiled_area_influences_are_the_references(compiled, name, decimals):
+    evaluation = small(decimals, **SETTINGS[name])
+    share = np.random.default_rng(1).dirichlet(np.ones(len(evaluation.pair_index)))
+    expected = reference.area_influences(*asked(evaluation)[:2], share)
+    found = compiled.area_influences(*asked(evaluation)[:2], share)
+    assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+def test_threads_change_no_bit(compiled):
+    evaluation = small(1)
+    gradient = gradient_of(evaluation)
+    one, many = (compiled.sample_influences(*asked(evaluation), gradient, n_jobs=n_jobs) for n_jobs in (1, 3))
+    assert (one == many).all()
