@@ -408,7 +408,9 @@ class Evaluation(Frozen):
     @underflow_is_zero
     def hand_till_influences(self) -> FloatArray:
         """What each sample adds to Hand and Till's M: DeLong's structural components, shape (n_samples,)."""
-        return read_only(self.unchanged.area_influences(self.pair_index))
+        return read_only(
+            self.unchanged.area_influences(self.pair_index, np.full(len(self.pair_index), 1 / len(self.pair_index)))
+        )
 
     @underflow_is_zero
     def bootstrap(

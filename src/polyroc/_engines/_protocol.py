@@ -7,6 +7,7 @@ it made answers every question after that, in the order of the method. Nobody el
 from dataclasses import dataclass
 from typing import Protocol
 
+from polyroc._engines._gradient import Gradient
 from polyroc._lib._typing import FloatArray, Model, Thresholds
 from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, RankOneFits
 
@@ -73,8 +74,22 @@ class Prepared(Protocol):
     def contrast_areas(self, pairs: PairIndex, partition: FloatArray) -> FloatArray:
         """As `areas`, each pair ranked along (A[negative] - A[positive]) · p by a partition matrix A."""
 
-    def area_influences(self, pairs: PairIndex) -> FloatArray:
-        """What each sample adds to the mean area of the pairs, shape (n,); they sum to 0 within each class."""
+    def influences(
+        self,
+        pairs: PairIndex,
+        call_rates: FloatArray,
+        thresholds: Thresholds,
+        gradient: Gradient,
+        *,
+        least_reach: float = 0.0,
+    ) -> FloatArray:
+        """What each sample adds to each of m numbers, shape (m, n), by their gradient; 0 in sum over each class.
+
+        Slopes of polygons are read over a step of the grid, and over at least `least_reach` of the call rates.
+        """
+
+    def area_influences(self, pairs: PairIndex, share: FloatArray) -> FloatArray:
+        """What each sample adds to the mean of the pairs' areas by these shares, shape (n,): DeLong's components."""
 
     def reweigh(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> Reweighed:
         """Do once what does not depend on the weights of the samples, for replicates."""

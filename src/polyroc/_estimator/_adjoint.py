@@ -1,8 +1,8 @@
 """Factorization -> Gradient: how D, or a point of the curve, changes with every pairwise rate.
 
-The fit is where the gradient of the deviance is zero. By the implicit function theorem one linear system in its Hessian,
-solved for what the effects count in D, stands for a fit for every rate that could change. The Hessian is that of
-`polyroc._engines._numpy._solver`: an arrow, of which the larger side is eliminated. It is singular where lambda is
+The fit is where the gradient of the deviance is zero. By the implicit function theorem one linear system in its
+Hessian, solved for what the effects count in D, stands for a fit for every rate that could change. The Hessian is that
+of `polyroc._engines._numpy._solver`: an arrow, of which the larger side is eliminated. It is singular where lambda is
 stretched and v shrunk; the right sides have no part in that direction, and a term of rank one fills it.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from polyroc._engines._cells import EDGE, LOGIT_BOUND
+from polyroc._engines._cells import EDGE
 from polyroc._engines._gradient import Gradient
 from polyroc._estimator._curve import shared_rates
 from polyroc._lib._typing import BoolArray, FloatArray, Model

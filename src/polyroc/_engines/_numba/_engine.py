@@ -6,14 +6,16 @@ from typing import ClassVar
 
 import numpy as np
 
+from polyroc._engines._gradient import Gradient
 from polyroc._engines._numba import _fit as passes
 from polyroc._engines._numba._class_sorted import WORTH_A_THREAD, ClassSorted, class_sorted
 from polyroc._engines._numba._contrasts import contrast_areas
+from polyroc._engines._numba._influence import area_influences, sample_influences
 from polyroc._engines._numba._problem import fit_rank_one, pieces
 from polyroc._engines._numba._rates import add_areas, cut_own, cut_shared
 from polyroc._engines._numba._reweighed import MOST_VERTICES, Reweighed
-from polyroc._engines._numpy._areas import area_influences
 from polyroc._engines._numpy._fits import centered, saturated
+from polyroc._engines._numpy._influence import area_influences as area_influences_by_pairs
 from polyroc._engines._numpy._rates import score_thresholds
 from polyroc._engines._on_host import OnHost
 from polyroc._engines._protocol import Engine, Resources
@@ -116,9 +118,26 @@ class NumbaPrepared(OnHost):
         """Mann-Whitney area of each pair along (A[negative] - A[positive]) · p, shape (K,)."""
         return contrast_areas(self.source, pairs, partition, n_jobs=self.resources.n_jobs)
 
-    def area_influences(self, pairs: PairIndex) -> FloatArray:
-        """As the reference."""
-        return area_influences(self.source, pairs)
+    def influences(
+        self,
+        pairs: PairIndex,
+        call_rates: FloatArray,
+        thresholds: Thresholds,
+        gradient: Gradient,
+        *,
+        least_reach: float = 0.0,
+    ) -> FloatArray:
+        """What each sample adds to each of m numbers, shape (m, n)."""
+        with Threads(self.resources.n_jobs) as threads:
+            asked = (self.source, self.runs(threads), pairs, call_rates, thresholds, gradient, threads)
+            return sample_influences(*asked, least_reach=least_reach)
+
+    def area_influences(self, pairs: PairIndex, share: FloatArray) -> FloatArray:
+        """What each sample adds to a weighted mean of the areas, shape (n,)."""
+        if self.source.is_binary:  # one pair, whose column is not that of its class
+            return area_influences_by_pairs(self.source, pairs, share)
+        with Threads(self.resources.n_jobs) as threads:
+            return area_influences(self.source, self.runs(threads), pairs, share, threads)
 
     def reweigh(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> Reweighed:
         """Sort once; weights come later."""

@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 
 from polyroc._engines._gradient import Gradient
-from polyroc._engines._numba._class_sorted import class_sorted
+from polyroc._engines._numba._class_sorted import ClassSorted
 from polyroc._engines._numba._influence_kernels import ByColumn, Reading, Slopes, Sorted, add_areas, add_influences
-from polyroc._engines._numpy._influence import area_influences as area_influences_by_columns
 from polyroc._engines._numpy._influence import centred
 from polyroc._engines._reach import reach
 from polyroc._engines._threads import Threads, chunks
@@ -25,70 +24,67 @@ _WIDTH = 16
 
 def sample_influences(
     predictions: Predictions,
+    runs: ClassSorted,
     pairs: PairIndex,
     call_rates: FloatArray,
     thresholds: Thresholds,
     gradient: Gradient,
+    threads: Threads,
     *,
-    least_reach: float = 0.0,
-    n_jobs: int | None = None,
+    least_reach: float,
 ) -> FloatArray:
     """What each sample adds to each of m numbers, shape (m, n), from their gradient; the sums of classes are 0."""
     around = reach(call_rates, least_reach)
     is_shared = thresholds == "shared"
     by_column = _by_column(pairs, is_shared=is_shared)
     found = np.empty((len(gradient), predictions.n_samples))
-    with Threads(n_jobs) as threads:
-        classes, tails = _sorted(predictions, threads)
-        reading = Reading(call_rates, around.low, around.low_part, around.high, around.high_part, around.width)
-        for start in range(0, len(gradient), _TOGETHER):
-            slopes = _slopes(gradient, slice(start, start + _TOGETHER))
-            n_numbers = len(slopes.row)
-            given = (classes, tails, by_column, pairs.positive, pairs.negative, reading, slopes, is_shared)
+    classes, tails = _sorted(predictions, runs, threads)
+    reading = Reading(call_rates, around.low, around.low_part, around.high, around.high_part, around.width)
+    for start in range(0, len(gradient), _TOGETHER):
+        slopes = _slopes(gradient, slice(start, start + _TOGETHER))
+        n_numbers = len(slopes.row)
+        given = (classes, tails, by_column, pairs.positive, pairs.negative, reading, slopes, is_shared)
 
-            def add(first: int, last: int, given: Any = given, n_numbers: int = n_numbers) -> FloatArray:
-                out = np.zeros((n_numbers, predictions.n_samples))
-                add_influences(*given, first, last, max(1, _WIDTH // n_numbers), out)
-                return out
+        def add(first: int, last: int, given: Any = given, n_numbers: int = n_numbers) -> FloatArray:
+            out = np.zeros((n_numbers, predictions.n_samples))
+            add_influences(*given, first, last, max(1, _WIDTH // n_numbers), out)
+            return out
 
-            summed = _summed(threads, add, len(by_column.columns), n_numbers * predictions.n_samples)
-            found[start : start + _TOGETHER, classes.members] = summed
+        summed = _summed(threads, add, len(by_column.columns), n_numbers * predictions.n_samples)
+        found[start : start + _TOGETHER, classes.members] = summed
     return centred(found, predictions)
 
 
 def area_influences(
-    predictions: Predictions, pairs: PairIndex, share: FloatArray, *, n_jobs: int | None = None
+    predictions: Predictions, runs: ClassSorted, pairs: PairIndex, share: FloatArray, threads: Threads
 ) -> FloatArray:
     """What each sample adds to the sum of share times pairwise area, shape (n,): DeLong's structural components."""
-    if predictions.is_binary:
-        return area_influences_by_columns(predictions, pairs, share)
     by_column = _by_column(pairs, is_shared=False)
     found = np.empty((1, predictions.n_samples))
-    with Threads(n_jobs) as threads:
-        classes, tails = _sorted(predictions, threads)
-        given = (classes, tails, by_column, pairs.negative, read_only(np.array(share, dtype=float)))
+    classes, tails = _sorted(predictions, runs, threads)
+    given = (classes, tails, by_column, pairs.negative, read_only(np.array(share, dtype=float)))
 
-        def add(first: int, last: int) -> FloatArray:
-            out = np.zeros((1, predictions.n_samples))
-            add_areas(*given, first, last, _WIDTH, out)
-            return out
+    def add(first: int, last: int) -> FloatArray:
+        out = np.zeros((1, predictions.n_samples))
+        add_areas(*given, first, last, _WIDTH, out)
+        return out
 
-        found[:, classes.members] = _summed(threads, add, len(by_column.columns), predictions.n_samples)
-    return centred(found, predictions)[0]
+    found[:, classes.members] = _summed(threads, add, len(by_column.columns), predictions.n_samples)
+    influence: FloatArray = centred(found, predictions)[0]
+    return influence
 
 
 def _summed(threads: Threads, add: Any, n_columns: int, n_sums: int) -> FloatArray:
     """The sum of what tasks of some columns add each, cut by sizes alone so that threads change no bit."""
     most = max(2, min(_MOST_TASKS, _MOST_SUMS // n_sums))
     parts = threads.imap(add, chunks(n_columns, 1, most))
-    total = next(parts)
+    total: FloatArray = next(parts)
     for part in parts:
         total += part
     return total
 
 
-def _sorted(predictions: Predictions, threads: Threads) -> tuple[Sorted, FloatArray | None]:
-    runs = class_sorted(predictions, threads)
+def _sorted(predictions: Predictions, runs: ClassSorted, threads: Threads) -> tuple[Sorted, FloatArray | None]:
     tails = runs.tails(predictions.sample_weight, threads)
     members: IntArray = np.argsort(predictions.codes, kind="stable")
     return Sorted(runs.values, runs.offsets, members, predictions.scores), tails

@@ -8,7 +8,6 @@ each sample of any class only needs the weight of class i above it.
 
 import numpy as np
 
-from polyroc._engines._numpy._rates import Runs
 from polyroc._engines._samples import class_shares, doubled_wins
 from polyroc._lib._typing import FloatArray
 from polyroc._records import PairIndex, Predictions
@@ -27,19 +26,3 @@ def pairwise_areas(predictions: Predictions, pairs: PairIndex) -> FloatArray:
         total = predictions.class_counts.astype(float)
         won /= total[pairs.positive] * total[pairs.negative]
     return won
-
-
-def area_influences(predictions: Predictions, pairs: PairIndex) -> FloatArray:
-    """What each sample adds to the mean area of the pairs, shape (n,); they sum to 0 within each class."""
-    members = [np.flatnonzero(predictions.codes == c) for c in range(len(predictions.labels))]
-    runs = Runs(predictions)
-    wins = np.zeros(predictions.n_samples)
-    for i, j, column in zip(pairs.positive, pairs.negative, pairs.column, strict=True):
-        # A sample of i wins against those of j below it, a sample of j against those of i above it; ties count half.
-        wins[members[i]] += 1 - runs(j, column).share_above(predictions.scores[members[i], column])
-        wins[members[j]] += runs(i, column).share_above(predictions.scores[members[j], column])
-    weight = np.ones(predictions.n_samples) if predictions.sample_weight is None else predictions.sample_weight
-    share = weight / predictions.class_weights[predictions.codes]
-    mean = np.bincount(predictions.codes, share * wins, minlength=len(predictions.labels))
-    influence: FloatArray = share * (wins - mean[predictions.codes]) / len(pairs)
-    return influence

@@ -5,9 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from polyroc._engines._numpy._areas import area_influences, pairwise_areas
+from polyroc._engines._gradient import Gradient
+from polyroc._engines._numpy._areas import pairwise_areas
 from polyroc._engines._numpy._contrasts import contrast_areas
 from polyroc._engines._numpy._fits import centered, rank_one, saturated
+from polyroc._engines._numpy._influence import area_influences, sample_influences
 from polyroc._engines._numpy._rates import pairwise_rates, score_thresholds
 from polyroc._engines._on_host import OnHost
 from polyroc._engines._protocol import Engine, Resources
@@ -53,9 +55,21 @@ class NumpyPrepared(OnHost):
         """Mann-Whitney area of each pair along (A[negative] - A[positive]) · p, shape (K,)."""
         return contrast_areas(self.source, pairs, partition)
 
-    def area_influences(self, pairs: PairIndex) -> FloatArray:
-        """What each sample adds to the mean area of the pairs, shape (n,)."""
-        return area_influences(self.source, pairs)
+    def influences(
+        self,
+        pairs: PairIndex,
+        call_rates: FloatArray,
+        thresholds: Thresholds,
+        gradient: Gradient,
+        *,
+        least_reach: float = 0.0,
+    ) -> FloatArray:
+        """What each sample adds to each of m numbers, shape (m, n)."""
+        return sample_influences(self.source, pairs, call_rates, thresholds, gradient, least_reach=least_reach)
+
+    def area_influences(self, pairs: PairIndex, share: FloatArray) -> FloatArray:
+        """What each sample adds to a weighted mean of the areas, shape (n,)."""
+        return area_influences(self.source, pairs, share)
 
     def reweigh(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> "Reweighed":
         """Nothing is done once."""

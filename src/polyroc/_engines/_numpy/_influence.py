@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from polyroc._engines._gradient import Gradient
-from polyroc._engines._numpy._engine import Run, Runs
+from polyroc._engines._numpy._rates import Run, Runs
 from polyroc._engines._reach import reach
 from polyroc._lib._typing import FloatArray, IntArray, Thresholds
 from polyroc._records import PairIndex, Predictions
@@ -25,13 +25,12 @@ def sample_influences(
     gradient: Gradient,
     *,
     least_reach: float = 0.0,
-    n_jobs: int | None = None,  # one thread whatever is asked
 ) -> FloatArray:
     """What each sample adds to each of m numbers, shape (m, n), from their gradient; the sums of classes are 0."""
     runs, around = Runs(predictions), reach(call_rates, least_reach)
     tables: dict[tuple[int, int], list[_Knots]] = {}
-    for pair, (i, j) in enumerate(zip(pairs.positive.tolist(), pairs.negative.tolist(), strict=True)):
-        members = members_and_columns(i, j, thresholds)
+    for pair, (i, j, column) in enumerate(zip(pairs.positive, pairs.negative, pairs.column, strict=True)):
+        members = members_and_columns(int(i), int(j), int(column), thresholds)
         cut = cut_polygon([runs(*each) for each in members], call_rates)
         # Each run's part of what is called next.
         next_called = np.clip(around.rise(cut.share) / (len(members) * around.width), 0, 1)
@@ -47,9 +46,9 @@ def sample_influences(
     return centred(found, predictions)
 
 
-def members_and_columns(i: int, j: int, thresholds: Thresholds) -> list[tuple[int, int]]:
+def members_and_columns(i: int, j: int, column: int, thresholds: Thresholds) -> list[tuple[int, int]]:
     """Class and column of every run that the threshold of pair (i, j) moves through."""
-    own = [(i, i), (j, i)]
+    own = [(i, column), (j, column)]
     return own if thresholds == "own" else [*own, (i, j), (j, j)]
 
 
@@ -103,23 +102,17 @@ def _cumulated(terms: FloatArray) -> FloatArray:
     return np.concatenate([np.zeros((len(terms), 1)), np.cumsum(terms, axis=1)], axis=1)
 
 
-def area_influences(
-    predictions: Predictions,
-    pairs: PairIndex,
-    share: FloatArray,
-    *,
-    n_jobs: int | None = None,  # likewise
-) -> FloatArray:
+def area_influences(predictions: Predictions, pairs: PairIndex, share: FloatArray) -> FloatArray:
     """What each sample adds to the sum of share times pairwise area, shape (n,): DeLong's structural components."""
     members = [np.flatnonzero(predictions.codes == c) for c in range(len(predictions.labels))]
     runs = Runs(predictions)
     wins = np.zeros(predictions.n_samples)
-    for i, j, weight in zip(pairs.positive.tolist(), pairs.negative.tolist(), share, strict=True):
-        column = -1 if predictions.is_binary else i
+    for i, j, column, weight in zip(pairs.positive, pairs.negative, pairs.column, share, strict=True):
         # A sample of i wins against those of j below it, a sample of j against those of i above it; ties count half.
         wins[members[i]] += weight * (1 - runs(j, column).share_above(predictions.scores[members[i], column]))
         wins[members[j]] += weight * runs(i, column).share_above(predictions.scores[members[j], column])
-    return centred(wins[None], predictions)[0]
+    found: FloatArray = centred(wins[None], predictions)[0]
+    return found
 
 
 def centred(found: FloatArray, predictions: Predictions) -> FloatArray:
