@@ -321,7 +321,10 @@ def test_compiled_influences_of_points_are_the_references(compiled, thresholds):
     """More numbers than are found in one pass, of both curves, with wide slopes."""
     evaluation = small(1, costs=COSTS, thresholds=thresholds)
     weights = pair_weights(evaluation.predictions, evaluation.pair_index, evaluation.options)
-    for gradient in (gradient_of(evaluation, point_gradient), mean_point_gradient(weights, evaluation.rates.n_call_rates)):
+    for gradient in (
+        gradient_of(evaluation, point_gradient),
+        mean_point_gradient(weights, evaluation.rates.n_call_rates),
+    ):
         assert len(gradient) > 16
         expected = reference.sample_influences(*asked(evaluation), gradient, least_reach=0.07)
         found = compiled.sample_influences(*asked(evaluation), gradient, least_reach=0.07)
@@ -332,6 +335,16 @@ def test_classes_without_samples_and_more_columns_than_a_task(compiled):
     problem = gaussian_problem(3, 700, 40, 1.5)
     scored = np.column_stack([problem.y_score, np.zeros(700)])
     evaluation = quietly(polyroc.evaluate, problem.y_true, scored, labels=np.arange(41), engine="numpy")
+    expected = influences_of(evaluation)
+    assert_allclose(influences_of(evaluation, compiled), expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+@all_shapes
+def test_long_runs_are_cut_as_short_ones(compiled, decimals):
+    """Pairs of more than 4,000 samples are not merged: each call rate is looked for."""
+    problem = gaussian_problem(5, 9000, 3, 1.5)
+    score = np.round(problem.y_score, decimals)
+    evaluation = evaluated(replace(problem, y_score=score))
     expected = influences_of(evaluation)
     assert_allclose(influences_of(evaluation, compiled), expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 

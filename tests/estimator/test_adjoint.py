@@ -185,6 +185,15 @@ def test_a_pair_at_zero_is_held():
     assert (gradient.pair[0, 1, held] == 0).all()
 
 
+def test_single_precision_gives_nearly_the_same_gradient():
+    rates, weights, fit = steps_of(gaussian_problem(4, 600, 10, 1.5))
+    factorization, options = fit(rates), {"shrinkage": 1.0, "model": "rank-one"}
+    single = replace(rates, tpr=rates.tpr.astype(np.float32), separate_fpr=rates.fpr.astype(np.float32))
+    expected = area_gradient(factorization, rates, weights, **options).cells
+    found = area_gradient(factorization, single, weights, **options).cells
+    assert_allclose(found, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+
+
 def test_the_centered_model_is_refused():
     rates, weights, fit = steps_of(gaussian_problem(1, 300, 4, 1.2))
     with pytest.raises(ValueError, match=r"`model` must be 'rank-one' or 'saturated' for influences"):

@@ -1,7 +1,7 @@
 """Factorization -> Gradient: how D, or a point of the curve, changes with every pairwise rate.
 
-The fit is where the gradient of the deviance is zero. By the implicit function theorem one linear system in its
-Hessian, solved for what the effects count in D, stands for a fit for every rate that could change. The Hessian is that
+At the fit the gradient of the deviance is zero. By the implicit function theorem one linear system in its Hessian, with
+what the effects count in D on its right side, replaces one refit for every rate that could change. The Hessian is that
 of `polyroc._engines._numpy._solver`: an arrow, of which the larger side is eliminated. It is singular where lambda is
 stretched and v shrunk; the right sides have no part in that direction, and a term of rank one fills it.
 """
@@ -20,8 +20,8 @@ from polyroc._records import Factorization, PairWeights, PairwiseRates
 
 # A pair whose effect moves no predictor by more is held at zero: it has no derivative.
 _HELD = 1e-8
-# Cells that are worked on at a time: all cells of a thousand classes would take gigabytes.
-_BLOCK_CELLS = 2**21
+# Cells that are worked on at a time, within the cache: all cells of a thousand classes would take gigabytes.
+_BLOCK_CELLS = 2**15
 
 
 def area_gradient(
@@ -176,10 +176,19 @@ def _hessian(block: _Block, effect: FloatArray, pair: FloatArray) -> tuple[Float
     """Curvature by rows (R,) of these pairs, by pairs, and the cross terms (pairs, R)."""
     effect, pair = effect.astype(block.rate.dtype), pair[block.pairs].astype(block.rate.dtype)
     eta = pair[:, None] * effect
-    probability = expit(eta)
-    curvature = block.weight * probability * expit(-eta)
-    cross = curvature * eta + block.weight * (probability - block.rate)
-    return pair**2 @ curvature, curvature @ effect**2, cross
+    # Both tails from one exponential, as in the solver.
+    ratio = np.abs(eta)
+    np.exp(np.negative(ratio, out=ratio), out=ratio)
+    larger = 1 / (1 + ratio)
+    ratio *= larger
+    residual = np.where(eta < 0, ratio, larger)
+    residual -= block.rate
+    residual *= block.weight
+    larger *= ratio
+    larger *= block.weight
+    eta *= larger
+    eta += residual
+    return pair**2 @ larger, larger @ effect**2, eta
 
 
 def _keep_pairs(

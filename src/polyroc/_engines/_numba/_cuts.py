@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polyroc._engines._numba._compile import inner
+from polyroc._engines._numba._rates import LONG, settle
 
 
 class Cut(NamedTuple):
@@ -39,11 +40,15 @@ def called_share(tail: Any, at: int, n: int) -> float:
 
 @inner
 def cut_two(a: Any, b: Any, tail_a: Any, tail_b: Any, grid: Any, cut: Any) -> None:
-    """Merge two runs from the top, from call rate to call rate."""
+    """Merge two runs from the top, from call rate to call rate, or look for each call rate where runs are long."""
     n_a, n_b, n_grid = a.shape[0], b.shape[0], grid.shape[0]
     at_a, at_b, t = n_a, n_b, np.int64(0)
+    is_long = tail_a is None and n_a + n_b > LONG
     while t < n_grid:
-        at_a, at_b, score = call_until(a, b, tail_a, tail_b, at_a, at_b, grid[t])
+        if is_long:
+            at_a, at_b, score = look_for(a, b, grid[t])
+        else:
+            at_a, at_b, score = call_until(a, b, tail_a, tail_b, at_a, at_b, grid[t])
         high_a, high_b = at_a, at_b
         while high_a < n_a and a[high_a] <= score:
             high_a += 1
@@ -93,6 +98,24 @@ def call_until(a: Any, b: Any, tail_a: Any, tail_b: Any, at_a: int, at_b: int, r
             at_b -= 1 - one
             is_reached = called_share(tail_a, at_a, n_a) + called_share(tail_b, at_b, n_b) >= 2.0 * rate
     return at_a, at_b, a[at_a] if one else b[at_b]
+
+
+@inner
+def look_for(a: Any, b: Any, rate: float) -> Any:
+    """As `call_until` from the top, without weights: by bisection, as `polyroc._engines._numba._rates.look`."""
+    n_a, n_b = a.shape[0], b.shape[0]
+    low, high = 0, n_a
+    while low < high:
+        x = (low + high) // 2
+        y = int(np.ceil((2.0 * rate - x / n_a) * n_b))
+        if y > n_b or (y > 0 and a[n_a - 1 - x] >= b[n_b - y]):
+            low = x + 1
+        else:
+            high = x
+    y = min(n_b, max(0, int(np.ceil((2.0 * rate - low / n_a) * n_b))))
+    at_a, at_b = settle(a, b, n_a - low, n_b - y, 2.0 * rate)
+    from_a = at_b == n_b or (at_a < n_a and a[at_a] < b[at_b])
+    return at_a, at_b, a[at_a] if from_a else b[at_b]
 
 
 @inner

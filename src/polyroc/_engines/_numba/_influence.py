@@ -1,4 +1,4 @@
-"""Influences of samples on the fast engine: tables by rank, which every sample reads by one search per column."""
+"""Influences of samples on the fast engine: a table by rank for each column, handed out in the order of the scores."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from polyroc._engines._numba._influence_kernels import ByColumn, Reading, Slopes
 from polyroc._engines._numpy._influence import centred
 from polyroc._engines._reach import reach
 from polyroc._engines._threads import Threads, chunks
-from polyroc._lib._typing import FloatArray, IntArray, Thresholds
+from polyroc._lib._typing import FloatArray, Thresholds
 from polyroc._records import PairIndex, Predictions, read_only
 
 # Numbers whose influences are found in one pass over the pairs: more would need more memory, and save no time.
@@ -18,8 +18,6 @@ _TOGETHER = 16
 # Most samples times numbers for which each task has sums of its own.
 _MOST_SUMS = 2**25
 _MOST_TASKS = 16
-# Columns that are looked up together: of a row of scores memory fetches several at once.
-_WIDTH = 16
 
 
 def sample_influences(
@@ -47,11 +45,11 @@ def sample_influences(
 
         def add(first: int, last: int, given: Any = given, n_numbers: int = n_numbers) -> FloatArray:
             out = np.zeros((n_numbers, predictions.n_samples))
-            add_influences(*given, first, last, max(1, _WIDTH // n_numbers), out)
+            add_influences(*given, first, last, out)
             return out
 
         summed = _summed(threads, add, len(by_column.columns), n_numbers * predictions.n_samples)
-        found[start : start + _TOGETHER, classes.members] = summed
+        found[start : start + _TOGETHER] = summed
     return centred(found, predictions)
 
 
@@ -60,18 +58,17 @@ def area_influences(
 ) -> FloatArray:
     """What each sample adds to the sum of share times pairwise area, shape (n,): DeLong's structural components."""
     by_column = _by_column(pairs, is_shared=False)
-    found = np.empty((1, predictions.n_samples))
     classes, tails = _sorted(predictions, runs, threads)
     given = (classes, tails, by_column, pairs.negative, read_only(np.array(share, dtype=float)))
 
     def add(first: int, last: int) -> FloatArray:
         out = np.zeros((1, predictions.n_samples))
-        add_areas(*given, first, last, _WIDTH, out)
+        add_areas(*given, first, last, out)
         return out
 
-    found[:, classes.members] = _summed(threads, add, len(by_column.columns), predictions.n_samples)
-    influence: FloatArray = centred(found, predictions)[0]
-    return influence
+    found = _summed(threads, add, len(by_column.columns), predictions.n_samples)
+    [influence] = centred(found, predictions)
+    return np.asarray(influence)
 
 
 def _summed(threads: Threads, add: Any, n_columns: int, n_sums: int) -> FloatArray:
@@ -85,9 +82,7 @@ def _summed(threads: Threads, add: Any, n_columns: int, n_sums: int) -> FloatArr
 
 
 def _sorted(predictions: Predictions, runs: ClassSorted, threads: Threads) -> tuple[Sorted, FloatArray | None]:
-    tails = runs.tails(predictions.sample_weight, threads)
-    members: IntArray = np.argsort(predictions.codes, kind="stable")
-    return Sorted(runs.values, runs.offsets, members, predictions.scores), tails
+    return Sorted(runs.values, runs.offsets, runs.order), runs.tails(predictions.sample_weight, threads)
 
 
 def _by_column(pairs: PairIndex, *, is_shared: bool) -> ByColumn:

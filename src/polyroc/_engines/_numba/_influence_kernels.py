@@ -2,7 +2,7 @@
 
 In one column the influence of a sample of a class is a step function of its score, so of its rank within the class:
 a cut adds its coefficient to all samples above, which is one addition at the rank of the lowest of them. When all
-pairs of the column are done the additions are cumulated, and each sample looks up its rank.
+pairs of the column are done the additions are cumulated, and handed to the samples in the order of their ranks.
 """
 
 from typing import Any, NamedTuple
@@ -14,12 +14,11 @@ from polyroc._engines._numba._cuts import called_share, cut_four, cut_two, room_
 
 
 class Sorted(NamedTuple):
-    """Class-sorted scores, and the scores as they came."""
+    """Class-sorted scores, and which sample stands where (`polyroc._engines._numba._class_sorted`)."""
 
     values: Any  # (k, n)
     offsets: Any  # (k + 1,)
-    members: Any  # (n,) samples by classes
-    scores: Any  # (n, k)
+    order: Any  # (k, n)
 
 
 class ByColumn(NamedTuple):
@@ -64,34 +63,30 @@ def add_influences(
     is_shared: bool,
     start: int,
     stop: int,
-    width: int,
     out: Any,
 ) -> None:
-    """Add what columns start..stop say of every sample, in the order of `members`, shape (m, n)."""
+    """Add what columns start..stop say of every sample, shape (m, n)."""
     classes, by_column = borrowed(classes), borrowed(by_column)
     reading, slopes = borrowed(reading), borrowed(slopes)
     n_runs, n_grid = 4 if is_shared else 2, reading.grid.shape[0]
     cut = room_for_cut(n_runs, n_grid)
     rise, by_rate = np.empty((n_runs, n_grid)), np.empty((2, n_grid))
-    tables = np.empty((width, out.shape[0], out.shape[1]))
-    for begin in range(start, stop, width):
-        end = min(begin + width, stop)
-        tables[:] = 0.0
-        for place in range(begin, end):
-            for which in range(by_column.first[place], by_column.first[place + 1]):
-                pair = by_column.pairs[which]
-                i, j = positive[pair], negative[pair]
-                cut_pair(classes, tails, i, j, reading.grid, is_shared, cut)
-                find_rise(reading, cut.share, rise)
-                first = 2 if by_column.is_negative[which] else 0
-                for s in range(out.shape[0]):
-                    differentiate(slopes, s, pair, by_rate)
-                    balance(by_rate, rise, first)
-                    table = tables[place - begin, s]
-                    add_knots(cut, first, by_rate[0], table[classes.offsets[i] : classes.offsets[i + 1]])
-                    add_knots(cut, first + 1, by_rate[1], table[classes.offsets[j] : classes.offsets[j + 1]])
-            cumulate(tables[place - begin], classes.offsets)
-        look_up(classes, by_column.columns[begin:end], tables, out)
+    table, offsets = np.empty(out.shape), classes.offsets
+    for place in range(start, stop):
+        table[:] = 0.0
+        for which in range(by_column.first[place], by_column.first[place + 1]):
+            pair = by_column.pairs[which]
+            i, j = positive[pair], negative[pair]
+            cut_pair(classes, tails, i, j, reading.grid, is_shared, cut)
+            find_rise(reading, cut.share, rise)
+            first = 2 if by_column.is_negative[which] else 0
+            for s in range(out.shape[0]):
+                differentiate(slopes, s, pair, by_rate)
+                balance(by_rate, rise, first)
+                add_knots(cut, first, by_rate[0], table[s, offsets[i] : offsets[i + 1]])
+                add_knots(cut, first + 1, by_rate[1], table[s, offsets[j] : offsets[j + 1]])
+        cumulate(table, offsets)
+        hand_out(table, offsets, classes.order[by_column.columns[place]], out)
 
 
 @inner
@@ -177,52 +172,31 @@ def cumulate(table: Any, offsets: Any) -> None:
 
 
 @inner
-def look_up(classes: Any, columns: Any, tables: Any, out: Any) -> None:
-    """Add to every sample what the tables have at its rank, which counts from the top of its class."""
-    offsets = classes.offsets
-    for c in range(offsets.shape[0] - 1):
-        first, last = offsets[c], offsets[c + 1]
-        for p in range(first, last):
-            sample = classes.members[p]
-            for place in range(columns.shape[0]):
-                column = columns[place]
-                lowest = first_place(classes.values[column], first, last, classes.scores[sample, column])
-                for s in range(out.shape[0]):
-                    out[s, p] += tables[place, s, first + last - 1 - lowest]
-
-
-@inner
-def first_place(values: Any, first: int, last: int, score: float) -> int:
-    """The first place from first..last with this score, which is there."""
-    low, size = first, last - first
-    while size > 1:
-        half = size // 2
-        low += half if values[low + half - 1] < score else 0
-        size -= half
-    return low
+def hand_out(table: Any, offsets: Any, order: Any, out: Any) -> None:
+    """Add to every sample what the table has at its rank, which counts from the top of its class."""
+    for s in range(out.shape[0]):
+        for c in range(offsets.shape[0] - 1):
+            ends = offsets[c] + offsets[c + 1] - 1
+            for p in range(offsets[c], offsets[c + 1]):
+                out[s, order[p]] += table[s, ends - p]
 
 
 @kernel
 def add_areas(
-    classes: Any, tails: Any, by_column: Any, negative: Any, share: Any, start: int, stop: int, width: int, out: Any
+    classes: Any, tails: Any, by_column: Any, negative: Any, share: Any, start: int, stop: int, out: Any
 ) -> None:
     """Add the share of comparisons that each sample wins in columns start..stop, shape (1, n)."""
     classes, by_column = borrowed(classes), borrowed(by_column)
-    offsets = classes.offsets
-    tables = np.empty((width, 1, out.shape[1]))
-    for begin in range(start, stop, width):
-        end = min(begin + width, stop)
-        tables[:] = 0.0
-        for place in range(begin, end):
-            i = by_column.columns[place]
-            table = tables[place - begin, 0]
-            for which in range(by_column.first[place], by_column.first[place + 1]):
-                pair = by_column.pairs[which]
-                j = negative[pair]
-                a, b = table[offsets[i] : offsets[i + 1]], table[offsets[j] : offsets[j + 1]]
-                add_wins(classes, tails, i, i, j, share[pair], a, True)
-                add_wins(classes, tails, i, j, i, share[pair], b, False)
-        look_up(classes, by_column.columns[begin:end], tables, out)
+    table, offsets = np.empty(out.shape), classes.offsets
+    for place in range(start, stop):
+        table[:] = 0.0
+        i = by_column.columns[place]
+        for which in range(by_column.first[place], by_column.first[place + 1]):
+            pair = by_column.pairs[which]
+            j = negative[pair]
+            add_wins(classes, tails, i, i, j, share[pair], table[0, offsets[i] : offsets[i + 1]], True)
+            add_wins(classes, tails, i, j, i, share[pair], table[0, offsets[j] : offsets[j + 1]], False)
+        hand_out(table, offsets, classes.order[i], out)
 
 
 @inner
@@ -234,16 +208,21 @@ def add_wins(
     a = classes.values[column, offsets[mine] : offsets[mine + 1]]
     b = classes.values[column, offsets[other] : offsets[other + 1]]
     n_a, n_b = a.shape[0], b.shape[0]
-    below, upto = 0, 0
-    for p in range(n_a):
-        while below < n_b and b[below] < a[p]:
+    below, p = 0, 0
+    while p < n_a:
+        score = a[p]
+        while below < n_b and b[below] < score:
             below += 1
-        upto = max(upto, below)
-        while upto < n_b and b[upto] <= a[p]:
+        upto = below
+        while upto < n_b and b[upto] == score:
             upto += 1
         if tails is None:
             higher = 0.5 * (called_share(None, below, n_b) + called_share(None, upto, n_b))
         else:
             tail = tails[column, offsets[other] : offsets[other + 1]]
             higher = 0.5 * (called_share(tail, below, n_b) + called_share(tail, upto, n_b))
-        table[n_a - 1 - p] += weight * (1.0 - higher) if above else weight * higher
+        won = weight * (1.0 - higher) if above else weight * higher
+        # Ties within the class win alike.
+        while p < n_a and a[p] == score:
+            table[n_a - 1 - p] += won
+            p += 1

@@ -111,8 +111,8 @@ def area_influences(predictions: Predictions, pairs: PairIndex, share: FloatArra
         # A sample of i wins against those of j below it, a sample of j against those of i above it; ties count half.
         wins[members[i]] += weight * (1 - runs(j, column).share_above(predictions.scores[members[i], column]))
         wins[members[j]] += weight * runs(i, column).share_above(predictions.scores[members[j], column])
-    found: FloatArray = centred(wins[None], predictions)[0]
-    return found
+    [influence] = centred(wins[None], predictions)
+    return np.asarray(influence)
 
 
 def centred(found: FloatArray, predictions: Predictions) -> FloatArray:
