@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polyroc._engines._numba._compile import inner
-from polyroc._engines._numba._rates import LONG, settle
+from polyroc._engines._numba._rates import LONG
 
 
 class Cut(NamedTuple):
@@ -156,3 +156,30 @@ def cut_four(values: Any, tails: Any, offsets: Any, i: int, j: int, grid: Any, c
         s0 = s1
         for r in range(4):
             before[r] = after[r]
+
+
+@inner
+def settle(a: Any, b: Any, above_a: int, above_b: int, target: float) -> Any:
+    """From near the crossing to it: the first point of the path whose shares reach the target."""
+    n_a, n_b = a.shape[0], b.shape[0]
+    # Put the point on the path: nothing called may lie below what is not called.
+    while above_a < n_a and above_b > 0 and a[above_a] < b[above_b - 1]:
+        above_a += 1
+    while above_b < n_b and above_a > 0 and b[above_b] < a[above_a - 1]:
+        above_b += 1
+    while (n_a - above_a) / n_a + (n_b - above_b) / n_b < target:
+        if above_b == 0 or (above_a > 0 and a[above_a - 1] >= b[above_b - 1]):
+            above_a -= 1
+        else:
+            above_b -= 1
+    while True:
+        # Step back while the target is still reached.
+        back_a, back_b = above_a, above_b
+        # Of a tie, b was called last.
+        if above_a == n_a or (above_b < n_b and b[above_b] <= a[above_a]):
+            back_b += 1
+        else:
+            back_a += 1
+        if (n_a - back_a) / n_a + (n_b - back_b) / n_b < target:
+            return above_a, above_b
+        above_a, above_b = back_a, back_b
