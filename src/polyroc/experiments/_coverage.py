@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import bdtr, bdtrc
@@ -12,8 +12,13 @@ from polyroc._engines._threads import Threads
 from polyroc._evaluate import evaluate
 from polyroc._lib._typing import FloatArray, IntervalKind, Method
 from polyroc._lib._warnings import ResamplingWarning
+from polyroc.display._style import colour_of
+from polyroc.experiments._canvas import plain, sheet
 from polyroc.experiments._outcome import CHANCE, FALSE_ALARM, Claim, Outcome, Request, Table
 from polyroc.experiments._simulation import gaussian_scores
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TITLE = "Coverage of intervals"
 LEVEL = 0.95
@@ -153,3 +158,37 @@ def _widths(table: Table) -> Claim:
         bool(np.all(paper < 0.5 * ours)),
         "less than half of ours",
     )
+
+
+def draw(outcome: Outcome) -> "dict[str, Figure]":
+    """A point per interval and setting, beside the level that all of them promise."""
+    from matplotlib.ticker import PercentFormatter
+
+    table = outcome.table("coverage")
+    figure, axes = sheet(1, 1, width=6.4, height=2.8)
+    ax = axes[0, 0]
+    intervals = table.distinct("interval")
+    place = np.arange(len(intervals))
+    for number, setting in enumerate(table.distinct("setting")):
+        part = table.where(setting=setting)
+        coverage, n = part.column("coverage"), part.column("samples")
+        error = 1.96 * np.sqrt(coverage * (1 - coverage) / n)
+        ax.errorbar(
+            coverage,
+            place + 0.18 * (number - 1),
+            xerr=error,
+            fmt="os^"[number],
+            color=colour_of(ax, number),
+            markersize=5,
+            capsize=2,
+            label=setting,
+        )
+    ax.axvline(LEVEL, color="black", linestyle=":", linewidth=1, alpha=0.7)
+    ax.set_yticks(place, intervals)
+    ax.invert_yaxis()
+    ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    ax.set_xlim(-0.03, 1.03)
+    ax.set_xlabel("samples whose 95 % interval holds the truth", fontsize=8)
+    plain(ax)
+    figure.legend(loc="outside lower center", ncols=3, fontsize=8, frameon=False)
+    return {"coverage": figure}

@@ -100,7 +100,7 @@ def draw(outcome: Outcome) -> "dict[str, Figure]":
     """
     name = one_of(outcome.name, "outcome.name", tuple(EXPERIMENTS))
     check_installed(figures=True)
-    figures: dict[str, Figure] = _module(name, "figures.").draw(outcome)
+    figures: dict[str, Figure] = _module(name).draw(outcome)
     return figures
 
 
@@ -117,5 +117,5 @@ def check_installed(*, figures: bool) -> None:
             raise ModuleNotFoundError(msg, name=module) from error
 
 
-def _module(name: str, folder: str = "") -> Any:
-    return import_module(f"polyroc.experiments.{folder}_{name.replace('-', '_')}")
+def _module(name: str) -> Any:
+    return import_module(f"polyroc.experiments._{name.replace('-', '_')}")

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import chdtri, logit
@@ -12,8 +12,13 @@ from polyroc._evaluate import evaluate
 from polyroc._evaluation import Evaluation
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._lib._warnings import ResamplingWarning
+from polyroc.display._style import LINE_STYLES, colour_of
+from polyroc.experiments._canvas import lines_of, plain, rates_panel, sheet
 from polyroc.experiments._outcome import CHANCE, FALSE_ALARM, IDENTITY, Claim, Outcome, Request, Table, curve_rows, sure
 from polyroc.experiments._simulation import N_CLASSES, multinomial, simulate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TITLE = "Class skewness"
 ALPHAS, COVARIATES = (2, 5, 9), (2, 5, 9)
@@ -281,3 +286,68 @@ def _which_are_invariant(sets: Table) -> Claim:
         invariant == ["D_equal", "M", "balanced_accuracy"],
         IDENTITY,
     )
+
+
+_NAMES = {"D_equal": "D, unweighted", "D_prevalence": "D, weighted"}
+_TITLES = {"prevalence": "weighted", "equal": "unweighted"}
+
+
+def draw(outcome: Outcome) -> "dict[str, Figure]":
+    """Tail probabilities, the two panels of curves for each alpha, and spreads."""
+    return {"tails": _draw_tails(outcome), "curves": _curves(outcome), "spread": _draw_spread(outcome)}
+
+
+def _draw_tails(outcome: Outcome) -> "Figure":
+    tails = outcome.table("tails")
+    figure, axes = sheet(1, 2, height=2.8, sharey=True)
+    for ax, k in zip(axes[0], tails.distinct("classes"), strict=True):
+        for place, alpha in enumerate(ALPHAS):
+            part = tails.where(classes=k, alpha=alpha)
+            style = {"color": colour_of(ax, place), "linestyle": LINE_STYLES[place]}
+            ax.plot(part.column("c"), part.column("tail"), label=f"alpha = {alpha}", **style)
+        ax.set(xscale="log", title=None)
+        ax.set_xticks([1, 3, 10, 30, 100], ["1", "3", "10", "30", "100"])
+        ax.set_xticks([], minor=True)
+        ax.set_title(f"{k} classes", fontsize=9)
+        ax.set_xlabel("c, times the smallest class", fontsize=8)
+        plain(ax)
+    axes[0, 0].set_ylabel("P(largest class > c smallest)", fontsize=8)
+    axes[0, 1].legend(fontsize=8, frameon=False)
+    return figure
+
+
+def _curves(outcome: Outcome) -> "Figure":
+    figure, axes = sheet(len(ALPHAS), 2, width=3.2, height=3.0)
+    lines = lines_of(outcome.table("curves"), ("covariates", "alpha", "weighting", "test_set"))
+    handles: dict[str, Any] = {}
+    for r, alpha in enumerate(ALPHAS):
+        for c, (weighting, title) in enumerate(_TITLES.items()):
+            ax = axes[r, c]
+            rates_panel(ax, f"{title}, alpha = {alpha}", x_label=r == len(ALPHAS) - 1, y_label=c == 0)
+            for (d, of_alpha, of_weighting, _), fpr, tpr in lines:
+                if (of_alpha, of_weighting) == (alpha, weighting):
+                    colour = colour_of(ax, COVARIATES.index(d))
+                    [handles[f"d = {d}"]] = ax.plot(fpr, tpr, color=colour, linewidth=0.6, alpha=0.6)
+    legend = figure.legend(handles.values(), handles, loc="outside lower center", ncols=3, fontsize=8, frameon=False)
+    for line in legend.get_lines():
+        line.set(linewidth=2, alpha=1)
+    return figure
+
+
+def _draw_spread(outcome: Outcome) -> "Figure":
+    spread = outcome.table("spread").where(alpha="all")
+    figure, axes = sheet(1, 2, width=3.6, height=3.0, sharey=True)
+    titles = {"deviation": "over the test sets", "deviation_by_weights": "by skewness alone"}
+    place = np.arange(len(STATISTICS))
+    for ax, (column, title) in zip(axes[0], titles.items(), strict=True):
+        for number, d in enumerate(COVARIATES):
+            part = spread.where(covariates=d)
+            style = {"color": colour_of(ax, number), "marker": "os^"[number], "s": 22}
+            ax.scatter(part.column(column), place + 0.18 * (number - 1), label=f"d = {d}", **style)
+        ax.set_yticks(place, [_NAMES.get(name, name.replace("_", " ")) for name in STATISTICS])
+        ax.set_title(f"standard deviation {title}", fontsize=9)
+        ax.set_xlim(left=-0.002)
+        plain(ax)
+    axes[0, 0].invert_yaxis()
+    axes[0, 1].legend(fontsize=8, frameon=False, loc="lower right")
+    return figure

@@ -1,25 +1,30 @@
 """What the figures share: a sheet of panels, axes of rates, and a legend outside."""
 
 from collections.abc import Iterable
-from typing import Any
-
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Any
 
 from polyroc.display._style import despined, faint_grid
 from polyroc.experiments._outcome import Table
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 LEFT_OUT = "#999999"
 
 
-def sheet(n_rows: int, n_columns: int, *, width: float = 3.2, height: float = 3.0, **shared: Any) -> tuple[Figure, Any]:
+def sheet(
+    n_rows: int, n_columns: int, *, width: float = 3.2, height: float = 3.0, **shared: Any
+) -> "tuple[Figure, Any]":
     """A figure and its axes, always a two-dimensional array of them."""
+    from matplotlib.figure import Figure
+
     # Not pyplot's: no screen is needed, and nothing stays open.
     figure = Figure(figsize=(width * n_columns, height * n_rows), layout="constrained")
     return figure, figure.subplots(n_rows, n_columns, squeeze=False, **shared)
 
 
-def rates_panel(ax: Axes, title: str, *, x_label: bool = True, y_label: bool = True) -> None:
+def rates_panel(ax: "Axes", title: str, *, x_label: bool = True, y_label: bool = True) -> None:
     """Axes of false and true positive rates, with the diagonal."""
     ax.plot([0, 1], [0, 1], color="black", alpha=0.5, linewidth=0.8, linestyle=":")
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal", xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
@@ -31,7 +36,7 @@ def rates_panel(ax: Axes, title: str, *, x_label: bool = True, y_label: bool = T
     plain(ax)
 
 
-def plain(ax: Axes) -> None:
+def plain(ax: "Axes") -> None:
     """Small ticks, a faint grid, no frame."""
     ax.tick_params(labelsize=8)
     faint_grid(ax)
