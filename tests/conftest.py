@@ -15,8 +15,9 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 # Set before anything imports numba.
 os.environ.setdefault("NUMBA_CACHE_DIR", cache_folder())
 
-# The same examples in every run of CI: a failure there is about the change, not about luck.
-settings.register_profile("fast", deadline=None, max_examples=50, derandomize="CI" in os.environ)
+# The same examples in every run of CI, and twice as many: a failure there is about the change, not about luck.
+CI = "CI" in os.environ
+settings.register_profile("fast", deadline=None, max_examples=50 if CI else 25, derandomize=CI)
 settings.register_profile("nightly", deadline=None, max_examples=2000, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 

@@ -27,8 +27,8 @@ WRITTEN = {"docs/tutorial.md": ("curves.png", "predictions.csv", "report.html", 
 SOURCES = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
 
 
-# The page on the reproduction runs an experiment, that with questions draws 999 resamples ten times.
-SLOW = ("docs/reproduction.md", "docs/faq.md")
+# An experiment, 999 resamples ten times, and twice the comparison that README shows as well.
+SLOW = ("docs/reproduction.md", "docs/faq.md", "docs/tutorial.md", "docs/comparing.md")
 
 
 @pytest.mark.parametrize(

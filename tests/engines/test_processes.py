@@ -126,8 +126,8 @@ def test_ctrl_c_ends_a_long_evaluation(n_jobs):
     code = f"""
 import numpy as np
 import polyroc
-y_true = np.arange(40_000) % 400
-y_score = np.random.default_rng(0).normal(size=(40_000, 400)).astype(np.float32)
+y_true = np.arange(20_000) % 200
+y_score = np.random.default_rng(0).normal(size=(20_000, 200)).astype(np.float32)
 # Once before: numba may swallow an interrupt that arrives while it compiles.
 polyroc.auc_score(y_true, y_score, engine="numba", n_jobs={n_jobs})
 try:
@@ -139,7 +139,7 @@ except KeyboardInterrupt:
 """
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "started\n"
-        time.sleep(1.5)
+        time.sleep(0.7)
         process.send_signal(signal.SIGINT)
         try:
             # Without the interrupt it would go on for ever.
