@@ -1,0 +1,212 @@
+"""How sure a statistic is without resampling: by what each sample contributes to it (docs/influence.md).
+
+The influences of the samples replace the replicates: their sum of squares is the variance of the statistic. What they
+do not show is its bias, a term of second order. A few refits do: under other weights of the samples the statistic
+changes by the sum of the influences, which is known, and by a rest, whose mean is the bias. The rest varies little, so
+that four refits suffice, and what they leave open is added to the standard error.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import expit, logit
+
+from polyroc._engines import Prepared
+from polyroc._engines._reach import reach_of_points
+from polyroc._estimator._adjoint import (
+    area_gradient,
+    held_pairs,
+    mean_area_gradient,
+    mean_point_gradient,
+    point_gradient,
+)
+from polyroc._estimator._mean_curve import area_weights
+from polyroc._estimator._weights import pair_weights
+from polyroc._inputs._checks import InputError
+from polyroc._inputs._options import Options
+from polyroc._lib._typing import Curve, FloatArray, Statistic
+from polyroc._lib._warnings import ResamplingWarning, warn
+from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates
+from polyroc._uncertainty import _logit_scale
+from polyroc._uncertainty._delong import freedom, standard_error
+from polyroc._uncertainty._intervals import Interval, end_interval
+from polyroc._uncertainty._logit_scale import EDGE, Reach, unseen_error
+from polyroc._uncertainty._replicates import Replicates
+from polyroc._uncertainty._resampling import Units
+
+N_REFITS = 4
+# Half of the units of each stratum count 1 + STEP and the others 1 - STEP, which is as far as resampling moves them.
+_STEP = 0.8
+# Bias and standard error stand in the ratio of at most sqrt(k / n) (k classes of n samples each; 0.1 to 1 times that in
+# the settings of docs/coverage.md). Below this ratio nobody would see the bias.
+_NO_BIAS = 0.05
+# More than this on the logit scale is no bias but a fit that went elsewhere.
+_MOST_BIAS = 1.0
+# Nearer to 0 or 1 the influences of a sample without errors say nothing about the errors of the next one.
+_NEAR_END = 0.001
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What influences are computed from: a source made ready and what was fitted to it."""
+
+    prepared: Prepared
+    pairs: PairIndex
+    rates: PairwiseRates
+    factorization: Factorization
+    options: Options
+
+    def influences(self, statistic: Statistic) -> FloatArray:
+        """What each sample adds to a statistic, shape (n,); they sum to 0 within each class."""
+        n_pairs = len(self.pairs)
+        if statistic == "hand_till" or self.prepared.source.is_binary:
+            return self.prepared.area_influences(self.pairs, np.full(n_pairs, 1 / n_pairs))
+        weights = pair_weights(self.prepared.source, self.pairs, self.options)
+        if statistic == "mean_auc":
+            shares = area_weights(weights, self.options.thresholds)
+            if shares is not None:
+                return self.prepared.area_influences(self.pairs, shares)
+            gradient = mean_area_gradient(self.factorization, weights)
+        else:
+            gradient = area_gradient(
+                self.factorization,
+                self.rates,
+                weights,
+                shrinkage=self.options.shrinkage,
+                model=self.options.model,
+            )
+        asked = (self.pairs, self.rates.call_rates, self.options.thresholds, gradient)
+        found: FloatArray = self.prepared.influences(*asked)[0]
+        return found
+
+    def point_influences(self, curve: Curve) -> FloatArray:
+        """What each sample adds to TPR and FPR at every call rate of a curve, shape (2T, n)."""
+        source, options = self.prepared.source, self.options
+        weights = pair_weights(source, self.pairs, options)
+        if curve == "mean":
+            gradient = mean_point_gradient(weights, self.rates.n_call_rates)
+        else:
+            gradient = point_gradient(
+                self.factorization, self.rates, weights, shrinkage=options.shrinkage, model=options.model
+            )
+        least = reach_of_points(int(source.class_counts[source.class_counts > 0].min()))
+        asked = (self.pairs, self.rates.call_rates, options.thresholds, gradient)
+        return self.prepared.influences(*asked, least_reach=least)
+
+    @property
+    def doubt(self) -> str:
+        """Why the influences of D do not carry an interval; empty where they do."""
+        if self.prepared.source.is_binary:
+            return ""
+        if self.options.model == "centered":
+            return "the centered model has no formula"
+        if not self.factorization.converged:
+            return "the fit did not converge"
+        if self.options.model == "rank-one" and (held := int(np.count_nonzero(held_pairs(self.factorization)))):
+            return f"the fit holds {held} of {len(self.pairs)} pairs at the border, where D has a kink"
+        return ""
+
+
+def near_end(area: float) -> str:
+    """Why influences do not carry the interval of an area this near to 0 or 1; empty where they do."""
+    return f"D is within {_NEAR_END} of {round(area)}" if min(area, 1 - area) < _NEAR_END else ""
+
+
+def refuse_centered(options: Options) -> None:
+    """Influences are not derived for one of the models."""
+    if options.model == "centered":
+        rule = "must be 'rank-one' or 'saturated' for influences, which have no formula for this one"
+        raise InputError("model", rule, repr(options.model))
+
+
+@dataclass(frozen=True, eq=False)
+class Spread(Frozen):
+    """One statistic and how sure it is, by its influences."""
+
+    estimate: float
+    influences: FloatArray
+    units: Units
+    n_independent: int
+    """Units of the smallest class."""
+    n_classes: int
+    bias: tuple[float, float] = (0.0, 0.0)
+    """By how much the statistic is too large on average, and the standard error of that."""
+    unshrunk: float | None = None
+    """The estimate without shrinkage, of a statistic that a fit makes biased; None of one that has no bias."""
+    pair_error: float = 0.0
+    """Standard error that a sample of the pairs adds."""
+    at_end: bool = False
+    """Whether not one comparison of two samples went wrong, or all did."""
+
+    @cached_property
+    def standard_error(self) -> float:
+        return float(np.hypot(standard_error(self.influences, self.units), self.pair_error))
+
+    @cached_property
+    def freedom(self) -> float:
+        """Degrees of freedom of the standard error: few where few samples carry the variance."""
+        return freedom(self.influences, self.units)
+
+    def interval(self, confidence_level: float) -> Interval:
+        """Confidence interval on the logit scale, with the terms that the bootstrap's has."""
+        if self.at_end:
+            return end_interval(self.estimate, self.n_independent, confidence_level)
+        if self.standard_error == 0:
+            warn("No sample changes the statistic, so the interval is a single point.", ResamplingWarning)
+            return Interval(self.estimate, self.estimate)
+        reach = Reach.of(confidence_level, self.freedom, unseen_error(self.n_classes, self.n_independent))
+        low, high = _logit_scale.ends(self.estimate, self._error_there, reach, mean=self._place, unshrunk=self.unshrunk)
+        return Interval(float(low), float(high))
+
+    def corrected(self) -> tuple[float, float]:
+        """The estimate less its bias, and its standard error there: where the interval of a difference begins."""
+        return _logit_scale.corrected(self.estimate, self._error_there, self._place)
+
+    @property
+    def _place(self) -> float | None:
+        """Where replicates would stand on average; None of a statistic without bias."""
+        if self.bias[0] == 0:
+            return None
+        estimate = np.clip(self.estimate, EDGE, 1 - EDGE)
+        shift = np.clip(self.bias[0] / (estimate * (1 - estimate)), -_MOST_BIAS, _MOST_BIAS)
+        return float(expit(logit(estimate) + shift))
+
+    @property
+    def _error_there(self) -> float:
+        """The standard error brought to `_place`, on the logit scale the same, with that of the bias."""
+        error = float(np.hypot(self.standard_error, self.bias[1]))
+        if self._place is None:
+            return error
+        estimate = np.clip(self.estimate, EDGE, 1 - EDGE)
+        return float(error * self._place * (1 - self._place) / (estimate * (1 - estimate)))
+
+
+def needs_bias(units: Units, n_classes: int) -> bool:
+    """Whether D's bias could be seen: not where every class has very many samples."""
+    sizes = np.bincount(units.stratum)
+    size = 1 / np.mean(1 / sizes[sizes > 0])
+    return bool(n_classes > _NO_BIAS**2 * size)
+
+
+def refitted_bias(replicates: Replicates, auc: float, influences: FloatArray, units: Units) -> tuple[float, float]:
+    """By how much D is too large on average, and the standard error of that, from a few refits."""
+    weights = _halves(units)
+    rest = (replicates(weights).auc - auc - (weights - 1) @ influences) / _STEP**2
+    return float(np.mean(rest)), float(np.std(rest, ddof=1) / np.sqrt(len(rest)))
+
+
+def _halves(units: Units) -> FloatArray:
+    """Weights of the samples that differ as those of resamples do, shape (N_REFITS, n); the same whenever asked."""
+    rng = np.random.default_rng(0)
+    sizes = np.bincount(units.stratum)
+    weights = np.ones((N_REFITS, units.n_units))
+    for stratum in np.flatnonzero(sizes > 1):
+        members = np.flatnonzero(units.stratum == stratum)
+        half = np.where(np.arange(len(members)) < len(members) // 2, -1.0, 1.0)
+        # As resamples of u - 1 units: a variance of u / (u - 1).
+        half = (half - half.mean()) / half.std() * np.sqrt(len(members) / (len(members) - 1))
+        for weight in weights:
+            weight[members] += _STEP * rng.permutation(half)
+    # Of a stratum of two or three a unit may come out below 0; half a percent keeps its class there.
+    return np.maximum(weights, 0.005)[:, units.unit]
