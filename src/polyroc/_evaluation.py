@@ -38,6 +38,15 @@ from polyroc._uncertainty._bootstrap import (
     warn_of_small_classes,
 )
 from polyroc._uncertainty._delong import freedom, standard_error
+from polyroc._uncertainty._influence import (
+    N_REFITS,
+    Fitted,
+    Spread,
+    near_end,
+    needs_bias,
+    refitted_bias,
+    refuse_centered,
+)
 from polyroc._uncertainty._intervals import Interval, end_interval, is_at_end
 from polyroc._uncertainty._jackknife import jackknife_influences
 from polyroc._uncertainty._logit_scale import Reach, ends, unseen_error
@@ -308,10 +317,13 @@ class Evaluation(Frozen):
             Between 0 and 1.
         statistic : {"auc", "hand_till", "mean_auc"}
             D, Hand and Till's M, or the area under the mean curve.
-        method : {"bootstrap", "parametric-pairs", "parametric-samples", "delong"}
-            Source of the uncertainty: resampled samples; rates simulated around the fit, with n_i n_j trials each as
-            in the paper, or with n_i and n_j; or, for M, DeLong's formula without resampling. The parametric methods
-            reproduce the paper, and their intervals are far too narrow: see the page on coverage.
+        method : {"bootstrap", "influence", "delong", "parametric-pairs", "parametric-samples"}
+            Source of the uncertainty. "bootstrap": resampled samples. "influence": what each sample contributes,
+            without resampling; nearly the same intervals in a fraction of the time. Where the formula does not hold
+            (`influence_note` says why) it is refused. "delong": the same for M only, DeLong's formula.
+            "parametric-pairs" and "parametric-samples": rates simulated around the fit, with n_i n_j trials each as
+            in the paper, or with n_i and n_j. They reproduce the paper, and their intervals are far too narrow: see
+            the page on coverage.
         interval : {"logit", "percentile", "basic", "bca"}
             How the interval is computed from the replicates: on the logit scale, with corrections for bias, shrinkage
             and errors that no sample shows (the default); their quantiles; their quantiles reflected at the estimate;
@@ -349,6 +361,8 @@ class Evaluation(Frozen):
         interval = one_of(interval, "interval", get_args(IntervalKind))
         if one_of(method, "method", get_args(Method)) == "delong":
             return self._delong_interval(level, statistic, interval, groups)
+        if method == "influence":
+            return self._influence_interval(level, statistic, interval, groups)
         if method != "bootstrap" and statistic != "auc":
             raise InputError(
                 "statistic", f"must be 'auc' for method={method!r}, which draws rates and no samples", repr(statistic)
@@ -397,6 +411,80 @@ class Evaluation(Frozen):
         reach = Reach.of(confidence_level, freedom(self.hand_till_influences, units), unseen)
         low, high = ends(self.hand_till, standard_error(self.hand_till_influences, units), reach)
         return Interval(float(low), float(high))
+
+    def _influence_interval(
+        self, confidence_level: float, statistic: Statistic, interval: IntervalKind, groups: Any
+    ) -> Interval:
+        if interval != "logit":
+            rule = "must be 'logit' for method='influence', which has no replicates"
+            raise InputError("interval", rule, repr(interval))
+        if statistic == "auc" and self.influence_note:
+            rule = f"must be 'bootstrap' where {self.influence_note}"
+            raise InputError("method", rule, "'influence'")
+        units = units_of(self.predictions, groups)
+        warn_of_small_classes(self.predictions, units)
+        found = self.spread(statistic, units).interval(confidence_level)
+        if found.high < 0.5:
+            warn_of_backwards()
+        return found
+
+    @cached_property
+    def _fitted(self) -> Fitted:
+        return Fitted(self.prepared, self.pair_index, self.rates, self.factorization, self.options)
+
+    @property
+    def influence_note(self) -> str:
+        """Why D has no interval by influences: the fit or the model does not allow it; else empty."""
+        return self._fitted.doubt or ("" if is_at_end(self.hand_till) else near_end(self.auc))
+
+    @cached_property
+    @underflow_is_zero
+    def influences(self) -> FloatArray:
+        """What each sample contributes to D, shape (n_samples,): by how much D changes per unit of its weight.
+
+        They sum to 0 within each class; the sum of their squares is the variance of D, but for the factor n / (n - 1)
+        of each class. Negative ones are of samples that the model ranks badly.
+        """
+        refuse_centered(self.options)
+        self.fingerprint.check(self.predictions)
+        return read_only(self._fitted.influences("auc"))
+
+    @property
+    @underflow_is_zero
+    def standard_error(self) -> float:
+        """Standard error of D without resampling, for samples that are independent."""
+        return self.spread("auc", units_of(self.predictions, None), with_bias=False).standard_error
+
+    def spread(self, statistic: Statistic, units: Units, *, with_bias: bool = True) -> Spread:
+        """How sure a statistic is by its influences; the bias of D, which an interval needs, takes some refits."""
+        is_fit = statistic == "auc" and not self.predictions.is_binary
+        influences = self.statistic_influences(statistic)
+        bias, unshrunk = (0.0, 0.0), None
+        if is_fit and with_bias and not is_at_end(self.hand_till):
+            assert self.unshrunk_curve is not None
+            unshrunk = self.unshrunk_curve.auc
+            if needs_bias(units, len(self.labels)):
+                bias = refitted_bias(self.replicates(N_REFITS), self.auc, influences, units)
+        return Spread(
+            estimate={"auc": self.auc, "hand_till": self.hand_till}.get(statistic, self.mean_auc),
+            influences=influences,
+            units=units,
+            n_independent=least_class(self.predictions, units),
+            n_classes=int(np.count_nonzero(self.class_counts)),
+            bias=bias,
+            unshrunk=unshrunk,
+            pair_error=self.pair_sampling_error if is_fit else 0.0,
+            at_end=is_at_end(self.hand_till),
+        )
+
+    def statistic_influences(self, statistic: Statistic) -> FloatArray:
+        """What each sample contributes to one of the statistics, shape (n_samples,)."""
+        if statistic == "auc":
+            return self.influences
+        if statistic == "hand_till" or is_mean(self._area_weights):
+            return self.hand_till_influences
+        self.fingerprint.check(self.predictions)
+        return self._fitted.influences("mean_auc")
 
     @cached_property
     @underflow_is_zero
