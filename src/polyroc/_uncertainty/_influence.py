@@ -164,6 +164,10 @@ class Spread(Frozen):
         low, high = _logit_scale.ends(self.estimate, self._error_there, reach, mean=self._place, unshrunk=self.unshrunk)
         return Interval(float(low), float(high))
 
+    def is_like(self, other: "Spread") -> bool:
+        """Whether another one has the very same estimate and influences."""
+        return self.estimate == other.estimate and np.array_equal(self.influences, other.influences)
+
     def corrected(self) -> tuple[float, float]:
         """The estimate less its bias, and its standard error there: where the interval of a difference begins."""
         return _logit_scale.corrected(self.estimate, self._error_there, self._place)

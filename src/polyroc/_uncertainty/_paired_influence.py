@@ -91,7 +91,7 @@ def contest_by_influence(
 ) -> Contest:
     """Compare the models by their influences on the same samples."""
     names = list(models)
-    draws = ties_rounded(_draws(list(models.values())))
+    draws = ties_rounded(normal_draws(list(models.values())))
     best = probability_best(draws)
     estimates = tuple(
         ModelEstimate(name, one.estimate, one.standard_error, *one.interval(confidence_level), float(share))
@@ -128,7 +128,7 @@ def difference(
     return value, plain, ends, test.p_value(abs(a - b) / error, few)
 
 
-def _draws(models: list[Spread]) -> FloatArray:
+def normal_draws(models: list[Spread]) -> FloatArray:
     """Draws of all models' statistics from the normal distribution of their logits, shape (m, N_DRAWS)."""
     estimates = np.clip([one.estimate for one in models], EDGE, 1 - EDGE)
     slope = 1 / (estimates * (1 - estimates))
