@@ -35,7 +35,7 @@ class Room(NamedTuple):
 
 @kernel
 def lay_paths(values: Any, paths: Any, start: int, stop: int) -> None:
-    """Write the paths and the sizes of the pairs start..stop: the vertices of equation (rates), as counts.
+    """Write the paths and the sizes of the pairs start..stop: the vertices of (rates), as counts.
 
     `values` (columns, n) has each class in rising order.
     """
@@ -58,7 +58,7 @@ def lay_paths(values: Any, paths: Any, start: int, stop: int) -> None:
 
 @kernel
 def replicate_rates(order: Any, weight: Any, paths: Any, grid: Any, room: Any) -> None:
-    """Rates at the call rates `grid` (equation call-rate) and areas (pair-area) of all pairs under sample weights.
+    """Rates at the call rates `grid` (call-rate) and areas (pair-area) of all pairs under sample weights.
 
     `order` (columns, n) is the sample at each place of the sorted columns, `weight` (n,) its weight.
     """
