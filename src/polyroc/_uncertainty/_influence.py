@@ -167,7 +167,7 @@ class Spread(Frozen):
         if self.standard_error == 0:
             return Interval(self.estimate, self.estimate)
         reach = Reach.of(confidence_level, self.freedom, unseen_error(self.n_classes, self.n_independent))
-        low, high = _logit_scale.ends(self.estimate, self._error_there, reach, mean=self._place, unshrunk=self.unshrunk)
+        low, high = _logit_scale.ends(self.estimate, self._error, reach, mean=self._place, unshrunk=self.unshrunk)
         return Interval(float(low), float(high))
 
     def is_like(self, other: "Spread") -> bool:
@@ -176,7 +176,7 @@ class Spread(Frozen):
 
     def corrected(self) -> tuple[float, float]:
         """The estimate less its bias, and its standard error there: where the interval of a difference begins."""
-        return _logit_scale.corrected(self.estimate, self._error_there, self._place)
+        return _logit_scale.corrected(self.estimate, self._error, self._place)
 
     @property
     def _place(self) -> float | None:
@@ -188,13 +188,13 @@ class Spread(Frozen):
         return float(expit(logit(estimate) + shift))
 
     @property
-    def _error_there(self) -> float:
-        """The standard error brought to `_place`, on the logit scale the same, with that of the bias."""
-        error = float(np.hypot(self.standard_error, self.bias[1]))
-        if self._place is None:
-            return error
-        estimate = np.clip(self.estimate, EDGE, 1 - EDGE)
-        return float(error * self._place * (1 - self._place) / (estimate * (1 - estimate)))
+    def _error(self) -> float:
+        """The standard error with that of the bias.
+
+        It counts at `_place`, nearer to an end of the range than the estimate, as that of replicates does: brought
+        there by the slope of the logit it would be smaller, and intervals of strong models would cover too little.
+        """
+        return float(np.hypot(self.standard_error, self.bias[1]))
 
 
 def curve_draws(
