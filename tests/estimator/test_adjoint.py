@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from problems import gaussian_problem, quietly
-from scipy.special import expit, logit
+from scipy.special import expit
 
 import polyroc
-from polyroc._engines._cells import LOGIT_BOUND, shrunk_cells
-from polyroc._engines._numpy._solver import minimise
+from polyroc._engines._cells import shrunk_cells
+from polyroc._engines._numpy._fits import rank_one, saturated
 from polyroc._estimator._adjoint import (
     area_gradient,
     held_pairs,
@@ -18,7 +18,6 @@ from polyroc._estimator._adjoint import (
     mean_point_gradient,
     point_gradient,
 )
-from polyroc._estimator._factorization import mean_logits
 from polyroc._estimator._weights import pair_weights
 
 COSTS = 10 ** np.random.default_rng(5).uniform(-1, 1, (4, 4))
@@ -39,14 +38,7 @@ def steps_of(problem, *, shrinkage=1.0, model="rank-one", **options):
     weights = pair_weights(evaluation.predictions, evaluation.pair_index, evaluation.options)
 
     def fit(rates):
-        if model == "saturated":
-            return mean_logits(rates, weights, shrinkage)
-        cells = shrunk_cells(rates, weights, shrinkage)
-        solution = minimise(cells.inner, logit(cells.inner.mean)[:, None], np.ones(rates.n_pairs))
-        effect = np.where(cells.mean < 0.5, -LOGIT_BOUND, LOGIT_BOUND)
-        effect[cells.interior] = solution.row[:, 0] * solution.pair.mean()
-        v = solution.pair / solution.pair.mean()
-        return replace(evaluation.factorization, row_effects=effect, pair_effects=v, mean_rates=cells.mean)
+        return (saturated if model == "saturated" else rank_one)(rates, weights, shrinkage)
 
     # FPR of its own, so that either can be moved.
     rates = replace(evaluation.rates, separate_fpr=evaluation.rates.fpr)
