@@ -46,6 +46,7 @@ from polyroc._uncertainty._influence import (
     needs_bias,
     refitted_bias,
     refuse_centered,
+    whole_error,
 )
 from polyroc._uncertainty._intervals import Interval, end_interval, is_at_end
 from polyroc._uncertainty._jackknife import jackknife_influences
@@ -449,18 +450,19 @@ class Evaluation(Frozen):
         self.fingerprint.check(self.predictions)
         return read_only(self._fitted.influences("auc"))
 
-    @property
+    @cached_property
     @underflow_is_zero
     def standard_error(self) -> float:
         """Standard error of D without resampling, for samples that are independent."""
-        return self.spread("auc", units_of(self.predictions, None), with_bias=False).standard_error
+        units = units_of(self.predictions, None)
+        return whole_error(self.influences, units, self.pair_sampling_error)
 
-    def spread(self, statistic: Statistic, units: Units, *, with_bias: bool = True) -> Spread:
+    def spread(self, statistic: Statistic, units: Units) -> Spread:
         """How sure a statistic is by its influences; the bias of D, which an interval needs, takes some refits."""
         is_fit = statistic == "auc" and not self.predictions.is_binary
         influences = self.statistic_influences(statistic)
         bias, unshrunk = (0.0, 0.0), None
-        if is_fit and with_bias and not is_at_end(self.hand_till):
+        if is_fit and not is_at_end(self.hand_till):
             assert self.unshrunk_curve is not None
             unshrunk = self.unshrunk_curve.auc
             if needs_bias(units, len(self.labels)):

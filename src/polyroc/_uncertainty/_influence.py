@@ -45,6 +45,8 @@ _NO_BIAS = 0.05
 _MOST_BIAS = 1.0
 # Nearer to 0 or 1 the influences of a sample without errors say nothing about the errors of the next one.
 _NEAR_END = 0.001
+# Scores that rank nothing leave influences of this size at most.
+_ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +143,7 @@ class Spread(Frozen):
 
     @cached_property
     def standard_error(self) -> float:
-        return float(np.hypot(standard_error(self.influences, self.units), self.pair_error))
+        return whole_error(self.influences, self.units, self.pair_error)
 
     @cached_property
     def freedom(self) -> float:
@@ -180,6 +182,12 @@ class Spread(Frozen):
             return error
         estimate = np.clip(self.estimate, EDGE, 1 - EDGE)
         return float(error * self._place * (1 - self._place) / (estimate * (1 - estimate)))
+
+
+def whole_error(influences: FloatArray, units: Units, pair_error: float) -> float:
+    """Standard error of the samples and of a sample of the pairs; 0 where influences are nothing but rounding."""
+    by_samples = standard_error(influences, units)
+    return float(np.hypot(by_samples if by_samples > _ROUNDING else 0.0, pair_error))
 
 
 def needs_bias(units: Units, n_classes: int) -> bool:
