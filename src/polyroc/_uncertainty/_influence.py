@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from polyroc._engines import Prepared
+from polyroc._engines._curvature import Curvature
 from polyroc._engines._reach import reach_of_points
 from polyroc._estimator._adjoint import (
     area_gradient,
@@ -77,6 +78,7 @@ class Fitted:
                 weights,
                 shrinkage=self.options.shrinkage,
                 model=self.options.model,
+                curvature=self._curvature,
             )
         asked = (self.pairs, self.rates.call_rates, self.options.thresholds, gradient)
         found: FloatArray = self.prepared.influences(*asked)[0]
@@ -90,11 +92,24 @@ class Fitted:
             gradient = mean_point_gradient(weights, self.rates.n_call_rates)
         else:
             gradient = point_gradient(
-                self.factorization, self.rates, weights, shrinkage=options.shrinkage, model=options.model
+                self.factorization,
+                self.rates,
+                weights,
+                shrinkage=options.shrinkage,
+                model=options.model,
+                curvature=self._curvature,
             )
         least = reach_of_points(int(source.class_counts[source.class_counts > 0].min()))
         asked = (self.pairs, self.rates.call_rates, options.thresholds, gradient)
         return self.prepared.influences(*asked, least_reach=least)
+
+    @property
+    def _curvature(self) -> Curvature | None:
+        """The engine's passes over the cells; few pairs need none."""
+        if self.options.model != "rank-one":
+            return None
+        weights = pair_weights(self.prepared.source, self.pairs, self.options)
+        return self.prepared.curvature(self.factorization, self.rates, weights, self.options.shrinkage)
 
     @property
     def doubt(self) -> str:
