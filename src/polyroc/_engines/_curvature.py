@@ -27,5 +27,8 @@ class Curvature(Protocol):
     def eliminated(self, right: FloatArray, free: BoolArray) -> Eliminated:
         """What is left of rows when the free pairs, of all K, are eliminated; `right` has shape (m, K)."""
 
+    def solve(self, schur: FloatArray, right: FloatArray) -> FloatArray:
+        """Solve what is left, a positive definite system of R rows, for m right sides, shape (m, R)."""
+
     def times(self, found: FloatArray) -> FloatArray:
         """The cross terms of every pair times some rows, shape (m, K) from (m, R)."""

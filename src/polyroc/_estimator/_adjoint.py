@@ -236,7 +236,7 @@ def _keep_rows(
     left = curvature.eliminated(right_pair, free)
     mean = left.row_block.mean()
     schur = np.diag(left.row_block) - left.gram + mean * np.outer(effect, effect) / (effect @ effect)
-    found = np.linalg.solve(schur, (right - left.carried).T).T
+    found = curvature.solve(schur, right - left.carried)
     inverse = np.divide(1.0, left.by_pair, out=np.zeros(len(free)), where=free)
     return found, inverse * (right_pair - curvature.times(found))
 
@@ -261,6 +261,9 @@ class _PlainCurvature:
             gram += root.T @ root
             carried += (right[:, block.pairs] * inverse) @ cross
         return Eliminated(row_block, gram, carried, by_pair)
+
+    def solve(self, schur: FloatArray, right: FloatArray) -> FloatArray:
+        return np.asarray(np.linalg.solve(schur, right.T).T)
 
     def times(self, found: FloatArray) -> FloatArray:
         parts = [found @ _hessian(block, self.effect, self.pair)[2].T for block in self.cells]

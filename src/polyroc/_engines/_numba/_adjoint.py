@@ -11,7 +11,7 @@ import numpy as np
 from polyroc._engines._curvature import Eliminated
 from polyroc._engines._numba._compile import borrowed, kernel
 from polyroc._engines._numba._fit import BLOCK, PairState, fill_cells, fit_pair, linearise_pair
-from polyroc._engines._numba._linear import add_gram, add_scaled, dot, turn
+from polyroc._engines._numba._linear import TINY, add_gram, add_scaled, dot, solve_positive, turn
 from polyroc._engines._numba._problem import data_of, pieces
 from polyroc._engines._threads import Threads
 from polyroc._lib._typing import BoolArray, FloatArray
@@ -55,6 +55,14 @@ class Curvature:
         upper = np.triu(gram[:n_rows, :n_rows])
         return Eliminated(row_block, upper + np.triu(upper, 1).T, carried, by_pair)
 
+    def solve(self, schur: FloatArray, right: FloatArray) -> FloatArray:
+        """Solve what is left for m right sides: one by Cholesky here, many by LAPACK, which factorizes once."""
+        scale = 1 / np.sqrt(np.maximum(np.diag(schur), TINY))
+        found = right * scale
+        if len(right) == 1 and solve_one(schur * np.outer(scale, scale), found[0]):
+            return np.asarray(found * scale)
+        return np.asarray(np.linalg.solve(schur, right.T).T)
+
     def times(self, found: FloatArray) -> FloatArray:
         """The cross terms of every pair times some rows, shape (m, K) from (m, R)."""
         out = np.empty((len(found), len(self._effect)))
@@ -71,6 +79,12 @@ class Curvature:
         gradient, block = np.empty((2, len(self._effect)))
         effect = read_only(np.array(self._effect, dtype=float))
         return PairState(effect, gradient, block, np.empty(len(self._effect), dtype=np.bool_))
+
+
+@kernel
+def solve_one(matrix: Any, right: Any) -> bool:
+    """Solve in place; False where the matrix is not positive definite."""
+    return bool(solve_positive(matrix, right))
 
 
 @kernel
