@@ -49,6 +49,7 @@ from polyroc._uncertainty._influence import (
     refitted_bias,
     refitted_point_bias,
     refuse_centered,
+    whole_error,
 )
 from polyroc._uncertainty._intervals import Interval, end_interval, is_at_end
 from polyroc._uncertainty._jackknife import jackknife_influences
@@ -98,6 +99,12 @@ class Evaluation(Frozen):
         The score at which each pair reaches each call rate. Computed on first access.
     factorization : Factorization
         Row effects, pair effects, and how the fit ended.
+    influences : ndarray of shape (n_samples,)
+        What each sample contributes to D. Computed on first access.
+    standard_error : float
+        Standard error of D without resampling. Computed on first access.
+    influence_note : str
+        Why `influences` give no interval of D; empty where they do.
     """
 
     prepared: Prepared = field(repr=False)
@@ -448,33 +455,75 @@ class Evaluation(Frozen):
 
     @property
     def influence_note(self) -> str:
-        """Why D has no interval by influences: the fit or the model does not allow it; else empty."""
+        """Why D has no interval by influences: the fit, the model or D itself does not allow it; else empty.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> polyroc.evaluate(example.y_true, example.scores["tree"]).influence_note
+        ''
+        >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"], model="centered")
+        >>> evaluation.influence_note
+        'the centered model has no formula'
+        """
         return self._fitted.doubt or ("" if is_at_end(self.hand_till) else near_end(self.auc))
 
     @cached_property
     @underflow_is_zero
     def influences(self) -> FloatArray:
-        """What each sample contributes to D, shape (n_samples,): by how much D changes per unit of its weight.
+        """What each sample contributes to D, shape (n_samples,).
 
-        They sum to 0 within each class; the sum of their squares is the variance of D, but for the factor n / (n - 1)
-        of each class. Negative ones are of samples that the model ranks badly.
+        If the weight of a sample rises by 1 %, D changes by 1 % of its influence. Influences sum to 0 within each
+        class. The sum of their squares is the variance of D, with the factor n / (n - 1) in a class of n samples.
+        Strongly negative ones belong to samples that the model ranks far from where their labels say.
+
+        Samples of weight 0 have none. Not available for ``model="centered"``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import polyroc
+        >>> y_true = [0, 0, 0, 1, 1, 1, 2, 2, 2]
+        >>> y_score = np.eye(3)[y_true] + np.linspace(0, 0.2, 27).reshape(9, 3)
+        >>> y_score[4] = [0.9, 0.05, 0.05]  # labelled 1, ranked as 0
+        >>> evaluation = polyroc.evaluate(y_true, y_score)
+        >>> int(np.argmin(evaluation.influences))
+        4
+        >>> bool(abs(evaluation.influences[:3].sum()) < 1e-12)
+        True
         """
         refuse_centered(self.options)
         self.fingerprint.check(self.predictions)
         return read_only(self._fitted.influences("auc"))
 
-    @property
+    @cached_property
     @underflow_is_zero
     def standard_error(self) -> float:
-        """Standard error of D without resampling, for samples that are independent."""
-        return self.spread("auc", units_of(self.predictions, None), with_bias=False).standard_error
+        """Standard error of D without resampling, for samples that are independent.
 
-    def spread(self, statistic: Statistic, units: Units, *, with_bias: bool = True) -> Spread:
+        With `max_pairs`, it includes `pair_sampling_error`. Where `influence_note` is not empty it may be too small:
+        use ``bootstrap().standard_error()``. For samples in groups use
+        ``confidence_interval(method="influence", groups=...)``.
+
+        Examples
+        --------
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
+        >>> round(evaluation.standard_error, 4)
+        0.0069
+        """
+        units = units_of(self.predictions, None)
+        return whole_error(self.influences, units, self.pair_sampling_error)
+
+    def spread(self, statistic: Statistic, units: Units) -> Spread:
         """How sure a statistic is by its influences; the bias of D, which an interval needs, takes some refits."""
         is_fit = statistic == "auc" and not self.predictions.is_binary
         influences = self.statistic_influences(statistic)
         bias, unshrunk = (0.0, 0.0), None
-        if is_fit and with_bias and not is_at_end(self.hand_till):
+        if is_fit and not is_at_end(self.hand_till):
             assert self.unshrunk_curve is not None
             unshrunk = self.unshrunk_curve.auc
             if needs_bias(units, len(self.labels)):

@@ -327,6 +327,8 @@ def warn_of_small_classes(predictions: Predictions, units: Units) -> None:
 
 def _units_by_class(predictions: Predictions, units: Units) -> IntArray:
     """In how many units each class that has samples occurs."""
+    if not units.are_groups:
+        return predictions.class_counts[predictions.class_counts > 0]
     held = np.unique(predictions.codes * units.n_units + units.unit) // units.n_units
     return np.bincount(held, minlength=len(predictions.labels))[predictions.class_counts > 0]
 

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from polyroc._engines import Prepared
+from polyroc._engines._curvature import Curvature
 from polyroc._engines._reach import reach_of_points
 from polyroc._estimator._adjoint import (
     area_gradient,
@@ -51,6 +52,8 @@ _NO_BIAS = 0.05
 _MOST_BIAS = 1.0
 # Nearer to 0 or 1 the influences of a sample without errors say nothing about the errors of the next one.
 _NEAR_END = 0.001
+# Scores that rank nothing leave influences of this size at most.
+_ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +84,7 @@ class Fitted:
                 weights,
                 shrinkage=self.options.shrinkage,
                 model=self.options.model,
+                curvature=self._curvature,
             )
         asked = (self.pairs, self.rates.call_rates, self.options.thresholds, gradient)
         found: FloatArray = self.prepared.influences(*asked)[0]
@@ -94,11 +98,24 @@ class Fitted:
             gradient = mean_point_gradient(weights, self.rates.n_call_rates)
         else:
             gradient = point_gradient(
-                self.factorization, self.rates, weights, shrinkage=options.shrinkage, model=options.model
+                self.factorization,
+                self.rates,
+                weights,
+                shrinkage=options.shrinkage,
+                model=options.model,
+                curvature=self._curvature,
             )
         least = reach_of_points(int(source.class_counts[source.class_counts > 0].min()))
         asked = (self.pairs, self.rates.call_rates, options.thresholds, gradient)
         return self.prepared.influences(*asked, least_reach=least)
+
+    @property
+    def _curvature(self) -> Curvature | None:
+        """The engine's passes over the cells; few pairs need none."""
+        if self.options.model != "rank-one":
+            return None
+        weights = pair_weights(self.prepared.source, self.pairs, self.options)
+        return self.prepared.curvature(self.factorization, self.rates, weights, self.options.shrinkage)
 
     @property
     def doubt(self) -> str:
@@ -147,7 +164,7 @@ class Spread(Frozen):
 
     @cached_property
     def standard_error(self) -> float:
-        return float(np.hypot(standard_error(self.influences, self.units), self.pair_error))
+        return whole_error(self.influences, self.units, self.pair_error)
 
     @cached_property
     def freedom(self) -> float:
@@ -215,6 +232,12 @@ def curve_draws(
     drawn = expit(logit(points) + shift + np.clip(noise @ vectors.T, -_MOST_SHIFT, _MOST_SHIFT))
     tpr, fpr = np.split(drawn, 2, axis=1)
     return np.maximum.accumulate(fpr, axis=1), np.maximum.accumulate(tpr, axis=1)
+
+
+def whole_error(influences: FloatArray, units: Units, pair_error: float) -> float:
+    """Standard error of the samples and of a sample of the pairs; 0 where influences are nothing but rounding."""
+    by_samples = standard_error(influences, units)
+    return float(np.hypot(by_samples if by_samples > _ROUNDING else 0.0, pair_error))
 
 
 def needs_bias(units: Units, n_classes: int) -> bool:
