@@ -39,7 +39,7 @@ from polyroc._uncertainty._bootstrap import BootstrapResult, draw_samples, warn_
 from polyroc._uncertainty._delong import freedom, standard_error
 from polyroc._uncertainty._jackknife import jackknife_influences
 from polyroc._uncertainty._paired import Contest, Difference, contest, normal_differences
-from polyroc._uncertainty._resampling import Plan, Units, as_seed, plain_seed, units_of
+from polyroc._uncertainty._resampling import ResamplingPlan, Units, as_seed, plain_seed, units_of
 
 _STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
 
@@ -302,7 +302,7 @@ def compare(
     first = next(iter(evaluations.values()))
     units = units_of(first.predictions, groups)
     warn_of_small_classes(first.predictions, units)
-    plan = Plan(first.predictions, units, n_resamples, as_seed(rng), first.pair_index)
+    plan = ResamplingPlan(first.predictions, units, n_resamples, as_seed(rng), first.pair_index)
     # As many as each model by itself would draw, so that the same engine gives the same replicates.
     replicates = [evaluation.replicates(n_resamples, n_models=len(evaluations)) for evaluation in evaluations.values()]
     drawn = draw_samples(replicates, plan, n_jobs=n_jobs, progress=progress)
