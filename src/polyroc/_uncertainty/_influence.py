@@ -165,21 +165,28 @@ class Spread(Frozen):
 
     @property
     def _place(self) -> float | None:
-        """Where replicates would stand on average; None of a statistic without bias."""
-        if self.bias[0] == 0:
-            return None
-        estimate = np.clip(self.estimate, EDGE, 1 - EDGE)
-        shift = np.clip(self.bias[0] / (estimate * (1 - estimate)), -_MOST_BIAS, _MOST_BIAS)
-        return float(expit(logit(estimate) + shift))
+        return place_of(self.estimate, self.bias[0])
 
     @property
     def _error_there(self) -> float:
-        """The standard error brought to `_place`, on the logit scale the same, with that of the bias."""
-        error = float(np.hypot(self.standard_error, self.bias[1]))
-        if self._place is None:
-            return error
-        estimate = np.clip(self.estimate, EDGE, 1 - EDGE)
-        return float(error * self._place * (1 - self._place) / (estimate * (1 - estimate)))
+        return error_at(self._place, self.estimate, float(np.hypot(self.standard_error, self.bias[1])))
+
+
+def place_of(estimate: float, bias: float) -> float | None:
+    """Where replicates would stand on average; None of a statistic without bias."""
+    if bias == 0:
+        return None
+    estimate = float(np.clip(estimate, EDGE, 1 - EDGE))
+    shift = np.clip(bias / (estimate * (1 - estimate)), -_MOST_BIAS, _MOST_BIAS)
+    return float(expit(logit(estimate) + shift))
+
+
+def error_at(place: float | None, estimate: float, error: float) -> float:
+    """The standard error of an estimate brought to a place, on the logit scale the same."""
+    if place is None:
+        return error
+    estimate = float(np.clip(estimate, EDGE, 1 - EDGE))
+    return float(error * place * (1 - place) / (estimate * (1 - estimate)))
 
 
 def needs_bias(units: Units, n_classes: int) -> bool:
