@@ -25,7 +25,7 @@ from polyroc._estimator._mean_curve import area_weights
 from polyroc._estimator._weights import pair_weights
 from polyroc._inputs._checks import InputError
 from polyroc._inputs._options import Options
-from polyroc._lib._typing import Curve, FloatArray, Statistic
+from polyroc._lib._typing import Curve, FloatArray, IntervalKind, Statistic
 from polyroc._lib._warnings import ResamplingWarning, warn
 from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates
 from polyroc._uncertainty import _logit_scale
@@ -150,14 +150,23 @@ class Spread(Frozen):
 
     def interval(self, confidence_level: float) -> Interval:
         """Confidence interval on the logit scale, with the terms that the bootstrap's has."""
+        if self.standard_error == 0 and not self.at_end:
+            warn("No sample changes the statistic, so the interval is a single point.", ResamplingWarning)
+        return self.ends(confidence_level)
+
+    def ends(self, confidence_level: float, kind: IntervalKind = "logit") -> Interval:
+        """The interval alone, for whoever asks for many of them, or warns elsewhere."""
         if self.at_end:
             return end_interval(self.estimate, self.n_independent, confidence_level)
         if self.standard_error == 0:
-            warn("No sample changes the statistic, so the interval is a single point.", ResamplingWarning)
             return Interval(self.estimate, self.estimate)
         reach = Reach.of(confidence_level, self.freedom, unseen_error(self.n_classes, self.n_independent))
         low, high = _logit_scale.ends(self.estimate, self._error_there, reach, mean=self._place, unshrunk=self.unshrunk)
         return Interval(float(low), float(high))
+
+    def is_like(self, other: "Spread") -> bool:
+        """Whether another one has the very same estimate and influences."""
+        return self.estimate == other.estimate and np.array_equal(self.influences, other.influences)
 
     def corrected(self) -> tuple[float, float]:
         """The estimate less its bias, and its standard error there: where the interval of a difference begins."""
