@@ -17,6 +17,7 @@ PAGES = [
     "docs/faq.md",
     "docs/groups.md",
     "docs/large.md",
+    "docs/planning.md",
     "docs/report.md",
     "docs/reproduction.md",
     "docs/scikit-learn.md",

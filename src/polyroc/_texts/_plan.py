@@ -42,7 +42,7 @@ class PlanText:
             return self._with_note(f"{what} {self._now}")
         what = f"{self._goal}, you need about {need} (you have {self.n_now:,}). {self._by_class}."
         return self._with_note(
-            f"{what} {self._now} The next sample should be of class {printable(self.label_next)!r}: it lowers the "
+            f"{what} {self._now} The next sample should be of class {_quoted(self.label_next)}: it lowers the "
             "variance most."
         )
 
@@ -88,3 +88,8 @@ class PlanText:
         if min(counts) == max(counts):
             return f"Of each class: {min(counts):,}"
         return f"Of each class, from {min(counts):,} to {max(counts):,}"
+
+
+def _quoted(label: Any) -> str:
+    """A class inside a sentence: text in quotes, numbers as they are."""
+    return repr(printable(label)) if isinstance(label, str) else printable(label)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyroc._inputs._checks import InputError
-from polyroc._lib._numbers import level
+from polyroc._lib._numbers import level, percent
 from polyroc._plan import Plan
 from polyroc._texts._plan import STATISTIC_NAMES
 from polyroc._uncertainty._planning import LEAST
@@ -125,8 +125,9 @@ class PlanDisplay:
         [self.line_] = ax.plot(totals, [at(total) for total in totals.tolist()], color=colour_of(ax, 0), linewidth=1.8)
         marks = []
         for point, name, filled in ((plan.current, "now", False), (plan.planned, "planned", True)):
-            height = point.power if asks_power else point.half_width
-            label = f"{name}: {point.n_samples:,} samples, {_shown(height)}"
+            height = float(point.power or 0) if asks_power else point.half_width
+            reached = percent(height) if asks_power else f"{height:.2g}"
+            label = literal(f"{name}: {point.n_samples:,} samples, {reached}")
             marks += ax.plot(
                 point.n_samples,
                 height,
@@ -153,11 +154,9 @@ class PlanDisplay:
         ax.xaxis.set_minor_formatter(NullFormatter())
         ax.xaxis.set_major_formatter(FuncFormatter(lambda total, _: f"{total:,.0f}"))
         ax.set(xlabel="samples", ylabel=self._height_name())
-        height = 72 * ax.get_window_extent().height / ax.figure.dpi
         if plan.models is not None:
-            # The names share a line as long as the axes are wide, below what they are about.
             width = 72 * ax.get_window_extent().width / ax.figure.dpi
-            room = letters_in(min(width, 4 * height), font_points(pyplot().rcParams["axes.titlesize"]))
+            room = letters_in(width, font_points(pyplot().rcParams["axes.titlesize"]))
             first, second = names_of(plan.models, max(6, (room - 5) // 2))
             ax.set_title(f"{first} and {second}")
 
@@ -168,7 +167,3 @@ class PlanDisplay:
             return literal(f"power to detect a difference of {plan.asked.detect:g}\nin {name}")
         of = name if plan.models is None else f"the difference in {name}"
         return literal(f"half width of the {level(plan.asked.confidence_level)} interval\nof {of}")
-
-
-def _shown(height: float | None) -> str:
-    return f"{height:.2g}"
