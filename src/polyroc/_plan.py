@@ -195,7 +195,7 @@ class Plan(Frozen):
             "label_next": plain(np.array([self.label_next], dtype=object))[0],
             "sigma": plain(self.sigma),
             "note": self.note,
-            "sentence": str(self),
+            "sentence": self.text.sentence,
         }
 
     def to_frame(self, backend: FrameBackend = "pandas") -> Any:

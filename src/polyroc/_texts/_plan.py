@@ -6,11 +6,14 @@ from typing import Any
 
 from polyroc._lib._names import printable
 from polyroc._lib._numbers import counted, gap, level, percent
+from polyroc._lib._text_table import wrapped
 from polyroc._lib._typing import Statistic
 
 STATISTIC_NAMES: dict[Statistic, str] = {"auc": "D", "hand_till": "M", "mean_auc": "the area under the mean curve"}
 # Of more classes only the smallest and the largest number is said.
 _MOST_CLASSES = 10
+# Letters of a line.
+_WIDTH = 100
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,11 @@ class PlanText:
     note: str
 
     def __str__(self) -> str:
+        return "\n".join(wrapped(self.sentence, _WIDTH))
+
+    @property
+    def sentence(self) -> str:
+        """All that is said, on one line."""
         need = f"{counted(sum(self.planned), 'sample')}"
         if self.is_enough:
             what = f"{self._goal}, about {need} are enough (you have {self.n_now:,}). {self._by_class}."

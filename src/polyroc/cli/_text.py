@@ -110,7 +110,7 @@ def print_comparison(comparison: Comparison, *, title: str, hints: Sequence[str]
 def print_plan(plan: Plan, *, title: str) -> None:
     """What it takes, in sentences, and the classes of which most samples are missing."""
     page = _Page()
-    page.say(f"{title}: {counted(plan.current.n_samples, 'sample')}", "", str(plan), "")
+    page.say(f"{title}: {counted(plan.current.n_samples, 'sample')}", "", plan.text.sentence, "")
     order = np.argsort(-plan.missing, kind="stable")[:_CLASSES].tolist()
     names = short_names([plan.labels[place] for place in order], _NAME)
     rows = [["class", "now", "planned", "missing"]]
