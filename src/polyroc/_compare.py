@@ -42,7 +42,7 @@ from polyroc._uncertainty._jackknife import jackknife_influences
 from polyroc._uncertainty._paired import Contest, Difference, contest, normal_differences
 from polyroc._uncertainty._paired_influence import USUAL_SAMPLES, Anytime, Once, contest_by_influence, normal_draws
 from polyroc._uncertainty._replicates import USUAL_RESAMPLES
-from polyroc._uncertainty._resampling import Plan, Units, as_seed, plain_seed, units_of
+from polyroc._uncertainty._resampling import ResamplingPlan, Units, as_seed, plain_seed, units_of
 
 _STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
 
@@ -356,7 +356,7 @@ def compare(
         contests = _contests_by_influence(evaluations, units, level, test)
         _warn_of_backwards(contests[0])
         return Comparison(evaluations, {}, *contests, level, interval, units, None, "influence", planned)
-    plan = Plan(first.predictions, units, n_resamples, as_seed(rng), first.pair_index)
+    plan = ResamplingPlan(first.predictions, units, n_resamples, as_seed(rng), first.pair_index)
     # As many as each model by itself would draw, so that the same engine gives the same replicates.
     replicates = [evaluation.replicates(n_resamples, n_models=len(evaluations)) for evaluation in evaluations.values()]
     drawn = draw_samples(replicates, plan, n_jobs=n_jobs, progress=progress)

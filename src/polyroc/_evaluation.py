@@ -56,7 +56,7 @@ from polyroc._uncertainty._jackknife import jackknife_influences
 from polyroc._uncertainty._logit_scale import Reach, ends, unseen_error
 from polyroc._uncertainty._parametric import ParametricReplicates
 from polyroc._uncertainty._replicates import USUAL_RESAMPLES, Replicated, Replicates
-from polyroc._uncertainty._resampling import Plan, Units, as_seed, plain_seed, units_of
+from polyroc._uncertainty._resampling import ResamplingPlan, Units, as_seed, plain_seed, units_of
 
 if TYPE_CHECKING:
     from polyroc.display import RocCurveDisplay
@@ -623,7 +623,7 @@ class Evaluation(Frozen):
         units = units_of(self.predictions, groups)
         warn_of_small_classes(self.predictions, units)
         replicates = self.replicates(n_resamples)
-        plan = Plan(self.predictions, units, n_resamples, seed, self.pair_index)
+        plan = ResamplingPlan(self.predictions, units, n_resamples, seed, self.pair_index)
         [drawn] = draw_samples([replicates], plan, n_jobs=n_jobs, progress=progress)
         found = jackknife_influences(replicates, units, n_jobs) if influences else None
         return self.bootstrap_result(drawn, units, influences=found)

@@ -20,7 +20,7 @@ from polyroc._uncertainty._delong import freedom
 from polyroc._uncertainty._intervals import Distribution, Interval, is_at_end
 from polyroc._uncertainty._parametric import ParametricReplicates
 from polyroc._uncertainty._replicates import Replicated, Replicates
-from polyroc._uncertainty._resampling import Plan, Units
+from polyroc._uncertainty._resampling import ResamplingPlan, Units
 from polyroc._uncertainty._streams import Streams
 
 # Fewer samples than these in a class, and its resamples hardly vary.
@@ -230,7 +230,9 @@ def run_blocks(
     return [Replicated.joined(list(of_model)) for of_model in zip(*parts, strict=True)]
 
 
-def draw_samples(models: Sequence[Replicates], plan: Plan, *, n_jobs: int | None, progress: bool) -> list[Replicated]:
+def draw_samples(
+    models: Sequence[Replicates], plan: ResamplingPlan, *, n_jobs: int | None, progress: bool
+) -> list[Replicated]:
     """Replicates of several models on the same resamples."""
 
     def draw(start: int, stop: int) -> list[Replicated]:

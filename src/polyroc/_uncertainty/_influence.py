@@ -197,21 +197,32 @@ class Spread(Frozen):
 
     @property
     def _place(self) -> float | None:
-        """Where replicates would stand on average; None of a statistic without bias."""
-        if self.bias[0] == 0:
-            return None
-        estimate = np.clip(self.estimate, EDGE, 1 - EDGE)
-        shift = np.clip(self.bias[0] / (estimate * (1 - estimate)), -_MOST_BIAS, _MOST_BIAS)
-        return float(expit(logit(estimate) + shift))
+        return place_of(self.estimate, self.bias[0])
 
     @property
     def _error(self) -> float:
-        """The standard error with that of the bias.
+        return error_at(self._place, self.estimate, float(np.hypot(self.standard_error, self.bias[1])))
 
-        It counts at `_place`, nearer to an end of the range than the estimate, as that of replicates does: brought
-        there by the slope of the logit it would be smaller, and intervals of strong models would cover too little.
-        """
-        return float(np.hypot(self.standard_error, self.bias[1]))
+
+def place_of(estimate: float, bias: float) -> float | None:
+    """Where replicates would stand on average; None of a statistic without bias."""
+    if bias == 0:
+        return None
+    estimate = float(np.clip(estimate, EDGE, 1 - EDGE))
+    shift = np.clip(bias / (estimate * (1 - estimate)), -_MOST_BIAS, _MOST_BIAS)
+    return float(expit(logit(estimate) + shift))
+
+
+def error_at(place: float | None, estimate: float, error: float) -> float:
+    """The standard error of an estimate brought to a place: the variance of a share p of errors goes as p (1 - p).
+
+    Tried: as the slope of the logit, p (1 - p), with which strong models of ten classes covered 92 %; and unchanged,
+    with which intervals are up to 14 % wider than the bootstrap's. So they are as wide (docs/coverage.md).
+    """
+    if place is None:
+        return error
+    estimate = float(np.clip(estimate, EDGE, 1 - EDGE))
+    return float(error * np.sqrt(place * (1 - place) / (estimate * (1 - estimate))))
 
 
 def curve_draws(
