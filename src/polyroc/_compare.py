@@ -170,7 +170,7 @@ class Comparison(Frozen):
         """Replicates of a statistic by model, paired; by influences, draws from the normal distribution of them all."""
         if self.method == "bootstrap":
             return {name: drawn.distribution(statistic).replicates for name, drawn in self.bootstraps.items()}
-        spreads = [one.spread(statistic, self.units, with_bias=False) for one in self.evaluations.values()]
+        spreads = [one.spread(statistic, self.units) for one in self.evaluations.values()]
         return dict(zip(self.models, normal_draws(spreads), strict=True))
 
     def to_dict(self, *, include_delong: bool = False) -> dict[str, Any]:
