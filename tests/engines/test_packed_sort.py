@@ -1,4 +1,4 @@
-"""Sorting together with places, against NumPy's argsort."""
+"""Which sample stands where in sorted scores, against NumPy's sort."""
 
 import numpy as np
 import pytest
@@ -22,40 +22,41 @@ SCORES = {
 
 
 @pytest.fixture(scope="module")
-def sort_with_places():
+def order_samples():
     require("numba")
-    from polyroc._engines._numba._packed_sort import sort_with_places
+    from polyroc._engines._numba._packed_sort import order_samples
 
-    return sort_with_places
+    return order_samples
 
 
-def check(sort_with_places, scores):
-    """Values as NumPy sorts them, each member once, and the score of each member where it stands."""
-    members = np.random.default_rng(1).permutation(scores.shape[1] + 5)[: scores.shape[1]].astype(np.uint32)
-    values, order = scores.copy(), np.empty(scores.shape, dtype=np.uint32)
-    sort_with_places(values, members, order)
-    assert (values == np.sort(scores, axis=1)).all()
-    for row, places in zip(scores, order, strict=True):
-        assert sorted(places) == sorted(members)
-        score_of = dict(zip(members.tolist(), row.tolist(), strict=True))
-        assert [score_of[m] for m in places.tolist()] == sorted(row.tolist())
+def check(order_samples, scores):
+    """Each member once, and the scores of members in the order of NumPy's sort; rows of others are never read."""
+    n_rows, n = scores.shape
+    members = np.random.default_rng(1).permutation(n + 5)[:n].astype(np.uint32)
+    samples = np.full((n + 5, n_rows + 2), np.nan, dtype=scores.dtype)
+    samples[members, 1:-1] = scores.T
+    ends, order = np.stack([scores.min(axis=1), scores.max(axis=1)], axis=1), np.empty(scores.shape, dtype=np.uint32)
+    order_samples(samples, members, 1, ends, order)
+    for row, found in enumerate(order):
+        assert sorted(found) == sorted(members)
+        assert (samples[found, 1 + row] == np.sort(scores[row])).all()
 
 
 @pytest.mark.parametrize("precision", [np.float64, np.float32])
 @pytest.mark.parametrize("n", [1, 2, 3, 64, 65, 3000])
 @pytest.mark.parametrize("kind", SCORES)
-def test_rows_and_places_are_those_of_argsort(sort_with_places, kind, n, precision):
+def test_order_is_that_of_the_scores(order_samples, kind, n, precision):
     with np.errstate(over="ignore", under="ignore"):
         scores = SCORES[kind](np.random.default_rng(0), (3, max(n, 3)))[:, :n].astype(precision)
-    check(sort_with_places, np.nan_to_num(scores, posinf=3e38, neginf=-3e38))
+    check(order_samples, np.nan_to_num(scores, posinf=3e38, neginf=-3e38))
 
 
-def test_both_zeros_are_one(sort_with_places):
+def test_both_zeros_are_one(order_samples):
     """Members of either zero stand between those of negative and positive scores."""
     scores = np.array([[0.0, -0.0, 5e-324, -5e-324, -0.0, 0.0]])
-    check(sort_with_places, scores)
+    check(order_samples, scores)
 
 
 @given(arrays(np.float64, (2, 40), elements=floats(allow_nan=False, allow_infinity=False)), integers(1, 40))
-def test_any_finite_scores(sort_with_places, scores, n):
-    check(sort_with_places, scores[:, :n])
+def test_any_finite_scores(order_samples, scores, n):
+    check(order_samples, scores[:, :n])

@@ -1,12 +1,12 @@
 """Predictions -> class-sorted scores: the one copy of the scores that the fast engine makes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
 
-from polyroc._engines._numba._packed_sort import sort_with_places
+from polyroc._engines._numba._packed_sort import order_samples
 from polyroc._engines._numba._rates import find_tails, gather
 from polyroc._engines._threads import Threads, chunks
 from polyroc._lib._typing import FloatArray, IntArray
@@ -21,6 +21,8 @@ class ClassSorted:
     """values[i, offsets[c]:offsets[c + 1]] are the scores of class c in column i, shape (k, n)."""
     offsets: IntArray
     """Where each class begins, shape (k + 1,)."""
+    members: IntArray
+    """The samples class by class, shape (n,)."""
     order: IntArray
     """The sample at each place of `values`, shape (k, n); empty where nobody asked for it."""
 
@@ -79,18 +81,29 @@ def _sorted_together(offsets: IntArray, n_columns: int) -> list[list[Block]]:
     return tasks
 
 
-def class_sorted(predictions: Predictions, threads: Threads, *, ordered: bool) -> ClassSorted:
-    """Sort each class in each column; if `ordered`, with the sample at each place."""
+def class_sorted(predictions: Predictions, threads: Threads) -> ClassSorted:
+    """Sort each class in each column."""
     classes = gathered(predictions, threads)
-    values, offsets, members = classes.values, classes.offsets, classes.members
-    order = np.empty(values.shape if ordered else (0, 0), dtype=members.dtype)
+    values, offsets = classes.values, classes.offsets
 
     def sort(*blocks: Block) -> None:
         for a, b, i, j in blocks:
-            if ordered:
-                sort_with_places(values[i:j, a:b], members[a:b], order[i:j, a:b])
-            else:
-                values[i:j, a:b].sort(axis=1)
+            values[i:j, a:b].sort(axis=1)
 
     threads.map(sort, map(tuple, _sorted_together(offsets, len(values))))
-    return ClassSorted(values, offsets, order)
+    return ClassSorted(values, offsets, classes.members, np.empty((0, 0), dtype=classes.members.dtype))
+
+
+def with_order(runs: ClassSorted, predictions: Predictions, threads: Threads) -> ClassSorted:
+    """The same with the sample at each place, which not everybody needs: found from the scores as they came."""
+    values, members = runs.values, runs.members
+    order = np.empty(values.shape, dtype=members.dtype)
+
+    def find(*blocks: Block) -> None:
+        for a, b, i, j in blocks:
+            if b > a:
+                ends = np.stack([values[i:j, a], values[i:j, b - 1]], axis=1)
+                order_samples(predictions.scores, members[a:b], i, ends, order[i:j, a:b])
+
+    threads.map(find, map(tuple, _sorted_together(runs.offsets, len(values))))
+    return replace(runs, order=order)

@@ -10,7 +10,7 @@ from polyroc._engines._curvature import Curvature
 from polyroc._engines._gradient import Gradient
 from polyroc._engines._numba import _fit as passes
 from polyroc._engines._numba._adjoint import Curvature as CompiledCurvature
-from polyroc._engines._numba._class_sorted import WORTH_A_THREAD, ClassSorted, class_sorted
+from polyroc._engines._numba._class_sorted import WORTH_A_THREAD, ClassSorted, class_sorted, with_order
 from polyroc._engines._numba._contrasts import contrast_areas
 from polyroc._engines._numba._influence import area_influences, sample_influences
 from polyroc._engines._numba._problem import fit_rank_one, pieces
@@ -49,8 +49,10 @@ class NumbaPrepared(OnHost):
         ordered = ordered or self.source.is_weighted
         with self._sorted.lock:
             found = self._sorted.found
-            if found is None or (ordered and found.order.size == 0):
-                found = self._sorted.found = class_sorted(self.source, threads, ordered=ordered)
+            if found is None:
+                found = self._sorted.found = class_sorted(self.source, threads)
+            if ordered and found.order.size == 0:
+                found = self._sorted.found = with_order(found, self.source, threads)
         return found
 
     def memory_needed(self, n_pairs: int, n_call_rates: int) -> int:
@@ -137,7 +139,6 @@ class NumbaPrepared(OnHost):
     ) -> FloatArray:
         """What each sample adds to each of m numbers, shape (m, n)."""
         with Threads(self.resources.n_jobs) as threads:
-            # Looking for each score would take longer than sorting once more, where the order was not kept.
             runs = self.runs(threads, ordered=True)
             asked = (self.source, runs, pairs, call_rates, thresholds, gradient, threads)
             return sample_influences(*asked, least_reach=least_reach)

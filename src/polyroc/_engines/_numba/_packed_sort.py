@@ -1,4 +1,4 @@
-"""Sorting rows together with their places, by a plain sort of whole numbers.
+"""Which sample stands where in sorted scores, by a plain sort of whole numbers.
 
 NumPy's sort uses wide registers where `argsort` follows indices through memory, which takes four times as long. So the
 bits of a score, as a whole number of the same order, and its place share one word of 64 bits. What does not fit is cut
@@ -18,35 +18,47 @@ _MOST_STEPS = 4
 ONE, ZERO, WORD = np.uint64(1), np.uint64(0), np.uint64(64)
 
 
-def sort_with_places(values: FloatArray, members: IntArray, order: IntArray) -> None:
-    """Sort each row in place, and write to `order` which of the `members`, shape (n,), then stands where."""
-    bits = values.view(np.uint32 if values.dtype.itemsize == 4 else np.uint64)
-    keys = np.empty(values.shape, dtype=np.uint64)
-    pack(bits, keys, np.uint64(8 * values.dtype.itemsize - 1))
+def order_samples(scores: FloatArray, members: IntArray, column: int, ends: FloatArray, order: IntArray) -> None:
+    """Write to each row of `order` the members, shape (n,), in rising order of a column of `scores`.
+
+    The first row belongs to `column`, the next one to the next. `ends` are the lowest and the highest score of the
+    members in each, shape (rows, 2).
+    """
+    unsigned = np.uint32 if scores.dtype.itemsize == 4 else np.uint64
+    keys = np.empty(order.shape, dtype=np.uint64)
+    cuts = np.empty(len(order), dtype=np.uint64)
+    sign = np.uint64(8 * scores.dtype.itemsize - 1)
+    pack(scores.view(unsigned), members, column, ends.view(unsigned), sign, keys, cuts)
     keys.sort(axis=1)
-    is_sorted = np.ones(len(values), dtype=np.bool_)
-    unpack(keys, members, values, order, _MOST_STEPS * values.shape[1], is_sorted)
+    is_sorted = np.ones(len(order), dtype=np.bool_)
+    unpack(keys, cuts, scores, members, column, _MOST_STEPS * len(members), order, is_sorted)
     for row in np.flatnonzero(~is_sorted):
-        places = np.argsort(values[row])
-        values[row], order[row] = values[row][places], order[row][places]
+        order[row] = members[np.argsort(scores[members, column + row])]
 
 
 @kernel
-def pack(bits: Any, keys: Any, sign: Any) -> None:
-    """Of each row the distance of each score from the lowest, counted in floats, and its place in the lowest bits."""
-    on_place = bits_of(np.uint64(max(1, bits.shape[1] - 1)))
-    for r in range(bits.shape[0]):
-        lowest, highest = ~ZERO, ZERO
-        for p in range(bits.shape[1]):
-            word = np.uint64(bits[r, p])
-            # Floats rise with their bits, negative ones fall: mirror those below the others.
-            word = (ONE << sign) - (word ^ (ONE << sign)) if word >> sign else word + (ONE << sign)
-            keys[r, p] = word
-            lowest, highest = min(lowest, word), max(highest, word)
-        needed = bits_of(highest - lowest) + on_place
-        cut = needed - WORD if needed > WORD else ZERO
-        for p in range(bits.shape[1]):
-            keys[r, p] = (((keys[r, p] - lowest) >> cut) << on_place) | np.uint64(p)
+def pack(bits: Any, members: Any, column: int, ends: Any, sign: Any, keys: Any, cuts: Any) -> None:
+    """The distance of each score from the lowest of its row, counted in floats, and its place in the lowest bits."""
+    n, on_place = members.shape[0], bits_for(members.shape[0])
+    lowest = np.empty(keys.shape[0], np.uint64)
+    for r in range(keys.shape[0]):
+        lowest[r] = rising(ends[r, 0], sign)
+        needed = bits_of(rising(ends[r, 1], sign) - lowest[r]) + on_place
+        cuts[r] = needed - WORD if needed > WORD else ZERO
+    for begin in range(0, n, 32):
+        end = min(begin + 32, n)
+        for r in range(keys.shape[0]):
+            for p in range(begin, end):
+                distance = rising(bits[members[p], column + r], sign) - lowest[r]
+                keys[r, p] = ((distance >> cuts[r]) << on_place) | np.uint64(p)
+
+
+@inner
+def rising(bits: Any, sign: Any) -> Any:
+    """A whole number that rises with the float of these bits, the same for both zeros."""
+    # Floats rise with their bits, negative ones fall: mirror those below the others.
+    word, half = np.uint64(bits), ONE << sign
+    return half - (word ^ half) if word >> sign else word + half
 
 
 @inner
@@ -59,20 +71,32 @@ def bits_of(number: Any) -> Any:
     return count
 
 
+@inner
+def bits_for(n: int) -> Any:
+    """Binary digits of the places 0 to n - 1."""
+    return bits_of(np.uint64(max(1, n - 1)))
+
+
 @kernel
-def unpack(keys: Any, members: Any, values: Any, order: Any, most_steps: int, is_sorted: Any) -> None:
-    """From sorted keys to scores and members; where the bits kept did not decide, by insertion."""
-    n = keys.shape[1]
-    mask = (ONE << bits_of(np.uint64(max(1, n - 1)))) - ONE
+def unpack(
+    keys: Any, cuts: Any, scores: Any, members: Any, column: int, most_steps: int, order: Any, is_sorted: Any
+) -> None:
+    """From sorted keys to members; where the bits kept did not decide, by insertion."""
+    n, on_place = keys.shape[1], bits_for(keys.shape[1])
+    mask = (ONE << on_place) - ONE
     for r in range(keys.shape[0]):
-        before, steps = values[r].copy(), 0
         for p in range(n):
-            place = keys[r, p] & mask
-            score, member = before[place], members[place]
-            q = p
-            while q > 0 and values[r, q - 1] > score and steps < most_steps:
-                values[r, q], order[r, q] = values[r, q - 1], order[r, q - 1]
+            order[r, p] = members[keys[r, p] & mask]
+        if cuts[r] == ZERO:
+            continue
+        steps = 0
+        for p in range(1, n):
+            q, member = p, order[r, p]
+            while q > 0 and keys[r, q - 1] >> on_place == keys[r, p] >> on_place and steps < most_steps:
+                if scores[order[r, q - 1], column + r] <= scores[member, column + r]:
+                    break
+                order[r, q] = order[r, q - 1]
                 q -= 1
                 steps += 1
-            values[r, q], order[r, q] = score, member
+            order[r, q] = member
         is_sorted[r] = steps < most_steps
