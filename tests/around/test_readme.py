@@ -16,6 +16,7 @@ PAGES = [
     "docs/displays.md",
     "docs/faq.md",
     "docs/groups.md",
+    "docs/influence.md",
     "docs/large.md",
     "docs/planning.md",
     "docs/report.md",

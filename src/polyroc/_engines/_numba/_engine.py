@@ -6,8 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from polyroc._engines._curvature import Curvature
 from polyroc._engines._gradient import Gradient
 from polyroc._engines._numba import _fit as passes
+from polyroc._engines._numba._adjoint import Curvature as CompiledCurvature
 from polyroc._engines._numba._class_sorted import WORTH_A_THREAD, ClassSorted, class_sorted
 from polyroc._engines._numba._contrasts import contrast_areas
 from polyroc._engines._numba._influence import area_influences, sample_influences
@@ -17,8 +19,8 @@ from polyroc._engines._numba._reweighed import MOST_VERTICES, Reweighed
 from polyroc._engines._numpy._fits import centered, saturated
 from polyroc._engines._numpy._influence import area_influences as area_influences_by_pairs
 from polyroc._engines._numpy._rates import score_thresholds
-from polyroc._engines._on_host import OnHost
 from polyroc._engines._protocol import Engine, Resources
+from polyroc._engines._registry import OnHost
 from polyroc._engines._threads import Threads, chunks
 from polyroc._lib._typing import FloatArray, Model, Thresholds
 from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions
@@ -103,6 +105,12 @@ class NumbaPrepared(OnHost):
             return saturated(rates, weights, shrinkage)
         found = fit_rank_one(rates, weights, shrinkage, n_jobs=self.resources.n_jobs)
         return found if model == "rank-one" else centered(rates, weights, shrinkage, found)
+
+    def curvature(
+        self, factorization: Factorization, rates: PairwiseRates, weights: PairWeights, shrinkage: float
+    ) -> Curvature | None:
+        """Compiled passes over the cells at the end of a fit."""
+        return CompiledCurvature(factorization, rates, weights, shrinkage, self.resources.n_jobs)
 
     def areas(self, pairs: PairIndex) -> FloatArray:
         """Mann-Whitney area of each pair, shape (K,)."""

@@ -5,14 +5,15 @@ from typing import ClassVar
 
 import numpy as np
 
+from polyroc._engines._curvature import Curvature
 from polyroc._engines._gradient import Gradient
 from polyroc._engines._numpy._areas import pairwise_areas
 from polyroc._engines._numpy._contrasts import contrast_areas
 from polyroc._engines._numpy._fits import centered, rank_one, saturated
 from polyroc._engines._numpy._influence import area_influences, sample_influences
 from polyroc._engines._numpy._rates import pairwise_rates, score_thresholds
-from polyroc._engines._on_host import OnHost
 from polyroc._engines._protocol import Engine, Resources
+from polyroc._engines._registry import OnHost
 from polyroc._engines._samples import weighed
 from polyroc._lib._typing import FloatArray, Model, Thresholds
 from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, RankOneFits
@@ -46,6 +47,12 @@ class NumpyPrepared(OnHost):
             return saturated(rates, weights, shrinkage)
         found = rank_one(rates, weights, shrinkage)
         return found if model == "rank-one" else centered(rates, weights, shrinkage, found)
+
+    def curvature(
+        self, factorization: Factorization, rates: PairwiseRates, weights: PairWeights, shrinkage: float
+    ) -> Curvature | None:
+        """None: the formula's own passes are in NumPy."""
+        return None
 
     def areas(self, pairs: PairIndex) -> FloatArray:
         """Mann-Whitney area of each pair, shape (K,)."""
