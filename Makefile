@@ -76,6 +76,10 @@ coverage: $(VENV_FULL)/.full  ## simulate how often intervals cover the truth: m
 	$(VENV_FULL)/bin/python -m studies contests --out coverage.json
 	$(VENV_FULL)/bin/python -m studies page coverage.json
 
+plans: $(VENV)/.dev  ## simulate studies that were planned by a pilot: about an hour; writes docs/planning.md
+	$(BIN)/python -m studies plans --out plans.json
+	$(BIN)/python -m studies plans-page plans.json
+
 displays: $(VENV)/.demo  ## draw every display for 3, 10 and 50 classes into docs/images/display
 	$(BIN)/python scripts/make_displays.py
 
