@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from tqdm import tqdm
 
 import polyroc
 from studies._page import markdown, percent
@@ -58,6 +57,8 @@ def true_difference(pilot, seed):
 
 def run_plans(pilot, seed, n_replications):
     """What was planned and what came of it in each replication, by name; and the true difference."""
+    from tqdm import tqdm
+
     difference = true_difference(pilot, seed)
     work = partial(one_study, pilot, difference, seed)
     found = {}

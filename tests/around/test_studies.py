@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import polyroc
-from studies import _page
+from studies import _page, _plans
 from studies._settings import (
     CONTESTS,
     CORRELATION,
@@ -208,6 +208,33 @@ def test_the_committed_page_has_every_setting():
     not_run = text.partition("Not run: ")[2].partition("\n")[0]
     for one in TUNED + GROUPED + HELD_OUT + CONTESTS:
         assert f"| {one.name} |" in text or one.name in not_run
+
+
+def test_a_planned_study_draws_what_was_planned():
+    pilot = _plans.PILOTS[0]
+    found = _plans.one_study(pilot, 0.03, 0, 0)
+    assert found["half width"] == pytest.approx(pilot.half_width, rel=0.25)
+    assert found["samples for the half width"] > sum(pilot.contest.setting.counts)
+    assert found["detected"] in (True, False)
+    assert _plans.one_study(pilot, 0.03, 0, 0) == found
+
+
+def test_plans_are_judged_by_realised_width_and_power():
+    pilot = _plans.PILOTS[1]
+    found = {"half width": np.full(400, pilot.half_width), "detected": np.arange(400) % 5 > 0}
+    assert list(_plans.missed(pilot, found)) == []
+    assert list(_plans.missed(pilot, found | {"half width": np.full(400, 1.2 * pilot.half_width)})) == ["half width"]
+    assert list(_plans.missed(pilot, found | {"detected": np.arange(400) % 2 > 0})) == ["power"]
+    sizes = {"samples for the half width": np.arange(400), "samples for the power": np.arange(400)}
+    values = {name: one.tolist() for name, one in (found | sizes).items()}
+    table = _plans.page({pilot.name: {"difference": -0.02, "found": values}})
+    assert f"| {pilot.name} | optimal | 400 | 0.015 | 0.0150 | 200 (20 to 379) | 0.0200 | 80.0 % | 80.0 % |" in table
+    assert all(sum(one.contest.setting.counts) == 300 for one in _plans.PILOTS)
+
+
+def test_the_committed_plans_have_every_setting():
+    text = (ROOT / "docs" / "planning.md").read_text(encoding="utf-8")
+    assert all(f"| {one.name} |" in text for one in _plans.PILOTS)
 
 
 @pytest.mark.slow

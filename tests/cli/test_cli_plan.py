@@ -26,7 +26,8 @@ def folder(tmp_path, monkeypatch):
 
 
 def second_model():
-    return SCORES + 0.3 * np.random.default_rng(5).random(SCORES.shape)
+    noisy = SCORES + 0.3 * np.random.default_rng(5).random(SCORES.shape)
+    return noisy / noisy.sum(axis=1, keepdims=True)
 
 
 def run(*arguments):

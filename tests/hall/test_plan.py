@@ -151,6 +151,7 @@ def test_many_classes_are_said_in_one_clause(pilot):
 
 
 def test_plain_data_frames_and_pickles(pilot, comparison):
+    pytest.importorskip("pandas")
     plan = polyroc.plan(comparison, detect=0.01, models=("first", "second"))
     record = json.loads(json.dumps(plan.to_dict()))
     assert record["planned"]["n_samples"] == plan.n_samples

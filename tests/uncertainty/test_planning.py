@@ -67,7 +67,7 @@ def test_standard_error_at_other_class_sizes_is_the_spread_of_such_samples(stati
     # 60 samples know their spread to 9 %; the pilot knows sigma to a few percent.
     assert forecast.moments.standard_error(other) == pytest.approx(spread, rel=0.25)
     # Another sample of these sizes has about that standard error by its own influences.
-    errors = [one.spread(statistic, units_of(one.predictions, None), with_bias=False).standard_error for one in drawn]
+    errors = [one.spread(statistic, units_of(one.predictions, None)).standard_error for one in drawn]
     assert forecast.moments.standard_error(other) == pytest.approx(np.mean(errors), rel=0.08)
 
 

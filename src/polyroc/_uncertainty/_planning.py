@@ -80,7 +80,7 @@ class AreaForecast(Frozen):
         return float(high - low) / 2
 
     def state(self, sizes: Any) -> _State:
-        """The statistic, its standard error and its bias, on the logit scale as in the pilot.
+        """The statistic, its standard error and its bias, each moved from the pilot as an interval moves them.
 
         The bias of the pilot is in its estimate; with more samples less of it is.
         """
@@ -90,8 +90,8 @@ class AreaForecast(Frozen):
         estimate = float(expit(logit(self.estimate) - (1 - ratio) * shift))
         slope = estimate * (1 - estimate) / (self.estimate * (1 - self.estimate))
         mean = None if biased is None else float(expit(logit(estimate) + ratio * shift))
-        error = np.hypot(self.moments.standard_error(sizes), ratio * self.bias[1]) * slope
-        error = float(np.hypot(error, self.pair_error))
+        error = float(np.hypot(self.moments.standard_error(sizes), ratio * self.bias[1]))
+        error = float(np.hypot(error_at(estimate, self.estimate, error), self.pair_error))
         unshrunk = None if self.unshrunk is None else estimate + ratio * slope * (self.unshrunk - self.estimate)
         return _State(estimate, error_at(mean, estimate, error), mean, unshrunk)
 
