@@ -1,0 +1,166 @@
+"""Intervals and tests by influences, on the very samples on which the bootstrap was judged.
+
+Everything is the library's own code: `evaluate`, `Evaluation.spread` and what it makes of them. Next to each interval
+stands what it was made of, so that other choices can be judged without another run (`again`).
+"""
+
+import importlib.util
+import multiprocessing
+import os
+import warnings
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+from tqdm import tqdm
+
+import polyroc
+from polyroc._uncertainty import _logit_scale
+from polyroc._uncertainty._delong import covariance, freedom
+from polyroc._uncertainty._influence import Spread
+from polyroc._uncertainty._intervals import Interval, end_interval
+from polyroc._uncertainty._logit_scale import Reach, unseen_error
+from polyroc._uncertainty._resampling import Units, units_of
+from studies._settings import Variant, draw, draw_models
+
+LEVEL = 0.95
+N_TRUTH = 400_000
+# Why the formula is not for a sample, as a number; 0 where it is.
+NOTES = {"": 0, "the fit did not converge": 1, "the fit holds": 2, "D is within": 3}
+_TWO = Units(np.arange(2), np.zeros(2, dtype=int), are_groups=False)
+ENGINE = "numba" if importlib.util.find_spec("numba") else "numpy"
+
+
+def find_truth(asked, seed):
+    """D and M as the study of the bootstrap has them; of a variant, of many samples without shrinkage."""
+    if not isinstance(asked, Variant):
+        from studies._coverage import find_truth as by_torch
+
+        truth = by_torch(asked, seed)
+        return [truth.auc, truth.hand_till]
+    setting = asked.setting
+    # Prevalences are those of the setting.
+    counts = [round(N_TRUTH / setting.n_samples * count) for count in setting.counts]
+    y_true, y_score, _ = draw(setting, np.random.default_rng([seed, 1]), counts)
+    found = polyroc.evaluate(y_true, y_score, shrinkage=0.0, engine=ENGINE, **dict(asked.options))
+    return [found.auc, found.hand_till]
+
+
+def find_truths(asked, seed):
+    from studies._contests import find_truths as by_torch
+
+    return by_torch(asked, seed)
+
+
+def evaluated(asked, seed, number):
+    """One sample of a setting, evaluated, and its units; the samples are those of `studies._run`."""
+    variant = asked if isinstance(asked, Variant) else Variant(asked.name, asked)
+    y_true, y_score, groups = draw(variant.setting, np.random.default_rng([seed, 2, number]))
+    options = dict(variant.options)
+    if variant.weighted:
+        options["sample_weight"] = np.random.default_rng([seed, 4, number]).gamma(2.0, size=len(y_true))
+    evaluation = polyroc.evaluate(y_true, y_score, engine=ENGINE, n_jobs=1, **options)
+    return evaluation, units_of(evaluation.predictions, groups)
+
+
+def judge_sample(asked, seed, number):
+    """Both statistics of one sample with their intervals, and what these were made of."""
+    evaluation, units = evaluated(asked, seed, number)
+    by_d, by_m = evaluation.spread("auc", units), evaluation.spread("hand_till", units)
+    found = {"note": note_of(evaluation), "M's freedom": by_m.freedom} | made_of(by_d)
+    for name, spread in (("D", by_d), ("M", by_m)):
+        low, high = spread.interval(LEVEL)
+        found |= {name: spread.estimate, f"{name}, low": low, f"{name}, high": high}
+    return found
+
+
+def note_of(evaluation):
+    [number] = [n for text, n in NOTES.items() if text and evaluation.influence_note.startswith(text)] or [0]
+    return number
+
+
+def made_of(spread):
+    """The parts of an interval."""
+    bias, bias_error = spread.bias
+    return {
+        "standard error": spread.standard_error,
+        "bias": bias,
+        "bias error": bias_error,
+        "freedom": spread.freedom,
+        "unshrunk": spread.unshrunk if spread.unshrunk is not None else spread.estimate,
+        "at end": spread.at_end,
+    }
+
+
+def again(found, one, sizes, *, freedom="freedom", bias=True):
+    """D's interval of one replication from its parts, with other choices: M's freedom, or no bias.
+
+    `sizes` are the number of classes and the units of the smallest.
+    """
+    n_classes, least = sizes
+    estimate, error = found["D"][one], found["standard error"][one]
+    if found["at end"][one]:
+        return end_interval(estimate, least, LEVEL)
+    if error == 0:
+        return Interval(estimate, estimate)
+    shift = (found["bias"][one], found["bias error"][one]) if bias else (0.0, 0.0)
+    # The influences are gone; two units have the same standard error.
+    spread = Spread(estimate, np.array([error, -error]) / 2, _TWO, least, n_classes, shift, found["unshrunk"][one])
+    reach = Reach.of(LEVEL, found[freedom][one], unseen_error(n_classes, least))
+    ends = _logit_scale.ends(estimate, spread._error_there, reach, mean=spread._place, unshrunk=spread.unshrunk)
+    return Interval(*map(float, ends))
+
+
+def judge_contest(asked, seed, number):
+    """Two models on one sample: their differences by influences, of D and of M."""
+    y_true, scores = draw_models(asked, np.random.default_rng([seed, 3, number]))
+    both = [polyroc.evaluate(y_true, score, engine=ENGINE, n_jobs=1) for score in scores]
+    units = units_of(both[0].predictions, None)
+    found = {"note": max(note_of(evaluation) for evaluation in both)}
+    for name, statistic in (("D", "auc"), ("M", "hand_till")):
+        first, second = (evaluation.spread(statistic, units) for evaluation in both)
+        value, error, (low, high), p_value = difference_by_influence(first, second, LEVEL)
+        found |= {name: value, f"{name}, error": error, f"{name}, low": low, f"{name}, high": high}
+        found[f"{name}, p"] = p_value
+        found[f"{name}, freedom"] = freedom(first.influences - second.influences, units)
+        plain = [replace(spread, bias=(0.0, 0.0)) for spread in (first, second)]
+        found[f"{name}, p without bias"] = difference_by_influence(*plain, LEVEL)[3]
+    return found
+
+
+def difference_by_influence(first, second, level):
+    """The difference of two statistics, its standard error, interval and p value, as `_paired.difference_of` has them."""
+    units, value = first.units, first.estimate - second.estimate
+    (var_a, common), (_, var_b) = covariance(np.array([first.influences, second.influences]), units)
+    (a, error_a), (b, error_b) = first.corrected(), second.corrected()
+    alone = np.sqrt(var_a * var_b)
+    correlation = common / alone if alone > 0 else 0.0
+    plain = max(var_a + var_b - 2 * common, 0.0)
+    error = np.sqrt(max(error_a**2 + error_b**2 - 2 * correlation * error_a * error_b, plain))
+    if first.unshrunk is not None and second.unshrunk is not None:
+        error = np.hypot(error, first.unshrunk - second.unshrunk - value)
+    if error == 0:
+        return value, 0.0, Interval(value, value), 1.0
+    carrying = freedom(first.influences - second.influences, units)
+    reach = -float(stdtrit(carrying, (1 - level) / 2)) * error
+    interval = Interval(max(-1.0, a - b - reach), min(1.0, a - b + reach))
+    return value, float(error), interval, float(2 * stdtr(carrying, -abs(a - b) / error))
+
+
+def run(asked, seed, n_replications, judge):
+    """What every replication found, by name, on all cores."""
+    found = {}
+    works = [(judge, asked, seed, number) for number in range(n_replications)]
+    with multiprocessing.get_context("fork").Pool(os.cpu_count()) as pool:
+        chunk = max(1, min(25, n_replications // (4 * os.cpu_count())))
+        for one in tqdm(pool.imap(_judged, works, chunksize=chunk), asked.name, len(works), dynamic_ncols=True):
+            for name, value in one.items():
+                found.setdefault(name, []).append(float(value))
+    return found
+
+
+def _judged(work):
+    judge, *given = work
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return judge(*given)
