@@ -38,6 +38,7 @@ def main():
     made.add_argument("file", type=Path)
     asked = parser.parse_args()
     does = {"run": _run, "contests": _contests, "influence": _influence, "page": _page, "populations": _populations}
+    asked.start = time.perf_counter()
     does[asked.command](asked)
 
 
@@ -103,7 +104,7 @@ def _collect(asked, kind, works, work, truth_of, device):
     start = time.perf_counter()
     for number, one in sorted(works.items(), key=lambda item: getattr(item[1], "setting", item[1]).n_classes):
         skipped = one.name in results[kind] or (asked.only is not None and one.name not in asked.only)
-        if skipped or time.perf_counter() - start > 60 * asked.minutes:
+        if skipped or time.perf_counter() - asked.start > 60 * asked.minutes:
             continue
         truth, found = work(one, SEED + number, asked.replications, asked.resamples)
         results[kind][one.name] = {

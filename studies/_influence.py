@@ -24,7 +24,7 @@ from polyroc._uncertainty._resampling import Units, units_of
 from studies._settings import Variant, draw, draw_models
 
 LEVEL = 0.95
-N_TRUTH = 400_000
+N_TRUTH = 1_000_000
 # Why the formula is not for a sample, as a number; 0 where it is.
 NOTES = {"": 0, "the fit did not converge": 1, "the fit holds": 2, "D is within": 3}
 _TWO = Units(np.arange(2), np.zeros(2, dtype=int), are_groups=False)
@@ -39,10 +39,11 @@ def find_truth(asked, seed):
         truth = by_torch(asked, seed)
         return [truth.auc, truth.hand_till]
     setting = asked.setting
-    # Prevalences are those of the setting.
-    counts = [round(N_TRUTH / setting.n_samples * count) for count in setting.counts]
+    counts = (N_TRUTH // setting.n_classes,) * setting.n_classes
     y_true, y_score, _ = draw(setting, np.random.default_rng([seed, 1]), counts)
-    found = polyroc.evaluate(y_true, y_score, shrinkage=0.0, engine=ENGINE, **dict(asked.options))
+    # As many of each class as there can be, and weights for the prevalences of the setting.
+    options = dict(asked.options) | {"sample_weight": np.array(setting.counts, dtype=float)[y_true]}
+    found = polyroc.evaluate(y_true, y_score, shrinkage=0.0, engine=ENGINE, **options)
     return [found.auc, found.hand_till]
 
 
@@ -123,6 +124,10 @@ def judge_contest(asked, seed, number):
         found |= {name: value, f"{name}, error": error, f"{name}, low": low, f"{name}, high": high}
         found[f"{name}, p"] = p_value
         found[f"{name}, freedom"] = freedom(first.influences - second.influences, units)
+        found[f"{name}, covariance"] = covariance(np.array([first.influences, second.influences]), units)[0, 1]
+        for model, spread in (("a", first), ("b", second)):
+            found[f"{name} of {model}"] = spread.estimate
+            found |= {f"{name} of {model}, {part}": value for part, value in made_of(spread).items()}
         plain = [replace(spread, bias=(0.0, 0.0)) for spread in (first, second)]
         found[f"{name}, p without bias"] = difference_by_influence(*plain, LEVEL)[3]
     return found
