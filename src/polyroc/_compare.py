@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from numbers import Integral
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -30,20 +31,22 @@ from polyroc._inputs._joined import in_order_of
 from polyroc._inputs._options import as_options
 from polyroc._inputs._predictions import as_predictions
 from polyroc._lib._names import printable
-from polyroc._lib._typing import IntervalKind, Statistic
+from polyroc._lib._typing import FloatArray, IntervalKind, Statistic
 from polyroc._lib._warnings import underflow_is_zero
 from polyroc._records import Frozen, Predictions
 from polyroc._texts._comparison import ComparisonText
 from polyroc._texts._verdict import Verdict
-from polyroc._uncertainty._bootstrap import BootstrapResult, draw_samples, warn_of_small_classes
+from polyroc._uncertainty._bootstrap import BootstrapResult, draw_samples, least_class, warn_of_small_classes
 from polyroc._uncertainty._delong import freedom, standard_error
 from polyroc._uncertainty._jackknife import jackknife_influences
 from polyroc._uncertainty._paired import Contest, Difference, contest, normal_differences
+from polyroc._uncertainty._paired_influence import USUAL_SAMPLES, Anytime, Once, contest_by_influence, normal_draws
 from polyroc._uncertainty._resampling import Plan, Units, as_seed, plain_seed, units_of
 
 _STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
 
 Table: TypeAlias = Literal["estimates", "differences", "rankings"]
+ComparisonMethod: TypeAlias = Literal["bootstrap", "influence"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +76,10 @@ class Comparison(Frozen):
         Where D and M disagree about two models, one sentence each.
     seed : int or None
         The seed that was given as `rng`; None where it was a generator or nothing.
+    method : {"bootstrap", "influence"}
+        Whether paired resamples or the influences of the samples say how sure everything is.
+    anytime : int or None
+        Where differences hold at any number of looks: the number of samples at which their intervals are tightest.
     """
 
     evaluations: Mapping[str, Evaluation]
@@ -84,6 +91,8 @@ class Comparison(Frozen):
     interval: IntervalKind
     units: Units
     seed: int | None = None
+    method: ComparisonMethod = "bootstrap"
+    anytime: int | None = None
 
     def __reduce__(self) -> Any:
         # A read-only mapping cannot be pickled; making the comparison anew makes new ones.
@@ -95,6 +104,8 @@ class Comparison(Frozen):
             self.interval,
             self.units,
             self.seed,
+            self.method,
+            self.anytime,
         )
         return Comparison, (dict(self.evaluations), dict(self.bootstraps), *rest)
 
@@ -109,7 +120,8 @@ class Comparison(Frozen):
 
     @property
     def n_resamples(self) -> int:
-        return next(iter(self.bootstraps.values())).n_resamples
+        """Number of paired resamples; 0 where influences took their place."""
+        return next((one.n_resamples for one in self.bootstraps.values()), 0)
 
     @cached_property
     @underflow_is_zero
@@ -148,6 +160,18 @@ class Comparison(Frozen):
         [entry] = [one for one in found if {one.first, one.second} == {first, second}]
         return entry if entry.first == first else entry.turned()
 
+    @property
+    def n_independent(self) -> int:
+        """Samples, or groups, of the smallest class."""
+        return least_class(next(iter(self.evaluations.values())).predictions, self.units)
+
+    def replicates(self, statistic: Statistic) -> dict[str, FloatArray]:
+        """Replicates of a statistic by model, paired; by influences, draws from the normal distribution of them all."""
+        if self.method == "bootstrap":
+            return {name: drawn.distribution(statistic).replicates for name, drawn in self.bootstraps.items()}
+        spreads = [one.spread(statistic, self.units, with_bias=False) for one in self.evaluations.values()]
+        return dict(zip(self.models, normal_draws(spreads), strict=True))
+
     def to_dict(self, *, include_delong: bool = False) -> dict[str, Any]:
         """Everything but the replicates, as plain data that `json` can write.
 
@@ -162,6 +186,8 @@ class Comparison(Frozen):
             "models": list(self.models),
             "confidence_level": self.confidence_level,
             "interval": self.interval,
+            "method": self.method,
+            "anytime": self.anytime,
             "n_resamples": self.n_resamples,
             "seed": self.seed,
             "best": self.best,
@@ -172,7 +198,7 @@ class Comparison(Frozen):
             "n_classes": first.headline.n_classes,
             "n_pairs": first.headline.n_pairs,
             "n_not_converged": {name: one.n_not_converged for name, one in self.bootstraps.items()},
-            "n_lost_class": max(one.n_lost_class for one in drawn),
+            "n_lost_class": max((one.n_lost_class for one in drawn), default=0),
             "auc": self.by_auc.to_dict(),
             "hand_till": self.by_hand_till.to_dict() | by_formula,
             "mean_auc": self.by_mean_auc.to_dict(),
@@ -201,7 +227,7 @@ class Comparison(Frozen):
     @cached_property
     def verdict(self) -> Verdict:
         """What the differences by D and by M allow to say."""
-        return Verdict(self.by_auc, self.by_hand_till, self.confidence_level, self.n_resamples)
+        return Verdict(self.by_auc, self.by_hand_till, self.confidence_level, self.n_resamples or None)
 
     @property
     def best(self) -> str | None:
@@ -215,7 +241,9 @@ class Comparison(Frozen):
     def tables(self) -> ComparisonText:
         """The comparison as text."""
         headlines = {name: evaluation.headline for name, evaluation in self.evaluations.items()}
-        return ComparisonText(headlines, self.by_auc, self.by_hand_till, self.verdict, self.interval, self.seed)
+        return ComparisonText(
+            headlines, self.by_auc, self.by_hand_till, self.verdict, self.interval, self.seed, self.anytime
+        )
 
     def _repr_html_(self) -> str:
         return self.tables.html()
@@ -231,7 +259,8 @@ class Comparison(Frozen):
 
     def __repr__(self) -> str:
         best = "none clearly best" if self.best is None else f"best by D and M: {printable(self.best)!r}"
-        return f"Comparison({len(self.models)} models, {self.n_resamples} paired resamples, {best})"
+        how = "influences of the samples" if self.method == "influence" else f"{self.n_resamples} paired resamples"
+        return f"Comparison({len(self.models)} models, {how}, {best})"
 
 
 @underflow_is_zero
@@ -240,9 +269,11 @@ def compare(
     scores: "Mapping[str, ArrayLike]",
     *,
     confidence_level: float = 0.95,
+    method: Literal["auto", "bootstrap", "influence"] = "auto",
     interval: IntervalKind = "logit",
     n_resamples: int = 999,
     groups: "ArrayLike | None" = None,
+    anytime: bool | int = False,
     rng: int | np.random.Generator | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -251,7 +282,7 @@ def compare(
     """Which of several models is better, and how sure that is.
 
     All models are evaluated on the same resamples, so that what makes a resample easy or hard for all of them
-    cancels out of their differences.
+    cancels out of their differences. Without resampling, the influences of the samples do the same.
 
     Parameters
     ----------
@@ -261,14 +292,22 @@ def compare(
         The scores of each model for the same samples, by its name.
     confidence_level : float
         Of the intervals, between 0 and 1.
+    method : {"auto", "bootstrap", "influence"}
+        What says how sure everything is: paired resamples, or what each sample contributes, which takes no longer
+        than evaluating the models a few times. "influence" is refused where its formula does not hold for some model
+        (`Evaluation.influence_note`). "auto" is "bootstrap", and "influence" with `anytime`.
     interval : {"logit", "percentile", "basic", "bca"}
         How intervals and p values are made from the replicates, as in `Evaluation.confidence_interval`.
     n_resamples : int
-        Number of resamples.
+        Number of resamples; not used by "influence".
     groups : array-like of shape (n_samples,), optional
         Group of each sample, such as a patient ID. If given, whole groups are resampled instead of single samples.
         By default samples are resampled within each class. A resample of groups without any pair of classes to
         compare is drawn again.
+    anytime : bool or int
+        Whether intervals and p values of differences must hold no matter how often somebody looks at the growing data
+        and when they stop (a confidence sequence, by influences). They are wider than for a single look, and tightest
+        near the given number of samples, 1,000 for True. Choose it before the first look, and keep it.
     rng : int, Generator or None
         Seed of the resamples; the same one gives the same bits whatever `n_jobs`.
     n_jobs : int, optional
@@ -297,11 +336,18 @@ def compare(
     level, n_resamples = as_confidence_level(confidence_level), as_n_resamples(n_resamples)
     interval = one_of(interval, "interval", get_args(IntervalKind))
     rng, n_jobs, progress = as_rng(rng), as_n_jobs(n_jobs), as_flag(progress, "progress")
+    method, planned = one_of(method, "method", ("auto", *get_args(ComparisonMethod))), _as_planned(anytime)
     check_option_names(options, compare)
     evaluations = _evaluate_all(y_true, scores, {**options, "n_jobs": n_jobs})
     first = next(iter(evaluations.values()))
     units = units_of(first.predictions, groups)
     warn_of_small_classes(first.predictions, units)
+    if method == "influence" or planned is not None:
+        _check_influence(evaluations, method, interval)
+        test = Once() if planned is None else Anytime(units.n_units, planned)
+        contests = _contests_by_influence(evaluations, units, level, test)
+        _warn_of_backwards(contests[0])
+        return Comparison(evaluations, {}, *contests, level, interval, units, None, "influence", planned)
     plan = Plan(first.predictions, units, n_resamples, as_seed(rng), first.pair_index)
     # As many as each model by itself would draw, so that the same engine gives the same replicates.
     replicates = [evaluation.replicates(n_resamples, n_models=len(evaluations)) for evaluation in evaluations.values()]
@@ -319,10 +365,53 @@ def compare(
         for a, b in combinations(evaluations, 2)
     }
     contests = _contests_of(bootstraps, freedoms, level, interval)
-    for one in contests[0].estimates:
+    _warn_of_backwards(contests[0])
+    return Comparison(evaluations, bootstraps, *contests, level, interval, units, plain_seed(rng))
+
+
+def _warn_of_backwards(by_auc: Contest) -> None:
+    for one in by_auc.estimates:
         if one.high < 0.5:
             warn_of_backwards(one.model)
-    return Comparison(evaluations, bootstraps, *contests, level, interval, units, plain_seed(rng))
+
+
+def _as_planned(anytime: Any) -> int | None:
+    """The number of samples that a confidence sequence is made for; None for a single look."""
+    if isinstance(anytime, bool | np.bool_):
+        return USUAL_SAMPLES if anytime else None
+    if not isinstance(anytime, Integral) or int(anytime) < 2:
+        raise InputError("anytime", "must be True, False or a number of samples of at least 2", shown(anytime))
+    return int(anytime)
+
+
+def _check_influence(evaluations: dict[str, Evaluation], method: str, interval: IntervalKind) -> None:
+    """Refuse influences where they were not asked for, or where some model has none that hold."""
+    if method == "bootstrap":
+        raise InputError("anytime", "must be False for method='bootstrap', whose intervals hold for a single look")
+    if interval != "logit":
+        rule = "must be 'logit' for method='influence', which has no replicates"
+        raise InputError("interval", rule, repr(interval))
+    for name, evaluation in evaluations.items():
+        if evaluation.influence_note:
+            rule = f"must be 'bootstrap' where the formula of influences does not hold for a model: {shown(name)}, "
+            raise InputError("method", f"{rule}where {evaluation.influence_note}", "'influence'")
+
+
+def _contests_by_influence(
+    evaluations: dict[str, Evaluation], units: Units, level: float, test: Once | Anytime
+) -> tuple[Contest, Contest, Contest]:
+    """By D, by M and by the area under the mean curve."""
+    auc, hand_till, mean_auc = (
+        {name: one.spread(statistic, units) for name, one in evaluations.items()} for statistic in _STATISTICS
+    )
+    by_hand_till = contest_by_influence("hand_till", hand_till, level, test)
+    is_hand_till = all(mean_auc[name].is_like(one) for name, one in hand_till.items())
+    by_mean = (
+        replace(by_hand_till, statistic="mean_auc")
+        if is_hand_till
+        else contest_by_influence("mean_auc", mean_auc, level, test)
+    )
+    return contest_by_influence("auc", auc, level, test), by_hand_till, by_mean
 
 
 def _contests_of(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,7 +27,7 @@ from polyroc._pairs import Pair, Pairs
 from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates, Predictions, read_only
 from polyroc._texts._evaluation import FAILED_PAIR, Headline, evaluation_text
 from polyroc._texts._notebook import evaluation_html
-from polyroc._uncertainty._band import ConfidenceBand
+from polyroc._uncertainty._band import ConfidenceBand, confidence_band
 from polyroc._uncertainty._bootstrap import (
     BootstrapResult,
     check_bca,
@@ -42,9 +42,11 @@ from polyroc._uncertainty._influence import (
     N_REFITS,
     Fitted,
     Spread,
+    curve_draws,
     near_end,
     needs_bias,
     refitted_bias,
+    refitted_point_bias,
     refuse_centered,
 )
 from polyroc._uncertainty._intervals import Interval, end_interval, is_at_end
@@ -617,6 +619,7 @@ class Evaluation(Frozen):
         *,
         curve: Curve = "shared",
         simultaneous: bool = False,
+        method: Literal["bootstrap", "influence"] = "bootstrap",
         n_resamples: int = 999,
         groups: "ArrayLike | None" = None,
         rng: int | np.random.Generator | None = None,
@@ -633,6 +636,8 @@ class Evaluation(Frozen):
             The curve of D, or the mean curve.
         simultaneous : bool
             Whether the band covers the whole curve at this level, or each point separately.
+        method : {"bootstrap", "influence"}
+            Source of the uncertainty: resampled samples, or what each sample contributes to each point of the curve.
         n_resamples, groups, rng, n_jobs, progress
             As in `confidence_interval`.
 
@@ -651,8 +656,34 @@ class Evaluation(Frozen):
         True
         """
         level, curve = as_confidence_level(confidence_level), one_of(curve, "curve", get_args(Curve))
+        if one_of(method, "method", ("bootstrap", "influence")) == "influence":
+            return self._influence_band(level, curve, as_flag(simultaneous, "simultaneous"), groups)
         drawn = self.bootstrap(n_resamples, groups=groups, rng=rng, n_jobs=n_jobs, progress=progress)
         return drawn.confidence_band(level, curve=curve, simultaneous=simultaneous)
+
+    def _influence_band(self, level: float, curve: Curve, simultaneous: bool, groups: Any) -> ConfidenceBand:
+        if self.predictions.is_binary:
+            rule = "must be 'bootstrap' for two classes, whose curve is no function of call rates"
+            raise InputError("method", rule, "'influence'")
+        if curve == "shared" and self.influence_note:
+            raise InputError("method", f"must be 'bootstrap' where {self.influence_note}", "'influence'")
+        units = units_of(self.predictions, groups)
+        warn_of_small_classes(self.predictions, units)
+        self.fingerprint.check(self.predictions)
+        observed = self.curve if curve == "shared" else self.mean_curve
+        points = np.concatenate([observed.tpr[1:-1], observed.fpr[1:-1]])
+        influences = self._fitted.point_influences(curve)
+        bias = refitted_point_bias(self.replicates(N_REFITS), curve, points, influences, units)
+        return confidence_band(
+            observed,
+            *curve_draws(points, influences, bias, units),
+            level,
+            simultaneous=simultaneous,
+            least_class=least_class(self.predictions, units),
+            n_classes=int(np.count_nonzero(self.class_counts)),
+            freedom=freedom(self.hand_till_influences, units),
+            unshrunk=self.unshrunk_curve if curve == "shared" else None,
+        )
 
     def to_dict(self, *, include_rates: bool = False) -> dict[str, Any]:
         """Everything as plain data that `json` can write.

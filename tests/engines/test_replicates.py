@@ -182,8 +182,8 @@ def test_a_fit_that_fails_in_single_precision_is_done_again_in_double(monkeypatc
 
     def failing(*arguments):
         run(*arguments)
-        effects, ended = arguments[-3], arguments[-1]
-        effects[1], ended[1] = 0.0, 1
+        out = arguments[-1]
+        out.effects[1], out.ended[1] = 0.0, 1
 
     monkeypatch.setattr(_numba_reweighed, "run_replicates", failing)
     again = replicates(weights)

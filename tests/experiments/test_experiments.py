@@ -110,7 +110,7 @@ def test_more_discriminative_is_a_claim_that_can_fail():
     assert not second.holds
     z = [
         [abs(one.value) / one.standard_error for one in contest.differences]
-        for contest in (compared["made up"].auc, compared["made up"].hand_till)
+        for contest in (compared["made up"].by_auc, compared["made up"].by_hand_till)
     ]
     surer = sum(d > m for d, m in zip(*z, strict=True))
     assert f"{surer} of 3 by resamples" in first.measured

@@ -105,6 +105,8 @@ def more_damping(damping: float) -> float:
 
 def next_damping(damping: float, change: float, noise: float, promised: float) -> float:
     """After a step that was accepted: less, the more of what the quadratic model promised came true."""
+    # 3/4 and 1/4 are those of trust regions (Nocedal and Wright 2006, algorithm 4.1). The factors 1/100, 4 and, in
+    # `more_damping`, 10 have no study behind them: they decide how many steps are taken, not where these lead.
     # Where nothing moved at all there is no noise either, and a promise of 1e-33 is as good as kept.
     if noise - change >= 0.75 * promised or noise == 0:
         return damping / 100 if damping > 1e-9 else 0.0

@@ -1,8 +1,11 @@
 """The engines by name: each is a module that is imported on first use and holds one `ENGINE`."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
-from typing import cast
+from typing import Any, ClassVar, cast
 
+from polyroc._engines import _memory
 from polyroc._engines._protocol import Engine, Prepared, Resources
 from polyroc._inputs._options import ENGINES
 from polyroc._records import Predictions
@@ -25,3 +28,20 @@ def prepare_again(name: str, source: Predictions, resources: Resources) -> Prepa
     except ImportError:
         engine = engine_named("numpy")
     return engine.prepare(source, resources)
+
+
+@dataclass(frozen=True, eq=False)
+class OnHost:
+    """What engines of the host have in common: whose memory they use, and what of them goes into a pickle."""
+
+    source: Predictions
+    resources: Resources
+    engine_name: ClassVar[str]
+
+    def memory_available(self) -> int | None:
+        """Bytes that can still be had; None where that is unknown."""
+        return _memory.available()
+
+    def __reduce__(self) -> tuple[Callable[..., Prepared], tuple[Any, ...]]:
+        # Without what was sorted: that is made again in less time than it takes to send.
+        return prepare_again, (self.engine_name, self.source, self.resources)

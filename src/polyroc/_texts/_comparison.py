@@ -12,6 +12,7 @@ from polyroc._texts._evaluation import Headline, backwards_note
 from polyroc._texts._notebook import tables_html
 from polyroc._texts._verdict import Verdict
 from polyroc._uncertainty._paired import Contest, Difference
+from polyroc._uncertainty._paired_influence import N_DRAWS
 
 # Of many models most rankings occur once or twice, and many pairs disagree: the record has them all.
 _RANKINGS = 6
@@ -31,20 +32,24 @@ class ComparisonText:
     verdict: Verdict
     interval: IntervalKind
     seed: int | None
+    anytime: int | None = None
+    """The number of samples that a confidence sequence was made for."""
 
     @property
-    def _n_resamples(self) -> int:
+    def _n_resamples(self) -> int | None:
         return self.verdict.n_resamples
 
     @property
     def titles(self) -> tuple[str, str]:
         """What was compared, and how."""
-        seed = "" if self.seed is None else f" (seed {self.seed})"
+        how = "Influences of the samples, no resampling"
+        if self._n_resamples is not None:
+            seed = "" if self.seed is None else f" (seed {self.seed})"
+            how = f"{counted(self._n_resamples, 'paired resample')}{seed}"
         sizes = next(iter(self.headlines.values())).sizes
         return (
             f"Comparison of {counted(len(self.headlines), 'model')} on {sizes}",
-            f"{counted(self._n_resamples, 'paired resample')}{seed}, "
-            f"{level(self.verdict.confidence_level)} {self.interval} intervals",
+            f"{how}, {level(self.verdict.confidence_level)} {self.interval} intervals",
         )
 
     @property
@@ -57,6 +62,11 @@ class ComparisonText:
             of_model = (backwards_note(one.value, one.high), *self.headlines[one.model].cautions)
             notes += [f"{printable(one.model)}: {note}" for note in of_model if note]
         told = [self.verdict.sentence, *notes]
+        if self.anytime is not None:
+            told.append(
+                "Differences hold at any number of looks: look after every batch and stop when you like. They are "
+                f"tightest near {counted(self.anytime, 'sample')}, which must not be changed between looks."
+            )
         if self.p_value_note and any(one.p_value < self._counted for one in self._differences):
             told.append(self.p_value_note)
         return told
@@ -67,12 +77,12 @@ class ComparisonText:
 
     @property
     def _counted(self) -> float:
-        return 1 / (self._n_resamples + 1)
+        return 0.0 if self._n_resamples is None else 1 / (self._n_resamples + 1)
 
     @property
     def p_value_note(self) -> str:
         """What small p values rest on; empty where they are counted in the resamples."""
-        if self.interval != "logit":
+        if self.interval != "logit" or self._n_resamples is None:
             return ""
         return (
             f"p values below {self._counted:.2g}, one in {self._n_resamples + 1:,}, are extrapolated: the resamples "
@@ -111,7 +121,8 @@ class ComparisonText:
     def ranking_rows(self) -> list[list[str]]:
         """How often each order occurred, as a share of the resamples."""
         by_m = {ranking.order: ranking.probability for ranking in self.by_m.rankings}
-        rows = [["order, share of resamples", "by D", "by M"]]
+        share = "probability" if self._n_resamples is None else "share of resamples"
+        rows = [[f"order, {share}", "by D", "by M"]]
         short = self._short(min(_OF_TWO, _ORDER // len(self.headlines)))
         for ranking in self.by_d.rankings[:_RANKINGS]:
             order = " > ".join(" = ".join(short[name] for name in place) for place in ranking.order)
@@ -121,7 +132,7 @@ class ComparisonText:
         return rows
 
     def _share(self, value: float) -> str:
-        return share_of_resamples(value, self._n_resamples)
+        return share_of_resamples(value, self._n_resamples or N_DRAWS)
 
     def _short(self, width: int) -> dict[str, str]:
         names = list(self.headlines)

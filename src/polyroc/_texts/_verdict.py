@@ -21,7 +21,8 @@ class Verdict:
     by_d: Contest
     by_m: Contest
     confidence_level: float
-    n_resamples: int
+    n_resamples: int | None
+    """None where influences took the place of resamples."""
 
     @property
     def best(self) -> str | None:

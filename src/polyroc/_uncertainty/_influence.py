@@ -25,17 +25,23 @@ from polyroc._estimator._mean_curve import area_weights
 from polyroc._estimator._weights import pair_weights
 from polyroc._inputs._checks import InputError
 from polyroc._inputs._options import Options
-from polyroc._lib._typing import Curve, FloatArray, Statistic
+from polyroc._lib._typing import Curve, FloatArray, IntervalKind, Statistic
 from polyroc._lib._warnings import ResamplingWarning, warn
 from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates
 from polyroc._uncertainty import _logit_scale
-from polyroc._uncertainty._delong import freedom, standard_error
+from polyroc._uncertainty._delong import covariance, freedom, standard_error
 from polyroc._uncertainty._intervals import Interval, end_interval
 from polyroc._uncertainty._logit_scale import EDGE, Reach, unseen_error
 from polyroc._uncertainty._replicates import Replicates
 from polyroc._uncertainty._resampling import Units
 
 N_REFITS = 4
+# Curves that are drawn for a band.
+N_CURVES = 2_000
+# Points nearer to a corner than this are at the corner: they stay there.
+_CORNER = 1e-6
+# A point within its own standard error of an end of the range is moved at most this far on the logit scale.
+_MOST_SHIFT = 6.0
 # Half of the units of each stratum count 1 + STEP and the others 1 - STEP, which is as far as resampling moves them.
 _STEP = 0.8
 # Bias and standard error stand in the ratio of at most sqrt(k / n) (k classes of n samples each; 0.1 to 1 times that in
@@ -150,18 +156,27 @@ class Spread(Frozen):
 
     def interval(self, confidence_level: float) -> Interval:
         """Confidence interval on the logit scale, with the terms that the bootstrap's has."""
+        if self.standard_error == 0 and not self.at_end:
+            warn("No sample changes the statistic, so the interval is a single point.", ResamplingWarning)
+        return self.ends(confidence_level)
+
+    def ends(self, confidence_level: float, kind: IntervalKind = "logit") -> Interval:
+        """The interval alone, for whoever asks for many of them, or warns elsewhere."""
         if self.at_end:
             return end_interval(self.estimate, self.n_independent, confidence_level)
         if self.standard_error == 0:
-            warn("No sample changes the statistic, so the interval is a single point.", ResamplingWarning)
             return Interval(self.estimate, self.estimate)
         reach = Reach.of(confidence_level, self.freedom, unseen_error(self.n_classes, self.n_independent))
-        low, high = _logit_scale.ends(self.estimate, self._error_there, reach, mean=self._place, unshrunk=self.unshrunk)
+        low, high = _logit_scale.ends(self.estimate, self._error, reach, mean=self._place, unshrunk=self.unshrunk)
         return Interval(float(low), float(high))
+
+    def is_like(self, other: "Spread") -> bool:
+        """Whether another one has the very same estimate and influences."""
+        return self.estimate == other.estimate and np.array_equal(self.influences, other.influences)
 
     def corrected(self) -> tuple[float, float]:
         """The estimate less its bias, and its standard error there: where the interval of a difference begins."""
-        return _logit_scale.corrected(self.estimate, self._error_there, self._place)
+        return _logit_scale.corrected(self.estimate, self._error, self._place)
 
     @property
     def _place(self) -> float | None:
@@ -173,13 +188,33 @@ class Spread(Frozen):
         return float(expit(logit(estimate) + shift))
 
     @property
-    def _error_there(self) -> float:
-        """The standard error brought to `_place`, on the logit scale the same, with that of the bias."""
-        error = float(np.hypot(self.standard_error, self.bias[1]))
-        if self._place is None:
-            return error
-        estimate = np.clip(self.estimate, EDGE, 1 - EDGE)
-        return float(error * self._place * (1 - self._place) / (estimate * (1 - estimate)))
+    def _error(self) -> float:
+        """The standard error with that of the bias.
+
+        It counts at `_place`, nearer to an end of the range than the estimate, as that of replicates does: brought
+        there by the slope of the logit it would be smaller, and intervals of strong models would cover too little.
+        """
+        return float(np.hypot(self.standard_error, self.bias[1]))
+
+
+def curve_draws(
+    points: FloatArray, influences: FloatArray, bias: FloatArray, units: Units
+) -> tuple[FloatArray, FloatArray]:
+    """Curves drawn from the normal distribution of their points' logits, FPR and TPR, shape (N_CURVES, T) each.
+
+    `points` are TPR and then FPR, shape (2T,), as is their `bias`, and `influences` what each sample adds to each of
+    them, shape (2T, n). The draws stand where resamples would: beyond the points by the bias.
+    """
+    points = np.clip(points, _CORNER, 1 - _CORNER)
+    slope = 1 / (points * (1 - points))
+    shift = np.clip(bias * slope, -_MOST_BIAS, _MOST_BIAS)
+    values, vectors = np.linalg.eigh(covariance(influences, units) * np.outer(slope, slope))
+    noise = np.random.default_rng(0).normal(size=(N_CURVES // 2, len(points)))
+    # With each draw its mirror image, so that their mean is no matter of luck.
+    noise = np.concatenate([noise, -noise]) * np.sqrt(np.maximum(values, 0))
+    drawn = expit(logit(points) + shift + np.clip(noise @ vectors.T, -_MOST_SHIFT, _MOST_SHIFT))
+    tpr, fpr = np.split(drawn, 2, axis=1)
+    return np.maximum.accumulate(fpr, axis=1), np.maximum.accumulate(tpr, axis=1)
 
 
 def needs_bias(units: Units, n_classes: int) -> bool:
@@ -194,6 +229,18 @@ def refitted_bias(replicates: Replicates, auc: float, influences: FloatArray, un
     weights = _halves(units)
     rest = (replicates(weights).auc - auc - (weights - 1) @ influences) / _STEP**2
     return float(np.mean(rest)), float(np.std(rest, ddof=1) / np.sqrt(len(rest)))
+
+
+def refitted_point_bias(
+    replicates: Replicates, curve: Curve, points: FloatArray, influences: FloatArray, units: Units
+) -> FloatArray:
+    """The same for every point of a curve, TPR and then FPR, shape (2T,)."""
+    weights = _halves(units)
+    found = replicates(weights)
+    refits = (found.tpr, found.fpr) if curve == "shared" else (found.mean_tpr, found.mean_fpr)
+    rest = np.hstack(refits) - points - (weights - 1) @ influences.T
+    bias: FloatArray = rest.mean(axis=0) / _STEP**2
+    return bias
 
 
 def _halves(units: Units) -> FloatArray:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, groupby
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -106,8 +106,8 @@ def contest(
 ) -> Contest:
     """Compare the models by replicates that were drawn together; `freedoms` are those of the differences."""
     names = list(models)
-    replicates = np.round([models[name].replicates for name in names], _TIE)
-    best = _probability_best(replicates)
+    replicates = ties_rounded(np.array([models[name].replicates for name in names]))
+    best = probability_best(replicates)
     estimates = []
     for name, share in zip(names, best, strict=True):
         low, high = models[name].interval(confidence_level, interval)
@@ -118,7 +118,7 @@ def contest(
         _measured(a, b, models[a], models[b], freedoms[a, b], confidence_level, interval)
         for a, b in combinations(names, 2)
     ]
-    return Contest(statistic, tuple(estimates), with_holm(measured), _rankings(names, replicates))
+    return Contest(statistic, tuple(estimates), with_holm(measured), rankings(names, replicates))
 
 
 def _measured(
@@ -133,8 +133,8 @@ def _measured(
     """The difference of two models with its interval and p value."""
     apart = difference_of(first, second, freedom)
     if first.never_varies and second.never_varies:
-        ends = _ends_apart(first, second, confidence_level, interval)
-        p_value = _p_value_by_intervals(first, second, interval)
+        ends = ends_apart(first, second, confidence_level, interval)
+        p_value = p_value_by_intervals(first, second, interval)
     else:
         ends, p_value = apart.interval(confidence_level, interval), apart.p_value(interval)
     return a, b, apart.estimate, apart.standard_error, ends, p_value
@@ -169,14 +169,27 @@ def difference_of(first: Distribution, second: Distribution, freedom: float) -> 
     )
 
 
-def _ends_apart(first: Distribution, second: Distribution, confidence_level: float, interval: IntervalKind) -> Interval:
-    """As far apart as the intervals of two statistics allow, where no replicate says more."""
+class _HasEnds(Protocol):
+    """A statistic with an interval of any level."""
+
+    @property
+    def at_end(self) -> bool:
+        """Whether not one comparison of two samples went wrong, or all did."""
+
+    def ends(self, confidence_level: float, kind: IntervalKind) -> Interval:
+        """The interval, without a warning."""
+
+
+def ends_apart(
+    first: _HasEnds, second: _HasEnds, confidence_level: float, interval: IntervalKind = "logit"
+) -> Interval:
+    """As far apart as the intervals of two statistics allow, where nothing that varies says more."""
     # Without a warning: the estimate of each model has had it.
     a, b = first.ends(confidence_level, interval), second.ends(confidence_level, interval)
     return Interval(a.low - b.high, a.high - b.low)
 
 
-def _p_value_by_intervals(first: Distribution, second: Distribution, interval: IntervalKind) -> float:
+def p_value_by_intervals(first: _HasEnds, second: _HasEnds, interval: IntervalKind = "logit") -> float:
     """One minus the largest level whose interval of the difference leaves 0 out, by bisection."""
     # Where neither is at an end their intervals are points at all levels, and say nothing.
     if not (first.at_end or second.at_end):
@@ -184,7 +197,7 @@ def _p_value_by_intervals(first: Distribution, second: Distribution, interval: I
     low, high = 1e-300, 1.0
     for _ in range(200):
         middle = float(np.sqrt(low * high))
-        ends = _ends_apart(first, second, 1 - middle, interval)
+        ends = ends_apart(first, second, 1 - middle, interval)
         low, high = (low, middle) if ends.low > 0 or ends.high < 0 else (middle, high)
     return high
 
@@ -215,14 +228,20 @@ def with_holm(measured: Sequence[_Measured]) -> tuple[Difference, ...]:
     )
 
 
-def _probability_best(replicates: FloatArray) -> FloatArray:
+def ties_rounded(replicates: FloatArray) -> FloatArray:
+    """Replicates of all models, shape (m, R), equal where they differ by rounding only."""
+    return np.round(replicates, _TIE)
+
+
+def probability_best(replicates: FloatArray) -> FloatArray:
     """Share of replicates in which each model is the best, shared evenly where several are."""
     is_best = replicates == replicates.max(axis=0)
     share: FloatArray = (is_best / is_best.sum(axis=0)).mean(axis=1)
     return share
 
 
-def _rankings(names: list[str], replicates: FloatArray) -> tuple[Ranking, ...]:
+def rankings(names: list[str], replicates: FloatArray) -> tuple[Ranking, ...]:
+    """Every order of the models that occurred, the most probable first."""
     counts: Counter[tuple[tuple[str, ...], ...]] = Counter()
     for values in replicates.T:
         order = np.argsort(-values, kind="stable")

@@ -88,11 +88,13 @@ class ComparisonDisplay:
         by_hand_till: Contest,
         spreads: Mapping[str, Mapping[str, Spread]],
         confidence_level: float = 0.95,
+        n_resamples: int | None = None,
     ) -> None:
         self.by_auc = by_auc
         self.by_hand_till = by_hand_till
         self.spreads = spreads
         self.confidence_level = confidence_level
+        self.n_resamples = n_resamples
 
     @classmethod
     def from_comparison(cls, comparison: Comparison) -> "ComparisonDisplay":
@@ -105,14 +107,17 @@ class ComparisonDisplay:
         """
         spreads: dict[str, dict[str, Spread]] = {
             statistic: {
-                model: _spread(drawn.distribution(statistic).replicates, comparison.confidence_level)
-                for model, drawn in comparison.bootstraps.items()
+                model: _spread(replicates, comparison.confidence_level)
+                for model, replicates in comparison.replicates(statistic).items()
             }
             for statistic in _STATISTICS
         }
-        level = comparison.confidence_level
         return cls(
-            by_auc=comparison.by_auc, by_hand_till=comparison.by_hand_till, spreads=spreads, confidence_level=level
+            by_auc=comparison.by_auc,
+            by_hand_till=comparison.by_hand_till,
+            spreads=spreads,
+            confidence_level=comparison.confidence_level,
+            n_resamples=comparison.n_resamples or None,
         )
 
     def plot(
@@ -194,9 +199,11 @@ class ComparisonDisplay:
         ink = pyplot().rcParams["text.color"]
         # Below the row and pointing up at it: a mark upon the whiskers would be read as an outlier.
         ax.plot(values, [place + below for place in range(len(values))], "^", color=ink, markersize=5, zorder=4)
-        n_resamples = len(self._spreads(contest)[0].replicates)
+        spread = "normal distribution by influences"
+        if self.n_resamples is not None:
+            spread = f"{self.n_resamples} resamples"
         mark = "triangle: M, Hand and Till" if contest.statistic == "auc" else "triangle: D"
-        ax.set_xlabel(f"{_SYMBOL[contest.statistic]} of {n_resamples} resamples\n({mark})")
+        ax.set_xlabel(f"{_SYMBOL[contest.statistic]} , {spread}\n({mark})")
         ax.set_ylim(len(values) - 0.4, -above)
         fit_names(ax, names_of([estimate.model for estimate in contest.estimates], _letters_of_names(ax)))
 

@@ -96,6 +96,8 @@ def context_of(summary: dict[str, Any], title: str | None) -> dict[str, Any]:
         "heatmap": _heatmap(summary),
         "contests": _contests(summary),
         "p_value_note": summary.get("p_value_note", ""),
+        "judged_on": "resamples" if summary["n_resamples"] else "samples, by what each sample contributes",
+        "share_of": "share of resamples" if summary["n_resamples"] else "probability",
         "costs": cost_tables(summary),
         "settings": setting_entries(summary),
         "versions": _versions(summary),

@@ -66,6 +66,8 @@ def _fits(summary: dict[str, Any]) -> Sentence:
 
 
 def _resamples(summary: dict[str, Any]) -> str:
+    if summary.get("method") == "influence":
+        return "none: intervals and p values by influences of the samples"
     if summary["n_resamples"] == 0:
         return "none: no interval was asked for"
     seed = "seed unknown" if summary["seed"] is None else f"seed {summary['seed']}"

@@ -180,7 +180,7 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
     models = {}
     for name, evaluation in comparison.evaluations.items():
         own = {key: value for key, value in evaluation.to_dict().items() if key not in common}
-        models[name] = own | _of_model(evaluation, comparison.bootstraps[name], level)
+        models[name] = own | _of_model(evaluation, comparison.bootstraps.get(name), level)
     for key, contest in (("confidence_interval", comparison.by_auc), ("hand_till_interval", comparison.by_hand_till)):
         for one in contest.estimates:
             models[one.model][key] = _estimated(one, comparison)
@@ -193,7 +193,7 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
         "pair_costs": pair_costs(first),
         "weighted": first.predictions.is_weighted,
         "by_groups": comparison.units.are_groups,
-        "n_independent": min(one.n_independent for one in comparison.bootstraps.values()),
+        "n_independent": comparison.n_independent,
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from polyroc._lib._numbers import area, area_and_ends, difference_and_ends, p_value, percent, share_of_resamples
+from polyroc._uncertainty._paired_influence import N_DRAWS
 from polyroc.report._figures import thinned
 from polyroc.report._models import Model, models_of
 from polyroc.report._names import Name, class_names, model_names
@@ -118,11 +119,12 @@ def _scale(rows: Sequence[dict[str, Any]], *, whole: bool) -> tuple[float, float
 
 def contest_tables(summary: dict[str, Any], statistic: str) -> dict[str, Any]:
     """Estimates, differences and rankings by one statistic."""
-    contest, names, n_resamples = summary[statistic], model_names(summary), summary["n_resamples"]
+    contest, names, n_resamples = summary[statistic], model_names(summary), summary["n_resamples"] or None
+    n_draws = n_resamples or N_DRAWS
     estimates = []
     for one in contest["estimates"]:
         value, low, high = area_and_ends(one["value"], one["low"], one["high"])
-        share = share_of_resamples(one["probability_best"], n_resamples)
+        share = share_of_resamples(one["probability_best"], n_draws)
         error = f"{one['standard_error']:.4f}"
         estimates.append({"model": names[one["model"]], "numbers": [value, f"{low} to {high}", error, share]})
     differences = []
@@ -135,7 +137,7 @@ def contest_tables(summary: dict[str, Any], statistic: str) -> dict[str, Any]:
     rows = [
         {
             "order": [[names[name] for name in place] for place in one["order"]],
-            "share": share_of_resamples(one["probability"], n_resamples),
+            "share": share_of_resamples(one["probability"], n_draws),
         }
         for one in rankings[:_RANKINGS]
     ]
@@ -145,7 +147,7 @@ def contest_tables(summary: dict[str, Any], statistic: str) -> dict[str, Any]:
         "differences": differences,
         "rankings": rows,
         "n_other_rankings": len(rankings[_RANKINGS:]),
-        "other_share": share_of_resamples(rest, n_resamples),
+        "other_share": share_of_resamples(rest, n_draws),
     }
 
 

@@ -42,7 +42,7 @@ def contrast_areas(
 
 @kernel
 def project_pair(columns: Any, offsets: Any, partition: Any, i: int, j: int, first: Any, second: Any) -> None:
-    """The samples of classes i and j along A[j] - A[i]."""
+    """The samples of classes i and j along A[j] - A[i]; columns (k, n), with the classes together."""
     for p in range(first.shape[0]):
         first[p] = 0.0
     for p in range(second.shape[0]):

@@ -56,7 +56,7 @@ def descend_small(
 ) -> Any:
     """Lower the deviance from the given effects; `row` is written over. How it ended, and after how many steps.
 
-    For fits whose pairs are the smaller side.
+    For fits whose pairs are the smaller side: row (R,), effect (K,). Minimises (deviance), bounded by (cut).
     """
     n_pairs = effect.shape[0]
     state, trial = make_pairs(n_pairs), make_pairs(n_pairs)

@@ -17,8 +17,8 @@ from polyroc._engines._numba._reweighed import MOST_VERTICES, Reweighed
 from polyroc._engines._numpy._fits import centered, saturated
 from polyroc._engines._numpy._influence import area_influences as area_influences_by_pairs
 from polyroc._engines._numpy._rates import score_thresholds
-from polyroc._engines._on_host import OnHost
 from polyroc._engines._protocol import Engine, Resources
+from polyroc._engines._registry import OnHost
 from polyroc._engines._threads import Threads, chunks
 from polyroc._lib._typing import FloatArray, Model, Thresholds
 from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions

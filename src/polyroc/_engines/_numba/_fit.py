@@ -10,6 +10,13 @@ The loops are short, and those that write touch few arrays each: LLVM vectorises
 a loop only where it can check in a few comparisons that its arrays do not
 overlap. Nor does it where an index is a sum, which might count from the end:
 so rows are sliced first.
+
+Words in parentheses are the labels of equations in docs/method.md. Sums over cells are those of half the deviance:
+with mu = expit(lambda_r v_p), residual = w (mu - R~) and bend = w mu (1 - mu), its derivatives are
+
+    by lambda_r         sum_p v_p residual_rp             twice: sum_p v_p^2 bend_rp
+    by v_p              sum_r lambda_r residual_rp        twice: sum_r lambda_r^2 bend_rp
+    by lambda_r, v_p    lambda_r v_p bend_rp + residual_rp, the cross term
 """
 
 from typing import Any, NamedTuple
@@ -72,7 +79,7 @@ class Gathering(NamedTuple):
 
 @kernel
 def add_row_means(tpr: Any, fpr: Any, doubled: Any, on_tpr: Any, on_fpr: Any, start: int, stop: int, out: Any) -> None:
-    """Add the weighted rates of each row, shape (2T,)."""
+    """Add W_p Q_rp R_rp over pairs to each row, shape (2T,): the row means of (shrinkage), before their division."""
     n = tpr.shape[1]
     for j in range(start, stop):
         for t in range(n):
@@ -87,7 +94,7 @@ def add_row_means(tpr: Any, fpr: Any, doubled: Any, on_tpr: Any, on_fpr: Any, st
 
 @inner
 def fill_cells(data: Any, j: int, rate: Any, weight: Any) -> None:
-    """The shrunk rates of a pair and their weights."""
+    """The shrunk rates R~ (shrinkage) of a pair and their weights w (weights), shape (R,) each."""
     real = rate.dtype.type
     n, first = data.n_tpr, data.first_fpr
     own, shared = real(data.keep[j]), real(1.0 - data.keep[j])
@@ -113,8 +120,9 @@ def fill_cells(data: Any, j: int, rate: Any, weight: Any) -> None:
 
 @inner
 def fit_pair(row: Any, effect: float, probability: Any, curvature: Any) -> None:
-    """Fitted probabilities of a pair, and p (1 - p)."""
+    """Fitted probabilities mu (model) of a pair, and mu (1 - mu), shape (R,) each."""
     real = row.dtype.type
+    # e^-80 is a normal number in single precision, too.
     one, bound, v = real(1), real(80), real(effect)
     for i in range(row.shape[0]):
         eta = row[i] * v
@@ -127,7 +135,7 @@ def fit_pair(row: Any, effect: float, probability: Any, curvature: Any) -> None:
 
 @kernel
 def add_deviance(data: Any, row: Any, effect: Any, chance: Any, start: int, stop: int) -> Any:
-    """Half the deviance of some pairs, the divergence of the fit from the rates; and that of chance from them.
+    """Half the deviance (deviance) of some pairs; and that of chance (explained).
 
     `chance` (2, R) has the logarithms of the call rate of each row and of what it leaves of 1.
     """
@@ -302,7 +310,7 @@ def step_pair(
         step = -(old.gradient[j] + dot(cross, row_move)) / (old.block[j] * stretch)
         total[FALL] -= 0.5 * old.gradient[j] * step
         total[LENGTH] += old.block[j] * step * step
-    # Each v_j is cut by itself; scaling the whole step would let one pair hold up all others.
+    # (cut). Each v_j is cut by itself; scaling the whole step would let one pair hold up all others.
     new.effect[j] = max(old.effect[j] + step, 0.1 * old.effect[j])
 
 
@@ -335,6 +343,7 @@ def linearise_pair(
         row_gradient[i] += np.float64(v * residual[i])
     new.gradient[j] = gradient
     new.block[j] = block + TINY
+    # Its own Newton step would take away more than the 9/10 that (cut) allows.
     new.pinned[j] = gradient > 0.9 * new.effect[j] * block
 
 
@@ -397,6 +406,7 @@ def record_gradient(
     total[WEIGHT_TPR] += weight_tpr * new.effect[j]
     total[WEIGHT_FPR] += weight_fpr * new.effect[j]
     scaled = new.gradient[j] / (weight_tpr * on_tpr + weight_fpr * on_fpr + TINY)
+    # At 0, where v_p >= 0 binds, a gradient that pulls further down is none; as in `_numpy/_solver.py`.
     if new.effect[j] * largest <= 1e-8:
         scaled = max(-scaled, 0.0)
     total[PAIR_GRADIENT] = max(total[PAIR_GRADIENT], abs(scaled))

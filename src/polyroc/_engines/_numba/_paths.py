@@ -7,29 +7,43 @@ sorted classes and looks the shares up along the paths; it never compares two
 scores again.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from polyroc._engines._numba._compile import inner, kernel
+from polyroc._engines._numba._compile import borrowed, inner, kernel
+
+
+class Paths(NamedTuple):
+    """Where classes, pairs and the paths of their merges lie: n samples, k classes, K pairs, V vertices."""
+
+    offsets: Any  # (k + 1,) where each class begins in a sorted column
+    positive: Any  # (K,)
+    negative: Any  # (K,)
+    column: Any  # (K,) the score column of each pair
+    begins: Any  # (K + 1,) where each pair's path begins
+    sizes: Any  # (K,) how many vertices it has: distinct scores of the pair
+    path: Any  # (V, 2) how many of the positive and of the negative class score at least as much, by falling scores
+
+
+class Room(NamedTuple):
+    """What a replicate's rates are read from and written to."""
+
+    shares: Any  # (columns, n + k) share of each class among its highest scores: one place more per class
+    tpr: Any  # (K, T)
+    fpr: Any  # (K, T)
+    areas: Any  # (K,)
 
 
 @kernel
-def lay_paths(
-    values: Any,
-    offsets: Any,
-    positive: Any,
-    negative: Any,
-    column: Any,
-    begins: Any,
-    start: int,
-    stop: int,
-    path: Any,
-    sizes: Any,
-) -> None:
-    """Write the paths of the pairs start..stop, beginning at `begins`, and their numbers of distinct scores."""
+def lay_paths(values: Any, paths: Any, start: int, stop: int) -> None:
+    """Write the paths and the sizes of the pairs start..stop: the vertices of (rates), as counts.
+
+    `values` (columns, n) has each class in rising order.
+    """
+    offsets, path = paths.offsets, paths.path
     for pair in range(start, stop):
-        q, i, j = column[pair], positive[pair], negative[pair]
+        q, i, j = paths.column[pair], paths.positive[pair], paths.negative[pair]
         a, b = values[q, offsets[i] : offsets[i + 1]], values[q, offsets[j] : offsets[j + 1]]
-        at_a, at_b, vertex = a.shape[0], b.shape[0], begins[pair]
+        at_a, at_b, vertex = a.shape[0], b.shape[0], paths.begins[pair]
         while at_a > 0 or at_b > 0:
             score = b[at_b - 1] if at_a == 0 or (at_b > 0 and b[at_b - 1] > a[at_a - 1]) else a[at_a - 1]
             while at_a > 0 and a[at_a - 1] == score:
@@ -39,30 +53,17 @@ def lay_paths(
             path[vertex, 0] = a.shape[0] - at_a
             path[vertex, 1] = b.shape[0] - at_b
             vertex += 1
-        sizes[pair] = vertex - begins[pair]
+        paths.sizes[pair] = vertex - paths.begins[pair]
 
 
 @kernel
-def replicate_rates(
-    order: Any,
-    weight: Any,
-    offsets: Any,
-    positive: Any,
-    negative: Any,
-    column: Any,
-    begins: Any,
-    sizes: Any,
-    path: Any,
-    grid: Any,
-    shares: Any,
-    tpr: Any,
-    fpr: Any,
-    areas: Any,
-) -> None:
-    """Rates at the call rates `grid` and Mann-Whitney areas of all pairs, under the given sample weights.
+def replicate_rates(order: Any, weight: Any, paths: Any, grid: Any, room: Any) -> None:
+    """Rates at the call rates `grid` (call-rate) and areas (pair-area) of all pairs under sample weights.
 
-    `shares` is room for the share of each class among its highest scores, shape (k, n + k): one place more per class.
+    `order` (columns, n) is the sample at each place of the sorted columns, `weight` (n,) its weight.
     """
+    lay, room = borrowed(paths), borrowed(room)
+    offsets, shares = lay.offsets, room.shares
     n_classes = offsets.shape[0] - 1
     for i in range(order.shape[0]):
         for c in range(n_classes):
@@ -74,10 +75,11 @@ def replicate_rates(
                 shares[i, place] = total
             for p in range(offsets[c] + c + 1, place + 1):
                 shares[i, p] /= total
-    for pair in range(positive.shape[0]):
-        i, j = positive[pair], negative[pair]
-        firsts = offsets[i] + i, offsets[j] + j
-        areas[pair] = follow(shares, column[pair], *firsts, path, begins[pair], sizes[pair], grid, pair, tpr, fpr)
+    for pair in range(lay.positive.shape[0]):
+        i, j = lay.positive[pair], lay.negative[pair]
+        where = (lay.column[pair], offsets[i] + i, offsets[j] + j)
+        of_pair = (lay.path, lay.begins[pair], lay.sizes[pair])
+        room.areas[pair] = follow(shares, *where, *of_pair, grid, pair, room.tpr, room.fpr)
 
 
 @inner

@@ -4,6 +4,9 @@
 rising order; `tails` (weighted) holds at the same place the share of the class
 at or above each of them. A polygon is walked by merging two such runs from the
 top, or, where runs are long, by looking for each call rate on the merge's path.
+
+Words in parentheses are the labels of equations in docs/method.md. n samples, k classes, K pairs, T call rates:
+offsets (k + 1,); positive, negative, column (K,); grid (T,); tpr and fpr (K, T), those of a pair together.
 """
 
 from typing import Any
@@ -52,7 +55,10 @@ def cut_own(
     stop: int,
     tpr: Any,
 ) -> None:
-    """True positive rates of the pairs start..stop at the call rates, each read in the pair's own column."""
+    """TPR (rates) of the pairs start..stop at the call rates (call-rate), each in the pair's own column.
+
+    FPR is not written: by (call-rate) it is what TPR leaves of twice the call rate.
+    """
     for pair in range(start, stop):
         q, i, j = column[pair], positive[pair], negative[pair]
         a, b = values[q, offsets[i] : offsets[i + 1]], values[q, offsets[j] : offsets[j + 1]]
@@ -205,7 +211,8 @@ def cut_shared(
     tpr: Any,
     fpr: Any,
 ) -> None:
-    """Rates of the pairs start..stop where one threshold moves through both columns of the pair."""
+    """Rates of the pairs start..stop at the call rates of (shared-call-rate), in the columns of both classes."""
+    # The four shares of (shared-call-rate): S_ii, S_ji, S_ij, S_jj.
     at, n, share = np.empty(4, np.int64), np.empty(4, np.int64), np.empty(4)
     column, first = np.empty(4, np.int64), np.empty(4, np.int64)
     for pair in range(start, stop):
@@ -254,7 +261,7 @@ def interpolate(
 def add_areas(
     values: Any, tails: Any, offsets: Any, positive: Any, negative: Any, column: Any, start: int, stop: int, out: Any
 ) -> None:
-    """Mann-Whitney areas of the pairs start..stop, ties counted one half."""
+    """The areas (pair-area) of the pairs start..stop, shape (K,)."""
     for pair in range(start, stop):
         q, i, j = column[pair], positive[pair], negative[pair]
         a, b = values[q, offsets[i] : offsets[i + 1]], values[q, offsets[j] : offsets[j + 1]]

@@ -5,7 +5,7 @@ threads would wait for each other there.
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,47 +14,47 @@ from polyroc._engines._numba._compile import inner, kernel
 from polyroc._engines._numba._descent import CONVERGED, descend_small
 from polyroc._engines._numba._fit import FAR_IN_REPLICATES, Data
 from polyroc._engines._numba._linear import dot
-from polyroc._engines._numba._paths import replicate_rates
+from polyroc._engines._numba._paths import Room, replicate_rates
 
 LEAST, MOST, BOUND = EDGE, 1 - EDGE, LOGIT_BOUND
 ALL_CURVED = 2**32
 
 
+class Weighing(NamedTuple):
+    """What pairs and rows count for (equations weights, costs, spacing and shrinkage)."""
+
+    tpr: Any  # (K,) W_p Q_p of the true positive rates
+    fpr: Any  # (K,)
+    kept_share: Any  # (K,) m_p / (m_p + alpha)
+    row: Any  # (T,) omega_t, in the precision of the fit
+
+
+class Out(NamedTuple):
+    """One row for each replicate."""
+
+    effects: Any  # (B, 2T) of the curve: lambda, true positive rows first
+    means: Any  # (B, 2T) of the pairs' rates
+    areas: Any  # (B, 2) mean over pairs, all alike and by weight
+    ended: Any  # (B,) how the fit ended
+
+
 @kernel
 def run_replicates(
-    order: Any,
-    weights: Any,
-    offsets: Any,
-    positive: Any,
-    negative: Any,
-    column: Any,
-    begins: Any,
-    sizes: Any,
-    path: Any,
-    on_tpr: Any,
-    on_fpr: Any,
-    keep: Any,
-    grid: Any,
-    on_row: Any,
-    limits: Any,
-    shares: Any,
-    effects: Any,
-    means: Any,
-    mean_areas: Any,
-    ended: Any,
+    order: Any, weights: Any, paths: Any, weighing: Any, grid: Any, limits: Any, shares: Any, out: Any
 ) -> None:
-    """For each row of `weights`: the effects of the curve, what the mean curve is made of, and how the fit ended.
+    """For each row of `weights` (B, n): rates, their means, the fit (equations model and deviance) and the areas.
 
-    `effects` and `means`, those of the pairs' rates, have 2T columns; `mean_areas` two, all pairs alike and by weight.
-    The fit is done in the precision of `on_row`, the weights of the call rates `grid`. `limits` are the last arguments
-    of `descend_small`; `shares` is the room that `replicate_rates` needs.
+    `limits` are the last arguments of `descend_small`; `shares` is as in `Room`.
     """
-    n_pairs, n_grid, real = positive.shape[0], grid.shape[0], on_row.dtype
+    # Taken out once: numba counts references whenever an array is taken out of a tuple.
+    on_tpr, on_fpr, keep, on_row = weighing.tpr, weighing.fpr, weighing.kept_share, weighing.row
+    effects, means, mean_areas, ended = out.effects, out.means, out.areas, out.ended
+    n_pairs, n_grid, real = on_tpr.shape[0], grid.shape[0], on_row.dtype
     tpr, fpr = np.empty((n_pairs, n_grid), real), np.empty((n_pairs, n_grid), real)
     areas, doubled, total = np.empty(n_pairs), (2.0 * grid).astype(real), on_tpr.sum()
-    layout = (offsets, positive, negative, column, begins, sizes, path)
+    room = Room(shares, tpr, fpr, areas)
     for r in range(weights.shape[0]):
-        replicate_rates(order, weights[r], *layout, grid, shares, tpr, fpr, areas)
+        replicate_rates(order, weights[r], paths, grid, room)
         mean = means[r]
         mean_areas[r, 0], mean_areas[r, 1] = areas.mean(), min(1.0, dot(on_tpr, areas) / total)
         row_means(tpr, on_tpr, mean[:n_grid])

@@ -7,10 +7,10 @@ import numpy as np
 
 from polyroc._engines._numba._class_sorted import ClassSorted
 from polyroc._engines._numba._descent import CONVERGED
-from polyroc._engines._numba._paths import lay_paths, replicate_rates
+from polyroc._engines._numba._paths import Paths, Room, lay_paths, replicate_rates
 from polyroc._engines._numba._problem import SINGLE_ROUNDING, SINGLE_TOLERANCE, fit_rank_one, fit_replicate
 from polyroc._engines._numba._rates import add_areas, cut_own, cut_shared
-from polyroc._engines._numba._replicates import run_replicates
+from polyroc._engines._numba._replicates import Out, Weighing, run_replicates
 from polyroc._engines._threads import Threads, chunks
 from polyroc._lib._grid import row_weights
 from polyroc._lib._typing import BoolArray, FloatArray, Thresholds
@@ -41,8 +41,7 @@ class Reweighed:
         self._path = np.empty((self._begins[-1], 2), dtype=np.int32)
         self._sizes = np.empty(len(self._pairs), dtype=np.int64)
         runs, pairs = self._runs, self._pairs
-        asked = (runs.values, runs.offsets, pairs.positive, pairs.negative, pairs.column, self._begins)
-        tasks = [(*asked, *task, self._path, self._sizes) for task in chunks(len(pairs), 8, 64)]
+        tasks = [(runs.values, self._layout, *task) for task in chunks(len(pairs), 8, 64)]
         threads.map(lay_paths, tasks)
 
     def rates(self, weight: FloatArray, precision: Any = np.float64) -> tuple[PairwiseRates, FloatArray]:
@@ -51,7 +50,8 @@ class Reweighed:
         areas = np.empty(n_pairs)
         tpr, fpr = np.empty((2, n_pairs, len(self._call_rates)), dtype=precision)
         if self._has_paths:
-            replicate_rates(self._runs.order, weight, *self._layout, self._call_rates, self._shares(), tpr, fpr, areas)
+            room = Room(self._shares(), tpr, fpr, areas)
+            replicate_rates(self._runs.order, weight, self._layout, self._call_rates, room)
             return PairwiseRates(tpr.T, fpr.T, self._call_rates), areas
         tails = self._runs.tails(weight, Threads(1))
         asked = (self._runs.offsets, self._pairs.positive, self._pairs.negative)
@@ -84,18 +84,17 @@ class Reweighed:
         run_replicates(
             self._runs.order,
             weights,
-            *self._layout,
-            pair_weights.tpr,
-            pair_weights.fpr,
-            pair_weights.size / (pair_weights.size + shrinkage),
+            self._layout,
+            Weighing(
+                pair_weights.tpr,
+                pair_weights.fpr,
+                pair_weights.size / (pair_weights.size + shrinkage),
+                row_weights(self._call_rates).astype(np.float32),
+            ),
             self._call_rates,
-            row_weights(self._call_rates).astype(np.float32),
             (still.move, still.gradient, still.damping, SINGLE_ROUNDING),
             self._shares(),
-            effects,
-            means,
-            areas,
-            ended,
+            Out(effects, means, areas, ended),
         )
         return effects, means, areas, ended == CONVERGED
 
@@ -110,11 +109,11 @@ class Reweighed:
         return effects, means, mean_areas, converged
 
     @property
-    def _layout(self) -> tuple[Any, ...]:
+    def _layout(self) -> Paths:
         """Where classes, pairs and paths lie, as the kernels want it."""
         pairs = self._pairs
         where = (self._runs.offsets, pairs.positive, pairs.negative, pairs.column)
-        return (*where, self._begins, self._sizes, self._path)
+        return Paths(*where, self._begins, self._sizes, self._path)
 
     def _shares(self) -> FloatArray:
         """Room for the shares of one replicate, kept for each thread: fresh memory costs more than its use."""

@@ -20,7 +20,10 @@ class StepRoom(NamedTuple):
 
 @kernel
 def step_rows(row: Any, row_sums: Any, gram: Any, stretch: float, row_new: Any, total: Any, room: Any) -> bool:
-    """The rows' part of the joint step, where pairs have been eliminated."""
+    """The rows' part of the joint step, where pairs have been eliminated.
+
+    row, row_new (R,); row_sums (4, R) and total (8,) as `sweep` fills them; gram (R, R) of the scaled cross terms.
+    """
     n, room = row.shape[0], borrowed(room)
     scale, gauge, gradient, y = room.kept[0], room.kept[1], room.kept[2], room.kept[3]
     for i in range(n):
@@ -50,7 +53,10 @@ def step_pairs(
     total: Any,
     room: Any,
 ) -> bool:
-    """The joint step, where rows are eliminated and pairs are kept."""
+    """The joint step, where rows are eliminated and pairs are kept.
+
+    row, row_new (R,); effect_new (K,); cross (K, R), unscaled; row_sums (4, R) and total (8,) as `sweep` fills them.
+    """
     n_rows, n_pairs, pairs, room = row.shape[0], effect_new.shape[0], borrowed(pairs), borrowed(room)
     pair_scale, gauge, y, ones = room.kept[0], room.kept[1], room.kept[2], room.kept[3]
     row_scale, row_side, z, coupling = room.gone[0], room.gone[1], room.gone[2], room.coupling
@@ -79,6 +85,7 @@ def step_pairs(
     if not solve_positive(system, y):
         return False
     for j in range(n_pairs):
+        # A pinned pair goes where (cut) would put it, damped like the others.
         move = -0.9 * pairs.effect[j] / stretch if pairs.pinned[j] else pair_scale[j] * y[j]
         effect_new[j] = max(pairs.effect[j] + move, 0.1 * pairs.effect[j])
         total[FALL] -= (1.0 if pairs.pinned[j] else 0.5) * pairs.gradient[j] * move

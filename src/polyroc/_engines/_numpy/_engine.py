@@ -11,8 +11,8 @@ from polyroc._engines._numpy._contrasts import contrast_areas
 from polyroc._engines._numpy._fits import centered, rank_one, saturated
 from polyroc._engines._numpy._influence import area_influences, sample_influences
 from polyroc._engines._numpy._rates import pairwise_rates, score_thresholds
-from polyroc._engines._on_host import OnHost
 from polyroc._engines._protocol import Engine, Resources
+from polyroc._engines._registry import OnHost
 from polyroc._engines._samples import weighed
 from polyroc._lib._typing import FloatArray, Model, Thresholds
 from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, RankOneFits

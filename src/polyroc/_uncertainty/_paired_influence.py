@@ -1,0 +1,139 @@
+"""Influences of several models on the same samples -> estimates, differences, rankings, without resampling."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Protocol
+
+import numpy as np
+from scipy.special import expit, logit, ndtri, stdtr, stdtrit
+
+from polyroc._lib._typing import FloatArray, Statistic
+from polyroc._uncertainty._delong import covariance, freedom
+from polyroc._uncertainty._influence import Spread
+from polyroc._uncertainty._intervals import Interval
+from polyroc._uncertainty._logit_scale import EDGE
+from polyroc._uncertainty._paired import (
+    Contest,
+    ModelEstimate,
+    ends_apart,
+    p_value_by_intervals,
+    probability_best,
+    rankings,
+    ties_rounded,
+    with_holm,
+)
+
+# Draws from the normal distribution of all models' statistics, for rankings: their shares are right to 0.005.
+N_DRAWS = 9_999
+# Where a sequence without a plan is to be the tightest.
+USUAL_SAMPLES = 1_000
+
+
+class Test(Protocol):
+    """How many standard errors a difference may be from 0, and what p value it has."""
+
+    def reach(self, confidence_level: float, freedom: float) -> float:
+        """Standard errors to either side of a difference."""
+
+    def p_value(self, distance: float, freedom: float) -> float:
+        """Two-sided p value of a difference so many standard errors from 0."""
+
+
+class Once:
+    """Student's t test, for somebody who looks once."""
+
+    def reach(self, confidence_level: float, freedom: float) -> float:
+        return -float(stdtrit(freedom, (1 - confidence_level) / 2))
+
+    def p_value(self, distance: float, freedom: float) -> float:
+        return float(2 * stdtr(freedom, -distance))
+
+
+@dataclass(frozen=True)
+class Anytime:
+    """An asymptotic confidence sequence: it holds at all looks together, whenever somebody looks and stops.
+
+    Robbins' normal mixture, in the asymptotic form of Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2024): with n
+    samples an estimate reaches sqrt((1 + 1/m) ln((1 + m) / alpha^2)) standard errors, m = n rho^2. rho is chosen
+    beforehand, such that the sequence is tightest near a planned number of samples. The sample does not choose it:
+    that would be looking, too.
+    """
+
+    n_samples: int
+    """Samples seen so far."""
+    planned: int = USUAL_SAMPLES
+    """Samples at which the sequence is tightest."""
+
+    def reach(self, confidence_level: float, freedom: float) -> float:
+        """Wider than `Once`, and by as much again where few samples carry the standard error."""
+        alpha = 1 - confidence_level
+        mixed = self._mixed(alpha)
+        few = Once().reach(confidence_level, freedom) / -float(ndtri(alpha / 2))
+        return few * math.sqrt((1 + 1 / mixed) * math.log((1 + mixed) / alpha**2))
+
+    def p_value(self, distance: float, freedom: float) -> float:
+        """The smallest alpha whose sequence, tuned for 0.05, has left 0 out by now."""
+        mixed = self._mixed(0.05)
+        # With Student's t in place of the normal distribution: the normal distance that has the same p value.
+        normal = -float(ndtri(max(Once().p_value(distance, freedom) / 2, 1e-300)))
+        return min(1.0, math.sqrt(1 + mixed) * math.exp(-(normal**2) * mixed / (2 * (1 + mixed))))
+
+    def _mixed(self, alpha: float) -> float:
+        """The m of the class: the ratio of what is known to what was planned."""
+        spent = -2 * math.log(alpha)
+        return self.n_samples / self.planned * (spent + math.log(spent + 1))
+
+
+def contest_by_influence(
+    statistic: Statistic, models: Mapping[str, Spread], confidence_level: float, test: Test
+) -> Contest:
+    """Compare the models by their influences on the same samples."""
+    names = list(models)
+    draws = ties_rounded(normal_draws(list(models.values())))
+    best = probability_best(draws)
+    estimates = tuple(
+        ModelEstimate(name, one.estimate, one.standard_error, *one.interval(confidence_level), float(share))
+        for (name, one), share in zip(models.items(), best, strict=True)
+    )
+    measured = [(a, b, *difference(models[a], models[b], confidence_level, test)) for a, b in combinations(names, 2)]
+    return Contest(statistic, estimates, with_holm(measured), rankings(names, draws))
+
+
+def difference(
+    first: Spread, second: Spread, confidence_level: float, test: Test
+) -> tuple[float, float, Interval, float]:
+    """The difference of two models, its standard error, interval and p value.
+
+    Centre and spread are those that the intervals of both begin with, as for paired replicates; the influences give
+    the correlation.
+    """
+    value = first.estimate - second.estimate
+    both = covariance(np.array([first.influences, second.influences]), first.units)
+    plain = math.sqrt(max(0.0, both[0, 0] + both[1, 1] - 2 * both[0, 1]))
+    if first.standard_error == 0 and second.standard_error == 0:
+        return value, 0.0, ends_apart(first, second, confidence_level), p_value_by_intervals(first, second)
+    (a, error_a), (b, error_b) = first.corrected(), second.corrected()
+    alone = math.sqrt(both[0, 0] * both[1, 1])
+    common = both[0, 1] / alone * error_a * error_b if alone > 0 else 0.0
+    error = math.sqrt(max(error_a**2 + error_b**2 - 2 * common, plain**2))
+    if first.unshrunk is not None and second.unshrunk is not None:
+        error = math.hypot(error, first.unshrunk - second.unshrunk - value)
+    if error == 0:  # the same scores
+        return value, 0.0, Interval(value, value), 1.0
+    few = freedom(first.influences - second.influences, first.units)
+    reach = test.reach(confidence_level, few) * error
+    ends = Interval(max(-1.0, a - b - reach), min(1.0, a - b + reach))
+    return value, plain, ends, test.p_value(abs(a - b) / error, few)
+
+
+def normal_draws(models: list[Spread]) -> FloatArray:
+    """Draws of all models' statistics from the normal distribution of their logits, shape (m, N_DRAWS)."""
+    estimates = np.clip([one.estimate for one in models], EDGE, 1 - EDGE)
+    slope = 1 / (estimates * (1 - estimates))
+    common = covariance(np.array([one.influences for one in models]), models[0].units) * np.outer(slope, slope)
+    values, vectors = np.linalg.eigh(common)
+    noise = np.random.default_rng(0).normal(size=(N_DRAWS, len(models)))
+    drawn: FloatArray = expit(logit(estimates) + (noise * np.sqrt(np.maximum(values, 0))) @ vectors.T).T
+    return drawn
