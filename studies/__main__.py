@@ -68,7 +68,7 @@ def _influence(asked):
     # One thread for each process; read when NumPy is loaded.
     os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     from studies import _influence as influence
-    from studies._settings import CONTESTS, GROUPED, HELD_OUT, TUNED, VARIANTS
+    from studies._settings import CONTESTS, GROUPED, HELD_OUT, MORE_CONTESTS, TUNED, VARIANTS
 
     truths = _truths(asked)
 
@@ -84,7 +84,7 @@ def _influence(asked):
 
     # The seeds, so the samples, of `run` and `contests`.
     works = dict(enumerate(TUNED + GROUPED + HELD_OUT)) | {900 + n: one for n, one in enumerate(VARIANTS)}
-    contests = {500 + number: contest for number, contest in enumerate(CONTESTS)}
+    contests = {500 + number: contest for number, contest in enumerate(CONTESTS + MORE_CONTESTS)}
     device = f"{influence.ENGINE} engine"
     _collect(asked, "influence", works, run_setting, list, device)
     _collect(asked, "influence contests", contests, run_contest, list, device)

@@ -8,10 +8,8 @@ import importlib.util
 import multiprocessing
 import os
 import warnings
-from dataclasses import replace
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
 from tqdm import tqdm
 
 import polyroc
@@ -20,6 +18,7 @@ from polyroc._uncertainty._delong import covariance, freedom
 from polyroc._uncertainty._influence import Spread
 from polyroc._uncertainty._intervals import Interval, end_interval
 from polyroc._uncertainty._logit_scale import Reach, unseen_error
+from polyroc._uncertainty._paired_influence import Once, difference
 from polyroc._uncertainty._resampling import Units, units_of
 from studies._settings import Variant, draw, draw_models
 
@@ -90,25 +89,24 @@ def made_of(spread):
         "freedom": spread.freedom,
         "unshrunk": spread.unshrunk if spread.unshrunk is not None else spread.estimate,
         "at end": spread.at_end,
+        "least": spread.n_independent,
     }
 
 
-def again(found, one, sizes, *, freedom="freedom", bias=True):
-    """D's interval of one replication from its parts, with other choices: M's freedom, or no bias.
-
-    `sizes` are the number of classes and the units of the smallest.
-    """
-    n_classes, least = sizes
-    estimate, error = found["D"][one], found["standard error"][one]
-    if found["at end"][one]:
-        return end_interval(estimate, least, LEVEL)
+def again(found, one, n_classes, *, freedom="freedom", bias=True):
+    """D's interval of one replication from its parts, with other choices: M's freedom, or no bias."""
+    parts = {name: values[one] for name, values in found.items()}
+    if parts["at end"]:
+        return end_interval(parts["D"], int(parts["least"]), LEVEL)
+    error = parts["standard error"]
     if error == 0:
-        return Interval(estimate, estimate)
-    shift = (found["bias"][one], found["bias error"][one]) if bias else (0.0, 0.0)
+        return Interval(parts["D"], parts["D"])
     # The influences are gone; two units have the same standard error.
-    spread = Spread(estimate, np.array([error, -error]) / 2, _TWO, least, n_classes, shift, found["unshrunk"][one])
-    reach = Reach.of(LEVEL, found[freedom][one], unseen_error(n_classes, least))
-    ends = _logit_scale.ends(estimate, spread._error_there, reach, mean=spread._place, unshrunk=spread.unshrunk)
+    shift = (parts["bias"], parts["bias error"]) if bias else (0.0, 0.0)
+    sizes = (parts["least"], n_classes)
+    spread = Spread(parts["D"], np.array([error, -error]) / 2, _TWO, *sizes, shift, parts["unshrunk"])
+    reach = Reach.of(LEVEL, parts[freedom], unseen_error(n_classes, parts["least"]))
+    ends = _logit_scale.ends(parts["D"], spread._error, reach, mean=spread._place, unshrunk=spread.unshrunk)
     return Interval(*map(float, ends))
 
 
@@ -120,7 +118,7 @@ def judge_contest(asked, seed, number):
     found = {"note": max(note_of(evaluation) for evaluation in both)}
     for name, statistic in (("D", "auc"), ("M", "hand_till")):
         first, second = (evaluation.spread(statistic, units) for evaluation in both)
-        value, error, (low, high), p_value = difference_by_influence(first, second, LEVEL)
+        value, error, (low, high), p_value = difference(first, second, LEVEL, Once())
         found |= {name: value, f"{name}, error": error, f"{name}, low": low, f"{name}, high": high}
         found[f"{name}, p"] = p_value
         found[f"{name}, freedom"] = freedom(first.influences - second.influences, units)
@@ -128,28 +126,7 @@ def judge_contest(asked, seed, number):
         for model, spread in (("a", first), ("b", second)):
             found[f"{name} of {model}"] = spread.estimate
             found |= {f"{name} of {model}, {part}": value for part, value in made_of(spread).items()}
-        plain = [replace(spread, bias=(0.0, 0.0)) for spread in (first, second)]
-        found[f"{name}, p without bias"] = difference_by_influence(*plain, LEVEL)[3]
     return found
-
-
-def difference_by_influence(first, second, level):
-    """The difference of two statistics, its standard error, interval and p value, as `_paired.difference_of` has them."""
-    units, value = first.units, first.estimate - second.estimate
-    (var_a, common), (_, var_b) = covariance(np.array([first.influences, second.influences]), units)
-    (a, error_a), (b, error_b) = first.corrected(), second.corrected()
-    alone = np.sqrt(var_a * var_b)
-    correlation = common / alone if alone > 0 else 0.0
-    plain = max(var_a + var_b - 2 * common, 0.0)
-    error = np.sqrt(max(error_a**2 + error_b**2 - 2 * correlation * error_a * error_b, plain))
-    if first.unshrunk is not None and second.unshrunk is not None:
-        error = np.hypot(error, first.unshrunk - second.unshrunk - value)
-    if error == 0:
-        return value, 0.0, Interval(value, value), 1.0
-    carrying = freedom(first.influences - second.influences, units)
-    reach = -float(stdtrit(carrying, (1 - level) / 2)) * error
-    interval = Interval(max(-1.0, a - b - reach), min(1.0, a - b + reach))
-    return value, float(error), interval, float(2 * stdtr(carrying, -abs(a - b) / error))
 
 
 def run(asked, seed, n_replications, judge):

@@ -206,6 +206,11 @@ CONTESTS = [
     Contest("pen: forest, tree", REAL[2], second="pen, forest"),
     Contest("optical: tree, naive Bayes", REAL[5], second="optical, naive Bayes"),
 ]
+# By influences only.
+MORE_CONTESTS = [
+    Contest("equally good: weak, skewed 1:10", HELD_OUT[1]),
+    Contest("equally good: eight classes, tied (one decimal)", HELD_OUT[3]),
+]
 
 
 def draw_models(contest, rng, counts=None):
