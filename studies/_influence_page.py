@@ -26,7 +26,10 @@ def influence_rows(results, missed, number, percent):
         boot = beside(found, results["settings"].get(one.name))
         by_formula = sides(found, "D", true)
         takes = found["note"] == 0
-        auto = by_formula if boot is None else np.where(takes, by_formula, boot["logit"])[: len(boot["logit"])]
+        auto = by_formula
+        if boot is not None:
+            both = len(boot["logit"])
+            auto = np.where(takes[:both], by_formula[:both], boot["logit"])
         rest = by_formula[takes]
         shares = [percent(np.mean(rest == side)) if len(rest) else "-" for side in (0, -1, 1)]
         cells = ["-" if boot is None else percent(np.mean(boot["logit"] == 0)), percent(np.mean(~takes)), *shares]

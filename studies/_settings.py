@@ -161,7 +161,7 @@ class Variant:
     options: tuple[tuple[str, Any], ...] = ()
     """Keyword arguments of `polyroc.evaluate`."""
     weighted: bool = False
-    """Whether samples have weights: gamma with shape 2, which say nothing about the scores, so that D stays the same."""
+    """Whether samples have weights: gamma with shape 2, independent of the scores, so that D is the same."""
 
 
 # Missing one of the last class is five times as expensive, and confusing neighbours half as much.

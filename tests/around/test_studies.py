@@ -200,7 +200,7 @@ def test_the_study_of_influences_judges_two_models_as_compare_does():
     found = _influence.judge_contest(asked, 7, 1)
     y_true, scores = draw_models(asked, np.random.default_rng([7, 3, 1]))
     compared = polyroc.compare(y_true, dict(zip("ab", scores, strict=True)), method="influence")
-    for name, by in (("D", compared.auc), ("M", compared.hand_till)):
+    for name, by in (("D", compared.by_auc), ("M", compared.by_hand_till)):
         [apart] = by.differences
         assert_allclose([found[f"{name}, low"], found[f"{name}, high"]], [apart.low, apart.high], atol=1e-9)
         assert_allclose(found[f"{name}, p"], apart.p_value, rtol=1e-6)
