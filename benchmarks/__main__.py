@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import _growth, _page, _rows, _startup, _table, _worker
+from benchmarks import _growth, _influence, _page, _rows, _startup, _table, _worker
 from benchmarks._measure import ROOT, Bench
 
 SCALING = (
@@ -43,10 +43,12 @@ def main():
         bench = Bench(Path(folder), _worker.QUICK if given.quick else _worker.FULL)
         speed = list(_rows.measure(_rows.chosen(given.quick), bench))
         scaling = "" if given.quick else scaling_note(bench)
+        added = list(_influence.measure(_influence.QUICK if given.quick else _influence.FULL, bench))
         waits = _startup.measure(given.quick)
         growth = list(_growth.measure(_growth.QUICK if given.quick else _growth.FULL, bench))
     tables = {
         "Speed": _table.speed_cells(speed),
+        "Standard errors": _table.influence_cells(added, _influence.MOST_ADDED, _influence.LEAST_FASTER),
         "Start": _table.startup_cells(waits),
         "Growth": _table.growth_cells(growth),
     }
@@ -66,12 +68,24 @@ def scaling_note(bench):
 
 def write(docs, tables, scaling, growth):
     path = docs / "benchmarks.md"
-    speed, start, grown = (_table.markdown(cells) for cells in tables.values())
+    speed, errors, start, grown = (_table.markdown(cells) for cells in tables.values())
     image = (
         "```{image} images/growth.png\n"
         ":alt: Time against samples, classes and thresholds on logarithmic axes, with fitted powers\n```"
     )
-    results = [_page.machine(), "## Speed", speed, scaling, "## Start", start, "## Growth", grown, image]
+    results = [
+        _page.machine(),
+        "## Speed",
+        speed,
+        scaling,
+        "## Standard errors",
+        errors,
+        "## Start",
+        start,
+        "## Growth",
+        grown,
+        image,
+    ]
     _growth.draw(growth, docs / "images" / "growth.png")
     page = path.read_text(encoding="utf-8")
     path.write_text(_page.replace_results(page, "\n\n".join(filter(None, results))), encoding="utf-8")

@@ -18,7 +18,7 @@ from polyroc._estimator._pairs import all_pairs
 from polyroc._evaluate import evaluate_predictions
 from polyroc._inputs._options import as_options
 from polyroc._inputs._predictions import as_predictions
-from polyroc._uncertainty._resampling import Plan, units_of
+from polyroc._uncertainty._resampling import ResamplingPlan, units_of
 
 SIZES = [
     *((n, 3) for n in (300, 3_000, 30_000, 300_000)),
@@ -71,7 +71,7 @@ def run(task, name, predictions):
     if task == "evaluate":
         return lambda: evaluate_predictions(predictions, options)
     evaluation = evaluate_predictions(predictions, options)
-    replicates, plan = evaluation.replicates(), Plan(predictions, units_of(predictions, None), 4, [0])
+    replicates, plan = evaluation.replicates(), ResamplingPlan(predictions, units_of(predictions, None), 4, [0])
     weights = plan.weights(0, 4)
     return lambda: replicates(weights)
 

@@ -19,6 +19,8 @@ class Timing:
     value: float | None
     remark: str
     peak: int
+    evaluation: float | None = None
+    """Seconds of the evaluation before, where only what came after it is timed."""
 
 
 @dataclass(frozen=True)

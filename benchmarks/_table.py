@@ -68,6 +68,27 @@ def startup_cells(waits):
     return rows
 
 
+def influence_cells(results, most_added, least_faster):
+    head = ["problem", "threads", "evaluate", "standard error in addition", "ratio", f"target: at most {most_added:g}"]
+    rows = [[*head, "999 resamples", "times as long", f"target: at least {least_faster:g}", "runs"]]
+    for added in results:
+        rows.append(
+            [
+                str(added.problem),
+                str(added.threads),
+                duration(added.error.evaluation),
+                duration(added.error.seconds),
+                f"{added.ratio:.2f}",
+                verdict(added.ratio <= most_added),
+                f"{duration(added.resamples.seconds)} ({added.resamples.remark})",
+                f"{added.faster:.0f}",
+                verdict(added.faster >= least_faster),
+                f"{added.error.runs} / {added.resamples.runs}",
+            ]
+        )
+    return rows
+
+
 def growth_cells(series):
     rows = [["against", "what", "smallest", "largest", "exponent"]]
     for one in series:

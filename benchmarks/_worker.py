@@ -26,6 +26,7 @@ class Effort:
     sampled_pairs: int
     replicates: int
     peer_replicates: int
+    own_replicates: int = 20
 
 
 FULL = Effort(2.0, 3, 101, whole_pairs=10_000, sampled_pairs=2_000, replicates=999, peer_replicates=5)
@@ -69,9 +70,47 @@ def bootstrap(y_true, y_score, n_resamples, n_jobs):
     return high - low
 
 
+def timed_evaluation(y_true, y_score, n_jobs):
+    """An evaluation and the seconds it takes, alone: what is asked of it later is timed by itself."""
+    import polyroc
+
+    start = perf_counter()
+    evaluation = polyroc.evaluate(y_true, y_score, n_jobs=n_jobs)
+    return evaluation, perf_counter() - start
+
+
+def after_evaluation(job, y_true, y_score, effort):
+    """Medians of the seconds that an evaluation takes and of what is asked of it in addition, in turns.
+
+    In turns, so that a busy machine slows down both: what counts is their ratio.
+    """
+    evaluations, asked = [], []
+    resampled = job.call == "resamples after evaluate"
+    few = effort.own_replicates
+    while len(asked) <= effort.least or (sum(asked) < effort.seconds and len(asked) <= effort.most):
+        evaluation, seconds = timed_evaluation(y_true, y_score, job.threads)
+        evaluations.append(seconds)
+        start = perf_counter()
+        # The first one warms up.
+        value = evaluation.bootstrap(few if asked else 2, rng=0).auc[0] if resampled else evaluation.standard_error
+        asked.append(perf_counter() - start)
+        if resampled and len(asked) > 1 and sum(asked) > effort.seconds:
+            break
+    scale = effort.replicates / few if resampled else 1.0
+    return {
+        "seconds": scale * median(asked[1:]),
+        "runs": len(asked) - 1,
+        "value": float(value),
+        "remark": f"scaled from {few} resamples" if resampled else "",
+        "evaluation": median(evaluations[1:]),
+    }
+
+
 def perform(job, y_true, y_score, effort):
     """Seconds, number of runs, the value, and a remark where the time is scaled."""
     scale, remark = 1.0, ""
+    if job.call.endswith(" after evaluate"):
+        return after_evaluation(job, y_true, y_score, effort)
     if job.call == "bootstrap":
         call = partial(bootstrap, y_true, y_score, effort.replicates, job.threads)
     elif job.call == "sklearn_bootstrap":

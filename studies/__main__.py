@@ -4,6 +4,8 @@ python -m studies run --out results.json      the simulation: minutes on a card,
 python -m studies influence --out results.json  intervals and tests by influences on the same samples, on all cores
 python -m studies page results.json           its tables, into docs/coverage.md
 python -m studies populations FILE.npz        the real predictions, for a machine without scikit-learn
+python -m studies plans --out plans.json      what comes of plans by pilots of 300 samples: an hour on two cores
+python -m studies plans-page plans.json       their table, into docs/planning.md
 """
 
 import argparse
@@ -36,10 +38,17 @@ def main():
     page.add_argument("--to", type=Path, default=ROOT / "docs" / "coverage.md")
     made = commands.add_parser("populations", help="write the real predictions into one file")
     made.add_argument("file", type=Path)
+    plans = commands.add_parser("plans", help="simulate studies that were planned by a pilot")
+    plans.add_argument("--out", type=Path, required=True, help="file of results; those that it has are kept")
+    plans.add_argument("--replications", type=int, default=1000)
+    plans.add_argument("--only", nargs="*", help="names; all by default")
+    table = commands.add_parser("plans-page", help="write the table of docs/planning.md")
+    table.add_argument("results", type=Path)
+    table.add_argument("--to", type=Path, default=ROOT / "docs" / "planning.md")
     asked = parser.parse_args()
     does = {"run": _run, "contests": _contests, "influence": _influence, "page": _page, "populations": _populations}
     asked.start = time.perf_counter()
-    does[asked.command](asked)
+    (does | {"plans": _plans, "plans-page": _plans_page})[asked.command](asked)
 
 
 def _run(asked):
@@ -125,6 +134,27 @@ def _page(asked):
     text = page(json.loads(asked.results.read_text()))
     print(text)
     write(asked.to, text)
+
+
+def _plans(asked):
+    from studies._plans import PILOTS, run_plans
+
+    results = json.loads(asked.out.read_text()) if asked.out.exists() else {}
+    for number, pilot in enumerate(PILOTS):
+        if pilot.name in results or (asked.only is not None and pilot.name not in asked.only):
+            continue
+        difference, found = run_plans(pilot, SEED + 700 + number, asked.replications)
+        results[pilot.name] = {"difference": difference, "found": found, "asked": asdict(pilot)}
+        asked.out.write_text(json.dumps(results))
+
+
+def _plans_page(asked):
+    from studies._page import write
+    from studies._plans import BEGIN, END, page
+
+    text = page(json.loads(asked.results.read_text()))
+    print(text)
+    write(asked.to, text, BEGIN, END)
 
 
 def _populations(asked):

@@ -3,6 +3,7 @@
 evaluate(y_true, y_score) -> Evaluation     D and M, their curves, the pairs, the fit
 auc_score(y_true, y_score) -> float         D alone
 compare(y_true, {name: y_score, ...}) -> Comparison     which model is better, and how sure that is
+plan(evaluation, half_width=...) -> Plan    how many samples of each class it takes
 baselines                                   Hand and Till's M, one-vs-rest, AUCmu
 """
 
@@ -21,12 +22,14 @@ from polyroc._inputs._checks import InputError
 from polyroc._lib._versions import show_versions
 from polyroc._lib._warnings import ResamplingWarning
 from polyroc._pairs import Pair, Pairs
+from polyroc._plan import Plan, PlanPoint, plan
 from polyroc._records import Factorization, PairwiseRates, Status
 from polyroc._scoring import AucScorer, auc_scorer, make_auc_scorer
 from polyroc._uncertainty._band import ConfidenceBand
 from polyroc._uncertainty._bootstrap import BootstrapResult
 from polyroc._uncertainty._intervals import Interval
 from polyroc._uncertainty._paired import Contest, Difference, ModelEstimate, Ranking
+from polyroc._uncertainty._planning import PlanGoal
 from polyroc._version import __version__
 
 __all__ = [
@@ -48,6 +51,9 @@ __all__ = [
     "Pair",
     "Pairs",
     "PairwiseRates",
+    "Plan",
+    "PlanGoal",
+    "PlanPoint",
     "Ranking",
     "ResamplingWarning",
     "RocCurve",
@@ -62,6 +68,7 @@ __all__ = [
     "evaluate_cv",
     "load_example",
     "make_auc_scorer",
+    "plan",
     "show_versions",
 ]
 

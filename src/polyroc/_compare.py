@@ -41,7 +41,8 @@ from polyroc._uncertainty._delong import freedom, standard_error
 from polyroc._uncertainty._jackknife import jackknife_influences
 from polyroc._uncertainty._paired import Contest, Difference, contest, normal_differences
 from polyroc._uncertainty._paired_influence import USUAL_SAMPLES, Anytime, Once, contest_by_influence, normal_draws
-from polyroc._uncertainty._resampling import Plan, Units, as_seed, plain_seed, units_of
+from polyroc._uncertainty._replicates import USUAL_RESAMPLES
+from polyroc._uncertainty._resampling import ResamplingPlan, Units, as_seed, plain_seed, units_of
 
 _STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
 
@@ -169,7 +170,7 @@ class Comparison(Frozen):
         """Replicates of a statistic by model, paired; by influences, draws from the normal distribution of them all."""
         if self.method == "bootstrap":
             return {name: drawn.distribution(statistic).replicates for name, drawn in self.bootstraps.items()}
-        spreads = [one.spread(statistic, self.units, with_bias=False) for one in self.evaluations.values()]
+        spreads = [one.spread(statistic, self.units) for one in self.evaluations.values()]
         return dict(zip(self.models, normal_draws(spreads), strict=True))
 
     def to_dict(self, *, include_delong: bool = False) -> dict[str, Any]:
@@ -271,7 +272,7 @@ def compare(
     confidence_level: float = 0.95,
     method: Literal["auto", "bootstrap", "influence"] = "auto",
     interval: IntervalKind = "logit",
-    n_resamples: int = 999,
+    n_resamples: int | None = None,
     groups: "ArrayLike | None" = None,
     anytime: bool | int = False,
     rng: int | np.random.Generator | None = None,
@@ -295,11 +296,13 @@ def compare(
     method : {"auto", "bootstrap", "influence"}
         What says how sure everything is: paired resamples, or what each sample contributes, which takes no longer
         than evaluating the models a few times. "influence" is refused where its formula does not hold for some model
-        (`Evaluation.influence_note`). "auto" is "bootstrap", and "influence" with `anytime`.
+        (`Evaluation.influence_note`). "auto" takes it where it holds for all of them and nothing was asked for that
+        only resampling has (`n_resamples`, `rng`, `progress`, another `interval`); else "bootstrap". The result says
+        which it was.
     interval : {"logit", "percentile", "basic", "bca"}
         How intervals and p values are made from the replicates, as in `Evaluation.confidence_interval`.
-    n_resamples : int
-        Number of resamples; not used by "influence".
+    n_resamples : int, optional
+        Number of resamples; 999 by default where there are any.
     groups : array-like of shape (n_samples,), optional
         Group of each sample, such as a patient ID. If given, whole groups are resampled instead of single samples.
         By default samples are resampled within each class. A resample of groups without any pair of classes to
@@ -333,7 +336,9 @@ def compare(
     >>> comparison.by_auc.differences[0].p_value < 0.05
     True
     """
-    level, n_resamples = as_confidence_level(confidence_level), as_n_resamples(n_resamples)
+    level = as_confidence_level(confidence_level)
+    resamples = n_resamples is not None or rng is not None or progress is not False or interval != "logit"
+    n_resamples = USUAL_RESAMPLES if n_resamples is None else as_n_resamples(n_resamples)
     interval = one_of(interval, "interval", get_args(IntervalKind))
     rng, n_jobs, progress = as_rng(rng), as_n_jobs(n_jobs), as_flag(progress, "progress")
     method, planned = one_of(method, "method", ("auto", *get_args(ComparisonMethod))), _as_planned(anytime)
@@ -342,13 +347,16 @@ def compare(
     first = next(iter(evaluations.values()))
     units = units_of(first.predictions, groups)
     warn_of_small_classes(first.predictions, units)
+    if method == "auto" and planned is None:
+        doubts = resamples or any(evaluation.influence_note for evaluation in evaluations.values())
+        method = "bootstrap" if doubts else "influence"
     if method == "influence" or planned is not None:
         _check_influence(evaluations, method, interval)
         test = Once() if planned is None else Anytime(units.n_units, planned)
         contests = _contests_by_influence(evaluations, units, level, test)
         _warn_of_backwards(contests[0])
         return Comparison(evaluations, {}, *contests, level, interval, units, None, "influence", planned)
-    plan = Plan(first.predictions, units, n_resamples, as_seed(rng), first.pair_index)
+    plan = ResamplingPlan(first.predictions, units, n_resamples, as_seed(rng), first.pair_index)
     # As many as each model by itself would draw, so that the same engine gives the same replicates.
     replicates = [evaluation.replicates(n_resamples, n_models=len(evaluations)) for evaluation in evaluations.values()]
     drawn = draw_samples(replicates, plan, n_jobs=n_jobs, progress=progress)

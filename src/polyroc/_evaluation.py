@@ -35,6 +35,7 @@ from polyroc._uncertainty._bootstrap import (
     draw_samples,
     least_class,
     result_of,
+    warn_of_few_carriers,
     warn_of_small_classes,
 )
 from polyroc._uncertainty._delong import freedom, standard_error
@@ -48,13 +49,14 @@ from polyroc._uncertainty._influence import (
     refitted_bias,
     refitted_point_bias,
     refuse_centered,
+    whole_error,
 )
 from polyroc._uncertainty._intervals import Interval, end_interval, is_at_end
 from polyroc._uncertainty._jackknife import jackknife_influences
 from polyroc._uncertainty._logit_scale import Reach, ends, unseen_error
 from polyroc._uncertainty._parametric import ParametricReplicates
 from polyroc._uncertainty._replicates import USUAL_RESAMPLES, Replicated, Replicates
-from polyroc._uncertainty._resampling import Plan, Units, as_seed, plain_seed, units_of
+from polyroc._uncertainty._resampling import ResamplingPlan, Units, as_seed, plain_seed, units_of
 
 if TYPE_CHECKING:
     from polyroc.display import RocCurveDisplay
@@ -97,6 +99,12 @@ class Evaluation(Frozen):
         The score at which each pair reaches each call rate. Computed on first access.
     factorization : Factorization
         Row effects, pair effects, and how the fit ended.
+    influences : ndarray of shape (n_samples,)
+        What each sample contributes to D. Computed on first access.
+    standard_error : float
+        Standard error of D without resampling. Computed on first access.
+    influence_note : str
+        Why `influences` give no interval of D; empty where they do.
     """
 
     prepared: Prepared = field(repr=False)
@@ -301,9 +309,9 @@ class Evaluation(Frozen):
         confidence_level: float = 0.95,
         *,
         statistic: Statistic = "auc",
-        method: Method = "bootstrap",
+        method: Method = "auto",
         interval: IntervalKind = "logit",
-        n_resamples: int = 999,
+        n_resamples: int | None = None,
         groups: "ArrayLike | None" = None,
         rng: int | np.random.Generator | None = None,
         n_jobs: int | None = None,
@@ -319,10 +327,12 @@ class Evaluation(Frozen):
             Between 0 and 1.
         statistic : {"auc", "hand_till", "mean_auc"}
             D, Hand and Till's M, or the area under the mean curve.
-        method : {"bootstrap", "influence", "delong", "parametric-pairs", "parametric-samples"}
-            Source of the uncertainty. "bootstrap": resampled samples. "influence": what each sample contributes,
-            without resampling; nearly the same intervals in a fraction of the time. Where the formula does not hold
-            (`influence_note` says why) it is refused. "delong": the same for M only, DeLong's formula.
+        method : {"auto", "influence", "bootstrap", "delong", "parametric-pairs", "parametric-samples"}
+            Source of the uncertainty. "influence": what each sample contributes, without resampling; it is refused
+            where its formula does not hold (`influence_note` says why). "bootstrap": resampled samples; nearly the
+            same intervals, hundreds of times slower. "auto": "influence" where it holds and nothing was asked for
+            that only resampling has (`n_resamples`, `rng`, `progress`, another `interval`); else "bootstrap".
+            "delong": DeLong's formula, which is "influence" for M.
             "parametric-pairs" and "parametric-samples": rates simulated around the fit, with n_i n_j trials each as
             in the paper, or with n_i and n_j. They reproduce the paper, and their intervals are far too narrow: see
             the page on coverage.
@@ -330,14 +340,14 @@ class Evaluation(Frozen):
             How the interval is computed from the replicates: on the logit scale, with corrections for bias, shrinkage
             and errors that no sample shows (the default); their quantiles; their quantiles reflected at the estimate;
             or quantiles corrected for bias and skewness, with up to 500 more evaluations.
-        n_resamples : int
-            Number of replicates.
+        n_resamples : int, optional
+            Number of replicates; 999 by default where there are any.
         groups : array-like of shape (n_samples,), optional
-            Group of each sample, such as a patient ID. If given, whole groups are resampled instead of single samples.
-            By default samples are resampled within each class. A resample of groups without any pair of classes to
-            compare is drawn again.
+            Group of each sample, such as a patient ID. If given, whole groups are resampled instead of single samples,
+            or their influences are summed. By default samples are resampled within each class. A resample of groups
+            without any pair of classes to compare is drawn again.
         rng : int, Generator or None
-            Seed; the same one gives the same bits whatever `n_jobs`.
+            Seed of the resamples; the same one gives the same bits whatever `n_jobs`.
         n_jobs : int, optional
             Number of threads; None for as many as the process may use.
         progress : bool
@@ -346,25 +356,32 @@ class Evaluation(Frozen):
         Returns
         -------
         Interval
-            A named tuple with `low` and `high`.
+            A named tuple with `low` and `high`, which also has the `method` that was used.
 
         Examples
         --------
         >>> import polyroc
         >>> example = polyroc.load_example()
         >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
-        >>> low, high = evaluation.confidence_interval(n_resamples=199, rng=0)
+        >>> low, high = evaluation.confidence_interval()
         >>> low < evaluation.auc < high
         True
+        >>> evaluation.confidence_interval(n_resamples=199, rng=0).method
+        'bootstrap'
         """
-        level, n_resamples = as_confidence_level(confidence_level), as_n_resamples(n_resamples)
+        level = as_confidence_level(confidence_level)
+        resamples = n_resamples is not None or rng is not None or progress is not False or interval != "logit"
+        n_resamples = USUAL_RESAMPLES if n_resamples is None else as_n_resamples(n_resamples)
         rng, n_jobs, progress = as_rng(rng), as_n_jobs(n_jobs), as_flag(progress, "progress")
         statistic = one_of(statistic, "statistic", get_args(Statistic))
         interval = one_of(interval, "interval", get_args(IntervalKind))
-        if one_of(method, "method", get_args(Method)) == "delong":
-            return self._delong_interval(level, statistic, interval, groups)
+        if one_of(method, "method", get_args(Method)) == "auto":
+            doubt = self.influence_note if statistic == "auc" else ""
+            method = "bootstrap" if resamples or doubt else "influence"
+        if method == "delong":
+            return self._delong_interval(level, statistic, interval, groups).by(method)
         if method == "influence":
-            return self._influence_interval(level, statistic, interval, groups)
+            return self._influence_interval(level, statistic, interval, groups).by(method)
         if method != "bootstrap" and statistic != "auc":
             raise InputError(
                 "statistic", f"must be 'auc' for method={method!r}, which draws rates and no samples", repr(statistic)
@@ -380,7 +397,7 @@ class Evaluation(Frozen):
             progress=progress,
             influences=interval == "bca",
         )
-        return drawn.confidence_interval(level, statistic=statistic, interval=interval)
+        return drawn.confidence_interval(level, statistic=statistic, interval=interval).by(method)
 
     def _delong_interval(
         self, confidence_level: float, statistic: Statistic, interval: IntervalKind, groups: Any
@@ -425,7 +442,9 @@ class Evaluation(Frozen):
             raise InputError("method", rule, "'influence'")
         units = units_of(self.predictions, groups)
         warn_of_small_classes(self.predictions, units)
-        found = self.spread(statistic, units).interval(confidence_level)
+        spread = self.spread(statistic, units)
+        warn_of_few_carriers(spread.freedom, is_at_end(self.hand_till))
+        found = spread.interval(confidence_level)
         if found.high < 0.5:
             warn_of_backwards()
         return found
@@ -436,33 +455,75 @@ class Evaluation(Frozen):
 
     @property
     def influence_note(self) -> str:
-        """Why D has no interval by influences: the fit or the model does not allow it; else empty."""
+        """Why D has no interval by influences: the fit, the model or D itself does not allow it; else empty.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> polyroc.evaluate(example.y_true, example.scores["tree"]).influence_note
+        ''
+        >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"], model="centered")
+        >>> evaluation.influence_note
+        'the centered model has no formula'
+        """
         return self._fitted.doubt or ("" if is_at_end(self.hand_till) else near_end(self.auc))
 
     @cached_property
     @underflow_is_zero
     def influences(self) -> FloatArray:
-        """What each sample contributes to D, shape (n_samples,): by how much D changes per unit of its weight.
+        """What each sample contributes to D, shape (n_samples,).
 
-        They sum to 0 within each class; the sum of their squares is the variance of D, but for the factor n / (n - 1)
-        of each class. Negative ones are of samples that the model ranks badly.
+        If the weight of a sample rises by 1 %, D changes by 1 % of its influence. Influences sum to 0 within each
+        class. The sum of their squares is the variance of D, with the factor n / (n - 1) in a class of n samples.
+        Strongly negative ones belong to samples that the model ranks far from where their labels say.
+
+        Samples of weight 0 have none. Not available for ``model="centered"``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import polyroc
+        >>> y_true = [0, 0, 0, 1, 1, 1, 2, 2, 2]
+        >>> y_score = np.eye(3)[y_true] + np.linspace(0, 0.2, 27).reshape(9, 3)
+        >>> y_score[4] = [0.9, 0.05, 0.05]  # labelled 1, ranked as 0
+        >>> evaluation = polyroc.evaluate(y_true, y_score)
+        >>> int(np.argmin(evaluation.influences))
+        4
+        >>> bool(abs(evaluation.influences[:3].sum()) < 1e-12)
+        True
         """
         refuse_centered(self.options)
         self.fingerprint.check(self.predictions)
         return read_only(self._fitted.influences("auc"))
 
-    @property
+    @cached_property
     @underflow_is_zero
     def standard_error(self) -> float:
-        """Standard error of D without resampling, for samples that are independent."""
-        return self.spread("auc", units_of(self.predictions, None), with_bias=False).standard_error
+        """Standard error of D without resampling, for samples that are independent.
 
-    def spread(self, statistic: Statistic, units: Units, *, with_bias: bool = True) -> Spread:
+        With `max_pairs`, it includes `pair_sampling_error`. Where `influence_note` is not empty it may be too small:
+        use ``bootstrap().standard_error()``. For samples in groups use
+        ``confidence_interval(method="influence", groups=...)``.
+
+        Examples
+        --------
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
+        >>> round(evaluation.standard_error, 4)
+        0.0069
+        """
+        units = units_of(self.predictions, None)
+        return whole_error(self.influences, units, self.pair_sampling_error)
+
+    def spread(self, statistic: Statistic, units: Units) -> Spread:
         """How sure a statistic is by its influences; the bias of D, which an interval needs, takes some refits."""
         is_fit = statistic == "auc" and not self.predictions.is_binary
         influences = self.statistic_influences(statistic)
         bias, unshrunk = (0.0, 0.0), None
-        if is_fit and with_bias and not is_at_end(self.hand_till):
+        if is_fit and not is_at_end(self.hand_till):
             assert self.unshrunk_curve is not None
             unshrunk = self.unshrunk_curve.auc
             if needs_bias(units, len(self.labels)):
@@ -562,7 +623,7 @@ class Evaluation(Frozen):
         units = units_of(self.predictions, groups)
         warn_of_small_classes(self.predictions, units)
         replicates = self.replicates(n_resamples)
-        plan = Plan(self.predictions, units, n_resamples, seed, self.pair_index)
+        plan = ResamplingPlan(self.predictions, units, n_resamples, seed, self.pair_index)
         [drawn] = draw_samples([replicates], plan, n_jobs=n_jobs, progress=progress)
         found = jackknife_influences(replicates, units, n_jobs) if influences else None
         return self.bootstrap_result(drawn, units, influences=found)
@@ -619,8 +680,8 @@ class Evaluation(Frozen):
         *,
         curve: Curve = "shared",
         simultaneous: bool = False,
-        method: Literal["bootstrap", "influence"] = "bootstrap",
-        n_resamples: int = 999,
+        method: Literal["auto", "influence", "bootstrap"] = "auto",
+        n_resamples: int | None = None,
         groups: "ArrayLike | None" = None,
         rng: int | np.random.Generator | None = None,
         n_jobs: int | None = None,
@@ -636,8 +697,9 @@ class Evaluation(Frozen):
             The curve of D, or the mean curve.
         simultaneous : bool
             Whether the band covers the whole curve at this level, or each point separately.
-        method : {"bootstrap", "influence"}
-            Source of the uncertainty: resampled samples, or what each sample contributes to each point of the curve.
+        method : {"auto", "influence", "bootstrap"}
+            Source of the uncertainty: what each sample contributes to each point of the curve, or resampled samples;
+            "auto" as in `confidence_interval`.
         n_resamples, groups, rng, n_jobs, progress
             As in `confidence_interval`.
 
@@ -656,9 +718,14 @@ class Evaluation(Frozen):
         True
         """
         level, curve = as_confidence_level(confidence_level), one_of(curve, "curve", get_args(Curve))
-        if one_of(method, "method", ("bootstrap", "influence")) == "influence":
+        if one_of(method, "method", ("auto", "influence", "bootstrap")) == "auto":
+            doubt = self.predictions.is_binary or (curve == "shared" and self.influence_note)
+            resamples = n_resamples is not None or rng is not None or progress is not False
+            method = "bootstrap" if resamples or doubt else "influence"
+        if method == "influence":
             return self._influence_band(level, curve, as_flag(simultaneous, "simultaneous"), groups)
-        drawn = self.bootstrap(n_resamples, groups=groups, rng=rng, n_jobs=n_jobs, progress=progress)
+        count = USUAL_RESAMPLES if n_resamples is None else n_resamples
+        drawn = self.bootstrap(count, groups=groups, rng=rng, n_jobs=n_jobs, progress=progress)
         return drawn.confidence_band(level, curve=curve, simultaneous=simultaneous)
 
     def _influence_band(self, level: float, curve: Curve, simultaneous: bool, groups: Any) -> ConfidenceBand:

@@ -42,7 +42,12 @@ def table(text, title):
 
 @pytest.mark.parametrize(
     ("title", "columns", "n_rows"),
-    [("Speed", slice(3, 8), 4), ("Start", slice(1, 2), 2), ("Growth", slice(2, 5), 3)],
+    [
+        ("Speed", slice(3, 8), 4),
+        ("Standard errors", slice(2, 5), 4),
+        ("Start", slice(1, 2), 2),
+        ("Growth", slice(2, 5), 3),
+    ],
 )
 def test_every_row_has_finite_numbers(printed, title, columns, n_rows):
     rows = table(printed, title)

@@ -20,6 +20,7 @@ PAGES = ["README.md"] + [
         "report",
         "cli",
         "large",
+        "planning",
         "scikit-learn",
         "mlflow",
         "faq",
@@ -29,7 +30,7 @@ PAGES = ["README.md"] + [
         "security",
     )
 ]
-COMMANDS = ["", "evaluate", "compare", "demo", "reproduce"]
+COMMANDS = ["", "evaluate", "compare", "plan", "demo", "reproduce"]
 AVOIDED = {
     "more expensive": r"\bdear(er|est)?\b",
     "contain, cover": r"\bhold(s|ing)? the truth\b",

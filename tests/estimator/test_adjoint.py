@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from preparing import prepared
 from problems import gaussian_problem, quietly
-from scipy.special import expit, logit
+from scipy.special import expit
 
 import polyroc
-from polyroc._engines._cells import LOGIT_BOUND, shrunk_cells
-from polyroc._engines._numpy._solver import minimise
+from polyroc._engines._cells import shrunk_cells
+from polyroc._engines._numpy._fits import rank_one, saturated
 from polyroc._estimator._adjoint import (
     area_gradient,
     held_pairs,
@@ -18,7 +19,6 @@ from polyroc._estimator._adjoint import (
     mean_point_gradient,
     point_gradient,
 )
-from polyroc._estimator._factorization import mean_logits
 from polyroc._estimator._weights import pair_weights
 
 COSTS = 10 ** np.random.default_rng(5).uniform(-1, 1, (4, 4))
@@ -39,14 +39,7 @@ def steps_of(problem, *, shrinkage=1.0, model="rank-one", **options):
     weights = pair_weights(evaluation.predictions, evaluation.pair_index, evaluation.options)
 
     def fit(rates):
-        if model == "saturated":
-            return mean_logits(rates, weights, shrinkage)
-        cells = shrunk_cells(rates, weights, shrinkage)
-        solution = minimise(cells.inner, logit(cells.inner.mean)[:, None], np.ones(rates.n_pairs))
-        effect = np.where(cells.mean < 0.5, -LOGIT_BOUND, LOGIT_BOUND)
-        effect[cells.interior] = solution.row[:, 0] * solution.pair.mean()
-        v = solution.pair / solution.pair.mean()
-        return replace(evaluation.factorization, row_effects=effect, pair_effects=v, mean_rates=cells.mean)
+        return (saturated if model == "saturated" else rank_one)(rates, weights, shrinkage)
 
     # FPR of its own, so that either can be moved.
     rates = replace(evaluation.rates, separate_fpr=evaluation.rates.fpr)
@@ -198,3 +191,45 @@ def test_the_centered_model_is_refused():
     rates, weights, fit = steps_of(gaussian_problem(1, 300, 4, 1.2))
     with pytest.raises(ValueError, match=r"`model` must be 'rank-one' or 'saturated' for influences"):
         area_gradient(fit(rates), rates, weights, shrinkage=1.0, model="centered")
+
+
+@pytest.mark.parametrize("thresholds", ["own", "shared"])
+@pytest.mark.parametrize("find", [area_gradient, point_gradient])
+def test_passes_of_engines_give_the_gradient(fast_engine, find, thresholds):
+    """Many pairs with costs, of which one is at zero, eliminated by compiled passes and by NumPy's."""
+    problem = gaussian_problem(4, 600, 8, 2.0)
+    options = {"costs": 10 ** np.random.default_rng(5).uniform(-1, 1, (8, 8)), "thresholds": thresholds}
+    evaluation = quietly(polyroc.evaluate, problem.y_true, problem.y_score, engine="numpy", n_thresholds=9, **options)
+    effects = np.where(np.arange(56) == 3, 0.0, evaluation.factorization.pair_effects)
+    rates, factorization = evaluation.rates, replace(evaluation.factorization, pair_effects=effects)
+    assert rates.n_pairs > len(factorization.row_effects)
+    assert np.flatnonzero(held_pairs(factorization)) == [3]
+    weights = pair_weights(evaluation.predictions, evaluation.pair_index, evaluation.options)
+    ready = prepared(fast_engine, evaluation.predictions)
+    asked, given = (factorization, rates, weights), {"shrinkage": 1.0, "model": "rank-one"}
+    expected = find(*asked, **given).cells
+    found = find(*asked, **given, curvature=ready.curvature(*asked, 1.0)).cells
+    assert_allclose(found, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
+
+
+def test_threads_change_no_bit_of_the_passes(fast_engine):
+    evaluation = polyroc.evaluate(*_of_many_pairs(), engine=fast_engine)
+    weights = pair_weights(evaluation.predictions, evaluation.pair_index, evaluation.options)
+    asked = (evaluation.factorization, evaluation.rates, weights)
+    one, many = (
+        area_gradient(
+            *asked,
+            shrinkage=1.0,
+            model="rank-one",
+            curvature=prepared(fast_engine, evaluation.predictions, n_jobs).curvature(*asked, 1.0),
+        )
+        for n_jobs in (1, 3)
+    )
+    assert (one.row == many.row).all()
+    assert (one.pair == many.pair).all()
+
+
+def _of_many_pairs():
+    """40 classes: 1,560 pairs in three pieces."""
+    problem = gaussian_problem(7, 2000, 40, 1.5)
+    return problem.y_true, problem.y_score

@@ -8,7 +8,7 @@ from problems import gaussian_problem, quietly
 import polyroc
 from polyroc._estimator._pairs import all_pairs, sampled_pairs
 from polyroc._inputs._predictions import as_predictions
-from polyroc._uncertainty._resampling import Plan, units_of
+from polyroc._uncertainty._resampling import ResamplingPlan, units_of
 
 
 def predictions_of(k: int, missing=()):
@@ -168,7 +168,9 @@ def test_resamples_of_groups_without_a_sampled_pair_are_drawn_again(model, engin
     assert 0 <= low < high <= 1
     # By hand: each resample has both classes of some pair.
     positive, negative = evaluation.pair_index.positive, evaluation.pair_index.negative
-    plan = Plan(evaluation.predictions, units_of(evaluation.predictions, groups), 99, [0], evaluation.pair_index)
+    plan = ResamplingPlan(
+        evaluation.predictions, units_of(evaluation.predictions, groups), 99, [0], evaluation.pair_index
+    )
     for start, stop in plan.blocks:
         for weight in plan.weights(start, stop):
             there = set(y_true[weight > 0].tolist())

@@ -58,13 +58,13 @@ def test_rng_follows_spec_7(evaluation):
 
 def test_replicates_are_evaluations_of_the_drawn_samples():
     """By the other road: weights of the plan, given to `evaluate` one by one."""
-    from polyroc._uncertainty._resampling import Plan, units_of
+    from polyroc._uncertainty._resampling import ResamplingPlan, units_of
 
     problem = gaussian_problem(0, 300, 4)
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score, shrinkage=0)
     predictions = evaluation.predictions
     drawn = evaluation.bootstrap(10, rng=5)
-    weights = Plan(predictions, units_of(predictions, None), 10, [5]).weights(0, 10)
+    weights = ResamplingPlan(predictions, units_of(predictions, None), 10, [5]).weights(0, 10)
     for r, weight in enumerate(weights):
         expected = polyroc.evaluate(problem.y_true, problem.y_score, sample_weight=weight, shrinkage=0)
         assert drawn.hand_till[r] == pytest.approx(expected.hand_till, abs=1e-12)

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from polyroc._inputs._predictions import as_predictions
 from polyroc._records import SomePairs
-from polyroc._uncertainty._resampling import Plan, as_seed, units_of
+from polyroc._uncertainty._resampling import ResamplingPlan, as_seed, units_of
 from polyroc._uncertainty._streams import Streams
 
 
@@ -21,7 +21,7 @@ def all_weights(plan):
 
 def test_each_class_is_drawn_from_itself_once_less_than_it_has_samples():
     predictions = predictions_of([1, 2, 7, 40])
-    weights = all_weights(Plan(predictions, units_of(predictions, None), 50, [0]))
+    weights = all_weights(ResamplingPlan(predictions, units_of(predictions, None), 50, [0]))
     sums = np.array([weights[:, predictions.codes == c].sum(axis=1) for c in range(4)])
     assert_allclose(sums, np.tile([[1], [1], [6], [39]], 50))
     assert np.array_equal(weights, np.rint(weights))
@@ -31,7 +31,7 @@ def test_the_variance_of_a_mean_is_the_unbiased_one():
     """That is what one draw less is for: the variance over all draws is s^2 / n, not (n - 1) / n of it."""
     values = np.random.default_rng(0).normal(size=6)
     predictions = predictions_of([6, 6])
-    weights = all_weights(Plan(predictions, units_of(predictions, None), 200_000, [1]))[:, :6]
+    weights = all_weights(ResamplingPlan(predictions, units_of(predictions, None), 200_000, [1]))[:, :6]
     means = weights @ values / weights.sum(axis=1)
     expected = values.var(ddof=1) / 6
     # The standard error of a variance from so many draws is some 0.4 %.
@@ -41,7 +41,7 @@ def test_the_variance_of_a_mean_is_the_unbiased_one():
 def test_whole_groups_are_drawn():
     predictions = predictions_of([30, 30])
     groups = np.arange(60) % 7
-    weights = all_weights(Plan(predictions, units_of(predictions, groups), 40, [0]))
+    weights = all_weights(ResamplingPlan(predictions, units_of(predictions, groups), 40, [0]))
     for g in range(7):
         assert np.all(weights[:, groups == g] == weights[:, groups == g][:, :1])
     by_group = weights[:, :7]  # the first seven samples are one of each group
@@ -51,7 +51,7 @@ def test_whole_groups_are_drawn():
 def test_groups_of_one_class_are_drawn_within_the_classes():
     predictions = predictions_of([12, 6, 2])
     groups = np.concatenate([np.arange(12) // 3, 10 + np.arange(6) // 2, [20, 21]])
-    weights = all_weights(Plan(predictions, units_of(predictions, groups), 40, [0]))
+    weights = all_weights(ResamplingPlan(predictions, units_of(predictions, groups), 40, [0]))
     first_of_group = np.unique(groups, return_index=True)[1]
     drawn = weights[:, first_of_group]
     assert_allclose(drawn[:, :4].sum(axis=1), 3)
@@ -63,17 +63,18 @@ def test_groups_of_one_sample_are_the_samples():
     predictions = predictions_of([5, 9])
     plain, grouped = units_of(predictions, None), units_of(predictions, [f"g{i:02}" for i in range(14)])
     assert np.array_equal(
-        all_weights(Plan(predictions, plain, 30, [4])), all_weights(Plan(predictions, grouped, 30, [4]))
+        all_weights(ResamplingPlan(predictions, plain, 30, [4])),
+        all_weights(ResamplingPlan(predictions, grouped, 30, [4])),
     )
 
 
 def test_blocks_may_be_asked_for_in_any_order_and_the_first_replicates_do_not_depend_on_the_last():
     predictions = predictions_of([50, 50])
-    plan = Plan(predictions, units_of(predictions, None), 100, [7])
+    plan = ResamplingPlan(predictions, units_of(predictions, None), 100, [7])
     weights = all_weights(plan)
     start, stop = plan.blocks[2]
     assert np.array_equal(plan.weights(start, stop), weights[start:stop])
-    longer = Plan(predictions, units_of(predictions, None), 1000, [7])
+    longer = ResamplingPlan(predictions, units_of(predictions, None), 1000, [7])
     assert np.array_equal(all_weights(longer)[:100], weights)
 
 
@@ -83,8 +84,8 @@ def test_the_length_of_a_block_changes_no_draw(monkeypatch, size):
     predictions = predictions_of([4, 4, 4, 4])
     groups = predictions.codes.copy()
     groups[0] = 3
-    plain = Plan(predictions, units_of(predictions, None), 50, [3])
-    grouped = Plan(predictions, units_of(predictions, groups), 50, [3], sampled(predictions, (0, 1)))
+    plain = ResamplingPlan(predictions, units_of(predictions, None), 50, [3])
+    grouped = ResamplingPlan(predictions, units_of(predictions, groups), 50, [3], sampled(predictions, (0, 1)))
     expected = all_weights(plain), all_weights(grouped)
     monkeypatch.setattr("polyroc._uncertainty._resampling._BLOCK_REPLICATES", size)
     assert len(plain.blocks) == -(-50 // size)
@@ -114,7 +115,7 @@ def test_a_draw_that_leaves_one_class_is_drawn_again():
     predictions = predictions_of([4, 4])
     groups = np.array([0, 0, 0, 0, 1, 1, 1, 2])
     groups[0] = 2  # of both classes, so that groups are drawn from all classes at once
-    weights = all_weights(Plan(predictions, units_of(predictions, groups), 60, [0]))
+    weights = all_weights(ResamplingPlan(predictions, units_of(predictions, groups), 60, [0]))
     for weight in weights:
         assert len(np.unique(predictions.codes[weight > 0])) == 2
 
@@ -122,7 +123,7 @@ def test_a_draw_that_leaves_one_class_is_drawn_again():
 def test_of_two_groups_only_one_of_two_classes_is_drawn():
     predictions = predictions_of([4, 4, 1])
     groups = np.array([0, 0, 0, 0, 1, 1, 1, 1, 1])
-    weights = Plan(predictions, units_of(predictions, groups), 10, [0]).weights(0, 10)
+    weights = ResamplingPlan(predictions, units_of(predictions, groups), 10, [0]).weights(0, 10)
     assert np.all(weights == (groups == 1))
 
 
@@ -170,11 +171,11 @@ def test_a_draw_without_a_compared_pair_is_drawn_again():
     groups = predictions.codes.copy()
     groups[0] = 3
     pairs = sampled(predictions, (0, 1), (1, 2))
-    plan = Plan(predictions, units_of(predictions, groups), 200, [0], pairs)
+    plan = ResamplingPlan(predictions, units_of(predictions, groups), 200, [0], pairs)
     drawn = [set(predictions.codes[weight > 0].tolist()) for weight in all_weights(plan)]
     assert all({0, 1} <= classes or {1, 2} <= classes for classes in drawn)
     # Draws that have such a pair are those that they were without the rule, and others come in their place.
-    plain = all_weights(Plan(predictions, units_of(predictions, groups), 200, [0]))
+    plain = all_weights(ResamplingPlan(predictions, units_of(predictions, groups), 200, [0]))
     others = [set(predictions.codes[weight > 0].tolist()) for weight in plain]
     usable = [{0, 1} <= classes or {1, 2} <= classes for classes in others]
     assert 20 < sum(usable) < 180
@@ -185,6 +186,6 @@ def test_groups_of_which_no_draw_has_a_compared_pair_are_refused():
     groups = predictions.codes // 2
     units = units_of(predictions, groups)
     with pytest.raises(ValueError, match=r"`groups` must not leave every resample without a pair.*`max_pairs` sampled"):
-        Plan(predictions, units, 10, [0], sampled(predictions, (0, 2), (1, 3)))
-    weights = all_weights(Plan(predictions, units, 10, [0], sampled(predictions, (0, 2), (0, 1))))
+        ResamplingPlan(predictions, units, 10, [0], sampled(predictions, (0, 2), (1, 3)))
+    weights = all_weights(ResamplingPlan(predictions, units, 10, [0], sampled(predictions, (0, 2), (0, 1))))
     assert np.all(weights == (groups == 0))

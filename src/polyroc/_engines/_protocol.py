@@ -7,6 +7,7 @@ it made answers every question after that, in the order of the method. Nobody el
 from dataclasses import dataclass
 from typing import Protocol
 
+from polyroc._engines._curvature import Curvature
 from polyroc._engines._gradient import Gradient
 from polyroc._lib._typing import FloatArray, Model, Thresholds
 from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, RankOneFits
@@ -67,6 +68,11 @@ class Prepared(Protocol):
 
         The rates are given, not the pairs, because costs and weights change while rates stay.
         """
+
+    def curvature(
+        self, factorization: Factorization, rates: PairwiseRates, weights: PairWeights, shrinkage: float
+    ) -> Curvature | None:
+        """Passes over the cells at the end of a rank-one fit, for gradients; None for those of the formula itself."""
 
     def areas(self, pairs: PairIndex) -> FloatArray:
         """Mann-Whitney area of each pair, shape (K,)."""

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import expit
 
 from polyroc._engines._cells import EDGE
+from polyroc._engines._curvature import Curvature, Eliminated
 from polyroc._engines._gradient import Gradient
 from polyroc._estimator._curve import shared_rates
 from polyroc._lib._typing import BoolArray, FloatArray, Model
@@ -25,18 +26,30 @@ _BLOCK_CELLS = 2**15
 
 
 def area_gradient(
-    factorization: Factorization, rates: PairwiseRates, weights: PairWeights, *, shrinkage: float, model: Model
+    factorization: Factorization,
+    rates: PairwiseRates,
+    weights: PairWeights,
+    *,
+    shrinkage: float,
+    model: Model,
+    curvature: Curvature | None = None,
 ) -> Gradient:
     """How D changes with every pairwise rate: one right side."""
-    return _gradient(area_slopes(factorization)[None], factorization, rates, weights, shrinkage, model)
+    return _gradient(area_slopes(factorization)[None], factorization, rates, weights, shrinkage, model, curvature)
 
 
 def point_gradient(
-    factorization: Factorization, rates: PairwiseRates, weights: PairWeights, *, shrinkage: float, model: Model
+    factorization: Factorization,
+    rates: PairwiseRates,
+    weights: PairWeights,
+    *,
+    shrinkage: float,
+    model: Model,
+    curvature: Curvature | None = None,
 ) -> Gradient:
     """How every point of the curve changes with every pairwise rate: T right sides for TPR, then T for FPR."""
     slopes = np.diag(_logit_slopes(factorization))
-    return _gradient(slopes, factorization, rates, weights, shrinkage, model)
+    return _gradient(slopes, factorization, rates, weights, shrinkage, model, curvature)
 
 
 def mean_point_gradient(weights: PairWeights, n_call_rates: int) -> Gradient:
@@ -89,6 +102,7 @@ def _gradient(
     weights: PairWeights,
     shrinkage: float,
     model: Model,
+    curvature: Curvature | None,
 ) -> Gradient:
     """The gradient of m numbers whose derivatives by the row effects of the curve are `slopes`, shape (m, 2T)."""
     if model == "centered":
@@ -97,7 +111,7 @@ def _gradient(
     cells = _Blocks(factorization, rates, weights, shrinkage)
     if model == "saturated":
         return _through_logits(slopes, cells)
-    row, pair = solve_adjoint(slopes, cells)
+    row, pair = solve_adjoint(slopes, cells, curvature)
     return _through_shrinkage(row, pair, cells)
 
 
@@ -157,8 +171,13 @@ class _Blocks:
             yield _Block(pairs, weight, rate)
 
 
-def solve_adjoint(slopes: FloatArray, cells: _Blocks) -> tuple[FloatArray, FloatArray]:
-    """Solve with the Hessian of the fit for each of m right sides: shapes (m, R) for fitted rows and (m, K)."""
+def solve_adjoint(
+    slopes: FloatArray, cells: _Blocks, curvature: Curvature | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Solve with the Hessian of the fit for each of m right sides: shapes (m, R) for fitted rows and (m, K).
+
+    Many pairs are eliminated by an engine's passes over the cells, where there are any.
+    """
     fitted = cells.fitted
     effect, pair = cells.factorization.row_effects[fitted], cells.factorization.pair_effects
     free = ~held_pairs(cells.factorization)
@@ -169,7 +188,7 @@ def solve_adjoint(slopes: FloatArray, cells: _Blocks) -> tuple[FloatArray, Float
         return right, np.zeros_like(right_pair)
     if len(pair) <= len(effect):
         return _keep_pairs(right, right_pair, effect, pair, free, cells)
-    return _keep_rows(right, right_pair, effect, pair, free, cells)
+    return _keep_rows(right, right_pair, effect, free, curvature or _PlainCurvature(cells, effect, pair))
 
 
 def _hessian(block: _Block, effect: FloatArray, pair: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -188,7 +207,8 @@ def _hessian(block: _Block, effect: FloatArray, pair: FloatArray) -> tuple[Float
     larger *= block.weight
     eta *= larger
     eta += residual
-    return pair**2 @ larger, larger @ effect**2, eta
+    # Without BLAS, whose threads take longer to start and to stop than such a block takes.
+    return np.einsum("j,jr->r", pair**2, larger), np.einsum("jr,r->j", larger, effect**2), eta
 
 
 def _keep_pairs(
@@ -201,33 +221,53 @@ def _keep_pairs(
     cross = np.concatenate([part[2] for part in parts])[free]
     v = pair[free]
     scaled = cross / row_block
-    schur = np.diag(pair_block) - scaled @ cross.T + pair_block.mean() * np.outer(v, v) / (v @ v)
+    taken = np.einsum("ir,jr->ij", scaled, cross)
+    schur = np.diag(pair_block) - taken + pair_block.mean() * np.outer(v, v) / (v @ v)
     found_pair = np.zeros_like(right_pair)
-    found_pair[:, free] = np.linalg.solve(schur, (right_pair[:, free] - right @ scaled.T).T).T
-    return (right - found_pair[:, free] @ cross) / row_block, found_pair
+    reduced = right_pair[:, free] - np.einsum("sr,jr->sj", right, scaled)
+    found_pair[:, free] = np.linalg.solve(schur, reduced.T).T
+    return (right - np.einsum("sj,jr->sr", found_pair[:, free], cross)) / row_block, found_pair
 
 
 def _keep_rows(
-    right: FloatArray, right_pair: FloatArray, effect: FloatArray, pair: FloatArray, free: BoolArray, cells: _Blocks
+    right: FloatArray, right_pair: FloatArray, effect: FloatArray, free: BoolArray, curvature: Curvature
 ) -> tuple[FloatArray, FloatArray]:
     """Eliminate the pairs, in two passes over the cells."""
-    row_block, gram = np.zeros(len(effect)), np.zeros((len(effect), len(effect)))
-    carried = np.zeros_like(right)
-    inverse = np.zeros(len(pair))
-    for block in cells:
-        by_row, by_pair, cross = _hessian(block, effect, pair)
-        np.divide(1.0, by_pair, out=inverse[block.pairs], where=free[block.pairs])
-        row_block += by_row
-        root = cross * np.sqrt(inverse[block.pairs, None]).astype(cross.dtype)
-        gram += root.T @ root
-        carried += (right_pair[:, block.pairs] * inverse[block.pairs]) @ cross
-    schur = np.diag(row_block) - gram + row_block.mean() * np.outer(effect, effect) / (effect @ effect)
-    found = np.linalg.solve(schur, (right - carried).T).T
-    found_pair = np.empty_like(right_pair)
-    for block in cells:
-        _, _, cross = _hessian(block, effect, pair)
-        found_pair[:, block.pairs] = inverse[block.pairs] * (right_pair[:, block.pairs] - found @ cross.T)
-    return found, found_pair
+    left = curvature.eliminated(right_pair, free)
+    mean = left.row_block.mean()
+    schur = np.diag(left.row_block) - left.gram + mean * np.outer(effect, effect) / (effect @ effect)
+    found = curvature.solve(schur, right - left.carried)
+    inverse = np.divide(1.0, left.by_pair, out=np.zeros(len(free)), where=free)
+    return found, inverse * (right_pair - curvature.times(found))
+
+
+@dataclass(frozen=True, eq=False)
+class _PlainCurvature:
+    """The passes in NumPy."""
+
+    cells: _Blocks
+    effect: FloatArray
+    pair: FloatArray
+
+    def eliminated(self, right: FloatArray, free: BoolArray) -> Eliminated:
+        n_rows = len(self.effect)
+        row_block, gram, carried = np.zeros(n_rows), np.zeros((n_rows, n_rows)), np.zeros((len(right), n_rows))
+        by_pair = np.zeros(len(free))
+        for block in self.cells:
+            by_row, by_pair[block.pairs], cross = _hessian(block, self.effect, self.pair)
+            inverse = np.divide(1.0, by_pair[block.pairs], out=np.zeros(len(cross)), where=free[block.pairs])
+            row_block += by_row
+            root = cross * np.sqrt(inverse[:, None]).astype(cross.dtype)
+            gram += root.T @ root
+            carried += (right[:, block.pairs] * inverse) @ cross
+        return Eliminated(row_block, gram, carried, by_pair)
+
+    def solve(self, schur: FloatArray, right: FloatArray) -> FloatArray:
+        return np.asarray(np.linalg.solve(schur, right.T).T)
+
+    def times(self, found: FloatArray) -> FloatArray:
+        parts = [found @ _hessian(block, self.effect, self.pair)[2].T for block in self.cells]
+        return np.concatenate(parts, axis=1)
 
 
 def _through_shrinkage(row: FloatArray, pair: FloatArray, cells: _Blocks) -> Gradient:

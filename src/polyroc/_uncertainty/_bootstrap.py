@@ -20,7 +20,7 @@ from polyroc._uncertainty._delong import freedom
 from polyroc._uncertainty._intervals import Distribution, Interval, is_at_end
 from polyroc._uncertainty._parametric import ParametricReplicates
 from polyroc._uncertainty._replicates import Replicated, Replicates
-from polyroc._uncertainty._resampling import Plan, Units
+from polyroc._uncertainty._resampling import ResamplingPlan, Units
 from polyroc._uncertainty._streams import Streams
 
 # Fewer samples than these in a class, and its resamples hardly vary.
@@ -230,7 +230,9 @@ def run_blocks(
     return [Replicated.joined(list(of_model)) for of_model in zip(*parts, strict=True)]
 
 
-def draw_samples(models: Sequence[Replicates], plan: Plan, *, n_jobs: int | None, progress: bool) -> list[Replicated]:
+def draw_samples(
+    models: Sequence[Replicates], plan: ResamplingPlan, *, n_jobs: int | None, progress: bool
+) -> list[Replicated]:
     """Replicates of several models on the same resamples."""
 
     def draw(start: int, stop: int) -> list[Replicated]:
@@ -273,12 +275,8 @@ def result_of(
         warn(what, ResamplingWarning)
     draws_samples = method == "bootstrap"
     carrying = freedom(hand_till_influences, units)
-    if draws_samples and carrying < _FEW_CARRY and not is_at_end(observed_hand_till):
-        msg = (
-            f"The errors of very few samples decide how sure D and M are ({carrying:.1f} degrees of freedom). "
-            "If gross errors are rare, both intervals are probably too narrow: only more samples can tell."
-        )
-        warn(msg, ResamplingWarning)
+    if draws_samples:
+        warn_of_few_carriers(carrying, is_at_end(observed_hand_till))
     return BootstrapResult(
         curve=curve,
         mean_curve=mean_curve,
@@ -303,6 +301,16 @@ def result_of(
     )
 
 
+def warn_of_few_carriers(freedom: float, at_end: bool) -> None:
+    """Say that very few samples decide how sure everything is."""
+    if freedom < _FEW_CARRY and not at_end:
+        msg = (
+            f"The errors of very few samples decide how sure D and M are ({freedom:.1f} degrees of freedom). "
+            "If gross errors are rare, both intervals are probably too narrow: only more samples can tell."
+        )
+        warn(msg, ResamplingWarning)
+
+
 def warn_of_small_classes(predictions: Predictions, units: Units) -> None:
     """Name the classes whose resamples hardly vary."""
     counts = _units_by_class(predictions, units)
@@ -321,6 +329,8 @@ def warn_of_small_classes(predictions: Predictions, units: Units) -> None:
 
 def _units_by_class(predictions: Predictions, units: Units) -> IntArray:
     """In how many units each class that has samples occurs."""
+    if not units.are_groups:
+        return predictions.class_counts[predictions.class_counts > 0]
     held = np.unique(predictions.codes * units.n_units + units.unit) // units.n_units
     return np.bincount(held, minlength=len(predictions.labels))[predictions.class_counts > 0]
 

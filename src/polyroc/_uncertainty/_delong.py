@@ -6,9 +6,13 @@ these are the structural components of DeLong, DeLong and Clarke-Pearson (1988);
 are summed first, as in Obuchowski (1997).
 """
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
 from polyroc._lib._typing import FloatArray
+from polyroc._records import Frozen
 from polyroc._uncertainty._resampling import Units
 
 # With fewer degrees of freedom Student's t has no variance, and intervals say nothing.
@@ -36,20 +40,44 @@ def standard_error(influences: FloatArray, units: Units) -> float:
 
 
 def freedom(influences: FloatArray, units: Units) -> float:
-    """Degrees of freedom of that standard error (Satterthwaite, 1946): few where few samples carry the variance.
+    """Degrees of freedom of that standard error: few where few samples carry the variance."""
+    return Moments.of(influences, units).freedom(np.bincount(units.stratum))
 
-    With s^2 the variance of u units of a stratum and m_4 their fourth moment, s^2 / u has the variance
-    (m_4 - s^4 (u - 3) / (u - 1)) / u^3, and at least the 2 s^4 / (u^2 (u - 1)) of normal units: fourth moments of few
-    units come out too small.
-    """
-    by_unit = np.bincount(units.unit, influences, minlength=units.n_units)
-    sizes = np.bincount(units.stratum)
-    u = np.maximum(sizes, 2).astype(float)
-    centred = by_unit - (np.bincount(units.stratum, by_unit) / np.maximum(sizes, 1))[units.stratum]
-    # An influence is a u-th of what the unit would add alone.
-    alone = centred * u[units.stratum]
-    variance = np.bincount(units.stratum, alone**2) / (u - 1)
-    fourth = np.bincount(units.stratum, alone**4) / u
-    spread = np.maximum(fourth - variance**2 * (u - 3) / (u - 1), 2 * variance**2 * u / (u - 1)) / u**3
-    total = float(np.sum(variance / u))
-    return max(_LEAST_FREEDOM, 2 * total**2 / float(np.sum(spread))) if total > 0 else _LEAST_FREEDOM
+
+@dataclass(frozen=True, eq=False)
+class Moments(Frozen):
+    """What the units of each stratum would add alone: variance and fourth moment, from which other sizes follow."""
+
+    variance: FloatArray
+    """sigma_c^2, shape (n_strata,): the statistic has the variance sum of sigma_c^2 / u_c."""
+    fourth: FloatArray
+
+    @classmethod
+    def of(cls, influences: FloatArray, units: Units) -> "Moments":
+        by_unit = np.bincount(units.unit, influences, minlength=units.n_units)
+        sizes = np.bincount(units.stratum)
+        u = np.maximum(sizes, 2).astype(float)
+        centred = by_unit - (np.bincount(units.stratum, by_unit) / np.maximum(sizes, 1))[units.stratum]
+        # An influence is a u-th of what the unit would add alone.
+        alone = centred * u[units.stratum]
+        return cls(
+            np.bincount(units.stratum, alone**2) / (u - 1),
+            np.bincount(units.stratum, alone**4) / u,
+        )
+
+    def standard_error(self, sizes: Any) -> float:
+        """Standard error of the statistic with this many units in each stratum."""
+        return float(np.sqrt(np.sum(self.variance / np.maximum(sizes, 2))))
+
+    def freedom(self, sizes: Any) -> float:
+        """Degrees of freedom of that standard error (Satterthwaite, 1946).
+
+        With s^2 the variance of u units of a stratum and m_4 their fourth moment, s^2 / u has the variance
+        (m_4 - s^4 (u - 3) / (u - 1)) / u^3, and at least the 2 s^4 / (u^2 (u - 1)) of normal units: fourth moments of
+        few units come out too small.
+        """
+        u = np.maximum(sizes, 2).astype(float)
+        excess = self.fourth - self.variance**2 * (u - 3) / (u - 1)
+        spread = np.maximum(excess, 2 * self.variance**2 * u / (u - 1)) / u**3
+        total = float(np.sum(self.variance / u))
+        return max(_LEAST_FREEDOM, 2 * total**2 / float(np.sum(spread))) if total > 0 else _LEAST_FREEDOM

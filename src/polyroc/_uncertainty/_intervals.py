@@ -16,11 +16,31 @@ from polyroc._uncertainty._logit_scale import Reach, unseen_error
 _SAME = 1e-7
 
 
-class Interval(NamedTuple):
-    """A confidence interval."""
-
+class _Ends(NamedTuple):
     low: float
     high: float
+
+
+class Interval(_Ends):
+    """A confidence interval: a named tuple of `low` and `high` that also knows its `method`.
+
+    >>> low, high = Interval(0.8, 0.9)
+    >>> Interval(0.8, 0.9).by("influence").method
+    'influence'
+    """
+
+    method: str | None = None
+    """How it was made, as in `Evaluation.confidence_interval`; None where there is only one way."""
+
+    def by(self, method: str) -> "Interval":
+        """The same interval, with the name of how it was made."""
+        named = Interval(self.low, self.high)
+        named.method = method
+        return named
+
+    def __repr__(self) -> str:
+        made = "" if self.method is None else f", method={self.method!r}"
+        return f"Interval(low={self.low}, high={self.high}{made})"
 
 
 @dataclass(frozen=True, eq=False)

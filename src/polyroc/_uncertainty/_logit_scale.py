@@ -48,7 +48,7 @@ class Reach:
         return cls(-float(ndtri(tail)), -float(stdtrit(freedom, tail)), unseen)
 
 
-def unseen_error(n_classes: int, least_class: int) -> float:
+def unseen_error(n_classes: int, least_class: float) -> float:
     """What one more sample of the smallest class costs in the mean over pairs, with a quarter of its comparisons wrong.
 
     A sample takes part in 2 (k - 1) of the k (k - 1) pairs, and is 1 / n of its class in each.

@@ -63,7 +63,7 @@ def _groups_as_units(predictions: Predictions, groups: Any) -> Units:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class ResamplingPlan:
     """Draws of units with replacement, by strata; each depends on the seed and on its own number alone.
 
     Each stratum of size u contributes u - 1 draws (Rao and Wu 1988), which makes the bootstrap variance unbiased.

@@ -45,6 +45,14 @@ polyroc compare knn.csv tree.csv --target label --out differences.csv
 
 polyroc compare knn.csv tree.csv --target label --report report.html
 """
+_PLAN_EXAMPLES = """Examples:
+
+polyroc plan predictions.parquet --target label --half-width 0.003
+
+polyroc plan knn.csv tree.csv --target label --key id --detect 0.02 --power 0.9
+
+polyroc plan knn.csv --target label --half-width 0.005 --allocation optimal --json
+"""
 _REPRODUCE_EXAMPLES = """Examples:
 
 polyroc reproduce costs --out reproduction --quick
@@ -143,6 +151,44 @@ def compare(
 ) -> None:
     """Compare models on the same samples: differences with intervals and p values, by D and by M."""
     run_compare(files, models, settings_of(locals()))
+
+
+@app.command(epilog=_PLAN_EXAMPLES)
+def plan(
+    files: arg.PilotFiles,
+    target: arg.Target,
+    half_width: arg.HalfWidth = None,
+    detect: arg.Detect = None,
+    power: arg.Power = 0.8,
+    allocation: arg.Allocation = "same",
+    statistic: arg.PlannedStatistic = "auc",
+    key: arg.Key = None,
+    models: arg.ModelColumns = None,
+    model_column: arg.PilotModel = None,
+    scores: arg.Scores = None,
+    labels: arg.Labels = None,
+    sample_weight: arg.SampleWeight = None,
+    costs: arg.Costs = None,
+    weighting: arg.Weighting = _DEFAULT.weighting,
+    thresholds: arg.Thresholds = _DEFAULT.thresholds,
+    n_thresholds: arg.NThresholds = _DEFAULT.n_thresholds,
+    shrinkage: arg.Shrinkage = _DEFAULT.shrinkage,
+    model: arg.Model = _DEFAULT.model,
+    engine: arg.Engine = _DEFAULT.engine,
+    max_pairs: arg.MaxPairs = _DEFAULT.max_pairs,
+    confidence_level: arg.ConfidenceLevel = 0.95,
+    seed: arg.Seed = 0,
+    jobs: arg.Jobs = None,
+    json: arg.Json = False,
+    plot: arg.PlanPlot = None,
+    force: arg.Force = False,
+    quiet: arg.Quiet = False,
+    debug: arg.Debug = False,
+) -> None:
+    """Plan a sample: how many samples of each class an interval, or a test of two models, takes."""
+    from polyroc.cli._plan import Asked, run_plan
+
+    run_plan(files, models, Asked(half_width, detect, power, allocation, statistic), settings_of(locals()))
 
 
 @app.command()

@@ -7,7 +7,7 @@ import typer
 
 from polyroc._inputs._options import DECLARED
 
-_COLUMNS, _METHOD, _SURE, _OUTPUT = "Columns", "Method", "Uncertainty", "Output"
+_COLUMNS, _METHOD, _SURE, _OUTPUT, _GOAL = "Columns", "Method", "Uncertainty", "Output", "Goal"
 
 
 def _declared(name: str) -> Any:
@@ -28,6 +28,65 @@ Files: TypeAlias = Annotated[
     list[str],
     typer.Argument(
         help="One file per model, or one file with --models or --model-column.", metavar="FILE...", show_default=False
+    ),
+]
+PilotFiles: TypeAlias = Annotated[
+    list[str],
+    typer.Argument(
+        help="Predictions for the samples that you have: one file, or for two models as in compare.",
+        metavar="FILE...",
+        show_default=False,
+    ),
+]
+HalfWidth: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        help="Half the width that the interval of D shall have; of two models, that of their difference.",
+        rich_help_panel=_GOAL,
+        show_default=False,
+    ),
+]
+Detect: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        help="True difference between two models that the test shall find.", rich_help_panel=_GOAL, show_default=False
+    ),
+]
+Power: TypeAlias = Annotated[
+    float, typer.Option(help="Probability with which it shall find that difference.", rich_help_panel=_GOAL)
+]
+Allocation: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="same|equal|optimal",
+        help="Shares of the classes: same as in the file; equal numbers; optimal: those that need the fewest samples.",
+        rich_help_panel=_GOAL,
+    ),
+]
+PlannedStatistic: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--statistic",
+        metavar="auc|hand_till|mean_auc",
+        help="D, M, or the area under the mean curve.",
+        rich_help_panel=_GOAL,
+    ),
+]
+PilotModel: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--model-column",
+        help="Column with the name of the model, for a file with one row per sample and model; NAME=MODEL for one.",
+        metavar="NAME",
+        rich_help_panel=_COLUMNS,
+    ),
+]
+PlanPlot: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--plot",
+        help="Save half width or power against the number of samples as a .png, .svg or .pdf file.",
+        rich_help_panel=_OUTPUT,
     ),
 ]
 Target: TypeAlias = Annotated[

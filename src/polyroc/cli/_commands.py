@@ -23,13 +23,13 @@ from polyroc.report import summarize
 
 def run_evaluate(path: str, settings: Settings) -> None:
     """One model: its curve, and how sure its area is."""
-    _check_files([path], settings)
+    check_files([path], settings)
     messages = Messages(quiet=settings.quiet)
     with messages.heard():
         problem = read_problem(path, settings.columns)
         for note in problem.notes(quoted_path(problem.file)):
             messages.note(note)
-        evaluation = polyroc.evaluate(problem.target.values, problem.scores, **_options(problem, settings))
+        evaluation = polyroc.evaluate(problem.target.values, problem.scores, **library_options(problem, settings))
         drawn = _bootstrap(evaluation, problem.groups, settings, messages)
         if settings.plot is not None:
             draw_curve(settings.plot, evaluation, drawn, settings.confidence_level)
@@ -47,7 +47,7 @@ def run_evaluate(path: str, settings: Settings) -> None:
         say_where(settings.report, messages)
 
 
-def _check_files(paths: Sequence[str], settings: Settings) -> None:
+def check_files(paths: Sequence[str], settings: Settings) -> None:
     """What can be said of the files before any is read."""
     check_read_once([*paths, *([] if settings.costs is None else [settings.costs])])
     check_outputs(settings, paths)
@@ -97,7 +97,7 @@ def run_compare(paths: Sequence[str], models: str | None, settings: Settings) ->
     if settings.resamples == 0:
         msg = "compare needs resamples for its p values: --resamples must be at least 2"
         raise CommandError(msg)
-    _check_files(paths, settings)
+    check_files(paths, settings)
     messages = Messages(quiet=settings.quiet)
     with messages.heard():
         given = read_models(paths, models, settings.columns)
@@ -106,7 +106,7 @@ def run_compare(paths: Sequence[str], models: str | None, settings: Settings) ->
         rivals = _Rivals(
             given.first.target.values,
             given.scores,
-            _options(given.first, settings),
+            library_options(given.first, settings),
             given.first.groups,
             source={"files": list(paths), "target": settings.columns.target, "key": settings.columns.key}
             | ({"model_column": settings.columns.model_column} if settings.columns.model_column else {}),
@@ -118,7 +118,7 @@ def run_compare(paths: Sequence[str], models: str | None, settings: Settings) ->
 
 def run_demo(settings: Settings) -> None:
     """The embedded example, compared."""
-    _check_files([], settings)
+    check_files([], settings)
     example = polyroc.load_example()
     messages = Messages(quiet=settings.quiet)
     with messages.heard():
@@ -177,7 +177,7 @@ def differences_csv(comparison: Comparison) -> bytes:
     return csv_of(list(rows[0]), [list(row.values()) for row in rows])
 
 
-def _options(problem: Problem, settings: Settings) -> dict[str, Any]:
+def library_options(problem: Problem, settings: Settings) -> dict[str, Any]:
     """Keyword arguments for the library."""
     costs = None if settings.costs is None else read_costs(settings.costs, problem.labels)
     return {

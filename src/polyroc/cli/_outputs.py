@@ -10,7 +10,7 @@ from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
-from polyroc import BootstrapResult, Evaluation
+from polyroc import BootstrapResult, Evaluation, Plan
 from polyroc._lib import _files as _write
 from polyroc._lib._files import why_not_writable
 from polyroc.cli._files import is_input, quoted_path
@@ -59,12 +59,25 @@ def check_plot(path: Path) -> None:
 
 def draw_curve(path: Path, evaluation: Evaluation, drawn: BootstrapResult | None, confidence_level: float) -> None:
     """The shared curve, with its band where there are resamples."""
-    # Only to a file: no screen is needed, nor looked for.
-    os.environ["MPLBACKEND"] = "agg"
+    _draw_without_screen()
     from polyroc.display import RocCurveDisplay
 
     band = None if drawn is None else drawn.confidence_band(confidence_level)
-    display: Any = RocCurveDisplay.from_evaluation(evaluation, name=None, band=band).plot()
+    _save(path, RocCurveDisplay.from_evaluation(evaluation, name=None, band=band).plot())
+
+
+def draw_plan(path: Path, plan: Plan) -> None:
+    """Half width or power against the number of samples."""
+    _draw_without_screen()
+    _save(path, plan.plot())
+
+
+def _draw_without_screen() -> None:
+    # Only to a file: no screen is needed, nor looked for.
+    os.environ["MPLBACKEND"] = "agg"
+
+
+def _save(path: Path, display: Any) -> None:
     file = BytesIO()
     display.figure_.savefig(file, format=path.suffix.lower().lstrip("."), dpi=150)
     write_whole(path, file.getvalue())

@@ -19,6 +19,7 @@ _OPTIONS = {
     "n_jobs": "--jobs",
     "seed": "--seed",
     "folder": "--out",
+    "pilot": "the sample",
 }
 _SAME_NAME = (
     "labels",
@@ -26,6 +27,11 @@ _SAME_NAME = (
     "groups",
     "confidence_level",
     "data",
+    "half_width",
+    "detect",
+    "power",
+    "allocation",
+    "statistic",
 )
 # Those above have a name of their own there.
 _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (*_SAME_NAME, *DECLARED)} | _OPTIONS

@@ -12,7 +12,7 @@ from polyroc._inputs._checks import MOST_RESAMPLES, as_confidence_level, as_n_jo
 from polyroc._inputs._options import DECLARED
 from polyroc._lib._numbers import counted
 from polyroc._uncertainty._bootstrap import draw_samples
-from polyroc._uncertainty._resampling import Plan, units_of
+from polyroc._uncertainty._resampling import ResamplingPlan, units_of
 from polyroc.cli._plain import CommandError, one_line
 from polyroc.cli._problem import Columns
 
@@ -134,12 +134,12 @@ def seconds_of_one(evaluation: Evaluation, groups: Any, n_jobs: int | None) -> f
 
     def draw(count: int) -> float:
         start = perf_counter()
-        plan = Plan(predictions, units, count, [0], evaluation.pair_index)
+        plan = ResamplingPlan(predictions, units, count, [0], evaluation.pair_index)
         draw_samples([replicates], plan, n_jobs=n_jobs, progress=False)
         return perf_counter() - start
 
     # Compiled code is loaded by the first.
     draw(1)
-    first, last = Plan(predictions, units, DEFAULT, [0]).blocks[0]
+    first, last = ResamplingPlan(predictions, units, DEFAULT, [0]).blocks[0]
     count = (last - first) * n_threads(n_jobs)
     return draw(count) / count

@@ -7,7 +7,7 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from polyroc import BootstrapResult, Comparison, Evaluation
+from polyroc import BootstrapResult, Comparison, Evaluation, Plan
 from polyroc._lib._names import short_names
 from polyroc._lib._numbers import area, area_and_ends, counted, level
 from polyroc._lib._text_table import aligned, wrapped
@@ -15,6 +15,8 @@ from polyroc._texts._evaluation import backwards_note
 
 # Rows of the table of pairs.
 _WORST = 5
+# Rows of the table of a plan.
+_CLASSES = 20
 # Where nobody looks at a terminal, tables are as wide as they are, and sentences as wide as this.
 _WIDE = 200
 _SENTENCE = 100
@@ -103,6 +105,21 @@ def print_comparison(comparison: Comparison, *, title: str, hints: Sequence[str]
     for note in notes:
         page.say("", note)
     page.hints(hints)
+
+
+def print_plan(plan: Plan, *, title: str) -> None:
+    """What it takes, in sentences, and the classes of which most samples are missing."""
+    page = _Page()
+    page.say(f"{title}: {counted(plan.current.n_samples, 'sample')}", "", plan.text.sentence, "")
+    order = np.argsort(-plan.missing, kind="stable")[:_CLASSES].tolist()
+    names = short_names([plan.labels[place] for place in order], _NAME)
+    rows = [["class", "now", "planned", "missing"]]
+    for place, name in zip(order, names, strict=True):
+        counts = (plan.current.class_counts, plan.class_counts, plan.missing)
+        rows.append([name, *(f"{int(count[place]):,}" for count in counts)])
+    page.table(rows)
+    if len(plan.labels) > _CLASSES:
+        page.say(f"... and {counted(len(plan.labels) - _CLASSES, 'class')} more; --json has them all")
 
 
 class _Page:

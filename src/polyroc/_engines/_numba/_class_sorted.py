@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from polyroc._engines._numba._packed_sort import sort_with_places
 from polyroc._engines._numba._rates import find_tails, gather
 from polyroc._engines._threads import Threads, chunks
 from polyroc._lib._typing import FloatArray, IntArray
@@ -87,9 +88,7 @@ def class_sorted(predictions: Predictions, threads: Threads, *, ordered: bool) -
     def sort(*blocks: Block) -> None:
         for a, b, i, j in blocks:
             if ordered:
-                places = np.argsort(values[i:j, a:b], axis=1)
-                order[i:j, a:b] = members[a:b][places]
-                values[i:j, a:b] = np.take_along_axis(values[i:j, a:b], places, axis=1)
+                sort_with_places(values[i:j, a:b], members[a:b], order[i:j, a:b])
             else:
                 values[i:j, a:b].sort(axis=1)
 

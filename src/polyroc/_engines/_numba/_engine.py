@@ -6,8 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from polyroc._engines._curvature import Curvature
 from polyroc._engines._gradient import Gradient
 from polyroc._engines._numba import _fit as passes
+from polyroc._engines._numba._adjoint import Curvature as CompiledCurvature
 from polyroc._engines._numba._class_sorted import WORTH_A_THREAD, ClassSorted, class_sorted
 from polyroc._engines._numba._contrasts import contrast_areas
 from polyroc._engines._numba._influence import area_influences, sample_influences
@@ -103,6 +105,12 @@ class NumbaPrepared(OnHost):
             return saturated(rates, weights, shrinkage)
         found = fit_rank_one(rates, weights, shrinkage, n_jobs=self.resources.n_jobs)
         return found if model == "rank-one" else centered(rates, weights, shrinkage, found)
+
+    def curvature(
+        self, factorization: Factorization, rates: PairwiseRates, weights: PairWeights, shrinkage: float
+    ) -> Curvature | None:
+        """Compiled passes over the cells at the end of a fit."""
+        return CompiledCurvature(factorization, rates, weights, shrinkage, self.resources.n_jobs)
 
     def areas(self, pairs: PairIndex) -> FloatArray:
         """Mann-Whitney area of each pair, shape (K,)."""

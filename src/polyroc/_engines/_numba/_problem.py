@@ -210,6 +210,33 @@ def _step_room(data: passes.Data) -> steps.StepRoom:
     )
 
 
+def data_of(
+    rates: PairwiseRates, weights: PairWeights, shrinkage: float, mean: FloatArray, *, far: float = passes.FAR
+) -> tuple[passes.Data, BoolArray]:
+    """The cells of a fit, given the means of all 2T rows, and which rows are fitted."""
+    n = rates.n_call_rates
+    on_tpr, on_fpr = _interior(mean[:n]), _interior(mean[n:])
+    fitted = np.zeros(2 * n, dtype=np.bool_)
+    fitted[:n][on_tpr] = fitted[n:][on_fpr] = True
+    tpr, fpr, doubled = _by_pairs(rates)
+    data = passes.Data(
+        tpr=tpr,
+        fpr=fpr,
+        doubled=doubled,
+        first_tpr=on_tpr.start,
+        first_fpr=on_fpr.start,
+        n_tpr=on_tpr.stop - on_tpr.start,
+        curved=2**32 if rates.n_pairs <= MANY_PAIRS else 2**32 * CURVED_PAIRS // rates.n_pairs,
+        on_tpr=weights.tpr,
+        on_fpr=weights.fpr,
+        on_row=np.tile(rates.row_weights, 2)[fitted].astype(tpr.dtype),
+        keep=weights.size / (weights.size + shrinkage),
+        mean=mean[fitted].astype(tpr.dtype),
+        far=far,
+    )
+    return data, fitted
+
+
 @dataclass(frozen=True, eq=False)
 class _Sums:
     """What a sweep leaves behind: the cross terms where pairs are kept, else their gram matrix."""
@@ -251,26 +278,9 @@ class _Problem:
         *,
         is_replicate: bool = False,
     ) -> "_Problem":
-        n, mean = rates.n_call_rates, _row_means(rates, weights, threads)
-        on_tpr, on_fpr = _interior(mean[:n]), _interior(mean[n:])
-        fitted = np.zeros(2 * n, dtype=np.bool_)
-        fitted[:n][on_tpr] = fitted[n:][on_fpr] = True
-        tpr, fpr, doubled = _by_pairs(rates)
-        data = passes.Data(
-            tpr=tpr,
-            fpr=fpr,
-            doubled=doubled,
-            first_tpr=on_tpr.start,
-            first_fpr=on_fpr.start,
-            n_tpr=on_tpr.stop - on_tpr.start,
-            curved=2**32 if rates.n_pairs <= MANY_PAIRS else 2**32 * CURVED_PAIRS // rates.n_pairs,
-            on_tpr=weights.tpr,
-            on_fpr=weights.fpr,
-            on_row=np.tile(rates.row_weights, 2)[fitted].astype(tpr.dtype),
-            keep=weights.size / (weights.size + shrinkage),
-            mean=mean[fitted].astype(tpr.dtype),
-            far=passes.FAR_IN_REPLICATES if is_replicate else passes.FAR,
-        )
+        mean = _row_means(rates, weights, threads)
+        far = passes.FAR_IN_REPLICATES if is_replicate else passes.FAR
+        data, fitted = data_of(rates, weights, shrinkage, mean, far=far)
         # Replicates share the threads: each is swept in one piece.
         parts = [(0, rates.n_pairs)] if is_replicate else pieces(rates.n_pairs)
         return cls(data, fitted, mean, threads, parts, [_room(data) for _ in parts], _step_room(data))

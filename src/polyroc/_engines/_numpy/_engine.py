@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from polyroc._engines._curvature import Curvature
 from polyroc._engines._gradient import Gradient
 from polyroc._engines._numpy._areas import pairwise_areas
 from polyroc._engines._numpy._contrasts import contrast_areas
@@ -46,6 +47,12 @@ class NumpyPrepared(OnHost):
             return saturated(rates, weights, shrinkage)
         found = rank_one(rates, weights, shrinkage)
         return found if model == "rank-one" else centered(rates, weights, shrinkage, found)
+
+    def curvature(
+        self, factorization: Factorization, rates: PairwiseRates, weights: PairWeights, shrinkage: float
+    ) -> Curvature | None:
+        """None: the formula's own passes are in NumPy."""
+        return None
 
     def areas(self, pairs: PairIndex) -> FloatArray:
         """Mann-Whitney area of each pair, shape (K,)."""

@@ -1,0 +1,141 @@
+"""The Hessian of a fit of many pairs, with the pairs eliminated, for gradients of what was fitted.
+
+As `polyroc._estimator._adjoint` has it, by the passes of the fit: BLAS would bring threads of its own, which wait for
+each other while ours compute.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from polyroc._engines._curvature import Eliminated
+from polyroc._engines._numba._compile import borrowed, kernel
+from polyroc._engines._numba._fit import BLOCK, PairState, fill_cells, fit_pair, linearise_pair
+from polyroc._engines._numba._linear import TINY, add_gram, add_scaled, dot, solve_positive, turn
+from polyroc._engines._numba._problem import data_of, pieces
+from polyroc._engines._threads import Threads
+from polyroc._lib._typing import BoolArray, FloatArray
+from polyroc._records import Factorization, PairWeights, PairwiseRates, read_only
+
+# Rows of the room in which the cells of one pair are worked out.
+_WORK = 7
+
+
+class Curvature:
+    """Passes over the cells at the end of a fit."""
+
+    def __init__(
+        self,
+        factorization: Factorization,
+        rates: PairwiseRates,
+        weights: PairWeights,
+        shrinkage: float,
+        n_jobs: int | None,
+    ) -> None:
+        self._data, fitted = data_of(rates, weights, shrinkage, factorization.mean_rates)
+        self._row = factorization.row_effects[fitted].astype(self._data.tpr.dtype)
+        self._effect = factorization.pair_effects
+        self._pieces, self._n_jobs = pieces(rates.n_pairs), n_jobs
+
+    def eliminated(self, right: FloatArray, free: BoolArray) -> Eliminated:
+        """What is left of rows when the free pairs are eliminated; `right` has shape (m, K)."""
+        n_rows, n_pairs, m = len(self._row), len(self._effect), len(right)
+        side, precision = (n_rows + 3) // 4 * 4, self._row.dtype
+        by_pair = np.zeros(n_pairs)
+        given = read_only(np.array(right, dtype=float)), read_only(free.copy())
+        results, tasks = [], []
+        for piece in self._pieces:
+            found = np.zeros(n_rows), np.zeros((side, side)), np.zeros((m, n_rows))
+            results.append(found)
+            room = self._work(), np.empty((BLOCK, n_rows), precision), np.zeros((side, BLOCK), precision)
+            tasks.append((self._data, self._row, self._pairs(), *given, *piece, by_pair, *found, *room))
+        with Threads(self._n_jobs) as threads:
+            threads.map(eliminate, tasks)
+        row_block, gram, carried = (sum(parts[1:], start=parts[0]) for parts in zip(*results, strict=True))
+        upper = np.triu(gram[:n_rows, :n_rows])
+        return Eliminated(row_block, upper + np.triu(upper, 1).T, carried, by_pair)
+
+    def solve(self, schur: FloatArray, right: FloatArray) -> FloatArray:
+        """Solve what is left for m right sides: one by Cholesky here, many by LAPACK, which factorizes once."""
+        scale = 1 / np.sqrt(np.maximum(np.diag(schur), TINY))
+        found = right * scale
+        if len(right) == 1 and solve_one(schur * np.outer(scale, scale), found[0]):
+            return np.asarray(found * scale)
+        return np.asarray(np.linalg.solve(schur, right.T).T)
+
+    def times(self, found: FloatArray) -> FloatArray:
+        """The cross terms of every pair times some rows, shape (m, K) from (m, R)."""
+        out = np.empty((len(found), len(self._effect)))
+        given = read_only(np.array(found, dtype=float))
+        tasks = [(self._data, self._row, self._pairs(), given, *piece, self._work(), out) for piece in self._pieces]
+        with Threads(self._n_jobs) as threads:
+            threads.map(multiply, tasks)
+        return out
+
+    def _work(self) -> FloatArray:
+        return np.empty((_WORK, len(self._row)), self._row.dtype)
+
+    def _pairs(self) -> PairState:
+        gradient, block = np.empty((2, len(self._effect)))
+        effect = read_only(np.array(self._effect, dtype=float))
+        return PairState(effect, gradient, block, np.empty(len(self._effect), dtype=np.bool_))
+
+
+@kernel
+def solve_one(matrix: Any, right: Any) -> bool:
+    """Solve in place; False where the matrix is not positive definite."""
+    return bool(solve_positive(matrix, right))
+
+
+@kernel
+def eliminate(
+    data: Any,
+    row: Any,
+    pairs: Any,
+    right: Any,
+    free: Any,
+    start: int,
+    stop: int,
+    by_pair: Any,
+    row_block: Any,
+    gram: Any,
+    carried: Any,
+    work: Any,
+    block: Any,
+    turned: Any,
+) -> None:
+    """Add the curvature of rows, the gram matrix of scaled cross terms, and what pairs carry over to rows."""
+    data, row, pairs, work, block = borrowed(data), borrowed(row), borrowed(pairs), borrowed(work), borrowed(block)
+    rate, weight, p, h, residual, bend, cross = work[0], work[1], work[2], work[3], work[4], work[5], work[6]
+    nowhere, filled = np.zeros(row.shape[0]), np.int64(0)
+    for j in range(start, stop):
+        fill_cells(data, j, rate, weight)
+        fit_pair(row, pairs.effect[j], p, h)
+        linearise_pair(row, pairs, j, rate, weight, p, h, residual, bend, cross, nowhere)
+        add_scaled(row_block, pairs.effect[j] * pairs.effect[j], bend)
+        by_pair[j] = pairs.block[j]
+        if free[j]:
+            for s in range(right.shape[0]):
+                add_scaled(carried[s], right[s, j] / by_pair[j], cross)
+            factor, out = row.dtype.type(1.0 / np.sqrt(by_pair[j])), block[filled]
+            for i in range(cross.shape[0]):
+                out[i] = factor * cross[i]
+            filled += 1
+        if filled == BLOCK or (filled > 0 and j + 1 == stop):
+            turn(block, filled, turned)
+            add_gram(turned, filled, gram)
+            filled = np.int64(0)
+
+
+@kernel
+def multiply(data: Any, row: Any, pairs: Any, found: Any, start: int, stop: int, work: Any, out: Any) -> None:
+    """The cross terms of pairs start..stop times some rows."""
+    data, row, pairs, work, found = borrowed(data), borrowed(row), borrowed(pairs), borrowed(work), borrowed(found)
+    rate, weight, p, h, residual, bend, cross = work[0], work[1], work[2], work[3], work[4], work[5], work[6]
+    nowhere = np.zeros(row.shape[0])
+    for j in range(start, stop):
+        fill_cells(data, j, rate, weight)
+        fit_pair(row, pairs.effect[j], p, h)
+        linearise_pair(row, pairs, j, rate, weight, p, h, residual, bend, cross, nowhere)
+        for s in range(found.shape[0]):
+            out[s, j] = dot(found[s], cross)

@@ -1,0 +1,170 @@
+"""What a pilot foretells, reached by loops, by simulation, and by the intervals of the pilot itself."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import polyroc
+from polyroc._uncertainty._delong import Moments, freedom, standard_error
+from polyroc._uncertainty._paired_influence import Once, difference
+from polyroc._uncertainty._planning import AreaForecast, PlanGoal, sizes_at, smallest_total, whole_sizes
+from polyroc._uncertainty._resampling import Units, units_of
+
+
+def sample(counts, strengths, rng, noise=1.0):
+    """Labels and scores of samples whose own column is raised."""
+    y_true = np.repeat(np.arange(len(counts)), counts)
+    y_score = noise * rng.normal(size=(len(y_true), len(counts)))
+    y_score[np.arange(len(y_true)), y_true] += np.asarray(strengths)[y_true]
+    # Of two classes one score, as the library wants it.
+    return y_true, y_score[:, 1] - y_score[:, 0] if len(counts) == 2 else y_score
+
+
+def half_width_of(y_true, y_score, statistic="auc"):
+    low, high = polyroc.evaluate(y_true, y_score).confidence_interval(method="influence", statistic=statistic)
+    return (high - low) / 2
+
+
+def test_moments_are_those_of_the_formula_class_by_class():
+    rng = np.random.default_rng(0)
+    codes = np.repeat([0, 1, 2], [5, 9, 40])
+    influences = rng.standard_t(5, size=len(codes))
+    units = Units(np.arange(len(codes)), codes, are_groups=False)
+    moments = Moments.of(influences, units)
+    total = 0.0
+    for c, count in enumerate([5, 9, 40]):
+        phi = influences[codes == c] - influences[codes == c].mean()
+        # influence.md, step 8: sigma_c^2 / n_c = n_c / (n_c - 1) sum of phi^2.
+        expected = count * count / (count - 1) * sum(x * x for x in phi)
+        assert moments.variance[c] == pytest.approx(expected, rel=1e-12)
+        total += expected / count
+    assert moments.standard_error([5, 9, 40]) == pytest.approx(np.sqrt(total), rel=1e-12)
+    assert standard_error(influences, units) == pytest.approx(np.sqrt(total), rel=1e-12)
+    assert freedom(influences, units) == moments.freedom([5, 9, 40])
+
+
+def test_sigma_of_a_large_sample_is_that_of_the_population():
+    """Of two classes with uniform scores on (0, 1) and (d, 1 + d), what one sample wins is known in closed form."""
+    rng, shift, n = np.random.default_rng(1), 0.4, 40_000
+    y_true = np.repeat([0, 1], n)
+    y_score = rng.random(2 * n) + shift * y_true
+    sigma = polyroc.plan(polyroc.evaluate(y_true, y_score), half_width=0.01).sigma
+    # A positive at shift + u beats min(shift + u, 1) of the negatives, and so for negatives, mirrored.
+    u = (np.arange(1_000_000) + 0.5) / 1_000_000
+    assert_allclose(sigma, np.std(np.minimum(shift + u, 1)), rtol=0.01)
+
+
+@pytest.mark.parametrize("statistic", ["auc", "hand_till"])
+def test_standard_error_at_other_class_sizes_is_the_spread_of_such_samples(statistic):
+    rng, counts, other = np.random.default_rng(2), (900, 600, 300), np.array([60, 90, 120])
+    strengths = (0.8, 1.2, 1.6)
+    y_true, y_score = sample(counts, strengths, rng)
+    evaluation = polyroc.evaluate(y_true, y_score)
+    units = units_of(evaluation.predictions, None)
+    forecast = AreaForecast.of(evaluation.spread(statistic, units), evaluation.predictions.effective_counts)
+    drawn = [polyroc.evaluate(*sample(other, strengths, rng)) for _ in range(60)]
+    spread = np.std([one.auc if statistic == "auc" else one.hand_till for one in drawn], ddof=1)
+    # 60 samples know their spread to 9 %; the pilot knows sigma to a few percent.
+    assert forecast.moments.standard_error(other) == pytest.approx(spread, rel=0.25)
+    # Another sample of these sizes has about that standard error by its own influences.
+    errors = [one.spread(statistic, units_of(one.predictions, None), with_bias=False).standard_error for one in drawn]
+    assert forecast.moments.standard_error(other) == pytest.approx(np.mean(errors), rel=0.08)
+
+
+@pytest.mark.parametrize("statistic", ["auc", "hand_till", "mean_auc"])
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_the_pilot_itself_is_forecast_exactly(statistic, level):
+    rng = np.random.default_rng(3)
+    y_true, y_score = sample((50, 40, 35, 30), (1.0, 1.5, 2.0, 1.0), rng)
+    weight = rng.integers(1, 3, len(y_true))
+    evaluation = polyroc.evaluate(y_true, y_score, sample_weight=weight)
+    low, high = evaluation.confidence_interval(level, method="influence", statistic=statistic)
+    plan = polyroc.plan(evaluation, half_width=0.03, confidence_level=level, statistic=statistic)
+    # The interval counts whole samples of equal weight in the smallest class.
+    assert plan.current.half_width == pytest.approx((high - low) / 2, rel=2e-3)
+    unweighted = polyroc.evaluate(y_true, y_score)
+    low, high = unweighted.confidence_interval(level, method="influence", statistic=statistic)
+    plan = polyroc.plan(unweighted, half_width=0.03, confidence_level=level, statistic=statistic)
+    assert plan.current.half_width == pytest.approx((high - low) / 2, rel=1e-9)
+
+
+@pytest.mark.parametrize("statistic", ["auc", "hand_till"])
+def test_the_difference_in_the_pilot_is_forecast_exactly(statistic):
+    comparison = polyroc.compare(*paired((60, 50, 40), np.random.default_rng(8), 3), method="influence")
+    plan = polyroc.plan(comparison, half_width=0.01, statistic=statistic)
+    found = comparison.difference("a", "b", statistic=statistic)
+    assert plan.current.half_width == pytest.approx((found.high - found.low) / 2, rel=1e-6)
+    # What is detected with power 1/2 or a little more is a difference as large as the half width.
+    plan = polyroc.plan(comparison, detect=plan.current.half_width, statistic=statistic)
+    assert plan.current.power == pytest.approx(0.5, abs=0.001)
+
+
+SETTINGS = {
+    "two classes": ((200, 100), (0.5, 0.5), "auc", "same", 0.03),
+    "three classes, D": ((100, 100, 100), (0.6, 1.0, 1.4), "auc", "equal", 0.025),
+    "four classes skewed, M": ((140, 80, 60, 20), (1.0, 1.5, 2.0, 1.5), "hand_till", "optimal", 0.02),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_realised_half_widths_are_those_planned(name):
+    counts, strengths, statistic, allocation, half_width = SETTINGS[name]
+    rng, realised = np.random.default_rng(4), []
+    for _ in range(60):
+        pilot = polyroc.evaluate(*sample(counts, strengths, rng))
+        plan = polyroc.plan(pilot, half_width=half_width, statistic=statistic, allocation=allocation)
+        realised.append(half_width_of(*sample(plan.class_counts, strengths, rng), statistic))
+    # A pilot knows the half width to some 6 %, so that the mean of 60 has an error of 1 %.
+    assert np.mean(realised) == pytest.approx(half_width, rel=0.1)
+
+
+def paired(counts, rng, n_classes=2):
+    """Labels and the scores of two models that share most of their noise; the first is better."""
+    y_true = np.repeat(np.arange(n_classes), counts)
+    noise = rng.normal(size=(3, len(y_true), n_classes))
+    signal = np.eye(n_classes)[y_true]
+    return y_true, {
+        "a": 0.8 * noise[0] + 0.6 * noise[1] + 1.0 * signal,
+        "b": 0.8 * noise[0] + 0.6 * noise[2] + 0.8 * signal,
+    }
+
+
+def test_planned_power_is_the_share_of_samples_that_find_the_difference():
+    """Two classes, whose D is the ordinary AUC: difference and test by other code than the planner's."""
+    from scipy.special import ndtr
+
+    rng = np.random.default_rng(5)
+    # Scores of both columns differ between the classes by twice the signal, with a variance of 2.
+    true = ndtr(1.0) - ndtr(0.8)
+    y_true, scores = paired((1500, 1500), rng)
+    columns = {name: one[:, 1] - one[:, 0] for name, one in scores.items()}
+    plan = polyroc.plan(polyroc.compare(y_true, columns, method="influence"), detect=true)
+    assert plan.n_samples < 3000
+    found = []
+    for _ in range(200):
+        y_true, scores = paired(plan.class_counts, rng)
+        both = [polyroc.evaluate(y_true, one[:, 1] - one[:, 0]) for one in scores.values()]
+        spreads = [one.spread("auc", units_of(one.predictions, None)) for one in both]
+        found.append(difference(*spreads, 0.95, Once())[3] < 0.05)
+    # 200 samples know a share of 80 % to 2.8 %.
+    assert np.mean(found) == pytest.approx(0.8, abs=0.08)
+
+
+def test_the_smallest_total_is_the_smallest():
+    pilot = polyroc.evaluate(*sample((60, 40, 20), (1.0, 1.5, 1.0), np.random.default_rng(6)))
+    units = units_of(pilot.predictions, None)
+    forecast = AreaForecast.of(pilot.spread("auc", units), pilot.predictions.effective_counts)
+    shares = np.array([0.5, 0.3, 0.2])
+    for half_width in (0.005, 0.02, 0.1):
+        goal = PlanGoal(0.95, half_width=half_width)
+        total = smallest_total(goal, forecast, shares)
+        assert forecast.half_width(sizes_at(total, shares), 0.95) <= half_width
+        assert forecast.half_width(sizes_at(0.999 * total, shares), 0.95) > half_width
+        assert whole_sizes(total, shares).sum() <= total + 3
+
+
+def test_a_goal_that_the_least_sample_meets_takes_the_least_sample():
+    pilot = polyroc.evaluate(*sample((300, 300), (1.0, 1.0), np.random.default_rng(7)))
+    plan = polyroc.plan(pilot, half_width=0.49)
+    assert plan.class_counts.tolist() == [2, 2]
+    assert plan.is_enough
