@@ -74,6 +74,7 @@ bench: $(VENV_BENCH)/.bench  ## run the benchmarks, for a quarter of an hour, be
 coverage: $(VENV_FULL)/.full  ## simulate how often intervals cover the truth: minutes on a card, a day without; writes docs/coverage.md
 	$(VENV_FULL)/bin/python -m studies run --out coverage.json
 	$(VENV_FULL)/bin/python -m studies contests --out coverage.json
+	$(VENV_FULL)/bin/python -m studies influence --out coverage.json
 	$(VENV_FULL)/bin/python -m studies page coverage.json
 
 plans: $(VENV_FULL)/.full  ## simulate studies that were planned by a pilot: about an hour; writes docs/planning.md

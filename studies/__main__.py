@@ -1,6 +1,7 @@
 """`make coverage`: how honest intervals, bands and the test of two models are.
 
 python -m studies run --out results.json      the simulation: minutes on a card, most of a day on two cores
+python -m studies influence --out results.json  intervals and tests by influences on the same samples, on all cores
 python -m studies page results.json           its tables, into docs/coverage.md
 python -m studies populations FILE.npz        the real predictions, for a machine without scikit-learn
 python -m studies plans --out plans.json      what comes of plans by pilots of 300 samples: an hour on two cores
@@ -21,7 +22,11 @@ SEED = 20261116
 def main():
     parser = argparse.ArgumentParser(prog="python -m studies", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    for command, what in (("run", "intervals and bands"), ("contests", "tests of two models")):
+    for command, what in (
+        ("run", "intervals and bands"),
+        ("contests", "tests of two models"),
+        ("influence", "intervals and tests of two models by influences"),
+    ):
         asked = commands.add_parser(command, help=f"simulate {what}")
         asked.add_argument("--out", type=Path, required=True, help="file of results; those that it has are kept")
         asked.add_argument("--replications", type=int, default=2000)
@@ -41,8 +46,9 @@ def main():
     table.add_argument("results", type=Path)
     table.add_argument("--to", type=Path, default=ROOT / "docs" / "planning.md")
     asked = parser.parse_args()
-    commands = {"run": _run, "contests": _contests, "page": _page, "populations": _populations}
-    (commands | {"plans": _plans, "plans-page": _plans_page})[asked.command](asked)
+    does = {"run": _run, "contests": _contests, "influence": _influence, "page": _page, "populations": _populations}
+    asked.start = time.perf_counter()
+    (does | {"plans": _plans, "plans-page": _plans_page})[asked.command](asked)
 
 
 def _run(asked):
@@ -67,18 +73,52 @@ def _contests(asked):
     _collect(asked, "contests", works, run_contest, list, device)
 
 
+def _influence(asked):
+    # One thread for each process; read when NumPy is loaded.
+    os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    from studies import _influence as influence
+    from studies._settings import CONTESTS, GROUPED, HELD_OUT, MORE_CONTESTS, TUNED, VARIANTS
+
+    truths = _truths(asked)
+
+    def run_setting(one, seed, n_replications, _):
+        if one.name not in truths:
+            truths[one.name] = influence.find_truth(one, seed)
+        return truths[one.name], influence.run(one, seed, n_replications, influence.judge_sample)
+
+    def run_contest(one, seed, n_replications, _):
+        if one.name not in truths:
+            truths[one.name] = influence.find_truths(one, seed)
+        return truths[one.name], influence.run(one, seed, n_replications, influence.judge_contest)
+
+    # The seeds, so the samples, of `run` and `contests`.
+    works = dict(enumerate(TUNED + GROUPED + HELD_OUT)) | {900 + n: one for n, one in enumerate(VARIANTS)}
+    contests = {500 + number: contest for number, contest in enumerate(CONTESTS + MORE_CONTESTS)}
+    device = f"{influence.ENGINE} engine"
+    _collect(asked, "influence", works, run_setting, list, device)
+    _collect(asked, "influence contests", contests, run_contest, list, device)
+
+
+def _truths(asked):
+    """What the other studies found in the same file: a million samples need not be drawn again."""
+    results = json.loads(asked.out.read_text()) if asked.out.exists() else {}
+    both = [results.get(kind, {}) for kind in ("settings", "contests")]
+    return {name: one["truth"] for of_kind in both for name, one in of_kind.items()}
+
+
 def _collect(asked, kind, works, work, truth_of, device):
     """Do what is not there yet, the small problems first, and keep what was found after each."""
     results = json.loads(asked.out.read_text()) if asked.out.exists() else {"settings": {}, "contests": {}, "runs": []}
+    results.setdefault(kind, {})
     start = time.perf_counter()
     for number, one in sorted(works.items(), key=lambda item: getattr(item[1], "setting", item[1]).n_classes):
         skipped = one.name in results[kind] or (asked.only is not None and one.name not in asked.only)
-        if skipped or time.perf_counter() - start > 60 * asked.minutes:
+        if skipped or time.perf_counter() - asked.start > 60 * asked.minutes:
             continue
         truth, found = work(one, SEED + number, asked.replications, asked.resamples)
         results[kind][one.name] = {
             "truth": truth_of(truth),
-            "resamples": asked.resamples,
+            "resamples": 0 if "influence" in kind else asked.resamples,
             "found": {name: [round(x, 10) for x in values] for name, values in found.items()},
             "asked": asdict(one),
         }

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from studies._settings import CONTESTS, GROUPED, HELD_OUT, PRESENT, SEPARATED, TUNED
+from studies import _influence_page
+from studies._settings import CONTESTS, GROUPED, HELD_OUT, MORE_CONTESTS, PRESENT, SEPARATED, TUNED, VARIANTS
 
 BEGIN, END = "<!-- results: written by `make coverage` -->", "<!-- end of results -->"
 # Of intervals; of one side missed; of simultaneous bands; of the width.
@@ -14,9 +15,13 @@ def page(results):
     truths = {name: one["truth"] for name, one in results["settings"].items()}
     missing = [s.name for s in TUNED + GROUPED + HELD_OUT if s.name not in found]
     missing += [c.name for c in CONTESTS if c.name not in results["contests"]]
+    by_influence = results.get("influence", {}) | results.get("influence contests", {})
+    works = TUNED + GROUPED + HELD_OUT + VARIANTS + CONTESTS + MORE_CONTESTS
+    not_by_influence = [one.name for one in works if one.name not in by_influence]
     parts = [
         _how(results),
         *([f"Not run: {', '.join(missing)}."] if missing else []),
+        *([f"Not run by influences: {', '.join(not_by_influence)}."] if not_by_influence else []),
         "## Intervals of D: settings on which they were tuned",
         markdown(interval_rows(found, truths, TUNED + GROUPED)),
         "## Intervals of D: settings not looked at before",
@@ -27,12 +32,17 @@ def page(results):
         markdown(band_rows(found, TUNED + GROUPED + HELD_OUT)),
         "## Two models on the same samples",
         markdown(contest_rows(results["contests"])),
+        "## Intervals by influences, on the same samples",
+        markdown(_influence_page.influence_rows(results, missed, number, percent)),
+        "## Two models by influences, on the same samples",
+        markdown(_influence_page.contest_rows(results, missed, percent)),
     ]
     return "\n\n".join(parts)
 
 
 def _how(results):
     runs = [f"{run['of'].capitalize()}: {run['cores']} cores, {run['device']}." for run in results["runs"]]
+    runs = list(dict.fromkeys(runs))
     resamples = {one["resamples"] for kind in ("settings", "contests") for one in results[kind].values()}
     counts = " or ".join(f"{count:,}" for count in sorted(resamples))
     return f"{counts} resamples in each replication; the tables give the number of replications. {' '.join(runs)}"

@@ -1,6 +1,7 @@
 """What is simulated: classes, classifiers, ties, groups; and samples of real predictions."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
@@ -152,6 +153,37 @@ PRESENT = COVERAGE + HARD + GROUPED
 
 
 @dataclass(frozen=True)
+class Variant:
+    """A setting that is evaluated with other options than the defaults."""
+
+    name: str
+    setting: Setting
+    options: tuple[tuple[str, Any], ...] = ()
+    """Keyword arguments of `polyroc.evaluate`."""
+    weighted: bool = False
+    """Whether samples have weights: gamma with shape 2, independent of the scores, so that D is the same."""
+
+
+# Missing one of the last class is five times as expensive, and confusing neighbours half as much.
+_COSTS4 = ((0, 0.5, 1, 1), (0.5, 0, 0.5, 1), (1, 0.5, 0, 0.5), (5, 5, 5, 0))
+_COSTS5 = tuple(tuple(float(abs(i - j)) for j in range(5)) for i in range(5))
+_MANY = Setting("strong, 1,500 of each class", (1500,) * 3, STRONG3)
+VARIANTS = [
+    Variant("sample weights: medium, skewed 1:20", COVERAGE[3], weighted=True),
+    Variant("sample weights: strong, 3 % scored backwards", HELD_OUT[4], weighted=True),
+    Variant("costs: medium, skewed 1:20", COVERAGE[3], (("costs", _COSTS4),)),
+    Variant("costs by distance: strong, tied (one decimal)", COVERAGE[4], (("costs", _COSTS5),)),
+    Variant("shared thresholds: medium, skewed 1:20", COVERAGE[3], (("thresholds", "shared"),)),
+    Variant("shared thresholds: strong, skewed 1:20", COVERAGE[5], (("thresholds", "shared"),)),
+    Variant("prevalence: medium, skewed 1:20", COVERAGE[3], (("weighting", "prevalence"),)),
+    Variant("prevalence: strong, skewed 1:20", COVERAGE[5], (("weighting", "prevalence"),)),
+    Variant("saturated: strong, tied (one decimal)", COVERAGE[4], (("model", "saturated"),)),
+    # So many that the bias is not looked for.
+    Variant(_MANY.name, _MANY),
+]
+
+
+@dataclass(frozen=True)
 class Contest:
     """Two models on the same samples: logits with a correlation of 0.7, or two classifiers of one data set."""
 
@@ -173,6 +205,11 @@ CONTESTS = [
     Contest("second weaker by 0.1: medium, skewed 1:3", TEST, change=-0.1),
     Contest("pen: forest, tree", REAL[2], second="pen, forest"),
     Contest("optical: tree, naive Bayes", REAL[5], second="optical, naive Bayes"),
+]
+# By influences only.
+MORE_CONTESTS = [
+    Contest("equally good: weak, skewed 1:10", HELD_OUT[1]),
+    Contest("equally good: eight classes, tied (one decimal)", HELD_OUT[3]),
 ]
 
 

@@ -17,9 +17,11 @@ from studies._settings import (
     GROUPED,
     HARD,
     HELD_OUT,
+    MORE_CONTESTS,
     PRESENT,
     SEPARATED,
     TUNED,
+    VARIANTS,
     draw,
     draw_models,
 )
@@ -168,6 +170,65 @@ def test_the_study_judges_two_models_as_the_library_does():
     assert found["M, DeLong, significant"] == (compared.delong[0].p_value < 0.05)
 
 
+@pytest.mark.parametrize("asked", [COVERAGE[2], GROUPED[1], *VARIANTS[:1], *VARIANTS[4:5]], ids=lambda one: one.name)
+def test_the_study_of_influences_records_the_interval_of_the_library(asked):
+    """One sample: the same interval by the public method, and again from the parts that are kept."""
+    from studies import _influence
+
+    setting = getattr(asked, "setting", asked)
+    found = _influence.judge_sample(asked, 7, 1)
+    y_true, y_score, groups = draw(setting, np.random.default_rng([7, 2, 1]))
+    options = dict(getattr(asked, "options", ()))
+    if getattr(asked, "weighted", False):
+        options["sample_weight"] = np.random.default_rng([7, 4, 1]).gamma(2.0, size=len(y_true))
+    evaluation = polyroc.evaluate(y_true, y_score, **options)
+    assert found["note"] == 0
+    assert evaluation.influence_note == ""
+    for name, statistic in (("D", "auc"), ("M", "hand_till")):
+        low, high = evaluation.confidence_interval(method="influence", statistic=statistic, groups=groups)
+        assert_allclose([found[f"{name}, low"], found[f"{name}, high"]], [low, high], atol=1e-9)
+    kept = {name: [value] for name, value in found.items()}
+    assert_allclose(_influence.again(kept, 0, setting.n_classes), [found["D, low"], found["D, high"]], atol=1e-9)
+    # Without its bias, the centre of the interval moves up: D is too large on average.
+    assert sum(_influence.again(kept, 0, setting.n_classes, bias=False)) > found["D, low"] + found["D, high"]
+
+
+def test_the_study_of_influences_judges_two_models_as_compare_does():
+    from studies import _influence
+
+    asked = CONTESTS[0]
+    found = _influence.judge_contest(asked, 7, 1)
+    y_true, scores = draw_models(asked, np.random.default_rng([7, 3, 1]))
+    compared = polyroc.compare(y_true, dict(zip("ab", scores, strict=True)), method="influence")
+    for name, by in (("D", compared.by_auc), ("M", compared.by_hand_till)):
+        [apart] = by.differences
+        assert_allclose([found[f"{name}, low"], found[f"{name}, high"]], [apart.low, apart.high], atol=1e-9)
+        assert_allclose(found[f"{name}, p"], apart.p_value, rtol=1e-6)
+
+
+def test_the_tables_of_influences_count_by_hand():
+    from studies import _influence_page
+
+    found = {"D, low": [0.5, 0.7, 0.5, 0.5], "D, high": [0.9, 0.9, 0.6, 0.9], "M, low": [0.5] * 4, "M, high": [0.9] * 4}
+    found |= {"D": [0.7, 0.8, 0.55, 0.7], "note": [0, 0, 0, 3]}
+    boot = {"D": [0.7, 0.8, 0.55, 0.7], "logit": [0, 0, 0, 1], "width": [0.4, 0.4, 0.1, 0.2]}
+    name, truth = COVERAGE[0].name, [0.65, 0.95]
+    results = {
+        "influence": {name: {"truth": truth, "found": found}},
+        "settings": {name: {"truth": truth, "found": boot}},
+    }
+    [_, row] = _influence_page.influence_rows(results, lambda *_: [], _page.number, _page.percent)
+    # Of three samples that the formula takes it covers one, the truth is below one and above one; forced, two of four.
+    assert row[2:6] == ["75.0 %", "25.0 %", "33.3 %", "33.3 %"]
+    assert row[6:] == ["33.3 %", "1.00", "50.0 %", "25.0 %", "0.0 %", "met"]
+    results["settings"][name]["found"]["D"][0] = 0.71
+    with pytest.raises(ValueError, match="same seeds"):
+        _influence_page.influence_rows(results, lambda *_: [], _page.number, _page.percent)
+    assert list(_influence_page.type_one(0.05)) == []
+    assert list(_influence_page.type_one(0.03)) == ["rejects too rarely"]
+    assert list(_influence_page.type_one(0.07)) == ["rejects too often"]
+
+
 def test_what_of_a_goal_is_missed():
     sides = np.zeros(2000)
     met = {"setting": HELD_OUT[0], "width": 1.5, "true": 0.9}
@@ -208,6 +269,9 @@ def test_the_committed_page_has_every_setting():
     not_run = text.partition("Not run: ")[2].partition("\n")[0]
     for one in TUNED + GROUPED + HELD_OUT + CONTESTS:
         assert f"| {one.name} |" in text or one.name in not_run
+    by_influence = text.partition("## Intervals by influences")[2]
+    for one in TUNED + GROUPED + HELD_OUT + VARIANTS + CONTESTS + MORE_CONTESTS:
+        assert f"| {one.name} |" in by_influence
 
 
 def test_a_planned_study_draws_what_was_planned():
