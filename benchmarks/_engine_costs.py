@@ -42,11 +42,11 @@ task = sys.argv[1]
 if task == "evaluate":
     polyroc.evaluate(y_true, y_score, engine="numba", n_jobs=1)
 else:
-    prepared = get_engine("numba", evaluation.predictions).prepare(evaluation.predictions, Resources(n_jobs=1))
+    prepared = get_engine("numba", evaluation._source).prepare(evaluation._source, Resources(n_jobs=1))
     if task == "areas":
-        prepared.areas(evaluation.pair_index)
+        prepared.areas(evaluation._pair_index)
     elif task == "contrasts":
-        prepared.contrast_areas(evaluation.pair_index, 1 - numpy.eye(k))
+        prepared.contrast_areas(evaluation._pair_index, 1 - numpy.eye(k))
     else:
         polyroc.evaluate(y_true, y_score, engine="numba", n_jobs=1).bootstrap(2, rng=0)
 print(process_time() - ready)
@@ -71,7 +71,7 @@ def run(task, name, predictions):
     if task == "evaluate":
         return lambda: evaluate_predictions(predictions, options)
     evaluation = evaluate_predictions(predictions, options)
-    replicates, plan = evaluation.replicates(), ResamplingPlan(predictions, units_of(predictions, None), 4, [0])
+    replicates, plan = evaluation._replicates(), ResamplingPlan(predictions, units_of(predictions, None), 4, [0])
     weights = plan.weights(0, 4)
     return lambda: replicates(weights)
 

@@ -60,13 +60,13 @@ def evaluated(asked, seed, number):
     if variant.weighted:
         options["sample_weight"] = np.random.default_rng([seed, 4, number]).gamma(2.0, size=len(y_true))
     evaluation = polyroc.evaluate(y_true, y_score, engine=ENGINE, n_jobs=1, **options)
-    return evaluation, units_of(evaluation.predictions, groups)
+    return evaluation, units_of(evaluation._source, groups)
 
 
 def judge_sample(asked, seed, number):
     """Both statistics of one sample with their intervals, and what these were made of."""
     evaluation, units = evaluated(asked, seed, number)
-    by_d, by_m = evaluation.spread("auc", units), evaluation.spread("hand_till", units)
+    by_d, by_m = evaluation._spread("auc", units), evaluation._spread("hand_till", units)
     found = {"note": note_of(evaluation), "M's freedom": by_m.freedom} | made_of(by_d)
     for name, spread in (("D", by_d), ("M", by_m)):
         low, high = spread.interval(LEVEL)
@@ -114,10 +114,10 @@ def judge_contest(asked, seed, number):
     """Two models on one sample: their differences by influences, of D and of M."""
     y_true, scores = draw_models(asked, np.random.default_rng([seed, 3, number]))
     both = [polyroc.evaluate(y_true, score, engine=ENGINE, n_jobs=1) for score in scores]
-    units = units_of(both[0].predictions, None)
+    units = units_of(both[0]._source, None)
     found = {"note": max(note_of(evaluation) for evaluation in both)}
     for name, statistic in (("D", "auc"), ("M", "hand_till")):
-        first, second = (evaluation.spread(statistic, units) for evaluation in both)
+        first, second = (evaluation._spread(statistic, units) for evaluation in both)
         value, error, (low, high), p_value = difference(first, second, LEVEL, Once())
         found |= {name: value, f"{name}, error": error, f"{name}, low": low, f"{name}, high": high}
         found[f"{name}, p"] = p_value

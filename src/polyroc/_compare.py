@@ -164,13 +164,13 @@ class Comparison(Frozen):
     @property
     def n_independent(self) -> int:
         """Samples, or groups, of the smallest class."""
-        return least_class(next(iter(self.evaluations.values())).predictions, self.units)
+        return least_class(next(iter(self.evaluations.values()))._source, self.units)
 
     def replicates(self, statistic: Statistic) -> dict[str, FloatArray]:
         """Replicates of a statistic by model, paired; by influences, draws from the normal distribution of them all."""
         if self.method == "bootstrap":
             return {name: drawn.distribution(statistic).replicates for name, drawn in self.bootstraps.items()}
-        spreads = [one.spread(statistic, self.units) for one in self.evaluations.values()]
+        spreads = [one._spread(statistic, self.units) for one in self.evaluations.values()]
         return dict(zip(self.models, normal_draws(spreads), strict=True))
 
     def to_dict(self, *, include_delong: bool = False) -> dict[str, Any]:
@@ -345,8 +345,8 @@ def compare(
     check_option_names(options, compare)
     evaluations = _evaluate_all(y_true, scores, {**options, "n_jobs": n_jobs})
     first = next(iter(evaluations.values()))
-    units = units_of(first.predictions, groups)
-    warn_of_small_classes(first.predictions, units)
+    units = units_of(first._source, groups)
+    warn_of_small_classes(first._source, units)
     if method == "auto" and planned is None:
         doubts = resamples or any(evaluation.influence_note for evaluation in evaluations.values())
         method = "bootstrap" if doubts else "influence"
@@ -356,12 +356,12 @@ def compare(
         contests = _contests_by_influence(evaluations, units, level, test)
         _warn_of_backwards(contests[0])
         return Comparison(evaluations, {}, *contests, level, interval, units, None, "influence", planned)
-    plan = ResamplingPlan(first.predictions, units, n_resamples, as_seed(rng), first.pair_index)
+    plan = ResamplingPlan(first._source, units, n_resamples, as_seed(rng), first._pair_index)
     # As many as each model by itself would draw, so that the same engine gives the same replicates.
-    replicates = [evaluation.replicates(n_resamples, n_models=len(evaluations)) for evaluation in evaluations.values()]
+    replicates = [evaluation._replicates(n_resamples, n_models=len(evaluations)) for evaluation in evaluations.values()]
     drawn = draw_samples(replicates, plan, n_jobs=n_jobs, progress=progress)
     bootstraps = {
-        name: evaluation.bootstrap_result(
+        name: evaluation._bootstrap_result(
             of_model,
             units,
             influences=jackknife_influences(again, units, n_jobs) if interval == "bca" else None,
@@ -410,7 +410,7 @@ def _contests_by_influence(
 ) -> tuple[Contest, Contest, Contest]:
     """By D, by M and by the area under the mean curve."""
     auc, hand_till, mean_auc = (
-        {name: one.spread(statistic, units) for name, one in evaluations.items()} for statistic in _STATISTICS
+        {name: one._spread(statistic, units) for name, one in evaluations.items()} for statistic in _STATISTICS
     )
     by_hand_till = contest_by_influence("hand_till", hand_till, level, test)
     is_hand_till = all(mean_auc[name].is_like(one) for name, one in hand_till.items())

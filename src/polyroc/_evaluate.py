@@ -228,10 +228,10 @@ def fitted(found: Measured, options: Options) -> Evaluation:
 
 def checked(evaluation: Evaluation) -> Evaluation:
     """The evaluation itself, with a warning where its scores were probably not meant as they were read."""
-    predictions = evaluation.predictions
+    predictions = evaluation._source
     warn_of_disagreement(predictions)
     # M takes another pass over the samples, which only a D below 1/2 is worth.
-    if evaluation.auc < 0.5 and is_below_chance(evaluation.hand_till, predictions, evaluation.pair_index):
+    if evaluation.auc < 0.5 and is_below_chance(evaluation.hand_till, predictions, evaluation._pair_index):
         warn_of_backwards()
     return evaluation
 

@@ -1,31 +1,23 @@
 """Evaluation: one curve, its area, and what follows from them."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._engines import Prepared
-from polyroc._estimator._curve import RocCurve
 from polyroc._estimator._doubts import warn_of_backwards
-from polyroc._estimator._factorization import EXPLAINED_BOUND
-from polyroc._estimator._mean_curve import area_weights, is_mean, mean_curve
-from polyroc._estimator._rates import rates_of, score_thresholds
-from polyroc._estimator._refits import auc_by_thresholds, pair_sampling_error, unshrunk_curve
-from polyroc._estimator._weights import pair_weights
+from polyroc._estimator._mean_curve import is_mean
+from polyroc._evaluated import Evaluated
 from polyroc._inputs._checks import InputError, as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
-from polyroc._inputs._fingerprint import Fingerprint
 from polyroc._inputs._frames import plain
-from polyroc._inputs._options import Options
 from polyroc._lib._numbers import area
-from polyroc._lib._typing import Curve, FloatArray, IntArray, IntervalKind, LabelArray, Method, Statistic, Thresholds
+from polyroc._lib._typing import Curve, FloatArray, IntervalKind, Method, Statistic
 from polyroc._lib._warnings import underflow_is_zero
-from polyroc._measures import accuracy, accuracy_interval, why_no_accuracy
-from polyroc._pairs import Pair, Pairs
-from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates, Predictions, read_only
-from polyroc._texts._evaluation import FAILED_PAIR, Headline, evaluation_text
+from polyroc._pairs import Pair
+from polyroc._records import read_only
+from polyroc._texts._evaluation import evaluation_text
 from polyroc._texts._notebook import evaluation_html
 from polyroc._uncertainty._band import ConfidenceBand, confidence_band
 from polyroc._uncertainty._bootstrap import (
@@ -38,7 +30,7 @@ from polyroc._uncertainty._bootstrap import (
     warn_of_few_carriers,
     warn_of_small_classes,
 )
-from polyroc._uncertainty._delong import freedom, standard_error
+from polyroc._uncertainty._delong import freedom
 from polyroc._uncertainty._influence import (
     N_REFITS,
     Fitted,
@@ -51,9 +43,8 @@ from polyroc._uncertainty._influence import (
     refuse_centered,
     whole_error,
 )
-from polyroc._uncertainty._intervals import Interval, end_interval, is_at_end
+from polyroc._uncertainty._intervals import Interval, is_at_end
 from polyroc._uncertainty._jackknife import jackknife_influences
-from polyroc._uncertainty._logit_scale import Reach, ends, unseen_error
 from polyroc._uncertainty._parametric import ParametricReplicates
 from polyroc._uncertainty._replicates import USUAL_RESAMPLES, Replicated, Replicates
 from polyroc._uncertainty._resampling import ResamplingPlan, Units, as_seed, plain_seed, units_of
@@ -63,7 +54,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation(Frozen):
+class Evaluation(Evaluated):
     """Result of `evaluate`: D and M, their curves, and every pair of classes.
 
     Attributes
@@ -106,202 +97,6 @@ class Evaluation(Frozen):
     influence_note : str
         Why `influences` give no interval of D; empty where they do.
     """
-
-    prepared: Prepared = field(repr=False)
-    options: Options
-    curve: RocCurve
-    factorization: Factorization
-    pair_index: PairIndex = field(repr=False)
-    kept_rates: PairwiseRates | None = field(repr=False)
-    fingerprint: Fingerprint = field(repr=False)
-    """Of the samples when they were evaluated."""
-
-    @property
-    def predictions(self) -> Predictions:
-        return self.prepared.source
-
-    @property
-    def auc(self) -> float:
-        return self.curve.auc
-
-    @property
-    def labels(self) -> LabelArray:
-        return self.predictions.labels
-
-    @property
-    def n_samples(self) -> int:
-        return self.predictions.n_samples
-
-    @property
-    def class_counts(self) -> IntArray:
-        return self.predictions.class_counts
-
-    @property
-    def unchanged(self) -> Prepared:
-        """The prepared source, for whatever reads samples again; an error where they were changed since."""
-        self.fingerprint.check(self.prepared.source)
-        return self.prepared
-
-    @cached_property
-    @underflow_is_zero
-    def pairs(self) -> Pairs:
-        positive, negative = self.pair_index.positive, self.pair_index.negative
-        return Pairs(
-            positive=self.labels[positive],
-            negative=self.labels[negative],
-            n_positive=self.class_counts[positive],
-            n_negative=self.class_counts[negative],
-            effect=self.factorization.pair_effects,
-            auc=self.unchanged.areas(self.pair_index),
-        )
-
-    @cached_property
-    def hand_till(self) -> float:
-        return float(np.mean(self.pairs.auc))
-
-    @property
-    def worst_pair(self) -> Pair:
-        return self.pairs.worst
-
-    @cached_property
-    @underflow_is_zero
-    def accuracy(self) -> float | None:
-        return None if self.accuracy_note else accuracy(self.unchanged.source)
-
-    @cached_property
-    def accuracy_note(self) -> str:
-        """Why there is no accuracy: one score column, or columns that are certainly not comparable; else empty.
-
-        Columns that are not probabilities count as not comparable where every score of one class lies below every
-        score of another, so that the first could never be named. Otherwise they are compared as they are.
-        """
-        return why_no_accuracy(self.unchanged.source)
-
-    @underflow_is_zero
-    def accuracy_interval(self, confidence_level: float = 0.95) -> Interval | None:
-        """Wilson's confidence interval of the accuracy; None where there is no accuracy.
-
-        Samples count as independent; with weights, as many as Kish's effective number.
-
-        Parameters
-        ----------
-        confidence_level : float
-            Between 0 and 1.
-
-        Returns
-        -------
-        Interval or None
-            A named tuple with `low` and `high`.
-
-        Examples
-        --------
-        >>> import polyroc
-        >>> example = polyroc.load_example()
-        >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
-        >>> low, high = evaluation.accuracy_interval()
-        >>> low < evaluation.accuracy < high
-        True
-        """
-        level = as_confidence_level(confidence_level)
-        return None if self.accuracy is None else accuracy_interval(self.unchanged.source, level)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return self.headline.notes
-
-    @cached_property
-    def headline(self) -> Headline:
-        """What is shown of an evaluation wherever it is shown."""
-        return Headline(
-            auc=self.auc,
-            hand_till=self.hand_till,
-            accuracy=self.accuracy,
-            accuracy_note=self.accuracy_note,
-            worst_pair=self.worst_pair,
-            n_pairs=len(self.pair_index),
-            n_failed_pairs=int(np.count_nonzero(self.pairs.auc < FAILED_PAIR)),
-            n_classes=int(np.count_nonzero(self.class_counts)),
-            n_samples=self.n_samples,
-            status=self.factorization.status,
-            explained=self.explained,
-            is_well_explained=self.is_well_explained,
-        )
-
-    @cached_property
-    @underflow_is_zero
-    def mean_curve(self) -> RocCurve:
-        """The mean of the pairs' ROC curves at equal call rates, for two classes the ordinary curve.
-
-        Its area is exactly the mean of the pairwise areas, Hand and Till's M: no fit, no shrinkage. Weights of pairs
-        and costs weigh the mean; with costs that differ for a pair's true and false positive rates, and with shared
-        thresholds, the area is a statistic of its own, by trapezoids on the grid of call rates.
-        """
-        if self.predictions.is_binary:
-            return self.curve
-        shares, exact = self._area_weights, None
-        if shares is not None:
-            exact = self.hand_till if is_mean(shares) else min(1.0, float(shares @ self.pairs.auc))
-        return mean_curve(self.factorization.mean_rates, exact)
-
-    @property
-    def mean_auc(self) -> float:
-        return self.mean_curve.auc
-
-    @cached_property
-    def _area_weights(self) -> FloatArray | None:
-        """What each pairwise area counts for in `mean_auc`; None where that is no mean of areas."""
-        weights = pair_weights(self.predictions, self.pair_index, self.options)
-        return area_weights(weights, "own" if self.predictions.is_binary else self.options.thresholds)
-
-    @cached_property
-    @underflow_is_zero
-    def rates(self) -> PairwiseRates:
-        if self.kept_rates is not None:
-            return self.kept_rates
-        return rates_of(self.unchanged, self.pair_index, self.options)
-
-    @cached_property
-    @underflow_is_zero
-    def score_thresholds(self) -> FloatArray:
-        """The score at which each pair reaches each call rate of `rates`, shape (n_call_rates, n_pairs)."""
-        return read_only(score_thresholds(self.unchanged, self.pair_index, self.options))
-
-    @property
-    def explained(self) -> float | None:
-        """Share of what the pairs have beyond chance that one curve with pair effects explains: `Factorization`'s."""
-        return self.factorization.explained
-
-    @property
-    def is_well_explained(self) -> bool:
-        """Whether one curve describes the pairs: False where it explains less than 80 % of what is beyond chance.
-
-        Then the pairs differ by more than how sharp they are, or by noise, of models near chance on few samples.
-        """
-        return self.explained is None or self.explained >= EXPLAINED_BOUND
-
-    @cached_property
-    @underflow_is_zero
-    def pair_sampling_error(self) -> float:
-        """Standard error that `max_pairs` adds to `auc`, 0 where all pairs were compared.
-
-        By the jackknife over the strata of the sample: some strata are left out in turn and the rest is fitted again.
-        With a single stratum, pairs are left out at random, which overstates the error a little.
-        """
-        stratum = self.pair_index.stratum
-        if stratum is None:
-            return 0.0
-        return pair_sampling_error(self.prepared, self.pair_index, self.rates, self.options, stratum)
-
-    @cached_property
-    @underflow_is_zero
-    def auc_by_thresholds(self) -> dict[Thresholds, float] | None:
-        """D with `"own"` thresholds of each column, and with one threshold `"shared"` by both columns of a pair.
-
-        If the second is lower, the score columns are not on a common scale. Needs a second fit, on first access. None
-        for two classes, for more than 100, for a sample of the pairs (`max_pairs`), and if that fit did not converge or
-        did not fit in memory.
-        """
-        return auc_by_thresholds(self.unchanged, self.pair_index, self.options, self.auc)
 
     @underflow_is_zero
     def confidence_interval(
@@ -415,21 +210,7 @@ class Evaluation(Frozen):
             )
         if interval != "logit":
             raise InputError("interval", "must be 'logit' for method='delong', which has no replicates", repr(interval))
-        units = units_of(self.predictions, groups)
-        warn_of_small_classes(self.predictions, units)
-        if is_at_end(self.hand_till):
-            found = end_interval(self.hand_till, least_class(self.predictions, units), confidence_level)
-        else:
-            found = self._formula_interval(confidence_level, units)
-        if found.high < 0.5:
-            warn_of_backwards()
-        return found
-
-    def _formula_interval(self, confidence_level: float, units: Units) -> Interval:
-        unseen = unseen_error(int(np.count_nonzero(self.class_counts)), least_class(self.predictions, units))
-        reach = Reach.of(confidence_level, freedom(self.hand_till_influences, units), unseen)
-        low, high = ends(self.hand_till, standard_error(self.hand_till_influences, units), reach)
-        return Interval(float(low), float(high))
+        return self._influence_interval(confidence_level, "hand_till", interval, groups)
 
     def _influence_interval(
         self, confidence_level: float, statistic: Statistic, interval: IntervalKind, groups: Any
@@ -440,9 +221,9 @@ class Evaluation(Frozen):
         if statistic == "auc" and self.influence_note:
             rule = f"must be 'bootstrap' where {self.influence_note}"
             raise InputError("method", rule, "'influence'")
-        units = units_of(self.predictions, groups)
-        warn_of_small_classes(self.predictions, units)
-        spread = self.spread(statistic, units)
+        units = units_of(self._source, groups)
+        warn_of_small_classes(self._source, units)
+        spread = self._spread(statistic, units)
         warn_of_few_carriers(spread.freedom, is_at_end(self.hand_till))
         found = spread.interval(confidence_level)
         if found.high < 0.5:
@@ -451,7 +232,7 @@ class Evaluation(Frozen):
 
     @cached_property
     def _fitted(self) -> Fitted:
-        return Fitted(self.prepared, self.pair_index, self.rates, self.factorization, self.options)
+        return Fitted(self._prepared, self._pair_index, self.rates, self.factorization, self._options)
 
     @property
     def influence_note(self) -> str:
@@ -494,8 +275,8 @@ class Evaluation(Frozen):
         >>> bool(abs(evaluation.influences[:3].sum()) < 1e-12)
         True
         """
-        refuse_centered(self.options)
-        self.fingerprint.check(self.predictions)
+        refuse_centered(self._options)
+        self._fingerprint.check(self._source)
         return read_only(self._fitted.influences("auc"))
 
     @cached_property
@@ -515,24 +296,24 @@ class Evaluation(Frozen):
         >>> round(evaluation.standard_error, 4)
         0.0069
         """
-        units = units_of(self.predictions, None)
+        units = units_of(self._source, None)
         return whole_error(self.influences, units, self.pair_sampling_error)
 
-    def spread(self, statistic: Statistic, units: Units) -> Spread:
+    def _spread(self, statistic: Statistic, units: Units) -> Spread:
         """How sure a statistic is by its influences; the bias of D, which an interval needs, takes some refits."""
-        is_fit = statistic == "auc" and not self.predictions.is_binary
-        influences = self.statistic_influences(statistic)
+        is_fit = statistic == "auc" and not self.is_binary
+        influences = self._statistic_influences(statistic)
         bias, unshrunk = (0.0, 0.0), None
         if is_fit and not is_at_end(self.hand_till):
             assert self.unshrunk_curve is not None
             unshrunk = self.unshrunk_curve.auc
             if needs_bias(units, len(self.labels)):
-                bias = refitted_bias(self.replicates(N_REFITS), self.auc, influences, units)
+                bias = refitted_bias(self._replicates(N_REFITS), self.auc, influences, units)
         return Spread(
             estimate={"auc": self.auc, "hand_till": self.hand_till}.get(statistic, self.mean_auc),
             influences=influences,
             units=units,
-            n_independent=least_class(self.predictions, units),
+            n_independent=least_class(self._source, units),
             n_classes=int(np.count_nonzero(self.class_counts)),
             bias=bias,
             unshrunk=unshrunk,
@@ -540,28 +321,14 @@ class Evaluation(Frozen):
             at_end=is_at_end(self.hand_till),
         )
 
-    def statistic_influences(self, statistic: Statistic) -> FloatArray:
+    def _statistic_influences(self, statistic: Statistic) -> FloatArray:
         """What each sample contributes to one of the statistics, shape (n_samples,)."""
         if statistic == "auc":
             return self.influences
         if statistic == "hand_till" or is_mean(self._area_weights):
             return self.hand_till_influences
-        self.fingerprint.check(self.predictions)
+        self._fingerprint.check(self._source)
         return self._fitted.influences("mean_auc")
-
-    @cached_property
-    @underflow_is_zero
-    def unshrunk_curve(self) -> RocCurve | None:
-        """The curve without shrinkage, by one more fit on first access; None of two classes, whose curve is no fit."""
-        return unshrunk_curve(self.prepared, self.pair_index, self.rates, self.options, self.curve)
-
-    @cached_property
-    @underflow_is_zero
-    def hand_till_influences(self) -> FloatArray:
-        """What each sample adds to Hand and Till's M: DeLong's structural components, shape (n_samples,)."""
-        return read_only(
-            self.unchanged.area_influences(self.pair_index, np.full(len(self.pair_index), 1 / len(self.pair_index)))
-        )
 
     @underflow_is_zero
     def bootstrap(
@@ -605,7 +372,7 @@ class Evaluation(Frozen):
         ((99,), (99, 111))
         """
         n_resamples, rng = as_n_resamples(n_resamples), as_rng(rng)
-        n_jobs = self.options.n_jobs if n_jobs is None else as_n_jobs(n_jobs)
+        n_jobs = self._options.n_jobs if n_jobs is None else as_n_jobs(n_jobs)
         progress, influences = as_flag(progress, "progress"), as_flag(influences, "influences")
         if one_of(method, "method", get_args(Method)[:3]) != "bootstrap":
             if influences:
@@ -620,38 +387,38 @@ class Evaluation(Frozen):
     def _drawn(
         self, n_resamples: int, groups: Any, seed: list[int], n_jobs: int | None, progress: bool, influences: bool
     ) -> BootstrapResult:
-        units = units_of(self.predictions, groups)
-        warn_of_small_classes(self.predictions, units)
-        replicates = self.replicates(n_resamples)
-        plan = ResamplingPlan(self.predictions, units, n_resamples, seed, self.pair_index)
+        units = units_of(self._source, groups)
+        warn_of_small_classes(self._source, units)
+        replicates = self._replicates(n_resamples)
+        plan = ResamplingPlan(self._source, units, n_resamples, seed, self._pair_index)
         [drawn] = draw_samples([replicates], plan, n_jobs=n_jobs, progress=progress)
         found = jackknife_influences(replicates, units, n_jobs) if influences else None
-        return self.bootstrap_result(drawn, units, influences=found)
+        return self._bootstrap_result(drawn, units, influences=found)
 
     def _parametric(
         self, n_resamples: int, method: Method, groups: Any, seed: list[int], n_jobs: int | None, progress: bool
     ) -> BootstrapResult:
         if groups is not None:
             raise InputError("groups", f"must be None for method={method!r}, which draws rates and no samples")
-        if self.predictions.is_binary or self.options.model != "rank-one":
-            came = "two classes" if self.predictions.is_binary else f"model={self.options.model!r}"
+        if self.is_binary or self._options.model != "rank-one":
+            came = "two classes" if self.is_binary else f"model={self._options.model!r}"
             raise InputError(
                 "method", "must be 'bootstrap' where no rank-one model is fitted", f"{method!r} for {came}"
             )
         parametric = ParametricReplicates(
-            self.prepared, self.pair_index, self.options, self.factorization, self.rates, method, n_resamples
+            self._prepared, self._pair_index, self._options, self.factorization, self.rates, method, n_resamples
         )
         drawn = draw_rates(parametric, n_resamples, seed, n_jobs=n_jobs, progress=progress)
-        return self.bootstrap_result(drawn, units_of(self.predictions, None), method=method)
+        return self._bootstrap_result(drawn, units_of(self._source, None), method=method)
 
-    def replicates(self, n_resamples: int = USUAL_RESAMPLES, *, n_models: int = 1) -> Replicates:
+    def _replicates(self, n_resamples: int = USUAL_RESAMPLES, *, n_models: int = 1) -> Replicates:
         """The same evaluation under other sample weights, prepared for about this many of them.
 
         Refused where there is no memory for these, and for those of as many models.
         """
-        return Replicates(self.unchanged, self.pair_index, self.options, n_resamples, n_models)
+        return Replicates(self._unchanged, self._pair_index, self._options, n_resamples, n_models)
 
-    def bootstrap_result(
+    def _bootstrap_result(
         self,
         drawn: Replicated,
         units: Units,
@@ -667,7 +434,7 @@ class Evaluation(Frozen):
             unshrunk_curve=self.unshrunk_curve,
             observed_hand_till=self.hand_till,
             hand_till_influences=self.hand_till_influences,
-            predictions=self.predictions,
+            predictions=self._source,
             units=units,
             method=method,
             influences=influences,
@@ -719,7 +486,7 @@ class Evaluation(Frozen):
         """
         level, curve = as_confidence_level(confidence_level), one_of(curve, "curve", get_args(Curve))
         if one_of(method, "method", ("auto", "influence", "bootstrap")) == "auto":
-            doubt = self.predictions.is_binary or (curve == "shared" and self.influence_note)
+            doubt = self.is_binary or (curve == "shared" and self.influence_note)
             resamples = n_resamples is not None or rng is not None or progress is not False
             method = "bootstrap" if resamples or doubt else "influence"
         if method == "influence":
@@ -729,24 +496,24 @@ class Evaluation(Frozen):
         return drawn.confidence_band(level, curve=curve, simultaneous=simultaneous)
 
     def _influence_band(self, level: float, curve: Curve, simultaneous: bool, groups: Any) -> ConfidenceBand:
-        if self.predictions.is_binary:
+        if self.is_binary:
             rule = "must be 'bootstrap' for two classes, whose curve is no function of call rates"
             raise InputError("method", rule, "'influence'")
         if curve == "shared" and self.influence_note:
             raise InputError("method", f"must be 'bootstrap' where {self.influence_note}", "'influence'")
-        units = units_of(self.predictions, groups)
-        warn_of_small_classes(self.predictions, units)
-        self.fingerprint.check(self.predictions)
+        units = units_of(self._source, groups)
+        warn_of_small_classes(self._source, units)
+        self._fingerprint.check(self._source)
         observed = self.curve if curve == "shared" else self.mean_curve
         points = np.concatenate([observed.tpr[1:-1], observed.fpr[1:-1]])
         influences = self._fitted.point_influences(curve)
-        bias = refitted_point_bias(self.replicates(N_REFITS), curve, points, influences, units)
+        bias = refitted_point_bias(self._replicates(N_REFITS), curve, points, influences, units)
         return confidence_band(
             observed,
             *curve_draws(points, influences, bias, units),
             level,
             simultaneous=simultaneous,
-            least_class=least_class(self.predictions, units),
+            least_class=least_class(self._source, units),
             n_classes=int(np.count_nonzero(self.class_counts)),
             freedom=freedom(self.hand_till_influences, units),
             unshrunk=self.unshrunk_curve if curve == "shared" else None,
@@ -781,7 +548,7 @@ class Evaluation(Frozen):
                 "deviance": fit.deviance,
                 "explained": fit.explained,
             },
-            "options": self.options.to_dict(),
+            "options": self._options.to_dict(),
         }
         if include_rates:
             rates = self.rates
@@ -822,7 +589,7 @@ class Evaluation(Frozen):
         ending = f"converged in {fit.n_iter} iterations" if fit.converged else f"NOT converged ({fit.status})"
         return (
             f"Evaluation(auc={area(self.auc)}, {len(self.labels)} classes, {self.n_samples} samples, "
-            f"{len(self.pair_index)} pairs, fit {ending})"
+            f"{len(self._pair_index)} pairs, fit {ending})"
         )
 
 

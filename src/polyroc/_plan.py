@@ -434,9 +434,9 @@ def _note(evaluation: Evaluation) -> str:
 def _forecast(chosen: dict[str, Evaluation], statistic: Statistic) -> Forecast:
     """What the influences of one model, or of two on the same samples, foretell."""
     evaluations = list(chosen.values())
-    units = units_of(evaluations[0].predictions, None)
-    effective = evaluations[0].predictions.effective_counts
-    spreads = [evaluation.spread(statistic, units) for evaluation in evaluations]
+    units = units_of(evaluations[0]._source, None)
+    effective = evaluations[0]._source.effective_counts
+    spreads = [evaluation._spread(statistic, units) for evaluation in evaluations]
     areas = [AreaForecast.of(spread, effective) for spread in spreads]
     found: Forecast = areas[0]
     if len(areas) == 2:

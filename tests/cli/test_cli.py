@@ -86,7 +86,7 @@ def test_options_reach_the_library(folder, capsys):
     found = json.loads(capsys.readouterr().out)
     expected = polyroc.evaluate(Y_TRUE, SCORES, max_pairs=4, engine="numpy", **options)
     assert found["auc"] == expected.auc
-    assert found["options"] == expected.options.to_dict()
+    assert found["options"] == expected._options.to_dict()
     assert found["confidence_interval"] is None
     assert found["n_resamples"] == 0
 

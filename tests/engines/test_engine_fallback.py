@@ -82,7 +82,7 @@ def test_whatever_a_kernel_fails_with_the_reference_answers(large, monkeypatch, 
     assert "\n" not in str(said[0].message)
     assert found.auc == again.auc == expected.auc
     assert found.hand_till == expected.hand_till
-    assert get_engine("auto", found.predictions).name == "numpy"
+    assert get_engine("auto", found._source).name == "numpy"
 
 
 def test_a_fit_and_replicates_that_fail_are_done_by_the_reference(large, monkeypatch):
@@ -136,5 +136,5 @@ def test_where_it_works_it_is_the_fast_engine(large):
     assert_array_equal(auto.pairs.auc, fast.pairs.auc)
     assert_array_equal(auto.bootstrap(20, rng=0).auc, fast.bootstrap(20, rng=0).auc)
     assert_allclose(auto.auc, polyroc.auc_score(problem.y_true, problem.y_score, engine="numpy"), rtol=0, atol=1e-9)
-    assert isinstance(get_engine("auto", auto.predictions), _fallback.FastOrReference)
+    assert isinstance(get_engine("auto", auto._source), _fallback.FastOrReference)
     assert np.isfinite(baselines.auc_mu(problem.y_true, problem.y_score))

@@ -345,7 +345,7 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch, thresholds, weig
         "engine": "numba",
     }
     one, *others = (polyroc.evaluate(problem.y_true, problem.y_score, n_jobs=n, **options) for n in (1, 2, 3, 5))
-    assert len(one.pair_index) == 3540
+    assert len(one._pair_index) == 3540
     for other in others:
         assert other.auc == one.auc
         for found, expected in zip(all_numbers(other), all_numbers(one), strict=True):
@@ -357,8 +357,8 @@ def test_effects_for_given_rows_are_nearly_the_best():
     problem = gaussian_problem(3, 2000, 16)
     costs = np.random.default_rng(0).uniform(0.2, 5, (16, 16))
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score, engine="numba", costs=costs)
-    predictions, options, rates = evaluation.predictions, evaluation.options, evaluation.rates
-    weights = pair_weights(predictions, evaluation.pair_index, options)
+    predictions, options, rates = evaluation._source, evaluation._options, evaluation.rates
+    weights = pair_weights(predictions, evaluation._pair_index, options)
     with Threads(1) as threads:
         fit = _numba_problem._Problem.of(rates, weights, options.shrinkage, threads)
         row = 1.2 * evaluation.factorization.row_effects[fit.fitted]

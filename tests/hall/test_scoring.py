@@ -279,7 +279,7 @@ def test_folds_that_know_different_classes_are_pooled():
     assert sorted(found.pooled.labels) == ["setosa", "versicolor", "virginica"]
     assert 0.5 < found.pooled.auc <= 1
     binary = polyroc.evaluate_cv(RidgeClassifier(), X, Y > 0, cv=3)
-    assert binary.pooled.predictions.is_binary
+    assert binary.pooled.is_binary
 
 
 def test_cross_validation_needs_two_folds():

@@ -140,7 +140,7 @@ def test_a_page_can_be_made_from_what_json_has_kept(summary, page):
 
 
 def test_a_class_without_samples_is_no_second_class(evaluation):
-    y_true, scores = evaluation.predictions.codes % 2, evaluation.predictions.scores[:, :3]
+    y_true, scores = evaluation._source.codes % 2, evaluation._source.scores[:, :3]
     with pytest.warns(UserWarning, match="No samples"):
         without = polyroc.evaluate(y_true, scores, labels=[0, 1, 2])
     read = Page(render_html(summarize(without), title=" "))
@@ -312,7 +312,7 @@ def test_the_board_has_d_m_accuracy_and_the_worst_pair_of_every_model():
         assert name in row
         assert f"{evaluation.auc:.4f}" in row
         assert f"{evaluation.hand_till:.4f}" in row
-        right = np.mean(np.argmax(evaluation.predictions.scores, axis=1) == evaluation.predictions.codes)
+        right = np.mean(np.argmax(evaluation._source.scores, axis=1) == evaluation._source.codes)
         assert f"{100 * right:.0f} %" in row
         assert f"{pair.auc:.4f} {pair.positive} against {pair.negative}" in row
         estimates = [one for contest in (comparison.by_auc, comparison.by_hand_till) for one in contest.estimates]

@@ -60,14 +60,14 @@ def test_standard_error_at_other_class_sizes_is_the_spread_of_such_samples(stati
     strengths = (0.8, 1.2, 1.6)
     y_true, y_score = sample(counts, strengths, rng)
     evaluation = polyroc.evaluate(y_true, y_score)
-    units = units_of(evaluation.predictions, None)
-    forecast = AreaForecast.of(evaluation.spread(statistic, units), evaluation.predictions.effective_counts)
+    units = units_of(evaluation._source, None)
+    forecast = AreaForecast.of(evaluation._spread(statistic, units), evaluation._source.effective_counts)
     drawn = [polyroc.evaluate(*sample(other, strengths, rng)) for _ in range(60)]
     spread = np.std([one.auc if statistic == "auc" else one.hand_till for one in drawn], ddof=1)
     # 60 samples know their spread to 9 %; the pilot knows sigma to a few percent.
     assert forecast.moments.standard_error(other) == pytest.approx(spread, rel=0.25)
     # Another sample of these sizes has about that standard error by its own influences.
-    errors = [one.spread(statistic, units_of(one.predictions, None)).standard_error for one in drawn]
+    errors = [one._spread(statistic, units_of(one._source, None)).standard_error for one in drawn]
     assert forecast.moments.standard_error(other) == pytest.approx(np.mean(errors), rel=0.08)
 
 
@@ -144,7 +144,7 @@ def test_planned_power_is_the_share_of_samples_that_find_the_difference():
     for _ in range(200):
         y_true, scores = paired(plan.class_counts, rng)
         both = [polyroc.evaluate(y_true, one[:, 1] - one[:, 0]) for one in scores.values()]
-        spreads = [one.spread("auc", units_of(one.predictions, None)) for one in both]
+        spreads = [one._spread("auc", units_of(one._source, None)) for one in both]
         found.append(difference(*spreads, 0.95, Once())[3] < 0.05)
     # 200 samples know a share of 80 % to 2.8 %.
     assert np.mean(found) == pytest.approx(0.8, abs=0.08)
@@ -152,8 +152,8 @@ def test_planned_power_is_the_share_of_samples_that_find_the_difference():
 
 def test_the_smallest_total_is_the_smallest():
     pilot = polyroc.evaluate(*sample((60, 40, 20), (1.0, 1.5, 1.0), np.random.default_rng(6)))
-    units = units_of(pilot.predictions, None)
-    forecast = AreaForecast.of(pilot.spread("auc", units), pilot.predictions.effective_counts)
+    units = units_of(pilot._source, None)
+    forecast = AreaForecast.of(pilot._spread("auc", units), pilot._source.effective_counts)
     shares = np.array([0.5, 0.3, 0.2])
     for half_width in (0.005, 0.02, 0.1):
         goal = PlanGoal(0.95, half_width=half_width)

@@ -129,12 +129,12 @@ def plan_resamples(
 
 def seconds_of_one(evaluation: Evaluation, groups: Any, n_jobs: int | None) -> float:
     """How long one resample takes among many: a block for each thread, after a warm-up."""
-    predictions = evaluation.predictions
-    units, replicates = units_of(predictions, groups), evaluation.replicates()
+    predictions = evaluation._source
+    units, replicates = units_of(predictions, groups), evaluation._replicates()
 
     def draw(count: int) -> float:
         start = perf_counter()
-        plan = ResamplingPlan(predictions, units, count, [0], evaluation.pair_index)
+        plan = ResamplingPlan(predictions, units, count, [0], evaluation._pair_index)
         draw_samples([replicates], plan, n_jobs=n_jobs, progress=False)
         return perf_counter() - start
 

@@ -36,7 +36,7 @@ def print_evaluation(
     page.table(_summary_rows(evaluation, ends, confidence_level))
     for note in _notes(evaluation, drawn, confidence_level):
         page.say("", note)
-    if not evaluation.predictions.is_binary:
+    if not evaluation.is_binary:
         page.say(
             "", f"Worst of {len(evaluation.pairs):,} ordered pairs (an effect below 1: harder than the shared curve)"
         )

@@ -43,7 +43,7 @@ _MOST_PAIRS = 300
 
 def pair_curves_of(evaluation: Evaluation) -> list[RocCurve]:
     """The curves of the pairs, from corner to corner, where they are at hand and more than one."""
-    rates = evaluation.kept_rates
+    rates = evaluation._kept_rates
     if rates is None or rates.n_pairs < 2:
         return []
     chosen = np.arange(rates.n_pairs)

@@ -129,7 +129,7 @@ class RocCurveDisplay:
             evaluation was too large to keep their rates.
         """
         # Two classes have one pair, whose curve is both.
-        mean_curve = None if evaluation.predictions.is_binary else evaluation.mean_curve
+        mean_curve = None if evaluation.is_binary else evaluation.mean_curve
         return cls(
             curve=evaluation.curve,
             name=name,

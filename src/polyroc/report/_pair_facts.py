@@ -21,8 +21,8 @@ def operating_point(evaluation: Evaluation) -> dict[str, Any]:
     """
     curve, at = evaluation.curve, _READ_AT_FPR
     point = {"fpr": at, "tpr": float(np.interp(at, curve.fpr, curve.tpr)), "pairs": None}
-    rates = evaluation.kept_rates
-    if evaluation.predictions.is_binary or rates is None:
+    rates = evaluation._kept_rates
+    if evaluation.is_binary or rates is None:
         return point
     corner = np.zeros((1, rates.n_pairs))
     fpr, tpr = (np.vstack([corner, rate, corner + 1]).T for rate in (rates.fpr, rates.tpr))
@@ -35,11 +35,11 @@ def pair_costs(evaluation: Evaluation) -> list[float] | None:
 
     The mean of what it costs to miss the class and to call another one so, which D weighs by as well.
     """
-    options = evaluation.options
+    options = evaluation._options
     given = (options.costs, options.tpr_weights, options.fpr_weights)
-    if evaluation.predictions.is_binary or all(matrix is None for matrix in given):
+    if evaluation.is_binary or all(matrix is None for matrix in given):
         return None
-    weights = pair_weights(evaluation.predictions, evaluation.pair_index, options)
+    weights = pair_weights(evaluation._source, evaluation._pair_index, options)
     costs: list[float] = ((weights.tpr + weights.fpr) / 2).tolist()
     return costs
 
@@ -57,7 +57,7 @@ def heatmap_classes(evaluations: Sequence[Evaluation]) -> list[int] | None:
     None for two classes, and for a sample of so few of their pairs that hardly a cell would be filled.
     """
     first = evaluations[0]
-    if first.predictions.is_binary:
+    if first.is_binary:
         return None
     areas: FloatArray = np.mean([evaluation.pairs.auc for evaluation in evaluations], axis=0)
     chosen: IntArray = np.flatnonzero(first.class_counts)
@@ -74,7 +74,7 @@ def heatmap_classes(evaluations: Sequence[Evaluation]) -> list[int] | None:
 
 def _hardest(evaluation: Evaluation, areas: FloatArray) -> IntArray:
     """The classes whose pairs have the smallest areas on average."""
-    pairs, n_classes = evaluation.pair_index, len(evaluation.labels)
+    pairs, n_classes = evaluation._pair_index, len(evaluation.labels)
     total, count = np.zeros(n_classes), np.zeros(n_classes)
     for side in (pairs.positive, pairs.negative):
         total += np.bincount(side, areas, minlength=n_classes)
@@ -87,7 +87,7 @@ def _among(evaluation: Evaluation, areas: FloatArray, chosen: IntArray) -> Float
     """The areas of the pairs among some classes, as a table; never a table of all classes, who may be thousands."""
     place = np.full(len(evaluation.labels), -1)
     place[chosen] = np.arange(len(chosen))
-    row, column = place[evaluation.pair_index.positive], place[evaluation.pair_index.negative]
+    row, column = place[evaluation._pair_index.positive], place[evaluation._pair_index.negative]
     inside = (row >= 0) & (column >= 0)
     table = np.full((len(chosen), len(chosen)), np.nan)
     table[row[inside], column[inside]] = areas[inside]

@@ -163,7 +163,7 @@ def _of_evaluation(evaluation: Evaluation, drawn: BootstrapResult | None, level:
         "confidence_level": level,
         "heatmap_classes": heatmap_classes([evaluation]),
         "pair_costs": pair_costs(evaluation),
-        "weighted": evaluation.predictions.is_weighted,
+        "weighted": evaluation._source.is_weighted,
         "by_groups": drawn is not None and drawn.by_groups,
         "n_resamples": 0 if drawn is None else drawn.n_resamples,
         "n_not_converged": 0 if drawn is None else drawn.n_not_converged,
@@ -191,7 +191,7 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
         "evaluations": models,
         "heatmap_classes": heatmap_classes(list(comparison.evaluations.values())),
         "pair_costs": pair_costs(first),
-        "weighted": first.predictions.is_weighted,
+        "weighted": first._source.is_weighted,
         "by_groups": comparison.units.are_groups,
         "n_independent": comparison.n_independent,
     }
@@ -220,14 +220,14 @@ def _accuracy_interval(evaluation: Evaluation, drawn: BootstrapResult | None, le
 
 def _call_rates(evaluation: Evaluation) -> FloatArray:
     """Share called positive at each point of the curve, corners included."""
-    if evaluation.predictions.is_binary:
+    if evaluation.is_binary:
         return (evaluation.curve.fpr + evaluation.curve.tpr) / 2
-    return np.concatenate([[0.0], grid(evaluation.options.n_thresholds), [1.0]])
+    return np.concatenate([[0.0], grid(evaluation._options.n_thresholds), [1.0]])
 
 
 def _mean_curve(evaluation: Evaluation) -> dict[str, Any] | None:
     """The mean of the pairs' curves; None for two classes, whose pair is the curve."""
-    if evaluation.predictions.is_binary:
+    if evaluation.is_binary:
         return None
     curve = evaluation.mean_curve
     return {"fpr": plain(curve.fpr), "tpr": plain(curve.tpr), "call_rate": plain(_call_rates(evaluation))}
@@ -235,7 +235,7 @@ def _mean_curve(evaluation: Evaluation) -> dict[str, Any] | None:
 
 def _mean_band(evaluation: Evaluation, drawn: BootstrapResult, level: float) -> dict[str, Any] | None:
     # Parametric methods draw no samples, and so have no replicates of the mean curve.
-    if evaluation.predictions.is_binary or drawn.mean_fpr is None:
+    if evaluation.is_binary or drawn.mean_fpr is None:
         return None
     return _band(drawn.confidence_band(level, curve="mean"))
 
@@ -248,11 +248,11 @@ def _band(band: ConfidenceBand) -> dict[str, Any]:
 
 def _pair_curves(evaluation: Evaluation) -> dict[str, Any] | None:
     """Rates of the pairs with the smallest areas, the smallest first; None for two classes, whose pair is the curve."""
-    if evaluation.predictions.is_binary:
+    if evaluation.is_binary:
         return None
     worst = np.argsort(evaluation.pairs.auc, kind="stable")[:_PAIR_CURVES]
     # Only theirs: those of all pairs of very many classes would fill the memory.
-    rates = rates_of(evaluation.unchanged, chosen_pairs(evaluation.pair_index, worst), evaluation.options)
+    rates = rates_of(evaluation._unchanged, chosen_pairs(evaluation._pair_index, worst), evaluation._options)
     points = _spread(rates.n_call_rates, _PAIR_POINTS)
     return {
         "pair": worst.tolist(),

@@ -1,0 +1,248 @@
+"""What is known of evaluated predictions before anybody asks how sure it is: statistics, curves, pairs."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polyroc._engines import Prepared
+from polyroc._estimator._curve import RocCurve
+from polyroc._estimator._factorization import EXPLAINED_BOUND
+from polyroc._estimator._mean_curve import area_weights, is_mean, mean_curve
+from polyroc._estimator._rates import rates_of, score_thresholds
+from polyroc._estimator._refits import auc_by_thresholds, pair_sampling_error, unshrunk_curve
+from polyroc._estimator._weights import pair_weights
+from polyroc._inputs._checks import as_confidence_level
+from polyroc._inputs._fingerprint import Fingerprint
+from polyroc._inputs._options import Options
+from polyroc._lib._typing import FloatArray, IntArray, LabelArray, Thresholds
+from polyroc._lib._warnings import underflow_is_zero
+from polyroc._measures import accuracy, accuracy_interval, why_no_accuracy
+from polyroc._pairs import Pair, Pairs
+from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates, Predictions, read_only
+from polyroc._texts._evaluation import FAILED_PAIR, Headline
+from polyroc._uncertainty._intervals import Interval
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluated(Frozen):
+    """The part of `Evaluation` that takes no interval; documented there."""
+
+    _prepared: Prepared = field(repr=False)
+    _options: Options = field(repr=False)
+    curve: RocCurve
+    factorization: Factorization
+    _pair_index: PairIndex = field(repr=False)
+    _kept_rates: PairwiseRates | None = field(repr=False)
+    _fingerprint: Fingerprint = field(repr=False)
+    """Of the samples when they were evaluated."""
+
+    @property
+    def _source(self) -> Predictions:
+        return self._prepared.source
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether there are two classes, by the number of score columns: one pair, and the ordinary ROC curve."""
+        return self._source.is_binary
+
+    @property
+    def auc(self) -> float:
+        return self.curve.auc
+
+    @property
+    def labels(self) -> LabelArray:
+        return self._source.labels
+
+    @property
+    def n_samples(self) -> int:
+        return self._source.n_samples
+
+    @property
+    def class_counts(self) -> IntArray:
+        return self._source.class_counts
+
+    @property
+    def _unchanged(self) -> Prepared:
+        """The prepared source, for whatever reads samples again; an error where they were changed since."""
+        self._fingerprint.check(self._prepared.source)
+        return self._prepared
+
+    @cached_property
+    @underflow_is_zero
+    def pairs(self) -> Pairs:
+        positive, negative = self._pair_index.positive, self._pair_index.negative
+        return Pairs(
+            positive=self.labels[positive],
+            negative=self.labels[negative],
+            n_positive=self.class_counts[positive],
+            n_negative=self.class_counts[negative],
+            effect=self.factorization.pair_effects,
+            auc=self._unchanged.areas(self._pair_index),
+        )
+
+    @cached_property
+    def hand_till(self) -> float:
+        return float(np.mean(self.pairs.auc))
+
+    @property
+    def worst_pair(self) -> Pair:
+        return self.pairs.worst
+
+    @cached_property
+    @underflow_is_zero
+    def accuracy(self) -> float | None:
+        return None if self.accuracy_note else accuracy(self._unchanged.source)
+
+    @cached_property
+    def accuracy_note(self) -> str:
+        """Why there is no accuracy: one score column, or columns that are certainly not comparable; else empty.
+
+        Columns that are not probabilities count as not comparable where every score of one class lies below every
+        score of another, so that the first could never be named. Otherwise they are compared as they are.
+        """
+        return why_no_accuracy(self._unchanged.source)
+
+    @underflow_is_zero
+    def accuracy_interval(self, confidence_level: float = 0.95) -> Interval | None:
+        """Wilson's confidence interval of the accuracy; None where there is no accuracy.
+
+        Samples count as independent; with weights, as many as Kish's effective number.
+
+        Parameters
+        ----------
+        confidence_level : float
+            Between 0 and 1.
+
+        Returns
+        -------
+        Interval or None
+            A named tuple with `low` and `high`.
+
+        Examples
+        --------
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
+        >>> low, high = evaluation.accuracy_interval()
+        >>> low < evaluation.accuracy < high
+        True
+        """
+        level = as_confidence_level(confidence_level)
+        return None if self.accuracy is None else accuracy_interval(self._unchanged.source, level)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self.headline.notes
+
+    @cached_property
+    def headline(self) -> Headline:
+        """What is shown of an evaluation wherever it is shown."""
+        return Headline(
+            auc=self.auc,
+            hand_till=self.hand_till,
+            accuracy=self.accuracy,
+            accuracy_note=self.accuracy_note,
+            worst_pair=self.worst_pair,
+            n_pairs=len(self._pair_index),
+            n_failed_pairs=int(np.count_nonzero(self.pairs.auc < FAILED_PAIR)),
+            n_classes=int(np.count_nonzero(self.class_counts)),
+            n_samples=self.n_samples,
+            status=self.factorization.status,
+            explained=self.explained,
+            is_well_explained=self.is_well_explained,
+        )
+
+    @cached_property
+    @underflow_is_zero
+    def mean_curve(self) -> RocCurve:
+        """The mean of the pairs' ROC curves at equal call rates, for two classes the ordinary curve.
+
+        Its area is exactly the mean of the pairwise areas, Hand and Till's M: no fit, no shrinkage. Weights of pairs
+        and costs weigh the mean; with costs that differ for a pair's true and false positive rates, and with shared
+        thresholds, the area is a statistic of its own, by trapezoids on the grid of call rates.
+        """
+        if self.is_binary:
+            return self.curve
+        shares, exact = self._area_weights, None
+        if shares is not None:
+            exact = self.hand_till if is_mean(shares) else min(1.0, float(shares @ self.pairs.auc))
+        return mean_curve(self.factorization.mean_rates, exact)
+
+    @property
+    def mean_auc(self) -> float:
+        return self.mean_curve.auc
+
+    @cached_property
+    def _area_weights(self) -> FloatArray | None:
+        """What each pairwise area counts for in `mean_auc`; None where that is no mean of areas."""
+        weights = pair_weights(self._source, self._pair_index, self._options)
+        return area_weights(weights, "own" if self.is_binary else self._options.thresholds)
+
+    @cached_property
+    @underflow_is_zero
+    def rates(self) -> PairwiseRates:
+        if self._kept_rates is not None:
+            return self._kept_rates
+        return rates_of(self._unchanged, self._pair_index, self._options)
+
+    @cached_property
+    @underflow_is_zero
+    def score_thresholds(self) -> FloatArray:
+        """The score at which each pair reaches each call rate of `rates`, shape (n_call_rates, n_pairs)."""
+        return read_only(score_thresholds(self._unchanged, self._pair_index, self._options))
+
+    @property
+    def explained(self) -> float | None:
+        """Share of what the pairs have beyond chance that one curve with pair effects explains: `Factorization`'s."""
+        return self.factorization.explained
+
+    @property
+    def is_well_explained(self) -> bool:
+        """Whether one curve describes the pairs: False where it explains less than 80 % of what is beyond chance.
+
+        Then the pairs differ by more than how sharp they are, or by noise, of models near chance on few samples.
+        """
+        return self.explained is None or self.explained >= EXPLAINED_BOUND
+
+    @cached_property
+    @underflow_is_zero
+    def pair_sampling_error(self) -> float:
+        """Standard error that `max_pairs` adds to `auc`, 0 where all pairs were compared.
+
+        By the jackknife over the strata of the sample: some strata are left out in turn and the rest is fitted again.
+        With a single stratum, pairs are left out at random, which overstates the error a little.
+        """
+        stratum = self._pair_index.stratum
+        if stratum is None:
+            return 0.0
+        return pair_sampling_error(self._prepared, self._pair_index, self.rates, self._options, stratum)
+
+    @cached_property
+    @underflow_is_zero
+    def auc_by_thresholds(self) -> dict[Thresholds, float] | None:
+        """D with `"own"` thresholds of each column, and with one threshold `"shared"` by both columns of a pair.
+
+        If the second is lower, the score columns are not on a common scale. Needs a second fit, on first access. None
+        for two classes, for more than 100, for a sample of the pairs (`max_pairs`), and if that fit did not converge or
+        did not fit in memory.
+        """
+        return auc_by_thresholds(self._unchanged, self._pair_index, self._options, self.auc)
+
+    @cached_property
+    @underflow_is_zero
+    def unshrunk_curve(self) -> RocCurve | None:
+        """The curve without shrinkage, by one more fit on first access; None of two classes, whose curve is no fit."""
+        return unshrunk_curve(self._prepared, self._pair_index, self.rates, self._options, self.curve)
+
+    @cached_property
+    @underflow_is_zero
+    def hand_till_influences(self) -> FloatArray:
+        """What each sample adds to Hand and Till's M: DeLong's structural components, shape (n_samples,)."""
+        return read_only(
+            self._unchanged.area_influences(self._pair_index, np.full(len(self._pair_index), 1 / len(self._pair_index)))
+        )
