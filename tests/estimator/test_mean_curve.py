@@ -256,7 +256,7 @@ def test_a_table_has_rows_of_it_where_it_is_not_hand_and_tills_m(costs, n_rows):
 
 def test_models_are_compared_by_it():
     plain = polyroc.compare(*two_models(), n_resamples=99, rng=0)
-    assert plain.mean_auc.statistic == "mean_auc"
+    assert plain.by_mean_auc.statistic == "mean_auc"
     assert plain.by_mean_auc.differences == plain.by_hand_till.differences
     costs = [[0, 9, 1], [1, 0, 1], [2, 1, 0]]
     costly = polyroc.compare(*two_models(), n_resamples=99, rng=0, costs=costs)
