@@ -305,12 +305,11 @@ def test_it_is_in_the_plain_data():
 
 def test_evaluations_do_not_ask_for_it(monkeypatch):
     """It takes the pairwise areas, which nobody needs for D."""
-    from polyroc import _evaluation
 
     def refuse(*_):
         raise AssertionError
 
-    monkeypatch.setattr(_evaluation, "areas_of", refuse)
+    monkeypatch.setattr("polyroc._engines._numpy._engine.pairwise_areas", refuse)
     y_true = np.arange(30) % 3
     # A D above 1/2: below, M is asked for to see whether the columns are in the wrong order.
     problem = Problem(y_true, np.random.default_rng(0).normal(size=(30, 3)) + np.eye(3)[y_true], {})

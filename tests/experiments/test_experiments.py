@@ -330,7 +330,7 @@ def test_data_come_from_the_folder_that_is_named(tmp_path, monkeypatch):
     monkeypatch.delenv("POLYROC_DATA", raising=False)
     rows = [[f"{n}", "1", "19.5", "abc"[n % 3]] for n in range(KNOWN["tae"].n_rows)]
     table = "\n".join(["x,y,z,label", *map(",".join, rows)])
-    (tmp_path / "iris.csv.gz").write_bytes(gzip.compress(b"u,v,label\n" + b"1,2,a\n1,3,b\n2,2,c\n" * 50))
+    (tmp_path / "iris.csv.gz").write_bytes(gzip.compress(b"u,v,label\n" + b"1,2,a\n1,3,b\n2,2,c\n" * 50, mtime=0))
     (tmp_path / "glass.csv").write_text("u,label\n" + "1,a\n" * 100 + "2,b\n" * 100 + "3,'c\u2028'\n" * 14)
     found = find_data_sets(["iris", "glass"], tmp_path)
     assert [(one.name, one.features.shape) for one in found.data_sets] == [("iris", (150, 2)), ("glass", (214, 1))]
@@ -373,15 +373,18 @@ def test_openml_is_asked_last_and_without_pandas(monkeypatch):
     ("content", "why"),
     [
         (b"not gzip", "glass.csv.gz must hold the data set glass"),
-        (gzip.compress(b"u,label\n1,a\n"), "214 rows were expected, 1 came"),
-        (gzip.compress(b"u,label\n" + b"x,a\n" * 214), "could not convert string to float"),
-        (gzip.compress(b"u,label\n" + b"1,a\n" * 213 + b"1\n"), "different lengths"),
-        (gzip.compress(b"\xff\xfe"), "glass.csv.gz must hold"),
-        (gzip.compress(b"u,label\n" + b"nan,a\n1,b\n" * 107), "numbers must be finite"),
-        (gzip.compress(b"u,label\n" + b"1,a\n1,b\n" * 107), "3 classes of 4 samples or more were expected, 2 came"),
-        (gzip.compress(b"label\n" + b"a\n" * 214), "2 columns or more were expected, 1 came"),
-        (gzip.compress(b"u,label\n" + b"1" * 200_000 + b",a\n"), "field larger than field limit"),
-        (gzip.compress(b"u,label\n" + b"1,a\n" * 214)[:-20], "glass.csv.gz must hold"),
+        (gzip.compress(b"u,label\n1,a\n", mtime=0), "214 rows were expected, 1 came"),
+        (gzip.compress(b"u,label\n" + b"x,a\n" * 214, mtime=0), "could not convert string to float"),
+        (gzip.compress(b"u,label\n" + b"1,a\n" * 213 + b"1\n", mtime=0), "different lengths"),
+        (gzip.compress(b"\xff\xfe", mtime=0), "glass.csv.gz must hold"),
+        (gzip.compress(b"u,label\n" + b"nan,a\n1,b\n" * 107, mtime=0), "numbers must be finite"),
+        (
+            gzip.compress(b"u,label\n" + b"1,a\n1,b\n" * 107, mtime=0),
+            "3 classes of 4 samples or more were expected, 2 came",
+        ),
+        (gzip.compress(b"label\n" + b"a\n" * 214, mtime=0), "2 columns or more were expected, 1 came"),
+        (gzip.compress(b"u,label\n" + b"1" * 200_000 + b",a\n", mtime=0), "field larger than field limit"),
+        (gzip.compress(b"u,label\n" + b"1,a\n" * 214, mtime=0)[:-20], "glass.csv.gz must hold"),
     ],
 )
 def test_a_broken_file_is_named(content, why, tmp_path):

@@ -110,5 +110,5 @@ def test_pairs_can_be_walked_and_asked_by_place(one_failed_pair):
 def test_worst_pair_is_found_only_when_asked_for():
     evaluation = polyroc.evaluate(np.arange(40) % 4, np.random.default_rng(0).normal(size=(40, 4)))
     repr(evaluation)
-    assert "auc" not in vars(evaluation.pairs)
+    assert "pairs" not in vars(evaluation)
     assert evaluation.worst_pair.auc == min(evaluation.pairs.auc)

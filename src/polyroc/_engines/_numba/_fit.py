@@ -155,7 +155,8 @@ def add_deviance(data: Any, row: Any, effect: Any, chance: Any, start: int, stop
 def divergences(row: Any, effect: float, rate: Any, weight: Any, probability: Any, on: Any, off: Any) -> Any:
     """Half the deviances of one pair."""
     one, least, total, by_chance = rate.dtype.type(1), rate.dtype.type(1e-30), 0.0, 0.0
-    v, bound = row.dtype.type(effect), row.dtype.type(80)
+    # Far beyond any predictor: a product of nothing and infinity would be no number.
+    v, bound = row.dtype.type(effect), row.dtype.type(1e30)
     for i in range(rate.shape[0]):
         m, p, eta = rate[i], probability[i], row[i] * v
         entropy = m * log_positive(max(m, least)) + (one - m) * log_positive(max(one - m, least))
