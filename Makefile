@@ -26,7 +26,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full test-clock test-mlflow test-oldest test-minimal lint types bench coverage plans displays screenshots meaning reproduction docs clean
+.PHONY: help demo test test-full test-clock test-mlflow test-oldest test-minimal lint types bench coverage plans looks displays screenshots meaning reproduction docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
@@ -80,6 +80,10 @@ coverage: $(VENV_FULL)/.full  ## simulate how often intervals cover the truth: m
 plans: $(VENV_FULL)/.full  ## simulate studies that were planned by a pilot: about an hour; writes docs/planning.md
 	$(VENV_FULL)/bin/python -m studies plans --out plans.json
 	$(VENV_FULL)/bin/python -m studies plans-page plans.json
+
+looks: $(VENV_FULL)/.full  ## simulate comparisons that are looked at after every batch: half an hour; writes docs/comparing.md
+	$(VENV_FULL)/bin/python -m studies looks --out looks.json
+	$(VENV_FULL)/bin/python -m studies looks-page looks.json
 
 displays: $(VENV)/.demo  ## draw every display for 3, 10 and 50 classes into docs/images/display
 	$(BIN)/python scripts/make_displays.py

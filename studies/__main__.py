@@ -6,6 +6,8 @@ python -m studies page results.json           its tables, into docs/coverage.md
 python -m studies populations FILE.npz        the real predictions, for a machine without scikit-learn
 python -m studies plans --out plans.json      what comes of plans by pilots of 300 samples: an hour on two cores
 python -m studies plans-page plans.json       their table, into docs/planning.md
+python -m studies looks --out looks.json      what looking after every batch costs: half an hour on two cores
+python -m studies looks-page looks.json       its table, into docs/comparing.md
 """
 
 import argparse
@@ -42,13 +44,22 @@ def main():
     plans.add_argument("--out", type=Path, required=True, help="file of results; those that it has are kept")
     plans.add_argument("--replications", type=int, default=1000)
     plans.add_argument("--only", nargs="*", help="names; all by default")
+    looks = commands.add_parser("looks", help="simulate comparisons that are looked at after every batch")
+    looks.add_argument("--out", type=Path, required=True, help="file of results; those that it has are kept")
+    looks.add_argument("--replications", type=int, default=500)
+    looks.add_argument("--only", nargs="*", help="names; all by default")
+    shown = commands.add_parser("looks-page", help="write the table of docs/comparing.md")
+    shown.add_argument("results", type=Path)
+    shown.add_argument("--to", type=Path, default=ROOT / "docs" / "comparing.md")
     table = commands.add_parser("plans-page", help="write the table of docs/planning.md")
     table.add_argument("results", type=Path)
     table.add_argument("--to", type=Path, default=ROOT / "docs" / "planning.md")
     asked = parser.parse_args()
     does = {"run": _run, "contests": _contests, "influence": _influence, "page": _page, "populations": _populations}
     asked.start = time.perf_counter()
-    (does | {"plans": _plans, "plans-page": _plans_page})[asked.command](asked)
+    (does | {"plans": _plans, "plans-page": _plans_page, "looks": _looks, "looks-page": _looks_page})[asked.command](
+        asked
+    )
 
 
 def _run(asked):
@@ -151,6 +162,27 @@ def _plans(asked):
 def _plans_page(asked):
     from studies._page import write
     from studies._plans import BEGIN, END, page
+
+    text = page(json.loads(asked.results.read_text()))
+    print(text)
+    write(asked.to, text, BEGIN, END)
+
+
+def _looks(asked):
+    os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    from studies._looks import STREAMS, run_stream
+
+    results = json.loads(asked.out.read_text()) if asked.out.exists() else {}
+    for number, contest in enumerate(STREAMS):
+        if contest.name in results or (asked.only is not None and contest.name not in asked.only):
+            continue
+        results[contest.name] = run_stream(contest, SEED + 800 + number, asked.replications)
+        asked.out.write_text(json.dumps(results))
+
+
+def _looks_page(asked):
+    from studies._looks import BEGIN, END, page
+    from studies._page import write
 
     text = page(json.loads(asked.results.read_text()))
     print(text)

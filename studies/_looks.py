@@ -15,9 +15,12 @@ import numpy as np
 import polyroc
 from polyroc._uncertainty._paired_influence import Once, difference
 from polyroc._uncertainty._resampling import units_of
+from studies._page import markdown, percent
 from studies._settings import COVERAGE, TEST, Contest, draw_models
 
+BEGIN, END = "<!-- results: written by `python -m studies looks-page` -->", "<!-- end of results -->"
 LOOKS = 20
+LAST = 2_000
 LEVEL = 0.95
 PLANNED = 1_000
 STREAMS = [
@@ -29,7 +32,7 @@ STREAMS = [
 ]
 
 
-def run_stream(contest, seed, n_replications, last=2_000):
+def run_stream(contest, seed, n_replications, last=LAST):
     """For each path: the look at which the sequence, and the ordinary interval, first leave 0 out; 0 for never."""
     with multiprocessing.get_context("fork").Pool(os.cpu_count()) as pool:
         tasks = [(contest, [seed, 4, number], last) for number in range(n_replications)]
@@ -68,3 +71,24 @@ def _differences(y_true, scores, n):
         units = units_of(both[0]._source, None)
         spreads = [one._spread("auc", units) for one in both]
         return [difference(*spreads, LEVEL, test)[2] for test in (Once(), Anytime(n, PLANNED))]
+
+
+def page(results):
+    """The table of docs/comparing.md."""
+    header = [
+        "two models",
+        "paths",
+        "called different by the sequence at some look",
+        "by ordinary intervals at some look",
+    ]
+    rows = [[*header, "by one ordinary look at the end", "samples when the sequence stops, median (90 %)"]]
+    for contest in STREAMS:
+        if contest.name not in results:
+            continue
+        sequence, ordinary, single = (np.array(values) for values in results[contest.name].values())
+        stops = np.where(sequence > 0, sequence, LOOKS) * LAST // LOOKS
+        middle, late = np.quantile(stops, [0.5, 0.9])
+        shares = [percent(np.mean(first > 0)) for first in (sequence, ordinary)]
+        stop = f"{middle:,.0f} ({late:,.0f})" if contest.change else "-"
+        rows.append([contest.name, f"{len(sequence):,}", *shares, percent(single.mean()), stop])
+    return markdown(rows)
