@@ -73,7 +73,8 @@ def buffer_used_again(_: Attempt) -> None:
             found = getattr(evaluation, name)
         except Exception as error:
             require(
-                why_no_refusal(error, (ValueError, RuntimeError)) is None, f"{name}: {type(error).__name__} {error}"
+                why_no_refusal(error, (polyroc.InputError, RuntimeError)) is None,
+                f"{name}: {type(error).__name__} {error}",
             )
         else:
             require(abs(found - 1) < 1e-12, f"{name} is {found}, of numbers that came later; D is {evaluation.auc}")

@@ -22,7 +22,7 @@ class Answer(NamedTuple):
 
 
 def attempt(
-    function: Any, /, *args: Any, refusals: tuple[type[Exception], ...] = (ValueError,), **kwargs: Any
+    function: Any, /, *args: Any, refusals: tuple[type[Exception], ...] = (polyroc.InputError,), **kwargs: Any
 ) -> Answer:
     """Call, and let through only what may come: a result, or a refusal in polyroc's own words."""
     try:

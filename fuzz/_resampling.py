@@ -93,10 +93,32 @@ def _by_formula(given: Attempt, evaluation: Any, of: Any) -> None:
     found = attempt(evaluation.confidence_interval, level, statistic=statistic, method="delong", groups=of)
     if not found.refused:
         check_interval(found.result, "DeLong's interval")
+    _by_influence(given, evaluation, of)
     if given.happens(0.5):
         check_share(evaluation.pair_sampling_error, "pair_sampling_error")
     if given.happens(0.5) and evaluation.auc_by_thresholds is not None:
         check_shares(list(evaluation.auc_by_thresholds.values()), "auc_by_thresholds")
+
+
+def _by_influence(given: Attempt, evaluation: Any, of: Any) -> None:
+    level = given.choose([0.5, 0.95, 0.999])
+    for statistic in _STATISTICS:
+        found = attempt(evaluation.confidence_interval, level, statistic=statistic, method="influence", groups=of)
+        if not found.refused:
+            check_interval(found.result, f"interval of {statistic} by influences")
+    influences = attempt(lambda: evaluation.influences)
+    if not influences.refused:
+        require(bool(np.all(np.isfinite(influences.result))), "an influence is not finite")
+        if not evaluation.influence_note:
+            check_share(evaluation.standard_error, "standard_error")
+    curve, both = given.choose(["shared", "mean"]), given.happens(0.5)
+    band = attempt(evaluation.confidence_band, level, curve=curve, simultaneous=both, method="influence", groups=of)
+    if not band.refused:
+        check_band(band.result)
+    planned = attempt(polyroc.plan, evaluation, half_width=given.choose([0.3, 0.05, 0.001]))
+    if not planned.refused:
+        require("nan" not in str(planned.result), str(planned.result))
+        check_json(planned.result.to_dict(), "Plan.to_dict()")
 
 
 def _compare(given: Attempt, made: Problem, asked: dict[str, Any], draws: dict[str, Any]) -> None:
@@ -108,6 +130,8 @@ def _compare(given: Attempt, made: Problem, asked: dict[str, Any], draws: dict[s
     ]
     models = {"first": made.y_score} | {f"other {j}": others[j] for j in range(int(given.rng.integers(1, 4)))}
     level, kind = given.choose([0.5, 0.95, 0.999]), given.choose(_INTERVALS)
+    if given.happens(0.4):  # without resampling
+        draws, kind = {"groups": draws["groups"], "anytime": given.choose([False, True, 50])}, "logit"
     answer = attempt(polyroc.compare, made.y_true, models, confidence_level=level, interval=kind, **draws, **asked)
     if answer.refused:
         return

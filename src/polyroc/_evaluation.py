@@ -41,6 +41,7 @@ from polyroc._uncertainty._influence import (
     refitted_bias,
     refitted_point_bias,
     refuse_centered,
+    too_large,
     whole_error,
 )
 from polyroc._uncertainty._intervals import Interval, is_at_end
@@ -249,7 +250,10 @@ class Evaluation(Evaluated):
         >>> evaluation.influence_note
         'the centered model has no formula'
         """
-        return self._fitted.doubt or ("" if is_at_end(self.hand_till) else near_end(self.auc))
+        doubt = self._fitted.doubt
+        if doubt or self.is_binary or is_at_end(self.hand_till):
+            return doubt
+        return near_end(self.auc) or too_large(self.standard_error, self.auc)
 
     @cached_property
     @underflow_is_zero
@@ -284,7 +288,7 @@ class Evaluation(Evaluated):
     def standard_error(self) -> float:
         """Standard error of D without resampling, for samples that are independent.
 
-        With `max_pairs`, it includes `pair_sampling_error`. Where `influence_note` is not empty it may be too small:
+        With `max_pairs`, it includes `pair_sampling_error`. Where `influence_note` is not empty it may be far off:
         use ``bootstrap().standard_error()``. For samples in groups use
         ``confidence_interval(method="influence", groups=...)``.
 

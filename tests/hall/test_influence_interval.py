@@ -220,3 +220,20 @@ def test_mislabelled_samples_pull_most(problem):
     y_true[wrong] = (y_true[wrong] + rng.integers(1, 4, 8)) % 4
     lowest = np.argsort(polyroc.evaluate(y_true, score).influences)[:8]
     assert len(np.intersect1d(lowest, wrong)) >= 7
+
+
+def test_a_standard_error_beyond_all_reason_is_no_interval():
+    """Costs over six orders of magnitude leave some samples of one pair to decide."""
+    y_true = np.repeat([0, 1, 2], [10, 6, 5])
+    rng = np.random.default_rng(0)
+    notes = []
+    for _ in range(40):
+        score = np.round(rng.normal(size=(21, 3)) + 2 * np.eye(3)[y_true], 1)
+        costs = 10 ** rng.uniform(0, 11, (3, 3))
+        evaluation = quietly(polyroc.evaluate, y_true, score, costs=costs, n_thresholds=9)
+        if evaluation.standard_error > np.sqrt(evaluation.auc * (1 - evaluation.auc)):
+            notes.append(evaluation.influence_note)
+            with pytest.raises(polyroc.InputError, match="`method` must be 'bootstrap' where"):
+                evaluation.confidence_interval(method="influence")
+    assert notes
+    assert all(notes)

@@ -136,6 +136,16 @@ def near_end(area: float) -> str:
     return f"D is within {_NEAR_END} of {round(area)}" if min(area, 1 - area) < _NEAR_END else ""
 
 
+def too_large(error: float, area: float) -> str:
+    """Why a standard error cannot be that of an area; empty where it can.
+
+    Nothing between 0 and 1 with this mean varies more. A formula that says so is far from linear there, as with costs
+    that leave a few samples to decide.
+    """
+    largest = float(np.sqrt(area * (1 - area)))
+    return f"the formula gives a standard error of {error:.2g}, more than D can have" if error > largest else ""
+
+
 def refuse_centered(options: Options) -> None:
     """Influences are not derived for one of the models."""
     if options.model == "centered":
