@@ -199,11 +199,11 @@ class ComparisonDisplay:
         ink = pyplot().rcParams["text.color"]
         # Below the row and pointing up at it: a mark upon the whiskers would be read as an outlier.
         ax.plot(values, [place + below for place in range(len(values))], "^", color=ink, markersize=5, zorder=4)
-        spread = "normal distribution by influences"
+        spread = ", normal distribution by influences"
         if self.n_resamples is not None:
-            spread = f"{self.n_resamples} resamples"
+            spread = f" of {self.n_resamples} resamples"
         mark = "triangle: M, Hand and Till" if contest.statistic == "auc" else "triangle: D"
-        ax.set_xlabel(f"{_SYMBOL[contest.statistic]} , {spread}\n({mark})")
+        ax.set_xlabel(f"{_SYMBOL[contest.statistic]}{spread}\n({mark})")
         ax.set_ylim(len(values) - 0.4, -above)
         fit_names(ax, names_of([estimate.model for estimate in contest.estimates], _letters_of_names(ax)))
 
