@@ -46,6 +46,26 @@ def row_names(display):
     return [label.get_text() for label in display.ax_.get_yticklabels()]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_models_without_resamples_are_drawn_from_their_normal_distribution(kind):
+    y_true, y_score = problem(3)
+    noise = np.random.default_rng(1).normal(size=y_score.shape)
+    found = polyroc.compare(y_true, {"good": y_score, "fair": y_score + 0.5 * noise})
+    assert found.method == "influence"
+    display = ComparisonDisplay.from_comparison(found).plot(kind=kind)
+    if kind == "box":
+        assert display.ax_.get_xlabel().startswith("D, normal distribution by influences\n")
+        # Half of a normal distribution lies within 0.674 standard errors.
+        quartiles = [spread.quantiles for spread in display.spreads["auc"].values()]
+        for entry, (_, low, middle, high, _) in zip(found.by_auc.estimates, quartiles, strict=True):
+            assert middle == pytest.approx(entry.value, abs=0.05 * entry.standard_error)
+            assert (high - low) / 2 == pytest.approx(0.6745 * entry.standard_error, rel=0.1)
+
+
+def test_resamples_are_counted_in_the_label(display):
+    assert display.plot(kind="box").ax_.get_xlabel().startswith("D of 49 resamples\n")
+
+
 @pytest.mark.parametrize("statistic", ["auc", "hand_till"])
 def test_boxes_are_quantiles_of_the_replicates(comparison, display, statistic):
     display.plot(kind="box", statistic=statistic)

@@ -39,7 +39,7 @@ _MOST_LINES = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Spread(Frozen):
+class Density(Frozen):
     """Replicates of one model's statistic, and how dense they lie."""
 
     replicates: FloatArray
@@ -61,6 +61,8 @@ class ComparisonDisplay:
         ``spreads[statistic][model]``: the replicates and their density.
     confidence_level : float
         Of the intervals.
+    n_resamples : int, optional
+        How many replicates there are, for the label; 0 where influences took the place of resamples.
 
     Attributes
     ----------
@@ -86,7 +88,7 @@ class ComparisonDisplay:
         *,
         by_auc: Contest,
         by_hand_till: Contest,
-        spreads: Mapping[str, Mapping[str, Spread]],
+        spreads: Mapping[str, Mapping[str, Density]],
         confidence_level: float = 0.95,
         n_resamples: int | None = None,
     ) -> None:
@@ -105,7 +107,7 @@ class ComparisonDisplay:
         comparison : Comparison
             Result of `compare`.
         """
-        spreads: dict[str, dict[str, Spread]] = {
+        spreads: dict[str, dict[str, Density]] = {
             statistic: {
                 model: _spread(replicates, comparison.confidence_level)
                 for model, replicates in comparison.replicates(statistic).items()
@@ -117,7 +119,7 @@ class ComparisonDisplay:
             by_hand_till=comparison.by_hand_till,
             spreads=spreads,
             confidence_level=comparison.confidence_level,
-            n_resamples=comparison.n_resamples or None,
+            n_resamples=comparison.n_resamples,
         )
 
     def plot(
@@ -190,7 +192,7 @@ class ComparisonDisplay:
         self._finish_rows(ax, contest, above=1.0, below=0.13)
         return ridges
 
-    def _spreads(self, contest: Contest) -> list[Spread]:
+    def _spreads(self, contest: Contest) -> list[Density]:
         return [self.spreads[contest.statistic][estimate.model] for estimate in contest.estimates]
 
     def _finish_rows(self, ax: "Axes", contest: Contest, above: float, below: float) -> None:
@@ -199,9 +201,10 @@ class ComparisonDisplay:
         ink = pyplot().rcParams["text.color"]
         # Below the row and pointing up at it: a mark upon the whiskers would be read as an outlier.
         ax.plot(values, [place + below for place in range(len(values))], "^", color=ink, markersize=5, zorder=4)
-        spread = ", normal distribution by influences"
+        spread = ""
         if self.n_resamples is not None:
-            spread = f" of {self.n_resamples} resamples"
+            drawn = f" of {self.n_resamples} resamples"
+            spread = drawn if self.n_resamples else ", normal distribution by influences"
         mark = "triangle: M, Hand and Till" if contest.statistic == "auc" else "triangle: D"
         ax.set_xlabel(f"{_SYMBOL[contest.statistic]}{spread}\n({mark})")
         ax.set_ylim(len(values) - 0.4, -above)
@@ -273,18 +276,18 @@ def _letters_of_names(ax: "Axes", share: float = 0.45, most: int = 30) -> int:
     return max(8, min(most, letters_in(share * 72 * ax.get_window_extent().width / ax.figure.dpi, size)))
 
 
-def _spread(replicates: FloatArray, confidence_level: float) -> Spread:
+def _spread(replicates: FloatArray, confidence_level: float) -> Density:
     """Quantiles, and a Gaussian kernel density with Silverman's bandwidth."""
     tail = (1 - confidence_level) / 2
     quantiles: FloatArray = np.quantile(replicates, [tail, 0.25, 0.5, 0.75, 1 - tail])
     deviation, middle_half = float(np.std(replicates, ddof=1)), float(quantiles[3] - quantiles[1]) / 1.34
     width = 0.9 * (min(deviation, middle_half) or deviation) * len(replicates) ** -0.2
     if width < 1e-9:
-        return Spread(replicates, quantiles, quantiles[2:3].copy(), np.ones(1))
+        return Density(replicates, quantiles, quantiles[2:3].copy(), np.ones(1))
     first, last = max(0.0, replicates.min() - 3 * width), min(1.0, replicates.max() + 3 * width)
     at = np.linspace(first, last, 200)
     # No area is below 0 or above 1: what a kernel has beyond an end is folded back at it.
     mirrored = np.concatenate([replicates, -replicates, 2 - replicates])
     kernels = np.exp(-0.5 * ((at[:, None] - mirrored) / width) ** 2)
     density = kernels.sum(axis=1) / (len(replicates) * width * np.sqrt(2 * np.pi))
-    return Spread(replicates, quantiles, at, density)
+    return Density(replicates, quantiles, at, density)
