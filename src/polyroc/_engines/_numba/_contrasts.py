@@ -20,6 +20,7 @@ def contrast_areas(
 ) -> FloatArray:
     """Mann-Whitney area of each pair along (A[negative] - A[positive]) · p, shape (K,)."""
     if predictions.sample_weight is not None:
+        # `doubled_wins` counts samples, not weights.
         return areas_by_pairs(predictions, pairs, partition)
     areas, counts = np.empty(len(pairs)), predictions.class_counts
     with Threads(n_jobs) as threads:
@@ -27,6 +28,7 @@ def contrast_areas(
         columns, offsets = in_range(classes.values), classes.offsets
 
         def add(start: int, stop: int) -> None:
+            # Both classes of a pair in turn, in double; one room for all pairs of a task.
             room = np.empty((2, counts.max()))
             for pair in range(start, stop):
                 i, j = pairs.positive[pair], pairs.negative[pair]
@@ -34,6 +36,7 @@ def contrast_areas(
                 project_pair(columns, offsets, partition, i, j, first, second)
                 first.sort()
                 second.sort()
+                # (pair-area) of docs/method.md, along the contrast; whole numbers up to this division.
                 areas[pair] = count_wins(first, second) / (2 * counts[i] * counts[j])
 
         threads.map(add, chunks(len(pairs), 1, 128))

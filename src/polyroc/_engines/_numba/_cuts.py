@@ -2,6 +2,10 @@
 
 A cut says more than a rate: how many samples of each run lie above the score on whose edge a call rate lies, how many
 lie at or above it, and how much of that edge is called. Runs are those of `polyroc._engines._numba._rates`.
+
+This is h of equation (influence) in docs/influence.md, by rank from the top: 1 for the first `above` samples of a run,
+`part` for those from there to `upto`, 0 for the others. Call rates are those of (call-rate) and (shared-call-rate) in
+docs/method.md.
 """
 
 from typing import Any, NamedTuple
@@ -40,7 +44,10 @@ def called_share(tail: Any, at: int, n: int) -> float:
 
 @inner
 def cut_two(a: Any, b: Any, tail_a: Any, tail_b: Any, grid: Any, cut: Any) -> None:
-    """Merge two runs from the top, from call rate to call rate, or look for each call rate where runs are long."""
+    """Merge two runs from the top, from call rate to call rate, or look for each call rate where runs are long.
+
+    a (n_a,) and b (n_b,) rise; tail_a and tail_b are of the same shapes, or None. Run 0 of the cut is a, run 1 is b.
+    """
     n_a, n_b, n_grid = a.shape[0], b.shape[0], grid.shape[0]
     at_a, at_b, t = n_a, n_b, np.int64(0)
     is_long = tail_a is None and n_a + n_b > LONG
@@ -49,6 +56,7 @@ def cut_two(a: Any, b: Any, tail_a: Any, tail_b: Any, grid: Any, cut: Any) -> No
             at_a, at_b, score = look_for(a, b, grid[t])
         else:
             at_a, at_b, score = call_until(a, b, tail_a, tail_b, at_a, at_b, grid[t])
+        # The whole tie at this score, in both runs: a[at_a:high_a] and b[at_b:high_b].
         high_a, high_b = at_a, at_b
         while high_a < n_a and a[high_a] <= score:
             high_a += 1
@@ -60,6 +68,7 @@ def cut_two(a: Any, b: Any, tail_a: Any, tail_b: Any, grid: Any, cut: Any) -> No
             at_b -= 1
         a0, b0 = called_share(tail_a, high_a, n_a), called_share(tail_b, high_b, n_b)
         a1, b1 = called_share(tail_a, at_a, n_a), called_share(tail_b, at_b, n_b)
+        # (call-rate) at both ends of the edge.
         s0, s1 = 0.5 * (a0 + b0), 0.5 * (a1 + b1)
         while True:
             part = min(1.0, max(0.0, (grid[t] - s0) / (s1 - s0)))
@@ -91,6 +100,7 @@ def call_until(a: Any, b: Any, tail_a: Any, tail_b: Any, at_a: int, at_b: int, r
             is_reached = called >= target
         else:
             is_reached = called_share(tail_a, at_a, n_a) + called_share(tail_b, at_b, n_b) >= 2.0 * rate
+    # One run is used up: the other is called to its end.
     if not is_reached:
         one = int(at_a > 0)
         while at_a + at_b > 0 and not is_reached:
@@ -102,11 +112,12 @@ def call_until(a: Any, b: Any, tail_a: Any, tail_b: Any, at_a: int, at_b: int, r
 
 @inner
 def look_for(a: Any, b: Any, rate: float) -> Any:
-    """As `call_until` from the top, without weights: by bisection, as `polyroc._engines._numba._rates.look`."""
+    """As `call_until` from the top, without weights: by bisection, as `polyroc._engines._numba._rates.skip`."""
     n_a, n_b = a.shape[0], b.shape[0]
     low, high = 0, n_a
     while low < high:
         x = (low + high) // 2
+        # With x of a called, (call-rate) leaves y of b.
         y = int(np.ceil((2.0 * rate - x / n_a) * n_b))
         if y > n_b or (y > 0 and a[n_a - 1 - x] >= b[n_b - y]):
             low = x + 1
@@ -121,6 +132,7 @@ def look_for(a: Any, b: Any, rate: float) -> Any:
 @inner
 def cut_four(values: Any, tails: Any, offsets: Any, i: int, j: int, grid: Any, cut: Any) -> None:
     """The same with shared thresholds: classes i and j in column i, then both in column j."""
+    # Runs in the order of (shared-call-rate): S_ii, S_ji, S_ij, S_jj.
     at, n, high = np.empty(4, np.int64), np.empty(4, np.int64), np.empty(4, np.int64)
     column, first = np.empty(4, np.int64), np.empty(4, np.int64)
     before, after = np.zeros(4), np.zeros(4)
@@ -131,6 +143,7 @@ def cut_four(values: Any, tails: Any, offsets: Any, i: int, j: int, grid: Any, c
         at[r] = n[r]
     t, s0 = np.int64(0), 0.0
     while t < grid.shape[0]:
+        # One threshold for both columns: the highest score that is not called yet.
         score = -np.inf
         for r in range(4):
             if at[r] > 0:
@@ -146,6 +159,7 @@ def cut_four(values: Any, tails: Any, offsets: Any, i: int, j: int, grid: Any, c
                 after[r] = tails[column[r], first[r] + at[r]]
             left += at[r]
             s1 += 0.25 * after[r]
+        # All called is a call rate of 1 but for rounding: the last edge takes all that are left.
         while t < grid.shape[0] and (grid[t] <= s1 or left == 0):
             part = min(1.0, max(0.0, (grid[t] - s0) / (s1 - s0)))
             cut.part[t] = part
@@ -161,6 +175,7 @@ def cut_four(values: Any, tails: Any, offsets: Any, i: int, j: int, grid: Any, c
 @inner
 def settle(a: Any, b: Any, above_a: int, above_b: int, target: float) -> Any:
     """From near the crossing to it: the first point of the path whose shares reach the target."""
+    # Bisection divides, which rounds: its point may lie off the path.
     n_a, n_b = a.shape[0], b.shape[0]
     # Put the point on the path: nothing called may lie below what is not called.
     while above_a < n_a and above_b > 0 and a[above_a] < b[above_b - 1]:

@@ -2,6 +2,9 @@
 
 A replicate's fit takes a millisecond or two. In Python a third of that would go by between the sweeps, and threads
 would wait for each other there.
+
+Words in parentheses are the labels of equations in docs/method.md. K pairs, R fitted rows: true positive rates, then
+false.
 """
 
 import math
@@ -30,7 +33,8 @@ from polyroc._engines._numba._steps import StepRoom, step_pairs
 
 CONVERGED, MAX_ITER, STALLED = range(3)
 
-# What to do after a step is decided by the very same functions.
+# What to do after a step is decided by the very same functions, with the same constants; where these come from is said
+# there. Saddles are not named here: such a fit ends as stalled or after the most iterations.
 more_damping = inner(_descent.more_damping)
 next_damping = inner(_descent.next_damping)
 MOST_ITER, MAX_DAMPING, FIRST_DAMPING = _descent.MAX_ITER, _descent.MAX_DAMPING, _descent.FIRST_DAMPING
@@ -39,9 +43,9 @@ MOST_ITER, MAX_DAMPING, FIRST_DAMPING = _descent.MAX_ITER, _descent.MAX_DAMPING,
 class Sums(NamedTuple):
     """What a sweep leaves behind."""
 
-    row: Any
-    total: Any
-    cross: Any
+    row: Any  # (4, R), by ROW_GRADIENT and what follows it
+    total: Any  # (8,), by CHANGE and what follows it
+    cross: Any  # (K, R) second derivatives by lambda_r and v_p
 
 
 @kernel
@@ -62,10 +66,12 @@ def descend_small(
     state, trial = make_pairs(n_pairs), make_pairs(n_pairs)
     sums, sums_new = make_sums(data, row.shape[0], n_pairs), make_sums(data, row.shape[0], n_pairs)
     row_new = np.empty_like(row)
+    # Steps are solved for in double; the cells are computed from rows in their own precision.
     here, there = row.astype(data.mean.dtype), row.astype(data.mean.dtype)
     for j in range(n_pairs):
         state.effect[j] = effect[j]
     work = np.empty((10, row.shape[0]), data.mean.dtype)
+    # `add_gram` takes tiles of four rows.
     side = (n_pairs + 3) // 4 * 4
     step_room = StepRoom(
         np.empty((side, side)),
@@ -73,6 +79,7 @@ def descend_small(
         np.empty((3, row.shape[0])),
         np.zeros((side, row.shape[0]), data.mean.dtype),
     )
+    # A stretch of 0: nothing moves yet.
     sweep(data, here, here, state, state, 0.0, 0, n_pairs, sums.row, sums.total, work, sums.cross, None)
     damping, ended = FIRST_DAMPING, MAX_ITER
     n_iter = 0
@@ -86,6 +93,7 @@ def descend_small(
                 there[i] = row_new[i]
             added = (sums_new.row, sums_new.total, work, sums_new.cross)
             sweep(data, here, there, state, trial, 1 + damping, 0, n_pairs, *added, None)
+        # Half the change of the deviance; a rise within its rounding error is none.
         if not solved or not total[CHANGE] <= rounding * total[NOISE]:
             damping = more_damping(damping)
             if damping > MAX_DAMPING:
@@ -93,9 +101,11 @@ def descend_small(
                 break
             continue
         move = max(total[MOVE], curve_move(row, row_new, state.effect, trial.effect))
+        # Before the damping changes: a step that damping made small is no sign of an end.
         still = move <= still_move and damping <= still_damping
         promised = total[FALL] + 0.5 * damping * total[LENGTH]
         damping = next_damping(damping, total[CHANGE], rounding * total[NOISE], promised)
+        # Swapped, not copied: what was left behind is the room of the next step.
         state, trial, sums, sums_new = trial, state, sums_new, sums
         row, row_new, here, there = row_new, row, there, here
         if still and scaled_gradient(data, sums) <= still_gradient:
@@ -130,11 +140,13 @@ def clear(sums: Any) -> None:
 @inner
 def curve_move(row: Any, row_new: Any, effect: Any, effect_new: Any) -> float:
     """The largest move of a coordinate of the curve."""
+    # Of (curve), with the scale that makes the mean of the pair effects 1.
     mean, mean_new, largest = 0.0, 0.0, 0.0
     for j in range(effect.shape[0]):
         mean += effect[j] / effect.shape[0]
         mean_new += effect_new[j] / effect.shape[0]
     for i in range(row.shape[0]):
+        # exp overflows in double beyond 709.
         before = 1 / (1 + math.exp(-min(max(row[i] * mean, -700.0), 700.0)))
         after = 1 / (1 + math.exp(-min(max(row_new[i] * mean_new, -700.0), 700.0)))
         largest = max(largest, abs(after - before))
@@ -144,6 +156,7 @@ def curve_move(row: Any, row_new: Any, effect: Any, effect_new: Any) -> float:
 @inner
 def scaled_gradient(data: Any, sums: Any) -> Any:
     """The largest gradient, as a weighted mean of residuals."""
+    # A gradient divided by the sum of the weights of its residuals, w v in rows, is a mean of residuals.
     largest = sums.total[PAIR_GRADIENT]
     for i in range(sums.row.shape[1]):
         scale = sums.total[WEIGHT_TPR] if i < data.n_tpr else sums.total[WEIGHT_FPR]

@@ -51,9 +51,9 @@ class Data(NamedTuple):
     first_tpr: int  # the first row of `tpr` that is fitted
     first_fpr: int
     n_tpr: int  # the number of rows of `tpr` that are fitted
-    curved: int  # of 2^32 pairs so many, picked evenly, enter the curvature of the rows
-    on_tpr: Any  # (K,)
-    on_fpr: Any  # (K,)
+    curved: int  # how many of 2^32 pairs, picked evenly, enter the curvature of the rows
+    on_tpr: Any  # (K,) W_p Q_p of (weights), for the true positive rates
+    on_fpr: Any  # (K,) and for the false
     on_row: Any  # (R,) what the call rate of each row counts for, in the working precision
     keep: Any  # (K,) share of its own rate that shrinkage leaves a pair
     mean: Any  # (R,) in the working precision
@@ -63,10 +63,10 @@ class Data(NamedTuple):
 class PairState(NamedTuple):
     """Effect, gradient, curvature of each pair, and whether it takes its own cut step."""
 
-    effect: Any
-    gradient: Any
-    block: Any
-    pinned: Any
+    effect: Any  # (K,) v_p
+    gradient: Any  # (K,) of half the deviance, by v_p
+    block: Any  # (K,) the second derivative, plus TINY
+    pinned: Any  # (K,)
 
 
 class Gathering(NamedTuple):
@@ -127,6 +127,7 @@ def fit_pair(row: Any, effect: float, probability: Any, curvature: Any) -> None:
     for i in range(row.shape[0]):
         eta = row[i] * v
         e = exp_negative(-min(abs(eta), bound))
+        # Both tails from one exponential: 1 - p would lose all digits of a p near 1.
         large = one / (one + e)
         small = e * large
         probability[i] = large if eta >= 0 else small
@@ -153,7 +154,8 @@ def add_deviance(data: Any, row: Any, effect: Any, chance: Any, start: int, stop
 
 @summing
 def divergences(row: Any, effect: float, rate: Any, weight: Any, probability: Any, on: Any, off: Any) -> Any:
-    """Half the deviances of one pair."""
+    """Half the deviances of one pair, from the fit and from chance; all arrays (R,)."""
+    # A rate of 0 has no entropy, but its logarithm must be finite; 1e-30 is a normal number in single precision, too.
     one, least, total, by_chance = rate.dtype.type(1), rate.dtype.type(1e-30), 0.0, 0.0
     # Far beyond any predictor: a product of nothing and infinity would be no number.
     v, bound = row.dtype.type(effect), row.dtype.type(1e30)
@@ -246,6 +248,8 @@ def sweep(
             record_move(*moved, rate, weight, p_old, h_old, p_new, h_new, data.far, total)
         record_gradient(data.on_tpr[j], data.on_fpr[j], on_tpr, on_fpr, largest, new, j, total)
         if gathering is not None:
+            # The move of a pinned pair is known: it enters the right side of the rows' system, not the gram matrix.
+            # 0.9 is the share that (cut) lets it lose.
             if new.pinned[j]:
                 add_scaled(pinned, 0.9 * new.effect[j], cross)
             else:
@@ -301,6 +305,8 @@ def step_pair(
     total: Any,
 ) -> None:
     """The pair's part of the joint step, given the rows' part; a pinned pair's own cut step."""
+    # With (H + damping D) y = -g the quadratic model falls by -g.y / 2 + damping y.D.y / 2: FALL has the first sum, and
+    # LENGTH y.D.y. A pinned pair is not solved for: its slope counts whole.
     v = row.dtype.type(old.effect[j])
     if old.pinned[j]:
         step = -0.9 * old.effect[j] / stretch
@@ -308,6 +314,7 @@ def step_pair(
     else:
         for i in range(row.shape[0]):
             cross[i] = weight[i] * (h[i] * row[i] * v + p[i] - rate[i])
+        # The pair's line of the damped system, given the moves of the rows.
         step = -(old.gradient[j] + dot(cross, row_move)) / (old.block[j] * stretch)
         total[FALL] -= 0.5 * old.gradient[j] * step
         total[LENGTH] += old.block[j] * step * step

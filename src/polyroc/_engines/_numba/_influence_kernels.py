@@ -3,6 +3,9 @@
 In one column the influence of a sample of a class is a step function of its score, so of its rank within the class:
 a cut adds its coefficient to all samples above, which is one addition at the rank of the lowest of them. When all
 pairs of the column are done the additions are cumulated, and handed to the samples in the order of their ranks.
+
+Words in parentheses are the labels of equations in docs/influence.md. m numbers are differentiated, D or points of a
+curve; n samples, k classes, K pairs, T call rates.
 """
 
 from typing import Any, NamedTuple
@@ -26,23 +29,23 @@ class ByColumn(NamedTuple):
 
     columns: Any  # (C,)
     first: Any  # (C + 1,) where the pairs of each begin
-    pairs: Any
-    is_negative: Any  # whether the column is that of the pair's negative class
+    pairs: Any  # (P,) where P is K, or 2K with shared thresholds: each pair then has two columns
+    is_negative: Any  # (P,) whether the column is that of the pair's negative class
 
 
 class Reading(NamedTuple):
     """Call rates, and between which of their neighbours slopes are taken (`polyroc._engines._reach`)."""
 
-    grid: Any
-    low: Any
-    low_part: Any
-    high: Any
-    high_part: Any
-    width: Any
+    grid: Any  # (T,)
+    low: Any  # (T,) the point at or before the lower end, of the points 0, s_1 .. s_T, 1
+    low_part: Any  # (T,) how far on to the next point the lower end lies
+    high: Any  # (T,)
+    high_part: Any  # (T,)
+    width: Any  # (T,) length of the interval
 
 
 class Slopes(NamedTuple):
-    """A gradient (`polyroc._engines._gradient`) by pairs."""
+    """A gradient (`polyroc._engines._gradient`) by pairs: G of (rate-gradient), as Q products of rows and pairs."""
 
     row: Any  # (m, Q, 2T)
     pair: Any  # (K, m, Q)
@@ -65,7 +68,7 @@ def add_influences(
     stop: int,
     out: Any,
 ) -> None:
-    """Add what columns start..stop say of every sample, shape (m, n)."""
+    """Add psi of (influence), the terms of columns start..stop, for every sample; `out` is (m, n)."""
     classes, by_column = borrowed(classes), borrowed(by_column)
     reading, slopes = borrowed(reading), borrowed(slopes)
     n_runs, n_grid = 4 if is_shared else 2, reading.grid.shape[0]
@@ -73,12 +76,14 @@ def add_influences(
     rise, by_rate = np.empty((n_runs, n_grid)), np.empty((2, n_grid))
     table, offsets = np.empty(out.shape), classes.offsets
     for place in range(start, stop):
+        # By rank from the top of each class, class after class as in `offsets`.
         table[:] = 0.0
         for which in range(by_column.first[place], by_column.first[place + 1]):
             pair = by_column.pairs[which]
             i, j = positive[pair], negative[pair]
             cut_pair(classes, tails, i, j, reading.grid, is_shared, cut)
             find_rise(reading, cut.share, rise)
+            # Runs of this column: 0 and 1 in that of the positive class, 2 and 3 in the other one.
             first = 2 if by_column.is_negative[which] else 0
             for s in range(out.shape[0]):
                 differentiate(slopes, s, pair, by_rate)
@@ -106,13 +111,14 @@ def cut_pair(classes: Any, tails: Any, i: int, j: int, grid: Any, is_shared: boo
 
 @inner
 def find_rise(reading: Any, share: Any, rise: Any) -> None:
-    """Each run's part of what is called next."""
+    """Each run's part of what is called next, shape (runs, T); of two runs, beta of (influence) and 1 - beta."""
     n_runs = rise.shape[0]
     for r in range(n_runs):
         for t in range(rise.shape[1]):
             low, high = reading.low[t], reading.high[t]
             upper = share[r, high] + reading.high_part[t] * (share[r, high + 1] - share[r, high])
             lower = share[r, low] + reading.low_part[t] * (share[r, low + 1] - share[r, low])
+            # A call rate is the mean of the runs' shares: all of them together rise by n_runs times its width.
             rise[r, t] = min(1.0, max(0.0, (upper - lower) / (n_runs * reading.width[t])))
 
 
@@ -140,11 +146,14 @@ def differentiate(slopes: Any, s: int, pair: int, by_rate: Any) -> None:
 def balance(by_rate: Any, rise: Any, first: int) -> None:
     """From derivatives by rates to coefficients of runs, of the first two or the last two: the call rate stays."""
     for t in range(by_rate.shape[1]):
+        # One more sample called moves the threshold up, and with it both rates: this much is lost again. With two runs
+        # what is left is g (1 - beta) for the positive class and -g beta for the negative, as in (influence).
         moved = by_rate[0, t] * rise[0, t] + by_rate[1, t] * rise[1, t]
         if first == 0:
             by_rate[0, t] -= moved
             by_rate[1, t] -= moved
         else:
+            # The rates are those of the positive class's column: a score in the other one only moves the threshold.
             by_rate[0, t] = by_rate[1, t] = -moved
 
 
@@ -153,6 +162,7 @@ def add_knots(cut: Any, run: int, height: Any, table: Any) -> None:
     """Note what every call rate adds to the samples that it calls, at the rank of the lowest of them."""
     above, upto = cut.above[run], cut.upto[run]
     for t in range(height.shape[0]):
+        # h of (influence): whole above the edge, `part` on it.
         on_edge = cut.part[t] * height[t]
         if above[t] > 0:
             table[above[t] - 1] += height[t] - on_edge
@@ -176,6 +186,7 @@ def hand_out(table: Any, offsets: Any, order: Any, out: Any) -> None:
     """Add to every sample what the table has at its rank, which counts from the top of its class."""
     for s in range(out.shape[0]):
         for c in range(offsets.shape[0] - 1):
+            # Sorted scores rise and ranks fall: place p has the rank ends - p.
             ends = offsets[c] + offsets[c + 1] - 1
             for p in range(offsets[c], offsets[c + 1]):
                 out[s, order[p]] += table[s, ends - p]
@@ -185,7 +196,11 @@ def hand_out(table: Any, offsets: Any, order: Any, out: Any) -> None:
 def add_areas(
     classes: Any, tails: Any, by_column: Any, negative: Any, share: Any, start: int, stop: int, out: Any
 ) -> None:
-    """Add the share of comparisons that each sample wins in columns start..stop, shape (1, n)."""
+    """Add the share of comparisons that each sample wins in columns start..stop, shape (1, n).
+
+    These are DeLong's structural components of the areas (pair-area in docs/method.md); `share` (K,) is what each area
+    counts for.
+    """
     classes, by_column = borrowed(classes), borrowed(by_column)
     table, offsets = np.empty(out.shape), classes.offsets
     for place in range(start, stop):

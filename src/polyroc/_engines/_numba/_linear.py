@@ -9,6 +9,7 @@ import numpy as np
 
 from polyroc._engines._numba._compile import inner, summing
 
+# Added to sums that may be 0 before they are divided by. Its inverse is finite in double, and so is that of its root.
 TINY = 1e-290
 
 
@@ -22,6 +23,7 @@ def add_scaled(out: Any, factor: float, x: Any) -> None:
 @summing
 def dot(x: Any, y: Any) -> float:
     """The sum of products."""
+    # Summed in the precision of x: twice as many terms fit a register in single.
     total = x.dtype.type(0)
     for i in range(x.shape[0]):
         total += x[i] * y[i]
@@ -31,6 +33,7 @@ def dot(x: Any, y: Any) -> float:
 @inner
 def turn(block: Any, filled: int, turned: Any) -> None:
     """Transpose the filled part of a block, by tiles that stay in the nearest cache."""
+    # 16 numbers in single precision are one line of the cache.
     for first in range(0, block.shape[1], 16):
         last = min(first + 16, block.shape[1])
         for b in range(filled):
@@ -43,7 +46,9 @@ def add_gram(x: Any, length: int, out: Any) -> None:
     """Add x x' to `out`, by the first columns, on and above the diagonal by tiles; x has a multiple of four rows."""
     zero = x.dtype.type(0)
     for i in range(0, x.shape[0], 4):
+        # Tiles on the diagonal also write below it, where nobody reads.
         for k in range(i, x.shape[0], 2):
+            # Eight sums stay in registers, and six numbers read serve eight products.
             s00, s01, s10, s11, s20, s21, s30, s31 = zero, zero, zero, zero, zero, zero, zero, zero
             for t in range(length):
                 b0, b1 = x[k, t], x[k + 1, t]
@@ -68,6 +73,7 @@ def add_gram(x: Any, length: int, out: Any) -> None:
 @summing
 def solve_positive(matrix: Any, right: Any) -> bool:
     """Solve in place by Cholesky, from the upper triangle; False where the matrix is not positive definite."""
+    # L is written below the diagonal, while the matrix is read above it: both by rows, as they lie in memory.
     n = right.shape[0]
     for i in range(n):
         mine = matrix[i]
@@ -77,6 +83,7 @@ def solve_positive(matrix: Any, right: Any) -> bool:
             for k in range(j):
                 total -= mine[k] * other[k]
             if i == j:
+                # Systems come scaled to a diagonal of order 1: a smaller pivot is rounding.
                 if not total > 1e-14:
                     return False
                 mine[i] = np.sqrt(total)
@@ -88,6 +95,7 @@ def solve_positive(matrix: Any, right: Any) -> bool:
         for k in range(i):
             total -= mine[k] * right[k]
         right[i] = total / mine[i]
+    # L' from the last row up: a number, once solved, is subtracted from those before it, which reads L by rows, too.
     for i in range(n - 1, -1, -1):
         mine = matrix[i]
         right[i] /= mine[i]
@@ -100,6 +108,7 @@ def solve_positive(matrix: Any, right: Any) -> bool:
 def make_schur(gram: Any, scale: Any, gauge: Any, stretch: float, system: Any) -> None:
     """(1 + mu) I - scaled gram / (1 + mu) + gauge, in the upper triangle; in place, if `system` is the gram."""
     n = scale.shape[0]
+    # The gauge is given at any length; divided by its square it is a projection.
     along, across = 1 / (dot(gauge, gauge) + TINY), 1 / stretch
     for i in range(n):
         held, pulled = gauge[i] * along, scale[i] * across

@@ -25,8 +25,10 @@ def order_samples(scores: FloatArray, members: IntArray, column: int, ends: Floa
     members in each, shape (rows, 2).
     """
     unsigned = np.uint32 if scores.dtype.itemsize == 4 else np.uint64
+    # (rows, n): the score in the high bits, and in the low ones its place among the members.
     keys = np.empty(order.shape, dtype=np.uint64)
     cuts = np.empty(len(order), dtype=np.uint64)
+    # The bit of the sign: 31 or 63.
     sign = np.uint64(8 * scores.dtype.itemsize - 1)
     pack(scores.view(unsigned), members, column, ends.view(unsigned), sign, keys, cuts)
     keys.sort(axis=1)
@@ -44,7 +46,9 @@ def pack(bits: Any, members: Any, column: int, ends: Any, sign: Any, keys: Any, 
     for r in range(keys.shape[0]):
         lowest[r] = rising(ends[r, 0], sign)
         needed = bits_of(rising(ends[r, 1], sign) - lowest[r]) + on_place
+        # What is too much for a word: bits cut from the end of the score.
         cuts[r] = needed - WORD if needed > WORD else ZERO
+    # 32 samples at a time: their rows of `scores` are still in the cache when the next column reads them.
     for begin in range(0, n, 32):
         end = min(begin + 32, n)
         for r in range(keys.shape[0]):
@@ -87,8 +91,10 @@ def unpack(
     for r in range(keys.shape[0]):
         for p in range(n):
             order[r, p] = members[keys[r, p] & mask]
+        # Nothing was cut: equal keys are equal scores.
         if cuts[r] == ZERO:
             continue
+        # Insertion costs the square of a run of equal keys, so its steps are counted and bounded.
         steps = 0
         for p in range(1, n):
             q, member = p, order[r, p]

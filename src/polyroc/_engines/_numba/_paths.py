@@ -5,6 +5,8 @@ the merge is laid once: for each distinct score of the pair, how many samples of
 either class score at least as much. A replicate cumulates its weights along the
 sorted classes and looks the shares up along the paths; it never compares two
 scores again.
+
+Words in parentheses are the labels of equations in docs/method.md.
 """
 
 from typing import Any, NamedTuple
@@ -67,6 +69,7 @@ def replicate_rates(order: Any, weight: Any, paths: Any, grid: Any, room: Any) -
     n_classes = offsets.shape[0] - 1
     for i in range(order.shape[0]):
         for c in range(n_classes):
+            # Place 0 of a class is the share of nobody, so counts of `path` are places, without a test for 0.
             total, place = 0.0, offsets[c] + c
             shares[i, place] = 0.0
             for p in range(offsets[c + 1] - 1, offsets[c] - 1, -1):
@@ -96,14 +99,19 @@ def follow(
     tpr: Any,
     fpr: Any,
 ) -> Any:
-    """Read one pair's polygon at the call rates; returns the area under it."""
+    """Read one pair's polygon at the call rates (call-rate); returns the area under it (pair-area).
+
+    `shares` as in `Room`, `path` as in `Paths`; row `pair` of tpr and fpr (K, T) is written.
+    """
     n_grid = grid.shape[0]
     t, a0, b0, doubled_area = 0, 0.0, 0.0, 0.0
     target = 2.0 * grid[0]
     for v in range(begin, begin + size):
         a1, b1 = shares[column, first_a + path[v, 0]], shares[column, first_b + path[v, 1]]
+        # A trapezoid, over FPR: its slanted edge counts ties between the classes one half.
         doubled_area += (b1 - b0) * (a0 + a1)
         if a1 + b1 >= target or v + 1 == begin + size:
+            # Samples that were not drawn weigh 0: where they end the path, the last edge has no length.
             length = max(a1 + b1 - a0 - b0, 1e-300)
             while t < n_grid and (target <= a1 + b1 or v + 1 == begin + size):
                 part = min(1.0, max(0.0, (target - a0 - b0) / length))

@@ -1,4 +1,8 @@
-"""The rank-one fit of the fast engine: the descent of `_engines/_descent.py`, whose steps and sweeps are compiled."""
+"""The rank-one fit of the fast engine: the descent of `_engines/_descent.py`, whose steps and sweeps are compiled.
+
+Words in parentheses are the labels of equations in docs/method.md. T call rates, K pairs, R fitted rows of 2T: some of
+the true positive rates, then some of the false.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -50,6 +54,7 @@ def fit_rank_one(
             start, damping = problem.start(), FIRST_DAMPING
         else:
             row = _rows_of_few(rates, weights, shrinkage, problem.mean, n_few, threads)
+            # Near the optimum already, so hardly damped: 1e-6 is the least that a step which disappoints is given.
             start, damping = problem.start_from(row[problem.fitted]), 1e-6
         end = descend(problem, start, 0.0, tolerance=problem.tolerance, damping=damping)
         # At the end, not at the start: the changes of long moves miss a little, which must not add up in the deviance.
@@ -73,12 +78,14 @@ def fit_replicate(rates: PairwiseRates, weights: PairWeights, shrinkage: float) 
     problem = _Problem.of(rates, weights, shrinkage, Threads(1), is_replicate=True)
     if not problem.fitted.any():
         return _without_rows(problem, rates, weights, shrinkage)
+    # Compiled as a whole are only descents that solve for the pairs.
     if not problem.keeps_pairs:
         end = descend(problem, problem.start(), 0.0, tolerance=problem.tolerance)
         return _factorization(problem, end.state.row, end.state.pairs.effect, end, rates, weights, shrinkage)
     row, effect, till = problem.first_row(), np.ones(rates.n_pairs), problem.tolerance
     limits = (till.move, till.gradient, till.damping, problem.rounding)
     ended, n_iter, row, effect = descend_small(problem.data, row, effect, *limits)
+    # In the order of CONVERGED, MAX_ITER, STALLED in `_numba/_descent.py`.
     status = (Status.CONVERGED, Status.MAX_ITER, Status.STALLED)[ended]
     # Without the deviance: nobody reads that of a replicate.
     ending: Descent[None] = Descent(None, np.zeros(1), n_iter, status)
@@ -102,8 +109,10 @@ def _factorization(
 ) -> Factorization:
     """The effects that a descent ended with, scaled, and with the rows that were not fitted."""
     if end.status is not Status.CONVERGED:
+        # For any v the rows that solve (row) make a curve that rises, as those of a fit that ended early need not.
         inner = _solve_rows(rates, weights, shrinkage, problem.fitted, inner, effect)
     row = np.where(problem.mean < 0.5, -LOGIT_BOUND, LOGIT_BOUND)
+    # The product leaves a scale free: (curve) has the mean of the pair effects at 1.
     row[problem.fitted] = inner * effect.mean()
     return Factorization(
         row_effects=row,
@@ -120,6 +129,7 @@ def _rows_of_few(
     rates: PairwiseRates, weights: PairWeights, shrinkage: float, mean: FloatArray, n_few: int, threads: Threads
 ) -> FloatArray:
     """Row effects by a rough fit of a sample of the pairs: nearly those of all, at a fraction of the work."""
+    # A seed of its own: the same rates always give the same fit.
     few = np.sort(np.random.default_rng(0).choice(rates.n_pairs, n_few, replace=False))
     of_few = PairWeights(weights.tpr[few], weights.fpr[few], weights.size[few])
     problem = _Problem.of(rates.of_pairs(few), of_few, shrinkage, threads)
@@ -128,6 +138,7 @@ def _rows_of_few(
         return row
     end = descend(problem, problem.start(), 0.0, tolerance=ROUGH)
     found = end.state.row * end.state.pairs.effect.mean()
+    # A larger effect would start its row at rates of 0 or 1; such a row stays at the logit of its mean.
     row[problem.fitted] = np.where(np.abs(found) < LOGIT_BOUND, found, row[problem.fitted])
     return row
 
@@ -137,6 +148,7 @@ def _row_means(rates: PairwiseRates, weights: PairWeights, threads: Threads) -> 
     sums = np.zeros((len(parts), 2 * rates.n_call_rates))
     by_pairs = (*_by_pairs(rates), weights.tpr, weights.fpr)
     threads.map(passes.add_row_means, [(*by_pairs, *c, out) for c, out in zip(parts, sums, strict=True)])
+    # Within a row omega_r of (weights) is the same everywhere and cancels.
     totals: FloatArray = np.repeat([weights.tpr.sum(), weights.fpr.sum()], rates.n_call_rates)
     means: FloatArray = sums.sum(axis=0) / totals
     return means
@@ -160,6 +172,7 @@ def _solve_rows(
 ) -> FloatArray:
     """The best row effects for the pair effects of a fit that ended early, a few rows at a time."""
     solved, n = row.copy(), rates.n_call_rates
+    # In 32 blocks, because the cells are laid out here as (rows, K): all at once would need 32 times the memory.
     for block in np.array_split(np.flatnonzero(fitted), 32):
         rate = np.vstack([rates.tpr[block[block < n]], rates.fpr[block[block >= n] - n]])
         # Each row is solved by itself, whatever its call rate counts for.
@@ -190,6 +203,7 @@ class _Room(NamedTuple):
 
 def _room(data: passes.Data) -> _Room:
     n_rows = len(data.mean)
+    # Four: `add_gram` takes tiles of four rows. What is added to fill them stays 0.
     side, n_gathered = (0, 0) if _keeps_pairs(data) else ((n_rows + 3) // 4 * 4, passes.BLOCK)
     return _Room(
         work=np.empty((10, n_rows), dtype=data.tpr.dtype),
@@ -200,6 +214,7 @@ def _room(data: passes.Data) -> _Room:
 
 def _step_room(data: passes.Data) -> steps.StepRoom:
     n_pairs, n_rows = len(data.tpr), len(data.mean)
+    # Where pairs are gone, the sweep finds their part of the step, pair by pair, and needs no room here.
     kept, gone = (n_pairs, n_rows) if _keeps_pairs(data) else (n_rows, 0)
     side = (kept + 3) // 4 * 4
     return steps.StepRoom(
@@ -314,6 +329,7 @@ class _Problem:
 
     def start_from(self, row: FloatArray) -> _State:
         """Rows that some of the pairs have found, and the effects that go with them."""
+        # Neighbours in the table differ by 7 %; between them effects are interpolated.
         pairs, effects = self._room_for_pairs(), np.geomspace(0.01, 100, 129)
         pull = self.data.on_row * row
         pulls = pull * expit(np.outer(effects, row))
@@ -334,6 +350,7 @@ class _Problem:
         chance = np.log([by_chance, 1 - by_chance]).astype(self.precision)
         tasks = [(self.data, row, state.pairs.effect, chance, *c) for c in self.chunks]
         here, there = zip(*self.threads.map(passes.add_deviance, tasks), strict=True)
+        # The kernels sum half the deviance.
         return float(2 * sum(here)), float(2 * sum(there))
 
     def attempt(self, state: _State, damping: float) -> Attempt[_State] | None:
@@ -351,6 +368,7 @@ class _Problem:
         steady = not self.keeps_pairs and np.abs(row - state.row).max() < STEADY
         swept = self._sweep(state.row, row, state.pairs, pairs, stretch=stretch, curvature=sums if steady else None)
         total += swept.total
+        # With (H + damping D) y = -g the quadratic model falls by -g.y / 2 + damping y.D.y / 2.
         promised = total[passes.FALL] + 0.5 * damping * total[passes.LENGTH]
         curve = np.abs(expit(row * pairs.effect.mean()) - expit(state.row * state.pairs.effect.mean())).max()
         noise = self.rounding * total[passes.NOISE]
@@ -359,6 +377,7 @@ class _Problem:
 
     def gradient(self, state: _State) -> float:
         total = state.sums.total
+        # A row's gradient is a sum of w v times residuals: divided by the sum of w v it is a mean of residuals.
         scale = np.where(
             np.arange(len(state.row)) < self.data.n_tpr, total[passes.WEIGHT_TPR], total[passes.WEIGHT_FPR]
         )
@@ -395,6 +414,7 @@ class _Problem:
             added = (by_rows[p], totals[p], room.work, cross, gathering)
             tasks.append((data, *rows, old, new, stretch, *piece, *added))
         self.threads.map(passes.sweep, tasks)
+        # Pieces add up in their order, whichever thread was first; of these two the largest counts.
         largest = totals[:, [passes.MOVE, passes.PAIR_GRADIENT]].max(axis=0)
         total = totals.sum(axis=0)
         total[[passes.MOVE, passes.PAIR_GRADIENT]] = largest
@@ -402,6 +422,7 @@ class _Problem:
         if curvature is not None:
             row_sums[passes.ROW_BLOCK] = curvature.row[passes.ROW_BLOCK]
             return _Sums(row_sums, total, cross, curvature.gram)
+        # The pairs that were picked stand for all.
         share = self.data.curved / 2**32
         row_sums[passes.ROW_BLOCK] /= share
         return _Sums(row_sums, total, cross, None if grams is None else grams.sum(axis=0, dtype=np.float64) / share)

@@ -22,6 +22,7 @@ LONG = 4000
 @kernel
 def gather(scores: Any, order: Any, values: Any, start: int, stop: int) -> None:
     """Copy samples start..stop of the class order into columns: values[i, p] = scores[order[p], i]."""
+    # 32 samples at a time: their rows of `scores` (n, k) are still in the cache when the next column reads them.
     for begin in range(start, stop, 32):
         end = min(begin + 32, stop)
         for i in range(values.shape[0]):
@@ -31,13 +32,17 @@ def gather(scores: Any, order: Any, values: Any, start: int, stop: int) -> None:
 
 @kernel
 def find_tails(order: Any, weight: Any, offsets: Any, tails: Any, start: int, stop: int) -> None:
-    """Shares of each class at or above each of its scores, for columns start..stop; order[i, p] is a sample."""
+    """Shares of each class at or above each of its scores, for columns start..stop; order[i, p] is a sample.
+
+    They cumulate the weights of (share) from the top; order and tails (k, n), weight (n,).
+    """
     for i in range(start, stop):
         for c in range(offsets.shape[0] - 1):
             total = 0.0
             for p in range(offsets[c + 1] - 1, offsets[c] - 1, -1):
                 total += weight[order[i, p]]
                 tails[i, p] = total
+            # Divided by the same sum, so that the lowest score of a class has exactly the share 1.
             for p in range(offsets[c], offsets[c + 1]):
                 tails[i, p] /= total
 
@@ -62,6 +67,7 @@ def cut_own(
     for pair in range(start, stop):
         q, i, j = column[pair], positive[pair], negative[pair]
         a, b = values[q, offsets[i] : offsets[i + 1]], values[q, offsets[j] : offsets[j + 1]]
+        # None is known when numba compiles: each of the two kernels has one branch only.
         if tails is None:
             read_own(a, b, None, None, grid, LONG, tpr[pair])
         else:
@@ -72,6 +78,7 @@ def cut_own(
 @inner
 def read_own(a: Any, b: Any, wa: Any, wb: Any, grid: Any, long: int, tpr: Any) -> None:
     """Merge two runs from the top and read the polygon at each call rate; `wa` and `wb` are tails, or None."""
+    # a[at_a:] and b[at_b:] are called. Without weights `called` counts in units of 1 / (n_a n_b), exactly.
     n_a, n_b, n_grid = a.shape[0], b.shape[0], grid.shape[0]
     at_a, at_b, t, is_long = n_a, n_b, np.int64(0), wa is None and n_a + n_b > long
     if is_long:
@@ -96,6 +103,7 @@ def read_own(a: Any, b: Any, wa: Any, wb: Any, grid: Any, long: int, tpr: Any) -
             return
         if is_long:
             at_a, at_b = skip(a, b, 2.0 * grid[t])
+        # An edge may cover several call rates: `sought` is that of the first one not read yet.
         called, sought = called_at(wa, wb, at_a, n_a, at_b, n_b), sought_for(wa, grid[t], n_a, n_b)
     # One class is left. What is tied with the last sample called comes first, then a straight edge to (1, 1).
     while at_b > 0 and b[at_b - 1] == a[0]:
@@ -133,6 +141,7 @@ def sought_for(wa: Any, rate: float, n_a: int, n_b: int) -> Any:
 @inner
 def is_tied(a: Any, b: Any, at_a: int, at_b: int) -> Any:
     """Whether the sample called last has its score in both classes: the lowest of a that is called says so."""
+    # Of a tie, a is called first: b's part of it may be next (at_b - 1), or begun already (at_b).
     n_a, n_b = a.shape[0], b.shape[0]
     lowest = a[min(at_a, n_a - 1)]
     return at_a < n_a and (lowest == b[max(at_b - 1, 0)] or lowest == b[min(at_b, n_b - 1)])
@@ -170,6 +179,7 @@ def cut_straight(least: float, above_a: float, above_b: float, grid: Any, t: int
     """Read the edge from TPR `least` to (above_b, above_a), on which one rate grows; returns the next call rate."""
     while True:
         # Where FPR grows, `least` and `above_a` are the same.
+        # By (call-rate) TPR = 2 s - FPR, and FPR stays at `above_b` where TPR grows.
         tpr[t] = min(above_a, max(least, 2.0 * grid[t] - above_b))
         t += 1
         if t == grid.shape[0] or 2.0 * grid[t] > above_a + above_b:
@@ -179,6 +189,7 @@ def cut_straight(least: float, above_a: float, above_b: float, grid: Any, t: int
 @inner
 def cut_tie(a: Any, b: Any, wa: Any, wb: Any, at_a: int, at_b: int, grid: Any, t: int, tpr: Any) -> Any:
     """Read the polygon on the slanted edge of a tie between the classes; returns its end and the next call rate."""
+    # The tie is a[low_a:high_a] and b[low_b:high_b], its edge goes from (f0, t0) to (f1, t1).
     n_a, n_b, score = a.shape[0], b.shape[0], a[at_a]
     low_a, low_b, high_a, high_b = at_a, at_b, at_a, at_b
     while low_a > 0 and a[low_a - 1] >= score:
@@ -222,8 +233,10 @@ def cut_shared(
             column[r] = i if r < 2 else j
             first[r], n[r] = offsets[c], offsets[c + 1] - offsets[c]
             at[r], share[r] = n[r], 0.0
+        # Call rate, TPR and FPR where the edge begins that the next score ends.
         t, s0, t0, f0 = 0, 0.0, 0.0, 0.0
         while t < grid.shape[0]:
+            # One threshold for both columns: the highest score of any run that is not called yet.
             score = -np.inf
             for r in range(4):
                 if at[r] > 0:
@@ -238,6 +251,7 @@ def cut_shared(
                     share[r] = tails[column[r], first[r] + at[r]]
                 left += at[r]
             s1 = 0.25 * (share[0] + share[1] + share[2] + share[3])
+            # All called is (1, 1) but for rounding: the last edge takes every call rate that is left.
             if s1 >= grid[t] or left == 0:
                 t = interpolate(t0, f0, share[0], share[1], s0, s1, grid, t, tpr[pair], fpr[pair])
             s0, t0, f0 = s1, share[0], share[1]
@@ -266,6 +280,7 @@ def add_areas(
         q, i, j = column[pair], positive[pair], negative[pair]
         a, b = values[q, offsets[i] : offsets[i + 1]], values[q, offsets[j] : offsets[j + 1]]
         if tails is None:
+            # Whole numbers up to this division: the area is rounded once.
             out[pair] = doubled_wins(a, b) / (2.0 * a.shape[0] * b.shape[0])
         else:
             wa, wb = tails[q, offsets[i] : offsets[i + 1]], tails[q, offsets[j] : offsets[j + 1]]
@@ -285,6 +300,7 @@ def doubled_wins(a: Any, b: Any) -> Any:
         total += (1 - one) * at_b
         at_b += one
         at_a += 1 - one
+    # A tie also counts the samples at x, which this loop does not know.
     return doubled_wins_with_ties(a, b) if tied else 2 * (total + (n_a - at_a) * at_b)
 
 
@@ -298,6 +314,7 @@ def doubled_wins_with_ties(a: Any, b: Any) -> Any:
         upto = max(upto, below)
         while upto < b.shape[0] and b[upto] <= x:
             upto += 1
+        # Twice the samples below x, and once those tied with it.
         total += below + upto
     return total
 
@@ -313,9 +330,11 @@ def area_weighted(a: Any, b: Any, wa: Any, wb: Any) -> float:
         upto = max(upto, below)
         while upto < n_b and b[upto] <= a[p]:
             upto += 1
+        # Tails are cumulated from the top: what the next one leaves is the share of this sample.
         weight = wa[p] - (wa[p + 1] if p + 1 < a.shape[0] else 0.0)
         above_below = wb[below] if below < n_b else 0.0
         above_upto = wb[upto] if upto < n_b else 0.0
         total += weight * (1.0 - 0.5 * (above_below + above_upto))
         most += weight
+    # `most` is 1 but for rounding. Where a wins always, `total` is the same sum.
     return total / most

@@ -17,6 +17,7 @@ from polyroc._engines._numba._linear import dot
 from polyroc._engines._numba._paths import Room, replicate_rates
 
 LEAST, MOST, BOUND = EDGE, 1 - EDGE, LOGIT_BOUND
+# `Data.curved` for all pairs: here there are at most as many as rows.
 ALL_CURVED = 2**32
 
 
@@ -61,6 +62,8 @@ def run_replicates(
         row_means(fpr, on_fpr, mean[n_grid:])
         first_tpr, n_tpr = inside(mean[:n_grid])
         first_fpr, n_fpr = inside(mean[n_grid:])
+        # Fitted rows: true positive rates first, then false. They start at v = 1 and the logits of their means, as the
+        # fit of the sample itself does: if D jumps between optima, the interval must show it.
         fitted, on_fitted = np.empty(n_tpr + n_fpr, real), np.empty(n_tpr + n_fpr, real)
         row = np.empty(n_tpr + n_fpr)
         for i in range(n_tpr + n_fpr):
@@ -73,10 +76,12 @@ def run_replicates(
         ended[r] = CONVERGED
         if len(row) > 0:
             ended[r], _, row, effect = descend_small(data, row, effect, *limits)
+        # Rows whose mean is 0 or 1 have nothing to fit.
         for i in range(2 * n_grid):
             effects[r, i] = -BOUND if mean[i] < 0.5 else BOUND
         for i in range(n_tpr + n_fpr):
             place = first_tpr + i if i < n_tpr else n_grid + first_fpr + i - n_tpr
+            # The scale of (curve): the mean of the pair effects is 1.
             effects[r, place] = row[i] * effect.mean()
 
 

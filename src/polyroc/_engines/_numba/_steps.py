@@ -1,4 +1,15 @@
-"""Compiled steps of the fit: the smaller side is solved for, the larger one follows (`_numpy/_solver.py`)."""
+"""Compiled steps of the fit: the smaller side is solved for, the larger one follows (`_numpy/_solver.py`).
+
+The Hessian of (deviance), a label of docs/method.md, is an arrow: diagonal blocks A of rows and B of pairs, and cross
+terms C. Scaled by the roots of A and B it has ones on the diagonal, which damping makes 1 + mu, the `stretch`.
+Eliminating one side leaves, with C scaled alike and g the gradients,
+
+    ((1 + mu) I - C C' / (1 + mu) + gauge) y = C g_gone / (1 + mu) - g_kept
+
+for the other; y is a step in scaled coordinates. Where pairs are kept, C' takes the place of C. The gauge is the outer
+product of the direction in which v is stretched and lambda shrunk: no rate changes along it, and without the gauge the
+undamped system would be singular.
+"""
 
 from typing import Any, NamedTuple
 
@@ -29,7 +40,9 @@ def step_rows(row: Any, row_sums: Any, gram: Any, stretch: float, row_new: Any, 
     for i in range(n):
         scale[i] = 1 / np.sqrt(row_sums[ROW_BLOCK, i] + TINY)
         gauge[i] = row[i] / scale[i]
+        # Pinned pairs move by -0.9 v / stretch whatever the rows do; that changes the gradient of the rows.
         gradient[i] = scale[i] * (row_sums[ROW_GRADIENT, i] - row_sums[PINNED, i] / stretch)
+        # CARRIED is C B^-1 g of the free pairs, from the sweep.
         y[i] = scale[i] * row_sums[CARRIED, i] / stretch - gradient[i]
     make_schur(gram, scale, gauge, stretch, room.system)
     if not solve_positive(room.system, y):
@@ -64,12 +77,14 @@ def step_pairs(
         row_scale[i] = 1 / np.sqrt(row_sums[ROW_BLOCK, i] + TINY)
         row_side[i] = row_sums[ROW_GRADIENT, i]
     for j in range(n_pairs):
+        # A scale of 0 takes a pinned pair out of the system: its y is 0.
         pair_scale[j] = 0.0 if pairs.pinned[j] else 1 / np.sqrt(pairs.block[j])
         gauge[j] = pair_scale[j] * pairs.block[j] * pairs.effect[j]
         ones[j] = 1.0
         if pairs.pinned[j]:
             add_scaled(row_side, -0.9 * pairs.effect[j] / stretch, cross[j])
         for i in range(n_rows):
+            # In double: a scale may be too large for single precision.
             coupling[j, i] = pair_scale[j] * row_scale[i] * np.float64(cross[j, i])
     for i in range(n_rows):
         row_side[i] *= row_scale[i]
@@ -88,10 +103,12 @@ def step_pairs(
         # A pinned pair goes where (cut) would put it, damped like the others.
         move = -0.9 * pairs.effect[j] / stretch if pairs.pinned[j] else pair_scale[j] * y[j]
         effect_new[j] = max(pairs.effect[j] + move, 0.1 * pairs.effect[j])
+        # Solved for, a step falls by half its slope, as in `Attempt.promised`; a pinned pair's slope counts whole.
         total[FALL] -= (1.0 if pairs.pinned[j] else 0.5) * pairs.gradient[j] * move
         total[LENGTH] += y[j] * y[j]
         add_scaled(z, y[j], coupling[j])
     for i in range(n_rows):
+        # The rows follow: their line of the system, given y.
         z[i] = -z[i] / stretch
         row_new[i] = row[i] + row_scale[i] * z[i]
         total[FALL] -= 0.5 * row_side[i] * z[i]
