@@ -115,7 +115,11 @@ def eliminate(
     block: Any,
     turned: Any,
 ) -> None:
-    """Add the curvature of rows, the gram matrix of scaled cross terms, and what pairs carry over to rows."""
+    """Add the curvature of rows, the gram matrix of scaled cross terms, and what pairs carry over to rows.
+
+    The sums over pairs of (adjoint): right (m, K), free and by_pair (K,), row_block (R,), carried (m, R), gram (R, R)
+    rounded up to a multiple of four; work (7, R), block (BLOCK, R), turned its transpose, with as many rows as gram.
+    """
     data, row, pairs, work, block = borrowed(data), borrowed(row), borrowed(pairs), borrowed(work), borrowed(block)
     rate, weight, p, h, residual, bend, cross = work[0], work[1], work[2], work[3], work[4], work[5], work[6]
     # `nowhere` takes the gradient of the rows, which is 0 at the optimum and not needed.

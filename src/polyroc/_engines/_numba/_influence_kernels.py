@@ -124,7 +124,7 @@ def find_rise(reading: Any, share: Any, rise: Any) -> None:
 
 @inner
 def differentiate(slopes: Any, s: int, pair: int, by_rate: Any) -> None:
-    """Derivatives of number s by the true and false positive rates of a pair."""
+    """Derivatives of number s by the true and false positive rates of a pair: G of (rate-gradient), shape (2, T)."""
     n_grid = by_rate.shape[1]
     for kind in range(2):
         weight = slopes.fpr[pair] if kind else slopes.tpr[pair]

@@ -40,7 +40,10 @@ def order_samples(scores: FloatArray, members: IntArray, column: int, ends: Floa
 
 @kernel
 def pack(bits: Any, members: Any, column: int, ends: Any, sign: Any, keys: Any, cuts: Any) -> None:
-    """The distance of each score from the lowest of its row, counted in floats, and its place in the lowest bits."""
+    """The distance of each score from the lowest of its row, counted in floats, and its place in the lowest bits.
+
+    bits (n, k) are those of the scores, ends (rows, 2); keys (rows, n) and cuts (rows,) are written.
+    """
     n, on_place = members.shape[0], bits_for(members.shape[0])
     lowest = np.empty(keys.shape[0], np.uint64)
     for r in range(keys.shape[0]):

@@ -289,7 +289,7 @@ def add_areas(
 
 @inner
 def doubled_wins(a: Any, b: Any) -> Any:
-    """Twice the number of pairs that a wins over b, a tie being half a win."""
+    """Twice the number of pairs that a wins over b, a tie being half a win: twice the numerator of (pair-area)."""
     n_a, n_b = a.shape[0], b.shape[0]
     at_a, at_b, total, tied = 0, 0, 0, 0
     while at_a < n_a and at_b < n_b:
