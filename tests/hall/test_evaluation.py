@@ -312,12 +312,12 @@ def test_a_small_evaluation_is_quick():
     score /= score.sum(axis=1, keepdims=True)
 
     def seconds(function, **options):
-        best = np.inf
-        for _ in range(300):
-            start = time.perf_counter()
-            function(y_true, score, **options)
-            best = min(best, time.perf_counter() - start)
-        return best
+        start = time.perf_counter()
+        function(y_true, score, **options)
+        return time.perf_counter() - start
 
+    # In turns: the speed of a machine that others use, too, changes from one second to the next.
+    turns = [(seconds(polyroc.evaluate), seconds(metrics.roc_auc_score, multi_class="ovo")) for _ in range(900)]
+    ours, theirs = np.min(turns, axis=0)
     # It was 0.47 of it before column sorts and lighter steps, and 0.31 after.
-    assert seconds(polyroc.evaluate) < 0.4 * seconds(metrics.roc_auc_score, multi_class="ovo")
+    assert ours < 0.4 * theirs
