@@ -8,6 +8,7 @@ python -m studies plans --out plans.json      what comes of plans by pilots of 3
 python -m studies plans-page plans.json       their table, into docs/planning.md
 python -m studies looks --out looks.json      what looking after every batch costs: half an hour on two cores
 python -m studies looks-page looks.json       its table, into docs/comparing.md
+python -m studies bands --out bands.json      how often bands by influences cover; printed
 """
 
 import argparse
@@ -48,6 +49,10 @@ def main():
     looks.add_argument("--out", type=Path, required=True, help="file of results; those that it has are kept")
     looks.add_argument("--replications", type=int, default=500)
     looks.add_argument("--only", nargs="*", help="names; all by default")
+    bands = commands.add_parser("bands", help="simulate bands by influences")
+    bands.add_argument("--out", type=Path, required=True, help="file of results; those that it has are kept")
+    bands.add_argument("--replications", type=int, default=300)
+    bands.add_argument("--only", nargs="*", help="names; all by default")
     shown = commands.add_parser("looks-page", help="write the table of docs/comparing.md")
     shown.add_argument("results", type=Path)
     shown.add_argument("--to", type=Path, default=ROOT / "docs" / "comparing.md")
@@ -56,10 +61,9 @@ def main():
     table.add_argument("--to", type=Path, default=ROOT / "docs" / "planning.md")
     asked = parser.parse_args()
     does = {"run": _run, "contests": _contests, "influence": _influence, "page": _page, "populations": _populations}
+    does |= {"plans": _plans, "plans-page": _plans_page, "looks": _looks, "looks-page": _looks_page, "bands": _bands}
     asked.start = time.perf_counter()
-    (does | {"plans": _plans, "plans-page": _plans_page, "looks": _looks, "looks-page": _looks_page})[asked.command](
-        asked
-    )
+    does[asked.command](asked)
 
 
 def _run(asked):
@@ -178,6 +182,25 @@ def _looks(asked):
             continue
         results[contest.name] = run_stream(contest, SEED + 800 + number, asked.replications)
         asked.out.write_text(json.dumps(results))
+
+
+def _bands(asked):
+    os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    from statistics import fmean
+
+    from studies._bands import run_bands
+    from studies._coverage import find_truth
+    from studies._settings import HELD_OUT, TUNED
+
+    results = json.loads(asked.out.read_text()) if asked.out.exists() else {}
+    for number, setting in enumerate(TUNED + HELD_OUT):
+        if setting.name in results or (asked.only is not None and setting.name not in asked.only):
+            continue
+        truth = find_truth(setting, SEED + number)
+        results[setting.name] = found = run_bands(setting, SEED + number, asked.replications, truth)
+        asked.out.write_text(json.dumps(results))
+        shares = ", ".join(f"{name} {fmean(values):.3f}" for name, values in found.items())
+        print(f"{setting.name}: {len(next(iter(found.values())))} samples, {shares}", flush=True)
 
 
 def _looks_page(asked):
