@@ -104,7 +104,7 @@ def _frame(made: Any) -> None:
 
 def _comparison(made: Any) -> None:
     check_json(made.to_dict(), "Comparison.to_dict()")
-    for contest in (made.auc, made.hand_till, made.mean_auc):
+    for contest in (made.by_auc, made.by_hand_till, made.by_mean_auc):
         for one in contest.estimates:
             check_interval((one.low, one.high), "interval of an estimate")
 

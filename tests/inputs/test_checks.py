@@ -79,3 +79,11 @@ def test_numbers_among_rows_and_deeper_rows_are_not_rectangular():
     for value in ([[1, 2], 3] * 3, [[[1, 2], [3]], [[1, 2], [3]]] * 3):
         with pytest.raises(InputError, match="`y_score` must be rectangular, got rows of different lengths"):
             polyroc.evaluate(Y, value)
+
+
+def test_a_list_that_contains_itself_is_refused():
+    endless = [1.0, 2.0]
+    endless.append(endless)
+    for given in (endless, [endless, endless]):
+        with pytest.raises(polyroc.InputError, match="`y_score`"):
+            polyroc.evaluate(Y, given)

@@ -127,12 +127,15 @@ def _read_array(value: Any, name: str) -> NDArray[Any]:
     return array
 
 
-def _is_ragged(value: Any) -> bool:
-    """Whether the rows of nested lists have different lengths, at any depth; a number among rows counts as one."""
-    if not isinstance(value, list | tuple):
+def _is_ragged(value: Any, depth: int = 2) -> bool:
+    """Whether rows of nested lists, or rows of such rows, have different lengths; a number among rows counts as one.
+
+    No deeper: a list may contain itself.
+    """
+    if depth == 0 or not isinstance(value, list | tuple):
         return False
     lengths = {len(row) if isinstance(row, list | tuple | np.ndarray) else None for row in value}
-    return len(lengths) > 1 or any(map(_is_ragged, value))
+    return len(lengths) > 1 or any(_is_ragged(row, depth - 1) for row in value)
 
 
 def _without_gradient(value: Any) -> Any:
