@@ -11,7 +11,8 @@ from importlib import import_module as _import_module
 from typing import Any as _Any
 
 from polyroc import baselines
-from polyroc._compare import Comparison, compare
+from polyroc._compare import compare
+from polyroc._comparison import Comparison
 from polyroc._cost_sweep import CostSweep, cost_sweep
 from polyroc._cross_validation import CrossValidation, evaluate_cv
 from polyroc._estimator._curve import RocCurve

@@ -1,16 +1,15 @@
 """compare(...): several models on the same samples, by paired resamples."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from itertools import combinations
 from numbers import Integral
-from types import MappingProxyType
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polyroc._comparison import Comparison, ComparisonMethod
 from polyroc._estimator._doubts import warn_of_backwards, warn_of_disagreement, warn_of_mixed_scales
 from polyroc._evaluate import check_option_names, evaluate_predictions
 from polyroc._evaluation import Evaluation
@@ -26,242 +25,21 @@ from polyroc._inputs._checks import (
     shown,
 )
 from polyroc._inputs._column_classes import OF_SCORES
-from polyroc._inputs._frames import FrameBackend, frame_of
 from polyroc._inputs._joined import in_order_of
 from polyroc._inputs._options import as_options
 from polyroc._inputs._predictions import as_predictions
-from polyroc._lib._names import printable
-from polyroc._lib._typing import FloatArray, IntervalKind, Statistic
+from polyroc._lib._typing import IntervalKind, Statistic
 from polyroc._lib._warnings import underflow_is_zero
-from polyroc._records import Frozen, Predictions
-from polyroc._texts._comparison import ComparisonText
-from polyroc._texts._verdict import Verdict
-from polyroc._uncertainty._bootstrap import BootstrapResult, draw_samples, least_class, warn_of_small_classes
-from polyroc._uncertainty._delong import freedom, standard_error
+from polyroc._records import Predictions
+from polyroc._uncertainty._bootstrap import BootstrapResult, draw_samples, warn_of_small_classes
+from polyroc._uncertainty._delong import freedom
 from polyroc._uncertainty._jackknife import jackknife_influences
-from polyroc._uncertainty._paired import Contest, Difference, contest, normal_differences
-from polyroc._uncertainty._paired_influence import USUAL_SAMPLES, Anytime, Once, contest_by_influence, normal_draws
+from polyroc._uncertainty._paired import Contest, contest
+from polyroc._uncertainty._paired_influence import USUAL_SAMPLES, Anytime, Once, contest_by_influence
 from polyroc._uncertainty._replicates import USUAL_RESAMPLES
 from polyroc._uncertainty._resampling import ResamplingPlan, Units, as_seed, plain_seed, units_of
 
 _STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
-
-Table: TypeAlias = Literal["estimates", "differences", "rankings"]
-ComparisonMethod: TypeAlias = Literal["bootstrap", "influence"]
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison(Frozen):
-    """Several models on the same samples: how good each is, how they differ, and how sure that is.
-
-    Attributes
-    ----------
-    models : tuple of str
-        Their names, in the order in which they were given.
-    by_auc : Contest
-        Estimates, differences and rankings by D.
-    by_hand_till : Contest
-        The same by Hand and Till's M, from the same resamples.
-    by_mean_auc : Contest
-        The same by the area under the mean curve; the numbers of `by_hand_till` where it is M.
-    delong : tuple of Difference
-        Differences of M by DeLong's covariance over all pairs, without resampling.
-    evaluations : mapping of str to Evaluation
-        The evaluation of each model.
-    bootstraps : mapping of str to BootstrapResult
-        The replicates of each model; those of the same number are of the same resample.
-    best : str or None
-        The model that is significantly better than every other one, after Holm's adjustment, both by D and by M. None
-        where there is no such model.
-    notes : tuple of str
-        Where D and M disagree about two models, one sentence each.
-    seed : int or None
-        The seed that was given as `rng`; None where it was a generator or nothing.
-    method : {"bootstrap", "influence"}
-        Whether paired resamples or the influences of the samples say how sure everything is.
-    anytime : int or None
-        Where differences hold at any number of looks: the number of samples at which their intervals are tightest.
-    """
-
-    evaluations: Mapping[str, Evaluation]
-    bootstraps: Mapping[str, BootstrapResult]
-    by_auc: Contest
-    by_hand_till: Contest
-    by_mean_auc: Contest
-    confidence_level: float
-    interval: IntervalKind
-    units: Units
-    seed: int | None = None
-    method: ComparisonMethod = "bootstrap"
-    anytime: int | None = None
-
-    def __reduce__(self) -> Any:
-        # A read-only mapping cannot be pickled; making the comparison anew makes new ones.
-        rest = (
-            self.by_auc,
-            self.by_hand_till,
-            self.by_mean_auc,
-            self.confidence_level,
-            self.interval,
-            self.units,
-            self.seed,
-            self.method,
-            self.anytime,
-        )
-        return Comparison, (dict(self.evaluations), dict(self.bootstraps), *rest)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("evaluations", "bootstraps"):
-            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
-
-    @property
-    def models(self) -> tuple[str, ...]:
-        return tuple(self.evaluations)
-
-    @property
-    def n_resamples(self) -> int:
-        """Number of paired resamples; 0 where influences took their place."""
-        return next((one.n_resamples for one in self.bootstraps.values()), 0)
-
-    @cached_property
-    @underflow_is_zero
-    def delong(self) -> tuple[Difference, ...]:
-        evaluations = list(self.evaluations.values())
-        values = np.array([evaluation.hand_till for evaluation in evaluations])
-        errors = {
-            (a, b): standard_error(
-                evaluations[a].hand_till_influences - evaluations[b].hand_till_influences, self.units
-            )
-            for a, b in combinations(range(len(evaluations)), 2)
-        }
-        return normal_differences(self.models, values, errors, self.confidence_level)
-
-    def difference(self, first: str, second: str, *, statistic: Statistic = "auc") -> Difference:
-        """By how much one model exceeds another, with interval and p value.
-
-        Parameters
-        ----------
-        first, second : str
-            Names of two models; the difference is the first minus the second.
-        statistic : {"auc", "hand_till", "mean_auc"}
-            By D, by Hand and Till's M, or by the area under the mean curve.
-
-        Returns
-        -------
-        Difference
-            That of the table of this statistic, turned round where the table has the second model first.
-        """
-        for argument, name in (("first", first), ("second", second)):
-            one_of(name, argument, self.models)
-        if first == second:
-            raise InputError("second", "must be another model than `first`", f"{shown(second)} for both")
-        contests = {one.statistic: one for one in (self.by_auc, self.by_hand_till, self.by_mean_auc)}
-        found = contests[one_of(statistic, "statistic", _STATISTICS)].differences
-        [entry] = [one for one in found if {one.first, one.second} == {first, second}]
-        return entry if entry.first == first else entry.turned()
-
-    @property
-    def n_independent(self) -> int:
-        """Samples, or groups, of the smallest class."""
-        return least_class(next(iter(self.evaluations.values()))._source, self.units)
-
-    def replicates(self, statistic: Statistic) -> dict[str, FloatArray]:
-        """Replicates of a statistic by model, paired; by influences, draws from the normal distribution of them all."""
-        if self.method == "bootstrap":
-            return {name: drawn.distribution(statistic).replicates for name, drawn in self.bootstraps.items()}
-        spreads = [one._spread(statistic, self.units) for one in self.evaluations.values()]
-        return dict(zip(self.models, normal_draws(spreads), strict=True))
-
-    def to_dict(self, *, include_delong: bool = False) -> dict[str, Any]:
-        """Everything but the replicates, as plain data that `json` can write.
-
-        Parameters
-        ----------
-        include_delong : bool
-            Also the differences of M by DeLong's formula, as ``["hand_till"]["delong"]``.
-        """
-        by_formula = {"delong": [dict(vars(entry)) for entry in self.delong]} if include_delong else {}
-        drawn, first = self.bootstraps.values(), next(iter(self.evaluations.values()))
-        return {
-            "models": list(self.models),
-            "confidence_level": self.confidence_level,
-            "interval": self.interval,
-            "method": self.method,
-            "anytime": self.anytime,
-            "n_resamples": self.n_resamples,
-            "seed": self.seed,
-            "best": self.best,
-            "verdict": self.verdict.sentence,
-            "notes": list(self.notes),
-            "p_value_note": self.tables.p_value_note,
-            "n_samples": first.n_samples,
-            "n_classes": first.headline.n_classes,
-            "n_pairs": first.headline.n_pairs,
-            "n_not_converged": {name: one.n_not_converged for name, one in self.bootstraps.items()},
-            "n_lost_class": max((one.n_lost_class for one in drawn), default=0),
-            "auc": self.by_auc.to_dict(),
-            "hand_till": self.by_hand_till.to_dict() | by_formula,
-            "mean_auc": self.by_mean_auc.to_dict(),
-        }
-
-    def to_frame(self, table: Table = "estimates", backend: FrameBackend = "pandas") -> Any:
-        """One of the tables as a data frame, D and M below each other, and the mean curve's area where it is not M.
-
-        Parameters
-        ----------
-        table : {"estimates", "differences", "rankings"}
-            Which table.
-        backend : {"pandas", "polars", "pyarrow"}
-            Whose data frame to make; that package must be installed.
-        """
-        table = one_of(table, "table", get_args(Table))
-        rows = [{"statistic": one.statistic, **vars(entry)} for one in self._contests for entry in getattr(one, table)]
-        if table == "rankings":
-            rows = [
-                {"statistic": one.statistic, "ranking": str(ranking), "probability": ranking.probability}
-                for one in self._contests
-                for ranking in one.rankings
-            ]
-        return frame_of({name: np.array([row[name] for row in rows]) for name in rows[0]}, backend)
-
-    @cached_property
-    def verdict(self) -> Verdict:
-        """What the differences by D and by M allow to say."""
-        return Verdict(self.by_auc, self.by_hand_till, self.confidence_level, self.n_resamples or None)
-
-    @property
-    def best(self) -> str | None:
-        return self.verdict.best
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return self.verdict.notes
-
-    @property
-    def tables(self) -> ComparisonText:
-        """The comparison as text."""
-        headlines = {name: evaluation.headline for name, evaluation in self.evaluations.items()}
-        return ComparisonText(
-            headlines, self.by_auc, self.by_hand_till, self.verdict, self.interval, self.seed, self.anytime
-        )
-
-    def _repr_html_(self) -> str:
-        return self.tables.html()
-
-    def __str__(self) -> str:
-        return self.tables.text()
-
-    @property
-    def _contests(self) -> tuple[Contest, ...]:
-        """One for each statistic that is not another one's name."""
-        is_same = self.by_mean_auc == replace(self.by_hand_till, statistic="mean_auc")
-        return (self.by_auc, self.by_hand_till) if is_same else (self.by_auc, self.by_hand_till, self.by_mean_auc)
-
-    def __repr__(self) -> str:
-        best = "none clearly best" if self.best is None else f"best by D and M: {printable(self.best)!r}"
-        how = "influences of the samples" if self.method == "influence" else f"{self.n_resamples} paired resamples"
-        return f"Comparison({len(self.models)} models, {how}, {best})"
 
 
 @underflow_is_zero

@@ -18,11 +18,11 @@ from polyroc._inputs._fingerprint import Fingerprint
 from polyroc._inputs._options import Options
 from polyroc._lib._typing import FloatArray, IntArray, LabelArray, Thresholds
 from polyroc._lib._warnings import underflow_is_zero
-from polyroc._measures import accuracy, accuracy_interval, why_no_accuracy
 from polyroc._pairs import Pair, Pairs
 from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates, Predictions, read_only
 from polyroc._texts._evaluation import FAILED_PAIR, Headline
 from polyroc._uncertainty._intervals import Interval
+from polyroc.baselines._accuracy import accuracy, accuracy_interval, why_no_accuracy
 
 if TYPE_CHECKING:
     pass

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from polyroc._compare import Comparison
+from polyroc._comparison import Comparison
 from polyroc._evaluation import Evaluation
 from polyroc._inputs._checks import InputError, as_confidence_level, listed, one_of, shown
 from polyroc._inputs._frames import FrameBackend, frame_of, plain

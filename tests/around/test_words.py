@@ -126,7 +126,16 @@ def test_pages_say_that_d_is_not_monotone():
 
 
 def test_docstrings_avoid_old_words():
-    public = ["_evaluate", "_evaluation", "_compare", "_cost_sweep", "_cross_validation"]
+    public = [
+        "_evaluate",
+        "_evaluation",
+        "_compare",
+        "_comparison",
+        "_evaluated",
+        "_plan",
+        "_cost_sweep",
+        "_cross_validation",
+    ]
     public += ["_uncertainty/_bootstrap", "_inputs/_options"]
     for name in public:
         source = (ROOT / "src" / "polyroc" / f"{name}.py").read_text(encoding="utf-8")

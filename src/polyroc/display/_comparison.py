@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from polyroc._compare import Comparison
+from polyroc._comparison import Comparison
 from polyroc._inputs._checks import one_of
 from polyroc._lib._numbers import percent
 from polyroc._lib._typing import FloatArray, Statistic

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyroc._compare import Comparison
+from polyroc._comparison import Comparison
 from polyroc._lib._typing import BoolArray, FloatArray
 from polyroc._uncertainty._paired import Difference
 from polyroc.experiments._outcome import Claim, Table

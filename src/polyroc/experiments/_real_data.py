@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyroc._compare import Comparison, compare
+from polyroc._compare import compare
+from polyroc._comparison import Comparison
 from polyroc._evaluate import ConvergenceWarning, evaluate
 from polyroc._lib._warnings import ResamplingWarning
 from polyroc._uncertainty._bootstrap import BootstrapResult

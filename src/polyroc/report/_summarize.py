@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._compare import Comparison
+from polyroc._comparison import Comparison
 from polyroc._estimator._rates import rates_of
 from polyroc._evaluation import Evaluation
 from polyroc._inputs._checks import InputError, as_confidence_level, as_plain_seed, shown

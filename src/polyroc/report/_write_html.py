@@ -5,7 +5,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-from polyroc._compare import Comparison
+from polyroc._comparison import Comparison
 from polyroc._evaluation import Evaluation
 from polyroc._inputs._checks import InputError, as_flag, as_n_resamples, shown
 from polyroc._lib._files import why_not_writable, write_whole
