@@ -15,7 +15,7 @@ OLDEST      := published evaluation curve validation public_api baselines scorin
                display_roc_curve cli cli_files cli_columns cli_long cli_outputs cli_write cli_report cli_text
 # The rooms of the numbers: what needs no other package runs, the rest is skipped.
 MINIMAL     := tests/lib tests/inputs tests/engines tests/estimator tests/uncertainty tests/baselines \
-               $(patsubst %,tests/hall/test_%.py,comparison evaluation example public_api published verdict)
+               $(patsubst %,tests/hall/test_%.py,comparison evaluation example public_api published) tests/texts/test_verdict.py
 BENCH_ARGS  ?=
 FUZZ_ARGS   ?=
 FULL_ARGS   ?=
