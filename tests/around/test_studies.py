@@ -158,7 +158,7 @@ def test_the_study_judges_two_models_as_the_library_does():
     weights = _coverage.draw_weights(units, 1, 399, torch.Generator(device=_coverage.DEVICE).manual_seed(0))
     drawn = [_coverage.draw_replicates(y_true, score[None], weights, 0) for score in scores]
     compared = polyroc.compare(y_true, dict(zip("ab", scores, strict=True)), n_resamples=399, rng=0)
-    for place, by in enumerate((compared.auc, compared.hand_till)):
+    for place, by in enumerate((compared.by_auc, compared.by_hand_till)):
         [apart] = by.differences
         width = apart.high - apart.low
         # A truth well inside the library's interval, and one well beyond either end.
