@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from drawing import problem
 from numpy.testing import assert_allclose
+from problems import gaussian_problem
 from scipy.stats import binomtest
 
 import polyroc
@@ -35,7 +35,8 @@ def test_interval_is_wilsons(n_right, level):
 
 
 def test_equal_weights_change_nothing_and_unequal_ones_widen():
-    y_true, scores = problem(4)
+    problem = gaussian_problem(0, 120, 4)
+    y_true, scores = problem.y_true, problem.y_score
     plain = polyroc.evaluate(y_true, scores).accuracy_interval()
     equal = polyroc.evaluate(y_true, scores, sample_weight=np.full(len(y_true), 7.0)).accuracy_interval()
     assert_allclose(equal, plain, atol=1e-12)
@@ -57,7 +58,8 @@ def test_two_columns_name_the_higher():
 
 
 def test_columns_on_scales_that_do_not_meet_have_no_accuracy():
-    y_true, scores = problem(4)
+    problem = gaussian_problem(0, 120, 4)
+    y_true, scores = problem.y_true, problem.y_score
     labels = np.unique(y_true)
     apart = scores.copy()
     apart[:, 2] -= 100
