@@ -172,8 +172,8 @@ class Evaluation(Evaluated):
         statistic = one_of(statistic, "statistic", get_args(Statistic))
         interval = one_of(interval, "interval", get_args(IntervalKind))
         if one_of(method, "method", get_args(Method)) == "auto":
-            doubt = self.influence_note if statistic == "auc" else ""
-            method = "bootstrap" if resamples or doubt else "influence"
+            # The note is asked last: it takes the influences, which resamples do not need.
+            method = "bootstrap" if resamples or (statistic == "auc" and self.influence_note) else "influence"
         if method == "delong":
             return self._delong_interval(level, statistic, interval, groups).by(method)
         if method == "influence":
@@ -490,9 +490,9 @@ class Evaluation(Evaluated):
         """
         level, curve = as_confidence_level(confidence_level), one_of(curve, "curve", get_args(Curve))
         if one_of(method, "method", ("auto", "influence", "bootstrap")) == "auto":
-            doubt = self.is_binary or (curve == "shared" and self.influence_note)
             resamples = n_resamples is not None or rng is not None or progress is not False
-            method = "bootstrap" if resamples or doubt else "influence"
+            doubt = resamples or self.is_binary or (curve == "shared" and self.influence_note)
+            method = "bootstrap" if doubt else "influence"
         if method == "influence":
             return self._influence_band(level, curve, as_flag(simultaneous, "simultaneous"), groups)
         count = USUAL_RESAMPLES if n_resamples is None else n_resamples
