@@ -411,7 +411,8 @@ def test_ctrl_c_ends_a_process_with_130(tmp_path):
     call = shlex.split("evaluate predictions.parquet --target label --resamples 99999 --engine numpy --jobs 1")
     # Loaded before: an extension module that is interrupted while it is loaded may forget that it was.
     code = "import sys, pyarrow.parquet, pyarrow.compute, typer, polyroc.cli._commands, polyroc.cli._formats; "
-    code += "print('ready', flush=True); "
+    # Ignored by whatever is started in the background.
+    code += "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); print('ready', flush=True); "
     code += f"sys.exit(polyroc.cli.main({call}))"
     with subprocess.Popen(
         [sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

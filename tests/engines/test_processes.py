@@ -124,6 +124,8 @@ def test_four_threads_may_ask_one_evaluation_for_its_areas():
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_ends_a_long_evaluation(n_jobs):
     code = f"""
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by whatever is started in the background
 import numpy as np
 import polyroc
 y_true = np.arange(20_000) % 200

@@ -424,6 +424,8 @@ def test_progress_without_tqdm_says_what_to_install(evaluation, monkeypatch):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_stops_sooner_than_a_hundred_replicates_take(n_jobs):
     code = f"""
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by whatever is started in the background
 import time
 import numpy as np
 import polyroc
