@@ -31,7 +31,7 @@ from polyroc._inputs._predictions import as_predictions
 from polyroc._lib._typing import IntervalKind, Statistic
 from polyroc._lib._warnings import underflow_is_zero
 from polyroc._records import Predictions
-from polyroc._uncertainty._bootstrap import BootstrapResult, draw_samples, warn_of_small_classes
+from polyroc._uncertainty._bootstrap import BootstrapResult, draw_samples, warn_of_few_carriers, warn_of_small_classes
 from polyroc._uncertainty._delong import freedom
 from polyroc._uncertainty._jackknife import jackknife_influences
 from polyroc._uncertainty._paired import Contest, contest
@@ -190,6 +190,8 @@ def _contests_by_influence(
     auc, hand_till, mean_auc = (
         {name: one._spread(statistic, units) for name, one in evaluations.items()} for statistic in _STATISTICS
     )
+    for one in auc.values():
+        warn_of_few_carriers(one.freedom, one.at_end)
     by_hand_till = contest_by_influence("hand_till", hand_till, level, test)
     is_hand_till = all(mean_auc[name].is_like(one) for name, one in hand_till.items())
     by_mean = (

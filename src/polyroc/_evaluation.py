@@ -126,7 +126,7 @@ class Evaluation(Evaluated):
         method : {"auto", "influence", "bootstrap", "delong", "parametric-pairs", "parametric-samples"}
             Source of the uncertainty. "influence": what each sample contributes, without resampling; it is refused
             where its formula does not hold (`influence_note` says why). "bootstrap": resampled samples; nearly the
-            same intervals, hundreds of times slower. "auto": "influence" where it holds and nothing was asked for
+            same intervals, much slower. "auto": "influence" where it holds and nothing was asked for
             that only resampling has (`n_resamples`, `rng`, `progress`, another `interval`); else "bootstrap".
             "delong": DeLong's formula, which is "influence" for M.
             "parametric-pairs" and "parametric-samples": rates simulated around the fit, with n_i n_j trials each as
@@ -241,7 +241,6 @@ class Evaluation(Evaluated):
 
         Examples
         --------
-        >>> import numpy as np
         >>> import polyroc
         >>> example = polyroc.load_example()
         >>> polyroc.evaluate(example.y_true, example.scores["tree"]).influence_note

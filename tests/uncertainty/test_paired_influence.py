@@ -166,3 +166,15 @@ def test_a_sequence_is_tightest_where_it_was_planned():
     at = 1000
     reaches = {planned: Anytime(at, planned).reach(0.95, 1e9) for planned in (500, 1000, 2000)}
     assert reaches[1000] < min(reaches[500], reaches[2000])
+
+
+def test_few_samples_that_carry_the_variance_are_warned_of():
+    """One gross error in three well separated classes decides alone how sure D is."""
+    y_true = np.repeat([0, 1, 2], 20)
+    noise = np.random.default_rng(0).normal(size=(2, 60, 3))
+    scores = {name: 6 * np.eye(3)[y_true] + noise[place] for place, name in enumerate("ab")}
+    scores["a"][0] = [-5, 9, 0]
+    scores["b"][0] = [-4, 8, 0]
+    with pytest.warns(polyroc.ResamplingWarning, match="errors of very few samples decide"):
+        found = polyroc.compare(y_true, scores)
+    assert found.method == "influence"
