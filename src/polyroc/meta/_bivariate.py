@@ -65,8 +65,8 @@ def fit_bivariate(logits: FloatArray, variances: FloatArray, method: FitMethod) 
     # In units of the spread all numbers are near 1, whatever the counts are.
     unit = float(np.sqrt(np.mean(np.var(logits, axis=0) + variances.mean(axis=0))))
     problem = _Likelihood(logits / unit, variances / unit**2, restricted=method == "reml")
-    found = min((problem.descend(start) for start in problem.starts()), key=problem.value)
-    found = problem.polished(found)
+    best = min((problem.descend(start, gradient=1e-2) for start in problem.starts()), key=problem.value)
+    found = problem.polished(problem.descend(best, gradient=_FLAT))
     triangle = problem.on_border(found)
     status = FitStatus.BOUNDARY if triangle is not None else FitStatus.CONVERGED
     if not np.abs(problem.gradient(found)).max() <= _FLAT * len(logits):
@@ -121,13 +121,13 @@ class _Point:
 
     @cached_property
     def mean(self) -> FloatArray:
-        found: FloatArray = self.mean_covariance @ np.einsum("nij,nj->i", self.precisions, self.logits)
+        found: FloatArray = self.mean_covariance @ (self.precisions @ self.logits[:, :, None]).sum(axis=0)[:, 0]
         return found
 
     @cached_property
     def pulls(self) -> FloatArray:
         """W_i (y_i - mu), shape (m, 2)."""
-        found: FloatArray = np.einsum("nij,nj->ni", self.precisions, self.logits - self.mean)
+        found: FloatArray = (self.precisions @ (self.logits - self.mean)[:, :, None])[:, :, 0]
         return found
 
     @cached_property
@@ -140,11 +140,9 @@ class _Point:
     @cached_property
     def gradient(self) -> FloatArray:
         """By l11, l21, l22: with G the derivative by Sigma, that by L is the lower triangle of 2 G L."""
-        by_between = self.precisions.sum(axis=0) - np.einsum("ni,nj->ij", self.pulls, self.pulls)
+        by_between = self.precisions.sum(axis=0) - self.pulls.T @ self.pulls
         if self.restricted:
-            by_between = by_between - np.einsum(
-                "nij,jk,nkl->il", self.precisions, self.mean_covariance, self.precisions
-            )
+            by_between = by_between - (self.precisions @ self.mean_covariance @ self.precisions).sum(axis=0)
         l11, l21, l22 = self.triangle
         by_triangle: FloatArray = by_between @ np.array([[l11, 0.0], [l21, l22]])
         return by_triangle[[0, 1, 1], [0, 0, 1]]
@@ -179,8 +177,8 @@ class _Likelihood:
             for size, r in tries
         ]
 
-    def descend(self, start: FloatArray) -> FloatArray:
-        """By BFGS, as far as it gets."""
+    def descend(self, start: FloatArray, gradient: float) -> FloatArray:
+        """By BFGS, until the gradient is as small as asked for, or as near to it as BFGS gets."""
         # scipy.optimize takes as long to load as all of polyroc.
         from scipy.optimize import minimize
 
@@ -188,11 +186,11 @@ class _Likelihood:
             point = self.at(triangle)
             return point.half_deviance, point.gradient
 
-        found: FloatArray = minimize(both, start, jac=True, method="BFGS", options={"gtol": 1e-9}).x
+        found: FloatArray = minimize(both, start, jac=True, method="BFGS", options={"gtol": gradient}).x
         return found
 
     def polished(self, triangle: FloatArray) -> FloatArray:
-        """Newton's steps, as long as they lower the gradient: BFGS stops where values no longer differ."""
+        """Newton's steps, as long as they lower the gradient."""
         size = np.abs(self.gradient(triangle)).max()
         for _ in range(_N_POLISH):
             # Least squares: where a row of L is 0, Sigma does not change with its direction.

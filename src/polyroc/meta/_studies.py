@@ -1,5 +1,6 @@
 """What a user holds -> Studies: four counts of each study, corrected where they have to be."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -87,12 +88,13 @@ def _read_counts(tables: Any) -> FloatArray:
         if counts.ndim != 2 or counts.shape[1] != len(COLUMNS):
             rule = f"must have shape (n_studies, 4), in the order {', '.join(COLUMNS)}, or columns with these names"
             raise InputError("tables", rule, f"shape {counts.shape}")
-        return counts.astype(np.float64)
+        return np.array(counts, dtype=np.float64, order="C")
     found = [_column(columns, name) for name in COLUMNS]
     lengths = [len(column) for column in found]
     if len(set(lengths)) > 1:
         raise InputError("tables", "must have columns of one length", listed(lengths))
-    return np.column_stack(found).astype(np.float64)
+    # In one order of memory, so that sums are the same to the last digit, whatever the container.
+    return np.array(np.column_stack(found), dtype=np.float64, order="C")
 
 
 def _columns_of(tables: Any) -> Mapping[Any, Any] | None:
@@ -128,7 +130,7 @@ def _check_counts(counts: FloatArray) -> None:
     wrong = ~((counts >= 0) & (counts <= _LARGEST) & (np.rint(counts) == counts))
     if wrong.any():
         row, column = np.argwhere(wrong)[0].tolist()
-        hint = ". Do not add 0.5 yourself: `correction` does that" if counts[row, column] % 1 == 0.5 else ""
+        hint = ". Do not add 0.5 yourself: `correction` does that" if math.modf(counts[row, column])[0] == 0.5 else ""
         came = f"{counts[row, column]:g} as {COLUMNS[column]} in row {row}"
         raise InputError("tables", "must hold whole numbers of at least 0", came, hint=hint)
     for name, part in (("diseased (TP + FN)", counts[:, :2]), ("healthy (FP + TN)", counts[:, 2:])):

@@ -99,7 +99,17 @@ def summary_roc(
     ... }
     >>> summary = summary_roc(tables)
     >>> print(summary)
+    Summary ROC curve of 6 studies: bivariate model, restricted maximum likelihood
+    summary TPR           0.856  (95 % interval 0.704 to 0.937)
+    summary FPR           0.174  (95 % interval 0.101 to 0.282)
+    SD between studies    1.077 of logit TPR, 0.768 of logit FPR
+    correlation           0.932
+    area under the curve  0.905
+    mean TPR              0.872  (over the observed FPR, 0.059 to 0.433)
+    >>> round(summary.curve.tpr_at(0.1), 2)
+    0.71
     >>> summary_roc(tables, model="moses")
+    MosesSummary(6 studies, auc=0.9130)
     """
     model = one_of(model, "model", get_args(SummaryModel))
     method = one_of(method, "method", get_args(FitMethod))
