@@ -34,7 +34,9 @@ def dense_log_likelihood(studies, between, method):
     v, mean, information = dense(studies, between)
     residual = studies.logits.ravel() - np.tile(mean, m)
     restricted = method == "reml"
-    value = np.linalg.slogdet(v)[1] + residual @ np.linalg.solve(v, residual) + (2 * m - 2 * restricted) * np.log(2 * np.pi)
+    value = (
+        np.linalg.slogdet(v)[1] + residual @ np.linalg.solve(v, residual) + (2 * m - 2 * restricted) * np.log(2 * np.pi)
+    )
     return -(value + restricted * np.linalg.slogdet(information)[1]) / 2
 
 
@@ -239,6 +241,15 @@ def test_the_text():
         "mean TPR              0.870  (over the observed FPR, 0.059 to 0.520)",
     ]
     assert repr(summary_roc(AUDIT_C_TABLE)) == "ReitsmaSummary(14 studies, auc=0.8879)"
+
+
+def test_floating_point_errors_that_a_caller_makes_fatal_do_not_occur():
+    table = np.array([[1, 0, 1, 10**15], [10**15, 1, 3, 10**9], [40, 0, 2, 10**6], [10**12, 7, 0, 10**13]])
+    with np.errstate(all="raise"):
+        for options in ({}, {"method": "ml"}, {"model": "moses", "weighted": True}):
+            summary = summary_roc(table, **options)
+            json.dumps(summary.to_dict(), allow_nan=False)
+            assert str(summary)
 
 
 def test_results_are_frozen():

@@ -9,6 +9,7 @@ from scipy.special import expit, logit
 
 from polyroc._estimator._curve import RocCurve
 from polyroc._lib._typing import FloatArray
+from polyroc._lib._warnings import underflow_is_zero
 
 # Points of the curve end at this logit, a rate of 1.5e-8; what is left to the corners is drawn straight.
 _FARTHEST = 18.0
@@ -32,6 +33,7 @@ class LogitLine:
         """Whether the curve jumps from 0 to 1 at one false positive rate."""
         return math.isinf(self.slope)
 
+    @underflow_is_zero
     def tpr_at(self, fpr: FloatArray) -> FloatArray:
         """True positive rates at false positive rates."""
         if self.is_step:
@@ -42,6 +44,7 @@ class LogitLine:
         rates: FloatArray = expit(self.height + self.slope * (logit(fpr) - self.center))
         return rates
 
+    @underflow_is_zero
     def curve(self) -> RocCurve:
         """Points of the curve, dense in both rates, with its exact area."""
         if self.is_step:
@@ -57,6 +60,7 @@ class LogitLine:
         tpr = self.height + self.slope * (fpr - self.center)
         return RocCurve(fpr=np.r_[0, expit(fpr), 1], tpr=np.r_[0, expit(tpr), 1], exact_auc=self.area())
 
+    @underflow_is_zero
     def area(self) -> float:
         """Area under the whole curve."""
         if self.is_step:
@@ -67,6 +71,7 @@ class LogitLine:
             return _area_of_odds_ratio(self.height - self.center)
         return self._integral(-_EDGE, _EDGE)
 
+    @underflow_is_zero
     def mean_tpr(self, low: float, high: float) -> float:
         """Mean true positive rate over false positive rates from `low` to `high`: the normalised partial area."""
         if low == high:
