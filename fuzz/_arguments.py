@@ -21,7 +21,7 @@ from fuzz._oracles import (
     check_shares,
     require,
 )
-from polyroc import baselines, report
+from polyroc import baselines, meta, report
 
 _Y = np.arange(12) % 3
 _S = np.random.default_rng(0).normal(size=(12, 3)) + np.eye(3)[_Y]
@@ -136,7 +136,7 @@ def _anything(made: Any) -> None:
 @cache
 def _entries() -> dict[str, Entry]:
     """Every public function and method that takes arguments."""
-    return _functions() | _of_an_evaluation() | _of_replicates() | _of_a_curve() | _of_a_report()
+    return _functions() | _of_an_evaluation() | _of_replicates() | _of_a_curve() | _of_a_report() | _of_studies()
 
 
 def _entry(given: Attempt) -> Entry:
@@ -208,6 +208,29 @@ def _of_a_report() -> dict[str, Entry]:
         "summarize": Entry(report.summarize, {"result": one}, told, _summary),
         "write_html": Entry(report.write_html, page, given | {"title": "x", "progress": False}, _anything),
     }
+
+
+def _of_studies() -> dict[str, Entry]:
+    tables = {"tables": [[47, 9, 101, 738], [126, 51, 272, 1543], [19, 10, 12, 192], [36, 3, 78, 276]]}
+    options = {"model": "moses", "method": "reml", "weighted": False, "correction": 0.5, "correction_control": "all"}
+    summary = meta.summary_roc(**tables)
+    return {
+        "summary_roc": Entry(meta.summary_roc, tables, options, _summary_curve),
+        "confidence_region": Entry(summary.confidence_region, _LEVEL, {}, _region),
+        "prediction_region": Entry(summary.prediction_region, _LEVEL, {}, _region),
+        "tpr_interval": Entry(summary.tpr_interval, _LEVEL, {}, _interval_or_none),
+    }
+
+
+def _summary_curve(made: Any) -> None:
+    check_json(made.to_dict(), "SummaryRoc.to_dict()")
+    check_curve(made.curve, "SummaryRoc.curve")
+    check_share(made.partial_auc, "SummaryRoc.partial_auc")
+
+
+def _region(made: Any) -> None:
+    check_shares(made.fpr, "Region.fpr")
+    check_shares(made.tpr, "Region.tpr")
 
 
 def _summary(made: Any) -> None:

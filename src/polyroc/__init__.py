@@ -5,6 +5,7 @@ auc_score(y_true, y_score) -> float         D alone
 compare(y_true, {name: y_score, ...}) -> Comparison     which model is better, and how sure that is
 plan(evaluation, half_width=...) -> Plan    how many samples of each class it takes
 baselines                                   Hand and Till's M, one-vs-rest, AUCmu
+meta                                        one ROC curve for several diagnostic studies
 """
 
 from importlib import import_module as _import_module
@@ -74,7 +75,7 @@ __all__ = [
 ]
 
 # Loaded when somebody asks for them: numbers need neither pictures nor pages.
-_ON_ACCESS = ("display", "experiments", "report")
+_ON_ACCESS = ("display", "experiments", "meta", "report")
 
 
 def __getattr__(name: str) -> _Any:
