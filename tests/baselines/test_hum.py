@@ -264,6 +264,23 @@ def test_adding_to_rows_and_one_scale_do_not_matter_for_sums():
     assert hum(y, moved, criterion="sum").value == pytest.approx(hum(y, s, criterion="sum").value, abs=1e-14)
 
 
+def test_extreme_scores_and_weights_raise_no_flag():
+    y, s = normal_scores([4, 3, 5], np.random.default_rng(2))
+    weight = np.where(np.arange(len(y)) % 4 == 1, 1e-300, 1e20)
+    s /= np.abs(s).max()
+    expected = hum(y, s, criterion="sum"), hum(y, s[:, 0], ordered=True)
+    with np.errstate(all="raise"):
+        for scale in (1e308, 1e-300):
+            assert hum(y, s * scale, criterion="sum").value == pytest.approx(expected[0].value, abs=1e-14)
+            assert hum(y, s[:, 0] * scale, ordered=True).value == expected[1].value
+        kept = weight > 1
+        for options in ({"criterion": "sum"}, {"ordered": True}):
+            given_score = s[:, 0] if "ordered" in options else s
+            found = hum(y, given_score, sample_weight=weight, **options)
+            assert found.value == pytest.approx(hum(y[kept], given_score[kept], **options).value, abs=1e-14)
+            assert np.isfinite(found.standard_error)
+
+
 def test_a_class_without_samples_is_left_out():
     y, s = normal_scores([5, 6, 7], np.random.default_rng(1))
     wider = np.insert(s, 1, 0.0, axis=1)

@@ -172,6 +172,21 @@ def test_two_classes_are_the_ordinary_auc_with_delongs_error(weighted):
         assert found.standard_error == pytest.approx(np.sqrt(variance), rel=1e-9)
 
 
+@pytest.mark.parametrize("decimals", [None, 0])
+def test_extreme_scores_and_weights_raise_no_flag(decimals):
+    y, s = normal_scores([4, 3, 5], 3, np.random.default_rng(2), decimals=decimals)
+    s = s / np.abs(s).max()
+    weight = np.where(np.arange(len(y)) % 4 == 1, 1e-300, 1e20)
+    expected, kept = pdi(y, s), weight > 1
+    with np.errstate(all="raise"):
+        for scale in (1e308, 1e-300):
+            found = pdi(y, s * scale)
+            assert (found.value, found.standard_error) == (expected.value, expected.standard_error)
+        found = pdi(y, s, sample_weight=weight)
+        assert found.value == pytest.approx(pdi(y[kept], s[kept]).value, abs=1e-14)
+        assert np.isfinite(found.standard_error)
+
+
 def test_a_class_without_samples_is_left_out():
     y, s = normal_scores([5, 6, 7], 3, np.random.default_rng(1))
     wider = np.insert(s, 1, 9.0, axis=1)

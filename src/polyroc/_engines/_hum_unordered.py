@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from polyroc._engines._numpy._influence import centred
-from polyroc._engines._samples import class_shares
+from polyroc._engines._samples import class_shares, in_range
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._records import Frozen, Predictions
 
@@ -67,8 +67,9 @@ class Assignments(Frozen):
             value, of_all = value + float(np.sum(right)), of_all + float(np.sum(weight))
             for samples in sets:
                 found += np.bincount(samples, right, minlength=len(found))
-        # What was summed is the mean given a sample, times the share of that sample.
-        [influences] = centred((found / share)[None], self.predictions)
+        # What was summed is the mean given a sample, times the share of that sample, which may have vanished.
+        given = found / np.maximum(share, np.finfo(float).tiny)
+        [influences] = centred(given[None], self.predictions)
         return min(1.0, value / of_all), np.asarray(influences)
 
     def simulated(self, n_draws: int, rng: np.random.Generator) -> Simulated:
@@ -115,7 +116,8 @@ class Assignments(Frozen):
     @cached_property
     def _merits(self) -> FloatArray:
         """Merit of each sample for each class that has samples, shape (n, k)."""
-        scores = self.predictions.scores.astype(float)
+        # Scaled by a power of two where sums of scores would overflow.
+        scores = in_range(self.predictions.scores.astype(float))
         if self.criterion == "distance":
             # Summed anew for each corner: differences of sums would leave the root of their rounding.
             corners = np.eye(scores.shape[1])
