@@ -39,7 +39,7 @@ class Entry(NamedTuple):
 # Larger ones are right, and take as long as they say.
 _AT_MOST = {"n_resamples": 50, "n_thresholds": 1_000}
 # Without these a call takes longer, says something else each time, or is none.
-_ALWAYS = ("n_resamples", "n_thresholds", "rng", "true_class")
+_ALWAYS = ("n_resamples", "n_thresholds", "rng", "true_class", "criterion")
 # What a scorer cannot know before it has seen the classes.
 _LATER = ("costs", "weights", "max_pairs")
 
@@ -62,6 +62,7 @@ _METHOD: dict[str, Any] = {
 _LEVEL: dict[str, Any] = {"confidence_level": 0.95}
 _ENDS: dict[str, Any] = {"statistic": "auc", "interval": "logit"}
 _BAND: dict[str, Any] = {"curve": "shared", "simultaneous": False}
+_VOLUME: dict[str, Any] = {"ordered": False, "criterion": "sum", "n_draws": 50, "rng": 0}
 _DRAWS: dict[str, Any] = {"n_resamples": 4, "groups": None, "rng": 0, "n_jobs": 1, "progress": False}
 
 
@@ -96,6 +97,11 @@ def _unknown_option(entry: Entry, arguments: list[Any], options: dict[str, Any])
 
 def _share(made: Any) -> None:
     check_share(made, "the result")
+
+
+def _one_of_each(made: Any) -> None:
+    check_share(float(made), "the result")
+    require(made.standard_error >= 0, f"a standard error of {made.standard_error!r}")
 
 
 def _frame(made: Any) -> None:
@@ -159,6 +165,8 @@ def _functions() -> dict[str, Entry]:
         "set_score_request": Entry(polyroc.auc_scorer.set_score_request, {}, {"sample_weight": True}, _anything),
         "hand_till": Entry(baselines.hand_till, data, other, _share),
         "auc_mu": Entry(baselines.auc_mu, data, other | {"partition": None, "costs": None}, _share),
+        "pdi": Entry(baselines.pdi, data, other, _one_of_each),
+        "hum": Entry(baselines.hum, data, other | _LEVEL | _VOLUME, _one_of_each),
         "one_vs_rest": Entry(baselines.one_vs_rest, data, other | {"average": "macro"}, _share),
     }
 
