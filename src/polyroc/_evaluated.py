@@ -168,6 +168,7 @@ class Evaluated(Frozen):
             status=self.factorization.status,
             explained=self.explained,
             is_well_explained=self.is_well_explained,
+            auc_mu=self._mean_area if self._thresholds == "difference" else None,
         )
 
     @cached_property
@@ -175,8 +176,8 @@ class Evaluated(Frozen):
     def mean_curve(self) -> RocCurve:
         """The mean of the pairs' ROC curves at equal call rates, for two classes the ordinary curve.
 
-        Its area is exactly the mean of the pairwise areas, Hand and Till's M: no fit, no shrinkage. Weights of pairs
-        and costs weigh the mean; with costs that differ for a pair's true and false positive rates, and with shared
+        Its area is exactly the mean of the pairwise areas, Hand and Till's M, or AUCmu with ``thresholds="difference"``:
+        no fit, no shrinkage. Weights of pairs and costs weigh the mean; with costs that differ for a pair's true and false positive rates, and with shared
         thresholds, the area is a statistic of its own, by trapezoids on the grid of call rates.
         """
         if self.is_binary:

@@ -73,7 +73,8 @@ class Evaluation(Evaluated):
     pairs : Pairs
         One entry per ordered pair of classes: its area, its effect, its sample numbers.
     hand_till : float
-        M (Hand and Till, scikit-learn's `ovo`): the mean of all pairwise areas. Computed on first access.
+        M (Hand and Till, scikit-learn's `ovo`): the mean of the areas of all pairs, each ranked by its own column,
+        whatever `thresholds` are. Computed on first access.
     accuracy : float or None
         Share of samples whose highest score column is that of their class. None if it cannot be computed;
         `accuracy_note` says why.
@@ -84,11 +85,12 @@ class Evaluation(Evaluated):
     mean_curve : RocCurve
         The mean of the pairs' ROC curves at equal call rates. Computed on first access.
     mean_auc : float
-        Area under `mean_curve`: `hand_till`, unless there are costs, other weights of pairs or shared thresholds.
+        Area under `mean_curve`: `hand_till`, unless there are costs, other weights of pairs or shared thresholds;
+        AUCmu with ``thresholds="difference"``.
     rates : PairwiseRates
         The pairwise rates on the grid of call rates. Of many classes, computed on first access.
     score_thresholds : ndarray of shape (n_call_rates, n_pairs)
-        The score at which each pair reaches each call rate. Computed on first access.
+        The score at which each pair reaches each call rate, or the difference of scores. Computed on first access.
     factorization : Factorization
         Row effects, pair effects, and how the fit ended.
     influences : ndarray of shape (n_samples,)
