@@ -176,9 +176,10 @@ class Evaluated(Frozen):
     def mean_curve(self) -> RocCurve:
         """The mean of the pairs' ROC curves at equal call rates, for two classes the ordinary curve.
 
-        Its area is exactly the mean of the pairwise areas, Hand and Till's M, or AUCmu with ``thresholds="difference"``:
-        no fit, no shrinkage. Weights of pairs and costs weigh the mean; with costs that differ for a pair's true and false positive rates, and with shared
-        thresholds, the area is a statistic of its own, by trapezoids on the grid of call rates.
+        Its area is exactly the mean of the pairwise areas, with no fit and no shrinkage: Hand and Till's M, or AUCmu
+        with ``thresholds="difference"``. Weights of pairs and costs weigh the mean; with costs that differ for a pair's
+        true and false positive rates, and with shared thresholds, the area is a statistic of its own, by trapezoids on
+        the grid of call rates.
         """
         if self.is_binary:
             return self.curve

@@ -12,7 +12,7 @@ import numpy as np
 
 from polyroc._engines._numba._class_sorted import Block, ClassSorted, gathered, sort_blocks, sorted_together
 from polyroc._engines._numba._packed_sort import order_samples
-from polyroc._engines._samples import in_range
+from polyroc._engines._samples import subtractable
 from polyroc._engines._threads import Threads
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._records import Predictions
@@ -21,7 +21,7 @@ from polyroc._records import Predictions
 def difference_sorted(predictions: Predictions, threads: Threads) -> ClassSorted:
     """Subtract in double precision, as the reference does, and sort each class in each row."""
     classes = gathered(predictions, threads)
-    values, offsets = in_range(classes.values).astype(np.float64, copy=False), classes.offsets
+    values, offsets = subtractable(classes.values).astype(np.float64, copy=False), classes.offsets
 
     def subtract(c: int, a: int, b: int) -> None:
         block, own = values[:, a:b], values[c, a:b].copy()
@@ -37,7 +37,7 @@ def with_difference_order(runs: ClassSorted, predictions: Predictions, threads: 
     """The same with the sample at each place."""
     values, members, codes = runs.values, runs.members, predictions.codes
     order = np.empty(values.shape, dtype=members.dtype)
-    scores = in_range(predictions.scores)
+    scores = subtractable(predictions.scores)
 
     def find(*blocks: Block) -> None:
         for a, b, i, j in blocks:

@@ -10,7 +10,7 @@ from polyroc._engines._gradient import Gradient
 from polyroc._engines._numpy._influence import Knots, centred, cut_polygon, look_up
 from polyroc._engines._numpy._rates import Run
 from polyroc._engines._reach import reach
-from polyroc._engines._samples import class_shares, in_range, mann_whitney
+from polyroc._engines._samples import class_shares, mann_whitney, subtractable
 from polyroc._engines._unordered import of_both_orders, reflected, unordered
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._records import PairIndex, PairwiseRates, Predictions
@@ -23,11 +23,11 @@ class Differences:
 
     def __init__(self, predictions: Predictions) -> None:
         self.members = [np.flatnonzero(predictions.codes == c) for c in range(len(predictions.labels))]
-        self._given, self._scores = predictions.scores, in_range(predictions.scores)
+        self._given, self._scores = predictions.scores, subtractable(predictions.scores)
         self._weight = predictions.sample_weight
 
     def scores(self, i: int, j: int) -> list[FloatArray]:
-        """s_i - s_j of the samples of class i, then of class j; up to a power of two where it would overflow."""
+        """s_i - s_j of the samples of class i, then of class j; or half of it where it would overflow."""
         return [_subtracted(self._scores, members, i, j) for members in (self.members[i], self.members[j])]
 
     def runs(self, i: int, j: int) -> list[Run]:
