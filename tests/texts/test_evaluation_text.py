@@ -128,5 +128,5 @@ def test_differences_of_columns_show_auc_mu_and_are_compared_with_it():
     assert lines[3].split()[:2] == ["AUCmu", f"{mu:.4f}"]
     assert lines[4].split()[:2] == ["M", f"{evaluation.hand_till:.4f}"]
     far = replace(evaluation.headline, auc_mu=evaluation.auc - 0.1).notes
-    assert far[0].startswith("D is 0.10 above AUCmu: the pairs of classes differ much")
+    assert far[0].startswith("D is 0.100 above AUCmu: the pairs of classes differ much")
     assert "AUCmu" not in str(polyroc.evaluate(y_true, scores))
