@@ -90,7 +90,8 @@ def check_areas(evaluation: Any, y_true: Any, y_score: Any, weight: Any) -> None
     ranked = expected
     if evaluation._options.thresholds == "difference" and y_score.shape[1] > 2:
         # Halved where a difference would be infinite.
-        halved = y_score / 2 if np.abs(y_score).max() > np.finfo(float).max / 2 else y_score
+        with np.errstate(under="ignore"):
+            halved = y_score / 2 if np.abs(y_score).max() > np.finfo(float).max / 2 else y_score
         ranked = [
             _difference_area(y_true, halved, weight, labels.index(pair.positive), labels.index(pair.negative))
             for pair in evaluation.pairs
