@@ -33,7 +33,7 @@ _SOME: dict[str, tuple[str, ...]] = {
     "--sample-weight": ("w", "id", "label", "none", "g", ""),
     "--groups": ("g", "id", "label", "none", "p_ant"),
     "--weighting": ("prevalence", "x"),
-    "--thresholds": ("shared", "", "own"),
+    "--thresholds": ("shared", "", "own", "difference"),
     "--n-thresholds": ("2", "3", "9", "0", "-1", "x", "1e3", "99999999999999999999"),
     "--shrinkage": ("0", "1e300", "-1", "nan", "inf", "x"),
     "--model": ("centered", "saturated", "rank-one", "x"),

@@ -57,7 +57,7 @@ def _another_road(given: Attempt, made: Problem, asked: dict[str, Any], evaluati
     elif road == "order" and "max_pairs" not in asked:
         other = made.ordered(given.rng.permutation(len(made.y_true)))
         _same(evaluation, other, asked | other.arguments, "in another order")
-    elif road == "ranks":
+    elif road == "ranks" and asked.get("thresholds") != "difference":
         # Only ranks enter: those of all scores together keep the order within and between columns.
         ranks = np.unique(made.y_score, return_inverse=True)[1].reshape(made.y_score.shape).astype(float)
         _same(evaluation, Problem(made.y_true, ranks, made.weight), asked, "by their ranks")

@@ -511,3 +511,18 @@ def test_main_reads_the_arguments_of_the_process(capsys, monkeypatch):
         cli.run()
     assert end.value.code == 0
     assert capsys.readouterr().out.startswith("polyroc ")
+
+
+def test_thresholds_on_differences_show_auc_mu_with_its_interval(folder, capsys):
+    call = ["evaluate", "animals.parquet", "--target", "label", "--resamples", "99", "--thresholds", "difference"]
+    assert main(call) == 0
+    out = capsys.readouterr().out
+    evaluation = polyroc.evaluate(Y_TRUE, SCORES, thresholds="difference")
+    drawn = evaluation.bootstrap(99, rng=0)
+    for name, value, statistic in (
+        ("D", evaluation.auc, "auc"),
+        ("AUCmu", polyroc.baselines.auc_mu(Y_TRUE, SCORES), "mean_auc"),
+        ("M", polyroc.baselines.hand_till(Y_TRUE, SCORES), "hand_till"),
+    ):
+        low, high = drawn.confidence_interval(statistic=statistic)
+        assert re.search(rf"^{name} +{value:.4f} +\[{low:.4f}, {high:.4f}\]", out, re.MULTILINE)

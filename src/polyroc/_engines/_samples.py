@@ -126,3 +126,9 @@ def in_range(values: FloatArray) -> FloatArray:
     """The same up to a power of two, which ranks alike, where products and sums would overflow or vanish."""
     exponent = int(np.frexp(max(values.max(), -values.min()))[1])
     return values if abs(exponent) <= 500 else np.ldexp(values, int(np.sign(exponent)) * 500 - exponent)
+
+
+def subtractable(values: FloatArray) -> FloatArray:
+    """The same, or half of it, which ranks alike, where the difference of two of them would overflow."""
+    exponent = int(np.frexp(max(values.max(), -values.min()))[1])
+    return values / 2 if values.dtype == np.float64 and exponent > 1023 else values

@@ -54,6 +54,9 @@ def _intervals(evaluation: Evaluation, drawn: BootstrapResult, confidence_level:
         "D": (evaluation.auc, drawn.confidence_interval(confidence_level)),
         "M": (evaluation.hand_till, drawn.confidence_interval(confidence_level, statistic="hand_till")),
     }
+    if evaluation.headline.auc_mu is not None and evaluation.mean_auc == evaluation.headline.auc_mu:
+        interval = drawn.confidence_interval(confidence_level, statistic="mean_auc")
+        found["AUCmu"] = (evaluation.mean_auc, interval)
     right = evaluation.accuracy_interval(confidence_level)
     if evaluation.accuracy is not None and right is not None and not drawn.by_groups:
         found["accuracy"] = (evaluation.accuracy, right)

@@ -1,6 +1,7 @@
 """The dict -> what the template lays out, section by section; here nothing is markup yet."""
 
 import json
+import math
 from typing import Any
 
 from polyroc._lib._names import printable
@@ -142,12 +143,20 @@ def _curve(summary: dict[str, Any]) -> dict[str, Any]:
         "has_band": best["band"] is not None,
         "has_mean": best["mean_curve"] is not None,
         "has_mean_band": best["mean_band"] is not None,
-        # With costs, weights of pairs or shared thresholds it is another area.
-        "mean_is_m": best["mean_auc"] == best["hand_till"],
+        "mean_name": _mean_name(summary["options"]["thresholds"], best),
         "mean_areas": [area(model.record["mean_auc"]) for model in models_of(summary)],
         "pair_choices": sorted({min(count, n_curves) for count in _PAIR_CURVES} - {0}),
         "alt": f"ROC curve. Area D: {areas}. Its numbers are in the table that follows.",
     }
+
+
+def _mean_name(thresholds: str, record: dict[str, Any]) -> str:
+    """What the area under the mean curve is known as: nothing with costs, weights of pairs or shared thresholds."""
+    if thresholds == "difference":
+        areas = record["pairs"]["auc"]
+        # The plain mean, or one by weights, which may be the same number where all pairs are.
+        return "AUCmu" if math.isclose(record["mean_auc"], math.fsum(areas) / len(areas), rel_tol=1e-12) else ""
+    return "M" if record["mean_auc"] == record["hand_till"] else ""
 
 
 def _pairs(summary: dict[str, Any]) -> dict[str, Any]:
