@@ -11,6 +11,7 @@ from importlib import import_module as _import_module
 from typing import Any as _Any
 
 from polyroc import baselines
+from polyroc._classes._record import Classes, ClassRow
 from polyroc._compare import compare
 from polyroc._comparison import Comparison
 from polyroc._cost_sweep import CostSweep, cost_sweep
@@ -36,6 +37,8 @@ from polyroc._version import __version__
 __all__ = [
     "AucScorer",
     "BootstrapResult",
+    "ClassRow",
+    "Classes",
     "Comparison",
     "ConfidenceBand",
     "Contest",

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from polyroc._classes._measured import MeasuredClasses
+from polyroc._classes._record import Classes
+from polyroc._classes._table import class_table, never_named_note
 from polyroc._engines import Prepared
 from polyroc._estimator._curve import RocCurve
 from polyroc._estimator._factorization import EXPLAINED_BOUND
@@ -135,6 +138,27 @@ class Evaluated(Frozen):
         level = as_confidence_level(confidence_level)
         return None if self.accuracy is None else accuracy_interval(self._unchanged.source, level)
 
+    @cached_property
+    @underflow_is_zero
+    def classes(self) -> Classes:
+        """One entry per class: recall, precision, areas, its hardest partner, and where its mistakes go.
+
+        ``classes.with_intervals()`` adds confidence intervals.
+
+        Examples
+        --------
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> classes = polyroc.evaluate(example.y_true, example.scores["tree"]).classes
+        >>> classes.never_named
+        [2]
+        """
+        return class_table(
+            MeasuredClasses(
+                self._unchanged, self._fingerprint, self._pair_index, self.pairs.auc, why_unnamed=self.accuracy_note
+            )
+        )
+
     @property
     def notes(self) -> tuple[str, ...]:
         return self.headline.notes
@@ -147,6 +171,7 @@ class Evaluated(Frozen):
             hand_till=self.hand_till,
             accuracy=self.accuracy,
             accuracy_note=self.accuracy_note,
+            never_named=never_named_note(self.classes),
             worst_pair=self.worst_pair,
             n_pairs=len(self._pair_index),
             n_failed_pairs=int(np.count_nonzero(self.pairs.auc < FAILED_PAIR)),

@@ -72,6 +72,9 @@ class Evaluation(Evaluated):
         Samples of each class.
     pairs : Pairs
         One entry per ordered pair of classes: its area, its effect, its sample numbers.
+    classes : Classes
+        One entry per class: recall, precision, areas, its hardest partner, where its mistakes go. Computed on first
+        access.
     hand_till : float
         M (Hand and Till, scikit-learn's `ovo`): the mean of all pairwise areas. Computed on first access.
     accuracy : float or None
@@ -80,7 +83,8 @@ class Evaluation(Evaluated):
     worst_pair : Pair
         The pair of classes with the smallest area.
     notes : tuple of str
-        What contradicts D, one sentence each: a pair that fails although D is high, or D and M far apart.
+        What contradicts D, one sentence each: a class that is never named, a pair that fails although D is high, or D
+        and M far apart.
     mean_curve : RocCurve
         The mean of the pairs' ROC curves at equal call rates. Computed on first access.
     mean_auc : float
@@ -544,6 +548,7 @@ class Evaluation(Evaluated):
             "class_counts": plain(self.class_counts),
             "curve": {"fpr": plain(self.curve.fpr), "tpr": plain(self.curve.tpr)},
             "mean_curve": {"fpr": plain(self.mean_curve.fpr), "tpr": plain(self.mean_curve.tpr)},
+            "classes": self.classes.to_dict(),
             "pairs": self.pairs.to_dict(),
             "fit": {
                 "status": str(fit.status),
