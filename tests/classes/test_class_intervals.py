@@ -52,7 +52,7 @@ def test_influences_are_the_derivatives_by_the_weights(weights):
 
 
 def test_standard_errors_against_the_rest_are_delongs_of_two_classes():
-    y, score, weight = problem(2)
+    y, score, _ = problem(2)
     against_rest, _, _ = ranking(polyroc.evaluate(y, score))
     for i in range(4):
         binary = polyroc.evaluate(y == i, score[:, i])

@@ -94,7 +94,9 @@ def test_recall_by_samples_is_accuracy():
 def test_shared_thresholds_and_costs_change_no_class():
     y, score, weight, _ = problem(np.random.default_rng(8), n=90)
     plain = polyroc.evaluate(y, score, sample_weight=weight)
-    other = polyroc.evaluate(y, score, sample_weight=weight, thresholds="shared", costs=np.arange(16.0).reshape(4, 4) + 1)
+    other = polyroc.evaluate(
+        y, score, sample_weight=weight, thresholds="shared", costs=np.arange(16.0).reshape(4, 4) + 1
+    )
     assert plain.auc != other.auc
     assert plain.classes.to_dict() == other.classes.to_dict()
 

@@ -1,6 +1,7 @@
 """How well each class is ranked: against the rest, in the mean over its pairs, and against its hardest partner."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -53,11 +54,12 @@ def _mixtures(predictions: Predictions, pairs: PairIndex, areas: FloatArray) -> 
     total = np.bincount(pairs.positive, weight[pairs.negative], minlength=k)
     if predictions.is_binary:  # each is the rest of the other
         return np.full(k, float(areas[0]))
-    found: FloatArray = np.divide(won, total, out=np.full(k, np.nan), where=total > 0)
-    return np.minimum(found, 1.0)
+    found = np.divide(won, total, out=np.full(k, np.nan), where=total > 0)
+    areas_of_classes: FloatArray = np.minimum(found, 1.0)
+    return areas_of_classes
 
 
-def _spread_out(values: FloatArray | IntArray, present: IntArray, k: int, missing: float = np.nan) -> FloatArray:
+def _spread_out(values: Any, present: IntArray, k: int, missing: float = np.nan) -> Any:
     """From the classes that have samples to all of them."""
     found = np.full(k, missing, dtype=values.dtype)
     found[present] = values

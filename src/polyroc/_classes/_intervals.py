@@ -13,7 +13,7 @@ from polyroc._engines._samples import class_shares, named_classes
 from polyroc._lib._typing import BoolArray, FloatArray, IntArray
 from polyroc._records import Frozen, Predictions
 from polyroc._uncertainty._influence import Spread
-from polyroc._uncertainty._intervals import Interval, is_at_end
+from polyroc._uncertainty._intervals import is_at_end
 from polyroc._uncertainty._resampling import Units
 from polyroc.baselines._accuracy import wilson
 
@@ -43,13 +43,13 @@ def class_intervals(
         recall = counting.ends(named.recall, predictions.codes, right, confidence_level)
         precision = counting.ends(named.precision, chosen, right, confidence_level)
     ranking = _Ranking(predictions, areas, units)
-    found = [_ends(spreads, len(predictions.labels), confidence_level) for spreads in ranking.spreads()]
-    return ClassIntervals(recall, precision, *found)
+    of_rest, *of_pairs = ranking.spreads()
+    k = len(predictions.labels)
+    mean, hardest = [None if spreads is None else _ends(spreads, k, confidence_level) for spreads in of_pairs]
+    return ClassIntervals(recall, precision, _ends(of_rest, k, confidence_level), mean, hardest)
 
 
-def _ends(spreads: "dict[int, Spread] | None", k: int, confidence_level: float) -> FloatArray | None:
-    if spreads is None:
-        return None
+def _ends(spreads: "dict[int, Spread]", k: int, confidence_level: float) -> FloatArray:
     found = np.full((k, 2), np.nan)
     for i, spread in spreads.items():
         found[i] = spread.ends(confidence_level)
@@ -78,7 +78,7 @@ class _Counting:
         squares = np.bincount(part, weight**2, minlength=k)
         kish = np.divide(total**2, squares, out=np.ones(k), where=squares > 0)
         if not self.units.are_groups:
-            return kish
+            return np.asarray(kish)
         # The share is a ratio of sums over groups: what each group adds to it, and how much that varies.
         cell, place = np.unique(part * self.units.n_units + self.units.unit, return_inverse=True)
         added = np.bincount(place, weight * (right - np.nan_to_num(share)[part]))
@@ -87,7 +87,8 @@ class _Counting:
         varies = np.divide(between, total**2, out=np.zeros(k), where=total > 0)
         within = np.nan_to_num(share * (1 - share))
         by_groups = np.divide(within, varies, out=groups.astype(float), where=(varies > 0) & (within > 0))
-        return np.maximum(1.0, np.minimum(kish, by_groups))
+        effective: FloatArray = np.maximum(1.0, np.minimum(kish, by_groups))
+        return effective
 
 
 @dataclass(frozen=True, eq=False)

@@ -129,10 +129,8 @@ class Classes(Frozen):
 
     def __getitem__(self, position: int) -> ClassRow:
         place = range(len(self))[index(position)]
-        return ClassRow(
-            **{name: None if x is None else _entry(x[place : place + 1]) for name, x in self._estimates().items()},
-            intervals=self._intervals_at(place),
-        )
+        entries = [None if x is None else _entry(x[place : place + 1]) for x in self._estimates().values()]
+        return ClassRow._make([*entries, self._intervals_at(place)])
 
     def __iter__(self) -> Iterator[ClassRow]:
         return (self[place] for place in range(len(self)))

@@ -1,6 +1,7 @@
 """Which classes are named for which: recall, precision, and where the mistakes of a class go."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,8 @@ def relative_weights(predictions: Predictions) -> FloatArray:
     """Weights of the samples over the largest of them, shape (n,)."""
     if predictions.sample_weight is None:
         return np.ones(predictions.n_samples)
-    return predictions.sample_weight / predictions.sample_weight.max()
+    relative: FloatArray = predictions.sample_weight / predictions.sample_weight.max()
+    return relative
 
 
 def _most_mistaken(codes: IntArray, named: IntArray, weight: FloatArray, k: int) -> tuple[IntArray, FloatArray]:
@@ -61,7 +63,7 @@ def _most_mistaken(codes: IntArray, named: IntArray, weight: FloatArray, k: int)
     return most, share
 
 
-def _share(part: FloatArray, total: FloatArray) -> FloatArray:
+def _share(part: Any, total: Any) -> FloatArray:
     # Sums of the same weights in the same order, so that a part that is everything is exactly 1.
     found: FloatArray = np.divide(part, total, out=np.full(len(total), np.nan), where=total > 0)
     return found
