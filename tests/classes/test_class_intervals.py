@@ -6,7 +6,9 @@ from numpy.testing import assert_allclose
 
 import polyroc
 from polyroc._classes._areas import ClassAreas
-from polyroc._classes._intervals import _Counting, _Ranking
+from polyroc._classes._intervals import _Counting
+from polyroc._classes._ranking import Ranking
+from polyroc._uncertainty._delong import freedom, standard_error
 from polyroc._uncertainty._resampling import units_of
 
 
@@ -20,7 +22,10 @@ def problem(seed, n=80, k=4, *, weights=False):
 def ranking(evaluation, groups=None):
     predictions = evaluation._source
     areas = ClassAreas.of(predictions, evaluation._pair_index, evaluation.pairs.auc)
-    return _Ranking(predictions, areas, units_of(predictions, groups)).spreads()
+    found = {"rest": {}, "pairs": {}, "hardest": {}}
+    for name, i, spread in Ranking(predictions, areas, units_of(predictions, groups)).spreads():
+        found[name][i] = spread
+    return found.values()
 
 
 def derivatives(y, score, weight, pick, step=1e-5):
@@ -40,7 +45,8 @@ def derivatives(y, score, weight, pick, step=1e-5):
 @pytest.mark.parametrize("weights", [False, True])
 def test_influences_are_the_derivatives_by_the_weights(weights):
     y, score, weight = problem(1, n=36, weights=weights)
-    against_rest, of_pairs, of_hardest = ranking(polyroc.evaluate(y, score, sample_weight=weight))
+    evaluation = polyroc.evaluate(y, score, sample_weight=weight)
+    against_rest, of_pairs, of_hardest = ranking(evaluation)
     rest = derivatives(y, score, weight, lambda table: table.auc_vs_rest)
     mean = derivatives(y, score, weight, lambda table: table.mean_pair_auc)
     hardest = derivatives(y, score, weight, lambda table: table.hardest_auc)
@@ -48,7 +54,9 @@ def test_influences_are_the_derivatives_by_the_weights(weights):
         # Against the rest, with the derivative by how frequent the other classes are.
         assert_allclose(against_rest[i].influences, rest[:, i], atol=1e-8)
         assert_allclose(of_pairs[i].influences, mean[:, i], atol=1e-8)
-        assert_allclose(of_hardest[i].influences, hardest[:, i], atol=1e-8)
+        taking_part = np.isin(y, [i, evaluation.classes.hardest_partner[i]])
+        assert_allclose(sorted(of_hardest[i].influences), sorted(hardest[taking_part, i]), atol=1e-8)
+        assert_allclose(hardest[~taking_part, i], 0, atol=1e-8)
 
 
 def test_standard_errors_against_the_rest_are_delongs_of_two_classes():
@@ -81,6 +89,9 @@ def test_the_mean_of_the_influences_over_classes_is_that_of_m():
     y, score, weight = problem(4, weights=True)
     evaluation = polyroc.evaluate(y, score, sample_weight=weight)
     _, of_pairs, _ = ranking(evaluation)
+    for spread in of_pairs.values():
+        assert_allclose(spread.standard_error, standard_error(spread.influences, spread.units), rtol=1e-12)
+        assert_allclose(spread.freedom, freedom(spread.influences, spread.units), rtol=1e-12)
     mean = np.mean([spread.influences for spread in of_pairs.values()], axis=0)
     assert_allclose(mean, evaluation.hand_till_influences, atol=1e-15)
 
@@ -190,7 +201,7 @@ def test_large_tables_are_kept_in_single_precision(monkeypatch):
     y, score, _ = problem(11)
     table = polyroc.evaluate(y, score).classes
     double = table.with_intervals().intervals
-    monkeypatch.setattr("polyroc._classes._intervals._SINGLE", 10)
+    monkeypatch.setattr("polyroc._classes._ranking._SINGLE", 10)
     single = table.with_intervals().intervals
     assert_allclose(single.mean_pair_auc, double.mean_pair_auc, rtol=1e-5)
     assert not np.array_equal(single.mean_pair_auc, double.mean_pair_auc)
