@@ -22,6 +22,7 @@ from polyroc._example import Example, load_example
 from polyroc._inputs._checks import InputError
 from polyroc._lib._versions import show_versions
 from polyroc._lib._warnings import ResamplingWarning
+from polyroc._measures._table import Measure, Measures
 from polyroc._pairs import Pair, Pairs
 from polyroc._plan import Plan, PlanPoint, plan
 from polyroc._records import Factorization, PairwiseRates, Status
@@ -48,6 +49,8 @@ __all__ = [
     "Factorization",
     "InputError",
     "Interval",
+    "Measure",
+    "Measures",
     "ModelEstimate",
     "Pair",
     "Pairs",

@@ -1,5 +1,6 @@
 """Evaluation: one curve, its area, and what follows from them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -15,6 +16,9 @@ from polyroc._inputs._frames import plain
 from polyroc._lib._numbers import area
 from polyroc._lib._typing import Curve, FloatArray, IntervalKind, Method, Statistic
 from polyroc._lib._warnings import underflow_is_zero
+from polyroc._measures._compute import Measured, Passes
+from polyroc._measures._declared import Kind
+from polyroc._measures._table import Measures, as_kinds, table_of
 from polyroc._pairs import Pair
 from polyroc._records import read_only
 from polyroc._texts._evaluation import evaluation_text
@@ -332,6 +336,78 @@ class Evaluation(Evaluated):
             return self.hand_till_influences
         self._fingerprint.check(self._source)
         return self._fitted.influences("mean_auc")
+
+    @underflow_is_zero
+    def measures(
+        self,
+        names: Sequence[str] | None = None,
+        *,
+        ordered: bool = False,
+        confidence_level: float = 0.95,
+        groups: "ArrayLike | None" = None,
+    ) -> Measures:
+        """D, M, accuracy, F1, kappa and other measures of the same samples, each with an interval, without resampling.
+
+        Measures that depend on the proportions of the classes (accuracy, F1, Brier score, ...) count the samples as
+        drawn at random from all classes; the others count the numbers of samples per class as given.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Which measures, in which order; by default all that can be computed. The page on measures lists them.
+        ordered : bool
+            Whether the classes are ordered as the columns are: adds the quadratic kappa.
+        confidence_level : float
+            Between 0 and 1.
+        groups : array-like of shape (n_samples,), optional
+            Group of each sample, such as a patient ID. If given, groups are independent, not samples.
+
+        Returns
+        -------
+        Measures
+            One row per measure; `left_out` says why others are not there.
+
+        Examples
+        --------
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
+        >>> measures = evaluation.measures(["accuracy", "f1_macro", "mcc"])
+        >>> print(measures)
+        measure    estimate  95 % interval     standard error  better
+        accuracy   0.5562    [0.5235, 0.5883]  0.0166          higher
+        F1, macro  0.5149    [0.4933, 0.5379]  0.0114          higher
+        MCC        0.5425    [0.5096, 0.5738]  0.0164          higher
+        >>> measures["mcc"].low > 0.5
+        True
+        """
+        kinds, level = as_kinds(names, ordered), as_confidence_level(confidence_level)
+        units = units_of(self._source, groups)
+        warn_of_small_classes(self._source, units)
+        found, left_out = self._measured(kinds, units)
+        return table_of(found, left_out, level)
+
+    def _measured(self, kinds: Sequence[Kind], units: Units) -> tuple[list[Measured], dict[str, str]]:
+        """The measures that can be computed, and why the others cannot."""
+        areas = None if self._pair_index.stratum is not None else (lambda: self.pairs.auc)
+        passes = Passes(self._unchanged, units, areas)
+        found, left_out = [], {}
+        for kind in kinds:
+            if why := passes.why_not(kind):
+                left_out[kind.name] = why
+            else:
+                own = kind.name in ("auc", "hand_till")
+                found.append(self._measured_area(kind, units) if own else passes.of(kind))
+        return found, left_out
+
+    def _measured_area(self, kind: Kind, units: Units) -> Measured:
+        """D or M, with the interval that `confidence_interval` gives without resampling."""
+        if kind.name == "hand_till":
+            return Measured(kind, self.hand_till, self._spread("hand_till", units))
+        if self.influence_note:
+            note = f"It has no interval here because {self.influence_note}: `confidence_interval` resamples instead."
+            return Measured(kind, self.auc, None, note)
+        return Measured(kind, self.auc, self._spread("auc", units))
 
     @underflow_is_zero
     def bootstrap(
