@@ -387,8 +387,10 @@ class Evaluation(Evaluated):
         found, left_out = self._measured(kinds, units)
         return table_of(found, left_out, level)
 
-    def _measured(self, kinds: Sequence[Kind], units: Units) -> tuple[list[Measured], dict[str, str]]:
-        """The measures that can be computed, and why the others cannot."""
+    def _measured(
+        self, kinds: Sequence[Kind], units: Units, *, without: tuple[str, ...] = ()
+    ) -> tuple[list[Measured], dict[str, str]]:
+        """The measures that can be computed, and why the others cannot; `without` those that somebody has elsewhere."""
         areas = None if self._pair_index.stratum is not None else (lambda: self.pairs.auc)
         passes = Passes(self._unchanged, units, areas)
         found, left_out = [], {}
@@ -396,18 +398,20 @@ class Evaluation(Evaluated):
             if why := passes.why_not(kind):
                 left_out[kind.name] = why
             else:
-                own = kind.name in ("auc", "hand_till")
-                found.append(self._measured_area(kind, units) if own else passes.of(kind))
+                known = kind.name in without
+                found.append(Measured(kind, np.nan, None) if known else self._measure(passes, kind))
         return found, left_out
 
-    def _measured_area(self, kind: Kind, units: Units) -> Measured:
-        """D or M, with the interval that `confidence_interval` gives without resampling."""
+    def _measure(self, passes: Passes, kind: Kind) -> Measured:
+        """One measure; D and M with the interval that `confidence_interval` gives without resampling."""
         if kind.name == "hand_till":
-            return Measured(kind, self.hand_till, self._spread("hand_till", units))
+            return Measured(kind, self.hand_till, self._spread("hand_till", passes.units))
+        if kind.name != "auc":
+            return passes.of(kind)
         if self.influence_note:
             note = f"It has no interval here because {self.influence_note}: `confidence_interval` resamples instead."
             return Measured(kind, self.auc, None, note)
-        return Measured(kind, self.auc, self._spread("auc", units))
+        return Measured(kind, self.auc, self._spread("auc", passes.units))
 
     @underflow_is_zero
     def bootstrap(
