@@ -22,6 +22,7 @@ from polyroc._example import Example, load_example
 from polyroc._inputs._checks import InputError
 from polyroc._lib._versions import show_versions
 from polyroc._lib._warnings import ResamplingWarning
+from polyroc._measures._compared import ComparedMeasure, ComparedMeasures
 from polyroc._measures._table import Measure, Measures
 from polyroc._pairs import Pair, Pairs
 from polyroc._plan import Plan, PlanPoint, plan
@@ -37,6 +38,8 @@ from polyroc._version import __version__
 __all__ = [
     "AucScorer",
     "BootstrapResult",
+    "ComparedMeasure",
+    "ComparedMeasures",
     "Comparison",
     "ConfidenceBand",
     "Contest",

@@ -143,13 +143,14 @@ class ComparedMeasures(Frozen):
 
     def to_markdown(self, table: MeasuresTable = "estimates") -> str:
         """One of the tables as Markdown."""
-        return as_markdown(self._text_rows(table, whole=True), n_names=2)
+        return as_markdown(self.text_rows(table, whole=True), n_names=2)
 
     def to_latex(self, table: MeasuresTable = "estimates") -> str:
         """One of the tables as a LaTeX `tabular`, which needs no package."""
-        return as_latex(self._text_rows(table, whole=True), n_names=2)
+        return as_latex(self.text_rows(table, whole=True), n_names=2)
 
-    def _text_rows(self, table: MeasuresTable, *, whole: bool = False) -> list[list[str]]:
+    def text_rows(self, table: MeasuresTable = "estimates", *, whole: bool = False) -> list[list[str]]:
+        """One of the tables as text, its header first; long names of models are cut unless they are to stand whole."""
         is_first = one_of(table, "table", get_args(MeasuresTable)) == "estimates"
         short = self._short(10_000 if whole else _NAME if is_first else _OF_TWO)
         return self._estimate_rows(short) if is_first else self._difference_rows(short)
@@ -196,10 +197,10 @@ class ComparedMeasures(Frozen):
         return (*(told if lower else ()), *of_rows, *left_out_notes(self.left_out))
 
     def _repr_html_(self) -> str:
-        return tables_html(self.notes, [self._text_rows("estimates"), self._text_rows("differences")])
+        return tables_html(self.notes, [self.text_rows("estimates"), self.text_rows("differences")])
 
     def __str__(self) -> str:
-        lines = [*aligned(self._text_rows("estimates")), "", *aligned(self._text_rows("differences"))]
+        lines = [*aligned(self.text_rows("estimates")), "", *aligned(self.text_rows("differences"))]
         for note in self.notes:
             lines += ["", *wrapped(note)]
         return "\n".join(lines)

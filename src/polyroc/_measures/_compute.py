@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
+from scipy.special import ndtr
 
 from polyroc._engines import Prepared
 from polyroc._engines._outcomes import (
@@ -133,7 +134,8 @@ class Passes:
     def _sure(self, kind: Kind, value: float, influences: FloatArray) -> Scaled:
         units = self.overall if kind.depends_on_prevalence else self.units
         n_independent = self.n_least if kind.rare_classes_count or kind.is_curved else self.n_units
-        one = 1 / (self.n_classes * self.n_least) if kind.rare_classes_count else 1 / self.n_units
+        # Half a mistake, as areas have it: with a whole one, intervals of strong models covered 98 %.
+        one = 0.5 / (self.n_classes * self.n_least) if kind.rare_classes_count else 0.5 / self.n_units
         sure = (Share if kind.scale == "share" else Scaled)(
             estimate=value,
             influences=influences,
@@ -168,13 +170,29 @@ class Passes:
         value = float(np.abs(gaps).sum()) / n_columns
         slope = signed_errors(self.source, np.sign(gaps)) / n_columns
         influences = self.share * (slope - self.share @ slope)
-        excess = _MEAN_SIZE * float(np.sqrt(variance).sum()) / n_columns
+        error = np.sqrt(variance)
+        excess = float(_excess(np.abs(gaps), error).sum()) / n_columns
+        calibrated = _MEAN_SIZE * float(error.sum()) / n_columns
         note = (
-            f"Chance makes it too large: a perfectly calibrated model would have about {area(excess)} with these "
-            "samples. The interval allows for any part of that."
+            f"Chance makes it too large, here by up to about {area(excess)}; a perfectly calibrated model would have "
+            f"about {area(calibrated)} with these samples. The interval allows for that."
         )
         sure = replace(self._sure(kind, value, influences), excess=excess)
         return Measured(kind, value, sure, note)
+
+
+def _excess(size: FloatArray, error: FloatArray) -> FloatArray:
+    """By how much the size of a normal number is too large on average, where its mean is a standard error smaller.
+
+    The size of a number with mean m and standard error 1 is too large by 2 (phi(m) - m Phi(-m)). The size that was seen
+    is itself too large, so that m is taken from a smaller one; with the mean that its square suggests, intervals of 30
+    samples left out the truth in 17 %.
+    """
+    known = error > 0
+    mean = np.maximum(size[known] / error[known] - 1, 0)
+    excess = np.zeros_like(size)
+    excess[known] = error[known] * 2 * (np.exp(-(mean**2) / 2) / np.sqrt(2 * np.pi) - mean * ndtr(-mean))
+    return excess
 
 
 def _one_vs_rest(of: Passes, *, weighted: bool) -> tuple[float, FloatArray]:

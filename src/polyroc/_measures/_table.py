@@ -1,7 +1,7 @@
 """Measures: the table of one model."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -11,13 +11,17 @@ from polyroc._inputs._checks import InputError, as_flag, listed, shown
 from polyroc._inputs._frames import FrameBackend, frame_of
 from polyroc._lib._numbers import area, area_and_ends, level
 from polyroc._lib._text_table import aligned, wrapped
-from polyroc._lib._typing import FloatArray
+from polyroc._lib._typing import FloatArray, Statistic
 from polyroc._measures._compute import Measured, Sure
 from polyroc._measures._declared import KINDS, ONLY_ORDERED, Kind
 from polyroc._measures._exports import as_latex, as_markdown
 from polyroc._records import Frozen
 from polyroc._texts._notebook import tables_html
+from polyroc._uncertainty._bootstrap import BootstrapResult
 from polyroc._uncertainty._resampling import Units
+
+# Measures that resamples know, too.
+_RESAMPLED: dict[str, Statistic] = {"auc": "auc", "hand_till": "hand_till"}
 
 
 @dataclass(frozen=True)
@@ -131,6 +135,28 @@ class Measures(Frozen):
         found: FloatArray = np.divide(self.covariance, alone, out=np.full(alone.shape, np.nan), where=alone > 0)
         return found
 
+    def by_resamples(self, bootstrap: BootstrapResult) -> "Measures":
+        """The same with the intervals of D and M that resamples give, for a page that shows these.
+
+        Parameters
+        ----------
+        bootstrap : BootstrapResult
+            Of the same evaluation.
+
+        Returns
+        -------
+        Measures
+            With the `standard_error` and the intervals of D and M replaced; the covariance stays.
+        """
+        rows = []
+        for row in self.rows:
+            if row.name in _RESAMPLED:
+                found = bootstrap.distribution(_RESAMPLED[row.name])
+                low, high = found.ends(self.confidence_level, "logit")
+                row = replace(row, standard_error=found.standard_error, low=low, high=high, note="")
+            rows.append(row)
+        return Measures(tuple(rows), self.left_out, self.confidence_level, self.covariance)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything but the covariance, as plain data that `json` can write."""
         rows = [
@@ -155,13 +181,14 @@ class Measures(Frozen):
 
     def to_markdown(self) -> str:
         """The table as Markdown."""
-        return as_markdown(self._text_rows(), n_names=1)
+        return as_markdown(self.text_rows(), n_names=1)
 
     def to_latex(self) -> str:
         """The table as a LaTeX `tabular`, which needs no package."""
-        return as_latex(self._text_rows(), n_names=1)
+        return as_latex(self.text_rows(), n_names=1)
 
-    def _text_rows(self) -> list[list[str]]:
+    def text_rows(self) -> list[list[str]]:
+        """The table as text, its header first."""
         header = ["measure", "estimate", f"{level(self.confidence_level)} interval", "standard error", "better"]
         return [header, *([row.label, *estimate_cells(row), better(row.higher_is_better)] for row in self.rows)]
 
@@ -172,10 +199,10 @@ class Measures(Frozen):
         return (*of_rows, *left_out_notes(self.left_out))
 
     def _repr_html_(self) -> str:
-        return tables_html(self.notes, [self._text_rows()])
+        return tables_html(self.notes, [self.text_rows()])
 
     def __str__(self) -> str:
-        lines = aligned(self._text_rows())
+        lines = aligned(self.text_rows())
         for note in self.notes:
             lines += ["", *wrapped(note)]
         return "\n".join(lines)
