@@ -206,11 +206,11 @@ class Evaluation(Evaluated):
             raise InputError(
                 "statistic", "must be 'hand_till' for method='delong', which has no formula for D", repr(statistic)
             )
-        if statistic == "mean_auc" and not is_mean(self._area_weights):
+        if statistic == "mean_auc" and not self._mean_is_hand_till:
             raise InputError(
                 "statistic",
                 "must be 'hand_till' for method='delong' where the area under the mean curve is not M: with "
-                "costs, weights of pairs or shared thresholds",
+                "costs, weights of pairs, and shared thresholds or those on differences",
                 repr(statistic),
             )
         if interval != "logit":
@@ -229,7 +229,7 @@ class Evaluation(Evaluated):
         units = units_of(self._source, groups)
         warn_of_small_classes(self._source, units)
         spread = self._spread(statistic, units)
-        warn_of_few_carriers(spread.freedom, is_at_end(self.hand_till))
+        warn_of_few_carriers(spread.freedom, spread.at_end)
         found = spread.interval(confidence_level)
         if found.high < 0.5:
             warn_of_backwards()
@@ -254,7 +254,7 @@ class Evaluation(Evaluated):
         'the centered model has no formula'
         """
         doubt = self._fitted.doubt
-        if doubt or self.is_binary or is_at_end(self.hand_till):
+        if doubt or self.is_binary or is_at_end(self._mean_area):
             return doubt
         return near_end(self.auc) or too_large(self.standard_error, self.auc)
 
@@ -311,7 +311,8 @@ class Evaluation(Evaluated):
         is_fit = statistic == "auc" and not self.is_binary
         influences = self._statistic_influences(statistic)
         bias, unshrunk = (0.0, 0.0), None
-        if is_fit and not is_at_end(self.hand_till):
+        at_end = is_at_end(self.hand_till if statistic == "hand_till" else self._mean_area)
+        if is_fit and not at_end:
             assert self.unshrunk_curve is not None
             unshrunk = self.unshrunk_curve.auc
             if needs_bias(units, len(self.labels)):
@@ -325,15 +326,17 @@ class Evaluation(Evaluated):
             bias=bias,
             unshrunk=unshrunk,
             pair_error=self.pair_sampling_error if is_fit else 0.0,
-            at_end=is_at_end(self.hand_till),
+            at_end=at_end,
         )
 
     def _statistic_influences(self, statistic: Statistic) -> FloatArray:
         """What each sample contributes to one of the statistics, shape (n_samples,)."""
         if statistic == "auc":
             return self.influences
-        if statistic == "hand_till" or is_mean(self._area_weights):
+        if statistic == "hand_till":
             return self.hand_till_influences
+        if is_mean(self._area_weights):
+            return self._mean_area_influences
         self._fingerprint.check(self._source)
         return self._fitted.influences("mean_auc")
 
@@ -516,7 +519,9 @@ class Evaluation(Evaluated):
             mean_curve=self.mean_curve,
             unshrunk_curve=self.unshrunk_curve,
             observed_hand_till=self.hand_till,
+            observed_mean_area=self._mean_area,
             hand_till_influences=self.hand_till_influences,
+            mean_area_influences=self._mean_area_influences,
             predictions=self._source,
             units=units,
             method=method,
@@ -598,7 +603,7 @@ class Evaluation(Evaluated):
             simultaneous=simultaneous,
             least_class=least_class(self._source, units),
             n_classes=int(np.count_nonzero(self.class_counts)),
-            freedom=freedom(self.hand_till_influences, units),
+            freedom=freedom(self._mean_area_influences, units),
             unshrunk=self.unshrunk_curve if curve == "shared" else None,
         )
 

@@ -75,7 +75,7 @@ class Fitted:
         if statistic == "mean_auc":
             shares = area_weights(weights, self.options.thresholds)
             if shares is not None:
-                return self.prepared.area_influences(self.pairs, shares)
+                return self.prepared.area_influences(self.pairs, shares, self.options.thresholds)
             gradient = mean_area_gradient(self.factorization, weights)
         else:
             gradient = area_gradient(
