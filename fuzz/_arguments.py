@@ -98,6 +98,11 @@ def _share(made: Any) -> None:
     check_share(made, "the result")
 
 
+def _one_of_each(made: Any) -> None:
+    check_share(float(made), "the result")
+    require(made.standard_error >= 0, f"a standard error of {made.standard_error!r}")
+
+
 def _frame(made: Any) -> None:
     require(len(made) >= 0, "a frame without length")
 
@@ -159,6 +164,7 @@ def _functions() -> dict[str, Entry]:
         "set_score_request": Entry(polyroc.auc_scorer.set_score_request, {}, {"sample_weight": True}, _anything),
         "hand_till": Entry(baselines.hand_till, data, other, _share),
         "auc_mu": Entry(baselines.auc_mu, data, other | {"partition": None, "costs": None}, _share),
+        "pdi": Entry(baselines.pdi, data, other, _one_of_each),
         "one_vs_rest": Entry(baselines.one_vs_rest, data, other | {"average": "macro"}, _share),
     }
 

@@ -97,10 +97,10 @@ def _baselines(given: Attempt, made: Problem, evaluation: Any) -> None:
     found = polyroc.baselines.hand_till(made.y_true, made.y_score, **arguments)
     if evaluation._options.max_pairs is None:
         require(abs(found - evaluation.hand_till) <= 1e-12, "baselines.hand_till is not evaluate's")
-    for function in (baselines.auc_mu, baselines.one_vs_rest):
+    for function in (baselines.auc_mu, baselines.one_vs_rest, baselines.pdi):
         answer = attempt(function, made.y_true, made.y_score, **arguments)
         if not answer.refused:
-            check_share(answer.result, function.__name__)
+            check_share(float(answer.result), function.__name__)
     if given.happens(0.5):
         with warnings.catch_warnings():
             _perfect(made, evaluation)

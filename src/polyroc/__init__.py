@@ -23,6 +23,8 @@ from polyroc._example import Example, load_example
 from polyroc._inputs._checks import InputError
 from polyroc._lib._versions import show_versions
 from polyroc._lib._warnings import ResamplingWarning
+from polyroc._measures._compared import ComparedMeasure, ComparedMeasures
+from polyroc._measures._table import Measure, Measures
 from polyroc._pairs import Pair, Pairs
 from polyroc._plan import Plan, PlanPoint, plan
 from polyroc._records import Factorization, PairwiseRates, Status
@@ -39,6 +41,8 @@ __all__ = [
     "BootstrapResult",
     "ClassRow",
     "Classes",
+    "ComparedMeasure",
+    "ComparedMeasures",
     "Comparison",
     "ConfidenceBand",
     "Contest",
@@ -51,6 +55,8 @@ __all__ = [
     "Factorization",
     "InputError",
     "Interval",
+    "Measure",
+    "Measures",
     "ModelEstimate",
     "Pair",
     "Pairs",

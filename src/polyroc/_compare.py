@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import combinations
 from numbers import Integral
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,7 +28,7 @@ from polyroc._inputs._column_classes import OF_SCORES
 from polyroc._inputs._joined import in_order_of
 from polyroc._inputs._options import as_options
 from polyroc._inputs._predictions import as_predictions
-from polyroc._lib._typing import IntervalKind, Statistic
+from polyroc._lib._typing import FloatArray, IntervalKind, Statistic
 from polyroc._lib._warnings import underflow_is_zero
 from polyroc._records import Predictions
 from polyroc._uncertainty._bootstrap import BootstrapResult, draw_samples, warn_of_few_carriers, warn_of_small_classes
@@ -146,13 +146,24 @@ def compare(
         )
         for (name, evaluation), of_model, again in zip(evaluations.items(), drawn, replicates, strict=True)
     }
-    freedoms = {
-        (a, b): freedom(evaluations[a].hand_till_influences - evaluations[b].hand_till_influences, units)
-        for a, b in combinations(evaluations, 2)
-    }
-    contests = _contests_of(bootstraps, freedoms, level, interval)
+    contests = _contests_of(bootstraps, _Freedoms.of(evaluations, units), level, interval)
     _warn_of_backwards(contests[0])
     return Comparison(evaluations, bootstraps, *contests, level, interval, units, plain_seed(rng))
+
+
+class _Freedoms(NamedTuple):
+    """Degrees of freedom of the differences of two models: of M, and of the mean area of the pairs as ranked."""
+
+    hand_till: dict[tuple[str, str], float]
+    mean_area: dict[tuple[str, str], float]
+
+    @classmethod
+    def of(cls, evaluations: dict[str, Evaluation], units: Units) -> "_Freedoms":
+        def found(influences: dict[str, FloatArray]) -> dict[tuple[str, str], float]:
+            return {(a, b): freedom(influences[a] - influences[b], units) for a, b in combinations(influences, 2)}
+
+        by_m = found({name: one.hand_till_influences for name, one in evaluations.items()})
+        return cls(by_m, found({name: one._mean_area_influences for name, one in evaluations.items()}))
 
 
 def _warn_of_backwards(by_auc: Contest) -> None:
@@ -204,7 +215,7 @@ def _contests_by_influence(
 
 def _contests_of(
     bootstraps: dict[str, BootstrapResult],
-    freedoms: dict[tuple[str, str], float],
+    freedoms: "_Freedoms",
     level: float,
     interval: IntervalKind,
 ) -> tuple[Contest, Contest, Contest]:
@@ -212,14 +223,14 @@ def _contests_of(
     auc, hand_till, mean_auc = (
         {name: one.distribution(statistic) for name, one in bootstraps.items()} for statistic in _STATISTICS
     )
-    by_hand_till = contest("hand_till", hand_till, freedoms, level, interval)
+    by_hand_till = contest("hand_till", hand_till, freedoms.hand_till, level, interval)
     is_hand_till = all(mean_auc[name].is_like(one) for name, one in hand_till.items())
     return (
-        contest("auc", auc, freedoms, level, interval),
+        contest("auc", auc, freedoms.mean_area, level, interval),
         by_hand_till,
         replace(by_hand_till, statistic="mean_auc")
         if is_hand_till
-        else contest("mean_auc", mean_auc, freedoms, level, interval),
+        else contest("mean_auc", mean_auc, freedoms.mean_area, level, interval),
     )
 
 

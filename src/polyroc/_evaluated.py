@@ -85,11 +85,28 @@ class Evaluated(Frozen):
             n_positive=self.class_counts[positive],
             n_negative=self.class_counts[negative],
             effect=self.factorization.pair_effects,
-            auc=self._unchanged.areas(self._pair_index),
+            auc=self._unchanged.areas(self._pair_index, self._thresholds),
         )
 
+    @property
+    def _thresholds(self) -> Thresholds:
+        """What ranks the pairs: for two classes their one column, whatever was asked for."""
+        return "own" if self.is_binary else self._options.thresholds
+
     @cached_property
+    @underflow_is_zero
     def hand_till(self) -> float:
+        return float(np.mean(self._own_areas))
+
+    @cached_property
+    @underflow_is_zero
+    def _own_areas(self) -> FloatArray:
+        """Areas of the pairs by the columns themselves, also where pairs are ranked by differences of columns."""
+        return self._unchanged.areas(self._pair_index) if self._thresholds == "difference" else self.pairs.auc
+
+    @property
+    def _mean_area(self) -> float:
+        """The mean of the areas of the pairs as they are ranked: M, or AUCmu where that is by differences."""
         return float(np.mean(self.pairs.auc))
 
     @property
@@ -155,7 +172,7 @@ class Evaluated(Frozen):
         """
         return class_table(
             MeasuredClasses(
-                self._unchanged, self._fingerprint, self._pair_index, self.pairs.auc, why_unnamed=self.accuracy_note
+                self._unchanged, self._fingerprint, self._pair_index, self._own_areas, why_unnamed=self.accuracy_note
             )
         )
 
@@ -195,7 +212,7 @@ class Evaluated(Frozen):
             return self.curve
         shares, exact = self._area_weights, None
         if shares is not None:
-            exact = self.hand_till if is_mean(shares) else min(1.0, float(shares @ self.pairs.auc))
+            exact = self._mean_area if is_mean(shares) else min(1.0, float(shares @ self.pairs.auc))
         return mean_curve(self.factorization.mean_rates, exact)
 
     @property
@@ -206,7 +223,12 @@ class Evaluated(Frozen):
     def _area_weights(self) -> FloatArray | None:
         """What each pairwise area counts for in `mean_auc`; None where that is no mean of areas."""
         weights = pair_weights(self._source, self._pair_index, self._options)
-        return area_weights(weights, "own" if self.is_binary else self._options.thresholds)
+        return area_weights(weights, self._thresholds)
+
+    @property
+    def _mean_is_hand_till(self) -> bool:
+        """Whether the area under the mean curve is M."""
+        return self._thresholds == "own" and is_mean(self._area_weights)
 
     @cached_property
     @underflow_is_zero
@@ -252,9 +274,9 @@ class Evaluated(Frozen):
     def auc_by_thresholds(self) -> dict[Thresholds, float] | None:
         """D with `"own"` thresholds of each column, and with one threshold `"shared"` by both columns of a pair.
 
-        If the second is lower, the score columns are not on a common scale. Needs a second fit, on first access. None
-        for two classes, for more than 100, for a sample of the pairs (`max_pairs`), and if that fit did not converge or
-        did not fit in memory.
+        If the second is lower, the score columns are not on a common scale. Also D by `"difference"` where that was
+        asked for. Needs a second fit, or a third, on first access. None for two classes, for more than 100, for a
+        sample of the pairs (`max_pairs`), and if such a fit did not converge or did not fit in memory.
         """
         return auc_by_thresholds(self._unchanged, self._pair_index, self._options, self.auc)
 
@@ -268,6 +290,17 @@ class Evaluated(Frozen):
     @underflow_is_zero
     def hand_till_influences(self) -> FloatArray:
         """What each sample adds to Hand and Till's M: DeLong's structural components, shape (n_samples,)."""
-        return read_only(
-            self._unchanged.area_influences(self._pair_index, np.full(len(self._pair_index), 1 / len(self._pair_index)))
-        )
+        return read_only(self._unchanged.area_influences(self._pair_index, self._equal_shares))
+
+    @cached_property
+    @underflow_is_zero
+    def _mean_area_influences(self) -> FloatArray:
+        """What each sample adds to the mean of the areas of the pairs as they are ranked, shape (n_samples,)."""
+        if self._thresholds != "difference":
+            return self.hand_till_influences
+        asked = (self._pair_index, self._equal_shares, self._thresholds)
+        return read_only(self._unchanged.area_influences(*asked))
+
+    @property
+    def _equal_shares(self) -> FloatArray:
+        return np.full(len(self._pair_index), 1 / len(self._pair_index))

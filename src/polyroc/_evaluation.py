@@ -1,5 +1,6 @@
 """Evaluation: one curve, its area, and what follows from them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -15,6 +16,9 @@ from polyroc._inputs._frames import plain
 from polyroc._lib._numbers import area
 from polyroc._lib._typing import Curve, FloatArray, IntervalKind, Method, Statistic
 from polyroc._lib._warnings import underflow_is_zero
+from polyroc._measures._compute import Measured, Passes
+from polyroc._measures._declared import Kind
+from polyroc._measures._table import Measures, as_kinds, table_of
 from polyroc._pairs import Pair
 from polyroc._records import read_only
 from polyroc._texts._evaluation import evaluation_text
@@ -206,11 +210,11 @@ class Evaluation(Evaluated):
             raise InputError(
                 "statistic", "must be 'hand_till' for method='delong', which has no formula for D", repr(statistic)
             )
-        if statistic == "mean_auc" and not is_mean(self._area_weights):
+        if statistic == "mean_auc" and not self._mean_is_hand_till:
             raise InputError(
                 "statistic",
                 "must be 'hand_till' for method='delong' where the area under the mean curve is not M: with "
-                "costs, weights of pairs or shared thresholds",
+                "costs, weights of pairs, and shared thresholds or those on differences",
                 repr(statistic),
             )
         if interval != "logit":
@@ -229,7 +233,7 @@ class Evaluation(Evaluated):
         units = units_of(self._source, groups)
         warn_of_small_classes(self._source, units)
         spread = self._spread(statistic, units)
-        warn_of_few_carriers(spread.freedom, is_at_end(self.hand_till))
+        warn_of_few_carriers(spread.freedom, spread.at_end)
         found = spread.interval(confidence_level)
         if found.high < 0.5:
             warn_of_backwards()
@@ -254,7 +258,7 @@ class Evaluation(Evaluated):
         'the centered model has no formula'
         """
         doubt = self._fitted.doubt
-        if doubt or self.is_binary or is_at_end(self.hand_till):
+        if doubt or self.is_binary or is_at_end(self._mean_area):
             return doubt
         return near_end(self.auc) or too_large(self.standard_error, self.auc)
 
@@ -311,7 +315,8 @@ class Evaluation(Evaluated):
         is_fit = statistic == "auc" and not self.is_binary
         influences = self._statistic_influences(statistic)
         bias, unshrunk = (0.0, 0.0), None
-        if is_fit and not is_at_end(self.hand_till):
+        at_end = is_at_end(self.hand_till if statistic == "hand_till" else self._mean_area)
+        if is_fit and not at_end:
             assert self.unshrunk_curve is not None
             unshrunk = self.unshrunk_curve.auc
             if needs_bias(units, len(self.labels)):
@@ -325,17 +330,95 @@ class Evaluation(Evaluated):
             bias=bias,
             unshrunk=unshrunk,
             pair_error=self.pair_sampling_error if is_fit else 0.0,
-            at_end=is_at_end(self.hand_till),
+            at_end=at_end,
         )
 
     def _statistic_influences(self, statistic: Statistic) -> FloatArray:
         """What each sample contributes to one of the statistics, shape (n_samples,)."""
         if statistic == "auc":
             return self.influences
-        if statistic == "hand_till" or is_mean(self._area_weights):
+        if statistic == "hand_till":
             return self.hand_till_influences
+        if is_mean(self._area_weights):
+            return self._mean_area_influences
         self._fingerprint.check(self._source)
         return self._fitted.influences("mean_auc")
+
+    @underflow_is_zero
+    def measures(
+        self,
+        names: Sequence[str] | None = None,
+        *,
+        ordered: bool = False,
+        confidence_level: float = 0.95,
+        groups: "ArrayLike | None" = None,
+    ) -> Measures:
+        """D, M, accuracy, F1, kappa and other measures of the same samples, each with an interval, without resampling.
+
+        Measures that depend on the proportions of the classes (accuracy, F1, Brier score, ...) count the samples as
+        drawn at random from all classes; the others count the numbers of samples per class as given.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Which measures, in which order; by default all that can be computed. The page on measures lists them.
+        ordered : bool
+            Whether the classes are ordered as the columns are: adds the quadratic kappa.
+        confidence_level : float
+            Between 0 and 1.
+        groups : array-like of shape (n_samples,), optional
+            Group of each sample, such as a patient ID. If given, groups are independent, not samples.
+
+        Returns
+        -------
+        Measures
+            One row per measure; `left_out` says why others are not there.
+
+        Examples
+        --------
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
+        >>> measures = evaluation.measures(["accuracy", "f1_macro", "mcc"])
+        >>> print(measures)
+        measure    estimate  95 % interval     standard error  better
+        accuracy   0.5562    [0.5235, 0.5883]  0.0166          higher
+        F1, macro  0.5149    [0.4933, 0.5379]  0.0114          higher
+        MCC        0.5425    [0.5096, 0.5738]  0.0164          higher
+        >>> measures["mcc"].low > 0.5
+        True
+        """
+        kinds, level = as_kinds(names, ordered), as_confidence_level(confidence_level)
+        units = units_of(self._source, groups)
+        warn_of_small_classes(self._source, units)
+        found, left_out = self._measured(kinds, units)
+        return table_of(found, left_out, level)
+
+    def _measured(
+        self, kinds: Sequence[Kind], units: Units, *, without: tuple[str, ...] = ()
+    ) -> tuple[list[Measured], dict[str, str]]:
+        """The measures that can be computed, and why the others cannot; `without` those that somebody has elsewhere."""
+        areas = None if self._pair_index.stratum is not None else (lambda: self._own_areas)
+        passes = Passes(self._unchanged, units, areas)
+        found, left_out = [], {}
+        for kind in kinds:
+            if why := passes.why_not(kind):
+                left_out[kind.name] = why
+            else:
+                known = kind.name in without
+                found.append(Measured(kind, np.nan, None) if known else self._measure(passes, kind))
+        return found, left_out
+
+    def _measure(self, passes: Passes, kind: Kind) -> Measured:
+        """One measure; D and M with the interval that `confidence_interval` gives without resampling."""
+        if kind.name == "hand_till":
+            return Measured(kind, self.hand_till, self._spread("hand_till", passes.units))
+        if kind.name != "auc":
+            return passes.of(kind)
+        if self.influence_note:
+            note = f"It has no interval here because {self.influence_note}: `confidence_interval` resamples instead."
+            return Measured(kind, self.auc, None, note)
+        return Measured(kind, self.auc, self._spread("auc", passes.units))
 
     @underflow_is_zero
     def bootstrap(
@@ -440,7 +523,9 @@ class Evaluation(Evaluated):
             mean_curve=self.mean_curve,
             unshrunk_curve=self.unshrunk_curve,
             observed_hand_till=self.hand_till,
+            observed_mean_area=self._mean_area,
             hand_till_influences=self.hand_till_influences,
+            mean_area_influences=self._mean_area_influences,
             predictions=self._source,
             units=units,
             method=method,
@@ -522,7 +607,7 @@ class Evaluation(Evaluated):
             simultaneous=simultaneous,
             least_class=least_class(self._source, units),
             n_classes=int(np.count_nonzero(self.class_counts)),
-            freedom=freedom(self.hand_till_influences, units),
+            freedom=freedom(self._mean_area_influences, units),
             unshrunk=self.unshrunk_curve if curve == "shared" else None,
         )
 

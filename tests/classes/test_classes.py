@@ -101,6 +101,17 @@ def test_shared_thresholds_and_costs_change_no_class():
     assert plain.classes.to_dict() == other.classes.to_dict()
 
 
+def test_pairs_ranked_by_differences_change_no_class():
+    y, score, _, _ = problem(np.random.default_rng(8), n=90)
+    plain, other = polyroc.evaluate(y, score), polyroc.evaluate(y, score, thresholds="difference")
+    assert plain.pairs.auc.tolist() != other.pairs.auc.tolist()
+    assert plain.classes.with_intervals().to_dict() == other.classes.with_intervals().to_dict()
+    assert_allclose(other.classes.mean_pair_auc.mean(), other.hand_till, rtol=1e-14)
+    # The same areas are behind the mean over one-vs-rest.
+    found = other.measures(["ovr_macro"])
+    assert_allclose(found["ovr_macro"].estimate, other.classes.auc_vs_rest.mean(), rtol=1e-12)
+
+
 def test_a_class_without_samples_has_no_areas_and_no_recall():
     y, score, _, _ = problem(np.random.default_rng(9), n=90, k=3)
     score = np.column_stack([score, np.full(90, -9.0)])

@@ -16,6 +16,8 @@ from polyroc._records import PairIndex, PairwiseRates, chosen_pairs
 _HARDLY_ANY = 0.01
 # Of more classes the second fit would take as long as people are willing to wait for the first.
 _MOST_CLASSES = 100
+# Between them they say how far the columns are from a common scale; differences of columns take that for granted.
+_BY_COLUMNS: tuple[Thresholds, ...] = ("own", "shared")
 
 
 def pair_sampling_error(
@@ -39,18 +41,25 @@ def pair_sampling_error(
 def auc_by_thresholds(
     prepared: Prepared, pairs: PairIndex, options: Options, auc: float
 ) -> dict[Thresholds, float] | None:
-    """D with each kind of thresholds, `auc` being that of the options; None where the other is not worth a fit."""
+    """D with own and with shared thresholds, and of the options, whose is `auc`; None where no fit is worth it."""
     if prepared.source.is_binary or pairs.stratum is not None or len(prepared.source.labels) > _MOST_CLASSES:
         return None
-    other: Thresholds = "shared" if options.thresholds == "own" else "own"
-    asked = replace(options, thresholds=other)
-    try:
-        fit = fit_of(prepared, pairs, rates_of(prepared, pairs, asked), asked)
-    except MemoryError:  # good to know, but no reason to fail
-        return None
-    # A number that a fit has not settled on says nothing about the columns.
-    found = {options.thresholds: auc, other: shared_curve(fit).auc}
-    return {"own": found["own"], "shared": found["shared"]} if fit.converged else None
+    found: dict[Thresholds, float] = {}
+    for kind in _BY_COLUMNS:
+        if kind == options.thresholds:
+            found[kind] = auc
+            continue
+        asked = replace(options, thresholds=kind)
+        try:
+            fit = fit_of(prepared, pairs, rates_of(prepared, pairs, asked), asked)
+        except MemoryError:  # good to know, but no reason to fail
+            return None
+        # A number that a fit has not settled on says nothing about the columns.
+        if not fit.converged:
+            return None
+        found[kind] = shared_curve(fit).auc
+    found.setdefault(options.thresholds, auc)
+    return found
 
 
 def unshrunk_curve(

@@ -19,7 +19,7 @@ else:
     FloatArray = BoolArray = IntArray = LabelArray = np.ndarray
 
 Weighting: TypeAlias = Literal["equal", "prevalence"]
-Thresholds: TypeAlias = Literal["own", "shared"]
+Thresholds: TypeAlias = Literal["own", "shared", "difference"]
 Model: TypeAlias = Literal["rank-one", "centered", "saturated"]
 Statistic: TypeAlias = Literal["auc", "hand_till", "mean_auc"]
 Curve: TypeAlias = Literal["shared", "mean"]

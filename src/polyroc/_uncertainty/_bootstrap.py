@@ -44,6 +44,8 @@ class BootstrapResult(Frozen):
         The mean curve of the sample itself.
     observed_hand_till : float
         Hand and Till's M of the sample itself.
+    observed_mean_area : float
+        Mean area of the pairs as they are ranked: M, or AUCmu with ``thresholds="difference"``.
     auc : ndarray of shape (n_resamples,)
         Replicates of D.
     hand_till : ndarray of shape (n_resamples,), or None
@@ -70,6 +72,8 @@ class BootstrapResult(Frozen):
         The curve of the sample without shrinkage; None of two classes, whose curve is no fit.
     freedom : float
         Degrees of freedom of the standard errors: few where few samples carry the variance.
+    hand_till_freedom : float
+        The same of M, which differ with ``thresholds="difference"``.
     influences : ndarray of shape (3, n_blocks), or None
         What single samples, or blocks of them, add to D, M and the area under the mean curve, found by leaving them
         out. Only the interval "bca" needs them; None where they were not asked for.
@@ -80,6 +84,7 @@ class BootstrapResult(Frozen):
     curve: RocCurve
     mean_curve: RocCurve
     observed_hand_till: float
+    observed_mean_area: float
     auc: FloatArray
     hand_till: FloatArray | None
     mean_auc: FloatArray | None
@@ -95,6 +100,7 @@ class BootstrapResult(Frozen):
     n_independent: int
     unshrunk_curve: RocCurve | None
     freedom: float
+    hand_till_freedom: float
     influences: FloatArray | None = None
     seed: int | None = None
 
@@ -191,15 +197,16 @@ class BootstrapResult(Frozen):
         replicates: FloatArray | None = getattr(self, statistic)
         if replicates is None:
             raise InputError("statistic", f"must be 'auc' for method={self.method!r}, which draws rates and no samples")
+        is_hand_till = statistic == "hand_till"
         return Distribution(
             estimate=self._observed(statistic),
             replicates=replicates,
             n_independent=self.n_independent,
             n_classes=self.n_classes,
-            freedom=self.freedom,
+            freedom=self.hand_till_freedom if is_hand_till else self.freedom,
             unshrunk=None if statistic != "auc" or self.unshrunk_curve is None else self.unshrunk_curve.auc,
             influences=None if self.influences is None else self.influences[get_args(Statistic).index(statistic)],
-            at_end=is_at_end(self.observed_hand_till),
+            at_end=is_at_end(self.observed_hand_till if is_hand_till else self.observed_mean_area),
         )
 
     def _observed(self, statistic: Statistic) -> float:
@@ -262,7 +269,9 @@ def result_of(
     mean_curve: RocCurve,
     unshrunk_curve: RocCurve | None,
     observed_hand_till: float,
+    observed_mean_area: float,
     hand_till_influences: FloatArray,
+    mean_area_influences: FloatArray,
     predictions: Predictions,
     units: Units,
     method: Method,
@@ -274,13 +283,14 @@ def result_of(
         what = f"{n_failed} of {len(drawn.auc)} replicates did not converge; they count as they ended."
         warn(what, ResamplingWarning)
     draws_samples = method == "bootstrap"
-    carrying = freedom(hand_till_influences, units)
+    carrying = freedom(mean_area_influences, units)
     if draws_samples:
-        warn_of_few_carriers(carrying, is_at_end(observed_hand_till))
+        warn_of_few_carriers(carrying, is_at_end(observed_mean_area))
     return BootstrapResult(
         curve=curve,
         mean_curve=mean_curve,
         observed_hand_till=observed_hand_till,
+        observed_mean_area=observed_mean_area,
         auc=drawn.auc,
         hand_till=drawn.hand_till if draws_samples else None,
         mean_auc=drawn.mean_auc if draws_samples else None,
@@ -295,8 +305,9 @@ def result_of(
         n_classes=int(np.count_nonzero(predictions.class_counts)),
         n_independent=least_class(predictions, units),
         unshrunk_curve=unshrunk_curve,
-        # Those of M: D's own need a formula of their own, and the same samples carry both.
+        # Those of the pairs' mean area: D's own need a formula of their own, and the same samples carry both.
         freedom=carrying,
+        hand_till_freedom=freedom(hand_till_influences, units),
         influences=influences,
     )
 
