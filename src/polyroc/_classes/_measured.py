@@ -12,7 +12,7 @@ from polyroc._inputs._fingerprint import Fingerprint
 from polyroc._lib._typing import FloatArray
 from polyroc._records import PairIndex
 from polyroc._uncertainty._bootstrap import warn_of_small_classes
-from polyroc._uncertainty._resampling import units_of
+from polyroc._uncertainty._resampling import Units, units_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,10 +37,14 @@ class MeasuredClasses:
         """How well each class is ranked."""
         return ClassAreas.of(self.prepared.source, self.pairs, self.pair_areas)
 
-    def intervals(self, confidence_level: float, groups: Any) -> ClassIntervals:
+    def units(self, groups: Any) -> Units:
+        """What is independent, with a warning where there is little of it."""
+        units = units_of(self.prepared.source, groups)
+        warn_of_small_classes(self.prepared.source, units)
+        return units
+
+    def intervals(self, confidence_level: float, units: Units) -> ClassIntervals:
         """How sure all of that is."""
         predictions = self.prepared.source
         self.fingerprint.check(predictions)
-        units = units_of(predictions, groups)
-        warn_of_small_classes(predictions, units)
         return class_intervals(predictions, self.named, self.areas, units, confidence_level)

@@ -20,6 +20,7 @@ from polyroc._lib._typing import FloatArray, IntArray, LabelArray
 from polyroc._lib._warnings import underflow_is_zero
 from polyroc._records import Frozen
 from polyroc._uncertainty._intervals import Interval
+from polyroc._uncertainty._resampling import Units
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -156,7 +157,7 @@ class Classes(Frozen):
         Shares have Wilson's interval: for recall, as if there were as many samples as the class has (with weights,
         Kish's effective number); for precision likewise, given how often the class is named. Areas have DeLong's
         interval on the logit scale. That of the area against the rest takes the classes of the other samples as random,
-        too. Nothing is resampled: 2 seconds for 50,000 samples of 100 classes, TIME of 1,000 classes.
+        too. Nothing is resampled: 50,000 samples of 100 classes take 1.5 seconds, of 1,000 classes 13 seconds.
 
         Parameters
         ----------
@@ -180,8 +181,14 @@ class Classes(Frozen):
         """
         confidence_level = as_confidence_level(confidence_level)
         assert self._measured is not None
-        found = self._measured.intervals(confidence_level, groups)
-        return replace(self, intervals=found, confidence_level=confidence_level)
+        return self._by_units(confidence_level, self._measured.units(groups))
+
+    def _by_units(self, confidence_level: float, units: Units) -> "Classes":
+        """The same for units that somebody else made, and warned of."""
+        assert self._measured is not None
+        return replace(
+            self, intervals=self._measured.intervals(confidence_level, units), confidence_level=confidence_level
+        )
 
     @property
     def never_named(self) -> list[Any]:
