@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from polyroc._lib._names import printable
 from polyroc._lib._numbers import area, area_and_ends, difference_and_ends, p_value
 from polyroc._measures._table import better, left_out_notes
 from polyroc.report._names import Name, model_names
@@ -53,7 +54,10 @@ def _difference(row: dict[str, Any], one: dict[str, Any], names: dict[str, Name]
 def _notes(rows: list[dict[str, Any]]) -> list[str]:
     """What is to be known of single measures."""
     found = [f"{row['label']}: {row['note']}" for row in rows if row.get("note")]
-    for row in rows:
-        notes = {one["note"]: None for one in row.get("estimates", ()) if one.get("note")}
-        found += [f"{row['label']}: {note}" for note in notes]
+    found += [
+        f"{row['label']} of {printable(one['model'])}: {one['note']}"
+        for row in rows
+        for one in row.get("estimates", ())
+        if one.get("note")
+    ]
     return found
