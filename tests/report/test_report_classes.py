@@ -22,7 +22,7 @@ def problem(k, per_class=15, seed=0):
 
 @pytest.fixture(scope="module")
 def evaluation():
-    y, score = problem(3)
+    y, score = problem(3, per_class=30)
     return polyroc.evaluate(np.array(HOSTILE)[y], score, labels=HOSTILE)
 
 
@@ -44,7 +44,7 @@ def test_intervals_are_there_where_the_page_has_some(evaluation):
     [table] = class_tables(summary)
     assert " to " in table["rows"][0]["numbers"]["auc_vs_rest"]["ends"]
     # Who belongs together is no longer known.
-    grouped = evaluation.bootstrap(19, groups=np.arange(45) // 3, rng=0)
+    grouped = evaluation.bootstrap(19, groups=np.arange(90) // 3, rng=0)
     assert summarize(evaluation, bootstrap=grouped)["classes"]["confidence_level"] is None
 
 
@@ -107,5 +107,5 @@ def test_measures_are_on_the_page_only_where_they_were_computed(evaluation):
     assert 'href="#measures"' in page
     low_high = f"{measures['accuracy'].low:.4f} to {measures['accuracy'].high:.4f}"
     assert low_high in page
-    with pytest.raises(ValueError, match="`measures` must be what `Evaluation.measures` gave, got str"):
+    with pytest.raises(ValueError, match=r"`measures` must be what `Evaluation.measures` gave, got str"):
         summarize(evaluation, measures="accuracy")
