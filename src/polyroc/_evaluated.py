@@ -170,10 +170,13 @@ class Evaluated(Frozen):
         >>> classes.never_named
         [2]
         """
-        return class_table(
-            MeasuredClasses(
-                self._unchanged, self._fingerprint, self._pair_index, self._own_areas, why_unnamed=self.accuracy_note
-            )
+        self._fingerprint.check(self._source)
+        return class_table(self._measured_classes)
+
+    @cached_property
+    def _measured_classes(self) -> MeasuredClasses:
+        return MeasuredClasses(
+            self._unchanged, self._fingerprint, self._pair_index, self._own_areas, why_unnamed=self.accuracy_note
         )
 
     @property
@@ -188,7 +191,7 @@ class Evaluated(Frozen):
             hand_till=self.hand_till,
             accuracy=self.accuracy,
             accuracy_note=self.accuracy_note,
-            never_named=never_named_note(self.classes),
+            never_named=never_named_note(self._measured_classes),
             worst_pair=self.worst_pair,
             n_pairs=len(self._pair_index),
             n_failed_pairs=int(np.count_nonzero(self.pairs.auc < FAILED_PAIR)),

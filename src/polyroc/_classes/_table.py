@@ -1,7 +1,5 @@
 """What was measured of the classes, as the table that users read."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from polyroc._classes._measured import MeasuredClasses
@@ -17,7 +15,7 @@ _TOLD = 5
 def class_table(measured: MeasuredClasses) -> Classes:
     """One row per class, without intervals."""
     source, named, areas = measured.prepared.source, measured.named, measured.areas
-    table = Classes(
+    return Classes(
         label=source.labels,
         n_samples=source.class_counts,
         weight=source.class_weights if source.is_weighted else None,
@@ -30,9 +28,9 @@ def class_table(measured: MeasuredClasses) -> Classes:
         hardest_auc=areas.of_hardest,
         mistaken_for=None if named is None else _names(source.labels, named.mistaken_for),
         mistaken_share=None if named is None else named.mistaken_share,
+        notes=_notes(measured),
         _measured=measured,
     )
-    return replace(table, notes=_notes(table, measured))
 
 
 def _names(labels: LabelArray, places: IntArray | None) -> LabelArray | None:
@@ -47,26 +45,30 @@ def _names(labels: LabelArray, places: IntArray | None) -> LabelArray | None:
     return names
 
 
-def _notes(table: Classes, measured: MeasuredClasses) -> tuple[str, ...]:
+def _notes(measured: MeasuredClasses) -> tuple[str, ...]:
     found = []
     if measured.why_unnamed:
         found.append(f"There is no recall and no precision. {measured.why_unnamed}")
-    if table.mean_pair_auc is None:
+    if measured.areas.of_pairs is None:
         found.append("Areas of pairs need all pairs of a class: only a sample of them was compared (max_pairs).")
-    if note := never_named_note(table):
+    if note := never_named_note(measured):
         found.append(note)
     return tuple(found)
 
 
-def never_named_note(table: Classes) -> str:
-    """That classes with samples are never named; nothing where there are none."""
-    lost = table.never_named
-    if not lost:
+def never_named_note(measured: MeasuredClasses) -> str:
+    """That classes with samples are never named; nothing where there are none. It takes no areas."""
+    if measured.named is None:
+        return ""
+    source = measured.prepared.source
+    lost = np.flatnonzero((measured.named.n_named == 0) & (source.class_counts > 0))
+    if len(lost) == 0:
         return ""
     why = "highest in no row. D and M compare samples within a column and cannot show that."
-    told = [f"{printable(name)} ({counted(table.of(name).n_samples, 'sample')})" for name in lost[:_TOLD]]
+    first = zip(source.labels[lost[:_TOLD]].tolist(), source.class_counts[lost[:_TOLD]].tolist(), strict=True)
+    told = [f"{printable(name)} ({counted(count, 'sample')})" for name, count in first]
     if len(lost) == 1:
         return f"Class {told[0]} is never named: its column is the {why}"
     more = f" and {len(lost) - _TOLD:,} more" if len(lost) > _TOLD else ""
-    which = f"{len(lost):,} of {counted(len(table), 'class')} are never named: {', '.join(told)}{more}"
+    which = f"{len(lost):,} of {counted(len(source.labels), 'class')} are never named: {', '.join(told)}{more}"
     return f"{which}. Their columns are the {why}"

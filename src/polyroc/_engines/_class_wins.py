@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyroc._engines._samples import class_shares, mann_whitney
+from polyroc._engines._samples import class_shares
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._records import Predictions
 
@@ -52,11 +52,14 @@ class ClassWins:
 def areas_against_rest(predictions: Predictions) -> FloatArray:
     """Area of each class against all the others, shape (k,), one column at a time; NaN of a class without samples."""
     found = np.full(len(predictions.labels), np.nan)
+    weight = predictions.sample_weight
     for i in np.flatnonzero(predictions.class_counts):
-        is_positive = (predictions.codes == i).astype(np.intp)
-        share = None
-        if predictions.sample_weight is not None:
-            total = np.bincount(is_positive, predictions.sample_weight)
-            share = predictions.sample_weight / total[is_positive]
-        found[i] = mann_whitney(np.ascontiguousarray(predictions.scores[:, i]), is_positive, share)
+        score, is_own = np.ascontiguousarray(predictions.scores[:, i]), predictions.codes == i
+        order = np.argsort(score[is_own], kind="stable")
+        own, rest = score[is_own][order], score[~is_own]
+        counted = np.ones(len(own)) if weight is None else weight[is_own][order] / weight.max()
+        cumulated = np.concatenate([[0.0], np.cumsum(counted)])
+        below, upto = (np.searchsorted(own, rest, side=side) for side in ("left", "right"))
+        above = 1 - 0.5 * (cumulated[below] + cumulated[upto]) / cumulated[-1]
+        found[i] = np.average(above, weights=None if weight is None else weight[~is_own] / weight.max())
     return found
