@@ -10,9 +10,8 @@ import numpy as np
 from polyroc._classes._intervals import ClassIntervals
 from polyroc._classes._measured import MeasuredClasses
 from polyroc._classes._show import MEANING, PARTS, RIGHT, cells
-from polyroc._inputs._checks import InputError, as_confidence_level
+from polyroc._inputs._checks import InputError, as_confidence_level, shown
 from polyroc._inputs._frames import FrameBackend, frame_with_gaps, plain
-from polyroc._lib._names import printable
 from polyroc._lib._numbers import counted, level
 from polyroc._lib._table_formats import html_table, latex_table, markdown_table
 from polyroc._lib._text_table import aligned, wrapped
@@ -145,10 +144,10 @@ class Classes(Frozen):
             One of the classes.
         """
         for place, one in enumerate(self.label.tolist()):
-            if one == label:
+            # What compares as an array is no label.
+            if (one == label) is True or (np.isscalar(label) and bool(one == label)):
                 return self[place]
-        rule = f"must be one of the {counted(len(self), 'class')}"
-        raise InputError("label", rule, printable(repr(label)))
+        raise InputError("label", f"must be one of the {counted(len(self), 'class')}", shown(label))
 
     @underflow_is_zero
     def with_intervals(self, confidence_level: float = 0.95, *, groups: "ArrayLike | None" = None) -> "Classes":
