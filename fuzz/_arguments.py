@@ -108,6 +108,13 @@ def _frame(made: Any) -> None:
     require(len(made) >= 0, "a frame without length")
 
 
+def _classes(made: Any) -> None:
+    check_json(made.to_dict(), "Classes.to_dict()")
+    for row in made:
+        for name, ends in row.intervals.items():
+            check_interval(ends, f"interval of {name}")
+
+
 def _comparison(made: Any) -> None:
     check_json(made.to_dict(), "Comparison.to_dict()")
     for contest in (made.by_auc, made.by_hand_till, made.by_mean_auc):
@@ -182,6 +189,8 @@ def _of_an_evaluation() -> dict[str, Entry]:
         "accuracy_interval": Entry(one.accuracy_interval, _LEVEL, {}, _interval_or_none),
         "to_dict": Entry(one.to_dict, {}, {"include_rates": True}, _anything),
         "pairs.to_frame": Entry(one.pairs.to_frame, {"backend": "polars"}, {}, _frame),
+        "classes.with_intervals": Entry(one.classes.with_intervals, _LEVEL, {}, _classes),
+        "classes.of": Entry(one.classes.of, {"label": 0}, {}, _anything),
     }
 
 

@@ -12,6 +12,7 @@ from importlib import import_module as _import_module
 from typing import Any as _Any
 
 from polyroc import baselines
+from polyroc._classes._record import Classes, ClassRow
 from polyroc._compare import compare
 from polyroc._comparison import Comparison
 from polyroc._cost_sweep import CostSweep, cost_sweep
@@ -23,6 +24,8 @@ from polyroc._example import Example, load_example
 from polyroc._inputs._checks import InputError
 from polyroc._lib._versions import show_versions
 from polyroc._lib._warnings import ResamplingWarning
+from polyroc._measures._compared import ComparedMeasure, ComparedMeasures
+from polyroc._measures._table import Measure, Measures
 from polyroc._pairs import Pair, Pairs
 from polyroc._plan import Plan, PlanPoint, plan
 from polyroc._records import Factorization, PairwiseRates, Status
@@ -37,6 +40,10 @@ from polyroc._version import __version__
 __all__ = [
     "AucScorer",
     "BootstrapResult",
+    "ClassRow",
+    "Classes",
+    "ComparedMeasure",
+    "ComparedMeasures",
     "Comparison",
     "ConfidenceBand",
     "Contest",
@@ -49,6 +56,8 @@ __all__ = [
     "Factorization",
     "InputError",
     "Interval",
+    "Measure",
+    "Measures",
     "ModelEstimate",
     "Pair",
     "Pairs",

@@ -1,6 +1,6 @@
 """Comparison: several models on the same samples, how they differ, and how sure that is."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -19,13 +19,15 @@ from polyroc._inputs._frames import FrameBackend, frame_of
 from polyroc._lib._names import printable
 from polyroc._lib._typing import FloatArray, IntervalKind, Statistic
 from polyroc._lib._warnings import underflow_is_zero
+from polyroc._measures._compared import ComparedMeasures, compared
+from polyroc._measures._table import as_kinds
 from polyroc._records import Frozen
 from polyroc._texts._comparison import ComparisonText
 from polyroc._texts._verdict import Verdict
 from polyroc._uncertainty._bootstrap import BootstrapResult, least_class
 from polyroc._uncertainty._delong import standard_error
 from polyroc._uncertainty._paired import Contest, Difference, normal_differences
-from polyroc._uncertainty._paired_influence import normal_draws
+from polyroc._uncertainty._paired_influence import Anytime, Once, normal_draws
 from polyroc._uncertainty._resampling import Units
 
 Table: TypeAlias = Literal["estimates", "differences", "rankings"]
@@ -154,6 +156,41 @@ class Comparison(Frozen):
             return {name: drawn.distribution(statistic).replicates for name, drawn in self.bootstraps.items()}
         spreads = [one._spread(statistic, self.units) for one in self.evaluations.values()]
         return dict(zip(self.models, normal_draws(spreads), strict=True))
+
+    @underflow_is_zero
+    def measures(self, names: Sequence[str] | None = None, *, ordered: bool = False) -> ComparedMeasures:
+        """Accuracy, F1, kappa and other measures of each model, and how the models differ by each of them.
+
+        D and M are those of the comparison. All others come without resampling, from what each sample contributes, and
+        are paired: what makes a sample easy or hard for all models cancels out of their differences.
+
+        Parameters
+        ----------
+        names, ordered
+            As in `Evaluation.measures`.
+
+        Returns
+        -------
+        ComparedMeasures
+            One row per measure; `left_out` says why others are not there.
+
+        Examples
+        --------
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> comparison = polyroc.compare(example.y_true, example.scores)
+        >>> row = comparison.measures(["log_loss"])["log_loss"]
+        >>> [(one.first, one.second, one.p_value_holm < 0.05) for one in row.differences]
+        [('logistic', 'knn', True), ('logistic', 'tree', True), ('knn', 'tree', False)]
+        """
+        kinds = as_kinds(names, ordered)
+        contests = {"auc": self.by_auc, "hand_till": self.by_hand_till}
+        measured, left_out = {}, {}
+        for name, evaluation in self.evaluations.items():
+            found, left_out[name] = evaluation._measured(kinds, self.units, without=tuple(contests))
+            measured[name] = {one.kind.name: one for one in found}
+        test = Once() if self.anytime is None else Anytime(self.units.n_units, self.anytime)
+        return compared(measured, left_out, contests, self.confidence_level, test)
 
     def to_dict(self, *, include_delong: bool = False) -> dict[str, Any]:
         """Everything but the replicates, as plain data that `json` can write.

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from polyroc._classes._measured import MeasuredClasses
+from polyroc._classes._record import Classes
+from polyroc._classes._table import class_table, never_named_note
 from polyroc._engines import Prepared
 from polyroc._estimator._curve import RocCurve
 from polyroc._estimator._factorization import EXPLAINED_BOUND
@@ -93,9 +96,13 @@ class Evaluated(Frozen):
     @cached_property
     @underflow_is_zero
     def hand_till(self) -> float:
-        # By its definition of the columns themselves, also where pairs are ranked by differences of columns.
-        areas = self._unchanged.areas(self._pair_index) if self._thresholds == "difference" else self.pairs.auc
-        return float(np.mean(areas))
+        return float(np.mean(self._own_areas))
+
+    @cached_property
+    @underflow_is_zero
+    def _own_areas(self) -> FloatArray:
+        """Areas of the pairs by the columns themselves, also where pairs are ranked by differences of columns."""
+        return self._unchanged.areas(self._pair_index) if self._thresholds == "difference" else self.pairs.auc
 
     @property
     def _mean_area(self) -> float:
@@ -148,6 +155,30 @@ class Evaluated(Frozen):
         level = as_confidence_level(confidence_level)
         return None if self.accuracy is None else accuracy_interval(self._unchanged.source, level)
 
+    @cached_property
+    @underflow_is_zero
+    def classes(self) -> Classes:
+        """One entry per class: recall, precision, areas, its hardest partner, and where its mistakes go.
+
+        ``classes.with_intervals()`` adds confidence intervals.
+
+        Examples
+        --------
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> classes = polyroc.evaluate(example.y_true, example.scores["tree"]).classes
+        >>> classes.never_named
+        [2]
+        """
+        self._fingerprint.check(self._source)
+        return class_table(self._measured_classes)
+
+    @cached_property
+    def _measured_classes(self) -> MeasuredClasses:
+        return MeasuredClasses(
+            self._unchanged, self._fingerprint, self._pair_index, self._own_areas, why_unnamed=self.accuracy_note
+        )
+
     @property
     def notes(self) -> tuple[str, ...]:
         return self.headline.notes
@@ -160,6 +191,7 @@ class Evaluated(Frozen):
             hand_till=self.hand_till,
             accuracy=self.accuracy,
             accuracy_note=self.accuracy_note,
+            never_named=never_named_note(self._measured_classes),
             worst_pair=self.worst_pair,
             n_pairs=len(self._pair_index),
             n_failed_pairs=int(np.count_nonzero(self.pairs.auc < FAILED_PAIR)),

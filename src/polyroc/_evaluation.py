@@ -1,5 +1,6 @@
 """Evaluation: one curve, its area, and what follows from them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -15,6 +16,9 @@ from polyroc._inputs._frames import plain
 from polyroc._lib._numbers import area
 from polyroc._lib._typing import Curve, FloatArray, IntervalKind, Method, Statistic
 from polyroc._lib._warnings import underflow_is_zero
+from polyroc._measures._compute import Measured, Passes
+from polyroc._measures._declared import Kind
+from polyroc._measures._table import Measures, as_kinds, table_of
 from polyroc._pairs import Pair
 from polyroc._records import read_only
 from polyroc._texts._evaluation import evaluation_text
@@ -72,6 +76,9 @@ class Evaluation(Evaluated):
         Samples of each class.
     pairs : Pairs
         One entry per ordered pair of classes: its area, its effect, its sample numbers.
+    classes : Classes
+        One entry per class: recall, precision, areas, its hardest partner, where its mistakes go. Computed on first
+        access.
     hand_till : float
         M (Hand and Till, scikit-learn's `ovo`): the mean of the areas of all pairs, each ranked by its own column,
         whatever `thresholds` are. Computed on first access.
@@ -81,7 +88,8 @@ class Evaluation(Evaluated):
     worst_pair : Pair
         The pair of classes with the smallest area.
     notes : tuple of str
-        What contradicts D, one sentence each: a pair that fails although D is high, or D and M far apart.
+        What contradicts D, one sentence each: a class that is never named, a pair that fails although D is high, or D
+        and M far apart.
     mean_curve : RocCurve
         The mean of the pairs' ROC curves at equal call rates. Computed on first access.
     mean_auc : float
@@ -339,6 +347,82 @@ class Evaluation(Evaluated):
         return self._fitted.influences("mean_auc")
 
     @underflow_is_zero
+    def measures(
+        self,
+        names: Sequence[str] | None = None,
+        *,
+        ordered: bool = False,
+        confidence_level: float = 0.95,
+        groups: "ArrayLike | None" = None,
+    ) -> Measures:
+        """D, M, accuracy, F1, kappa and other measures of the same samples, each with an interval, without resampling.
+
+        Measures that depend on the proportions of the classes (accuracy, F1, Brier score, ...) count the samples as
+        drawn at random from all classes; the others count the numbers of samples per class as given.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Which measures, in which order; by default all that can be computed. The page on measures lists them.
+        ordered : bool
+            Whether the classes are ordered as the columns are: adds the quadratic kappa.
+        confidence_level : float
+            Between 0 and 1.
+        groups : array-like of shape (n_samples,), optional
+            Group of each sample, such as a patient ID. If given, groups are independent, not samples.
+
+        Returns
+        -------
+        Measures
+            One row per measure; `left_out` says why others are not there.
+
+        Examples
+        --------
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
+        >>> measures = evaluation.measures(["accuracy", "f1_macro", "mcc"])
+        >>> print(measures)
+        measure    estimate  95 % interval     standard error  better
+        accuracy   0.5562    [0.5235, 0.5883]  0.0166          higher
+        F1, macro  0.5149    [0.4933, 0.5379]  0.0114          higher
+        MCC        0.5425    [0.5096, 0.5738]  0.0164          higher
+        >>> measures["mcc"].low > 0.5
+        True
+        """
+        kinds, level = as_kinds(names, ordered), as_confidence_level(confidence_level)
+        units = units_of(self._source, groups)
+        warn_of_small_classes(self._source, units)
+        found, left_out = self._measured(kinds, units)
+        return table_of(found, left_out, level)
+
+    def _measured(
+        self, kinds: Sequence[Kind], units: Units, *, without: tuple[str, ...] = ()
+    ) -> tuple[list[Measured], dict[str, str]]:
+        """The measures that can be computed, and why the others cannot; `without` those that somebody has elsewhere."""
+        areas = None if self._pair_index.stratum is not None else (lambda: self._own_areas)
+        passes = Passes(self._unchanged, units, areas)
+        found, left_out = [], {}
+        for kind in kinds:
+            if why := passes.why_not(kind):
+                left_out[kind.name] = why
+            else:
+                known = kind.name in without
+                found.append(Measured(kind, np.nan, None) if known else self._measure(passes, kind))
+        return found, left_out
+
+    def _measure(self, passes: Passes, kind: Kind) -> Measured:
+        """One measure; D and M with the interval that `confidence_interval` gives without resampling."""
+        if kind.name == "hand_till":
+            return Measured(kind, self.hand_till, self._spread("hand_till", passes.units))
+        if kind.name != "auc":
+            return passes.of(kind)
+        if self.influence_note:
+            note = f"It has no interval here because {self.influence_note}: `confidence_interval` resamples instead."
+            return Measured(kind, self.auc, None, note)
+        return Measured(kind, self.auc, self._spread("auc", passes.units))
+
+    @underflow_is_zero
     def bootstrap(
         self,
         n_resamples: int = 999,
@@ -551,6 +635,7 @@ class Evaluation(Evaluated):
             "class_counts": plain(self.class_counts),
             "curve": {"fpr": plain(self.curve.fpr), "tpr": plain(self.curve.tpr)},
             "mean_curve": {"fpr": plain(self.mean_curve.fpr), "tpr": plain(self.mean_curve.tpr)},
+            "classes": self.classes.to_dict(),
             "pairs": self.pairs.to_dict(),
             "fit": {
                 "status": str(fit.status),

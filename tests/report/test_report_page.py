@@ -58,6 +58,7 @@ def test_the_sections_come_in_order_under_one_heading(page):
         "The curve",
         "Pairs of classes",
         "Heatmap",
+        "Classes",
         "Costs used",
         "Settings",
         "How to cite",

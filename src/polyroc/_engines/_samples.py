@@ -118,8 +118,14 @@ def column_ranges(predictions: Predictions) -> tuple[FloatArray, FloatArray]:
 
 def named_right(predictions: Predictions) -> BoolArray:
     """Whether the highest column of each sample is that of its class, shape (n,); the first of equal ones counts."""
-    right: BoolArray = np.argmax(predictions.scores, axis=1) == predictions.codes
+    right: BoolArray = named_classes(predictions) == predictions.codes
     return right
+
+
+def named_classes(predictions: Predictions) -> IntArray:
+    """The class of the highest column of each sample, as a position in the labels, shape (n,)."""
+    named: IntArray = np.argmax(predictions.scores, axis=1)
+    return named
 
 
 def in_range(values: FloatArray) -> FloatArray:

@@ -32,6 +32,8 @@ class Headline:
     """Classes that have samples."""
     n_samples: int
     status: Status
+    never_named: str = ""
+    """Which classes are never named although they have samples; empty where there are none."""
     explained: float | None = None
     """Share of what the pairs have beyond chance that one shared curve explains; None where nothing is fitted."""
     is_well_explained: bool = True
@@ -47,7 +49,7 @@ class Headline:
     @property
     def notes(self) -> tuple[str, ...]:
         """What contradicts the summary, one sentence each."""
-        found = []
+        found = [self.never_named] if self.never_named else []
         if self.auc > _GOOD_D and self.n_failed_pairs:
             found.append(self._failed_pairs())
         # Of the same ranking: M ranks by columns, so that its distance from a D by differences says nothing of pairs.

@@ -44,7 +44,7 @@ _CORNER = 1e-6
 # A point within its own standard error of an end of the range is moved at most this far on the logit scale.
 _MOST_SHIFT = 6.0
 # Half of the units of each stratum count 1 + STEP and the others 1 - STEP, which is as far as resampling moves them.
-_STEP = 0.8
+STEP = 0.8
 # Bias and standard error stand in the ratio of at most sqrt(k / n) (k classes of n samples each; 0.1 to 1 times that in
 # the settings of docs/coverage.md). Below this ratio nobody would see the bias.
 _NO_BIAS = 0.05
@@ -270,8 +270,8 @@ def needs_bias(units: Units, n_classes: int) -> bool:
 
 def refitted_bias(replicates: Replicates, auc: float, influences: FloatArray, units: Units) -> tuple[float, float]:
     """By how much D is too large on average, and the standard error of that, from a few refits."""
-    weights = _halves(units)
-    rest = (replicates(weights).auc - auc - (weights - 1) @ influences) / _STEP**2
+    weights = halves(units)
+    rest = (replicates(weights).auc - auc - (weights - 1) @ influences) / STEP**2
     return float(np.mean(rest)), float(np.std(rest, ddof=1) / np.sqrt(len(rest)))
 
 
@@ -279,25 +279,25 @@ def refitted_point_bias(
     replicates: Replicates, curve: Curve, points: FloatArray, influences: FloatArray, units: Units
 ) -> FloatArray:
     """The same for every point of a curve, TPR and then FPR, shape (2T,)."""
-    weights = _halves(units)
+    weights = halves(units)
     found = replicates(weights)
     refits = (found.tpr, found.fpr) if curve == "shared" else (found.mean_tpr, found.mean_fpr)
     rest = np.hstack(refits) - points - (weights - 1) @ influences.T
-    bias: FloatArray = rest.mean(axis=0) / _STEP**2
+    bias: FloatArray = rest.mean(axis=0) / STEP**2
     return bias
 
 
-def _halves(units: Units) -> FloatArray:
-    """Weights of the samples that differ as those of resamples do, shape (N_REFITS, n); the same whenever asked."""
+def halves(units: Units, count: int = N_REFITS) -> FloatArray:
+    """Weights of the samples that differ as those of resamples do, shape (count, n); the same whenever asked."""
     rng = np.random.default_rng(0)
     sizes = np.bincount(units.stratum)
-    weights = np.ones((N_REFITS, units.n_units))
+    weights = np.ones((count, units.n_units))
     for stratum in np.flatnonzero(sizes > 1):
         members = np.flatnonzero(units.stratum == stratum)
         half = np.where(np.arange(len(members)) < len(members) // 2, -1.0, 1.0)
         # As resamples of u - 1 units: a variance of u / (u - 1).
         half = (half - half.mean()) / half.std() * np.sqrt(len(members) / (len(members) - 1))
         for weight in weights:
-            weight[members] += _STEP * rng.permutation(half)
+            weight[members] += STEP * rng.permutation(half)
     # Of a stratum of two or three a unit may come out below 0; half a percent keeps its class there.
     return np.maximum(weights, 0.005)[:, units.unit]

@@ -29,6 +29,8 @@ polyroc evaluate predictions.parquet --target label --costs costs.csv
 
 polyroc evaluate predictions.parquet --target label --report report.html
 
+polyroc evaluate predictions.parquet --target label --measures
+
 polyroc evaluate predictions.parquet --target label --resamples 0 --quiet
 
 polyroc evaluate - --target label < knn.csv
@@ -108,6 +110,7 @@ def evaluate(
     resamples: arg.Resamples = None,
     seed: arg.Seed = 0,
     jobs: arg.Jobs = None,
+    measures: arg.Measures = False,
     json: arg.Json = False,
     plot: arg.Plot = None,
     report: arg.Report = None,
@@ -142,6 +145,7 @@ def compare(
     resamples: arg.Resamples = None,
     seed: arg.Seed = 0,
     jobs: arg.Jobs = None,
+    measures: arg.Measures = False,
     json: arg.Json = False,
     out: arg.Out = None,
     report: arg.Report = None,

@@ -180,6 +180,12 @@ Jobs: TypeAlias = Annotated[int | None, typer.Option(help=DECLARED["n_jobs"].met
 Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print JSON and nothing else to standard output.", rich_help_panel=_OUTPUT)
 ]
+Measures: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--measures", help="Also accuracy, F1, kappa, Brier score and others, with intervals.", rich_help_panel=_OUTPUT
+    ),
+]
 Plot: TypeAlias = Annotated[
     Path | None, typer.Option(help="Save the ROC curve as a .png, .svg or .pdf file.", rich_help_panel=_OUTPUT)
 ]

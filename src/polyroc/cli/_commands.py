@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import polyroc
-from polyroc import BootstrapResult, Comparison, Evaluation
+from polyroc import BootstrapResult, ComparedMeasures, Comparison, Evaluation, Measures
 from polyroc.cli._files import check_read_once, quoted_path
 from polyroc.cli._messages import Messages
 from polyroc.cli._models import read_models
@@ -33,7 +33,9 @@ def run_evaluate(path: str, settings: Settings) -> None:
         drawn = _bootstrap(evaluation, problem.groups, settings, messages)
         if settings.plot is not None:
             draw_curve(settings.plot, evaluation, drawn, settings.confidence_level)
-        _report_and_json(partial(_summary, problem, evaluation, drawn, settings, messages), settings)
+        measures = _measures(evaluation, drawn, problem.groups, settings)
+        summarized = partial(_summary, problem, evaluation, drawn, settings, messages)
+        _report_and_json(partial(_with_measures, summarized, measures), settings)
         if not settings.json:
             from polyroc.cli._text import print_evaluation
 
@@ -42,6 +44,7 @@ def run_evaluate(path: str, settings: Settings) -> None:
                 drawn,
                 title=quoted_path(problem.file)[1:-1],
                 confidence_level=settings.confidence_level,
+                measures=measures,
                 hints=[] if settings.quiet else _hints(path, evaluation, drawn, settings),
             )
         say_where(settings.report, messages)
@@ -78,6 +81,22 @@ def _summary(
         source={"file": problem.file, **columns},
         warnings=messages.warnings,
     )
+
+
+def _measures(
+    evaluation: Evaluation, drawn: BootstrapResult | None, groups: Any, settings: Settings
+) -> Measures | None:
+    """All measures where somebody asks for them; D and M with the intervals that stand elsewhere on the page."""
+    if not settings.measures:
+        return None
+    found = evaluation.measures(confidence_level=settings.confidence_level, groups=groups)
+    return found if drawn is None else found.by_resamples(drawn)
+
+
+def _with_measures(
+    summarized: Callable[[], dict[str, Any]], measures: Measures | ComparedMeasures | None
+) -> dict[str, Any]:
+    return summarized() | ({} if measures is None else {"measures": measures.to_dict()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,11 +168,13 @@ def _compare_and_say(rivals: _Rivals, settings: Settings, messages: Messages, hi
     if settings.out is not None:
         write_whole(settings.out, differences_csv(comparison))
     summarized = partial(summarize, comparison, seed=settings.seed, source=rivals.source, warnings=messages.warnings)
-    _report_and_json(summarized, settings)
+    measures = comparison.measures() if settings.measures else None
+    _report_and_json(partial(_with_measures, summarized, measures), settings)
     if not settings.json:
         from polyroc.cli._text import print_comparison
 
-        print_comparison(comparison, title=rivals.title, hints=[] if settings.quiet else [hint])
+        hints = [] if settings.quiet else [hint]
+        print_comparison(comparison, title=rivals.title, measures=measures, hints=hints)
     say_where(settings.report, messages)
 
 

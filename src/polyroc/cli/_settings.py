@@ -37,6 +37,8 @@ class Settings:
     force: bool
     """Whether files of another kind may be replaced."""
     quiet: bool
+    measures: bool
+    """Whether all measures are asked for."""
 
     def __post_init__(self) -> None:
         # Before any file is read: the library would say the same, but only after the first evaluation.
@@ -65,7 +67,7 @@ def settings_of(given: dict[str, Any]) -> Settings:
     # Costs are a file here, which is read later.
     method = {name: given[name] for name in DECLARED if name in given and name != "costs"}
     rest = ("costs", "confidence_level", "resamples", "seed", "jobs", "json", "plot", "out", "report")
-    flags = {name: bool(given.get(name)) for name in ("force", "quiet")}
+    flags = {name: bool(given.get(name)) for name in ("force", "quiet", "measures")}
     return Settings(columns, method, **flags, **{name: given.get(name) for name in rest})  # type: ignore[arg-type]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from polyroc import BootstrapResult, Comparison, Evaluation, Plan
+from polyroc import BootstrapResult, ComparedMeasures, Comparison, Evaluation, Measures, Plan
 from polyroc._lib._names import short_names
 from polyroc._lib._numbers import area, area_and_ends, counted, level
 from polyroc._lib._text_table import aligned, wrapped
@@ -26,7 +26,13 @@ _NUMBERS = 56
 
 
 def print_evaluation(
-    evaluation: Evaluation, drawn: BootstrapResult | None, *, title: str, confidence_level: float, hints: Sequence[str]
+    evaluation: Evaluation,
+    drawn: BootstrapResult | None,
+    *,
+    title: str,
+    confidence_level: float,
+    measures: Measures | None,
+    hints: Sequence[str],
 ) -> None:
     """D, M, accuracy and the worst pair, what contradicts them, the worst pairs, and what to do next."""
     page = _Page()
@@ -41,6 +47,8 @@ def print_evaluation(
             "", f"Worst of {len(evaluation.pairs):,} ordered pairs (an effect below 1: harder than the shared curve)"
         )
         page.table(_worst_rows(evaluation))
+    if measures is not None:
+        page.measures([measures.text_rows()], measures.notes)
     page.hints(hints)
 
 
@@ -87,7 +95,9 @@ def _worst_rows(evaluation: Evaluation) -> list[list[str]]:
     return rows
 
 
-def print_comparison(comparison: Comparison, *, title: str, hints: Sequence[str]) -> None:
+def print_comparison(
+    comparison: Comparison, *, title: str, measures: ComparedMeasures | None, hints: Sequence[str]
+) -> None:
     """Which model is best, each model, their differences, and how often each order of them occurred."""
     page, tables = _Page(), comparison.tables
     sizes = next(iter(comparison.evaluations.values())).headline.sizes
@@ -107,6 +117,8 @@ def print_comparison(comparison: Comparison, *, title: str, hints: Sequence[str]
         page.table(part)
     for note in notes:
         page.say("", note)
+    if measures is not None:
+        page.measures([measures.text_rows("estimates"), measures.text_rows("differences")], measures.notes)
     page.hints(hints)
 
 
@@ -148,6 +160,14 @@ class _Page:
             # A row that is too long goes on below, rather than where the terminal happens to end.
             for piece in [line] if len(line) <= self._width else wrapped(line, self._width):
                 self._print(piece, style)
+
+    def measures(self, tables: Sequence[Sequence[Sequence[str]]], notes: Sequence[str]) -> None:
+        """All measures, and what is to be known of them."""
+        for rows in tables:
+            self.say("")
+            self.table(rows)
+        for note in notes:
+            self.say("", note)
 
     def hints(self, hints: Sequence[str]) -> None:
         """What to do next; commands stay on one line, so that they can be pasted."""

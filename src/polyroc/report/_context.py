@@ -8,7 +8,9 @@ from polyroc._lib._names import printable
 from polyroc._lib._numbers import area, counted, level
 from polyroc._lib._versions import versions
 from polyroc.report._advice import advice
+from polyroc.report._class_rows import class_tables
 from polyroc.report._figures import CURVES, curve_figure, curve_svg, dash_array, heatmap_figure, themes, variables
+from polyroc.report._measure_rows import measure_tables
 from polyroc.report._models import Model, best_of, best_place, models_of
 from polyroc.report._names import class_names
 from polyroc.report._sentences import n_classes
@@ -95,6 +97,8 @@ def context_of(summary: dict[str, Any], title: str | None) -> dict[str, Any]:
         "curve": _curve(summary),
         "pairs": _pairs(summary),
         "heatmap": _heatmap(summary),
+        "classes": class_tables(summary),
+        "measures": measure_tables(summary),
         "contests": _contests(summary),
         "p_value_note": summary.get("p_value_note", ""),
         "judged_on": "resamples" if summary["n_resamples"] else "samples, by what each sample contributes",
