@@ -31,6 +31,7 @@ from polyroc._uncertainty._bootstrap import BootstrapResult
 from polyroc._uncertainty._intervals import Interval
 from polyroc._uncertainty._paired import Contest, Difference, ModelEstimate, Ranking
 from polyroc._uncertainty._planning import PlanGoal
+from polyroc._uncertainty._ranks import RankInterval, RankIntervals
 from polyroc._version import __version__
 
 __all__ = [
@@ -55,6 +56,8 @@ __all__ = [
     "Plan",
     "PlanGoal",
     "PlanPoint",
+    "RankInterval",
+    "RankIntervals",
     "Ranking",
     "ResamplingWarning",
     "RocCurve",

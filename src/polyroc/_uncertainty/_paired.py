@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations, groupby
 from typing import Any, Protocol, TypeAlias
 
@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from polyroc._lib._typing import FloatArray, IntervalKind, Statistic
+from polyroc._records import Frozen
 from polyroc._uncertainty._intervals import Distribution, Interval, holm
 
 # Names of two models, their difference, its standard error, interval and p value.
@@ -65,7 +66,7 @@ class Ranking:
 
 
 @dataclass(frozen=True)
-class Contest:
+class Contest(Frozen):
     """What the replicates say about all models, by one statistic.
 
     Attributes
@@ -78,12 +79,15 @@ class Contest:
         One for each pair of models.
     rankings : tuple of Ranking
         Every order that occurred, most probable first.
+    covariance : ndarray of shape (n_models, n_models), or None
+        Covariance of the models' statistics on the same samples.
     """
 
     statistic: Statistic
     estimates: tuple[ModelEstimate, ...]
     differences: tuple[Difference, ...]
     rankings: tuple[Ranking, ...]
+    covariance: FloatArray | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, list[dict[str, Any]]]:
         """Everything as plain data that `json` can write."""
@@ -118,7 +122,7 @@ def contest(
         _measured(a, b, models[a], models[b], freedoms[a, b], confidence_level, interval)
         for a, b in combinations(names, 2)
     ]
-    return Contest(statistic, tuple(estimates), with_holm(measured), rankings(names, replicates))
+    return Contest(statistic, tuple(estimates), with_holm(measured), rankings(names, replicates), np.cov(replicates))
 
 
 def _measured(

@@ -8,6 +8,14 @@ from polyroc.display._comparison import ComparisonDisplay
 from polyroc.display._cost_sweep import CostSweepDisplay
 from polyroc.display._heatmap import PairwiseHeatmapDisplay
 from polyroc.display._plan import PlanDisplay
+from polyroc.display._ranks import RankDisplay
 from polyroc.display._roc_curve import RocCurveDisplay
 
-__all__ = ["ComparisonDisplay", "CostSweepDisplay", "PairwiseHeatmapDisplay", "PlanDisplay", "RocCurveDisplay"]
+__all__ = [
+    "ComparisonDisplay",
+    "CostSweepDisplay",
+    "PairwiseHeatmapDisplay",
+    "PlanDisplay",
+    "RankDisplay",
+    "RocCurveDisplay",
+]
