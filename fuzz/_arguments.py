@@ -109,6 +109,12 @@ def _comparison(made: Any) -> None:
             check_interval((one.low, one.high), "interval of an estimate")
 
 
+def _ranks(made: Any) -> None:
+    check_json(made.to_dict(), "RankIntervals.to_dict()")
+    for one in made:
+        require(1 <= one.low <= one.rank <= one.high <= len(made), "a rank outside of its interval")
+
+
 def _sweep(made: Any) -> None:
     check_shares(made.auc, "CostSweep.auc")
     check_shares(made.mean_auc, "CostSweep.mean_auc")
@@ -185,6 +191,7 @@ def _of_replicates() -> dict[str, Entry]:
         "drawn.confidence_interval": Entry(drawn.confidence_interval, _LEVEL, _ENDS, _interval_or_none),
         "drawn.confidence_band": Entry(drawn.confidence_band, _LEVEL, _BAND, check_band),
         "drawn.standard_error": Entry(drawn.standard_error, {"statistic": "auc"}, {}, _share),
+        "rank_intervals": Entry(several.rank_intervals, {}, _LEVEL | {"statistic": "auc"}, _ranks),
         "comparison.to_frame": Entry(several.to_frame, {"table": "estimates", "backend": "polars"}, {}, _frame),
     }
 

@@ -152,9 +152,7 @@ class Comparison(Frozen):
         return contests[one_of(statistic, "statistic", get_args(Statistic))]
 
     @underflow_is_zero
-    def rank_intervals(
-        self, *, statistic: Statistic = "auc", confidence_level: float | None = None
-    ) -> RankIntervals:
+    def rank_intervals(self, *, statistic: Statistic = "auc", confidence_level: float | None = None) -> RankIntervals:
         """The ranks that each model may have, for all models together.
 
         A model has rank 1 where no other one is better. At the given level, all intervals together contain the true
@@ -193,9 +191,9 @@ class Comparison(Frozen):
         >>> comparison = polyroc.compare(example.y_true, example.scores)
         >>> for one in comparison.rank_intervals():
         ...     print(one.model, one.low, one.high)
-        tree 3 3
-        knn 2 2
         logistic 1 1
+        knn 2 2
+        tree 3 3
         >>> comparison.tied_with_best
         ('logistic',)
         """

@@ -1,7 +1,6 @@
 """Paired replicates of one statistic of several models -> estimates, differences, rankings."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, groupby
 from typing import Any, Protocol, TypeAlias
@@ -246,11 +245,23 @@ def probability_best(replicates: FloatArray) -> FloatArray:
 
 def rankings(names: list[str], replicates: FloatArray) -> tuple[Ranking, ...]:
     """Every order of the models that occurred, the most probable first."""
-    counts: Counter[tuple[tuple[str, ...], ...]] = Counter()
-    for values in replicates.T:
-        order = np.argsort(-values, kind="stable")
-        counts[tuple(tuple(names[m] for m in place) for _, place in groupby(order, key=lambda m: values[m]))] += 1
+    order = np.argsort(-replicates, axis=0, kind="stable").T
+    values = np.take_along_axis(replicates.T, order, axis=1)
+    # Orders are counted as rows of numbers: names are read once for each order, and not for each replicate.
+    is_new_place = np.hstack([np.ones((len(order), 1), dtype=bool), values[:, 1:] != values[:, :-1]])
+    found, counts = np.unique(np.hstack([order, np.cumsum(is_new_place, axis=1)]), axis=0, return_counts=True)
+    told = [
+        tuple(tuple(names[m] for m, _ in place) for _, place in _by_place(row, len(names))) for row in found.tolist()
+    ]
     # The most probable first; among equals, in the order in which the models were given.
     place = {name: p for p, name in enumerate(names)}
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], [[place[m] for m in group] for group in item[0]]))
+    ordered = sorted(
+        zip(told, counts.tolist(), strict=True),
+        key=lambda item: (-item[1], [[place[m] for m in group] for group in item[0]]),
+    )
     return tuple(Ranking(order, count / replicates.shape[1]) for order, count in ordered)
+
+
+def _by_place(row: list[int], n_models: int) -> Iterator[tuple[int, Iterator[tuple[int, int]]]]:
+    """The models of each place, from a row of models in their order and the place of each."""
+    return groupby(zip(row[:n_models], row[n_models:], strict=True), key=lambda entry: entry[1])

@@ -23,7 +23,7 @@ from polyroc.display._style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_SYMBOL = {"auc": "D", "hand_till": "M", "mean_auc": "the area under the mean curve"}
+_SYMBOL = {"auc": "D", "hand_till": "M", "mean_auc": "mean curve"}
 # Letters of an estimate, and of a name; names get at most this share of the width.
 _ESTIMATE, _NAME, _SHARE = 8, 30, 0.4
 
@@ -100,15 +100,14 @@ class RankDisplay:
         colours = [colour_of(ax, 0 if one.low == 1 else 1) for one in shown]
         # Half a rank to either side, so that a rank that is certain is a bar, too.
         widths = [high - low + 0.7 for low, high in zip(lows, highs, strict=True)]
-        bars = ax.barh(range(len(shown)), widths, 0.62, [low - 0.35 for low in lows], color=colours, alpha=0.45)
+        bars = ax.barh(range(len(shown)), widths, 0.5, [low - 0.35 for low in lows], color=colours, alpha=0.45)
         self.bars_: list[Any] = list(bars)
         ink = pyplot().rcParams["text.color"]
         [self.line_] = ax.plot([one.rank for one in shown], range(len(shown)), "o", color=ink, markersize=4, zorder=4)
         ax.set_ylim(max(len(shown), 3) - 0.4, -0.6)
         statistic = _SYMBOL[self.ranks.statistic]
-        ax.set_xlabel(
-            f"rank by {statistic}, dot: as measured\n({literal(level(self.ranks.confidence_level))} for all together)"
-        )
+        sure = literal(level(self.ranks.confidence_level))
+        ax.set_xlabel(f"rank by {statistic}\n(dot: as measured; bars: {sure} together)")
         ax.xaxis.get_major_locator().set_params(integer=True)
         faint_grid(ax, "x")
         ax.tick_params(axis="y", length=0)
@@ -130,10 +129,18 @@ class RankDisplay:
         room = _ESTIMATE * 0.6 * size / points_of(ax)[0]
         end = 0.5 + count / (1 - min(room, 0.5))
         ax.set_xlim(0.5, end)
-        ax.set_xticks([tick for tick in ax.get_xticks() if 1 <= tick <= count])
+        ticks = [tick for tick in ax.get_xticks() if 1 <= tick <= count]
+        # The first rank is what everybody looks for; a tick next to it would touch its number.
+        step = ticks[1] - ticks[0] if len(ticks) > 1 else 1
+        ax.set_xticks([1, *(tick for tick in ticks if tick > 1 + step / 2)])
         ax.set_xlim(0.5, end)
         for place in sorted(named & set(range(count))):
             one = shown[place]
             ax.annotate(
-                area(one.value), (one.high + 0.35, place), (3, 0), textcoords="offset points", va="center", fontsize=size
+                area(one.value),
+                (one.high + 0.35, place),
+                (3, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=size,
             )
