@@ -18,7 +18,7 @@ from polyroc._inputs._checks import (
 )
 from polyroc._inputs._frames import FrameBackend, frame_of
 from polyroc._lib._names import printable
-from polyroc._lib._typing import FloatArray, IntervalKind, Statistic
+from polyroc._lib._typing import AnyStatistic, FloatArray, IntervalKind
 from polyroc._lib._warnings import underflow_is_zero
 from polyroc._records import Frozen
 from polyroc._texts._comparison import LEADERBOARD, ComparisonText
@@ -48,6 +48,10 @@ class Comparison(Frozen):
         The same by Hand and Till's M, from the same resamples.
     by_mean_auc : Contest
         The same by the area under the mean curve; the numbers of `by_hand_till` where it is M.
+    by_partial_auc : Contest or None
+        The same by the area left of `max_fpr` under the curve of D; None where no `max_fpr` was given.
+    max_fpr : float or None
+        Where the partial area stops.
     delong : tuple of Difference
         Differences of M by DeLong's covariance over all pairs, without resampling.
     evaluations : mapping of str to Evaluation
@@ -81,6 +85,8 @@ class Comparison(Frozen):
     seed: int | None = None
     method: ComparisonMethod = "bootstrap"
     anytime: int | None = None
+    by_partial_auc: Contest | None = None
+    max_fpr: float | None = None
 
     def __reduce__(self) -> Any:
         # A read-only mapping cannot be pickled; making the comparison anew makes new ones.
@@ -94,6 +100,8 @@ class Comparison(Frozen):
             self.seed,
             self.method,
             self.anytime,
+            self.by_partial_auc,
+            self.max_fpr,
         )
         return Comparison, (dict(self.evaluations), dict(self.bootstraps), *rest)
 
@@ -124,15 +132,16 @@ class Comparison(Frozen):
         }
         return normal_differences(self.models, values, errors, self.confidence_level)
 
-    def difference(self, first: str, second: str, *, statistic: Statistic = "auc") -> Difference:
+    def difference(self, first: str, second: str, *, statistic: AnyStatistic = "auc") -> Difference:
         """By how much one model exceeds another, with interval and p value.
 
         Parameters
         ----------
         first, second : str
             Names of two models; the difference is the first minus the second.
-        statistic : {"auc", "hand_till", "mean_auc"}
-            By D, by Hand and Till's M, or by the area under the mean curve.
+        statistic : {"auc", "hand_till", "mean_auc", "partial_auc"}
+            By D, by Hand and Till's M, by the area under the mean curve, or by the partial area, for which `compare`
+            needs a `max_fpr`.
 
         Returns
         -------
@@ -147,12 +156,26 @@ class Comparison(Frozen):
         [entry] = [one for one in found if {one.first, one.second} == {first, second}]
         return entry if entry.first == first else entry.turned()
 
-    def _contest(self, statistic: Statistic) -> Contest:
+    def _contest(self, statistic: AnyStatistic) -> Contest:
         contests = {one.statistic: one for one in (self.by_auc, self.by_hand_till, self.by_mean_auc)}
-        return contests[one_of(statistic, "statistic", get_args(Statistic))]
+        if one_of(statistic, "statistic", get_args(AnyStatistic)) != "partial_auc":
+            return contests[statistic]
+        return self._by_partial_auc
+
+    @property
+    def _by_partial_auc(self) -> Contest:
+        if self.by_partial_auc is None:
+            raise InputError(
+                "statistic",
+                "must not be 'partial_auc' for a comparison without `max_fpr`",
+                hint=". Call `compare(..., max_fpr=...)`",
+            )
+        return self.by_partial_auc
 
     @underflow_is_zero
-    def rank_intervals(self, *, statistic: Statistic = "auc", confidence_level: float | None = None) -> RankIntervals:
+    def rank_intervals(
+        self, *, statistic: AnyStatistic = "auc", confidence_level: float | None = None
+    ) -> RankIntervals:
         """The ranks that each model may have, for all models together.
 
         A model has rank 1 where no other one is better. At the given level, all intervals together contain the true
@@ -160,8 +183,9 @@ class Comparison(Frozen):
 
         Parameters
         ----------
-        statistic : {"auc", "hand_till", "mean_auc"}
-            By D, by Hand and Till's M, or by the area under the mean curve.
+        statistic : {"auc", "hand_till", "mean_auc", "partial_auc"}
+            By D, by Hand and Till's M, by the area under the mean curve, or by the partial area, for which `compare`
+            needs a `max_fpr`.
         confidence_level : float, optional
             Of all intervals together, between 0 and 1; by default that of the comparison.
 
@@ -210,7 +234,7 @@ class Comparison(Frozen):
 
     @cached_property
     @underflow_is_zero
-    def _ranks(self) -> dict[Statistic, RankIntervals]:
+    def _ranks(self) -> dict[AnyStatistic, RankIntervals]:
         return {one.statistic: self._ranked(one, self.confidence_level) for one in self._contests}
 
     def _ranked(self, contest: Contest, confidence_level: float) -> RankIntervals:
@@ -222,11 +246,12 @@ class Comparison(Frozen):
         """Samples, or groups, of the smallest class."""
         return least_class(next(iter(self.evaluations.values()))._source, self.units)
 
-    def replicates(self, statistic: Statistic) -> dict[str, FloatArray]:
+    def replicates(self, statistic: AnyStatistic) -> dict[str, FloatArray]:
         """Replicates of a statistic by model, paired; by influences, draws from the normal distribution of them all."""
+        stop = self.max_fpr if self._contest(statistic) is self.by_partial_auc else None
         if self.method == "bootstrap":
-            return {name: drawn.distribution(statistic).replicates for name, drawn in self.bootstraps.items()}
-        spreads = [one._spread(statistic, self.units) for one in self.evaluations.values()]
+            return {name: drawn.distribution(statistic, stop).replicates for name, drawn in self.bootstraps.items()}
+        spreads = [one._spread(statistic, self.units, stop) for one in self.evaluations.values()]
         return dict(zip(self.models, normal_draws(spreads), strict=True))
 
     def to_dict(self, *, include_delong: bool = False) -> dict[str, Any]:
@@ -260,13 +285,17 @@ class Comparison(Frozen):
             "auc": self._plain(self.by_auc),
             "hand_till": self._plain(self.by_hand_till) | by_formula,
             "mean_auc": self._plain(self.by_mean_auc),
+            "max_fpr": self.max_fpr,
+            "partial_auc": None if self.by_partial_auc is None else self._plain(self.by_partial_auc),
         }
 
     def _plain(self, contest: Contest) -> dict[str, Any]:
         return contest.to_dict() | {"ranks": self.rank_intervals(statistic=contest.statistic).to_dict()}
 
     def to_frame(self, table: Table = "estimates", backend: FrameBackend = "pandas") -> Any:
-        """One of the tables as a data frame, D and M below each other, and the mean curve's area where it is not M.
+        """One of the tables as a data frame, D and M below each other, and other areas that were compared.
+
+        The area under the mean curve where it is not M, and the partial area where a `max_fpr` was given.
 
         Parameters
         ----------
@@ -309,7 +338,16 @@ class Comparison(Frozen):
         headlines = {name: evaluation.headline for name, evaluation in self.evaluations.items()}
         ranks = self._ranks["auc"] if len(self.models) >= LEADERBOARD else None
         return ComparisonText(
-            headlines, self.by_auc, self.by_hand_till, self.verdict, self.interval, self.seed, self.anytime, ranks
+            headlines,
+            self.by_auc,
+            self.by_hand_till,
+            self.verdict,
+            self.interval,
+            self.seed,
+            self.anytime,
+            ranks,
+            self.by_partial_auc,
+            self.max_fpr,
         )
 
     def _repr_html_(self) -> str:
@@ -322,7 +360,8 @@ class Comparison(Frozen):
     def _contests(self) -> tuple[Contest, ...]:
         """One for each statistic that is not another one's name."""
         is_same = self.by_mean_auc == replace(self.by_hand_till, statistic="mean_auc")
-        return (self.by_auc, self.by_hand_till) if is_same else (self.by_auc, self.by_hand_till, self.by_mean_auc)
+        partial = () if self.by_partial_auc is None else (self.by_partial_auc,)
+        return (self.by_auc, self.by_hand_till, *(() if is_same else (self.by_mean_auc,)), *partial)
 
     def __repr__(self) -> str:
         best = "none clearly best" if self.best is None else f"best by D and M: {printable(self.best)!r}"

@@ -40,6 +40,8 @@ class ComparisonText:
     """The number of samples that a confidence sequence was made for."""
     ranks: RankIntervals | None = None
     """Ranks by D; None of models that are few enough to read all differences."""
+    by_partial: Contest | None = None
+    max_fpr: float | None = None
 
     @property
     def _n_resamples(self) -> int | None:
@@ -162,11 +164,23 @@ class ComparisonText:
         names = list(self.headlines)
         return dict(zip(names, short_names(names, width), strict=True))
 
+    def partial_rows(self, name_width: int = _OF_TWO) -> list[list[str]]:
+        """The partial area of each model, then their differences; no rows where it was not asked for."""
+        if self.by_partial is None:
+            return []
+        short = self._short(name_width)
+        rows = [[f"partial area, FPR up to {self.max_fpr:g}", "value", "interval", "p", "p (Holm)"]]
+        for one in self.by_partial.estimates:
+            rows.append([short[one.model], *_with_ends(area_and_ends(one.value, one.low, one.high)), "", ""])
+        for each in self.by_partial.differences:
+            rows.append([f"{short[each.first]} - {short[each.second]}", *self._cells(each)])
+        return rows
+
     def text(self) -> str:
         """As `print` shows it."""
         verdict, *notes = self.sentences
         lines = [*self.titles, "", *wrapped(verdict)]
-        for rows in (self.estimate_rows(), self.difference_rows(), self.ranking_rows()):
+        for rows in self._tables:
             lines += ["", *aligned(rows)]
         for sentence in notes:
             lines += ["", *wrapped(sentence)]
@@ -174,8 +188,12 @@ class ComparisonText:
 
     def html(self) -> str:
         """As a notebook shows it."""
-        tables = (self.estimate_rows(), self.difference_rows(), self.ranking_rows())
-        return tables_html([*self.titles, *self.sentences], tables)
+        return tables_html([*self.titles, *self.sentences], self._tables)
+
+    @property
+    def _tables(self) -> list[list[list[str]]]:
+        found = (self.estimate_rows(), self.difference_rows(), self.partial_rows(), self.ranking_rows())
+        return [rows for rows in found if rows]
 
 
 def _with_ends(texts: Sequence[Any]) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from polyroc._lib._typing import FloatArray, IntervalKind, Statistic
+from polyroc._lib._typing import AnyStatistic, FloatArray, IntervalKind
 from polyroc._records import Frozen
 from polyroc._uncertainty._intervals import Distribution, Interval, holm
 
@@ -70,8 +70,8 @@ class Contest(Frozen):
 
     Attributes
     ----------
-    statistic : {"auc", "hand_till", "mean_auc"}
-        D, Hand and Till's M, or the area under the mean curve.
+    statistic : {"auc", "hand_till", "mean_auc", "partial_auc"}
+        D, Hand and Till's M, the area under the mean curve, or the partial area.
     estimates : tuple of ModelEstimate
         One for each model, in the order in which they were given.
     differences : tuple of Difference
@@ -82,7 +82,7 @@ class Contest(Frozen):
         Covariance of the models' statistics on the same samples.
     """
 
-    statistic: Statistic
+    statistic: AnyStatistic
     estimates: tuple[ModelEstimate, ...]
     differences: tuple[Difference, ...]
     rankings: tuple[Ranking, ...]
@@ -101,7 +101,7 @@ class Contest(Frozen):
 
 
 def contest(
-    statistic: Statistic,
+    statistic: AnyStatistic,
     models: Mapping[str, Distribution],
     freedoms: Mapping[tuple[str, str], float],
     confidence_level: float,

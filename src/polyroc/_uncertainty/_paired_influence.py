@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import expit, logit, ndtri, stdtr, stdtrit
 
-from polyroc._lib._typing import FloatArray, Statistic
+from polyroc._lib._typing import AnyStatistic, FloatArray
 from polyroc._uncertainty._delong import covariance, freedom
 from polyroc._uncertainty._influence import Spread
 from polyroc._uncertainty._intervals import Interval
@@ -87,7 +87,7 @@ class Anytime:
 
 
 def contest_by_influence(
-    statistic: Statistic, models: Mapping[str, Spread], confidence_level: float, test: Test
+    statistic: AnyStatistic, models: Mapping[str, Spread], confidence_level: float, test: Test
 ) -> Contest:
     """Compare the models by their influences on the same samples."""
     names = list(models)

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from polyroc._inputs._frames import FrameBackend, frame_of
-from polyroc._lib._typing import BoolArray, FloatArray, Statistic
+from polyroc._lib._typing import AnyStatistic, BoolArray, FloatArray
 from polyroc._uncertainty._paired import Contest
 
 # Draws from the normal distribution of all models' statistics: a level of 95 % is right to 0.2 %.
@@ -64,7 +64,7 @@ class RankIntervals:
         Models that no other model is significantly better than, the largest estimate first.
     """
 
-    statistic: Statistic
+    statistic: AnyStatistic
     confidence_level: float
     intervals: tuple[RankInterval, ...]
 
@@ -132,7 +132,7 @@ def _decided(p_values: FloatArray, first: Any, second: Any, draws: FloatArray | 
     while not decided.all():
         rest = ~decided
         # Never less than Holm's adjustment decides, nor more than a single test: the quantile is drawn, and may be off.
-        bound = alpha / np.count_nonzero(rest)
+        bound = alpha / int(np.count_nonzero(rest))
         if draws is not None:
             bound = min(alpha, max(bound, _smallest_p_value(draws, first[rest], second[rest], alpha)))
         new = rest & (p_values < bound)

@@ -99,9 +99,11 @@ def print_comparison(comparison: Comparison, *, title: str, hints: Sequence[str]
         [rows] if page.has_room_for(rows) else [[row[:5] for row in rows], [[row[0], *row[5:]] for row in rows]]
     ):
         page.table(part)
-    for part in (tables.difference_rows(page.room_for_names(2, _NUMBERS)), tables.ranking_rows()):
-        page.say("")
-        page.table(part)
+    room = page.room_for_names(2, _NUMBERS)
+    for part in (tables.difference_rows(room), tables.partial_rows(room), tables.ranking_rows()):
+        if part:
+            page.say("")
+            page.table(part)
     for note in notes:
         page.say("", note)
     page.hints(hints)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from polyroc._comparison import Comparison
 from polyroc._lib._numbers import area, level
-from polyroc._lib._typing import Statistic
+from polyroc._lib._typing import AnyStatistic
 from polyroc._uncertainty._ranks import RankIntervals
 from polyroc.display._style import (
     axes_of,
@@ -23,7 +23,7 @@ from polyroc.display._style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_SYMBOL = {"auc": "D", "hand_till": "M", "mean_auc": "mean curve"}
+_SYMBOL = {"auc": "D", "hand_till": "M", "mean_auc": "mean curve", "partial_auc": "partial area"}
 # Letters of an estimate, and of a name; names get at most this share of the width.
 _ESTIMATE, _NAME, _SHARE = 8, 30, 0.4
 
@@ -62,7 +62,7 @@ class RankDisplay:
 
     @classmethod
     def from_comparison(
-        cls, comparison: Comparison, *, statistic: Statistic = "auc", confidence_level: float | None = None
+        cls, comparison: Comparison, *, statistic: AnyStatistic = "auc", confidence_level: float | None = None
     ) -> "RankDisplay":
         """Hold the ranks of a comparison; nothing is drawn yet.
 
@@ -108,7 +108,7 @@ class RankDisplay:
         statistic = _SYMBOL[self.ranks.statistic]
         sure = literal(level(self.ranks.confidence_level))
         ax.set_xlabel(f"rank by {statistic}\n(dot: as measured; bars: {sure} together)")
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.locator_params(axis="x", integer=True)
         faint_grid(ax, "x")
         ax.tick_params(axis="y", length=0)
         width = 72 * ax.get_window_extent().width / ax.figure.dpi
@@ -122,8 +122,7 @@ class RankDisplay:
     def _say_estimates(self, ax: "Axes") -> None:
         """Each estimate right of its bar, as large as the names, and room for it."""
         shown, count = self.ranks.by_rank, len(self.ranks)
-        labels = ax.get_yticklabels()
-        size = labels[0].get_fontsize()
+        size = font_points(ax.get_yticklabels()[0].get_fontsize())
         # Names that are left out for lack of room leave out their estimates, too.
         named = {round(place) for place in ax.get_yticks()}
         room = _ESTIMATE * 0.6 * size / points_of(ax)[0]
