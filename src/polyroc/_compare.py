@@ -149,9 +149,7 @@ def compare(
         contests = _contests_by_influence(evaluations, units, level, test)
         partial = None if stop is None else _partial_by_influence(evaluations, units, level, test, stop)
         _warn_of_backwards(contests[0])
-        return Comparison(
-            evaluations, {}, *contests, level, interval, units, None, "influence", planned, partial, stop
-        )
+        return Comparison(evaluations, {}, *contests, level, interval, units, None, "influence", planned, partial, stop)
     plan = ResamplingPlan(first._source, units, n_resamples, as_seed(rng), first._pair_index)
     # As many as each model by itself would draw, so that the same engine gives the same replicates.
     replicates = [evaluation._replicates(n_resamples, n_models=len(evaluations)) for evaluation in evaluations.values()]

@@ -236,7 +236,7 @@ class Evaluation(Evaluated):
         spread = self._spread(statistic, units, max_fpr)
         warn_of_few_carriers(spread.freedom, is_at_end(self.hand_till))
         found = spread.interval(confidence_level)
-        if found.high < 0.5:
+        if found.high < 0.5 and statistic != "partial_auc":
             warn_of_backwards()
         return found
 

@@ -64,13 +64,14 @@ def partial_slopes(fpr: FloatArray, tpr: FloatArray, max_fpr: float) -> FloatArr
     """Derivatives of one curve's standardised area by TPR and then FPR of its points, corners left out, shape (2T,)."""
     whole, rise = np.diff(fpr), np.diff(tpr)
     kept = np.clip(max_fpr - fpr[:-1], 0.0, whole)
-    is_cut = (kept > 0) & (kept < whole)
+    # A step straight up has no width, but moves with its point, too.
+    is_whole = fpr[1:] <= max_fpr
+    is_cut = (fpr[:-1] < max_fpr) & ~is_whole
     share = np.divide(kept, whole, out=np.zeros_like(whole), where=whole > 0)
     # A piece of width h of a segment has the area h y + h^2 dy / (2 dx); whole, its width is dx and no constant.
     by_tpr, by_fpr = np.zeros_like(tpr), np.zeros_like(fpr)
     by_tpr[:-1] += kept - kept * share / 2
     by_tpr[1:] += kept * share / 2
-    is_whole = (kept > 0) & ~is_cut
     mean = tpr[:-1] + rise / 2
     # Where the piece ends at `max_fpr`, its width shrinks as its left point moves right.
     by_fpr[:-1] -= np.where(is_whole, mean, 0.0) + np.where(is_cut, tpr[:-1] + share * rise - share**2 * rise / 2, 0.0)

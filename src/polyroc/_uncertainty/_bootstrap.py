@@ -161,7 +161,8 @@ class BootstrapResult(Frozen):
         if interval == "bca":
             check_bca(self.method, statistic)
         found = self.distribution(statistic, max_fpr).interval(level, interval)
-        if found.high < 0.5:
+        # A curve may begin below chance without being backwards.
+        if found.high < 0.5 and statistic != "partial_auc":
             warn_of_backwards()
         return found
 
