@@ -122,6 +122,12 @@ def _comparison(made: Any) -> None:
             check_interval((one.low, one.high), "interval of an estimate")
 
 
+def _ranks(made: Any) -> None:
+    check_json(made.to_dict(), "RankIntervals.to_dict()")
+    for one in made:
+        require(1 <= one.low <= one.rank <= one.high <= len(made), "a rank outside of its interval")
+
+
 def _sweep(made: Any) -> None:
     check_shares(made.auc, "CostSweep.auc")
     check_shares(made.mean_auc, "CostSweep.mean_auc")
@@ -166,7 +172,9 @@ def _functions() -> dict[str, Entry]:
     return {
         "evaluate": Entry(polyroc.evaluate, data, _METHOD, check_evaluation),
         "auc_score": Entry(polyroc.auc_score, data, _METHOD, _share),
-        "compare": Entry(polyroc.compare, models, _LEVEL | {"interval": "logit"} | _DRAWS | quick, _comparison),
+        "compare": Entry(
+            polyroc.compare, models, _LEVEL | {"interval": "logit", "max_fpr": 0.5} | _DRAWS | quick, _comparison
+        ),
         "cost_sweep": Entry(polyroc.cost_sweep, data, swept | quick, _sweep),
         "make_auc_scorer": Entry(polyroc.make_auc_scorer, {}, _without(_METHOD, "labels", "sample_weight"), _scorer),
         "set_score_request": Entry(polyroc.auc_scorer.set_score_request, {}, {"sample_weight": True}, _anything),
@@ -186,6 +194,7 @@ def _of_an_evaluation() -> dict[str, Entry]:
         "confidence_interval": Entry(one.confidence_interval, _LEVEL, _ENDS | method | _DRAWS, _interval_or_none),
         "bootstrap": Entry(one.bootstrap, {"n_resamples": 4}, draws | method, _replicates),
         "confidence_band": Entry(one.confidence_band, _LEVEL, _BAND | _DRAWS, check_band),
+        "evaluation.partial_auc": Entry(one.partial_auc, {"max_fpr": 0.5}, {}, _share),
         "accuracy_interval": Entry(one.accuracy_interval, _LEVEL, {}, _interval_or_none),
         "to_dict": Entry(one.to_dict, {}, {"include_rates": True}, _anything),
         "pairs.to_frame": Entry(one.pairs.to_frame, {"backend": "polars"}, {}, _frame),
@@ -202,6 +211,7 @@ def _of_replicates() -> dict[str, Entry]:
         "drawn.confidence_interval": Entry(drawn.confidence_interval, _LEVEL, _ENDS, _interval_or_none),
         "drawn.confidence_band": Entry(drawn.confidence_band, _LEVEL, _BAND, check_band),
         "drawn.standard_error": Entry(drawn.standard_error, {"statistic": "auc"}, {}, _share),
+        "rank_intervals": Entry(several.rank_intervals, {}, _LEVEL | {"statistic": "auc"}, _ranks),
         "comparison.to_frame": Entry(several.to_frame, {"table": "estimates", "backend": "polars"}, {}, _frame),
     }
 

@@ -39,6 +39,7 @@ _SOME: dict[str, tuple[str, ...]] = {
     "--model": ("centered", "saturated", "rank-one", "x"),
     "--engine": ("numpy", "numba", "torch"),
     "--max-pairs": ("2", "4", "0", "-1", "x"),
+    "--max-fpr": ("0.1", "0", "1.5", "nan", "x"),
     "--confidence-level": ("0.9", "0", "1", "nan", "x", "-inf"),
     "--seed": ("1", "-1", "x", "99999999999999999999999"),
     "--jobs": ("1", "2", "0", "-1", "x"),

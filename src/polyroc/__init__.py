@@ -35,6 +35,7 @@ from polyroc._uncertainty._bootstrap import BootstrapResult
 from polyroc._uncertainty._intervals import Interval
 from polyroc._uncertainty._paired import Contest, Difference, ModelEstimate, Ranking
 from polyroc._uncertainty._planning import PlanGoal
+from polyroc._uncertainty._ranks import RankInterval, RankIntervals
 from polyroc._version import __version__
 
 __all__ = [
@@ -65,6 +66,8 @@ __all__ = [
     "Plan",
     "PlanGoal",
     "PlanPoint",
+    "RankInterval",
+    "RankIntervals",
     "Ranking",
     "ResamplingWarning",
     "RocCurve",

@@ -167,7 +167,7 @@ _INSTEAD = {
     "`evaluate(...).hand_till`; 'ovr' is `baselines.one_vs_rest`.",
     "average": "All pairs of classes have the same weight; `weighting='prevalence'` weights them by their numbers of "
     "samples.",
-    "max_fpr": "The partial area is `evaluate(...).curve.partial_auc(max_fpr)`.",
+    "max_fpr": "The partial area is `evaluate(...).partial_auc(max_fpr)`.",
 }
 
 

@@ -269,10 +269,37 @@ class Evaluated(Frozen):
         By the jackknife over the strata of the sample: some strata are left out in turn and the rest is fitted again.
         With a single stratum, pairs are left out at random, which overstates the error a little.
         """
+        return self._pair_sampling_error(None)
+
+    def _pair_sampling_error(self, max_fpr: float | None) -> float:
+        """The same for D, or for the partial area."""
         stratum = self._pair_index.stratum
         if stratum is None:
             return 0.0
-        return pair_sampling_error(self._prepared, self._pair_index, self.rates, self._options, stratum)
+        return pair_sampling_error(self._prepared, self._pair_index, self.rates, self._options, stratum, max_fpr)
+
+    @underflow_is_zero
+    def partial_auc(self, max_fpr: float) -> float:
+        """Area left of a false positive rate under the curve of D, standardised as in scikit-learn.
+
+        Chance is 1/2 and a perfect curve is 1, whatever `max_fpr` (McClish, 1989). For two classes it is what
+        ``sklearn.metrics.roc_auc_score(max_fpr=...)`` gives. Its interval:
+        ``confidence_interval(statistic="partial_auc", max_fpr=...)``.
+
+        Parameters
+        ----------
+        max_fpr : float
+            Where to stop, in (0, 1]; 1 gives the whole area.
+
+        Examples
+        --------
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
+        >>> round(evaluation.partial_auc(0.1), 3), round(evaluation.auc, 3)
+        (0.777, 0.915)
+        """
+        return self.curve.partial_auc(max_fpr)
 
     @cached_property
     @underflow_is_zero

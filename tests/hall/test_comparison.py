@@ -259,7 +259,9 @@ def test_tables(comparison):
     assert differences.shape == (6, 9)
     rankings = comparison.to_frame("rankings", "pyarrow").to_pandas()
     assert rankings["ranking"][0] == "good > fair > poor"
-    with pytest.raises(ValueError, match="`table` must be one of 'estimates', 'differences', 'rankings', got 'models'"):
+    with pytest.raises(
+        ValueError, match="`table` must be one of 'estimates', 'differences', 'rankings', 'ranks', got 'models'"
+    ):
         comparison.to_frame("models")
     with pytest.raises(ValueError, match="`backend` must be one of"):
         comparison.to_frame(backend="excel")
@@ -268,7 +270,7 @@ def test_tables(comparison):
 def test_dict_is_json_and_complete(comparison):
     record = json.loads(json.dumps(comparison.to_dict(), allow_nan=False))
     assert record["models"] == ["good", "fair", "poor"]
-    assert set(record["hand_till"]) == {"estimates", "differences", "rankings"}
+    assert set(record["hand_till"]) == {"estimates", "differences", "rankings", "ranks"}
     longer = comparison.to_dict(include_delong=True)
     assert longer["hand_till"].pop("delong") == [vars(entry) for entry in comparison.delong]
     assert longer == comparison.to_dict()

@@ -155,7 +155,9 @@ def test_unknown_options_are_reported_by_the_function_that_was_called(call, requ
         TypeError, match=r"got unexpected keyword arguments 'average', 'bogus'. .*weighting='prevalence'"
     ):
         call(average="macro", bogus=1)
-    with pytest.raises(TypeError, match=r"curve.partial_auc\(max_fpr\)"):
+    if name == "compare":  # which takes it
+        return
+    with pytest.raises(TypeError, match=r"`evaluate\(\.\.\.\)\.partial_auc\(max_fpr\)`"):
         call(max_fpr=0.1)
 
 

@@ -22,16 +22,25 @@ _BY_COLUMNS: tuple[Thresholds, ...] = ("own", "shared")
 
 
 def pair_sampling_error(
-    prepared: Prepared, pairs: PairIndex, rates: PairwiseRates, options: Options, stratum: IntArray
+    prepared: Prepared,
+    pairs: PairIndex,
+    rates: PairwiseRates,
+    options: Options,
+    stratum: IntArray,
+    max_fpr: float | None = None,
 ) -> float:
-    """Standard error that a sample of the pairs adds to D, by the jackknife over what was drawn together."""
+    """Standard error that a sample of the pairs adds to D, or to the partial area.
+
+    By the jackknife over what was drawn together.
+    """
     drawn, one_by_one, covered = _independent_draws(prepared, pairs, options, stratum)
     n_draws = int(drawn.max()) + 1
     group = drawn if n_draws > 1 else one_by_one
     n_groups = min(10, n_draws) if n_draws > 1 else 10
 
     def auc_of(chosen: BoolArray) -> float:
-        return shared_curve(fit_of(prepared, chosen_pairs(pairs, chosen), rates.of_pairs(chosen), options)).auc
+        curve = shared_curve(fit_of(prepared, chosen_pairs(pairs, chosen), rates.of_pairs(chosen), options))
+        return curve.auc if max_fpr is None else curve.partial_auc(max_fpr)
 
     areas = np.array([auc_of(group % n_groups != g) for g in range(n_groups)])
     variance = (n_groups - 1) / n_groups * np.sum((areas - areas.mean()) ** 2)

@@ -26,7 +26,7 @@ from polyroc._estimator._mean_curve import area_weights
 from polyroc._estimator._weights import pair_weights
 from polyroc._inputs._checks import InputError
 from polyroc._inputs._options import Options
-from polyroc._lib._typing import Curve, FloatArray, IntervalKind, Statistic
+from polyroc._lib._typing import AnyStatistic, Curve, FloatArray, IntervalKind
 from polyroc._lib._warnings import ResamplingWarning, warn
 from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates
 from polyroc._uncertainty import _logit_scale
@@ -66,8 +66,11 @@ class Fitted:
     factorization: Factorization
     options: Options
 
-    def influences(self, statistic: Statistic) -> FloatArray:
-        """What each sample adds to a statistic, shape (n,); they sum to 0 within each class."""
+    def influences(self, statistic: AnyStatistic, max_fpr: float | None = None) -> FloatArray:
+        """What each sample adds to a statistic, shape (n,); they sum to 0 within each class.
+
+        `max_fpr` is that of the partial area, which has no formula for two classes.
+        """
         n_pairs = len(self.pairs)
         if statistic == "hand_till" or self.prepared.source.is_binary:
             return self.prepared.area_influences(self.pairs, np.full(n_pairs, 1 / n_pairs))
@@ -85,6 +88,7 @@ class Fitted:
                 shrinkage=self.options.shrinkage,
                 model=self.options.model,
                 curvature=self._curvature,
+                max_fpr=max_fpr,
             )
         asked = (self.pairs, self.rates.call_rates, self.options.thresholds, gradient)
         found: FloatArray = self.prepared.influences(*asked)[0]
@@ -131,19 +135,19 @@ class Fitted:
         return ""
 
 
-def near_end(area: float) -> str:
+def near_end(area: float, name: str = "D") -> str:
     """Why influences do not carry the interval of an area this near to 0 or 1; empty where they do."""
-    return f"D is within {_NEAR_END} of {round(area)}" if min(area, 1 - area) < _NEAR_END else ""
+    return f"{name} is within {_NEAR_END} of {round(area)}" if min(area, 1 - area) < _NEAR_END else ""
 
 
-def too_large(error: float, area: float) -> str:
+def too_large(error: float, area: float, name: str = "D") -> str:
     """Why a standard error cannot be that of an area; empty where it can.
 
     Nothing between 0 and 1 with this mean varies more. A formula that says so is far from linear there, as with costs
     that leave a few samples to decide.
     """
     largest = float(np.sqrt(area * (1 - area)))
-    return f"the formula gives a standard error of {error:.2g}, more than D can have" if error > largest else ""
+    return f"the formula gives a standard error of {error:.2g}, more than {name} can have" if error > largest else ""
 
 
 def refuse_centered(options: Options) -> None:
@@ -171,6 +175,10 @@ class Spread(Frozen):
     """Standard error that a sample of the pairs adds."""
     at_end: bool = False
     """Whether not one comparison of two samples went wrong, or all did."""
+    error_cost: float = 1.0
+    """What an error may cost at most, compared with what it costs in the whole area."""
+    floor: float = 0.0
+    """The least value that the statistic can have."""
 
     @cached_property
     def standard_error(self) -> float:
@@ -190,12 +198,13 @@ class Spread(Frozen):
     def ends(self, confidence_level: float, kind: IntervalKind = "logit") -> Interval:
         """The interval alone, for whoever asks for many of them, or warns elsewhere."""
         if self.at_end:
-            return end_interval(self.estimate, self.n_independent, confidence_level)
+            return end_interval(self.estimate, self.n_independent, confidence_level, self.error_cost)
         if self.standard_error == 0:
             return Interval(self.estimate, self.estimate)
-        reach = Reach.of(confidence_level, self.freedom, unseen_error(self.n_classes, self.n_independent))
+        unseen = self.error_cost * unseen_error(self.n_classes, self.n_independent)
+        reach = Reach.of(confidence_level, self.freedom, unseen)
         low, high = _logit_scale.ends(self.estimate, self._error, reach, mean=self._place, unshrunk=self.unshrunk)
-        return Interval(float(low), float(high))
+        return Interval(max(float(low), self.floor), float(high))
 
     def is_like(self, other: "Spread") -> bool:
         """Whether another one has the very same estimate and influences."""
@@ -268,10 +277,14 @@ def needs_bias(units: Units, n_classes: int) -> bool:
     return bool(n_classes > _NO_BIAS**2 * size)
 
 
-def refitted_bias(replicates: Replicates, auc: float, influences: FloatArray, units: Units) -> tuple[float, float]:
-    """By how much D is too large on average, and the standard error of that, from a few refits."""
+def refitted_bias(
+    replicates: Replicates, estimate: float, influences: FloatArray, units: Units, max_fpr: float | None = None
+) -> tuple[float, float]:
+    """By how much D, or the partial area, is too large on average, and the standard error of that, by a few refits."""
     weights = halves(units)
-    rest = (replicates(weights).auc - auc - (weights - 1) @ influences) / STEP**2
+    found = replicates(weights)
+    refits = found.auc if max_fpr is None else found.partial_auc(max_fpr)
+    rest = (refits - estimate - (weights - 1) @ influences) / STEP**2
     return float(np.mean(rest)), float(np.std(rest, ddof=1) / np.sqrt(len(rest)))
 
 

@@ -14,6 +14,7 @@ from polyroc._engines._memory import check_resampling_memory
 from polyroc._engines._samples import weighed
 from polyroc._estimator._curve import areas_under, shared_rates
 from polyroc._estimator._mean_curve import area_weights, is_mean, mean_areas
+from polyroc._estimator._partial import partial_areas, with_corners
 from polyroc._estimator._weights import pair_weights
 from polyroc._inputs._options import Options
 from polyroc._lib._grid import grid
@@ -41,6 +42,10 @@ class Replicated(Frozen):
     converged: BoolArray
     lost_class: BoolArray
     """Whether some class had no weight, so that its pairs were left out."""
+
+    def partial_auc(self, max_fpr: float) -> FloatArray:
+        """The standardised area left of `max_fpr` of each replicate, on the points of the grid, shape (R,)."""
+        return partial_areas(*with_corners(self.fpr, self.tpr), max_fpr)
 
     @staticmethod
     def joined(parts: "list[Replicated]") -> "Replicated":

@@ -162,6 +162,15 @@ Shrinkage: TypeAlias = Annotated[float, _declared("shrinkage")]
 Model: TypeAlias = Annotated[str, _declared("model")]
 Engine: TypeAlias = Annotated[str, _declared("engine")]
 MaxPairs: TypeAlias = Annotated[int | None, _declared("max_pairs")]
+MaxFpr: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        help="Also the partial area: that left of this false positive rate under the curve of D, standardised as in "
+        "scikit-learn.",
+        rich_help_panel=_SURE,
+        show_default=False,
+    ),
+]
 ConfidenceLevel: TypeAlias = Annotated[
     float, typer.Option(help="Confidence level of the intervals.", rich_help_panel=_SURE)
 ]

@@ -45,6 +45,7 @@ def run_evaluate(path: str, settings: Settings) -> None:
                 title=quoted_path(problem.file)[1:-1],
                 confidence_level=settings.confidence_level,
                 measures=measures,
+                max_fpr=settings.max_fpr,
                 hints=[] if settings.quiet else _hints(path, evaluation, drawn, settings),
             )
         say_where(settings.report, messages)
@@ -73,7 +74,7 @@ def _summary(
     given = {name: getattr(settings.columns, name) for name in ("sample_weight", "groups", "model_column")}
     columns = {"target": settings.columns.target, "scores": list(problem.choice.columns)}
     columns |= {name: column for name, column in given.items() if column is not None}
-    return summarize(
+    summary = summarize(
         evaluation,
         bootstrap=drawn,
         confidence_level=settings.confidence_level,
@@ -81,6 +82,17 @@ def _summary(
         source={"file": problem.file, **columns},
         warnings=messages.warnings,
     )
+    return summary if settings.max_fpr is None else summary | {"partial_auc": _partial(evaluation, drawn, settings)}
+
+
+def _partial(evaluation: Evaluation, drawn: BootstrapResult | None, settings: Settings) -> dict[str, Any]:
+    """The partial area with its interval, as plain data."""
+    assert settings.max_fpr is not None
+    found: dict[str, Any] = {"max_fpr": settings.max_fpr, "value": evaluation.partial_auc(settings.max_fpr)}
+    if drawn is None:
+        return found | {"low": None, "high": None}
+    asked = {"statistic": "partial_auc", "max_fpr": settings.max_fpr}
+    return found | drawn.confidence_interval(settings.confidence_level, **asked)._asdict()  # type: ignore[arg-type]
 
 
 def _measures(
@@ -162,6 +174,7 @@ def _compare_and_say(rivals: _Rivals, settings: Settings, messages: Messages, hi
         confidence_level=settings.confidence_level,
         n_resamples=plan.count,
         groups=rivals.groups,
+        max_fpr=settings.max_fpr,
         progress=plan.is_long and _shows_bars(settings),
         **rivals.options,
     )
@@ -188,11 +201,12 @@ def _plan_comparison(rivals: _Rivals, settings: Settings) -> Resamples:
 
 
 def differences_csv(comparison: Comparison) -> bytes:
-    """The differences by both statistics, below each other."""
+    """The differences by both statistics, and by the partial area where it was asked for, below each other."""
     made_by = {"n_resamples": comparison.n_resamples, "seed": comparison.seed}
     rows = [
         {"statistic": one.statistic, **vars(entry), **made_by}
-        for one in (comparison.by_auc, comparison.by_hand_till)
+        for one in (comparison.by_auc, comparison.by_hand_till, comparison.by_partial_auc)
+        if one is not None
         for entry in one.differences
     ]
     return csv_of(list(rows[0]), [list(row.values()) for row in rows])

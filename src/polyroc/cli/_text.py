@@ -33,13 +33,17 @@ def print_evaluation(
     confidence_level: float,
     measures: Measures | None,
     hints: Sequence[str],
+    max_fpr: float | None = None,
 ) -> None:
     """D, M, accuracy and the worst pair, what contradicts them, the worst pairs, and what to do next."""
     page = _Page()
     resamples = "" if drawn is None else f"; {_resamples(drawn.n_resamples, drawn.seed)}"
     page.say(f"{title}: {evaluation.headline.sizes}{resamples}")
     ends = None if drawn is None else _intervals(evaluation, drawn, confidence_level)
-    page.table(_summary_rows(evaluation, ends, confidence_level))
+    rows = _summary_rows(evaluation, ends, confidence_level)
+    if max_fpr is not None:
+        rows.append(_partial_row(evaluation, drawn, confidence_level, max_fpr))
+    page.table(rows)
     for note in _notes(evaluation, drawn, confidence_level):
         page.say("", note)
     if not evaluation.is_binary:
@@ -79,6 +83,17 @@ def _summary_rows(evaluation: Evaluation, ends: dict[str, str] | None, confidenc
     return [header, *([name, value, ends.get(name, ""), what] for name, value, what in evaluation.headline.rows)]
 
 
+def _partial_row(
+    evaluation: Evaluation, drawn: BootstrapResult | None, confidence_level: float, max_fpr: float
+) -> list[str]:
+    value, what = evaluation.partial_auc(max_fpr), f"area of D's curve, FPR up to {max_fpr:g}, standardised"
+    if drawn is None:
+        return ["partial area", area(value), what]
+    ends = drawn.confidence_interval(confidence_level, statistic="partial_auc", max_fpr=max_fpr)
+    told, low, high = area_and_ends(value, *ends)
+    return ["partial area", told, f"[{low}, {high}]", what]
+
+
 def _notes(evaluation: Evaluation, drawn: BootstrapResult | None, confidence_level: float) -> list[str]:
     high = 1.0 if drawn is None else drawn.confidence_interval(confidence_level).high
     return [note for note in (backwards_note(evaluation.auc, high), *evaluation.notes) if note]
@@ -112,9 +127,11 @@ def print_comparison(
         [rows] if page.has_room_for(rows) else [[row[:5] for row in rows], [[row[0], *row[5:]] for row in rows]]
     ):
         page.table(part)
-    for part in (tables.difference_rows(page.room_for_names(2, _NUMBERS)), tables.ranking_rows()):
-        page.say("")
-        page.table(part)
+    room = page.room_for_names(2, _NUMBERS)
+    for part in (tables.difference_rows(room), tables.partial_rows(room), tables.ranking_rows()):
+        if part:
+            page.say("")
+            page.table(part)
     for note in notes:
         page.say("", note)
     if measures is not None:

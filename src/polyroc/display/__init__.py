@@ -8,6 +8,7 @@ from polyroc.display._comparison import ComparisonDisplay
 from polyroc.display._cost_sweep import CostSweepDisplay
 from polyroc.display._heatmap import PairwiseHeatmapDisplay
 from polyroc.display._plan import PlanDisplay
+from polyroc.display._ranks import RankDisplay
 from polyroc.display._roc_curve import RocCurveDisplay
 from polyroc.display._summary_roc import SummaryRocDisplay
 
@@ -16,6 +17,7 @@ __all__ = [
     "CostSweepDisplay",
     "PairwiseHeatmapDisplay",
     "PlanDisplay",
+    "RankDisplay",
     "RocCurveDisplay",
     "SummaryRocDisplay",
 ]
