@@ -52,7 +52,8 @@ def as_prior(value: Any, labels: LabelArray, class_weights: FloatArray) -> Float
     if absent:
         rule = "must be 0 for classes without samples, because nothing is known about their scores"
         raise InputError("prior", rule, f"more for {listed(absent)}")
-    return prior / prior.sum()
+    scaled: FloatArray = prior / prior.sum()
+    return scaled
 
 
 def _in_order(value: Any, labels: LabelArray) -> FloatArray:

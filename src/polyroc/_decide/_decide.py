@@ -9,7 +9,7 @@ from polyroc._decide._arguments import as_decision_costs, as_n_folds, as_prior, 
 from polyroc._decide._crossfit import CrossFit, cross_fit
 from polyroc._decide._decision import Decision, RuleCost
 from polyroc._decide._folds import folds_of, units_per_class
-from polyroc._decide._judging import Judge, judged_units
+from polyroc._decide._judging import Judge, judged_units, tuning_variance
 from polyroc._decide._rules import Method, Rule, with_reject
 from polyroc._engines._naming import confusion, costs_of, levels, two_columns
 from polyroc._engines._offsets import OffsetProblem, passes_for
@@ -88,6 +88,7 @@ def decide(
     offsets that minimise it are sought by exact coordinate sweeps from several starts: the best value of one offset,
     with the others held, takes a sort; to find the best of all offsets together is NP-complete. Tuned and judged on
     the same samples, the cost would come out too low. So each fold is judged with offsets tuned on the other folds.
+    Intervals of tuned offsets also allow for the luck of tuning: see the page on decisions.
 
     "bayes" multiplies probabilities by prior / prevalence of the samples where a prior is given: the classifier is
     taken to be calibrated to samples like these.
@@ -227,13 +228,16 @@ def _decision(predictions: Predictions, asked: _Asked, judge: Judge, fitted: Cro
     named = {name: fitted.named if name == "tuned" else rule.named(predictions.scores) for name, rule in rules.items()}
     chosen = rules[asked.method]
     weight = np.ones(predictions.n_samples) if predictions.sample_weight is None else predictions.sample_weight
-    judged = _rule_costs(predictions, asked, judge, named)
+    own = costs_of(predictions.codes, rules["tuned"].named(predictions.scores), asked.full_costs)
+    judged = _rule_costs(predictions, asked, judge, named, judge.mean(own))
     return Decision(
         labels=predictions.labels,
         prior=asked.prior,
         confusion=confusion(predictions.codes, named[asked.method], weight, (k, k + chosen.abstains)),
         rules=tuple(judged),
-        resubstitution_cost=_cost_of(predictions.codes, chosen.named(predictions.scores), asked, judge),
+        resubstitution_cost=judge.mean(own)
+        if asked.method == "tuned"
+        else judged[list(rules).index(asked.method)].cost,
         n_samples=predictions.n_samples,
         n_folds=n_folds,
         confidence_level=judge.confidence_level,
@@ -241,17 +245,19 @@ def _decision(predictions: Predictions, asked: _Asked, judge: Judge, fitted: Cro
     )
 
 
-def _cost_of(codes: IntArray, named: IntArray, asked: _Asked, judge: Judge) -> float:
-    return judge.mean(costs_of(codes, named, asked.full_costs))
-
-
-def _rule_costs(predictions: Predictions, asked: _Asked, judge: Judge, named: dict[Method, IntArray]) -> list[RuleCost]:
+def _rule_costs(
+    predictions: Predictions, asked: _Asked, judge: Judge, named: dict[Method, IntArray], resubstitution: float
+) -> list[RuleCost]:
     """The three rules, always naming each class, and always abstaining, each compared with the chosen one."""
     codes, full = predictions.codes, asked.full_costs
     reference = costs_of(codes, named[asked.method], full)
+    tuning = tuning_variance(judge.mean(costs_of(codes, named["tuned"], full)), resubstitution, full.shape[1] - 1)
 
     def judged(rule: str, label: Any, costs: FloatArray) -> RuleCost:
-        own, apart = judge.estimate(costs), judge.estimate(costs - reference)
+        own = judge.estimate(costs, tuning if rule == "tuned" else 0.0)
+        # Of two rules that differ, one is tuned at most.
+        is_tuned = rule != asked.method and "tuned" in (rule, asked.method)
+        apart = judge.estimate(costs - reference, tuning if is_tuned else 0.0)
         return RuleCost(rule, label, *own, apart.value, apart.interval)
 
     found = [judged(method, None, costs_of(codes, names, full)) for method, names in named.items()]
