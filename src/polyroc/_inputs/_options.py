@@ -106,9 +106,8 @@ def as_weights(value: Any, name: str, labels: LabelArray) -> FloatArray | None:
     if value is None:
         return None
     matrix = as_square(value, name, labels)
-    if name == "costs" and not np.isin(np.diag(matrix), (0, 1)).all():
-        # 0 and 1 are what people write where nothing is meant.
-        warn("The diagonal of `costs` is ignored: only misclassifications weigh D. `decide` uses it.", UserWarning)
+    # 0 and 1 are what people write where nothing is meant.
+    is_meant = not np.isin(np.diag(matrix), (0, 1)).all()
     np.fill_diagonal(matrix, 1.0)
     wrong = np.argwhere(~(np.isfinite(matrix) & (matrix > 0)))
     if len(wrong) > 0:
@@ -116,6 +115,8 @@ def as_weights(value: Any, name: str, labels: LabelArray) -> FloatArray | None:
         raise InputError(
             name, "must be finite and positive off the diagonal", f"{matrix[row, column]} in row {row}, column {column}"
         )
+    if name == "costs" and is_meant:
+        warn("The diagonal of `costs` is ignored: only misclassifications weigh D. `decide` uses it.", UserWarning)
     return matrix
 
 
