@@ -13,7 +13,6 @@ from polyroc._inputs._arrays import read_table, row_names
 from polyroc._inputs._checks import InputError, as_n_jobs, drawn_seed, listed, one_of, shown
 from polyroc._inputs._class_names import Affixes, numbering_of
 from polyroc._lib._typing import FloatArray, LabelArray, Model, Thresholds, Weighting
-from polyroc._lib._warnings import warn
 from polyroc._records import Frozen
 
 
@@ -106,8 +105,6 @@ def as_weights(value: Any, name: str, labels: LabelArray) -> FloatArray | None:
     if value is None:
         return None
     matrix = as_square(value, name, labels)
-    # 0 and 1 are what people write where nothing is meant.
-    is_meant = not np.isin(np.diag(matrix), (0, 1)).all()
     np.fill_diagonal(matrix, 1.0)
     wrong = np.argwhere(~(np.isfinite(matrix) & (matrix > 0)))
     if len(wrong) > 0:
@@ -115,8 +112,6 @@ def as_weights(value: Any, name: str, labels: LabelArray) -> FloatArray | None:
         raise InputError(
             name, "must be finite and positive off the diagonal", f"{matrix[row, column]} in row {row}, column {column}"
         )
-    if name == "costs" and is_meant:
-        warn("The diagonal of `costs` is ignored: only misclassifications weigh D. `decide` uses it.", UserWarning)
     return matrix
 
 
