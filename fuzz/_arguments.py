@@ -134,6 +134,13 @@ def _sweep(made: Any) -> None:
     require(np.all(np.isfinite(made.ratios) & (made.ratios > 0)), "CostSweep.ratios")
 
 
+def _decision(made: Any) -> None:
+    check_json(made.to_dict(), "Decision.to_dict()")
+    low, high = made.cost_interval
+    require(low <= made.cost <= high, f"cost {made.cost!r} outside of its interval ({low!r}, {high!r})")
+    require(made.confusion.min() >= 0, "Decision.confusion")
+
+
 def _replicates(made: Any) -> None:
     check_shares(made.auc, "replicates")
     check_interval(made.confidence_interval(), "interval")
@@ -169,6 +176,8 @@ def _functions() -> dict[str, Entry]:
     models = {"y_true": _Y, "scores": {"a": _S, "b": _S[:, ::-1].copy()}}
     quick = {"n_thresholds": 9, "engine": "numba", "max_pairs": None}
     swept = {"true_class": 0, "predicted_class": 1, "ratios": [0.5, 2.0], "labels": None, "costs": None}
+    decided = _LEVEL | {"prior": None, "method": "tuned", "reject_cost": None, "labels": None, "sample_weight": None}
+    decided |= {"groups": None, "n_folds": 2, "rng": 0, "n_jobs": 1, "progress": False}
     return {
         "evaluate": Entry(polyroc.evaluate, data, _METHOD, check_evaluation),
         "auc_score": Entry(polyroc.auc_score, data, _METHOD, _share),
@@ -176,6 +185,7 @@ def _functions() -> dict[str, Entry]:
             polyroc.compare, models, _LEVEL | {"interval": "logit", "max_fpr": 0.5} | _DRAWS | quick, _comparison
         ),
         "cost_sweep": Entry(polyroc.cost_sweep, data, swept | quick, _sweep),
+        "decide": Entry(polyroc.decide, data | {"costs": 1 - np.eye(3)}, decided, _decision),
         "make_auc_scorer": Entry(polyroc.make_auc_scorer, {}, _without(_METHOD, "labels", "sample_weight"), _scorer),
         "set_score_request": Entry(polyroc.auc_scorer.set_score_request, {}, {"sample_weight": True}, _anything),
         "hand_till": Entry(baselines.hand_till, data, other, _share),

@@ -1,0 +1,187 @@
+"""Offsets of the least cost, by exact coordinate sweeps.
+
+The cost of a rule "highest of z_j + b_j" is piecewise constant in the offsets b, and to minimise it over all of them is
+NP-complete (Bourke et al. 2008). Along one offset it is easy: sample i is named j from the threshold
+
+    t_i = max_{l != j} (z_il + b_l) - z_ij
+
+on, so that one sort and the cumulated differences of cost give the best value exactly. Sweeps over all offsets are
+repeated until none of them lowers the cost, from several starts.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from polyroc._engines._fallback import FastOrReference, can_compile
+from polyroc._engines._naming import costs_of, highest
+from polyroc._engines._numpy import _offset_passes as reference
+from polyroc._lib._typing import FloatArray, IntArray
+
+# More samples than this are not sorted for each offset: bins rule out most of the range first.
+_SORTED = 16_384
+_BINS = 8_192
+# Sweeps after which nobody waits for the last samples to find their place.
+_MOST_SWEEPS = 50
+# Numbers (samples times rows) from which compiled passes are worth loading.
+_COMPILED_CELLS = 1_000_000
+_EPS = float(np.finfo(np.float64).eps)
+
+
+def passes_for(n_cells: int) -> Any:
+    """The module of passes for a problem of this size: compiled ones for large problems, where numba is there."""
+    if n_cells < _COMPILED_CELLS or not FastOrReference.works:
+        return reference
+    try:
+        from polyroc._engines._numba import _offset_passes as compiled
+    except ImportError:
+        return reference
+    return compiled if can_compile() else reference
+
+
+@dataclass(frozen=True, eq=False)
+class OffsetProblem:
+    """What is minimised: sum over samples of weight * costs[code, named]."""
+
+    z: FloatArray
+    """Levels, shape (m, n): a row for each class, and one of zeros where a rule may abstain."""
+    codes: IntArray
+    """True class of each sample, shape (n,)."""
+    weight: FloatArray
+    """What each sample counts for, shape (n,), sum 1."""
+    costs: FloatArray
+    """costs[true, named], shape (k, m)."""
+    margin: float
+    """How far an offset keeps from the samples next to it where there is room: 1 for logarithms."""
+    order: IntArray
+    """The rows in the order in which sweeps visit them, shape (m,); by what classes are, not by where they stand."""
+    passes: Any
+    """The module that passes over the samples."""
+
+    def cost(self, offsets: FloatArray) -> float:
+        """Cost of the rule with these offsets."""
+        return float(self.weight @ costs_of(self.codes, highest(self.z, offsets), self.costs))
+
+    def part(self, chosen: IntArray, weight: FloatArray) -> "OffsetProblem":
+        """The same for some of the samples, which get other weights."""
+        z, codes = self.z.take(chosen, axis=1), self.codes[chosen]
+        return OffsetProblem(z, codes, weight, self.costs, self.margin, self.order, self.passes)
+
+
+class Tuned(NamedTuple):
+    """Offsets and what they cost on the samples that they were tuned on."""
+
+    offsets: FloatArray
+    cost: float
+
+
+class _Break(NamedTuple):
+    """The best place for one offset: cost there, compared with never naming the class, and the samples next to it."""
+
+    change: float
+    low: float
+    high: float
+
+
+def descend(problem: OffsetProblem, start: FloatArray, least_gain: float = 0.0) -> Tuned:
+    """Sweeps from a start until one lowers the cost by no more than `least_gain`; never worse than the start."""
+    best = Tuned(start, np.inf)
+    offsets = start.copy()
+    rounding = 1e-12 * float(np.abs(problem.costs).max())
+    for _ in range(_MOST_SWEEPS):
+        level, row, named = problem.passes.later_rows(problem.z, offsets, problem.order)
+        cost = float(problem.weight @ costs_of(problem.codes, named, problem.costs))
+        gain = best.cost - cost
+        if gain > 0:
+            best = Tuned(offsets.copy(), cost)
+        if not gain > max(least_gain, rounding):
+            break
+        if not _sweep(problem, offsets, level, row, cost, rounding):
+            break
+    return best
+
+
+def _sweep(
+    problem: OffsetProblem, offsets: FloatArray, level: FloatArray, row: IntArray, cost: float, rounding: float
+) -> bool:
+    """Move each offset to its best place, the others held; whether any was moved. Writes to `offsets`.
+
+    `level` and `row` are what the rows have that the sweep has yet to visit.
+    """
+    z, passes = problem.z, problem.passes
+    top, which = np.full(z.shape[1], -np.inf), np.full(z.shape[1], len(z), dtype=np.int32)
+    # Levels nearer to each other than rounding may move them count as equal.
+    least_gap = 4 * _EPS * (float(np.abs(z).max()) + float(np.abs(offsets).max()))
+    moved = False
+    for place, j in enumerate(problem.order.tolist()):
+        t, change, without = passes.switches(
+            top, which, level[place], row[place], z[j], j, problem.codes, problem.weight, problem.costs
+        )
+        found = _best_break(passes, t, change, float(offsets[j]), least_gap)
+        if without + found.change < cost - rounding:
+            offsets[j] = _inside(found, float(offsets[j]), problem.margin)
+            cost, moved = without + found.change, True
+        passes.lift(top, which, z[j], float(offsets[j]), j)
+    return moved
+
+
+def _inside(found: _Break, old: float, margin: float) -> float:
+    """The middle of a gap; in a wide one the value nearest to the old one that keeps a margin."""
+    if found.high - found.low <= 2 * margin:
+        return (found.low + found.high) / 2
+    return min(max(old, found.low + margin), found.high - margin)
+
+
+def _best_break(passes: Any, t: FloatArray, change: FloatArray, old: float, least_gap: float) -> _Break:
+    """Where naming all samples with a lower threshold costs least; of equal places the one nearest to the old value."""
+    if len(t) <= _SORTED:
+        order = t.argsort()
+        return _best_of_sorted(t[order], change[order].cumsum(), old, least_gap)
+    return _best_by_bins(passes, t, change, old, least_gap)
+
+
+def _best_of_sorted(t: FloatArray, cumulated: FloatArray, old: float, least_gap: float) -> _Break:
+    """From ascending thresholds and the change of cost up to each; thresholds of one place are passed together."""
+    # A place between two thresholds, and one at either end, where none or all samples are named.
+    ends = (t[1:] - t[:-1] > least_gap).nonzero()[0]
+    n_places = len(ends) + 2
+    changes, lows, highs = np.empty(n_places), np.empty(n_places), np.empty(n_places)
+    changes[0], lows[0], highs[0] = 0.0, -np.inf, t[0]
+    changes[1:-1], lows[1:-1], highs[1:-1] = cumulated[ends], t[ends], t[ends + 1]
+    changes[-1], lows[-1], highs[-1] = cumulated[-1], t[-1], np.inf
+    least = float(changes.min())
+    equal = (changes <= least + 1e-14).nonzero()[0]
+    best = equal[0]
+    if len(equal) > 1:
+        best = equal[np.argmin(np.maximum(np.maximum(lows[equal] - old, old - highs[equal]), 0.0))]
+    return _Break(least, float(lows[best]), float(highs[best]))
+
+
+def _best_by_bins(passes: Any, t: FloatArray, change: FloatArray, old: float, least_gap: float) -> _Break:
+    """The same without a sort of all: only bins that may hold the least cost are sorted.
+
+    Inside a bin the cost falls at most by the sum of its negative changes. Most bins are ruled out by that.
+    """
+    some = np.sort(t[:: max(1, len(t) // 1024)])
+    low, high = float(some[len(some) // 100]), float(some[-1 - len(some) // 100])
+    place, net, falling = passes.binned(t, change, low, _BINS / max(high - low, 1e-300), _BINS)
+    before = np.concatenate([[0.0], np.cumsum(net)])
+    # The least cost between two bins can be reached; a bin is sorted if it may go below, or ends there.
+    is_open = before[:-1] + falling <= before.min() + 1e-14
+    chosen = is_open[place].nonzero()[0]
+    if len(chosen) == 0:
+        return _Break(0.0, -np.inf, float(t.min()))
+    order = chosen[t[chosen].argsort()]
+    tops, bins, running = t[order], place[order], change[order].cumsum()
+    begins = np.concatenate([[0], (bins[1:] != bins[:-1]).nonzero()[0] + 1])
+    passed = np.where(begins > 0, running[begins - 1], 0.0)
+    # Up to each sample: what lies before its bin, and what of the bin is passed.
+    cumulated = running + np.repeat(before[bins[begins]] - passed, np.diff(np.append(begins, len(bins))))
+    apart = np.append((tops[1:] - tops[:-1] > least_gap) | (bins[1:] != bins[:-1]), True).nonzero()[0]
+    least = float(cumulated[apart].min())
+    if least > 1e-14:
+        return _Break(0.0, -np.inf, float(t.min()))
+    equal = apart[cumulated[apart] <= least + 1e-14]
+    end = equal[np.argmin(np.abs(tops[equal] - old))]
+    return _Break(float(cumulated[end]), float(tops[end]), passes.lowest_above(t, float(tops[end])))
