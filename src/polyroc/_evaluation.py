@@ -394,8 +394,7 @@ class Evaluation(Evaluated):
         self, kinds: Sequence[Kind], units: Units, *, without: tuple[str, ...] = ()
     ) -> tuple[list[Measured], dict[str, str]]:
         """The measures that can be computed, and why the others cannot; `without` those that somebody has elsewhere."""
-        areas = None if self._pair_index.stratum is not None else (lambda: self.pairs.auc)
-        passes = Passes(self._unchanged, units, areas)
+        passes = Passes(self._unchanged, units, self._own_areas if self._pair_index.stratum is None else None)
         found, left_out = [], {}
         for kind in kinds:
             if why := passes.why_not(kind):
@@ -404,6 +403,10 @@ class Evaluation(Evaluated):
                 known = kind.name in without
                 found.append(Measured(kind, np.nan, None) if known else self._measure(passes, kind))
         return found, left_out
+
+    def _own_areas(self) -> FloatArray:
+        """Areas of the pairs by the column of the positive class, whatever ranks them in the fit."""
+        return self._unchanged.areas(self._pair_index) if self._thresholds == "difference" else self.pairs.auc
 
     def _measure(self, passes: Passes, kind: Kind) -> Measured:
         """One measure; D and M with the interval that `confidence_interval` gives without resampling."""
