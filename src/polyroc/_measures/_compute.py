@@ -22,7 +22,7 @@ from polyroc._engines._samples import are_probabilities
 from polyroc._lib._numbers import area
 from polyroc._lib._typing import FloatArray
 from polyroc._measures._declared import Kind
-from polyroc._measures._named import MEASURES, Named
+from polyroc._measures._named import MEASURES, Again, Named
 from polyroc._measures._one_vs_rest import one_vs_rest_functional
 from polyroc._measures._scale import Scaled, Share, effective_number
 from polyroc._records import Predictions
@@ -81,6 +81,10 @@ class Passes:
         return Named(source.codes, named_classes(source), self.share, len(source.labels))
 
     @cached_property
+    def _again(self) -> Again:
+        return self.named.again(self.overall)
+
+    @cached_property
     def n_classes(self) -> int:
         return int(np.count_nonzero(self.source.class_counts))
 
@@ -119,10 +123,10 @@ class Passes:
         """One measure that can be computed."""
         if kind.name == "calibration_error":
             return self._calibration_error(kind)
-        value, influences = self._functional(kind.name)
+        value, influences = self.functional(kind.name)
         return Measured(kind, value, self._sure(kind, value, influences))
 
-    def _functional(self, name: str) -> tuple[float, FloatArray]:
+    def functional(self, name: str) -> tuple[float, FloatArray]:
         """The value of a measure, and what each sample adds to it, shape (n,)."""
         if name in MEASURES:
             return self.named.measure(MEASURES[name])
@@ -144,7 +148,7 @@ class Passes:
             unseen=kind.unseen * one,
         )
         if kind.is_curved and sure.standard_error > 0 and needs_bias(self.units, self.n_classes):
-            return replace(sure, bias=self.named.bias(kind.name, influences, units))
+            return replace(sure, bias=self.named.bias(kind.name, influences, self._again))
         return sure
 
     def _highest(self, kind: Kind) -> float:
