@@ -100,8 +100,20 @@ def _by_formula(given: Attempt, evaluation: Any, of: Any) -> None:
         check_shares(list(evaluation.auc_by_thresholds.values()), "auc_by_thresholds")
 
 
+def _measures(evaluation: Any, of: Any, level: float) -> None:
+    found = attempt(evaluation.measures, ordered=True, confidence_level=level, groups=of)
+    if found.refused:
+        return
+    check_json(found.result.to_dict(), "Measures.to_dict()")
+    for row in found.result:
+        inside = row.low is None or row.low <= row.high
+        require(inside and np.isfinite(row.estimate), f"{row}")
+    require("nan" not in str(found.result), str(found.result))
+
+
 def _by_influence(given: Attempt, evaluation: Any, of: Any) -> None:
     level = given.choose([0.5, 0.95, 0.999])
+    _measures(evaluation, of, level)
     for statistic in _STATISTICS:
         found = attempt(evaluation.confidence_interval, level, statistic=statistic, method="influence", groups=of)
         if not found.refused:

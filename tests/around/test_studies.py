@@ -328,3 +328,29 @@ def test_a_small_run_writes_every_table(tmp_path):
     assert len(results["settings"][COVERAGE[0].name]["found"]["logit"]) == 4
     assert len(results["contests"][CONTESTS[0].name]["found"]["D"]) == 4
     assert f"| {COVERAGE[0].name} |" in _page.page(results)
+
+
+def test_the_study_of_measures_judges_every_measure_and_writes_its_table():
+    from studies import _measures
+
+    setting = _measures.SETTINGS[0]
+    truth = dict.fromkeys(_measures.NAMES, 0.9)
+    rows = [_measures.judge(setting, 1, number) for number in range(3)]
+    results = {setting.name: {}}
+    for name in rows[0]:
+        results[setting.name][name] = _measures.summary(truth[name], np.array([row[name] for row in rows]))
+    text = _measures.page(results)
+    assert "| accuracy | 0.9000 |" in text
+    # Three classes are all among the first three, and D has tables of its own.
+    assert set(rows[0]) == set(_measures.NAMES) - {"top_3"}
+    page = (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8")
+    assert page.count(_measures.BEGIN) == page.count(_measures.END) == 1
+
+
+def test_the_study_of_measures_counts_the_sides_that_are_missed():
+    from studies import _measures
+
+    assert min(min(setting.counts) for setting in _measures.SETTINGS) == 20
+    found = np.array([[0.9, 0.1, 0.8, 0.95], [0.5, 0.1, 0.4, 0.6], [0.7, 0.1, 0.6, 0.85], [0.9, 0.1, 0.85, 0.95]])
+    judged = _measures.summary(0.83, found)
+    assert (judged["covers"], judged["truth below"], judged["truth above"]) == (0.5, 0.25, 0.25)

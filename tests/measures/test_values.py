@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from preparing import passes_of
 from scipy.special import softmax
 from sklearn import metrics
 
@@ -131,15 +132,11 @@ def test_log_loss_of_an_impossible_class_is_clipped_as_in_scikit_learn():
 
 
 def _influences(name, y, scores, weight):
-    evaluation = polyroc.evaluate(y, scores, sample_weight=weight)
-    [measured] = evaluation._measured([KINDS[name]], _units(evaluation))[0]
+    if name == "hand_till":
+        evaluation = polyroc.evaluate(y, scores, sample_weight=weight)
+        return evaluation.hand_till, evaluation.hand_till_influences
+    measured = passes_of(y, scores, weight).of(KINDS[name])
     return measured.estimate, measured.sure.influences
-
-
-def _units(evaluation):
-    from polyroc._uncertainty._resampling import units_of
-
-    return units_of(evaluation._source, None)
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if name != "auc"])

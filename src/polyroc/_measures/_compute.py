@@ -22,15 +22,16 @@ from polyroc._engines._samples import are_probabilities
 from polyroc._lib._numbers import area
 from polyroc._lib._typing import FloatArray
 from polyroc._measures._declared import Kind
-from polyroc._measures._named import MEASURES, Named
+from polyroc._measures._named import MEASURES, Again, Named
 from polyroc._measures._one_vs_rest import one_vs_rest_functional
 from polyroc._measures._scale import Scaled, Share, effective_number
 from polyroc._records import Predictions
 from polyroc._uncertainty._bootstrap import least_class
 from polyroc._uncertainty._influence import Spread, needs_bias
-from polyroc._uncertainty._intervals import is_at_end
 from polyroc._uncertainty._resampling import Units
 from polyroc.baselines._accuracy import why_no_accuracy
+from polyroc.baselines._auc_mu import auc_mu_functional
+from polyroc.baselines._pdi import pdi_functional
 
 N_BINS = 15
 N_TOP = 3
@@ -80,6 +81,10 @@ class Passes:
         return Named(source.codes, named_classes(source), self.share, len(source.labels))
 
     @cached_property
+    def _again(self) -> Again:
+        return self.named.again(self.overall)
+
+    @cached_property
     def n_classes(self) -> int:
         return int(np.count_nonzero(self.source.class_counts))
 
@@ -106,36 +111,32 @@ class Passes:
             if self.source.n_columns == 1:
                 return "There is one score column: probabilities need one for each class."
             return "The rows are not probabilities: numbers between 0 and 1 that sum to 1."
-        if kind.needs == "all pairs" and self.pair_areas is None:
+        if kind.needs.startswith("all pairs") and self.pair_areas is None:
             return "Only a sample of the pairs of classes was compared (`max_pairs`)."
         if kind.needs == "named, several" and len(self.source.labels) <= N_TOP:
             return f"There are {len(self.source.labels)} classes, so that every class is among the first {N_TOP}."
-        return self._why_not_named if kind.needs.startswith("named") else ""
+        if kind.needs == "all pairs, one scale" and self.source.n_columns == 1:
+            return ""
+        return self._why_not_named if kind.needs.startswith("named") or kind.needs.endswith("one scale") else ""
 
     def of(self, kind: Kind) -> Measured:
         """One measure that can be computed."""
         if kind.name == "calibration_error":
             return self._calibration_error(kind)
-        value, influences = self._functional(kind.name)
-        sure = self._area if kind.scale == "area" else self._sure
-        return Measured(kind, value, sure(kind, value, influences))
+        value, influences = self.functional(kind.name)
+        return Measured(kind, value, self._sure(kind, value, influences))
 
-    def _functional(self, name: str) -> tuple[float, FloatArray]:
+    def functional(self, name: str) -> tuple[float, FloatArray]:
         """The value of a measure, and what each sample adds to it, shape (n,)."""
         if name in MEASURES:
             return self.named.measure(MEASURES[name])
         found: tuple[float, FloatArray] = _FUNCTIONALS[name](self)
         return found
 
-    def _area(self, _: Kind, value: float, influences: FloatArray) -> Spread:
-        """As sure as Hand and Till's M is, by the same formula."""
-        return Spread(value, influences, self.units, self.n_least, self.n_classes, at_end=is_at_end(value))
-
     def _sure(self, kind: Kind, value: float, influences: FloatArray) -> Scaled:
         units = self.overall if kind.depends_on_prevalence else self.units
         n_independent = self.n_least if kind.rare_classes_count or kind.is_curved else self.n_units
-        # Half a mistake, as areas have it: with a whole one, intervals of strong models covered 98 %.
-        one = 0.5 / (self.n_classes * self.n_least) if kind.rare_classes_count else 0.5 / self.n_units
+        one = 1 / (self.n_classes * self.n_least) if kind.rare_classes_count else 1 / self.n_units
         sure = (Share if kind.scale == "share" else Scaled)(
             estimate=value,
             influences=influences,
@@ -144,10 +145,10 @@ class Passes:
             lowest=kind.lowest,
             highest=self._highest(kind),
             is_log=kind.scale == "log",
-            unseen=one,
+            unseen=kind.unseen * one,
         )
         if kind.is_curved and sure.standard_error > 0 and needs_bias(self.units, self.n_classes):
-            return replace(sure, bias=self.named.bias(kind.name, influences, units))
+            return replace(sure, bias=self.named.bias(kind.name, influences, self._again))
         return sure
 
     def _highest(self, kind: Kind) -> float:
@@ -201,6 +202,8 @@ def _one_vs_rest(of: Passes, *, weighted: bool) -> tuple[float, FloatArray]:
 
 
 _FUNCTIONALS: dict[str, Callable[[Passes], tuple[float, FloatArray]]] = {
+    "pdi": lambda of: pdi_functional(of.prepared),
+    "auc_mu": lambda of: auc_mu_functional(of.prepared),
     "ovr_macro": lambda of: _one_vs_rest(of, weighted=False),
     "ovr_weighted": lambda of: _one_vs_rest(of, weighted=True),
     "accuracy": lambda of: of.mean(of.named.is_right.astype(float)),

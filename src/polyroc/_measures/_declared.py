@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Need: TypeAlias = Literal["", "named", "named, several", "named, ordered", "probabilities", "all pairs"]
+Need: TypeAlias = Literal[
+    "", "named", "named, several", "named, ordered", "probabilities", "all pairs", "all pairs, one scale"
+]
 Scale: TypeAlias = Literal["area", "share", "logit", "log", "size"]
 
 
@@ -27,6 +29,8 @@ class Kind:
     """How its interval is made: that of an area, of a share of samples, on the scale of the range, ..."""
     rare_classes_count: bool = False
     """Whether a sample of a rare class counts more than others, so that the smallest class limits what is known."""
+    unseen: float = 0.0
+    """What share of a mistake its interval adds for errors that no sample shows (`_uncertainty/_logit_scale.py`)."""
     is_curved: bool = False
     """Whether the measure has a bias that its interval takes out."""
 
@@ -45,6 +49,23 @@ KINDS: dict[str, Kind] = {
             scale="area",
         ),
         Kind(
+            "pdi",
+            "PDI",
+            "chance that the right one of k samples, one per class, has the highest score for a class: 1/k by guessing",
+            "",
+            rare_classes_count=True,
+            unseen=0.1,
+        ),
+        Kind(
+            "auc_mu",
+            "AUCmu",
+            "mean area of all pairs of classes, each ranked by the difference of its two columns",
+            "",
+            needs="all pairs, one scale",
+            rare_classes_count=True,
+            unseen=0.1,
+        ),
+        Kind(
             "ovr_macro",
             "one-vs-rest AUC, macro",
             "mean area of one class against all others, classes counting the same",
@@ -52,6 +73,7 @@ KINDS: dict[str, Kind] = {
             needs="all pairs",
             depends_on_prevalence=True,
             rare_classes_count=True,
+            unseen=0.5,
         ),
         Kind(
             "ovr_weighted",
@@ -60,6 +82,7 @@ KINDS: dict[str, Kind] = {
             'roc_auc_score(multi_class="ovr", average="weighted")',
             needs="all pairs",
             depends_on_prevalence=True,
+            unseen=0.5,
         ),
         Kind(
             "accuracy",
@@ -69,6 +92,7 @@ KINDS: dict[str, Kind] = {
             needs="named",
             depends_on_prevalence=True,
             scale="share",
+            unseen=0.5,
         ),
         Kind(
             "top_3",
@@ -78,6 +102,7 @@ KINDS: dict[str, Kind] = {
             needs="named, several",
             depends_on_prevalence=True,
             scale="share",
+            unseen=0.5,
         ),
         Kind(
             "balanced_accuracy",
@@ -136,6 +161,7 @@ KINDS: dict[str, Kind] = {
             depends_on_prevalence=True,
             higher_is_better=False,
             highest=2.0,
+            unseen=0.5,
         ),
         Kind(
             "log_loss",
@@ -147,6 +173,7 @@ KINDS: dict[str, Kind] = {
             higher_is_better=False,
             highest=float("inf"),
             scale="log",
+            unseen=0.5,
         ),
         Kind(
             "calibration_error",

@@ -80,19 +80,23 @@ class Named(Frozen):
         right: BoolArray = self.codes == self.named
         return right
 
-    def bias(self, name: str, influences: FloatArray, units: Units) -> tuple[float, float]:
-        """By how much a measure is too large on average, and the standard error of that."""
+    def again(self, units: Units) -> "Again":
+        """The same samples under other weights, for the bias of several measures."""
         weights = halves(units, _N_AGAIN)
-        shares = [one / one.sum() for one in weights * self.share]
+        shares = np.array([one / one.sum() for one in weights * self.share])
+        stacked = [self._margins(one) for one in shares]
+        fields = (np.array([getattr(one, field) for one in stacked]) for field in ("true", "named", "right"))
+        return Again(weights, shares, Margins(*fields))
+
+    def bias(self, name: str, influences: FloatArray, again: "Again") -> tuple[float, float]:
+        """By how much a measure is too large on average, and the standard error of that."""
         if name == "quadratic_kappa":
             first = self.quadratic_kappa()[0]
-            again = np.array([self.quadratic_kappa(one)[0] for one in shares])
+            found = np.array([self.quadratic_kappa(one)[0] for one in again.shares])
         else:
             first = float(MEASURES[name].value(self.margins))
-            stacked = [self._margins(one) for one in shares]
-            fields = (np.array([getattr(one, field) for one in stacked]) for field in ("true", "named", "right"))
-            again = MEASURES[name].value(Margins(*fields))
-        rest = (again - first - (weights - 1) @ influences) / STEP**2
+            found = MEASURES[name].value(again.margins)
+        rest = (found - first - (again.weights - 1) @ influences) / STEP**2
         return float(np.mean(rest)), float(np.std(rest, ddof=1) / np.sqrt(len(rest)))
 
     def _margins(self, share: FloatArray) -> Margins:
@@ -100,6 +104,16 @@ class Named(Frozen):
             return np.bincount(codes, by, minlength=self.n_classes).astype(float, copy=False)
 
         return Margins(of(self.codes, share), of(self.named, share), of(self.codes, np.where(self.is_right, share, 0)))
+
+
+@dataclass(frozen=True, eq=False)
+class Again(Frozen):
+    """Samples weighed again as resamples would weigh them."""
+
+    weights: FloatArray
+    """Of the samples, shape (_N_AGAIN, n)."""
+    shares: FloatArray
+    margins: Margins
 
 
 def _over(top: FloatArray, bottom: FloatArray) -> FloatArray:

@@ -70,6 +70,8 @@ class Scaled(Frozen):
             low, high = self._log_ends(reach)
         else:
             low, high = self._logit_ends(reach)
+        # The bias of very few samples may be larger than the error: the estimate stays inside.
+        low, high = min(low, self.estimate), max(high, self.estimate)
         return Interval(max(self.lowest, low), min(self.highest, high))
 
     def corrected(self) -> tuple[float, float]:
