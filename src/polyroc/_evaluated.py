@@ -1,12 +1,13 @@
 """What is known of evaluated predictions before anybody asks how sure it is: statistics, curves, pairs."""
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from polyroc._engines import Prepared
+from polyroc._engines._hulls import hull_areas
 from polyroc._estimator._curve import RocCurve
 from polyroc._estimator._factorization import EXPLAINED_BOUND
 from polyroc._estimator._mean_curve import area_weights, is_mean, mean_curve
@@ -83,6 +84,8 @@ class Evaluated(Frozen):
             n_negative=self.class_counts[negative],
             effect=self.factorization.pair_effects,
             auc=self._unchanged.areas(self._pair_index),
+            # Not a method, which would hold this record inside its own table.
+            _hull_areas=partial(_hull_areas, self._prepared, self._pair_index, self._fingerprint),
         )
 
     @cached_property
@@ -246,3 +249,9 @@ class Evaluated(Frozen):
         return read_only(
             self._unchanged.area_influences(self._pair_index, np.full(len(self._pair_index), 1 / len(self._pair_index)))
         )
+
+
+def _hull_areas(prepared: Prepared, pairs: PairIndex, fingerprint: Fingerprint) -> FloatArray:
+    """Areas under the hulls of the pairs, if the samples are still those that were evaluated."""
+    fingerprint.check(prepared.source)
+    return hull_areas(prepared.source, pairs, prepared.resources.n_jobs)
