@@ -3,6 +3,7 @@
 evaluate(y_true, y_score) -> Evaluation     D and M, their curves, the pairs, the fit
 auc_score(y_true, y_score) -> float         D alone
 compare(y_true, {name: y_score, ...}) -> Comparison     which model is better, and how sure that is
+decide(y_true, y_score, costs) -> Decision  which class to name, and what that costs
 plan(evaluation, half_width=...) -> Plan    how many samples of each class it takes
 baselines                                   Hand and Till's M, one-vs-rest, AUCmu
 """
@@ -15,6 +16,8 @@ from polyroc._compare import compare
 from polyroc._comparison import Comparison
 from polyroc._cost_sweep import CostSweep, cost_sweep
 from polyroc._cross_validation import CrossValidation, evaluate_cv
+from polyroc._decide._decide import decide
+from polyroc._decide._decision import CurvePoint, Decision, DecisionRates, RuleCost
 from polyroc._estimator._curve import RocCurve
 from polyroc._evaluate import ConvergenceWarning, auc_score, evaluate
 from polyroc._evaluation import Evaluation
@@ -42,6 +45,9 @@ __all__ = [
     "ConvergenceWarning",
     "CostSweep",
     "CrossValidation",
+    "CurvePoint",
+    "Decision",
+    "DecisionRates",
     "Difference",
     "Evaluation",
     "Example",
@@ -58,6 +64,7 @@ __all__ = [
     "Ranking",
     "ResamplingWarning",
     "RocCurve",
+    "RuleCost",
     "Status",
     "__version__",
     "auc_score",
@@ -65,6 +72,7 @@ __all__ = [
     "baselines",
     "compare",
     "cost_sweep",
+    "decide",
     "evaluate",
     "evaluate_cv",
     "load_example",

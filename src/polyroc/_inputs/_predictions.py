@@ -71,6 +71,16 @@ def as_predictions(y_true: Any, y_score: Any, *, labels: Any = None, sample_weig
     return Predictions(codes=codes, scores=scores, labels=_as_labels(classes), sample_weight=weight, kept=kept)
 
 
+def as_scores(y_score: Any, labels: LabelArray) -> FloatArray:
+    """Scores without true classes, with finite columns in the order of classes that are known."""
+    scores, names = read_table(y_score, "y_score")
+    scores = _as_matrix(scores, len(scores) if scores.ndim else 0)
+    _check_finite(scores)
+    classes = labels.tolist()
+    order = assign_columns(Known(sorted(classes), classes, None), names, scores.shape[1]).order
+    return scores if order is None else scores[:, order]
+
+
 def _as_matrix(scores: FloatArray, n_samples: int) -> FloatArray:
     if scores.ndim not in (1, 2):
         raise InputError("y_score", "must have shape (n_samples, n_classes) or (n_samples,)", f"{scores.shape}")

@@ -1,0 +1,90 @@
+"""Offsets tuned on all samples, and on all but one fold for each fold: what they name there is judged."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from polyroc._engines._naming import highest
+from polyroc._engines._offset_starts import class_weights, tune
+from polyroc._engines._offsets import OffsetProblem, Tuned
+from polyroc._engines._threads import Threads
+from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._records import Frozen
+
+# Fewer numbers than this are not worth a thread.
+_FEW_CELLS = 50_000
+# A class whose confusions cost nothing has no logarithm of a cost.
+_LEAST_SEVERITY = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class CrossFit(Frozen):
+    """What tuning found."""
+
+    tuned: Tuned
+    """On all samples."""
+    fold_offsets: FloatArray
+    """On all samples but those of each fold, shape (n_folds, m)."""
+    named: IntArray
+    """What each sample is named by the offsets that were tuned without its fold, shape (n,)."""
+
+
+def cross_fit(
+    problem: OffsetProblem,
+    ratio: FloatArray,
+    fold: IntArray,
+    seed: int,
+    n_jobs: int | None,
+    tick: Callable[[int], object],
+) -> CrossFit:
+    """Tune on all, and without each fold. `problem.weight` has the prior in it, in every part likewise."""
+    n_folds = int(fold.max()) + 1
+    sums = np.bincount(problem.codes, problem.weight, minlength=len(problem.costs))
+
+    def one(number: int) -> Tuned:
+        part = problem
+        if number < n_folds:
+            chosen = np.flatnonzero(fold != number)
+            part = problem.part(chosen, class_weights(problem.codes[chosen], problem.weight[chosen], sums))
+        return tune(part, starts_of(part, ratio), seed)
+
+    tasks: list[tuple[Any, ...]] = [(number,) for number in range(n_folds + 1)]
+    found = []
+    with Threads(1 if problem.z.size < _FEW_CELLS else n_jobs) as threads:
+        for tuned in threads.imap(one, tasks):
+            tick(1)
+            found.append(tuned)
+    offsets = np.array([tuned.offsets for tuned in found[:-1]])
+    named = np.empty(len(fold), dtype=np.intp)
+    for number in range(n_folds):
+        inside = np.flatnonzero(fold == number)
+        named[inside] = highest(problem.z[:, inside], offsets[number])
+    return CrossFit(found[-1], offsets, named)
+
+
+def starts_of(problem: OffsetProblem, ratio: FloatArray) -> list[FloatArray]:
+    """Where sweeps begin: the highest score, what costs and priors would do to probabilities, columns of equal mean."""
+    k, m = problem.costs.shape
+    costs, prevalence = problem.costs[:, :k], np.bincount(problem.codes, minlength=k) / len(problem.codes)
+    own = np.diag(costs)
+    # Elkan (2001): with one cost per true class, Bayes' rule adds the logarithm of that cost.
+    severity = (costs.sum(axis=1) - own) / (k - 1) - own
+    largest = max(float(severity.max()), 1e-300)
+    by_cost = np.log(np.clip(severity / largest, _LEAST_SEVERITY, None) * np.clip(ratio, _LEAST_SEVERITY, None))
+    starts = [
+        np.zeros(k),
+        problem.margin * by_cost,
+        -problem.margin * np.log(np.maximum(prevalence, 1 / len(problem.codes))),
+        -problem.z[:k].mean(axis=1),
+    ]
+    if m == k:
+        return starts
+    return [np.r_[start, level] for start in starts for level in _abstaining(problem, start)]
+
+
+def _abstaining(problem: OffsetProblem, start: FloatArray) -> tuple[float, float]:
+    """Levels below which nothing is named: one that every sample passes, and one that about a fifth do not."""
+    reached = np.max(problem.z[:-1, :: max(1, problem.z.shape[1] // 1000)] + start[:, None], axis=0)
+    return float(reached.min()) - problem.margin, float(np.quantile(reached, 0.2))

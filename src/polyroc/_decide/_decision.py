@@ -1,0 +1,335 @@
+"""The result of `decide`: a rule, what it names, and what it costs."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polyroc._decide._rules import Method, Rule, as_labels
+from polyroc._estimator._curve import RocCurve
+from polyroc._inputs._frames import FrameBackend, frame_of, plain
+from polyroc._inputs._predictions import as_scores
+from polyroc._lib._typing import FloatArray, LabelArray
+from polyroc._lib._warnings import underflow_is_zero
+from polyroc._records import Frozen, read_only
+from polyroc._texts._decision import DecisionText, RuleText
+from polyroc._uncertainty._intervals import Interval
+
+
+@dataclass(frozen=True)
+class RuleCost:
+    """What one rule costs.
+
+    Attributes
+    ----------
+    rule : str
+        "tuned", "bayes", "argmax", "always" (the same class for every sample) or "abstain" (for every sample).
+    label : object
+        The class that is always named; None for other rules.
+    cost : float
+        Expected cost per sample; that of the tuned offsets is cross-fitted.
+    standard_error : float
+        Standard error of `cost`.
+    interval : Interval
+        Confidence interval of `cost`.
+    difference : float
+        `cost` minus the cost of the chosen rule, on the same samples: positive where this rule costs more.
+    difference_interval : Interval
+        Confidence interval of `difference`, which is paired.
+    """
+
+    rule: str
+    label: Any
+    cost: float
+    standard_error: float
+    interval: Interval
+    difference: float
+    difference_interval: Interval
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionRates(Frozen):
+    """TPR and FPR of every ordered pair of classes under a rule.
+
+    The positive class of a pair is called where the rule names it. So the TPR is the share of the positive class that
+    is named rightly, the same in all its pairs; the FPR is the share of the negative class that is named the positive.
+
+    Attributes
+    ----------
+    positive, negative : ndarray of shape (n_pairs,)
+        The classes of each pair.
+    tpr, fpr : ndarray of shape (n_pairs,)
+        Rates of each pair, cross-fitted.
+    """
+
+    positive: LabelArray
+    negative: LabelArray
+    tpr: FloatArray
+    fpr: FloatArray
+
+    def to_frame(self, backend: FrameBackend = "pandas") -> Any:
+        """One row for each ordered pair: positive, negative, tpr, fpr.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            Whose data frame to make; that package must be installed.
+        """
+        names = ("positive", "negative", "tpr", "fpr")
+        return frame_of({name: getattr(self, name) for name in names}, backend)
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """Where a decision lies on a ROC curve.
+
+    Attributes
+    ----------
+    fpr, tpr : float
+        The point of the curve with the same call rate, (TPR + FPR) / 2, as the decision.
+    decision_fpr, decision_tpr : float
+        Mean rates of all pairs of classes at the decision.
+    """
+
+    fpr: float
+    tpr: float
+    decision_fpr: float
+    decision_tpr: float
+
+
+@dataclass(frozen=True, eq=False)
+class Decision(Frozen):
+    """Result of `decide`: a rule that names classes, and what it costs.
+
+    Attributes
+    ----------
+    method : {"tuned", "bayes", "argmax"}
+        How classes are named.
+    labels : ndarray of shape (n_classes,)
+        The classes, in the order of the score columns.
+    costs : ndarray of shape (n_classes, n_classes)
+        ``costs[true, predicted]``, as given.
+    prior : ndarray of shape (n_classes,)
+        Prevalence of each class that costs are weighed with: as given, else that of the samples.
+    offsets : ndarray of shape (n_classes,) or None
+        What is added to the logarithm of each class's probability (or to its free score) before the highest is named;
+        their mean is 0. Zeros for "argmax", None for "bayes", whose rule is no offset.
+    reject_offset : float or None
+        The rule abstains where no class reaches this level; None where it names every sample or is "bayes".
+    reject_cost : float or None
+        Cost of abstaining, as given.
+    cost : float
+        Expected cost per sample. That of tuned offsets is cross-fitted: each fold is judged with offsets that were
+        tuned on the others.
+    cost_interval : Interval
+        Confidence interval of `cost`.
+    standard_error : float
+        Standard error of `cost`.
+    resubstitution_cost : float
+        Cost of the rule on the very samples that it was tuned on: too low, and not to be reported.
+    confusion : ndarray of shape (n_classes, n_classes) or (n_classes, n_classes + 1)
+        Samples (sums of their weights) by true (row) and named (column) class; the last column, where the rule may
+        abstain, holds those that are not named. Cross-fitted as `cost`.
+    rules : tuple of RuleCost
+        Costs of the three rules, of always naming each class and, with `reject_cost`, of always abstaining. "bayes" is
+        missing where scores are not probabilities.
+    on_log_scale : bool
+        Whether scores are probabilities, so that offsets are added to their logarithms.
+    n_samples, n_folds : int
+        Samples that counted, and folds of the cross-fitting.
+    confidence_level : float
+        Of all intervals.
+    """
+
+    labels: LabelArray
+    prior: FloatArray
+    confusion: FloatArray
+    rules: tuple[RuleCost, ...]
+    resubstitution_cost: float
+    n_samples: int
+    n_folds: int
+    confidence_level: float
+    _rule: Rule = field(repr=False)
+
+    @property
+    def method(self) -> Method:
+        return self._rule.method
+
+    @property
+    def costs(self) -> FloatArray:
+        return self._rule.costs
+
+    @property
+    def offsets(self) -> FloatArray | None:
+        return self._rule.offsets
+
+    @property
+    def reject_offset(self) -> float | None:
+        return self._rule.reject_offset
+
+    @property
+    def reject_cost(self) -> float | None:
+        return self._rule.reject_cost
+
+    @property
+    def on_log_scale(self) -> bool:
+        return self._rule.on_log_scale
+
+    @property
+    def chosen(self) -> RuleCost:
+        """The entry of `rules` for `method`."""
+        return next(one for one in self.rules if one.rule == self.method)
+
+    @property
+    def cost(self) -> float:
+        return self.chosen.cost
+
+    @property
+    def standard_error(self) -> float:
+        return self.chosen.standard_error
+
+    @property
+    def cost_interval(self) -> Interval:
+        return self.chosen.interval
+
+    @underflow_is_zero
+    def predict(self, y_score: "ArrayLike") -> Any:
+        """The class that the rule names for each row of scores.
+
+        Parameters
+        ----------
+        y_score : array-like or data frame of shape (n_samples, n_classes)
+            Scores of the same kind as those given to `decide`. Columns of a data frame are matched by name.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Classes. If the rule may abstain (`reject_cost`), an array of objects that has None where it does, which
+            pandas and polars read as missing.
+        """
+        scores = as_scores(y_score, self.labels)
+        self._rule.check(scores)
+        return as_labels(self._rule.named(scores), self.labels, may_abstain=self._rule.abstains)
+
+    @cached_property
+    def rates(self) -> DecisionRates:
+        """TPR and FPR of every ordered pair of classes that have samples, cross-fitted."""
+        totals = self.confusion.sum(axis=1)
+        present = np.flatnonzero(totals > 0)
+        shares = self.confusion[present][:, present] / totals[present, None]
+        first, second = np.nonzero(~np.eye(len(present), dtype=bool))
+        return DecisionRates(
+            positive=self.labels[present[first]],
+            negative=self.labels[present[second]],
+            tpr=read_only(shares[first, first]),
+            fpr=read_only(shares[second, first]),
+        )
+
+    def point_on(self, curve: RocCurve) -> CurvePoint:
+        """The point of a ROC curve at which classes are called as often as by this rule.
+
+        A curve of the pairs, such as `Evaluation.curve`, is a curve of call rates: the mean of TPR and FPR. At the
+        decision the pairs have a mean TPR and a mean FPR, and so a call rate; the point of the curve with that call
+        rate is returned, with the means. If the means lie above it, the rule separates classes better than
+        a single threshold per pair would; rules for unequal costs often lie below.
+
+        Parameters
+        ----------
+        curve : RocCurve
+            Such as ``polyroc.evaluate(y_true, y_score).curve``.
+
+        Returns
+        -------
+        CurvePoint
+            With `fpr`, `tpr`, `decision_fpr` and `decision_tpr`.
+        """
+        fpr, tpr = float(self.rates.fpr.mean()), float(self.rates.tpr.mean())
+        doubled = curve.fpr + curve.tpr
+        at = fpr + tpr
+        return CurvePoint(float(np.interp(at, doubled, curve.fpr)), float(np.interp(at, doubled, curve.tpr)), fpr, tpr)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data that `json` can write."""
+        return {
+            "method": self.method,
+            "labels": plain(self.labels),
+            "costs": self.costs.tolist(),
+            "prior": self.prior.tolist(),
+            "on_log_scale": self.on_log_scale,
+            "offsets": None if self.offsets is None else self.offsets.tolist(),
+            "reject_cost": self.reject_cost,
+            "reject_offset": self.reject_offset,
+            "cost": self.cost,
+            "standard_error": self.standard_error,
+            "cost_interval": list(self.cost_interval),
+            "confidence_level": self.confidence_level,
+            "resubstitution_cost": self.resubstitution_cost,
+            "confusion": self.confusion.tolist(),
+            "rules": [_plain_rule(one) for one in self.rules],
+            "n_samples": self.n_samples,
+            "n_folds": self.n_folds,
+            "sentence": self.text.sentence,
+        }
+
+    def to_frame(self, backend: FrameBackend = "pandas") -> Any:
+        """One row for each rule: its cost and interval, and its difference from the chosen rule.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            Whose data frame to make; that package must be installed.
+        """
+        rows = [_plain_rule(one) for one in self.rules]
+        return frame_of({name: _column([row[name] for row in rows]) for name in rows[0]}, backend)
+
+    @property
+    def text(self) -> DecisionText:
+        """What is said about the decision wherever it is shown."""
+        chosen = next(place for place, one in enumerate(self.rules) if one.rule == self.method)
+        return DecisionText(
+            rules=[RuleText(**vars(one)) for one in self.rules],
+            chosen=chosen,
+            resubstitution_cost=self.resubstitution_cost,
+            n_folds=self.n_folds,
+            n_samples=self.n_samples,
+            confidence_level=self.confidence_level,
+            labels=self.labels.tolist(),
+            offsets=None if self.offsets is None else self.offsets.tolist(),
+            on_log_scale=self.on_log_scale,
+            abstained=self._abstained,
+        )
+
+    @property
+    def _abstained(self) -> float | None:
+        """Share of deployed samples that are not named; None where the rule names all."""
+        if not self._rule.abstains:
+            return None
+        totals = np.maximum(self.confusion.sum(axis=1), 1e-300)
+        return float(self.prior @ (self.confusion[:, -1] / totals))
+
+    def __str__(self) -> str:
+        return str(self.text)
+
+    def __repr__(self) -> str:
+        low, high = self.cost_interval
+        return f"Decision({self.method!r}, {len(self.labels)} classes, cost={self.cost:.4g} [{low:.4g}, {high:.4g}])"
+
+
+def _plain_rule(one: RuleCost) -> dict[str, Any]:
+    return {
+        "rule": one.rule,
+        "label": None if one.label is None else str(one.label),
+        "cost": one.cost,
+        "standard_error": one.standard_error,
+        "low": one.interval.low,
+        "high": one.interval.high,
+        "difference": one.difference,
+        "difference_low": one.difference_interval.low,
+        "difference_high": one.difference_interval.high,
+    }
+
+
+def _column(values: list[Any]) -> "np.ndarray[Any, Any]":
+    return np.array(values, dtype=None if isinstance(values[0], float) else object)

@@ -1,0 +1,76 @@
+"""What a rule costs, from what it costs on each sample: mean, standard error, interval."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import stdtrit
+
+from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._records import Frozen
+from polyroc._uncertainty._delong import covariance, freedom
+from polyroc._uncertainty._intervals import Interval
+from polyroc._uncertainty._resampling import Units
+
+
+class CostEstimate(NamedTuple):
+    """An expected cost per sample, or a difference of two, and how sure it is."""
+
+    value: float
+    standard_error: float
+    interval: Interval
+
+
+@dataclass(frozen=True, eq=False)
+class Judge(Frozen):
+    """Samples by what they count for; the cost of a rule is sum over classes of prior * mean cost within the class."""
+
+    codes: IntArray
+    share: FloatArray
+    """What each sample counts for within its class, shape (n,), sum 1 in each class."""
+    prior: FloatArray
+    """What each class counts for, shape (k,)."""
+    units: Units
+    labels_are_random: bool
+    """Whether the prior is the prevalence of these samples, and as uncertain as that."""
+    confidence_level: float
+
+    @cached_property
+    def weight(self) -> FloatArray:
+        """What each sample counts for, shape (n,), sum 1."""
+        weight: FloatArray = self.share * self.prior[self.codes]
+        return weight
+
+    def mean(self, costs: FloatArray) -> float:
+        """Cost of a rule, from its cost on each sample."""
+        return float(self.weight @ costs)
+
+    def estimate(self, costs: FloatArray, further: float = 0.0) -> CostEstimate:
+        """The cost with its interval, by Student's t; `further` is a variance that the samples do not show."""
+        value = self.mean(costs)
+        influences = self._influences(costs, value)
+        variance = float(covariance(influences[None], self.units)[0, 0])
+        # What is left by rounding where a rule costs the same on every sample.
+        if variance <= (1e-13 * float(np.abs(costs).max(initial=0.0))) ** 2:
+            variance = 0.0
+        error = float(np.sqrt(variance + further))
+        reach = 0.0
+        if error > 0:
+            df = freedom(influences, self.units)
+            reach = error * -float(stdtrit(df, (1 - self.confidence_level) / 2))
+        return CostEstimate(value, error, Interval(value - reach, value + reach))
+
+    def _influences(self, costs: FloatArray, value: float) -> FloatArray:
+        """What each sample adds: about the mean of all where labels are random too, else about that of its class."""
+        if self.labels_are_random:
+            return self.weight * (costs - value)
+        means = np.bincount(self.codes, self.share * costs, minlength=len(self.prior))
+        return self.weight * (costs - means[self.codes])
+
+
+def judged_units(codes: IntArray, units: Units, *, labels_are_random: bool) -> Units:
+    """The units with the strata within which they vary: classes where the prior is known, all together where not."""
+    if not labels_are_random:
+        return units
+    return Units(units.unit, np.zeros(units.n_units, dtype=np.intp), units.are_groups)

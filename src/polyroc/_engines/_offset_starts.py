@@ -1,0 +1,110 @@
+"""Where sweeps for offsets begin, and how many of them are made.
+
+A sweep ends where no single offset can be improved, which need not be the best place. So sweeps begin at several
+places, and the best end counts. Of many samples all starts are tried on a part of them, and only the best one is swept
+over all.
+"""
+
+import numpy as np
+
+from polyroc._engines._naming import costs_of, highest
+from polyroc._engines._offsets import OffsetProblem, Tuned, descend
+from polyroc._lib._typing import FloatArray, IntArray
+
+# Numbers (samples times rows) that starts are tried on, and at least this many samples.
+_TRIED_CELLS = 400_000
+_LEAST_TRIED = 2_000
+# Random starts: many where a problem is small and its cost has many steps of the same height, few where it is large.
+_MOST_RANDOM = 80
+_LEAST_RANDOM = 3
+_RANDOM_CELLS = 100_000
+# Sweeps over many samples end where one gains less than this part of the cost's standard error.
+_OF_ERROR = 0.01
+
+
+def tune(problem: OffsetProblem, starts: list[FloatArray], seed: int) -> Tuned:
+    """The best offsets that sweeps from these starts and from some random ones reach, with mean 0.
+
+    Never worse than any of the starts. Of equal ones, those nearest to 0.
+    """
+    rng = np.random.default_rng(seed)
+    n, m = problem.z.shape[1], len(problem.z)
+    size = max(_LEAST_TRIED, _TRIED_CELLS // m)
+    n_random = int(np.clip(_RANDOM_CELLS // (min(n, size) * m), _LEAST_RANDOM, _MOST_RANDOM))
+    if n <= size:
+        return _centred(problem, _best(_ends(problem, starts, n_random, rng)))
+    tried = _part_by_class(problem, size, rng)
+    best = _best(_ends(tried, starts, n_random, rng))
+    least = _OF_ERROR * _standard_error(problem, best.offsets)
+    ends = [descend(problem, best.offsets, least)]
+    # The part may mislead: a start that is better on all samples is swept over all of them, too.
+    better = [start for start in starts if problem.cost(start) < ends[0].cost]
+    return _centred(problem, _best([*ends, *(descend(problem, start, least) for start in better)]))
+
+
+def _ends(problem: OffsetProblem, starts: list[FloatArray], n_random: int, rng: np.random.Generator) -> list[Tuned]:
+    ends = [descend(problem, start) for start in starts]
+    bases = [*starts, *(end.offsets for end in ends)]
+    for number in range(n_random):
+        # By turns from the best end so far, and from a start or its end.
+        base = _best(ends).offsets if number % 2 else bases[number // 2 % len(bases)]
+        ends.append(descend(problem, _jump(problem, base, rng)))
+    return ends
+
+
+def _jump(problem: OffsetProblem, base: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """One offset in two at the threshold of a random sample, whose level becomes as high as the highest of the others.
+
+    Drawn in the order of the sweeps, so that the order of the columns changes nothing.
+    """
+    offsets = base.copy()
+    for j in problem.order[rng.random(len(base)) < max(0.5, 1 / len(base))]:
+        sample = rng.integers(problem.z.shape[1])
+        level = problem.z[:, sample] + offsets
+        level[j] = -np.inf
+        offsets[j] = level.max() - problem.z[j, sample] + rng.choice([-1e-6, 1e-6]) * problem.margin
+    return offsets
+
+
+def _best(ends: list[Tuned]) -> Tuned:
+    """Of the least cost, and of equal costs (but for rounding) nearest to 0."""
+    least = min(end.cost for end in ends)
+    equal = [end for end in ends if end.cost <= least + 1e-12 * max(1.0, abs(least))]
+    return min(equal, key=lambda end: float(np.abs(end.offsets - end.offsets.mean()).sum()))
+
+
+def _centred(problem: OffsetProblem, end: Tuned) -> Tuned:
+    """The same with mean 0; the cost anew, because levels that were equal may now differ by a last bit."""
+    offsets = end.offsets - end.offsets.mean()
+    return Tuned(offsets, problem.cost(offsets))
+
+
+def _part_by_class(problem: OffsetProblem, size: int, rng: np.random.Generator) -> OffsetProblem:
+    """A random part of each class, at least 10 of each, whose weights stand for the whole class."""
+    n, k = len(problem.codes), len(problem.costs)
+    shuffled = rng.permutation(n)
+    codes = problem.codes[shuffled]
+    by_class = np.argsort(codes, kind="stable")
+    counts = np.bincount(codes, minlength=k)
+    rank = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
+    wanted = np.maximum(np.ceil(counts * (size / n)), 10)
+    chosen = np.sort(shuffled[by_class[rank < wanted[codes[by_class]]]])
+    return problem.part(chosen, class_weights(problem.codes[chosen], problem.weight[chosen], class_sums(problem)))
+
+
+def class_sums(problem: OffsetProblem) -> FloatArray:
+    """What each class counts for, shape (k,)."""
+    found: FloatArray = np.bincount(problem.codes, problem.weight, minlength=len(problem.costs))
+    return found
+
+
+def class_weights(codes: IntArray, weight: FloatArray, sums: FloatArray) -> FloatArray:
+    """The weights of some samples, scaled so that each class counts for what it shall."""
+    total = np.bincount(codes, weight, minlength=len(sums))
+    scale: FloatArray = np.divide(sums, total, out=np.zeros(len(sums)), where=total > 0)
+    return weight * scale[codes]
+
+
+def _standard_error(problem: OffsetProblem, offsets: FloatArray) -> float:
+    costs = costs_of(problem.codes, highest(problem.z, offsets), problem.costs)
+    return float(np.sqrt(np.sum((problem.weight * (costs - problem.weight @ costs)) ** 2)))
