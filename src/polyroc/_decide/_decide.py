@@ -12,7 +12,7 @@ from polyroc._decide._folds import folds_of, units_per_class
 from polyroc._decide._judging import Judge, judged_units
 from polyroc._decide._rules import Method, Rule, with_reject
 from polyroc._engines._naming import confusion, costs_of, levels, two_columns
-from polyroc._engines._offsets import OffsetProblem
+from polyroc._engines._offsets import OffsetProblem, passes_for
 from polyroc._engines._samples import are_probabilities
 from polyroc._inputs._checks import InputError, as_confidence_level, as_flag, as_n_jobs, drawn_seed, one_of
 from polyroc._inputs._predictions import as_predictions
@@ -196,7 +196,7 @@ def _problem(predictions: Predictions, asked: _Asked, judge: Judge) -> OffsetPro
     # By weight and by scores, so that the order of the columns changes no result; abstaining comes last.
     k = len(asked.costs)
     order = np.r_[np.lexsort((z[:k].mean(axis=1), -asked.prior)), np.arange(k, len(z))]
-    return OffsetProblem(z, predictions.codes, judge.weight, asked.full_costs, margin, order)
+    return OffsetProblem(z, predictions.codes, judge.weight, asked.full_costs, margin, order, passes_for(z.size))
 
 
 def _rule(asked: _Asked, method: Method, n_columns: int, offsets: FloatArray | None = None) -> Rule:

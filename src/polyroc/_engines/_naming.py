@@ -1,7 +1,7 @@
 """Which class a rule names for each sample: passes over the scores, one row of numbers per class.
 
-Every rule here is of one form: the named class is the highest of z_j + b_j, the first of equal ones. z are the logarithms
-of probabilities, or free scores as they are; b are the offsets. Bayes' rule is the highest of minus the expected costs.
+Rules with offsets name the highest of z_j + b_j, the first of equal ones. z are the logarithms of probabilities, or free
+scores as they are; b are the offsets. Bayes' rule names the class of the least expected cost.
 """
 
 import numpy as np
@@ -51,10 +51,13 @@ def levels(scores: FloatArray, *, on_log_scale: bool, abstains: bool = False) ->
 
 def highest(z: FloatArray, offsets: FloatArray) -> IntArray:
     """The row with the highest z + b for each sample, the first of equal ones, shape (n,)."""
-    named = np.empty(z.shape[1], dtype=np.intp)
-    for start in range(0, z.shape[1], _ROWS_AT_ONCE):
-        part = slice(start, start + _ROWS_AT_ONCE)
-        named[part] = np.argmax(z[:, part] + offsets[:, None], axis=0)
+    n = z.shape[1]
+    named, top = np.zeros(n, dtype=np.intp), z[0] + offsets[0]
+    # Row by row: `argmax` along the rows would go through memory across them.
+    for j in range(1, len(z)):
+        level = z[j] + offsets[j]
+        named[level > top] = j
+        np.maximum(top, level, out=top)
     return named
 
 

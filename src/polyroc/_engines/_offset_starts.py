@@ -1,8 +1,8 @@
 """Where sweeps for offsets begin, and how many of them are made.
 
 A sweep ends where no single offset can be improved, which need not be the best place. So sweeps begin at several
-places, and the best end counts. Of many samples all starts are tried on a part of them, and only the best one is swept
-over all.
+places, and the best end counts. Of many samples all starts are tried on a small part of them, and only the best end is
+swept over larger parts and at last over all.
 """
 
 import numpy as np
@@ -12,8 +12,10 @@ from polyroc._engines._offsets import OffsetProblem, Tuned, descend
 from polyroc._lib._typing import FloatArray, IntArray
 
 # Numbers (samples times rows) that starts are tried on, and at least this many samples.
-_TRIED_CELLS = 400_000
+_TRIED_CELLS = 60_000
 _LEAST_TRIED = 2_000
+# From part to part: this many times as many samples.
+_GROWTH = 8
 # Random starts: many where a problem is small and its cost has many steps of the same height, few where it is large.
 _MOST_RANDOM = 80
 _LEAST_RANDOM = 3
@@ -33,11 +35,13 @@ def tune(problem: OffsetProblem, starts: list[FloatArray], seed: int) -> Tuned:
     n_random = int(np.clip(_RANDOM_CELLS // (min(n, size) * m), _LEAST_RANDOM, _MOST_RANDOM))
     if n <= size:
         return _centred(problem, _best(_ends(problem, starts, n_random, rng)))
-    tried = _part_by_class(problem, size, rng)
-    best = _best(_ends(tried, starts, n_random, rng))
-    least = _OF_ERROR * _standard_error(problem, best.offsets)
-    ends = [descend(problem, best.offsets, least)]
-    # The part may mislead: a start that is better on all samples is swept over all of them, too.
+    found = _best(_ends(_part_by_class(problem, size, rng), starts, n_random, rng))
+    while (size := size * _GROWTH) < n // 2:
+        part = _part_by_class(problem, size, rng)
+        found = descend(part, found.offsets, _OF_ERROR * _standard_error(part, found.offsets))
+    least = _OF_ERROR * _standard_error(problem, found.offsets)
+    ends = [descend(problem, found.offsets, least)]
+    # A part may mislead: a start that is better on all samples is swept over all of them, too.
     better = [start for start in starts if problem.cost(start) < ends[0].cost]
     return _centred(problem, _best([*ends, *(descend(problem, start, least) for start in better)]))
 
@@ -101,7 +105,7 @@ def class_sums(problem: OffsetProblem) -> FloatArray:
 def class_weights(codes: IntArray, weight: FloatArray, sums: FloatArray) -> FloatArray:
     """The weights of some samples, scaled so that each class counts for what it shall."""
     total = np.bincount(codes, weight, minlength=len(sums))
-    scale: FloatArray = np.divide(sums, total, out=np.zeros(len(sums)), where=total > 0)
+    scale = np.divide(sums, total, out=np.zeros(len(sums)), where=total > 0)
     return weight * scale[codes]
 
 

@@ -10,11 +10,13 @@ repeated until none of them lowers the cost, from several starts.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from polyroc._engines._fallback import FastOrReference, can_compile
 from polyroc._engines._naming import costs_of, highest
+from polyroc._engines._numpy import _offset_passes as reference
 from polyroc._lib._typing import FloatArray, IntArray
 
 # More samples than this are not sorted for each offset: bins rule out most of the range first.
@@ -22,7 +24,20 @@ _SORTED = 16_384
 _BINS = 8_192
 # Sweeps after which nobody waits for the last samples to find their place.
 _MOST_SWEEPS = 50
+# Numbers (samples times rows) from which compiled passes are worth loading.
+_COMPILED_CELLS = 1_000_000
 _EPS = float(np.finfo(np.float64).eps)
+
+
+def passes_for(n_cells: int) -> Any:
+    """The module of passes for a problem of this size: compiled ones for large problems, where numba is there."""
+    if n_cells < _COMPILED_CELLS or not FastOrReference.works:
+        return reference
+    try:
+        from polyroc._engines._numba import _offset_passes as compiled
+    except ImportError:
+        return reference
+    return compiled if can_compile() else reference
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +56,8 @@ class OffsetProblem:
     """How far an offset keeps from the samples next to it where there is room: 1 for logarithms."""
     order: IntArray
     """The rows in the order in which sweeps visit them, shape (m,); by what classes are, not by where they stand."""
+    passes: Any
+    """The module that passes over the samples."""
 
     def cost(self, offsets: FloatArray) -> float:
         """Cost of the rule with these offsets."""
@@ -48,8 +65,8 @@ class OffsetProblem:
 
     def part(self, chosen: IntArray, weight: FloatArray) -> "OffsetProblem":
         """The same for some of the samples, which get other weights."""
-        z, codes = np.ascontiguousarray(self.z[:, chosen]), self.codes[chosen]
-        return OffsetProblem(z, codes, weight, self.costs, self.margin, self.order)
+        z, codes = self.z.take(chosen, axis=1), self.codes[chosen]
+        return OffsetProblem(z, codes, weight, self.costs, self.margin, self.order, self.passes)
 
 
 class Tuned(NamedTuple):
@@ -73,67 +90,39 @@ def descend(problem: OffsetProblem, start: FloatArray, least_gain: float = 0.0) 
     offsets = start.copy()
     rounding = 1e-12 * float(np.abs(problem.costs).max())
     for _ in range(_MOST_SWEEPS):
-        later = _Later.of(problem, offsets)
-        cost = float(problem.weight @ costs_of(problem.codes, later.named, problem.costs))
+        level, row, named = problem.passes.later_rows(problem.z, offsets, problem.order)
+        cost = float(problem.weight @ costs_of(problem.codes, named, problem.costs))
         gain = best.cost - cost
         if gain > 0:
             best = Tuned(offsets.copy(), cost)
         if not gain > max(least_gain, rounding):
             break
-        if not _sweep(problem, offsets, later, cost, rounding):
+        if not _sweep(problem, offsets, level, row, cost, rounding):
             break
     return best
 
 
-class _Later(NamedTuple):
-    """The highest level among the rows that the sweep has yet to visit, and which row that is, shape (m, n) each."""
+def _sweep(
+    problem: OffsetProblem, offsets: FloatArray, level: FloatArray, row: IntArray, cost: float, rounding: float
+) -> bool:
+    """Move each offset to its best place, the others held; whether any was moved. Writes to `offsets`.
 
-    level: FloatArray
-    row: IntArray
-    named: IntArray
-    """The row that is highest of all, shape (n,)."""
-
-    @classmethod
-    def of(cls, problem: OffsetProblem, offsets: FloatArray) -> "_Later":
-        m, n = problem.z.shape
-        level, row = np.empty((m, n)), np.empty((m, n), dtype=np.int32)
-        top, which = np.full(n, -np.inf), np.full(n, m, dtype=np.int32)
-        for place in range(m - 1, -1, -1):
-            level[place], row[place] = top, which
-            j = problem.order[place]
-            top, which = _higher(problem.z[j] + offsets[j], j, top, which)
-        return cls(level, row, which.astype(np.intp))
-
-
-def _higher(level: FloatArray, j: int, top: FloatArray, which: IntArray) -> tuple[FloatArray, IntArray]:
-    """The higher of a row's levels and those so far; of equal ones the row that stands first."""
-    wins = level > top
-    ties = level == top
-    if ties.any():
-        wins |= ties & (which > j)
-    return np.maximum(top, level), np.where(wins, np.int32(j), which)
-
-
-def _sweep(problem: OffsetProblem, offsets: FloatArray, later: _Later, cost: float, rounding: float) -> bool:
-    """Move each offset to its best place, the others held; whether any was moved. Writes to `offsets`."""
-    n, m = problem.z.shape[1], len(offsets)
-    top, which = np.full(n, -np.inf), np.full(n, m, dtype=np.int32)
+    `level` and `row` are what the rows have that the sweep has yet to visit.
+    """
+    z, passes = problem.z, problem.passes
+    top, which = np.full(z.shape[1], -np.inf), np.full(z.shape[1], len(z), dtype=np.int32)
+    # Levels nearer to each other than rounding may move them count as equal.
+    least_gap = 4 * _EPS * (float(np.abs(z).max()) + float(np.abs(offsets).max()))
     moved = False
-    for place, j in enumerate(problem.order):
-        ahead = later.level[place] > top
-        ties = later.level[place] == top
-        if ties.any():
-            ahead |= ties & (later.row[place] < which)
-        rest = np.maximum(top, later.level[place])
-        rival = np.where(ahead, later.row[place], which)
-        without = problem.weight * costs_of(problem.codes, rival, problem.costs)
-        change = problem.weight * problem.costs[:, j][problem.codes] - without
-        found = _best_break(rest - problem.z[j], change, float(offsets[j]), _EPS * 4 * float(np.abs(rest).max()))
-        reached = float(without.sum()) + found.change
-        if reached < cost - rounding:
+    for place, j in enumerate(problem.order.tolist()):
+        t, change, without = passes.switches(
+            top, which, level[place], row[place], z[j], j, problem.codes, problem.weight, problem.costs
+        )
+        found = _best_break(passes, t, change, float(offsets[j]), least_gap)
+        if without + found.change < cost - rounding:
             offsets[j] = _inside(found, float(offsets[j]), problem.margin)
-            cost, moved = reached, True
-        top, which = _higher(problem.z[j] + offsets[j], j, top, which)
+            cost, moved = without + found.change, True
+        passes.lift(top, which, z[j], float(offsets[j]), j)
     return moved
 
 
@@ -144,67 +133,55 @@ def _inside(found: _Break, old: float, margin: float) -> float:
     return min(max(old, found.low + margin), found.high - margin)
 
 
-def _best_break(t: FloatArray, change: FloatArray, old: float, least_gap: float) -> _Break:
+def _best_break(passes: Any, t: FloatArray, change: FloatArray, old: float, least_gap: float) -> _Break:
     """Where naming all samples with a lower threshold costs least; of equal places the one nearest to the old value."""
     if len(t) <= _SORTED:
-        order = np.argsort(t)
-        return _best_of_sorted(t[order], np.cumsum(change[order]), old, least_gap)
-    return _best_by_bins(t, change, old, least_gap)
+        order = t.argsort()
+        return _best_of_sorted(t[order], change[order].cumsum(), old, least_gap)
+    return _best_by_bins(passes, t, change, old, least_gap)
 
 
 def _best_of_sorted(t: FloatArray, cumulated: FloatArray, old: float, least_gap: float) -> _Break:
     """From ascending thresholds and the change of cost up to each; thresholds of one place are passed together."""
-    ends = np.r_[np.flatnonzero(t[1:] - t[:-1] > least_gap), len(t) - 1]
-    changes = np.r_[0.0, cumulated[ends]]
-    lows, highs = np.r_[-np.inf, t[ends]], np.r_[t[0], t[ends[:-1] + 1], np.inf]
-    least = changes.min()
-    equal = np.flatnonzero(changes <= least + 1e-14)
-    away = np.maximum(lows[equal] - old, old - highs[equal])
-    best = equal[np.argmin(np.maximum(away, 0.0))]
-    return _Break(float(least), float(lows[best]), float(highs[best]))
+    # A place between two thresholds, and one at either end, where none or all samples are named.
+    ends = (t[1:] - t[:-1] > least_gap).nonzero()[0]
+    n_places = len(ends) + 2
+    changes, lows, highs = np.empty(n_places), np.empty(n_places), np.empty(n_places)
+    changes[0], lows[0], highs[0] = 0.0, -np.inf, t[0]
+    changes[1:-1], lows[1:-1], highs[1:-1] = cumulated[ends], t[ends], t[ends + 1]
+    changes[-1], lows[-1], highs[-1] = cumulated[-1], t[-1], np.inf
+    least = float(changes.min())
+    equal = (changes <= least + 1e-14).nonzero()[0]
+    best = equal[0]
+    if len(equal) > 1:
+        best = equal[np.argmin(np.maximum(np.maximum(lows[equal] - old, old - highs[equal]), 0.0))]
+    return _Break(least, float(lows[best]), float(highs[best]))
 
 
-def _best_by_bins(t: FloatArray, change: FloatArray, old: float, least_gap: float) -> _Break:
+def _best_by_bins(passes: Any, t: FloatArray, change: FloatArray, old: float, least_gap: float) -> _Break:
     """The same without a sort of all: only bins that may hold the least cost are sorted.
 
     Inside a bin the cost falls at most by the sum of its negative changes. Most bins are ruled out by that.
     """
-    low, high = np.quantile(t[:: max(1, len(t) // 4096)], [0.01, 0.99])
-    scale = _BINS / max(high - low, 1e-300)
-    place = np.clip((t - low) * scale, 0, _BINS - 1).astype(np.int32)
-    net = np.bincount(place, change, minlength=_BINS)
-    falling = np.bincount(place, np.minimum(change, 0.0), minlength=_BINS)
-    before = np.r_[0.0, np.cumsum(net)]
-    # The least cost between two bins is always reached; a bin is sorted if it may go below, or ends there.
-    bound = before.min()
-    is_open = before[:-1] + falling <= bound + 1e-14
-    chosen = np.flatnonzero(is_open[place])
-    order = chosen[np.argsort(t[chosen])]
-    bins = place[order]
-    running = np.cumsum(change[order])
-    first = np.r_[True, bins[1:] != bins[:-1]]
-    begins = np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))
+    some = np.sort(t[:: max(1, len(t) // 1024)])
+    low, high = float(some[len(some) // 100]), float(some[-1 - len(some) // 100])
+    place, net, falling = passes.binned(t, change, low, _BINS / max(high - low, 1e-300), _BINS)
+    before = np.concatenate([[0.0], np.cumsum(net)])
+    # The least cost between two bins can be reached; a bin is sorted if it may go below, or ends there.
+    is_open = before[:-1] + falling <= before.min() + 1e-14
+    chosen = is_open[place].nonzero()[0]
+    if len(chosen) == 0:
+        return _Break(0.0, -np.inf, float(t.min()))
+    order = chosen[t[chosen].argsort()]
+    tops, bins, running = t[order], place[order], change[order].cumsum()
+    begins = np.concatenate([[0], (bins[1:] != bins[:-1]).nonzero()[0] + 1])
+    passed = np.where(begins > 0, running[begins - 1], 0.0)
     # Up to each sample: what lies before its bin, and what of the bin is passed.
-    cumulated = before[bins] + running - (running[begins] - change[order][begins])
-    return _between(t, t[order], cumulated, bins, old, least_gap)
-
-
-def _between(
-    t: FloatArray, tops: FloatArray, cumulated: FloatArray, bins: IntArray, old: float, least_gap: float
-) -> _Break:
-    """The best of the sorted samples, or nothing named at all; with the next sample above it, from whatever bin."""
-    is_last_of_bin = np.r_[bins[1:] != bins[:-1], True]
-    apart = np.r_[tops[1:] - tops[:-1] > least_gap, True]
-    ends = np.flatnonzero(apart | is_last_of_bin)
-    least = min(0.0, float(cumulated[ends].min())) if len(ends) else 0.0
-    best: _Break | None = None
-    if least >= -1e-14:
-        best = _Break(0.0, -np.inf, float(t.min()))
-    equal = ends[cumulated[ends] <= least + 1e-14]
-    if len(equal):
-        end = equal[np.argmin(np.abs(tops[equal] - old))]
-        if best is None or abs(tops[end] - old) < max(0.0, old - best.high):
-            above = t[t > tops[end]]
-            best = _Break(float(cumulated[end]), float(tops[end]), float(above.min()) if len(above) else np.inf)
-    assert best is not None
-    return best
+    cumulated = running + np.repeat(before[bins[begins]] - passed, np.diff(np.append(begins, len(bins))))
+    apart = np.append((tops[1:] - tops[:-1] > least_gap) | (bins[1:] != bins[:-1]), True).nonzero()[0]
+    least = float(cumulated[apart].min())
+    if least > 1e-14:
+        return _Break(0.0, -np.inf, float(t.min()))
+    equal = apart[cumulated[apart] <= least + 1e-14]
+    end = equal[np.argmin(np.abs(tops[equal] - old))]
+    return _Break(float(cumulated[end]), float(tops[end]), passes.lowest_above(t, float(tops[end])))
