@@ -27,6 +27,9 @@ from polyroc._lib._versions import show_versions
 from polyroc._lib._warnings import ResamplingWarning
 from polyroc._pairs import Pair, Pairs
 from polyroc._plan import Plan, PlanPoint, plan
+from polyroc._profile._cost_profile import cost_profile
+from polyroc._profile._families import CostRange, CostRatios
+from polyroc._profile._profile import CostDifference, CostProfile, ModelCost
 from polyroc._records import Factorization, PairwiseRates, Status
 from polyroc._scoring import AucScorer, auc_scorer, make_auc_scorer
 from polyroc._uncertainty._band import ConfidenceBand
@@ -43,6 +46,10 @@ __all__ = [
     "ConfidenceBand",
     "Contest",
     "ConvergenceWarning",
+    "CostDifference",
+    "CostProfile",
+    "CostRange",
+    "CostRatios",
     "CostSweep",
     "CrossValidation",
     "CurvePoint",
@@ -54,6 +61,7 @@ __all__ = [
     "Factorization",
     "InputError",
     "Interval",
+    "ModelCost",
     "ModelEstimate",
     "Pair",
     "Pairs",
@@ -71,6 +79,7 @@ __all__ = [
     "auc_scorer",
     "baselines",
     "compare",
+    "cost_profile",
     "cost_sweep",
     "decide",
     "evaluate",

@@ -95,9 +95,10 @@ def test_file_in_the_format_of_hmeasure(tmp_path):
     # R has not been run on it: the numbers below come from loops over all thresholds and from quadrature.
     rng = np.random.default_rng(120)
     made = (rng.random(120) < 0.4).astype(int)
+    scores = (rng.normal(size=120) + 1.5 * made).round(2)
     with (tmp_path / "scores.csv").open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerows([["true.class", "scores"], *zip(made, (rng.normal(size=120) + 1.5 * made).round(2))])
+        writer.writerows([["true.class", "scores"], *zip(made, scores, strict=True)])
     with (tmp_path / "scores.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     y_true = np.array([int(row["true.class"]) for row in rows])
