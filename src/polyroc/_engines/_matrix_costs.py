@@ -42,7 +42,8 @@ def bayes_names(scores: FloatArray, costs: FloatArray, ratio: FloatArray) -> Nam
         # Where the prior rules out every class that has a probability, nothing is known: all classes that may occur.
         p = np.where(p.sum(axis=1, keepdims=True) > 0, p, ratio > 0)
         expected = (p @ side_by_side).reshape(len(rows), n_matrices, k)
-        return np.argmin(expected, axis=2)
+        named: IntArray = np.argmin(expected, axis=2)
+        return named
 
     return names
 

@@ -60,9 +60,9 @@ def cheapest_shares(cost: FloatArray, matrix_weight: FloatArray | None = None) -
     slack = _SAME * np.abs(cost).max(axis=-2, keepdims=True)
     is_cheapest = cost <= cost.min(axis=-2, keepdims=True) + slack
     split = is_cheapest / is_cheapest.sum(axis=-2, keepdims=True)
-    shares: FloatArray = (
-        split.mean(axis=-1) if matrix_weight is None else np.einsum("...mr,...r->...m", split, matrix_weight)
-    )
+    weight = 1 / cost.shape[-1] if matrix_weight is None else matrix_weight[..., None, :]
+    # Sums of weights are 1 but for rounding, and shares are at most 1.
+    shares: FloatArray = np.round(np.sum(split * weight, axis=-1), 12)
     return shares
 
 

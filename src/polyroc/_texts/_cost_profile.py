@@ -12,7 +12,7 @@ from polyroc._uncertainty._intervals import Interval
 _NAME = 30
 # Models that are named in a sentence without a winner.
 _NAMED = 3
-_RULES = {"bayes": "Bayes' rule", "tuned": "tuned offsets", "argmax": "naming the highest score"}
+_RULES = {"bayes": "Bayes' rule", "tuned": "tuned offsets", "argmax": "the highest score"}
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,8 @@ class CostProfileText:
     @property
     def rule_sentence(self) -> str:
         """Which rule the costs are those of."""
-        named = " and ".join(_RULES[rule] for rule in self.rules)
-        text = f"Classes are named by {named}."
+        *others, last = [_RULES[rule] for rule in self.rules]
+        text = f"Classes are named by {', '.join(others)}{' and ' if others else ''}{last}."
         if "tuned" not in self.rules:
             return text
         if self.n_folds is None:
