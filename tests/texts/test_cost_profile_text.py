@@ -27,7 +27,7 @@ def test_clear_winner_is_recommended_with_its_share():
     assert profile.text.rule_sentence == "Classes are named by Bayes' rule."
     text = str(profile)
     assert text.startswith("Costs of 2 models under 200 cost matrices of a distribution, 180 samples\n")
-    assert text.splitlines()[-3].split() == "model mean cost 95 % interval cheapest in 95 % interval".split()
+    assert " ".join(text.splitlines()[-3].split()) == "model mean cost 95 % interval cheapest in 95 % interval"
     assert max(map(len, text.splitlines())) <= 100
 
 
