@@ -1,6 +1,6 @@
 """Pictures of the results, drawn by matplotlib (``polyroc[plot]``); they hold numbers and compute none.
 
-Each is made from a result (`from_evaluation`, `from_comparison`, `from_sweep`, `from_profile`, ...) and drawn by `plot`,
+Each is made from a result (`from_evaluation`, `from_comparison`, `from_sweep`, `from_profile` ...) and drawn by `plot`,
 into axes of yours or into a figure of its own. matplotlib is imported when something is drawn.
 """
 
