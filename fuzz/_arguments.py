@@ -25,6 +25,7 @@ from polyroc import baselines, report
 
 _Y = np.arange(12) % 3
 _S = np.random.default_rng(0).normal(size=(12, 3)) + np.eye(3)[_Y]
+_COSTS = [[[0, 1, 2], [3, 0, 1], [1, 5, 0]], [[0, 2, 1], [1, 0, 4], [1, 1, 0]]]
 
 
 class Entry(NamedTuple):
@@ -115,6 +116,20 @@ def _sweep(made: Any) -> None:
     require(np.all(np.isfinite(made.ratios) & (made.ratios > 0)), "CostSweep.ratios")
 
 
+def _decision(made: Any) -> None:
+    check_json(made.to_dict(), "Decision.to_dict()")
+    low, high = made.cost_interval
+    require(low <= made.cost <= high, f"cost {made.cost!r} outside of its interval ({low!r}, {high!r})")
+    require(made.confusion.min() >= 0, "Decision.confusion")
+
+
+def _profile(made: Any) -> None:
+    check_shares(np.array([one.share_cheapest for one in made.models]), "CostProfile.share_cheapest")
+    require(abs(sum(one.share_cheapest for one in made.models) - 1) < 1e-9, "shares of a CostProfile do not sum to 1")
+    for one in made.models:
+        require(one.interval.low <= one.cost <= one.interval.high, "cost of a CostProfile outside of its interval")
+
+
 def _replicates(made: Any) -> None:
     check_shares(made.auc, "replicates")
     check_interval(made.confidence_interval(), "interval")
@@ -150,11 +165,21 @@ def _functions() -> dict[str, Entry]:
     models = {"y_true": _Y, "scores": {"a": _S, "b": _S[:, ::-1].copy()}}
     quick = {"n_thresholds": 9, "engine": "numba", "max_pairs": None}
     swept = {"true_class": 0, "predicted_class": 1, "ratios": [0.5, 2.0], "labels": None, "costs": None}
+    decided = _LEVEL | {"prior": None, "method": "tuned", "reject_cost": None, "labels": None, "sample_weight": None}
+    p = np.exp(_S) / np.exp(_S).sum(axis=1, keepdims=True)
+    probable = {"y_true": _Y, "scores": {"a": p, "b": p[:, ::-1].copy()}}
+    profiled = _LEVEL | {"rule": "bayes", "prior": None, "n_costs": 3, "labels": None, "sample_weight": None}
+    profiled |= {"groups": None, "n_folds": 2, "n_resamples": 4, "rng": 0, "n_jobs": 1, "progress": False}
+    two = {"y_true": _Y > 0, "y_score": _S[:, 0].copy()}
+    decided |= {"groups": None, "n_folds": 2, "rng": 0, "n_jobs": 1, "progress": False}
     return {
         "evaluate": Entry(polyroc.evaluate, data, _METHOD, check_evaluation),
         "auc_score": Entry(polyroc.auc_score, data, _METHOD, _share),
         "compare": Entry(polyroc.compare, models, _LEVEL | {"interval": "logit"} | _DRAWS | quick, _comparison),
         "cost_sweep": Entry(polyroc.cost_sweep, data, swept | quick, _sweep),
+        "decide": Entry(polyroc.decide, data | {"costs": 1 - np.eye(3)}, decided, _decision),
+        "cost_profile": Entry(polyroc.cost_profile, probable | {"costs": _COSTS}, profiled, _profile),
+        "h_measure": Entry(baselines.h_measure, two, other | {"severity_ratio": None}, _share),
         "make_auc_scorer": Entry(polyroc.make_auc_scorer, {}, _without(_METHOD, "labels", "sample_weight"), _scorer),
         "set_score_request": Entry(polyroc.auc_scorer.set_score_request, {}, {"sample_weight": True}, _anything),
         "hand_till": Entry(baselines.hand_till, data, other, _share),

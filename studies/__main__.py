@@ -9,6 +9,9 @@ python -m studies plans-page plans.json       their table, into docs/planning.md
 python -m studies looks --out looks.json      what looking after every batch costs: half an hour on two cores
 python -m studies looks-page looks.json       its table, into docs/comparing.md
 python -m studies bands --out bands.json      how often bands by influences cover; printed
+python -m studies decision-predictions FILE.npz  classifiers on six data sets, for a machine without scikit-learn
+python -m studies decisions --predictions FILE.npz --out decisions.json  held-out costs, and coverage of their intervals
+python -m studies decisions-page decisions.json  its tables, into docs/decisions.md
 """
 
 import argparse
@@ -59,9 +62,20 @@ def main():
     table = commands.add_parser("plans-page", help="write the table of docs/planning.md")
     table.add_argument("results", type=Path)
     table.add_argument("--to", type=Path, default=ROOT / "docs" / "planning.md")
+    fits = commands.add_parser("decision-predictions", help="write classifiers' scores on six data sets into one file")
+    fits.add_argument("file", type=Path)
+    decisions = commands.add_parser("decisions", help="judge decisions on held-out samples, and their intervals")
+    decisions.add_argument("--predictions", type=Path, help="of `decision-predictions`; without it, coverage alone")
+    decisions.add_argument("--out", type=Path, required=True, help="file of results; those that it has are kept")
+    decisions.add_argument("--replications", type=int, default=2000)
+    decisions.add_argument("--costs", type=int, default=10, help="random cost matrices for each split")
+    told = commands.add_parser("decisions-page", help="write the tables of docs/decisions.md")
+    told.add_argument("results", type=Path)
+    told.add_argument("--to", type=Path, default=ROOT / "docs" / "decisions.md")
     asked = parser.parse_args()
     does = {"run": _run, "contests": _contests, "influence": _influence, "page": _page, "populations": _populations}
     does |= {"plans": _plans, "plans-page": _plans_page, "looks": _looks, "looks-page": _looks_page, "bands": _bands}
+    does |= {"decision-predictions": _decision_predictions, "decisions": _decisions, "decisions-page": _decisions_page}
     asked.start = time.perf_counter()
     does[asked.command](asked)
 
@@ -205,6 +219,35 @@ def _bands(asked):
 
 def _looks_page(asked):
     from studies._looks import BEGIN, END, page
+    from studies._page import write
+
+    text = page(json.loads(asked.results.read_text()))
+    print(text)
+    write(asked.to, text, BEGIN, END)
+
+
+def _decision_predictions(asked):
+    from studies._decisions import write_predictions
+
+    write_predictions(asked.file)
+
+
+def _decisions(asked):
+    os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    from studies._decisions import POPULATIONS, run_coverage, run_held_out
+
+    results = json.loads(asked.out.read_text()) if asked.out.exists() else {"held out": [], "coverage": {}}
+    if asked.predictions is not None and not results["held out"]:
+        results["held out"] = run_held_out(asked.predictions, asked.costs)
+        asked.out.write_text(json.dumps(results))
+    for number, population in enumerate(POPULATIONS):
+        if population.name not in results["coverage"]:
+            results["coverage"][population.name] = run_coverage(population, SEED + 950 + number, asked.replications)
+            asked.out.write_text(json.dumps(results))
+
+
+def _decisions_page(asked):
+    from studies._decisions import BEGIN, END, page
     from studies._page import write
 
     text = page(json.loads(asked.results.read_text()))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from polyroc._engines._naming import highest
-from polyroc._engines._offset_starts import class_weights, tune
+from polyroc._engines._offset_starts import class_sums, class_weights, tune
 from polyroc._engines._offsets import OffsetProblem, Tuned
 from polyroc._engines._threads import Threads
 from polyroc._lib._typing import FloatArray, IntArray
@@ -41,7 +41,7 @@ def cross_fit(
 ) -> CrossFit:
     """Tune on all, and without each fold. `problem.weight` has the prior in it, in every part likewise."""
     n_folds = int(fold.max()) + 1
-    sums = np.bincount(problem.codes, problem.weight, minlength=len(problem.costs))
+    sums = class_sums(problem)
 
     def one(number: int) -> Tuned:
         part = problem

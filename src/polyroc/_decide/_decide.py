@@ -9,7 +9,7 @@ from polyroc._decide._arguments import as_decision_costs, as_n_folds, as_prior, 
 from polyroc._decide._crossfit import CrossFit, cross_fit
 from polyroc._decide._decision import Decision, RuleCost
 from polyroc._decide._folds import folds_of, units_per_class
-from polyroc._decide._judging import Judge, judged_units
+from polyroc._decide._judging import Judge, judged_units, tuning_variance
 from polyroc._decide._rules import Method, Rule, with_reject
 from polyroc._engines._naming import confusion, costs_of, levels, two_columns
 from polyroc._engines._offsets import OffsetProblem, passes_for
@@ -21,6 +21,9 @@ from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._lib._warnings import underflow_is_zero
 from polyroc._records import Predictions
 from polyroc._uncertainty._resampling import Units, units_of
+
+# Sums and differences of larger scores may be beyond all floats.
+_LARGEST_SCORE = 1e100
 
 
 @underflow_is_zero
@@ -88,6 +91,7 @@ def decide(
     offsets that minimise it are sought by exact coordinate sweeps from several starts: the best value of one offset,
     with the others held, takes a sort; to find the best of all offsets together is NP-complete. Tuned and judged on
     the same samples, the cost would come out too low. So each fold is judged with offsets tuned on the other folds.
+    Intervals of tuned offsets also allow for the luck of tuning: see the page on decisions.
 
     "bayes" multiplies probabilities by prior / prevalence of the samples where a prior is given: the classifier is
     taken to be calibrated to samples like these.
@@ -151,6 +155,8 @@ def _asked(predictions: Predictions, costs: Any, prior: Any, method: Method, rej
     used = prevalence if given is None else given
     ratio = np.divide(used, prevalence, out=np.zeros(len(used)), where=prevalence > 0)
     on_log_scale = _are_probabilities(predictions)
+    if not on_log_scale and max(predictions.scores.max(), -predictions.scores.min()) > _LARGEST_SCORE:
+        raise InputError("y_score", f"must lie within {_LARGEST_SCORE:g} of 0", "larger scores")
     came = f"scores from {predictions.scores.min():g} to {predictions.scores.max():g}"
     if not on_log_scale:
         rule = "must be probabilities, each row between 0 and 1 with sum 1,"
@@ -196,7 +202,10 @@ def _problem(predictions: Predictions, asked: _Asked, judge: Judge) -> OffsetPro
     # By weight and by scores, so that the order of the columns changes no result; abstaining comes last.
     k = len(asked.costs)
     order = np.r_[np.lexsort((z[:k].mean(axis=1), -asked.prior)), np.arange(k, len(z))]
-    return OffsetProblem(z, predictions.codes, judge.weight, asked.full_costs, margin, order, passes_for(z.size))
+    # A constant on a row and the unit of the costs change no rule; without them, rounding is known to be 1e-16.
+    costs = asked.full_costs - asked.full_costs.min(axis=1, keepdims=True)
+    costs /= costs.max()
+    return OffsetProblem(z, predictions.codes, judge.weight, costs, margin, order, passes_for(z.size))
 
 
 def _rule(asked: _Asked, method: Method, n_columns: int, offsets: FloatArray | None = None) -> Rule:
@@ -227,13 +236,16 @@ def _decision(predictions: Predictions, asked: _Asked, judge: Judge, fitted: Cro
     named = {name: fitted.named if name == "tuned" else rule.named(predictions.scores) for name, rule in rules.items()}
     chosen = rules[asked.method]
     weight = np.ones(predictions.n_samples) if predictions.sample_weight is None else predictions.sample_weight
-    judged = _rule_costs(predictions, asked, judge, named)
+    own = costs_of(predictions.codes, rules["tuned"].named(predictions.scores), asked.full_costs)
+    judged = _rule_costs(predictions, asked, judge, named, judge.mean(own))
     return Decision(
         labels=predictions.labels,
         prior=asked.prior,
         confusion=confusion(predictions.codes, named[asked.method], weight, (k, k + chosen.abstains)),
         rules=tuple(judged),
-        resubstitution_cost=_cost_of(predictions.codes, chosen.named(predictions.scores), asked, judge),
+        resubstitution_cost=judge.mean(own)
+        if asked.method == "tuned"
+        else judged[list(rules).index(asked.method)].cost,
         n_samples=predictions.n_samples,
         n_folds=n_folds,
         confidence_level=judge.confidence_level,
@@ -241,17 +253,19 @@ def _decision(predictions: Predictions, asked: _Asked, judge: Judge, fitted: Cro
     )
 
 
-def _cost_of(codes: IntArray, named: IntArray, asked: _Asked, judge: Judge) -> float:
-    return judge.mean(costs_of(codes, named, asked.full_costs))
-
-
-def _rule_costs(predictions: Predictions, asked: _Asked, judge: Judge, named: dict[Method, IntArray]) -> list[RuleCost]:
+def _rule_costs(
+    predictions: Predictions, asked: _Asked, judge: Judge, named: dict[Method, IntArray], resubstitution: float
+) -> list[RuleCost]:
     """The three rules, always naming each class, and always abstaining, each compared with the chosen one."""
     codes, full = predictions.codes, asked.full_costs
     reference = costs_of(codes, named[asked.method], full)
+    tuning = tuning_variance(judge.mean(costs_of(codes, named["tuned"], full)), resubstitution, full.shape[1] - 1)
 
     def judged(rule: str, label: Any, costs: FloatArray) -> RuleCost:
-        own, apart = judge.estimate(costs), judge.estimate(costs - reference)
+        own = judge.estimate(costs, tuning if rule == "tuned" else 0.0)
+        # Of two rules that differ, one is tuned at most.
+        is_tuned = rule != asked.method and "tuned" in (rule, asked.method)
+        apart = judge.estimate(costs - reference, tuning if is_tuned else 0.0)
         return RuleCost(rule, label, *own, apart.value, apart.interval)
 
     found = [judged(method, None, costs_of(codes, names, full)) for method, names in named.items()]

@@ -46,5 +46,7 @@ def _commonest(codes: IntArray, unit: IntArray, n_units: int) -> IntArray:
 
 def units_per_class(codes: IntArray, unit: IntArray, n_classes: int) -> IntArray:
     """Number of units that hold a sample of each class, shape (k,)."""
+    if int(unit.max()) + 1 == len(codes):
+        return np.bincount(codes, minlength=n_classes)
     pairs = np.unique(unit.astype(np.int64) * n_classes + codes)
     return np.bincount(pairs % n_classes, minlength=n_classes)

@@ -1,7 +1,7 @@
 """Which class a rule names for each sample: passes over the scores, one row of numbers per class.
 
-Rules with offsets name the highest of z_j + b_j, the first of equal ones. z are the logarithms of probabilities, or free
-scores as they are; b are the offsets. Bayes' rule names the class of the least expected cost.
+Rules with offsets name the highest of z_j + b_j, the first of equal ones. z are the logarithms of probabilities, or
+free scores as they are; b are the offsets. Bayes' rule names the class of the least expected cost.
 """
 
 import numpy as np
@@ -52,12 +52,15 @@ def levels(scores: FloatArray, *, on_log_scale: bool, abstains: bool = False) ->
 def highest(z: FloatArray, offsets: FloatArray) -> IntArray:
     """The row with the highest z + b for each sample, the first of equal ones, shape (n,)."""
     n = z.shape[1]
-    named, top = np.zeros(n, dtype=np.intp), z[0] + offsets[0]
-    # Row by row: `argmax` along the rows would go through memory across them.
-    for j in range(1, len(z)):
-        level = z[j] + offsets[j]
-        named[level > top] = j
-        np.maximum(top, level, out=top)
+    named = np.zeros(n, dtype=np.intp)
+    for start in range(0, n, _ROWS_AT_ONCE):
+        part = slice(start, start + _ROWS_AT_ONCE)
+        top, which = z[0, part] + offsets[0], named[part]
+        # Row by row: `argmax` along the rows would go through memory across them.
+        for j in range(1, len(z)):
+            level = z[j, part] + offsets[j]
+            np.copyto(which, j, where=level > top)
+            np.maximum(top, level, out=top)
     return named
 
 

@@ -27,7 +27,7 @@ _OF_ERROR = 0.01
 def tune(problem: OffsetProblem, starts: list[FloatArray], seed: int) -> Tuned:
     """The best offsets that sweeps from these starts and from some random ones reach, with mean 0.
 
-    Never worse than any of the starts. Of equal ones, those nearest to 0.
+    Never worse than the first start. Of equal ones, those nearest to 0.
     """
     rng = np.random.default_rng(seed)
     n, m = problem.z.shape[1], len(problem.z)
@@ -41,9 +41,10 @@ def tune(problem: OffsetProblem, starts: list[FloatArray], seed: int) -> Tuned:
         found = descend(part, found.offsets, _OF_ERROR * _standard_error(part, found.offsets))
     least = _OF_ERROR * _standard_error(problem, found.offsets)
     ends = [descend(problem, found.offsets, least)]
-    # A part may mislead: a start that is better on all samples is swept over all of them, too.
-    better = [start for start in starts if problem.cost(start) < ends[0].cost]
-    return _centred(problem, _best([*ends, *(descend(problem, start, least) for start in better)]))
+    # A part may mislead: if the first start is better on all samples, that one is swept over all of them, too.
+    if problem.cost(starts[0]) < ends[0].cost:
+        ends.append(descend(problem, starts[0], least))
+    return _centred(problem, _best(ends))
 
 
 def _ends(problem: OffsetProblem, starts: list[FloatArray], n_random: int, rng: np.random.Generator) -> list[Tuned]:
@@ -98,8 +99,7 @@ def _part_by_class(problem: OffsetProblem, size: int, rng: np.random.Generator) 
 
 def class_sums(problem: OffsetProblem) -> FloatArray:
     """What each class counts for, shape (k,)."""
-    found: FloatArray = np.bincount(problem.codes, problem.weight, minlength=len(problem.costs))
-    return found
+    return np.bincount(problem.codes, problem.weight, minlength=len(problem.costs)).astype(float, copy=False)
 
 
 def class_weights(codes: IntArray, weight: FloatArray, sums: FloatArray) -> FloatArray:

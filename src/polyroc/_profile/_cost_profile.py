@@ -94,7 +94,8 @@ def cost_profile(
     Notes
     -----
     Matrices of higher costs count for more in mean costs; shares depend on each matrix only up to a factor. All models
-    are judged on the same samples, and intervals are paired. Without `prior`, the prevalences vary with the samples;
+    are judged on the same samples, and intervals are paired; those of tuned offsets allow for the luck of tuning, as in
+    `decide`. Without `prior`, the prevalences vary with the samples;
     with it they are fixed. Where matrices are drawn, intervals also cover which matrices were drawn.
 
     References
@@ -123,14 +124,14 @@ def cost_profile(
     namer = Namer(judge, matrices.values, _folds(first, units, folds, seed) if "tuned" in rules else None, seed, jobs)
     batches = batches_of(judge.units, seed)
     entries = [_Entry(name, one, models[name]) for name in models for one in rules]
-    sums = []
+    sums, luck = [], []
     with progress_bar(sum(namer.steps(one.rule) for one in entries), "Costs", shown=shown) as tick:
         for one in entries:
-            names = namer.names(one.predictions, one.rule, tick)
-            sums.append(
-                cost_sums(names, judge.codes, judge.weight, batches.batch, matrices.values, len(batches.stratum))
-            )
-    found = _Found(judge, matrices, batches, sums)
+            named = namer.names(one.predictions, one.rule, tick)
+            asked = (judge.codes, judge.weight, batches.batch, matrices.values, len(batches.stratum))
+            sums.append(cost_sums(named.names, *asked))
+            luck.append(named.luck)
+    found = _Found(judge, matrices, batches, sums, np.array(luck))
     return CostProfile(
         models=tuple(_model_costs(found, _named(entries, rules), resamples, seed)),
         differences=tuple(_differences(found, [name for name, _ in _named(entries, rules)])),
@@ -191,8 +192,10 @@ def _folds(predictions: Predictions, units: Units, n_folds: int | None, seed: in
 class _Found:
     """Costs of all entries, and what batches of samples add to them."""
 
-    def __init__(self, judge: Judge, matrices: CostMatrices, batches: Batches, sums: Sequence[CostSums]) -> None:
-        self.judge, self.matrices, self.batches, self.sums = judge, matrices, batches, sums
+    def __init__(
+        self, judge: Judge, matrices: CostMatrices, batches: Batches, sums: Sequence[CostSums], luck: FloatArray
+    ) -> None:
+        self.judge, self.matrices, self.batches, self.sums, self.luck = judge, matrices, batches, sums, luck
         self.cost = np.array([one.by_class.sum(axis=0) for one in sums])
         k, n_batches = len(judge.prior), len(batches.stratum)
         weights = np.bincount(batches.batch * k + judge.codes, judge.weight, minlength=n_batches * k)
@@ -200,7 +203,7 @@ class _Found:
         # Without the mean of all, or of the class where its prevalence is known: as `Judge` does for single samples.
         self.influences = np.stack([one.by_batch - by_class @ self._centre(one) for one in sums], axis=1)
         squares = np.einsum("g,gmr->mr", batches.scale, self.influences**2)
-        self.errors: FloatArray = np.sqrt(squares)
+        self.errors: FloatArray = np.sqrt(squares + luck**2)
 
     def _centre(self, one: CostSums) -> FloatArray:
         """What is taken off the cost of a sample of each class, shape (k, R)."""
@@ -209,18 +212,25 @@ class _Found:
             return np.repeat(one.by_class.sum(axis=0, keepdims=True), len(prior), axis=0)
         return np.divide(one.by_class, prior, out=np.zeros_like(one.by_class), where=prior > 0)
 
-    def by_draws(self, costs: FloatArray) -> float:
-        """Variance of the mean over drawn matrices, from the costs under each; 0 where they are not drawn."""
-        return float(np.var(costs, ddof=1)) / len(costs) if self.matrices.is_drawn else 0.0
+    def further(self, costs: FloatArray, *entries: int) -> float:
+        """Variance of a mean cost, or of a difference, that the samples do not show.
+
+        It comes from the matrices, where they are drawn, by the costs under each of them; and from the luck of tuning,
+        as if that were good or bad under all matrices together.
+        """
+        drawn = float(np.var(costs, ddof=1)) / len(costs) if self.matrices.is_drawn else 0.0
+        return drawn + float(sum(self.luck[place].mean() ** 2 for place in entries))
 
 
 def _model_costs(found: _Found, named: Sequence[tuple[str, _Entry]], n_resamples: int, seed: int) -> list[ModelCost]:
     is_drawn, level = found.matrices.is_drawn, found.judge.confidence_level
     shares = cheapest_shares(found.cost)
-    replicates = share_replicates(found.cost, found.influences, found.batches, n_resamples, seed, is_drawn=is_drawn)
+    replicates = share_replicates(
+        found.cost, found.influences, found.luck, found.batches, n_resamples, seed, is_drawn=is_drawn
+    )
     models = []
     for place, (name, entry) in enumerate(named):
-        own = found.judge.estimate(found.sums[place].per_sample, found.by_draws(found.cost[place]))
+        own = found.judge.estimate(found.sums[place].per_sample, found.further(found.cost[place], place))
         share = float(shares[place])
         n_drawn = found.cost.shape[1] if is_drawn else None
         ends = share_interval(share, replicates[:, place], level, n_drawn)
@@ -232,6 +242,6 @@ def _differences(found: _Found, names: Sequence[str]) -> list[CostDifference]:
     apart = []
     for a, b in combinations(range(len(names)), 2):
         costs = found.sums[a].per_sample - found.sums[b].per_sample
-        own = found.judge.estimate(costs, found.by_draws(found.cost[a] - found.cost[b]))
+        own = found.judge.estimate(costs, found.further(found.cost[a] - found.cost[b], a, b))
         apart.append(CostDifference(names[a], names[b], *own))
     return apart

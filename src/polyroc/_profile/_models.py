@@ -11,6 +11,9 @@ from polyroc._inputs._joined import in_order_of
 from polyroc._inputs._predictions import as_predictions
 from polyroc._records import Predictions
 
+# As in `decide`: differences of larger scores may be beyond all floats.
+_LARGEST_SCORE = 1e100
+
 
 def as_models(y_true: Any, scores: Any, labels: Any, sample_weight: Any) -> dict[str, Predictions]:
     """Predictions of each model, with the classes in the order of the first."""
@@ -29,6 +32,11 @@ def as_models(y_true: Any, scores: Any, labels: Any, sample_weight: Any) -> dict
                 raise
             rule = f"of model {shown(name)}: `{error.argument}` {error.rule}"
             raise InputError("scores", rule, error.got, hint=error.hint) from error
+        scores_of = found[name].scores
+        if max(scores_of.max(), -scores_of.min()) > _LARGEST_SCORE:
+            raise InputError(
+                "scores", f"of model {shown(name)} must lie within {_LARGEST_SCORE:g} of 0", "larger scores"
+            )
     first_name, first = next(iter(found.items()))
     return {name: in_order_of(first, one, first_name, name) for name, one in found.items()}
 

@@ -67,11 +67,20 @@ def cheapest_shares(cost: FloatArray, matrix_weight: FloatArray | None = None) -
 
 
 def share_replicates(
-    cost: FloatArray, influences: FloatArray, batches: Batches, n_resamples: int, seed: int, *, is_drawn: bool
+    cost: FloatArray,
+    influences: FloatArray,
+    luck: FloatArray,
+    batches: Batches,
+    n_resamples: int,
+    seed: int,
+    *,
+    is_drawn: bool,
 ) -> FloatArray:
     """Replicates of the shares, shape (B, m), from costs (m, R) and the influences of batches on them, (G, m, R).
 
-    Where the matrices were drawn from a distribution, each replicate draws them again, too.
+    `luck` is the standard deviation of costs that samples do not show, shape (m, R): one normal error per replicate and
+    model moves its costs under all matrices together. Where the matrices were drawn from a distribution, each replicate
+    draws them again, too.
     """
     n_models, n_matrices = cost.shape
     scaled = (influences * batches.scale[:, None, None]).reshape(len(influences), -1)
@@ -79,11 +88,14 @@ def share_replicates(
     for start in range(0, n_resamples, _BLOCK):
         stop = min(start + _BLOCK, n_resamples)
         counts, weights = np.empty((stop - start, len(scaled))), np.full((stop - start, n_matrices), 1 / n_matrices)
+        errors = np.zeros((stop - start, n_models, 1))
         for place, rng in enumerate(streams(start, stop)):
             counts[place] = _drawn(batches.stratum, rng)
+            if luck.any():
+                errors[place, :, 0] = rng.normal(size=n_models)
             if is_drawn:
                 weights[place] = np.bincount(rng.integers(0, n_matrices, n_matrices), minlength=n_matrices) / n_matrices
-        moved = cost + (counts @ scaled).reshape(-1, n_models, n_matrices)
+        moved = cost + errors * luck + (counts @ scaled).reshape(-1, n_models, n_matrices)
         found.append(cheapest_shares(moved, weights))
     return np.concatenate(found)
 

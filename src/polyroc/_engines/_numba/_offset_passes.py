@@ -88,7 +88,9 @@ def _switches(
     return total
 
 
-def binned(t: FloatArray, change: FloatArray, low: float, scale: float, n: int) -> tuple[IntArray, FloatArray, FloatArray]:
+def binned(
+    t: FloatArray, change: FloatArray, low: float, scale: float, n: int
+) -> tuple[IntArray, FloatArray, FloatArray]:
     """As the reference's."""
     place, net, falling = np.empty(len(t), dtype=np.int32), np.zeros(n), np.zeros(n)
     _binned(t, change, low, scale, place, net, falling)

@@ -60,11 +60,13 @@ def switches(
     return threshold, change, float(weight @ without)
 
 
-def binned(t: FloatArray, change: FloatArray, low: float, scale: float, n: int) -> tuple[IntArray, FloatArray, FloatArray]:
+def binned(
+    t: FloatArray, change: FloatArray, low: float, scale: float, n: int
+) -> tuple[IntArray, FloatArray, FloatArray]:
     """The bin of each threshold; in each bin the sum of all changes, and that of the negative ones."""
     place = np.clip((t - low) * scale, 0, n - 1).astype(np.int32)
-    net = np.bincount(place, change, minlength=n)
-    falling = np.bincount(place, np.minimum(change, 0.0), minlength=n)
+    net = np.bincount(place, change, minlength=n).astype(float, copy=False)
+    falling = np.bincount(place, np.minimum(change, 0.0), minlength=n).astype(float, copy=False)
     return place, net, falling
 
 
