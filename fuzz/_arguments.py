@@ -25,6 +25,7 @@ from polyroc import baselines, meta, report
 
 _Y = np.arange(12) % 3
 _S = np.random.default_rng(0).normal(size=(12, 3)) + np.eye(3)[_Y]
+_COSTS = [[[0, 1, 2], [3, 0, 1], [1, 5, 0]], [[0, 2, 1], [1, 0, 4], [1, 1, 0]]]
 
 
 class Entry(NamedTuple):
@@ -141,6 +142,13 @@ def _decision(made: Any) -> None:
     require(made.confusion.min() >= 0, "Decision.confusion")
 
 
+def _profile(made: Any) -> None:
+    check_shares(np.array([one.share_cheapest for one in made.models]), "CostProfile.share_cheapest")
+    require(abs(sum(one.share_cheapest for one in made.models) - 1) < 1e-9, "shares of a CostProfile do not sum to 1")
+    for one in made.models:
+        require(one.interval.low <= one.cost <= one.interval.high, "cost of a CostProfile outside of its interval")
+
+
 def _replicates(made: Any) -> None:
     check_shares(made.auc, "replicates")
     check_interval(made.confidence_interval(), "interval")
@@ -177,6 +185,11 @@ def _functions() -> dict[str, Entry]:
     quick = {"n_thresholds": 9, "engine": "numba", "max_pairs": None}
     swept = {"true_class": 0, "predicted_class": 1, "ratios": [0.5, 2.0], "labels": None, "costs": None}
     decided = _LEVEL | {"prior": None, "method": "tuned", "reject_cost": None, "labels": None, "sample_weight": None}
+    p = np.exp(_S) / np.exp(_S).sum(axis=1, keepdims=True)
+    probable = {"y_true": _Y, "scores": {"a": p, "b": p[:, ::-1].copy()}}
+    profiled = _LEVEL | {"rule": "bayes", "prior": None, "n_costs": 3, "labels": None, "sample_weight": None}
+    profiled |= {"groups": None, "n_folds": 2, "n_resamples": 4, "rng": 0, "n_jobs": 1, "progress": False}
+    two = {"y_true": _Y > 0, "y_score": _S[:, 0].copy()}
     decided |= {"groups": None, "n_folds": 2, "rng": 0, "n_jobs": 1, "progress": False}
     return {
         "evaluate": Entry(polyroc.evaluate, data, _METHOD, check_evaluation),
@@ -186,6 +199,8 @@ def _functions() -> dict[str, Entry]:
         ),
         "cost_sweep": Entry(polyroc.cost_sweep, data, swept | quick, _sweep),
         "decide": Entry(polyroc.decide, data | {"costs": 1 - np.eye(3)}, decided, _decision),
+        "cost_profile": Entry(polyroc.cost_profile, probable | {"costs": _COSTS}, profiled, _profile),
+        "h_measure": Entry(baselines.h_measure, two, other | {"severity_ratio": None}, _share),
         "make_auc_scorer": Entry(polyroc.make_auc_scorer, {}, _without(_METHOD, "labels", "sample_weight"), _scorer),
         "set_score_request": Entry(polyroc.auc_scorer.set_score_request, {}, {"sample_weight": True}, _anything),
         "hand_till": Entry(baselines.hand_till, data, other, _share),

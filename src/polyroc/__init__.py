@@ -31,6 +31,9 @@ from polyroc._measures._compared import ComparedMeasure, ComparedMeasures
 from polyroc._measures._table import Measure, Measures
 from polyroc._pairs import Pair, Pairs
 from polyroc._plan import Plan, PlanPoint, plan
+from polyroc._profile._cost_profile import cost_profile
+from polyroc._profile._families import CostRange, CostRatios
+from polyroc._profile._profile import CostDifference, CostProfile, ModelCost
 from polyroc._records import Factorization, PairwiseRates, Status
 from polyroc._scoring import AucScorer, auc_scorer, make_auc_scorer
 from polyroc._uncertainty._band import ConfidenceBand
@@ -52,6 +55,10 @@ __all__ = [
     "ConfidenceBand",
     "Contest",
     "ConvergenceWarning",
+    "CostDifference",
+    "CostProfile",
+    "CostRange",
+    "CostRatios",
     "CostSweep",
     "CrossValidation",
     "CurvePoint",
@@ -65,6 +72,7 @@ __all__ = [
     "Interval",
     "Measure",
     "Measures",
+    "ModelCost",
     "ModelEstimate",
     "Pair",
     "Pairs",
@@ -84,6 +92,7 @@ __all__ = [
     "auc_scorer",
     "baselines",
     "compare",
+    "cost_profile",
     "cost_sweep",
     "decide",
     "evaluate",

@@ -1,7 +1,7 @@
 """What is known of evaluated predictions before anybody asks how sure it is: statistics, curves, pairs."""
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +10,7 @@ from polyroc._classes._measured import MeasuredClasses
 from polyroc._classes._record import Classes
 from polyroc._classes._table import class_table, never_named_note
 from polyroc._engines import Prepared
+from polyroc._engines._hulls import difference_hull_areas, hull_areas
 from polyroc._estimator._curve import RocCurve
 from polyroc._estimator._factorization import EXPLAINED_BOUND
 from polyroc._estimator._mean_curve import area_weights, is_mean, mean_curve
@@ -86,6 +87,8 @@ class Evaluated(Frozen):
             n_negative=self.class_counts[negative],
             effect=self.factorization.pair_effects,
             auc=self._unchanged.areas(self._pair_index, self._thresholds),
+            # Not a method, which would hold this record inside its own table.
+            _hull_areas=partial(_hull_areas, self._prepared, self._pair_index, self._thresholds, self._fingerprint),
         )
 
     @property
@@ -336,3 +339,12 @@ class Evaluated(Frozen):
     @property
     def _equal_shares(self) -> FloatArray:
         return np.full(len(self._pair_index), 1 / len(self._pair_index))
+
+
+def _hull_areas(
+    prepared: Prepared, pairs: PairIndex, thresholds: Thresholds, fingerprint: Fingerprint
+) -> FloatArray:
+    """Areas under the hulls of the pairs, if the samples are still those that were evaluated."""
+    fingerprint.check(prepared.source)
+    found = difference_hull_areas if thresholds == "difference" else hull_areas
+    return found(prepared.source, pairs, prepared.resources.n_jobs)

@@ -13,6 +13,7 @@ from polyroc._engines._cells import LOGIT_BOUND
 from polyroc._estimator._partial import as_max_fpr
 from polyroc._inputs._arrays import read_table
 from polyroc._inputs._checks import InputError, shown
+from polyroc._lib._hull import upper_hull
 from polyroc._lib._numbers import area
 from polyroc._lib._typing import FloatArray
 from polyroc._records import Factorization, Frozen
@@ -129,6 +130,44 @@ class RocCurve(Frozen):
         area = float(np.trapezoid(tpr, fpr))
         chance, perfect = 0.5 * max_fpr**2, max_fpr
         return float(0.5 * (1 + (area - chance) / (perfect - chance)))
+
+    def hull(self) -> "RocCurve":
+        """The upper convex hull of the curve's points: the least concave curve above it.
+
+        Between two corners of the hull, costs decide which of the two is the better threshold; no point below the
+        hull is the best one at any costs.
+
+        Returns
+        -------
+        RocCurve
+            From (0, 0) to (1, 1), with the corners of the hull alone. Its area is that of the hull of these points,
+            also where `exact_auc` is known.
+
+        References
+        ----------
+        Provost and Fawcett (2001), Robust classification for imprecise environments, Machine Learning 42.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from polyroc import RocCurve
+        >>> curve = RocCurve(fpr=np.array([0, 0, 0.5, 0.5, 1]), tpr=np.array([0, 0.5, 0.5, 1, 1]))
+        >>> hull = curve.hull()
+        >>> hull.fpr.tolist(), hull.tpr.tolist()
+        ([0.0, 0.0, 0.5, 1.0], [0.0, 0.5, 1.0, 1.0])
+        >>> curve.auc, hull.auc
+        (0.75, 0.875)
+        """
+        # Rounding may have let rates fall a little.
+        fpr, tpr = np.maximum.accumulate(self.fpr), np.maximum.accumulate(self.tpr)
+        # Of several points at one rate the last is the highest.
+        last = np.append(fpr[1:] != fpr[:-1], True)
+        fpr, tpr = fpr[last], tpr[last]
+        kept = upper_hull(fpr, tpr)
+        fpr, tpr = fpr[kept], tpr[kept]
+        if tpr[0] > 0:
+            fpr, tpr = np.append(0.0, fpr), np.append(0.0, tpr)
+        return RocCurve(fpr=fpr, tpr=tpr)
 
 
 def _as_rates(value: Any, name: str) -> FloatArray:

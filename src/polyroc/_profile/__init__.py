@@ -1,0 +1,1 @@
+"""What models cost over many cost matrices, and how often each is the cheapest."""

@@ -1,0 +1,247 @@
+"""cost_profile(...): what models cost over a family of cost matrices, and how often each is the cheapest."""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polyroc._decide._arguments import as_n_folds, as_prior, check_units
+from polyroc._decide._folds import folds_of, units_per_class
+from polyroc._decide._judging import Judge, judged_units
+from polyroc._decide._rules import Method
+from polyroc._engines._matrix_costs import CostSums, cost_sums
+from polyroc._inputs._checks import as_confidence_level, as_flag, as_n_jobs, as_n_resamples, drawn_seed
+from polyroc._lib._progress import progress_bar
+from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._lib._warnings import underflow_is_zero
+from polyroc._profile._families import CostMatrices, CostRange, CostRatios, as_cost_matrices
+from polyroc._profile._models import as_models, as_rules
+from polyroc._profile._naming import Namer
+from polyroc._profile._profile import CostDifference, CostProfile, ModelCost
+from polyroc._profile._shares import Batches, batches_of, cheapest_shares, share_interval, share_replicates
+from polyroc._records import Predictions
+from polyroc._uncertainty._resampling import Units, units_of
+
+
+@underflow_is_zero
+def cost_profile(
+    y_true: "ArrayLike",
+    scores: "Mapping[str, ArrayLike]",
+    *,
+    costs: "Sequence[ArrayLike] | CostRange | CostRatios | Callable[[np.random.Generator], ArrayLike]",
+    rule: Method | Sequence[Method] = "bayes",
+    prior: Any = None,
+    n_costs: int = 200,
+    labels: "ArrayLike | None" = None,
+    sample_weight: "ArrayLike | None" = None,
+    groups: "ArrayLike | None" = None,
+    n_folds: int | None = 5,
+    confidence_level: float = 0.95,
+    n_resamples: int = 999,
+    rng: int | np.random.Generator | None = 0,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> CostProfile:
+    """What each of several models costs under many cost matrices, and how often each is the cheapest.
+
+    For costs that are known roughly. The share of the matrices in which a model is the cheapest is Adams and Hand's LC
+    index, for any number of classes.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True classes.
+    scores : mapping of str to array-like or data frame of shape (n_samples, n_classes)
+        The scores of each model for the same samples, by its name.
+    costs : list of matrices, CostRange, CostRatios or callable
+        Cost matrices, ``[true, predicted]``, with their diagonal: negative entries are gains. A list, or an array of
+        shape (n_matrices, n_classes, n_classes), is used as it is, every matrix alike. `CostRange` draws entries
+        between those of two matrices. `CostRatios` makes one confusion cheaper or more expensive. A function is
+        called with a NumPy generator, and returns one matrix per call.
+    rule : {"bayes", "tuned", "argmax"} or sequence of these
+        How classes are named under each matrix, as in `decide`: by the lowest expected cost, with scores taken as
+        probabilities; by offsets that are tuned to the matrix; by the highest score. Several rules are compared as
+        if they were models of their own.
+    prior : array-like of shape (n_classes,) or mapping, optional
+        Prevalence of the classes where the models will be used, as in `decide`.
+    n_costs : int
+        Number of matrices to draw from a `CostRange` or a function.
+    labels, sample_weight : array-like, optional
+        As in `evaluate`.
+    groups : array-like of shape (n_samples,), optional
+        Group of each sample, such as a patient ID. If given, intervals count groups instead of samples.
+    n_folds : int or None
+        Tuned offsets are judged on samples that they were not tuned on, by this many folds. None tunes and judges on
+        the same samples, which gives costs that are too low.
+    confidence_level : float
+        Of all intervals.
+    n_resamples : int
+        Number of resamples for the intervals of the shares.
+    rng : int, Generator or None
+        Seed of the drawn matrices, the folds and the resamples.
+    n_jobs : int, optional
+        Number of threads for tuning; None for as many as the process may use. Results do not depend on it.
+    progress : bool
+        Show a progress bar (needs ``polyroc[progress]``).
+
+    Returns
+    -------
+    CostProfile
+        With `models`, `differences` and `cost_by_matrix`.
+
+    Notes
+    -----
+    Matrices of higher costs count for more in mean costs; shares depend on each matrix only up to a factor. All models
+    are judged on the same samples, and intervals are paired; those of tuned offsets allow for the luck of tuning, as in
+    `decide`. Without `prior`, the prevalences vary with the samples;
+    with it they are fixed. Where matrices are drawn, intervals also cover which matrices were drawn.
+
+    References
+    ----------
+    Adams and Hand, Comparing classifiers when the misallocation costs are uncertain, Pattern Recognition 32, 1999.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> costs = polyroc.CostRange(low=1 - np.eye(10), high=50 - 50 * np.eye(10))
+    >>> profile = polyroc.cost_profile(example.y_true, example.scores, costs=costs, n_costs=50)
+    >>> [(one.name, one.share_cheapest) for one in profile.models]
+    [('logistic', 1.0), ('knn', 0.0), ('tree', 0.0)]
+    """
+    level, seed, jobs = as_confidence_level(confidence_level), drawn_seed(rng), as_n_jobs(n_jobs)
+    resamples, shown = as_n_resamples(n_resamples), as_flag(progress, "progress")
+    folds = None if n_folds is None else as_n_folds(n_folds)
+    models = as_models(y_true, scores, labels, sample_weight)
+    first = next(iter(models.values()))
+    rules = as_rules(rule, models)
+    matrices = as_cost_matrices(costs, first.labels, n_costs, seed)
+    units = units_of(first, groups)
+    judge = _judge(first, as_prior(prior, first.labels, first.class_weights), units, level)
+    namer = Namer(judge, matrices.values, _folds(first, units, folds, seed) if "tuned" in rules else None, seed, jobs)
+    batches = batches_of(judge.units, seed)
+    entries = [_Entry(name, one, models[name]) for name in models for one in rules]
+    sums, luck = [], []
+    with progress_bar(sum(namer.steps(one.rule) for one in entries), "Costs", shown=shown) as tick:
+        for one in entries:
+            named = namer.names(one.predictions, one.rule, tick)
+            asked = (judge.codes, judge.weight, batches.batch, matrices.values, len(batches.stratum))
+            sums.append(cost_sums(named.names, *asked))
+            luck.append(named.luck)
+    found = _Found(judge, matrices, batches, sums, np.array(luck))
+    return CostProfile(
+        models=tuple(_model_costs(found, _named(entries, rules), resamples, seed)),
+        differences=tuple(_differences(found, [name for name, _ in _named(entries, rules)])),
+        costs=matrices.values,
+        cost_by_matrix=found.cost,
+        standard_error_by_matrix=found.errors,
+        family=costs if isinstance(costs, CostRatios) else None,
+        ratios=matrices.ratios,
+        is_drawn=matrices.is_drawn,
+        labels=first.labels,
+        prior=judge.prior,
+        n_samples=first.n_samples,
+        n_resamples=resamples,
+        n_folds=folds if "tuned" in rules else None,
+        confidence_level=level,
+    )
+
+
+class _Entry(NamedTuple):
+    """A model and how it names classes."""
+
+    model: str
+    rule: Method
+    predictions: Predictions
+
+
+def _named(entries: Sequence[_Entry], rules: Sequence[Method]) -> list[tuple[str, _Entry]]:
+    """Entries by name: with a single rule that of the model, with a single model that of the rule."""
+    if len(rules) == 1:
+        return [(one.model, one) for one in entries]
+    if len(entries) == len(rules):
+        return [(one.rule, one) for one in entries]
+    return [(f"{one.model}, {one.rule}", one) for one in entries]
+
+
+def _judge(predictions: Predictions, prior: FloatArray | None, units: Units, level: float) -> Judge:
+    weight = predictions.sample_weight
+    weight = np.ones(predictions.n_samples) if weight is None else weight
+    labels_are_random = prior is None
+    return Judge(
+        codes=predictions.codes,
+        share=weight / predictions.class_weights[predictions.codes],
+        prior=predictions.class_weights / predictions.class_weights.sum() if prior is None else prior,
+        units=judged_units(predictions.codes, units, labels_are_random=labels_are_random),
+        labels_are_random=labels_are_random,
+        confidence_level=level,
+    )
+
+
+def _folds(predictions: Predictions, units: Units, n_folds: int | None, seed: int) -> IntArray | None:
+    if n_folds is None:
+        return None
+    held = units_per_class(predictions.codes, units.unit, len(predictions.labels))
+    check_units(held, predictions.labels, are_groups=units.are_groups)
+    return folds_of(predictions.codes, units.unit, n_folds, seed)
+
+
+class _Found:
+    """Costs of all entries, and what batches of samples add to them."""
+
+    def __init__(
+        self, judge: Judge, matrices: CostMatrices, batches: Batches, sums: Sequence[CostSums], luck: FloatArray
+    ) -> None:
+        self.judge, self.matrices, self.batches, self.sums, self.luck = judge, matrices, batches, sums, luck
+        self.cost = np.array([one.by_class.sum(axis=0) for one in sums])
+        k, n_batches = len(judge.prior), len(batches.stratum)
+        weights = np.bincount(batches.batch * k + judge.codes, judge.weight, minlength=n_batches * k)
+        by_class = weights.reshape(n_batches, k)
+        # Without the mean of all, or of the class where its prevalence is known: as `Judge` does for single samples.
+        self.influences = np.stack([one.by_batch - by_class @ self._centre(one) for one in sums], axis=1)
+        squares = np.einsum("g,gmr->mr", batches.scale, self.influences**2)
+        self.errors: FloatArray = np.sqrt(squares + luck**2)
+
+    def _centre(self, one: CostSums) -> FloatArray:
+        """What is taken off the cost of a sample of each class, shape (k, R)."""
+        prior = self.judge.prior[:, None]
+        if self.judge.labels_are_random:
+            return np.repeat(one.by_class.sum(axis=0, keepdims=True), len(prior), axis=0)
+        return np.divide(one.by_class, prior, out=np.zeros_like(one.by_class), where=prior > 0)
+
+    def further(self, costs: FloatArray, *entries: int) -> float:
+        """Variance of a mean cost, or of a difference, that the samples do not show.
+
+        It comes from the matrices, where they are drawn, by the costs under each of them; and from the luck of tuning,
+        as if that were good or bad under all matrices together.
+        """
+        drawn = float(np.var(costs, ddof=1)) / len(costs) if self.matrices.is_drawn else 0.0
+        return drawn + float(sum(self.luck[place].mean() ** 2 for place in entries))
+
+
+def _model_costs(found: _Found, named: Sequence[tuple[str, _Entry]], n_resamples: int, seed: int) -> list[ModelCost]:
+    is_drawn, level = found.matrices.is_drawn, found.judge.confidence_level
+    shares = cheapest_shares(found.cost)
+    replicates = share_replicates(
+        found.cost, found.influences, found.luck, found.batches, n_resamples, seed, is_drawn=is_drawn
+    )
+    models = []
+    for place, (name, entry) in enumerate(named):
+        own = found.judge.estimate(found.sums[place].per_sample, found.further(found.cost[place], place))
+        share = float(shares[place])
+        n_drawn = found.cost.shape[1] if is_drawn else None
+        ends = share_interval(share, replicates[:, place], level, n_drawn)
+        models.append(ModelCost(name, entry.model, entry.rule, *own, share, ends))
+    return models
+
+
+def _differences(found: _Found, names: Sequence[str]) -> list[CostDifference]:
+    apart = []
+    for a, b in combinations(range(len(names)), 2):
+        costs = found.sums[a].per_sample - found.sums[b].per_sample
+        own = found.judge.estimate(costs, found.further(found.cost[a] - found.cost[b], a, b))
+        apart.append(CostDifference(names[a], names[b], *own))
+    return apart

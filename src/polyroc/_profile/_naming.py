@@ -1,0 +1,87 @@
+"""Which class each rule names for every sample under every cost matrix."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from polyroc._decide._crossfit import cross_fit, starts_of
+from polyroc._decide._judging import Judge, tuning_variance
+from polyroc._decide._rules import Method
+from polyroc._engines._matrix_costs import Names, bayes_names, known_names, same_names
+from polyroc._engines._naming import costs_of, highest, levels, two_columns
+from polyroc._engines._offset_starts import tune
+from polyroc._engines._offsets import OffsetProblem, passes_for
+from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._profile._models import on_log_scale
+from polyroc._records import Frozen, Predictions
+
+
+class Named(NamedTuple):
+    """What a rule names, and how uncertain its costs are by the luck of tuning."""
+
+    names: Names
+    luck: FloatArray
+    """Standard deviation of what the rule costs under each matrix, over samples to tune on, shape (R,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Namer(Frozen):
+    """All that rules need beyond the scores."""
+
+    judge: Judge
+    costs: FloatArray
+    """costs[matrix, true, predicted], shape (R, k, k)."""
+    fold: IntArray | None
+    """Fold of each sample, by which tuned offsets are judged; None to judge them where they were tuned."""
+    seed: int
+    n_jobs: int | None
+
+    def steps(self, rule: Method) -> int:
+        """How many steps of a progress bar a rule takes."""
+        if rule != "tuned":
+            return 1
+        return len(self.costs) * (1 if self.fold is None else int(self.fold.max()) + 2)
+
+    def names(self, predictions: Predictions, rule: Method, tick: Callable[[int], object]) -> Named:
+        """The classes that a rule names from a model's scores."""
+        is_log = on_log_scale(predictions)
+        scores = two_columns(predictions.scores, are_probabilities=is_log)
+        if rule == "tuned":
+            return self._tuned(predictions, levels(scores, on_log_scale=is_log), tick, is_log=is_log)
+        tick(1)
+        if rule == "bayes":
+            return Named(bayes_names(scores, self.costs, self._ratio(predictions)), np.zeros(len(self.costs)))
+        return Named(same_names(np.argmax(scores, axis=1), len(self.costs)), np.zeros(len(self.costs)))
+
+    def _ratio(self, predictions: Predictions) -> FloatArray:
+        """Prior over prevalence of the samples, shape (k,)."""
+        prevalence = predictions.class_weights / predictions.class_weights.sum()
+        ratio: FloatArray = np.divide(self.judge.prior, prevalence, out=np.zeros(len(prevalence)), where=prevalence > 0)
+        return ratio
+
+    def _tuned(self, predictions: Predictions, z: FloatArray, tick: Callable[[int], object], *, is_log: bool) -> Named:
+        """Names by offsets that are tuned to each matrix."""
+        k, ratio = len(self.judge.prior), self._ratio(predictions)
+        margin = 1.0 if is_log else float(np.mean(z.std(axis=1))) or 1.0
+        order = np.lexsort((z.mean(axis=1), -self.judge.prior))
+        named = np.empty((len(self.costs), z.shape[1]), dtype=np.int16 if k < 2**15 else np.intp)
+        luck = np.zeros(len(self.costs))
+        for place, costs in enumerate(self.costs):
+            # A constant on a row and the unit of the costs change no rule, as in `decide`.
+            scaled = costs - costs.min(axis=1, keepdims=True)
+            scaled /= scaled.max()
+            problem = OffsetProblem(z, self.judge.codes, self.judge.weight, scaled, margin, order, passes_for(z.size))
+            if self.fold is None:
+                named[place] = highest(z, tune(problem, starts_of(problem, ratio), self.seed).offsets)
+                tick(1)
+                continue
+            found = cross_fit(problem, ratio, self.fold, self.seed, self.n_jobs, tick)
+            named[place] = found.named
+            own = highest(z, found.tuned.offsets)
+            luck[place] = np.sqrt(tuning_variance(self._cost(found.named, costs), self._cost(own, costs), k - 1))
+        return Named(known_names(named), luck)
+
+    def _cost(self, named: IntArray, costs: FloatArray) -> float:
+        return self.judge.mean(costs_of(self.judge.codes, named, costs))
