@@ -341,9 +341,7 @@ class Evaluated(Frozen):
         return np.full(len(self._pair_index), 1 / len(self._pair_index))
 
 
-def _hull_areas(
-    prepared: Prepared, pairs: PairIndex, thresholds: Thresholds, fingerprint: Fingerprint
-) -> FloatArray:
+def _hull_areas(prepared: Prepared, pairs: PairIndex, thresholds: Thresholds, fingerprint: Fingerprint) -> FloatArray:
     """Areas under the hulls of the pairs, if the samples are still those that were evaluated."""
     fingerprint.check(prepared.source)
     found = difference_hull_areas if thresholds == "difference" else hull_areas

@@ -42,6 +42,19 @@ def test_every_pair_agrees_with_qhull(decimals, weighted):
     assert not pairs.hull_area.flags.writeable
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_pairs_that_are_ranked_by_differences(weighted):
+    y_true, y_score, weight = scores_of(150, 4, 6, 1)
+    weight = weight if weighted else np.ones(150)
+    pairs = polyroc.evaluate(y_true, y_score, sample_weight=weight, thresholds="difference").pairs
+    expected = [
+        area_by_thresholds(y_score[:, i] - y_score[:, j], y_true == i, y_true == j, weight)
+        for i, j in zip(pairs.positive, pairs.negative, strict=True)
+    ]
+    assert_allclose(pairs.hull_area, expected, rtol=1e-12)
+    assert (pairs.hull_area >= pairs.auc).all()
+
+
 @pytest.mark.parametrize("columns", [1, 2])
 def test_two_classes_have_the_hull_of_their_curve(columns):
     y_true, y_score, _ = scores_of(80, 2, 1)
