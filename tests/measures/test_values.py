@@ -173,3 +173,11 @@ def test_weights_that_leave_one_class_give_no_agreement_beyond_chance():
         value, influences = measured.functional(name)
         assert value == pytest.approx(0, abs=1e-12)
         assert np.all(np.isfinite(influences))
+
+
+def test_huge_weights_do_not_overflow():
+    y, scores, weight = _problem(4, weighted=True)
+    expected = passes_of(y, scores, weight)
+    found = passes_of(y, scores, weight * 1e305 / weight.sum())
+    for name in ("accuracy", "log_loss", "brier", "f1_macro"):
+        assert_allclose(found.functional(name)[0], expected.functional(name)[0], rtol=1e-12)
