@@ -161,3 +161,23 @@ def test_influences_sum_to_nothing(name):
     assert_allclose(influences.sum(), 0, atol=1e-12)
     if not KINDS[name].depends_on_prevalence:
         assert_allclose(np.bincount(y, influences), 0, atol=1e-12)
+
+
+def test_weights_that_leave_one_class_give_no_agreement_beyond_chance():
+    y, scores, _ = _problem(3)
+    y[y == 3], y[:3] = 0, range(3)
+    scores[:, :] = [0.97, 0.01, 0.01, 0.01]
+    weight = np.where(y == 0, 1.0, 1e-30)
+    measured = passes_of(y, scores[:, :3] / scores[:, :3].sum(axis=1, keepdims=True), weight)
+    for name in ("kappa", "quadratic_kappa", "mcc"):
+        value, influences = measured.functional(name)
+        assert value == pytest.approx(0, abs=1e-12)
+        assert np.all(np.isfinite(influences))
+
+
+def test_huge_weights_do_not_overflow():
+    y, scores, weight = _problem(4, weighted=True)
+    expected = passes_of(y, scores, weight)
+    found = passes_of(y, scores, weight * 1e305 / weight.sum())
+    for name in ("accuracy", "log_loss", "brier", "f1_macro"):
+        assert_allclose(found.functional(name)[0], expected.functional(name)[0], rtol=1e-12)

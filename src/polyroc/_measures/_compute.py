@@ -160,7 +160,8 @@ class Passes:
 
     def mean(self, values: FloatArray) -> tuple[float, FloatArray]:
         """The mean of a number that each sample has, and what each sample adds to it."""
-        value = float(np.average(values, weights=self.source.sample_weight))
+        # By shares: the weights themselves may be so large that a sum of losses overflows.
+        value = float(np.mean(values)) if self.source.sample_weight is None else float(self.share @ values)
         return value, self.share * (values - value)
 
     def _calibration_error(self, kind: Kind) -> Measured:

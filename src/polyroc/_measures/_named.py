@@ -18,6 +18,8 @@ from polyroc._uncertainty._resampling import Units
 
 # Weights under which a measure is computed again, for its bias: a few k numbers each.
 _N_AGAIN = 32
+# A larger share is all, but for rounding.
+_ONE = 1 - 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +73,8 @@ class Named(Frozen):
         seen = float(share @ apart)
         true_mean, named_mean = float(share @ true), float(share @ named)
         expected = float(share @ true**2 + share @ named**2) - 2 * true_mean * named_mean
+        if expected <= 0:  # one class has all of the weight, but for rounding
+            return 0.0, np.zeros_like(share)
         by_sample = true**2 - 2 * true * named_mean + named**2 - 2 * named * true_mean
         slope = -apart / expected + seen / expected**2 * by_sample
         return 1 - seen / expected, share * (slope - share @ slope)
@@ -156,14 +160,14 @@ def _mcc_parts(margins: Margins) -> tuple[FloatArray, FloatArray, FloatArray]:
 def _mcc(margins: Margins) -> FloatArray:
     both, true, named = _mcc_parts(margins)
     # One class for all is no correlation; rounding may leave a little of its variance.
-    bottom = np.where(margins.named.max(axis=-1) < 1 - 1e-14, np.sqrt(np.maximum(true * named, 0)), 0.0)
+    bottom = np.where(margins.named.max(axis=-1) < _ONE, np.sqrt(np.maximum(true * named, 0)), 0.0)
     return _over(np.asarray(both), np.asarray(bottom))
 
 
 def _mcc_gradient(margins: Margins) -> Gradient:
     both, true, named = _mcc_parts(margins)
     nothing = np.zeros_like(margins.true)
-    if margins.named.max() >= 1 - 1e-14:
+    if margins.named.max() >= _ONE:
         return nothing, nothing, nothing
     scale = 1 / np.sqrt(true * named)
     by_true = scale * (both / true * margins.true - margins.named)
@@ -173,12 +177,16 @@ def _mcc_gradient(margins: Margins) -> Gradient:
 
 def _kappa(margins: Margins) -> FloatArray:
     chance = (margins.true * margins.named).sum(axis=-1)
-    kappa: FloatArray = (margins.right.sum(axis=-1) - chance) / (1 - chance)
-    return kappa
+    # Where one class has all of the weight, but for rounding, nothing is beyond chance.
+    rest = np.where(chance < _ONE, 1 - chance, 0.0)
+    return _over(np.asarray(margins.right.sum(axis=-1) - chance), rest)
 
 
 def _kappa_gradient(margins: Margins) -> Gradient:
     seen, chance = margins.right.sum(), float(margins.true @ margins.named)
+    if chance >= _ONE:
+        nothing = np.zeros_like(margins.true)
+        return nothing, nothing, nothing
     # d kappa / d chance = (seen - 1) / (1 - chance)^2, and chance is the sum of true times named.
     slope = (seen - 1) / (1 - chance) ** 2
     return slope * margins.named, slope * margins.true, np.full_like(margins.true, 1 / (1 - chance))
