@@ -282,7 +282,7 @@ def refitted_bias(
 ) -> tuple[float, float]:
     """By how much D, or the partial area, is too large on average, and the standard error of that, by a few refits."""
     weights = halves(units)
-    found = replicates(weights)
+    found = replicates.on_threads(weights)
     refits = found.auc if max_fpr is None else found.partial_auc(max_fpr)
     rest = (refits - estimate - (weights - 1) @ influences) / STEP**2
     return float(np.mean(rest)), float(np.std(rest, ddof=1) / np.sqrt(len(rest)))
@@ -293,7 +293,7 @@ def refitted_point_bias(
 ) -> FloatArray:
     """The same for every point of a curve, TPR and then FPR, shape (2T,)."""
     weights = halves(units)
-    found = replicates(weights)
+    found = replicates.on_threads(weights)
     refits = (found.tpr, found.fpr) if curve == "shared" else (found.mean_tpr, found.mean_fpr)
     rest = np.hstack(refits) - points - (weights - 1) @ influences.T
     bias: FloatArray = rest.mean(axis=0) / STEP**2
