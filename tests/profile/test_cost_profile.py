@@ -276,6 +276,14 @@ def test_same_bits_whatever_the_order_of_models_and_threads():
     assert not np.array_equal(other.costs, usual.costs)
 
 
+def test_single_precision_is_read_as_it_is():
+    y_true, scores = made(60, 3, 27)
+    single = {name: p.astype(np.float32) for name, p in scores.items()}
+    costs = matrices(3, 3, 28)
+    double = polyroc.cost_profile(y_true, {name: p.astype(float) for name, p in single.items()}, costs=costs)
+    assert_array_equal(polyroc.cost_profile(y_true, single, costs=costs).cost_by_matrix, double.cost_by_matrix)
+
+
 def test_result_as_plain_data():
     y_true, scores = made(100, 3, 23)
     names = np.array(["x", "y", "z"])[y_true]
@@ -348,6 +356,7 @@ def test_refuses_bad_arguments(options, words):
         (lambda s: s["a"], "`scores` must be a mapping from names of models to their scores, got ndarray"),
         (lambda s: {1: s["a"], "b": s["b"]}, "`scores` must have text for its keys"),
         (lambda s: {"a": s["a"], "b": s["b"][:-1]}, "`scores` of model 'b': `y_score` must have one row per label"),
+        (lambda s: {"a": s["a"], "b": s["b"] * 1e200}, r"`scores` of model 'b' must lie within 1e\+100 of 0, got larger"),
         (lambda s: {"a": s["a"], "b": s["b"] * np.nan}, "`scores` of model 'b': `y_score` must be finite"),
     ],
 )

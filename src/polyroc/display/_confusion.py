@@ -92,7 +92,8 @@ class ConfusionDisplay:
     def shares(self) -> FloatArray:
         """Share of each class that is named each class; 0 in rows of classes without samples."""
         total = self.confusion.sum(axis=1, keepdims=True)
-        return np.divide(self.confusion, total, out=np.zeros_like(self.confusion), where=total > 0)
+        shares: FloatArray = np.divide(self.confusion, total, out=np.zeros_like(self.confusion), where=total > 0)
+        return shares
 
     def plot(self, ax: "Axes | None" = None, *, cmap: Any = None, colorbar: bool = True) -> "ConfusionDisplay":
         """Draw the matrix.
