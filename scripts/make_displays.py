@@ -13,11 +13,19 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import polyroc
-from polyroc.display import ComparisonDisplay, CostSweepDisplay, PairwiseHeatmapDisplay, RocCurveDisplay
+from polyroc.display import (
+    ComparisonDisplay,
+    ConfusionDisplay,
+    CostProfileDisplay,
+    CostSweepDisplay,
+    PairwiseHeatmapDisplay,
+    RocCurveDisplay,
+)
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "images" / "display"
 THEMES = {"light": "default", "dark": "dark_background"}
 SAMPLES = {3: 400, 10: 900, 50: 2000}
+REJECT_COST = {3: 0.4, 10: 0.7, 50: 0.8}
 MODELS = {"boosting": 1.5, "forest": 1.42, "neighbours": 1.1, "baseline": 0.5}
 # fmt: off
 ANIMALS = [
@@ -86,9 +94,33 @@ def cost_sweeps(comparison, sweep):
     return figure
 
 
+def decided(y_true, scores, sweep):
+    """What the rules of `decide` cost by the ratio of a confusion, and a decision that may abstain."""
+    p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    family = polyroc.CostRatios(sweep.true_class, sweep.predicted_class, ratios=np.geomspace(0.1, 100, 7))
+    rules = ("argmax", "bayes", "tuned")
+    profile = polyroc.cost_profile(y_true, {"forest": p}, costs=family, rule=rules, n_folds=2)
+    costs = 1 - np.eye(p.shape[1])
+    return profile, polyroc.decide(y_true, p, costs, method="bayes", reject_cost=REJECT_COST[p.shape[1]], n_folds=2)
+
+
+def decisions(profile, decision):
+    size = (11, 5.2) if len(decision.labels) > 12 else (8.6, 3.9)
+    figure, (rules, confusion) = plt.subplots(1, 2, figsize=size, layout="constrained")
+    CostProfileDisplay.from_profile(profile).plot(rules)
+    ConfusionDisplay.from_decision(decision).plot(confusion)
+    return figure
+
+
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
-    draw = {"roc-curve": roc_curves, "heatmap": heatmaps, "comparison": comparisons, "cost-sweep": cost_sweeps}
+    draw = {
+        "roc-curve": roc_curves,
+        "heatmap": heatmaps,
+        "comparison": comparisons,
+        "cost-sweep": cost_sweeps,
+        "decision": decisions,
+    }
     for n_classes in SAMPLES:
         y_true, scores = made_up(n_classes)
         comparison = polyroc.compare(y_true, scores, n_resamples=99, rng=0)
@@ -97,11 +129,12 @@ def main():
         sweep = polyroc.cost_sweep(
             y_true, scores["forest"], true_class=pairs.positive[hardest], predicted_class=pairs.negative[hardest]
         )
+        made = decided(y_true, scores["forest"], sweep)
         for theme, style in THEMES.items():
             for name, function in draw.items():
                 path = FOLDER / f"{name}-{n_classes}-{theme}.png"
                 with plt.style.context(style):
-                    figure = function(comparison, sweep)
+                    figure = function(*made) if function is decisions else function(comparison, sweep)
                     # No software version in the file: the same picture gives the same bytes.
                     figure.savefig(path, dpi=110, metadata={"Software": None})
                     plt.close(figure)
