@@ -13,12 +13,21 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import polyroc
-from polyroc.display import ComparisonDisplay, CostSweepDisplay, PairwiseHeatmapDisplay, RankDisplay, RocCurveDisplay
+from polyroc.display import (
+    ComparisonDisplay,
+    ConfusionDisplay,
+    CostProfileDisplay,
+    CostSweepDisplay,
+    PairwiseHeatmapDisplay,
+    RankDisplay,
+    RocCurveDisplay,
+)
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "images" / "display"
 THEMES = {"light": "default", "dark": "dark_background"}
 N_RANKED = 12
 SAMPLES = {3: 400, 10: 900, 50: 2000}
+REJECT_COST = {3: 0.4, 10: 0.7, 50: 0.8}
 MODELS = {"boosting": 1.5, "forest": 1.42, "neighbours": 1.1, "baseline": 0.5}
 # fmt: off
 ANIMALS = [
@@ -107,12 +116,36 @@ def save(figure, name):
     print(f"docs/images/display/{path.name}: {path.stat().st_size / 1000:.0f} kB")
 
 
+def decided(y_true, scores, sweep):
+    """What the rules of `decide` cost by the ratio of a confusion, and a decision that may abstain."""
+    p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    family = polyroc.CostRatios(sweep.true_class, sweep.predicted_class, ratios=np.geomspace(0.1, 100, 7))
+    rules = ("argmax", "bayes", "tuned")
+    profile = polyroc.cost_profile(y_true, {"forest": p}, costs=family, rule=rules, n_folds=2)
+    costs = 1 - np.eye(p.shape[1])
+    return profile, polyroc.decide(y_true, p, costs, method="bayes", reject_cost=REJECT_COST[p.shape[1]], n_folds=2)
+
+
+def decisions(profile, decision):
+    size = (11, 5.2) if len(decision.labels) > 12 else (8.6, 3.9)
+    figure, (rules, confusion) = plt.subplots(1, 2, figsize=size, layout="constrained")
+    CostProfileDisplay.from_profile(profile).plot(rules)
+    ConfusionDisplay.from_decision(decision).plot(confusion)
+    return figure
+
+
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
     for theme, style in THEMES.items():
         with plt.style.context(style):
             save(ranks(), f"ranks-{theme}")
-    draw = {"roc-curve": roc_curves, "heatmap": heatmaps, "comparison": comparisons, "cost-sweep": cost_sweeps}
+    draw = {
+        "roc-curve": roc_curves,
+        "heatmap": heatmaps,
+        "comparison": comparisons,
+        "cost-sweep": cost_sweeps,
+        "decision": decisions,
+    }
     for n_classes in SAMPLES:
         y_true, scores = made_up(n_classes)
         comparison = polyroc.compare(y_true, scores, n_resamples=99, rng=0)
@@ -121,10 +154,12 @@ def main():
         sweep = polyroc.cost_sweep(
             y_true, scores["forest"], true_class=pairs.positive[hardest], predicted_class=pairs.negative[hardest]
         )
+        made = decided(y_true, scores["forest"], sweep)
         for theme, style in THEMES.items():
             for name, function in draw.items():
                 with plt.style.context(style):
-                    save(function(comparison, sweep), f"{name}-{n_classes}-{theme}")
+                    figure = function(*made) if function is decisions else function(comparison, sweep)
+                    save(figure, f"{name}-{n_classes}-{theme}")
 
 
 if __name__ == "__main__":

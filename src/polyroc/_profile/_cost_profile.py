@@ -20,8 +20,9 @@ from polyroc._profile._families import CostMatrices, CostRange, CostRatios, as_c
 from polyroc._profile._models import as_models, as_rules
 from polyroc._profile._naming import Namer
 from polyroc._profile._profile import CostDifference, CostProfile, ModelCost
-from polyroc._profile._shares import Batches, batches_of, cheapest_shares, share_interval, share_replicates
+from polyroc._profile._shares import Batches, batches_of, cheapest_shares, noise_of_differences, share_ends
 from polyroc._records import Predictions
+from polyroc._uncertainty._intervals import Interval
 from polyroc._uncertainty._resampling import Units, units_of
 
 
@@ -97,6 +98,10 @@ def cost_profile(
     are judged on the same samples, and intervals are paired; those of tuned offsets allow for the luck of tuning, as in
     `decide`. Without `prior`, the prevalences vary with the samples;
     with it they are fixed. Where matrices are drawn, intervals also cover which matrices were drawn.
+
+    The interval of a share runs from the share of the matrices in which the model is surely the cheapest to the share
+    in which it may be, by tests of its differences from the other models under all matrices together. It is wide where
+    models are nearly equal.
 
     References
     ----------
@@ -223,18 +228,15 @@ class _Found:
 
 
 def _model_costs(found: _Found, named: Sequence[tuple[str, _Entry]], n_resamples: int, seed: int) -> list[ModelCost]:
-    is_drawn, level = found.matrices.is_drawn, found.judge.confidence_level
     shares = cheapest_shares(found.cost)
-    replicates = share_replicates(
-        found.cost, found.influences, found.luck, found.batches, n_resamples, seed, is_drawn=is_drawn
-    )
+    spread = noise_of_differences(found.influences, found.luck, found.batches, n_resamples, seed)
+    ends = share_ends(found.cost, *spread, found.judge.confidence_level, is_drawn=found.matrices.is_drawn)
     models = []
     for place, (name, entry) in enumerate(named):
         own = found.judge.estimate(found.sums[place].per_sample, found.further(found.cost[place], place))
-        share = float(shares[place])
-        n_drawn = found.cost.shape[1] if is_drawn else None
-        ends = share_interval(share, replicates[:, place], level, n_drawn)
-        models.append(ModelCost(name, entry.model, entry.rule, *own, share, ends))
+        models.append(
+            ModelCost(name, entry.model, entry.rule, *own, float(shares[place]), Interval(*ends[place].tolist()))
+        )
     return models
 
 

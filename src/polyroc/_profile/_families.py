@@ -15,7 +15,8 @@ from polyroc._inputs._options import as_square
 from polyroc._lib._typing import FloatArray, LabelArray
 from polyroc._records import Frozen
 
-_MOST_MATRICES = 100_000
+# Influences of the samples on all of them are kept.
+_MOST_MATRICES = 5_000
 # Grid of a family of ratios, by default.
 _N_RATIOS = 41
 

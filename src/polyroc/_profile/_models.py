@@ -32,8 +32,8 @@ def as_models(y_true: Any, scores: Any, labels: Any, sample_weight: Any) -> dict
                 raise
             rule = f"of model {shown(name)}: `{error.argument}` {error.rule}"
             raise InputError("scores", rule, error.got, hint=error.hint) from error
-        scores_of = found[name].scores
-        if max(scores_of.max(), -scores_of.min()) > _LARGEST_SCORE:
+        lowest, highest = float(found[name].scores.min()), float(found[name].scores.max())
+        if max(highest, -lowest) > _LARGEST_SCORE:
             raise InputError(
                 "scores", f"of model {shown(name)} must lie within {_LARGEST_SCORE:g} of 0", "larger scores"
             )

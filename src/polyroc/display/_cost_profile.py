@@ -175,9 +175,9 @@ class CostProfileDisplay:
             )
             if bands:
                 ends = low[place], high[place]
-                # Where a band reaches 0, a log axis has no place for it: down to the end of the axis.
+                # A log axis has no place for a band that reaches 0: it ends at half of the lowest cost.
                 if ax.get_yscale() == "log":
-                    ends = np.maximum(low[place], profile.cost_by_matrix.min() / _WIDE), high[place]
+                    ends = np.maximum(low[place], profile.cost_by_matrix.min() / 2), high[place]
                 self.bands_.append(ax.fill_between(profile.ratios, *ends, color=colour, alpha=0.15, linewidth=0))
 
     def _label(self, ax: "Axes", scale: str, *, bands: bool) -> None:
