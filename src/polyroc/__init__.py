@@ -7,6 +7,7 @@ decide(y_true, y_score, costs) -> Decision  which class to name, and what that c
 CostSensitiveClassifier(estimator, costs)   the same as a scikit-learn classifier
 plan(evaluation, half_width=...) -> Plan    how many samples of each class it takes
 baselines                                   Hand and Till's M, one-vs-rest, AUCmu
+meta                                        one ROC curve for several diagnostic studies
 """
 
 from importlib import import_module as _import_module
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from polyroc import baselines
+from polyroc._classes._record import Classes, ClassRow
 from polyroc._compare import compare
 from polyroc._comparison import Comparison
 from polyroc._cost_sweep import CostSweep, cost_sweep
@@ -28,6 +30,8 @@ from polyroc._example import Example, load_example
 from polyroc._inputs._checks import InputError
 from polyroc._lib._versions import show_versions
 from polyroc._lib._warnings import ResamplingWarning
+from polyroc._measures._compared import ComparedMeasure, ComparedMeasures
+from polyroc._measures._table import Measure, Measures
 from polyroc._pairs import Pair, Pairs
 from polyroc._plan import Plan, PlanPoint, plan
 from polyroc._records import Factorization, PairwiseRates, Status
@@ -37,6 +41,7 @@ from polyroc._uncertainty._bootstrap import BootstrapResult
 from polyroc._uncertainty._intervals import Interval
 from polyroc._uncertainty._paired import Contest, Difference, ModelEstimate, Ranking
 from polyroc._uncertainty._planning import PlanGoal
+from polyroc._uncertainty._ranks import RankInterval, RankIntervals
 from polyroc._version import __version__
 
 if _TYPE_CHECKING:
@@ -45,6 +50,10 @@ if _TYPE_CHECKING:
 __all__ = [
     "AucScorer",
     "BootstrapResult",
+    "ClassRow",
+    "Classes",
+    "ComparedMeasure",
+    "ComparedMeasures",
     "Comparison",
     "ConfidenceBand",
     "Contest",
@@ -60,6 +69,8 @@ __all__ = [
     "Factorization",
     "InputError",
     "Interval",
+    "Measure",
+    "Measures",
     "ModelEstimate",
     "Pair",
     "Pairs",
@@ -67,6 +78,8 @@ __all__ = [
     "Plan",
     "PlanGoal",
     "PlanPoint",
+    "RankInterval",
+    "RankIntervals",
     "Ranking",
     "ResamplingWarning",
     "RocCurve",
@@ -88,7 +101,7 @@ __all__ = [
 ]
 
 # Loaded when somebody asks for them: numbers need neither pictures nor pages.
-_ON_ACCESS = ("display", "experiments", "report")
+_ON_ACCESS = ("display", "experiments", "meta", "report")
 # Likewise, because it is a class of scikit-learn's. Not in __all__: `from polyroc import *` works without scikit-learn.
 _OF_SKLEARN = ("CostSensitiveClassifier",)
 

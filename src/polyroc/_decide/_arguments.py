@@ -14,6 +14,8 @@ from polyroc._lib._typing import FloatArray, IntArray, LabelArray
 # How far the entries of a prior may sum from 1: they are often written with few digits.
 _OFF = 1e-6
 _MOST_FOLDS = 100
+# Fourth powers of larger costs are beyond all floats, and those of smaller ones vanish.
+_LARGEST_COST = 1e60
 
 
 def as_decision_costs(value: Any, labels: LabelArray) -> FloatArray:
@@ -30,6 +32,9 @@ def as_decision_costs(value: Any, labels: LabelArray) -> FloatArray:
             "rows of one number each",
             hint=": entries are costs[true, predicted]",
         )
+    if np.abs(costs).max() > _LARGEST_COST or np.ptp(costs, axis=1).max() < 1 / _LARGEST_COST:
+        rule = f"must lie within {_LARGEST_COST:g} of 0, and differ by more than {1 / _LARGEST_COST:g}"
+        raise InputError("costs", rule, f"entries from {costs.min():g} to {costs.max():g}")
     return costs
 
 
@@ -76,8 +81,8 @@ def as_reject_cost(value: Any) -> float | None:
     if value is None:
         return None
     is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not is_number or not abs(value) < np.inf:
-        raise InputError("reject_cost", "must be None or a finite number", shown(value))
+    if not is_number or not abs(value) <= _LARGEST_COST:
+        raise InputError("reject_cost", f"must be None or a number within {_LARGEST_COST:g} of 0", shown(value))
     return float(value)
 
 

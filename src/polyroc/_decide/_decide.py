@@ -22,6 +22,9 @@ from polyroc._lib._warnings import underflow_is_zero
 from polyroc._records import Predictions
 from polyroc._uncertainty._resampling import Units, units_of
 
+# Sums and differences of larger scores may be beyond all floats.
+_LARGEST_SCORE = 1e100
+
 
 @underflow_is_zero
 def decide(
@@ -152,6 +155,8 @@ def _asked(predictions: Predictions, costs: Any, prior: Any, method: Method, rej
     used = prevalence if given is None else given
     ratio = np.divide(used, prevalence, out=np.zeros(len(used)), where=prevalence > 0)
     on_log_scale = _are_probabilities(predictions)
+    if not on_log_scale and max(predictions.scores.max(), -predictions.scores.min()) > _LARGEST_SCORE:
+        raise InputError("y_score", f"must lie within {_LARGEST_SCORE:g} of 0", "larger scores")
     came = f"scores from {predictions.scores.min():g} to {predictions.scores.max():g}"
     if not on_log_scale:
         rule = "must be probabilities, each row between 0 and 1 with sum 1,"
@@ -197,7 +202,10 @@ def _problem(predictions: Predictions, asked: _Asked, judge: Judge) -> OffsetPro
     # By weight and by scores, so that the order of the columns changes no result; abstaining comes last.
     k = len(asked.costs)
     order = np.r_[np.lexsort((z[:k].mean(axis=1), -asked.prior)), np.arange(k, len(z))]
-    return OffsetProblem(z, predictions.codes, judge.weight, asked.full_costs, margin, order, passes_for(z.size))
+    # A constant on a row and the unit of the costs change no rule; without them, rounding is known to be 1e-16.
+    costs = asked.full_costs - asked.full_costs.min(axis=1, keepdims=True)
+    costs /= costs.max()
+    return OffsetProblem(z, predictions.codes, judge.weight, costs, margin, order, passes_for(z.size))
 
 
 def _rule(asked: _Asked, method: Method, n_columns: int, offsets: FloatArray | None = None) -> Rule:

@@ -13,7 +13,6 @@ from polyroc._inputs._arrays import read_table, row_names
 from polyroc._inputs._checks import InputError, as_n_jobs, drawn_seed, listed, one_of, shown
 from polyroc._inputs._class_names import Affixes, numbering_of
 from polyroc._lib._typing import FloatArray, LabelArray, Model, Thresholds, Weighting
-from polyroc._lib._warnings import warn
 from polyroc._records import Frozen
 
 
@@ -106,9 +105,6 @@ def as_weights(value: Any, name: str, labels: LabelArray) -> FloatArray | None:
     if value is None:
         return None
     matrix = as_square(value, name, labels)
-    if name == "costs" and not np.isin(np.diag(matrix), (0, 1)).all():
-        # 0 and 1 are what people write where nothing is meant.
-        warn("The diagonal of `costs` is ignored: only misclassifications weigh D. `decide` uses it.", UserWarning)
     np.fill_diagonal(matrix, 1.0)
     wrong = np.argwhere(~(np.isfinite(matrix) & (matrix > 0)))
     if len(wrong) > 0:
@@ -159,9 +155,13 @@ class Options(Frozen):
     """Weight of the false positive rates of each pair (positive, negative), shape (k, k), ones on the diagonal."""
     thresholds: Thresholds = _declared(
         "own",
-        "own: each class's column has its own threshold; shared: one threshold for both columns of a pair, which "
-        "requires comparable columns.",
-        {"own": "each score column's own", "shared": "one for both score columns of a pair"},
+        "own: each class's column has its own threshold; shared: one threshold for both columns of a pair; "
+        "difference: a threshold on the difference of the two columns. The last two require comparable columns.",
+        {
+            "own": "each score column's own",
+            "shared": "one for both score columns of a pair",
+            "difference": "on the difference of a pair's two score columns",
+        },
     )
     n_thresholds: int = _declared(
         99, "Number of uniform call rates in the grid; 12 more are added around 1/2.", _as_n_thresholds
