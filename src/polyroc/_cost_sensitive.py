@@ -266,7 +266,7 @@ class CostSensitiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         second: FloatArray = levels[:, 1] - levels[:, 0]
         return second
 
-    @available_if(_has_probabilities)
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the fitted estimator, without offsets and without `prior`.
 

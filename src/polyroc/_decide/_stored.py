@@ -16,9 +16,23 @@ from polyroc._uncertainty._intervals import Interval
 
 # What `Decision.to_dict` gives, except what follows from the rest.
 _KEYS = (
-    "method labels costs prior ratio on_log_scale n_columns offsets reject_cost reject_offset confusion rules "
-    "resubstitution_cost n_samples n_folds confidence_level"
-).split()
+    "method",
+    "labels",
+    "costs",
+    "prior",
+    "ratio",
+    "on_log_scale",
+    "n_columns",
+    "offsets",
+    "reject_cost",
+    "reject_offset",
+    "confusion",
+    "rules",
+    "resubstitution_cost",
+    "n_samples",
+    "n_folds",
+    "confidence_level",
+)
 _NUMBERS = ("cost", "standard_error", "low", "high", "difference", "difference_low", "difference_high")
 
 
@@ -124,6 +138,6 @@ def _numbers(record: Mapping[str, Any], name: str, shape: tuple[int, ...], least
 
 def _count(record: Mapping[str, Any], name: str) -> int:
     value = record[name]
-    if isinstance(value, bool) or not isinstance(value, Integral) or not 1 <= value < 2**63:
+    if isinstance(value, bool) or not isinstance(value, Integral) or not 1 <= int(value) < 2**63:
         raise InputError("record", f"must have a positive integer as {name!r}", shown(value))
     return int(value)
