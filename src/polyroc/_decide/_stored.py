@@ -33,6 +33,8 @@ _KEYS = (
     "n_folds",
     "confidence_level",
 )
+# Beyond any cost, score or offset that `decide` takes or gives; sums of a few such numbers stay finite.
+_LARGEST = 1e200
 _NUMBERS = ("cost", "standard_error", "low", "high", "difference", "difference_low", "difference_high")
 
 
@@ -129,7 +131,7 @@ def _numbers(record: Mapping[str, Any], name: str, shape: tuple[int, ...], least
         found = np.array(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         found = np.array(np.nan)
-    if found.shape != shape or not (np.isfinite(found) & (found >= least)).all():
+    if found.shape != shape or not ((np.abs(found) <= _LARGEST) & (found >= least)).all():
         what = "a finite number" if shape == () else f"finite numbers of shape {shape}"
         more = "" if least == -np.inf else f", none below {least:g},"
         raise InputError("record", f"must have {what}{more} as {name!r}", shown(value))

@@ -110,11 +110,11 @@ def _make(path: str, asked: Asked, settings: Settings, messages: Messages) -> No
         rng=settings.seed,
         n_jobs=settings.jobs,
     )
+    if asked.out is not None:
+        _write(asked.out, source, decision.predict(problem.scores), problem.choice.columns)
     if asked.save_rule is not None:
         stored = {"format": _FORMAT, "version": polyroc.__version__} | decision.to_dict()
         write_whole(asked.save_rule, f"{as_json(stored)}\n".encode())
-    if asked.out is not None:
-        _write(asked.out, source, decision.predict(problem.scores), problem.choice.columns)
     if settings.json:
         source_of = {"file": path, "target": settings.columns.target, "costs": settings.costs}
         rest = {"source": source_of, "seed": settings.seed, "warnings": list(messages.warnings)}

@@ -10,7 +10,7 @@ import pyarrow as pa
 from polyroc.cli._files import Source, quoted_path
 from polyroc.cli._labels import as_spelled
 from polyroc.cli._outputs import check_replaced, check_writable, csv_of, head_of
-from polyroc.cli._plain import CommandError, quoted
+from polyroc.cli._plain import CommandError, one_line, quoted
 
 COLUMN = "decision"
 _SUFFIXES = (".parquet", ".csv")
@@ -58,7 +58,11 @@ def rows_with_decisions(source: Source, named: Any, scores: Sequence[str], suffi
     import pyarrow.parquet as pq
 
     stream = pa.BufferOutputStream()
-    pq.write_table(table, stream)
+    try:
+        pq.write_table(table, stream)
+    except pa.ArrowException as error:
+        msg = f"the rows of {quoted_path(source.name)} cannot be written as Parquet, use .csv: {one_line(str(error))}"
+        raise CommandError(msg) from error
     content: bytes = stream.getvalue().to_pybytes()
     return content
 
