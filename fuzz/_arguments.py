@@ -201,6 +201,7 @@ def _functions() -> dict[str, Entry]:
         "decide": Entry(polyroc.decide, data | {"costs": 1 - np.eye(3)}, decided, _decision),
         "cost_profile": Entry(polyroc.cost_profile, probable | {"costs": _COSTS}, profiled, _profile),
         "h_measure": Entry(baselines.h_measure, two, other | {"severity_ratio": None}, _share),
+        "Decision.from_dict": Entry(_decision_again, {}, _stored_decision(), _decision),
         "make_auc_scorer": Entry(polyroc.make_auc_scorer, {}, _without(_METHOD, "labels", "sample_weight"), _scorer),
         "set_score_request": Entry(polyroc.auc_scorer.set_score_request, {}, {"sample_weight": True}, _anything),
         "hand_till": Entry(baselines.hand_till, data, other, _share),
@@ -209,6 +210,23 @@ def _functions() -> dict[str, Entry]:
         "hum": Entry(baselines.hum, data, other | _LEVEL | _VOLUME, _one_of_each),
         "one_vs_rest": Entry(baselines.one_vs_rest, data, other | {"average": "macro"}, _share),
     }
+
+
+@cache
+def _stored_decision() -> dict[str, Any]:
+    # Probabilities, so that no part of the record is empty.
+    p = np.exp(_S) / np.exp(_S).sum(axis=1, keepdims=True)
+    found: dict[str, Any] = polyroc.decide(_Y, p, [[0, 1, 2], [3, 0, 1], [9, 5, -1]], reject_cost=0.5).to_dict()
+    return found
+
+
+def _decision_again(**changes: Any) -> Any:
+    if unknown := set(changes) - set(_stored_decision()):
+        raise TypeError(unknown)
+    again = polyroc.Decision.from_dict(_stored_decision() | changes)
+    named = again.predict(np.eye(len(again.labels)) if again.on_log_scale else _S[:, : len(again.labels)])
+    require(set(named.tolist()) <= {*again.labels.tolist(), None}, f"named {named!r}")
+    return again
 
 
 def _of_an_evaluation() -> dict[str, Entry]:

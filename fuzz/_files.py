@@ -59,6 +59,16 @@ _SOME: dict[str, tuple[str, ...]] = {
 }
 
 
+_DECIDE: dict[str, tuple[str, ...]] = {
+    "--method": ("tuned", "bayes", "argmax", "", "x"),
+    "--prior": ("ant=0.5,bee=0.5", "ant=0.2,bee=0.3,cat=0.5", "=", "", "ant=nan", "costs.csv", "none.csv"),
+    "--reject-cost": ("0.1", "0", "-1", "nan", "1e300", "x"),
+    "--rule": ("costs.csv", "none.json", "-", "."),
+    "--save-rule": ("rule.json", "none/rule.json", "first.csv", "x.txt"),
+    "--out": ("named.csv", "named.parquet", "none/x.csv", ".", "first.csv", "x.txt"),
+}
+
+
 @dataclass(frozen=True)
 class Ending:
     """How a call of the command line ended."""
@@ -84,10 +94,14 @@ def attempt_case(given: Attempt) -> None:
         "--target",
         given.choose(["label"] * 9 + ["w", "none", ""]),
     ]
-    options = _options(given, command)
+    if command == "evaluate" and given.happens(0.1):
+        command = arguments[0] = "decide"
+        options = _decide_options(given, made[0])
+    else:
+        options = _options(given, command)
     arguments += options
     stdin = b""
-    if command == "evaluate" and given.happens(0.1):
+    if command != "compare" and given.happens(0.1):
         stdin = paths[0][0].read_bytes()
         arguments[1] = "-"
     before = _contents(given.folder)
@@ -130,6 +144,31 @@ def _options(given: Attempt, command: str) -> list[str]:
         options += ["--report", "report.html"]
     if given.happens(0.005) and command == "evaluate":
         options += ["--plot", given.choose(["curve.png", "curve.svg"])]
+    return options
+
+
+def _decide_options(given: Attempt, made: _tables.Predictions) -> list[str]:
+    """Costs of these classes, with wrong and right options of `decide`."""
+    count = len(made.classes)
+    rows = [[str(abs(t - j) + (t > j)) for j in range(count)] for t in range(count)]
+    costs = given.folder / "costs.csv"
+    costs.write_bytes(_tables.FORMATS[".csv"](dict(zip(map(str, made.classes), zip(*rows, strict=True), strict=True))))
+    if given.happens(0.1):
+        costs.write_bytes(_tables.spoilt(given, costs.read_bytes()))
+    options = ["--costs", str(costs)]
+    shared = (
+        "--scores",
+        "--labels",
+        "--sample-weight",
+        "--groups",
+        "--confidence-level",
+        "--seed",
+        "--force",
+        "--json",
+    )
+    some = {name: _SOME[name] for name in shared} | _DECIDE
+    for name in map(str, given.rng.permutation(list(some))[: int(given.rng.integers(0, 4))]):
+        options += [name, given.choose(some[name])] if some[name] else [name]
     return options
 
 
@@ -219,7 +258,9 @@ def _check_folder(before: dict[str, bytes], folder: Path, ending: Ending, argume
         require(after.get(name) == content, f"input {name} was changed {call}")
     new = {name: content for name, content in after.items() if name not in before}
     asked = {
-        arguments[place + 1] for place, word in enumerate(arguments[:-1]) if word in ("--out", "--report", "--plot")
+        arguments[place + 1]
+        for place, word in enumerate(arguments[:-1])
+        if word in ("--out", "--report", "--plot", "--save-rule")
     }
     require(set(new) <= asked, f"files {sorted(set(new) - asked)} were left {call}")
     require(ending.code == 0 or not new, f"{sorted(new)} written, but exit code {ending.code} {call}")

@@ -4,12 +4,15 @@ evaluate(y_true, y_score) -> Evaluation     D and M, their curves, the pairs, th
 auc_score(y_true, y_score) -> float         D alone
 compare(y_true, {name: y_score, ...}) -> Comparison     which model is better, and how sure that is
 decide(y_true, y_score, costs) -> Decision  which class to name, and what that costs
+CostSensitiveClassifier(estimator, costs)   the same as a scikit-learn classifier
 plan(evaluation, half_width=...) -> Plan    how many samples of each class it takes
 baselines                                   Hand and Till's M, one-vs-rest, AUCmu
 meta                                        one ROC curve for several diagnostic studies
 """
 
 from importlib import import_module as _import_module
+from importlib.util import find_spec as _find_spec
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from polyroc import baselines
@@ -43,6 +46,9 @@ from polyroc._uncertainty._paired import Contest, Difference, ModelEstimate, Ran
 from polyroc._uncertainty._planning import PlanGoal
 from polyroc._uncertainty._ranks import RankInterval, RankIntervals
 from polyroc._version import __version__
+
+if _TYPE_CHECKING:
+    from polyroc._cost_sensitive import CostSensitiveClassifier as CostSensitiveClassifier
 
 __all__ = [
     "AucScorer",
@@ -105,14 +111,20 @@ __all__ = [
 
 # Loaded when somebody asks for them: numbers need neither pictures nor pages.
 _ON_ACCESS = ("display", "experiments", "meta", "report")
+# Likewise, because it is a class of scikit-learn's. Not in __all__: `from polyroc import *` works without scikit-learn.
+_OF_SKLEARN = ("CostSensitiveClassifier",)
 
 
 def __getattr__(name: str) -> _Any:
     if name in _ON_ACCESS:
         return _import_module(f"polyroc.{name}")
+    if name in _OF_SKLEARN:
+        return getattr(_import_module("polyroc._cost_sensitive"), name)
     msg = f"module 'polyroc' has no attribute {name!r}"
     raise AttributeError(msg)
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_ON_ACCESS])
+    # What looks at every name of a module, as `inspect` does, must not stumble over one that cannot be loaded.
+    loadable = _OF_SKLEARN if _find_spec("sklearn") else ()
+    return sorted([*__all__, *_ON_ACCESS, *loadable])

@@ -42,6 +42,7 @@ ASKED = [
     ("tqdm", "progress", lambda _: evaluation().bootstrap(9, progress=True)),
     ("jinja2", "report", write_html),
     ("sklearn", "sklearn", lambda _: polyroc.evaluate_cv(None, Y_SCORE, Y_TRUE)),
+    ("sklearn", "sklearn", lambda _: polyroc.CostSensitiveClassifier),
     ("sklearn", "sklearn", reproduce),
 ]
 

@@ -13,6 +13,7 @@ PAGES = [
     "docs/comparing.md",
     "docs/costs.md",
     "docs/data-frames.md",
+    "docs/decisions.md",
     "docs/displays.md",
     "docs/faq.md",
     "docs/groups.md",

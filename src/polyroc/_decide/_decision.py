@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polyroc._decide._rules import Method, Rule, as_labels
+from polyroc._decide._stored import as_stored
 from polyroc._estimator._curve import RocCurve
 from polyroc._inputs._frames import FrameBackend, frame_of, plain
 from polyroc._inputs._predictions import as_scores
@@ -251,13 +252,18 @@ class Decision(Frozen):
         return CurvePoint(float(np.interp(at, doubled, curve.fpr)), float(np.interp(at, doubled, curve.tpr)), fpr, tpr)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data that `json` can write."""
+        """Everything as plain data that `json` can write, and `from_dict` read.
+
+        "ratio" is prior over prevalence of the samples, by which Bayes' rule multiplies probabilities.
+        """
         return {
             "method": self.method,
             "labels": plain(self.labels),
             "costs": self.costs.tolist(),
             "prior": self.prior.tolist(),
+            "ratio": self._rule.ratio.tolist(),
             "on_log_scale": self.on_log_scale,
+            "n_columns": self._rule.n_columns,
             "offsets": None if self.offsets is None else self.offsets.tolist(),
             "reject_cost": self.reject_cost,
             "reject_offset": self.reject_offset,
@@ -272,6 +278,32 @@ class Decision(Frozen):
             "n_folds": self.n_folds,
             "sentence": self.text.sentence,
         }
+
+    @classmethod
+    def from_dict(cls, record: Any) -> "Decision":
+        """The decision that `to_dict` gave, to use its rule elsewhere. Nothing in a record is run.
+
+        Parameters
+        ----------
+        record : dict
+            As from `to_dict`, perhaps after ``json.loads``. What is missing or cannot be is an error.
+
+        Returns
+        -------
+        Decision
+            Equal to the one that was stored: it names the same classes.
+
+        Examples
+        --------
+        >>> import json
+        >>> import polyroc
+        >>> decision = polyroc.decide(["a", "a", "b", "b"], [0.2, 0.6, 0.5, 0.9], [[0, 1], [5, 0]])
+        >>> again = polyroc.Decision.from_dict(json.loads(json.dumps(decision.to_dict())))
+        >>> again.predict([0.1, 0.95]).tolist()
+        ['a', 'b']
+        """
+        stored = as_stored(record)
+        return cls(rules=tuple(RuleCost(**one) for one in stored.rules), _rule=stored.rule, **stored.fields)
 
     def to_frame(self, backend: FrameBackend = "pandas") -> Any:
         """One row for each rule: its cost and interval, and its difference from the chosen rule.

@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from polyroc._engines._naming import cheapest, highest, levels, looks_like_probabilities, two_columns
+from polyroc._engines._naming import cheapest, expected_costs, highest, levels, looks_like_probabilities, two_columns
 from polyroc._inputs._checks import InputError
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._records import Frozen
@@ -43,6 +43,15 @@ class Rule(Frozen):
             return highest(levels(scores, on_log_scale=self.on_log_scale), self.offsets)
         z = levels(scores, on_log_scale=self.on_log_scale, abstains=True)
         return highest(z, np.r_[self.offsets, self.reject_offset])
+
+    def margins(self, scores: FloatArray) -> FloatArray:
+        """What the rule names the highest of, shape (n, k): it abstains, where it may, if all are negative."""
+        scores = two_columns(scores, are_probabilities=self.on_log_scale)
+        if self.offsets is None:
+            return (self.reject_cost or 0.0) - expected_costs(scores, self.costs, self.ratio)
+        z = levels(scores, on_log_scale=self.on_log_scale)
+        found: FloatArray = (z + self.offsets[:, np.newaxis]).T
+        return found if self.reject_offset is None else found - self.reject_offset
 
     def check(self, scores: FloatArray) -> None:
         """Refuse later scores that are of another kind than those that the rule was made from."""

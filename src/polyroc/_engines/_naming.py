@@ -65,23 +65,29 @@ def highest(z: FloatArray, offsets: FloatArray) -> IntArray:
 
 
 def cheapest(scores: FloatArray, costs: FloatArray, ratio: FloatArray, reject_cost: float | None) -> IntArray:
-    """The class of the least expected cost for each sample, the first of equal ones; k where abstaining costs less.
-
-    Probabilities are multiplied by the ratio of each class's prior to its prevalence, and made to sum to 1 again.
-    """
+    """The class of the least expected cost for each sample, the first of equal ones; k where abstaining costs less."""
     named = np.empty(len(scores), dtype=np.intp)
     for start in range(0, len(scores), _ROWS_AT_ONCE):
         rows = slice(start, start + _ROWS_AT_ONCE)
-        p = np.maximum(scores[rows].astype(np.float64, copy=False), 0.0) * ratio
-        total = p.sum(axis=1, keepdims=True)
-        # Where the prior rules out every class that has a probability, nothing is known: all classes that may occur.
-        p = np.where(total > 0, p, ratio > 0)
-        expected = (p / p.sum(axis=1, keepdims=True)) @ costs
+        expected = expected_costs(scores[rows], costs, ratio)
         choice = np.argmin(expected, axis=1)
         if reject_cost is not None:
             choice[expected.min(axis=1) > reject_cost] = len(costs)
         named[rows] = choice
     return named
+
+
+def expected_costs(scores: FloatArray, costs: FloatArray, ratio: FloatArray) -> FloatArray:
+    """What naming each class is expected to cost for each sample, shape (n, k).
+
+    Probabilities are multiplied by the ratio of each class's prior to its prevalence, and made to sum to 1 again.
+    """
+    p = np.maximum(scores.astype(np.float64, copy=False), 0.0) * ratio
+    total = p.sum(axis=1, keepdims=True)
+    # Where the prior rules out every class that has a probability, nothing is known: all classes that may occur.
+    p = np.where(total > 0, p, ratio > 0)
+    expected: FloatArray = (p / p.sum(axis=1, keepdims=True)) @ costs
+    return expected
 
 
 def confusion(codes: IntArray, named: IntArray, weight: FloatArray, shape: tuple[int, int]) -> FloatArray:

@@ -55,6 +55,16 @@ polyroc plan knn.csv tree.csv --target label --key id --detect 0.02 --power 0.9
 
 polyroc plan knn.csv --target label --half-width 0.005 --allocation optimal --json
 """
+_DECIDE_EXAMPLES = """Examples:
+
+polyroc decide predictions.parquet --target label --costs costs.csv
+
+polyroc decide knn.csv --target label --costs costs.csv --out named.csv
+
+polyroc decide knn.csv --target label --costs costs.csv --save-rule rule.json
+
+polyroc decide tree.csv --rule rule.json --out decisions.parquet
+"""
 _REPRODUCE_EXAMPLES = """Examples:
 
 polyroc reproduce costs --out reproduction --quick
@@ -195,6 +205,38 @@ def plan(
     from polyroc.cli._plan import Asked, run_plan
 
     run_plan(files, models, Asked(half_width, detect, power, allocation, statistic), settings_of(locals()))
+
+
+@app.command(epilog=_DECIDE_EXAMPLES)
+def decide(
+    file: arg.File,
+    target: arg.DecisionTarget = None,
+    costs: arg.DecisionCosts = None,
+    prior: arg.Prior = None,
+    method: arg.Method = None,
+    reject_cost: arg.RejectCost = None,
+    rule: arg.RuleFile = None,
+    scores: arg.Scores = None,
+    labels: arg.Labels = None,
+    sample_weight: arg.SampleWeight = None,
+    groups: arg.DecisionGroups = None,
+    model_column: arg.OneModel = None,
+    confidence_level: arg.ConfidenceLevel = 0.95,
+    seed: arg.Seed = 0,
+    jobs: arg.Jobs = None,
+    json: arg.Json = False,
+    out: arg.DecisionsOut = None,
+    save_rule: arg.SaveRule = None,
+    force: arg.Force = False,
+    quiet: arg.Quiet = False,
+    debug: arg.Debug = False,
+) -> None:
+    """Decide which class to name: a rule of least cost, what it costs, and what it names."""
+    from polyroc.cli._decide import Asked, run_decide
+
+    asked = Asked(prior, method, reject_cost, rule, save_rule, out)
+    # Its table and its method are not those of the other commands.
+    run_decide(file, asked, settings_of({**locals(), "target": target or "", "out": None}))
 
 
 @app.command()

@@ -155,6 +155,70 @@ Costs: TypeAlias = Annotated[
         rich_help_panel=_METHOD,
     ),
 ]
+DecisionTarget: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--target", help="Column of the true classes; not with --rule.", rich_help_panel=_COLUMNS, show_default=False
+    ),
+]
+DecisionCosts: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--costs",
+        help="File of costs: one row per true class, one column per named class, with a header. The diagonal counts, "
+        "and negative entries are gains.",
+        rich_help_panel=_METHOD,
+    ),
+]
+DecisionGroups: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--groups",
+        help="Group of each sample, such as a patient ID. If given, folds keep groups whole, and intervals count "
+        "groups instead of samples.",
+        rich_help_panel=_COLUMNS,
+    ),
+]
+Prior: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Prevalence of the classes where the rule will be used: a=0.1,b=0.9, or a file; by default that of the "
+        "samples.",
+        rich_help_panel=_METHOD,
+    ),
+]
+Method: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="tuned|bayes|argmax",
+        help="tuned (default): offsets tuned to the lowest cost; bayes: the lowest expected cost, scores taken as "
+        "probabilities; argmax: the highest score.",
+        rich_help_panel=_METHOD,
+    ),
+]
+RejectCost: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        help="Cost of naming no class; if given, the rule abstains where that is cheaper.", rich_help_panel=_METHOD
+    ),
+]
+RuleFile: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Apply a rule that --save-rule wrote to samples without labels; needs --out.", rich_help_panel=_METHOD
+    ),
+]
+SaveRule: TypeAlias = Annotated[
+    Path | None, typer.Option(help="Save the rule as a .json file, to apply it later.", rich_help_panel=_OUTPUT)
+]
+DecisionsOut: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        help="Save the rows with the named class, in column decision, as a .parquet or .csv file.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
 Weighting: TypeAlias = Annotated[str, _declared("weighting")]
 Thresholds: TypeAlias = Annotated[str, _declared("thresholds")]
 NThresholds: TypeAlias = Annotated[int, _declared("n_thresholds")]

@@ -217,7 +217,7 @@ def library_options(problem: Problem, settings: Settings) -> dict[str, Any]:
     costs = None if settings.costs is None else read_costs(settings.costs, problem.labels)
     return {
         **settings.method,
-        "labels": _as_array(problem.labels),
+        "labels": as_array(problem.labels),
         "sample_weight": problem.sample_weight,
         "costs": costs,
         "rng": settings.seed,
@@ -225,7 +225,8 @@ def library_options(problem: Problem, settings: Settings) -> dict[str, Any]:
     }
 
 
-def _as_array(labels: list[Any]) -> Any:
+def as_array(labels: list[Any]) -> Any:
+    """Classes for the library."""
     # Objects keep text as it is; NumPy's own type would lose a NUL at the end.
     return np.array(labels, dtype=object) if isinstance(labels[0], str) else labels
 

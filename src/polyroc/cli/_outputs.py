@@ -3,8 +3,9 @@
 import csv
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -117,8 +118,8 @@ def csv_of(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
     file = StringIO(newline="")
     # RFC 4180. With a plain line feed, Python would not quote a carriage return, and some take it for a new row.
     writer = csv.writer(file, lineterminator="\r\n")
-    writer.writerow(header)
-    writer.writerows([[_cell(value) for value in row] for row in rows])
+    writer.writerow([_cell(name) for name in header])
+    writer.writerows([_cell(value) for value in row] for row in rows)
     return file.getvalue().encode("utf-8", errors="backslashreplace")
 
 
@@ -158,12 +159,19 @@ def _check_table(path: Path) -> None:
 
 
 def _check_replaced(option: str, path: Path, inputs: Sequence[str], *, force: bool) -> None:
+    what = {"--out": "a table that --out wrote", "--report": "a report of polyroc"}
+    kind = what.get(option, f"a {path.suffix.lower().lstrip('.').upper()} picture")
+    check_replaced(option, path, inputs, force=force, kind=kind, is_of_kind=partial(_is_of_kind, option))
+
+
+def check_replaced(
+    option: str, path: Path, inputs: Sequence[str], *, force: bool, kind: str, is_of_kind: Callable[[Path], bool]
+) -> None:
+    """Refuse to replace an input, and without `force` whatever is not of the kind that would be written there."""
     if is_input(path, inputs):
         msg = f"{option}: {quoted_path(str(path))} is an input of this command: name another file"
         raise CommandError(msg)
-    if path.exists() and not force and not _is_of_kind(option, path):
-        what = {"--out": "a table that --out wrote", "--report": "a report of polyroc"}
-        kind = what.get(option, f"a {path.suffix.lower().lstrip('.').upper()} picture")
+    if path.exists() and not force and not is_of_kind(path):
         msg = (
             f"{option}: {quoted_path(str(path))} is there already and is not {kind}: name another file, or add --force "
             "to replace it"
@@ -173,10 +181,8 @@ def _check_replaced(option: str, path: Path, inputs: Sequence[str], *, force: bo
 
 def _is_of_kind(option: str, path: Path) -> bool:
     """Whether a file is empty, or what the option itself would have written there."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(_HEAD)
-    except OSError:  # what cannot be looked at is left alone
+    head = head_of(path)
+    if head is None:
         return False
     if not head:
         return True
@@ -188,6 +194,15 @@ def _is_of_kind(option: str, path: Path) -> bool:
     if suffix == ".svg":
         return head.lstrip().startswith((b"<?xml", b"<svg")) and _PICTURES[suffix] in head
     return head.startswith(_PICTURES[suffix])
+
+
+def head_of(path: Path) -> bytes | None:
+    """The first bytes of a file; None where it cannot be looked at, and so is left alone."""
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEAD)
+    except OSError:
+        return None
 
 
 def as_json(summary: dict[str, Any]) -> str:

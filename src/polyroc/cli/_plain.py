@@ -33,6 +33,9 @@ _SAME_NAME = (
     "power",
     "allocation",
     "statistic",
+    "prior",
+    "method",
+    "reject_cost",
 )
 # Those above have a name of their own there.
 _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (*_SAME_NAME, *DECLARED)} | _OPTIONS

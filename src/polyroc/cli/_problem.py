@@ -64,6 +64,11 @@ class Problem:
 
 def read_problem(path: str, columns: Columns) -> Problem:
     """Read what an evaluation needs, and nothing else."""
+    return open_problem(path, columns)[1]
+
+
+def open_problem(path: str, columns: Columns) -> tuple[Source, Problem]:
+    """The same, with the table that its rows come from."""
     source = open_source(path)
     check_column(source, columns.target, "--target")
     is_long = columns.model_column is not None
@@ -75,7 +80,7 @@ def read_problem(path: str, columns: Columns) -> Problem:
     check_others(source, columns)
     note = "" if is_long else check_layout(source, columns.target, columns.key, columns.taken)
     choice = choose_scores(source, target, scores=columns.scores, labels=columns.labels, taken=columns.taken)
-    return replace(problem_of(source, target, choice, columns), layout_note=note)
+    return source, replace(problem_of(source, target, choice, columns), layout_note=note)
 
 
 def check_others(source: Source, columns: Columns) -> None:

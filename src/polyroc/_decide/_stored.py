@@ -1,0 +1,145 @@
+"""A decision out of plain data, as `Decision.to_dict` gives it and JSON keeps it; every error about that."""
+
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+
+from polyroc._decide._arguments import as_decision_costs, as_prior, as_reject_cost
+from polyroc._decide._rules import Method, Rule
+from polyroc._inputs._arrays import read_labels
+from polyroc._inputs._checks import InputError, as_confidence_level, as_flag, listed, one_of, shown
+from polyroc._inputs._column_classes import distinct
+from polyroc._lib._typing import FloatArray, LabelArray
+from polyroc._uncertainty._intervals import Interval
+
+# What `Decision.to_dict` gives, except what follows from the rest.
+_KEYS = (
+    "method",
+    "labels",
+    "costs",
+    "prior",
+    "ratio",
+    "on_log_scale",
+    "n_columns",
+    "offsets",
+    "reject_cost",
+    "reject_offset",
+    "confusion",
+    "rules",
+    "resubstitution_cost",
+    "n_samples",
+    "n_folds",
+    "confidence_level",
+)
+# Beyond any cost, score or offset that `decide` takes or gives; sums of a few such numbers stay finite.
+_LARGEST = 1e200
+_NUMBERS = ("cost", "standard_error", "low", "high", "difference", "difference_low", "difference_high")
+
+
+class Stored(NamedTuple):
+    """Checked: the rule, the costs of all rules as keyword arguments, and the other fields of a decision."""
+
+    rule: Rule
+    rules: list[dict[str, Any]]
+    fields: dict[str, Any]
+
+
+def as_stored(record: Any) -> Stored:
+    """What a record says, checked as if somebody had typed it."""
+    if not isinstance(record, Mapping):
+        raise InputError("record", "must be a dictionary that `Decision.to_dict` gave", shown(type(record).__name__))
+    if missing := [name for name in _KEYS if name not in record]:
+        raise InputError("record", "must have every key that `Decision.to_dict` gives", f"no {listed(missing)}")
+    distinct_labels = distinct(read_labels(record["labels"], "labels"), "labels")
+    labels: LabelArray = read_labels(distinct_labels, "labels")
+    rule = _rule(record, labels)
+    k = len(labels)
+    prior = _numbers(record, "prior", (k,))
+    as_prior(prior, labels, np.ones(k))
+    fields = {
+        "labels": labels,
+        "prior": prior,
+        "confusion": _numbers(record, "confusion", (k, k + rule.abstains), least=0),
+        "resubstitution_cost": float(_numbers(record, "resubstitution_cost", ())),
+        "n_samples": _count(record, "n_samples"),
+        "n_folds": _count(record, "n_folds"),
+        "confidence_level": as_confidence_level(record["confidence_level"]),
+    }
+    return Stored(rule, _rules(record, rule.method, labels), fields)
+
+
+def _rule(record: Mapping[str, Any], labels: LabelArray) -> Rule:
+    k = len(labels)
+    method = one_of(record["method"], "method", get_args(Method))
+    reject_cost = as_reject_cost(record["reject_cost"])
+    on_log_scale = as_flag(record["on_log_scale"], "on_log_scale")
+    n_columns = _count(record, "n_columns")
+    if n_columns != k and (n_columns, k) != (1, 2):
+        raise InputError("record", f"must have {k} as 'n_columns', one for each class", shown(n_columns))
+    if not on_log_scale and (method == "bayes" or reject_cost is not None):
+        raise InputError("record", "must have true as 'on_log_scale' for Bayes' rule and for a cost of abstaining")
+    ratio = _numbers(record, "ratio", (k,), least=0)
+    if not ratio.any():
+        raise InputError("record", "must not have zeros alone as 'ratio'")
+    abstains = method == "tuned" and reject_cost is not None
+    return Rule(
+        method=method,
+        costs=as_decision_costs(record["costs"], labels),
+        ratio=ratio,
+        on_log_scale=on_log_scale,
+        n_columns=n_columns,
+        offsets=None if method == "bayes" else _numbers(record, "offsets", (k,)),
+        reject_cost=reject_cost,
+        reject_offset=float(_numbers(record, "reject_offset", ())) if abstains else None,
+    )
+
+
+def _rules(record: Mapping[str, Any], method: str, labels: LabelArray) -> list[dict[str, Any]]:
+    """The entries of 'rules' as keyword arguments of RuleCost."""
+    given = record["rules"]
+    if not isinstance(given, list) or not all(isinstance(one, Mapping) for one in given):
+        raise InputError("record", "must have a list of dictionaries as 'rules'", shown(given))
+    by_text = {str(label): label for label in labels.tolist()}
+    found = []
+    for one in given:
+        rule = one_of(one.get("rule"), "rule", ("tuned", "bayes", "argmax", "always", "abstain"))
+        label = one.get("label")
+        if rule == "always" and (not isinstance(label, str) or label not in by_text):
+            raise InputError("record", "must have a class as 'label' of each rule 'always'", shown(label))
+        low_high = {name: float(_numbers(one, name, ())) for name in _NUMBERS}
+        found.append(
+            {
+                "rule": rule,
+                "label": by_text[label] if rule == "always" else None,
+                "cost": low_high["cost"],
+                "standard_error": low_high["standard_error"],
+                "interval": Interval(low_high["low"], low_high["high"]),
+                "difference": low_high["difference"],
+                "difference_interval": Interval(low_high["difference_low"], low_high["difference_high"]),
+            }
+        )
+    if method not in [one["rule"] for one in found]:
+        raise InputError("record", f"must have the cost of its own method, {method!r}, among 'rules'")
+    return found
+
+
+def _numbers(record: Mapping[str, Any], name: str, shape: tuple[int, ...], least: float = -np.inf) -> FloatArray:
+    value = record.get(name)
+    try:
+        found = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        found = np.array(np.nan)
+    if found.shape != shape or not ((np.abs(found) <= _LARGEST) & (found >= least)).all():
+        what = "a finite number" if shape == () else f"finite numbers of shape {shape}"
+        more = "" if least == -np.inf else f", none below {least:g},"
+        raise InputError("record", f"must have {what}{more} as {name!r}", shown(value))
+    return found
+
+
+def _count(record: Mapping[str, Any], name: str) -> int:
+    value = record[name]
+    if isinstance(value, bool) or not isinstance(value, Integral) or not 1 <= int(value) < 2**63:
+        raise InputError("record", f"must have a positive integer as {name!r}", shown(value))
+    return int(value)

@@ -1,0 +1,207 @@
+"""`polyroc decide`: from predictions and costs to a rule, and what it names."""
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import polyroc
+from polyroc import Decision, InputError
+from polyroc._lib._numbers import counted
+from polyroc.cli._columns import choose_scores
+from polyroc.cli._commands import as_array
+from polyroc.cli._files import Source, check_read_once, open_source, quoted_path, read_given
+from polyroc.cli._labels import Target, text_of
+from polyroc.cli._messages import Messages
+from polyroc.cli._outputs import as_json, check_replaced, check_writable, head_of, write_whole
+from polyroc.cli._plain import CommandError, clean, listed, quoted
+from polyroc.cli._prior import is_file, read_prior
+from polyroc.cli._problem import open_problem, read_costs
+from polyroc.cli._rows import check_free, check_rows, rows_with_decisions
+from polyroc.cli._settings import Settings
+
+# The first entry of a rule as it is written.
+_FORMAT = "polyroc decision 1"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What `decide` is asked for in addition to what all commands are."""
+
+    prior: str | None
+    method: str | None
+    reject_cost: float | None
+    rule: str | None
+    save_rule: Path | None
+    out: Path | None
+
+
+def run_decide(path: str, asked: Asked, settings: Settings) -> None:
+    """Make a rule, or apply one that was made before."""
+    _check_asked(asked, settings)
+    inputs = [path, settings.costs, asked.rule, asked.prior if is_file(asked.prior) else None]
+    given = [one for one in inputs if one is not None]
+    check_read_once(given)
+    if asked.out is not None:
+        check_rows(asked.out, given, force=settings.force)
+    if asked.save_rule is not None:
+        _check_rule(asked.save_rule, given, force=settings.force)
+    messages = Messages(quiet=settings.quiet)
+    with messages.heard():
+        if asked.rule is None:
+            _make(path, asked, settings, messages)
+        else:
+            _apply(path, asked.rule, asked, settings, messages)
+
+
+def _check_asked(asked: Asked, settings: Settings) -> None:
+    """Whether the options go together, before any file is read."""
+    columns = settings.columns
+    if asked.rule is None:
+        if not columns.target or settings.costs is None:
+            msg = "decide needs --target and --costs, or --rule for a rule that --save-rule wrote"
+            raise CommandError(msg)
+        return
+    others = {"target": columns.target, "costs": settings.costs, "sample_weight": columns.sample_weight}
+    others |= {"groups": columns.groups, "model_column": columns.model_column}
+    others |= {name: getattr(asked, name) for name in ("prior", "method", "reject_cost", "save_rule")}
+    if wrong := [f"--{name.replace('_', '-')}" for name, value in others.items() if value not in (None, "")]:
+        msg = f"--rule applies a rule that is made already: leave out {', '.join(wrong)}"
+        raise CommandError(msg)
+    if asked.out is None:
+        msg = "--rule needs --out, the file for the decisions"
+        raise CommandError(msg)
+
+
+def _check_rule(path: Path, inputs: list[str], *, force: bool) -> None:
+    check_writable(path)
+    if path.suffix.lower() != ".json":
+        msg = f"--save-rule must end in .json, got {quoted(path.name)}"
+        raise CommandError(msg)
+    kind = "a rule that --save-rule wrote"
+    check_replaced("--save-rule", path, inputs, force=force, kind=kind, is_of_kind=_is_rule)
+
+
+def _is_rule(path: Path) -> bool:
+    head = head_of(path)
+    return head is not None and (not head or head.startswith(f'{{\n  "format": "{_FORMAT}"'.encode()))
+
+
+def _make(path: str, asked: Asked, settings: Settings, messages: Messages) -> None:
+    source, problem = open_problem(path, settings.columns)
+    for note in (problem.layout_note, problem.choice.note):
+        messages.note(note)
+    if asked.out is not None:
+        check_free(source)
+    decision = polyroc.decide(
+        problem.target.values,
+        problem.scores,
+        read_costs(str(settings.costs), problem.labels),
+        prior=None if asked.prior is None else read_prior(asked.prior, problem.labels),
+        method=asked.method or "tuned",  # type: ignore[arg-type]  # the library says which there are
+        reject_cost=asked.reject_cost,
+        labels=as_array(problem.labels),
+        sample_weight=problem.sample_weight,
+        groups=problem.groups,
+        confidence_level=settings.confidence_level,
+        rng=settings.seed,
+        n_jobs=settings.jobs,
+    )
+    if asked.out is not None:
+        _write(asked.out, source, decision.predict(problem.scores), problem.choice.columns)
+    if asked.save_rule is not None:
+        stored = {"format": _FORMAT, "version": polyroc.__version__} | decision.to_dict()
+        write_whole(asked.save_rule, f"{as_json(stored)}\n".encode())
+    if settings.json:
+        source_of = {"file": path, "target": settings.columns.target, "costs": settings.costs}
+        rest = {"source": source_of, "seed": settings.seed, "warnings": list(messages.warnings)}
+        sys.stdout.write(f"{as_json(decision.to_dict() | rest | {'version': polyroc.__version__})}\n")
+    else:
+        sys.stdout.write(f"{quoted_path(path)[1:-1]}: {counted(decision.n_samples, 'sample')}\n\n{decision}\n")
+    _say_where(asked, messages)
+
+
+def _apply(path: str, rule: str, asked: Asked, settings: Settings, messages: Messages) -> None:
+    decision = read_rule(rule)
+    source = open_source(path)
+    check_free(source)
+    columns = _columns_of(source, decision, settings, messages)
+    named = decision.predict(source.matrix(columns))
+    _write(asked.out, source, named, columns)
+    labels = decision.labels.tolist()
+    counts = {clean(label): int(np.sum(named == label)) for label in labels}
+    abstained = len(named) - sum(counts.values())
+    if settings.json:
+        summary = {"n_samples": len(named), "named": counts, "abstained": abstained, "rule": rule, "file": path}
+        sys.stdout.write(f"{as_json(summary | {'version': polyroc.__version__})}\n")
+    else:
+        shown = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count > 0)
+        more = f"; no class for {abstained:,}" if abstained > 0 else ""
+        sys.stdout.write(f"{quoted_path(path)[1:-1]}: {counted(len(named), 'sample')}. Named: {shown}{more}.\n")
+    _say_where(asked, messages)
+
+
+def _columns_of(source: Source, decision: Decision, settings: Settings, messages: Messages) -> list[str]:
+    """The score columns, in the order of the rule's classes."""
+    labels = decision.labels.tolist()
+    # The classes are known from the rule, as elsewhere from the column of true ones.
+    known = Target(np.array([]), sorted(labels))
+    asked = settings.columns
+    choice = choose_scores(source, known, scores=asked.scores, labels=asked.labels, taken=[])
+    messages.note(choice.note)
+    if len(choice.columns) == 1:
+        if list(choice.labels) != labels:
+            msg = f"the rule was made from scores of class {quoted(labels[-1])}, got column {quoted(choice.columns[0])}"
+            raise CommandError(msg)
+        return list(choice.columns)
+    columns = {text_of(label): name for label, name in zip(choice.labels, choice.columns, strict=True)}
+    texts = [text_of(label) for label in labels]
+    if sorted(columns) != sorted(texts):
+        msg = (
+            f"{quoted_path(source.name)} has score columns for the classes {listed(list(columns))}, "
+            f"but the rule has {listed(texts)}: choose columns with --scores"
+        )
+        raise CommandError(msg)
+    return [columns[text] for text in texts]
+
+
+def read_rule(path: str) -> Decision:
+    """A rule that --save-rule wrote; nothing in it is run."""
+    where = f"--rule: {quoted_path(path)}"
+    try:
+        given = read_given(path)
+        record = json.loads(given.read_bytes() if isinstance(given, Path) else given, parse_constant=_no_number)
+    except CommandError as error:
+        msg = f"{where} {error}"
+        raise CommandError(msg) from error
+    except (ValueError, RecursionError) as error:
+        msg = f"{where} is not JSON, and no rule that --save-rule wrote"
+        raise CommandError(msg) from error
+    if not isinstance(record, dict) or record.get("format") != _FORMAT:
+        msg = f"{where} is no rule that --save-rule wrote: its 'format' must be {_FORMAT!r}"
+        raise CommandError(msg)
+    try:
+        return Decision.from_dict(record)
+    except InputError as error:
+        # In the words of the file: `costs` there is no option.
+        reason = str(error).replace("`", "'").replace("'record'", "it")
+        msg = f"{where} cannot be used: {reason}"
+        raise CommandError(msg) from error
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(name)
+
+
+def _write(out: Path | None, source: Source, named: Any, scores: Any) -> None:
+    if out is not None:
+        write_whole(out, rows_with_decisions(source, named, scores, out.suffix))
+
+
+def _say_where(asked: Asked, messages: Messages) -> None:
+    for what, path in (("the decisions are", asked.out), ("the rule is", asked.save_rule)):
+        if path is not None:
+            messages.note(f"{what} in {quoted_path(str(path))}")
