@@ -9,7 +9,7 @@ from problems import quietly
 from scipy import stats
 
 import polyroc
-from polyroc import Contest, ModelEstimate
+from polyroc import Contest, ModelEstimate, RankInterval, RankIntervals
 from polyroc._uncertainty._paired import normal_differences
 from polyroc._uncertainty._ranks import _draws, _smallest_p_value, rank_intervals
 
@@ -268,3 +268,13 @@ def test_printed_comparisons_say_which_models_may_be_the_best():
     told = " ".join(many.tables.tie.split())
     assert told.startswith("By D, 8 of 9 models may have rank 1")
     assert told.endswith("and 3 others.")
+
+
+def test_printed_by_rank():
+    ranks = RankIntervals(
+        "hand_till", 0.95, (RankInterval("worse\nmodel", 0.8, 2, 2, 3), RankInterval("better", 0.99996, 1, 1, 1))
+    )
+    assert str(ranks).splitlines()[0] == "model        M        rank  95 % together"
+    assert str(ranks).splitlines()[1] == "better       0.99996  1     1"
+    assert "2 to 3" in str(ranks).splitlines()[2]
+    assert len(str(ranks).splitlines()) == 3

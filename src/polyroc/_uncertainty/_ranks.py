@@ -19,11 +19,17 @@ import numpy as np
 from scipy.special import ndtr
 
 from polyroc._inputs._frames import FrameBackend, frame_of
+from polyroc._lib._names import short_names
+from polyroc._lib._numbers import area, level
+from polyroc._lib._text_table import aligned
 from polyroc._lib._typing import AnyStatistic, BoolArray, FloatArray
 from polyroc._uncertainty._paired import Contest
 
 # Draws from the normal distribution of all models' statistics: a level of 95 % is right to 0.2 %.
 _N_DRAWS = 9_999
+# Letters of a name in a table.
+_NAME = 40
+_LABELS = {"auc": "D", "hand_till": "M", "mean_auc": "mean curve", "partial_auc": "partial area"}
 
 
 @dataclass(frozen=True)
@@ -101,6 +107,12 @@ class RankIntervals:
         """
         rows = [{"statistic": self.statistic, **vars(one)} for one in self.intervals]
         return frame_of({name: np.array([row[name] for row in rows]) for name in rows[0]}, backend)
+
+    def __str__(self) -> str:
+        header = ["model", _LABELS[self.statistic], "rank", f"{level(self.confidence_level)} together"]
+        names = short_names([one.model for one in self.by_rank], _NAME)
+        rows = [[name, area(one.value), str(one.rank), str(one)] for name, one in zip(names, self.by_rank, strict=True)]
+        return "\n".join(aligned([header, *rows]))
 
 
 def rank_intervals(contest: Contest, confidence_level: float, covariance: FloatArray | None) -> RankIntervals:
