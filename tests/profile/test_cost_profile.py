@@ -295,6 +295,16 @@ def test_same_bits_whatever_the_order_of_models_and_threads():
     assert not np.array_equal(other.costs, usual.costs)
 
 
+@pytest.mark.parametrize("unit", [1e50, 1e-50])
+def test_the_unit_of_costs_does_not_matter(unit):
+    y_true, scores = made(60, 3, 29)
+    costs = matrices(6, 3, 30)
+    usual, other = (polyroc.cost_profile(y_true, scores, costs=matrix) for matrix in (costs, unit * costs))
+    assert_allclose(other.cost_by_matrix, unit * usual.cost_by_matrix, rtol=1e-9)
+    for one, same in zip(usual.models, other.models, strict=True):
+        assert (same.share_cheapest, same.share_interval) == (one.share_cheapest, one.share_interval)
+
+
 def test_single_precision_is_read_as_it_is():
     y_true, scores = made(60, 3, 27)
     single = {name: p.astype(np.float32) for name, p in scores.items()}
