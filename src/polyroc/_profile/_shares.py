@@ -57,7 +57,8 @@ def cheapest_shares(cost: FloatArray) -> FloatArray:
     """Share of the matrices in which each model is the cheapest, split evenly among equals: (m, R) -> (m,)."""
     is_cheapest = cost <= cost.min(axis=0) + _SAME * np.abs(cost).max(axis=0)
     # Rounded, because sums of thirds are 1 but for rounding.
-    shares: FloatArray = np.round(np.mean(is_cheapest / is_cheapest.sum(axis=0), axis=1), 12)
+    split: FloatArray = is_cheapest / is_cheapest.sum(axis=0)
+    shares: FloatArray = np.round(split @ np.full(split.shape[1], 1 / split.shape[1]), 12)
     return shares
 
 
@@ -86,9 +87,8 @@ def share_ends(cost: FloatArray, errors: FloatArray, moved: FloatArray, level: f
         split = 1 / (1 + same.sum(axis=0))
         surely = np.all(same | _are_surely_positive(-t, -noise, tail), axis=0)
         perhaps = np.all(same | ~_are_surely_positive(t, noise, tail), axis=0)
-        found[a] = np.mean(split * surely), np.mean(split * perhaps)
-        if is_drawn:
-            found[a] = _of_a_sample(*found[a], cost.shape[1], tail)
+        ends = float(np.mean(split * surely)), float(np.mean(split * perhaps))
+        found[a] = _of_a_sample(*ends, cost.shape[1], tail) if is_drawn else ends
     return np.round(found, 12)
 
 
