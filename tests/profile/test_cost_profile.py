@@ -348,6 +348,7 @@ GOOD = [1 - np.eye(3), [[0, 1, 2], [3, 0, 1], [1, 1, 0]]]
             r"`costs` must be a list of matrices .* got shape \(3, 3\): for a single matrix use",
         ),
         ({"costs": "low"}, r"`costs` must be a list of matrices of shape \(3, 3\), .*, got str"),
+        ({"costs": int}, r"`costs` must be a list of matrices .*, got type"),
         ({"costs": None}, r"`costs` must be a list of matrices .*, got NoneType"),
         ({"costs": [GOOD[0], np.eye(2)]}, r"`costs` \(matrix 1\) must have shape \(3, 3\)"),
         ({"costs": [GOOD[0], np.full((3, 3), np.nan)]}, r"`costs` \(matrix 1\) must be finite, got nan in row 0"),
