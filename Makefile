@@ -34,8 +34,8 @@ help:  ## list the targets
 demo: $(VENV)/.demo  ## compare three models on the embedded example, write demo/curves.png and demo/report.html
 	$(BIN)/python scripts/demo.py
 
-test: $(VENV)/.dev  ## run the tests on up to four cores (PYTEST_ARGS='-m "not clock"' for the slow ones too)
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal $(PYTEST_ARGS)
+test: $(VENV)/.dev  ## run the tests in up to four processes (PYTEST_ARGS='-m "not clock"' for the slow ones too)
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(PYTEST_ARGS)
 
 test-clock: $(VENV)/.dev  ## run the tests that watch a clock, one after the other; the machine should have nothing else to do
 	$(BIN)/python -m pytest -m clock $(PYTEST_ARGS) tests

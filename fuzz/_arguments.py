@@ -21,7 +21,7 @@ from fuzz._oracles import (
     check_shares,
     require,
 )
-from polyroc import baselines, report
+from polyroc import baselines, meta, report
 
 _Y = np.arange(12) % 3
 _S = np.random.default_rng(0).normal(size=(12, 3)) + np.eye(3)[_Y]
@@ -40,7 +40,7 @@ class Entry(NamedTuple):
 # Larger ones are right, and take as long as they say.
 _AT_MOST = {"n_resamples": 50, "n_thresholds": 1_000}
 # Without these a call takes longer, says something else each time, or is none.
-_ALWAYS = ("n_resamples", "n_thresholds", "rng", "true_class")
+_ALWAYS = ("n_resamples", "n_thresholds", "rng", "true_class", "criterion")
 # What a scorer cannot know before it has seen the classes.
 _LATER = ("costs", "weights", "max_pairs")
 
@@ -63,6 +63,7 @@ _METHOD: dict[str, Any] = {
 _LEVEL: dict[str, Any] = {"confidence_level": 0.95}
 _ENDS: dict[str, Any] = {"statistic": "auc", "interval": "logit"}
 _BAND: dict[str, Any] = {"curve": "shared", "simultaneous": False}
+_VOLUME: dict[str, Any] = {"ordered": False, "criterion": "sum", "n_draws": 50, "rng": 0}
 _DRAWS: dict[str, Any] = {"n_resamples": 4, "groups": None, "rng": 0, "n_jobs": 1, "progress": False}
 
 
@@ -99,8 +100,20 @@ def _share(made: Any) -> None:
     check_share(made, "the result")
 
 
+def _one_of_each(made: Any) -> None:
+    check_share(float(made), "the result")
+    require(made.standard_error >= 0, f"a standard error of {made.standard_error!r}")
+
+
 def _frame(made: Any) -> None:
     require(len(made) >= 0, "a frame without length")
+
+
+def _classes(made: Any) -> None:
+    check_json(made.to_dict(), "Classes.to_dict()")
+    for row in made:
+        for name, ends in row.intervals.items():
+            check_interval(ends, f"interval of {name}")
 
 
 def _comparison(made: Any) -> None:
@@ -108,6 +121,12 @@ def _comparison(made: Any) -> None:
     for contest in (made.by_auc, made.by_hand_till, made.by_mean_auc):
         for one in contest.estimates:
             check_interval((one.low, one.high), "interval of an estimate")
+
+
+def _ranks(made: Any) -> None:
+    check_json(made.to_dict(), "RankIntervals.to_dict()")
+    for one in made:
+        require(1 <= one.low <= one.rank <= one.high <= len(made), "a rank outside of its interval")
 
 
 def _sweep(made: Any) -> None:
@@ -156,7 +175,7 @@ def _anything(made: Any) -> None:
 @cache
 def _entries() -> dict[str, Entry]:
     """Every public function and method that takes arguments."""
-    return _functions() | _of_an_evaluation() | _of_replicates() | _of_a_curve() | _of_a_report()
+    return _functions() | _of_an_evaluation() | _of_replicates() | _of_a_curve() | _of_a_report() | _of_studies()
 
 
 def _entry(given: Attempt) -> Entry:
@@ -180,7 +199,9 @@ def _functions() -> dict[str, Entry]:
     return {
         "evaluate": Entry(polyroc.evaluate, data, _METHOD, check_evaluation),
         "auc_score": Entry(polyroc.auc_score, data, _METHOD, _share),
-        "compare": Entry(polyroc.compare, models, _LEVEL | {"interval": "logit"} | _DRAWS | quick, _comparison),
+        "compare": Entry(
+            polyroc.compare, models, _LEVEL | {"interval": "logit", "max_fpr": 0.5} | _DRAWS | quick, _comparison
+        ),
         "cost_sweep": Entry(polyroc.cost_sweep, data, swept | quick, _sweep),
         "decide": Entry(polyroc.decide, data | {"costs": 1 - np.eye(3)}, decided, _decision),
         "cost_profile": Entry(_cost_profile, probable | {"costs": _COSTS}, profiled, _profile),
@@ -189,6 +210,8 @@ def _functions() -> dict[str, Entry]:
         "set_score_request": Entry(polyroc.auc_scorer.set_score_request, {}, {"sample_weight": True}, _anything),
         "hand_till": Entry(baselines.hand_till, data, other, _share),
         "auc_mu": Entry(baselines.auc_mu, data, other | {"partition": None, "costs": None}, _share),
+        "pdi": Entry(baselines.pdi, data, other, _one_of_each),
+        "hum": Entry(baselines.hum, data, other | _LEVEL | _VOLUME, _one_of_each),
         "one_vs_rest": Entry(baselines.one_vs_rest, data, other | {"average": "macro"}, _share),
     }
 
@@ -201,9 +224,12 @@ def _of_an_evaluation() -> dict[str, Entry]:
         "confidence_interval": Entry(one.confidence_interval, _LEVEL, _ENDS | method | _DRAWS, _interval_or_none),
         "bootstrap": Entry(one.bootstrap, {"n_resamples": 4}, draws | method, _replicates),
         "confidence_band": Entry(one.confidence_band, _LEVEL, _BAND | _DRAWS, check_band),
+        "evaluation.partial_auc": Entry(one.partial_auc, {"max_fpr": 0.5}, {}, _share),
         "accuracy_interval": Entry(one.accuracy_interval, _LEVEL, {}, _interval_or_none),
         "to_dict": Entry(one.to_dict, {}, {"include_rates": True}, _anything),
         "pairs.to_frame": Entry(one.pairs.to_frame, {"backend": "polars"}, {}, _frame),
+        "classes.with_intervals": Entry(one.classes.with_intervals, _LEVEL, {}, _classes),
+        "classes.of": Entry(one.classes.of, {"label": 0}, {}, _anything),
     }
 
 
@@ -215,6 +241,7 @@ def _of_replicates() -> dict[str, Entry]:
         "drawn.confidence_interval": Entry(drawn.confidence_interval, _LEVEL, _ENDS, _interval_or_none),
         "drawn.confidence_band": Entry(drawn.confidence_band, _LEVEL, _BAND, check_band),
         "drawn.standard_error": Entry(drawn.standard_error, {"statistic": "auc"}, {}, _share),
+        "rank_intervals": Entry(several.rank_intervals, {}, _LEVEL | {"statistic": "auc"}, _ranks),
         "comparison.to_frame": Entry(several.to_frame, {"table": "estimates", "backend": "polars"}, {}, _frame),
     }
 
@@ -238,6 +265,29 @@ def _of_a_report() -> dict[str, Entry]:
         "summarize": Entry(report.summarize, {"result": one}, told, _summary),
         "write_html": Entry(report.write_html, page, given | {"title": "x", "progress": False}, _anything),
     }
+
+
+def _of_studies() -> dict[str, Entry]:
+    tables = {"tables": [[47, 9, 101, 738], [126, 51, 272, 1543], [19, 10, 12, 192], [36, 3, 78, 276]]}
+    options = {"model": "moses", "method": "reml", "weighted": False, "correction": 0.5, "correction_control": "all"}
+    summary = meta.summary_roc(**tables)
+    return {
+        "summary_roc": Entry(meta.summary_roc, tables, options, _summary_curve),
+        "confidence_region": Entry(summary.confidence_region, _LEVEL, {}, _region),
+        "prediction_region": Entry(summary.prediction_region, _LEVEL, {}, _region),
+        "tpr_interval": Entry(summary.tpr_interval, _LEVEL, {}, _interval_or_none),
+    }
+
+
+def _summary_curve(made: Any) -> None:
+    check_json(made.to_dict(), "SummaryRoc.to_dict()")
+    check_curve(made.curve, "SummaryRoc.curve")
+    check_share(made.partial_auc, "SummaryRoc.partial_auc")
+
+
+def _region(made: Any) -> None:
+    check_shares(made.fpr, "Region.fpr")
+    check_shares(made.tpr, "Region.tpr")
 
 
 def _summary(made: Any) -> None:

@@ -193,6 +193,7 @@ def weighted_areas(_: Attempt) -> None:
         for engine in ("numpy", "numba"):
             evaluation = polyroc.evaluate(y_true, np.eye(3)[y_true], sample_weight=weight, engine=engine)
             check_shares(evaluation.pairs.auc, "pairs.auc")
+            check_shares(evaluation.classes.auc_vs_rest, "classes.auc_vs_rest")
             require(abs(evaluation.auc - 1) <= 1e-12, f"perfect separation gives D = {evaluation.auc!r}")
             require(evaluation.hand_till == 1, f"perfect separation gives M = {evaluation.hand_till!r}")
 

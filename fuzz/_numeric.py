@@ -57,7 +57,7 @@ def _another_road(given: Attempt, made: Problem, asked: dict[str, Any], evaluati
     elif road == "order" and "max_pairs" not in asked:
         other = made.ordered(given.rng.permutation(len(made.y_true)))
         _same(evaluation, other, asked | other.arguments, "in another order")
-    elif road == "ranks":
+    elif road == "ranks" and asked.get("thresholds") != "difference":
         # Only ranks enter: those of all scores together keep the order within and between columns.
         ranks = np.unique(made.y_score, return_inverse=True)[1].reshape(made.y_score.shape).astype(float)
         _same(evaluation, Problem(made.y_true, ranks, made.weight), asked, "by their ranks")
@@ -97,10 +97,10 @@ def _baselines(given: Attempt, made: Problem, evaluation: Any) -> None:
     found = polyroc.baselines.hand_till(made.y_true, made.y_score, **arguments)
     if evaluation._options.max_pairs is None:
         require(abs(found - evaluation.hand_till) <= 1e-12, "baselines.hand_till is not evaluate's")
-    for function in (baselines.auc_mu, baselines.one_vs_rest):
+    for function in (baselines.auc_mu, baselines.one_vs_rest, baselines.pdi):
         answer = attempt(function, made.y_true, made.y_score, **arguments)
         if not answer.refused:
-            check_share(answer.result, function.__name__)
+            check_share(float(answer.result), function.__name__)
     if given.happens(0.5):
         with warnings.catch_warnings():
             _perfect(made, evaluation)

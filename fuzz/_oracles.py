@@ -87,7 +87,16 @@ def check_areas(evaluation: Any, y_true: Any, y_score: Any, weight: Any) -> None
         pair_area(y_true, y_score, weight, labels.index(pair.positive), labels.index(pair.negative))
         for pair in evaluation.pairs
     ]
-    apart = np.max(np.abs(np.array(expected) - evaluation.pairs.auc))
+    ranked = expected
+    if evaluation._options.thresholds == "difference" and y_score.shape[1] > 2:
+        # Halved where a difference would be infinite.
+        with np.errstate(under="ignore"):
+            halved = y_score / 2 if np.abs(y_score).max() > np.finfo(float).max / 2 else y_score
+        ranked = [
+            _difference_area(y_true, halved, weight, labels.index(pair.positive), labels.index(pair.negative))
+            for pair in evaluation.pairs
+        ]
+    apart = np.max(np.abs(np.array(ranked) - evaluation.pairs.auc))
     require(apart <= AREAS, f"a pairwise area is {apart:.3g} from its definition")
     apart = abs(float(np.mean(expected)) - evaluation.hand_till)
     require(apart <= AREAS, f"M is {apart:.3g} from Hand and Till's definition")
@@ -99,6 +108,15 @@ def pair_area(y_true: Any, y_score: Any, weight: Any, positive: int, negative: i
     column = y_score[:, positive] if y_score.shape[1] > 2 else y_score[:, -1]
     if y_score.shape[1] <= 2 and positive == 0:
         column = -column
+    return _share_right(column, y_true, weight, positive, negative)
+
+
+def _difference_area(y_true: Any, y_score: Any, weight: Any, positive: int, negative: int) -> float:
+    """The same where the difference of the two columns ranks."""
+    return _share_right(y_score[:, positive] - y_score[:, negative], y_true, weight, positive, negative)
+
+
+def _share_right(column: Any, y_true: Any, weight: Any, positive: int, negative: int) -> float:
     upper, lower = y_true == positive, y_true == negative
     right = (column[upper][:, None] > column[lower]) + 0.5 * (column[upper][:, None] == column[lower])
     w_upper, w_lower = (_relative(weight, chosen) for chosen in (upper, lower))

@@ -156,7 +156,7 @@ def options(given: Attempt, n_classes: int) -> dict[str, Any]:
     shape = (n_classes, n_classes)
     ways: dict[str, Any] = {
         "weighting": lambda: given.choose(["equal", "prevalence"]),
-        "thresholds": lambda: given.choose(["own", "shared"]),
+        "thresholds": lambda: given.choose(["own", "shared", "difference"]),
         "n_thresholds": lambda: int(given.choose([2, 3, 4, 5, 9, 9, 19, 200])),
         "shrinkage": lambda: given.choose([0.0, 0, 1e-300, 0.01, 0.5, 1, 10.0, 1e6, 1e300]),
         "model": lambda: given.choose(["rank-one", "rank-one", "rank-one", "centered", "saturated"]),

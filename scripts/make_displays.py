@@ -19,11 +19,13 @@ from polyroc.display import (
     CostProfileDisplay,
     CostSweepDisplay,
     PairwiseHeatmapDisplay,
+    RankDisplay,
     RocCurveDisplay,
 )
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "images" / "display"
 THEMES = {"light": "default", "dark": "dark_background"}
+N_RANKED = 12
 SAMPLES = {3: 400, 10: 900, 50: 2000}
 REJECT_COST = {3: 0.4, 10: 0.7, 50: 0.8}
 MODELS = {"boosting": 1.5, "forest": 1.42, "neighbours": 1.1, "baseline": 0.5}
@@ -112,8 +114,31 @@ def decisions(profile, decision):
     return figure
 
 
+def ranks():
+    """A leaderboard of a dozen models by D, and by M."""
+    y_true, scores = made_up(3)
+    noise = np.random.default_rng(1).normal(size=(N_RANKED, *scores["forest"].shape))
+    many = {f"model {chr(97 + m)}": scores["forest"] + 0.18 * m * noise[m] for m in range(N_RANKED)}
+    comparison = polyroc.compare(y_true, many)
+    figure, axes = plt.subplots(1, 2, figsize=(8.6, 4), layout="constrained")
+    for ax, statistic in zip(axes, ("auc", "hand_till"), strict=True):
+        RankDisplay.from_comparison(comparison, statistic=statistic).plot(ax)
+    return figure
+
+
+def save(figure, name):
+    path = FOLDER / f"{name}.png"
+    # No software version in the file: the same picture gives the same bytes.
+    figure.savefig(path, dpi=110, metadata={"Software": None})
+    plt.close(figure)
+    print(f"docs/images/display/{path.name}: {path.stat().st_size / 1000:.0f} kB")
+
+
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
+    for theme, style in THEMES.items():
+        with plt.style.context(style):
+            save(ranks(), f"ranks-{theme}")
     draw = {
         "roc-curve": roc_curves,
         "heatmap": heatmaps,
@@ -132,13 +157,9 @@ def main():
         made = decided(y_true, scores["forest"], sweep)
         for theme, style in THEMES.items():
             for name, function in draw.items():
-                path = FOLDER / f"{name}-{n_classes}-{theme}.png"
                 with plt.style.context(style):
                     figure = function(*made) if function is decisions else function(comparison, sweep)
-                    # No software version in the file: the same picture gives the same bytes.
-                    figure.savefig(path, dpi=110, metadata={"Software": None})
-                    plt.close(figure)
-                print(f"docs/images/display/{path.name}: {path.stat().st_size / 1000:.0f} kB")
+                    save(figure, f"{name}-{n_classes}-{theme}")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ python -m studies plans-page plans.json       their table, into docs/planning.md
 python -m studies looks --out looks.json      what looking after every batch costs: half an hour on two cores
 python -m studies looks-page looks.json       its table, into docs/comparing.md
 python -m studies bands --out bands.json      how often bands by influences cover; printed
+python -m studies measures --out measures.json  how often intervals of measures cover: minutes on 16 cores
+python -m studies measures-page measures.json  their table, into docs/coverage.md
 python -m studies decision-predictions FILE.npz  classifiers on six data sets, for a machine without scikit-learn
 python -m studies decisions --predictions FILE.npz --out decisions.json  held-out costs, and coverage of their intervals
 python -m studies decisions-page decisions.json  its tables, into docs/decisions.md
@@ -56,6 +58,14 @@ def main():
     bands.add_argument("--out", type=Path, required=True, help="file of results; those that it has are kept")
     bands.add_argument("--replications", type=int, default=300)
     bands.add_argument("--only", nargs="*", help="names; all by default")
+    measures = commands.add_parser("measures", help="simulate intervals of all measures")
+    measures.add_argument("--out", type=Path, required=True, help="file of results; those that it has are kept")
+    measures.add_argument("--replications", type=int, default=2000)
+    measures.add_argument("--jobs", type=int, help="number of processes; all cores by default")
+    measures.add_argument("--only", nargs="*", help="names; all by default")
+    written = commands.add_parser("measures-page", help="write the table of measures of docs/coverage.md")
+    written.add_argument("results", type=Path)
+    written.add_argument("--to", type=Path, default=ROOT / "docs" / "coverage.md")
     shown = commands.add_parser("looks-page", help="write the table of docs/comparing.md")
     shown.add_argument("results", type=Path)
     shown.add_argument("--to", type=Path, default=ROOT / "docs" / "comparing.md")
@@ -75,6 +85,7 @@ def main():
     asked = parser.parse_args()
     does = {"run": _run, "contests": _contests, "influence": _influence, "page": _page, "populations": _populations}
     does |= {"plans": _plans, "plans-page": _plans_page, "looks": _looks, "looks-page": _looks_page, "bands": _bands}
+    does |= {"measures": _measures, "measures-page": _measures_page}
     does |= {"decision-predictions": _decision_predictions, "decisions": _decisions, "decisions-page": _decisions_page}
     asked.start = time.perf_counter()
     does[asked.command](asked)
@@ -215,6 +226,29 @@ def _bands(asked):
         asked.out.write_text(json.dumps(results))
         shares = ", ".join(f"{name} {fmean(values):.3f}" for name, values in found.items())
         print(f"{setting.name}: {len(next(iter(found.values())))} samples, {shares}", flush=True)
+
+
+def _measures(asked):
+    os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    from studies._measures import SETTINGS, run_setting
+
+    results = json.loads(asked.out.read_text()) if asked.out.exists() else {}
+    for number, setting in enumerate(SETTINGS):
+        if setting.name in results or (asked.only is not None and setting.name not in asked.only):
+            continue
+        results[setting.name] = found = run_setting(setting, SEED + 950 + number, asked.replications, asked.jobs)
+        asked.out.write_text(json.dumps(results))
+        for name, one in found.items():
+            print(f"{setting.name}: {name} {one['truth']:.4f} covered {one['covers']:.3f}", flush=True)
+
+
+def _measures_page(asked):
+    from studies._measures import BEGIN, END, page
+    from studies._page import write
+
+    text = page(json.loads(asked.results.read_text()))
+    print(text)
+    write(asked.to, text, BEGIN, END)
 
 
 def _looks_page(asked):

@@ -51,6 +51,12 @@ def require(*packages):
         pytest.skip(f"needs {', '.join(missing)}: make test-full")
 
 
+@pytest.hookimpl(optionalhook=True)  # without pytest-xdist nobody asks
+def pytest_xdist_auto_num_workers():
+    """One more than there are cores: some tests wait for a browser, for a child process or for a signal."""
+    return min(4, len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
 @pytest.hookimpl(tryfirst=True)  # before those that are not asked for are left out
 def pytest_collection_modifyitems(items):
     """The examples in docstrings of experiments run experiments, so they are slow."""

@@ -6,12 +6,14 @@ compare(y_true, {name: y_score, ...}) -> Comparison     which model is better, a
 decide(y_true, y_score, costs) -> Decision  which class to name, and what that costs
 plan(evaluation, half_width=...) -> Plan    how many samples of each class it takes
 baselines                                   Hand and Till's M, one-vs-rest, AUCmu
+meta                                        one ROC curve for several diagnostic studies
 """
 
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
 from polyroc import baselines
+from polyroc._classes._record import Classes, ClassRow
 from polyroc._compare import compare
 from polyroc._comparison import Comparison
 from polyroc._cost_sweep import CostSweep, cost_sweep
@@ -25,6 +27,8 @@ from polyroc._example import Example, load_example
 from polyroc._inputs._checks import InputError
 from polyroc._lib._versions import show_versions
 from polyroc._lib._warnings import ResamplingWarning
+from polyroc._measures._compared import ComparedMeasure, ComparedMeasures
+from polyroc._measures._table import Measure, Measures
 from polyroc._pairs import Pair, Pairs
 from polyroc._plan import Plan, PlanPoint, plan
 from polyroc._profile._cost_profile import cost_profile
@@ -37,11 +41,16 @@ from polyroc._uncertainty._bootstrap import BootstrapResult
 from polyroc._uncertainty._intervals import Interval
 from polyroc._uncertainty._paired import Contest, Difference, ModelEstimate, Ranking
 from polyroc._uncertainty._planning import PlanGoal
+from polyroc._uncertainty._ranks import RankInterval, RankIntervals
 from polyroc._version import __version__
 
 __all__ = [
     "AucScorer",
     "BootstrapResult",
+    "ClassRow",
+    "Classes",
+    "ComparedMeasure",
+    "ComparedMeasures",
     "Comparison",
     "ConfidenceBand",
     "Contest",
@@ -61,6 +70,8 @@ __all__ = [
     "Factorization",
     "InputError",
     "Interval",
+    "Measure",
+    "Measures",
     "ModelCost",
     "ModelEstimate",
     "Pair",
@@ -69,6 +80,8 @@ __all__ = [
     "Plan",
     "PlanGoal",
     "PlanPoint",
+    "RankInterval",
+    "RankIntervals",
     "Ranking",
     "ResamplingWarning",
     "RocCurve",
@@ -91,7 +104,7 @@ __all__ = [
 ]
 
 # Loaded when somebody asks for them: numbers need neither pictures nor pages.
-_ON_ACCESS = ("display", "experiments", "report")
+_ON_ACCESS = ("display", "experiments", "meta", "report")
 
 
 def __getattr__(name: str) -> _Any:

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import combinations
 from numbers import Integral
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from polyroc._comparison import Comparison, ComparisonMethod
 from polyroc._estimator._doubts import warn_of_backwards, warn_of_disagreement, warn_of_mixed_scales
+from polyroc._estimator._partial import as_max_fpr
 from polyroc._evaluate import check_option_names, evaluate_predictions
 from polyroc._evaluation import Evaluation
 from polyroc._inputs._checks import (
@@ -28,10 +29,16 @@ from polyroc._inputs._column_classes import OF_SCORES
 from polyroc._inputs._joined import in_order_of
 from polyroc._inputs._options import as_options
 from polyroc._inputs._predictions import as_predictions
-from polyroc._lib._typing import IntervalKind, Statistic
+from polyroc._lib._typing import FloatArray, IntervalKind, Statistic
 from polyroc._lib._warnings import underflow_is_zero
 from polyroc._records import Predictions
-from polyroc._uncertainty._bootstrap import BootstrapResult, draw_samples, warn_of_few_carriers, warn_of_small_classes
+from polyroc._uncertainty._bootstrap import (
+    BootstrapResult,
+    check_bca,
+    draw_samples,
+    warn_of_few_carriers,
+    warn_of_small_classes,
+)
 from polyroc._uncertainty._delong import freedom
 from polyroc._uncertainty._jackknife import jackknife_influences
 from polyroc._uncertainty._paired import Contest, contest
@@ -53,6 +60,7 @@ def compare(
     n_resamples: int | None = None,
     groups: "ArrayLike | None" = None,
     anytime: bool | int = False,
+    max_fpr: float | None = None,
     rng: int | np.random.Generator | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -89,6 +97,9 @@ def compare(
         Whether intervals and p values of differences must hold no matter how often somebody looks at the growing data
         and when they stop (a confidence sequence, by influences). They are wider than for a single look, and tightest
         near the given number of samples, 1,000 for True. Choose it before the first look, and keep it.
+    max_fpr : float, optional
+        Compare by the partial area, too: that left of this false positive rate under the curve of D, in (0, 1], as
+        `by_partial_auc`.
     rng : int, Generator or None
         Seed of the resamples; the same one gives the same bits whatever `n_jobs`.
     n_jobs : int, optional
@@ -102,7 +113,8 @@ def compare(
     Returns
     -------
     Comparison
-        With `by_auc`, `by_hand_till` and `by_mean_auc`, each with `estimates`, `differences` and `rankings`.
+        With `by_auc`, `by_hand_till` and `by_mean_auc`, each with `estimates`, `differences` and `rankings`, and with
+        `by_partial_auc` where a `max_fpr` was given.
 
     Examples
     --------
@@ -119,21 +131,25 @@ def compare(
     n_resamples = USUAL_RESAMPLES if n_resamples is None else as_n_resamples(n_resamples)
     interval = one_of(interval, "interval", get_args(IntervalKind))
     rng, n_jobs, progress = as_rng(rng), as_n_jobs(n_jobs), as_flag(progress, "progress")
+    if interval == "bca" and max_fpr is not None:
+        check_bca("bootstrap", "partial_auc")
     method, planned = one_of(method, "method", ("auto", *get_args(ComparisonMethod))), _as_planned(anytime)
+    stop = None if max_fpr is None else as_max_fpr(max_fpr)
     check_option_names(options, compare)
     evaluations = _evaluate_all(y_true, scores, {**options, "n_jobs": n_jobs})
     first = next(iter(evaluations.values()))
     units = units_of(first._source, groups)
     warn_of_small_classes(first._source, units)
     if method == "auto" and planned is None:
-        doubts = resamples or any(evaluation.influence_note for evaluation in evaluations.values())
+        doubts = resamples or any(_doubt(evaluation, stop) for evaluation in evaluations.values())
         method = "bootstrap" if doubts else "influence"
     if method == "influence" or planned is not None:
-        _check_influence(evaluations, method, interval)
+        _check_influence(evaluations, method, interval, stop)
         test = Once() if planned is None else Anytime(units.n_units, planned)
         contests = _contests_by_influence(evaluations, units, level, test)
+        partial = None if stop is None else _partial_by_influence(evaluations, units, level, test, stop)
         _warn_of_backwards(contests[0])
-        return Comparison(evaluations, {}, *contests, level, interval, units, None, "influence", planned)
+        return Comparison(evaluations, {}, *contests, level, interval, units, None, "influence", planned, partial, stop)
     plan = ResamplingPlan(first._source, units, n_resamples, as_seed(rng), first._pair_index)
     # As many as each model by itself would draw, so that the same engine gives the same replicates.
     replicates = [evaluation._replicates(n_resamples, n_models=len(evaluations)) for evaluation in evaluations.values()]
@@ -146,13 +162,59 @@ def compare(
         )
         for (name, evaluation), of_model, again in zip(evaluations.items(), drawn, replicates, strict=True)
     }
-    freedoms = {
-        (a, b): freedom(evaluations[a].hand_till_influences - evaluations[b].hand_till_influences, units)
-        for a, b in combinations(evaluations, 2)
-    }
+    freedoms = _Freedoms.of(evaluations, units)
     contests = _contests_of(bootstraps, freedoms, level, interval)
+    partial = None if stop is None else _partial_of(bootstraps, freedoms.mean_area, level, interval, stop)
     _warn_of_backwards(contests[0])
-    return Comparison(evaluations, bootstraps, *contests, level, interval, units, plain_seed(rng))
+    return Comparison(
+        evaluations,
+        bootstraps,
+        *contests,
+        level,
+        interval,
+        units,
+        plain_seed(rng),
+        by_partial_auc=partial,
+        max_fpr=stop,
+    )
+
+
+def _doubt(evaluation: Evaluation, max_fpr: float | None) -> str:
+    """Why a model has no influences that hold; empty where it has."""
+    return evaluation.influence_note or ("" if max_fpr is None else evaluation._doubt("partial_auc", max_fpr))
+
+
+def _partial_by_influence(
+    evaluations: dict[str, Evaluation], units: Units, level: float, test: Once | Anytime, max_fpr: float
+) -> Contest:
+    spreads = {name: one._spread("partial_auc", units, max_fpr) for name, one in evaluations.items()}
+    return contest_by_influence("partial_auc", spreads, level, test)
+
+
+def _partial_of(
+    bootstraps: dict[str, BootstrapResult],
+    freedoms: dict[tuple[str, str], float],
+    level: float,
+    interval: IntervalKind,
+    max_fpr: float,
+) -> Contest:
+    found = {name: one.distribution("partial_auc", max_fpr) for name, one in bootstraps.items()}
+    return contest("partial_auc", found, freedoms, level, interval)
+
+
+class _Freedoms(NamedTuple):
+    """Degrees of freedom of the differences of two models: of M, and of the mean area of the pairs as ranked."""
+
+    hand_till: dict[tuple[str, str], float]
+    mean_area: dict[tuple[str, str], float]
+
+    @classmethod
+    def of(cls, evaluations: dict[str, Evaluation], units: Units) -> "_Freedoms":
+        def found(influences: dict[str, FloatArray]) -> dict[tuple[str, str], float]:
+            return {(a, b): freedom(influences[a] - influences[b], units) for a, b in combinations(influences, 2)}
+
+        by_m = found({name: one.hand_till_influences for name, one in evaluations.items()})
+        return cls(by_m, found({name: one._mean_area_influences for name, one in evaluations.items()}))
 
 
 def _warn_of_backwards(by_auc: Contest) -> None:
@@ -170,7 +232,9 @@ def _as_planned(anytime: Any) -> int | None:
     return int(anytime)
 
 
-def _check_influence(evaluations: dict[str, Evaluation], method: str, interval: IntervalKind) -> None:
+def _check_influence(
+    evaluations: dict[str, Evaluation], method: str, interval: IntervalKind, max_fpr: float | None
+) -> None:
     """Refuse influences where they were not asked for, or where some model has none that hold."""
     if method == "bootstrap":
         raise InputError("anytime", "must be False for method='bootstrap', whose intervals hold for a single look")
@@ -178,9 +242,9 @@ def _check_influence(evaluations: dict[str, Evaluation], method: str, interval: 
         rule = "must be 'logit' for method='influence', which has no replicates"
         raise InputError("interval", rule, repr(interval))
     for name, evaluation in evaluations.items():
-        if evaluation.influence_note:
+        if doubt := _doubt(evaluation, max_fpr):
             rule = f"must be 'bootstrap' where the formula of influences does not hold for a model: {shown(name)}, "
-            raise InputError("method", f"{rule}where {evaluation.influence_note}", "'influence'")
+            raise InputError("method", f"{rule}where {doubt}", "'influence'")
 
 
 def _contests_by_influence(
@@ -204,7 +268,7 @@ def _contests_by_influence(
 
 def _contests_of(
     bootstraps: dict[str, BootstrapResult],
-    freedoms: dict[tuple[str, str], float],
+    freedoms: "_Freedoms",
     level: float,
     interval: IntervalKind,
 ) -> tuple[Contest, Contest, Contest]:
@@ -212,14 +276,14 @@ def _contests_of(
     auc, hand_till, mean_auc = (
         {name: one.distribution(statistic) for name, one in bootstraps.items()} for statistic in _STATISTICS
     )
-    by_hand_till = contest("hand_till", hand_till, freedoms, level, interval)
+    by_hand_till = contest("hand_till", hand_till, freedoms.hand_till, level, interval)
     is_hand_till = all(mean_auc[name].is_like(one) for name, one in hand_till.items())
     return (
-        contest("auc", auc, freedoms, level, interval),
+        contest("auc", auc, freedoms.mean_area, level, interval),
         by_hand_till,
         replace(by_hand_till, statistic="mean_auc")
         if is_hand_till
-        else contest("mean_auc", mean_auc, freedoms, level, interval),
+        else contest("mean_auc", mean_auc, freedoms.mean_area, level, interval),
     )
 
 

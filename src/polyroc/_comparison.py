@@ -1,6 +1,6 @@
 """Comparison: several models on the same samples, how they differ, and how sure that is."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -12,23 +12,27 @@ import numpy as np
 from polyroc._evaluation import Evaluation
 from polyroc._inputs._checks import (
     InputError,
+    as_confidence_level,
     one_of,
     shown,
 )
 from polyroc._inputs._frames import FrameBackend, frame_of
 from polyroc._lib._names import printable
-from polyroc._lib._typing import FloatArray, IntervalKind, Statistic
+from polyroc._lib._typing import AnyStatistic, FloatArray, IntervalKind
 from polyroc._lib._warnings import underflow_is_zero
+from polyroc._measures._compared import ComparedMeasures, compared
+from polyroc._measures._table import as_kinds
 from polyroc._records import Frozen
-from polyroc._texts._comparison import ComparisonText
+from polyroc._texts._comparison import LEADERBOARD, ComparisonText
 from polyroc._texts._verdict import Verdict
 from polyroc._uncertainty._bootstrap import BootstrapResult, least_class
 from polyroc._uncertainty._delong import standard_error
 from polyroc._uncertainty._paired import Contest, Difference, normal_differences
-from polyroc._uncertainty._paired_influence import normal_draws
+from polyroc._uncertainty._paired_influence import Anytime, Once, normal_draws
+from polyroc._uncertainty._ranks import RankIntervals, rank_intervals
 from polyroc._uncertainty._resampling import Units
 
-Table: TypeAlias = Literal["estimates", "differences", "rankings"]
+Table: TypeAlias = Literal["estimates", "differences", "rankings", "ranks"]
 ComparisonMethod: TypeAlias = Literal["bootstrap", "influence"]
 
 
@@ -46,6 +50,10 @@ class Comparison(Frozen):
         The same by Hand and Till's M, from the same resamples.
     by_mean_auc : Contest
         The same by the area under the mean curve; the numbers of `by_hand_till` where it is M.
+    by_partial_auc : Contest or None
+        The same by the area left of `max_fpr` under the curve of D; None where no `max_fpr` was given.
+    max_fpr : float or None
+        Where the partial area stops.
     delong : tuple of Difference
         Differences of M by DeLong's covariance over all pairs, without resampling.
     evaluations : mapping of str to Evaluation
@@ -55,6 +63,9 @@ class Comparison(Frozen):
     best : str or None
         The model that is significantly better than every other one, after Holm's adjustment, both by D and by M. None
         where there is no such model.
+    tied_with_best : tuple of str
+        The models that may be the best by D: those that no other one is significantly better than, all ranks judged
+        together (`rank_intervals`). The largest D first.
     notes : tuple of str
         Where D and M disagree about two models, one sentence each.
     seed : int or None
@@ -76,6 +87,8 @@ class Comparison(Frozen):
     seed: int | None = None
     method: ComparisonMethod = "bootstrap"
     anytime: int | None = None
+    by_partial_auc: Contest | None = None
+    max_fpr: float | None = None
 
     def __reduce__(self) -> Any:
         # A read-only mapping cannot be pickled; making the comparison anew makes new ones.
@@ -89,6 +102,8 @@ class Comparison(Frozen):
             self.seed,
             self.method,
             self.anytime,
+            self.by_partial_auc,
+            self.max_fpr,
         )
         return Comparison, (dict(self.evaluations), dict(self.bootstraps), *rest)
 
@@ -119,15 +134,16 @@ class Comparison(Frozen):
         }
         return normal_differences(self.models, values, errors, self.confidence_level)
 
-    def difference(self, first: str, second: str, *, statistic: Statistic = "auc") -> Difference:
+    def difference(self, first: str, second: str, *, statistic: AnyStatistic = "auc") -> Difference:
         """By how much one model exceeds another, with interval and p value.
 
         Parameters
         ----------
         first, second : str
             Names of two models; the difference is the first minus the second.
-        statistic : {"auc", "hand_till", "mean_auc"}
-            By D, by Hand and Till's M, or by the area under the mean curve.
+        statistic : {"auc", "hand_till", "mean_auc", "partial_auc"}
+            By D, by Hand and Till's M, by the area under the mean curve, or by the partial area, for which `compare`
+            needs a `max_fpr`.
 
         Returns
         -------
@@ -138,22 +154,142 @@ class Comparison(Frozen):
             one_of(name, argument, self.models)
         if first == second:
             raise InputError("second", "must be another model than `first`", f"{shown(second)} for both")
-        contests = {one.statistic: one for one in (self.by_auc, self.by_hand_till, self.by_mean_auc)}
-        found = contests[one_of(statistic, "statistic", get_args(Statistic))].differences
+        found = self._contest(statistic).differences
         [entry] = [one for one in found if {one.first, one.second} == {first, second}]
         return entry if entry.first == first else entry.turned()
+
+    def _contest(self, statistic: AnyStatistic) -> Contest:
+        contests = {one.statistic: one for one in (self.by_auc, self.by_hand_till, self.by_mean_auc)}
+        if one_of(statistic, "statistic", get_args(AnyStatistic)) != "partial_auc":
+            return contests[statistic]
+        return self._by_partial_auc
+
+    @property
+    def _by_partial_auc(self) -> Contest:
+        if self.by_partial_auc is None:
+            raise InputError(
+                "statistic",
+                "must not be 'partial_auc' for a comparison without `max_fpr`",
+                hint=". Call `compare(..., max_fpr=...)`",
+            )
+        return self.by_partial_auc
+
+    @underflow_is_zero
+    def rank_intervals(
+        self, *, statistic: AnyStatistic = "auc", confidence_level: float | None = None
+    ) -> RankIntervals:
+        """The ranks that each model may have, for all models together.
+
+        A model has rank 1 where no other one is better. At the given level, all intervals together contain the true
+        ranks; models that are equally good have the same ranks, and the interval of each contains all of them.
+
+        Parameters
+        ----------
+        statistic : {"auc", "hand_till", "mean_auc", "partial_auc"}
+            By D, by Hand and Till's M, by the area under the mean curve, or by the partial area, for which `compare`
+            needs a `max_fpr`.
+        confidence_level : float, optional
+            Of all intervals together, between 0 and 1; by default that of the comparison.
+
+        Returns
+        -------
+        RankIntervals
+            One interval for each model, and `tied_with_best`.
+
+        Notes
+        -----
+        A model is below as many others as are significantly better, and above as many as are significantly worse. All
+        differences are judged together by the distribution of the largest of them (max-t, step by step), which knows
+        how the errors of the models go together: whatever is significant after Holm's adjustment is significant here,
+        and some more. With `anytime`, by Holm's adjustment alone.
+
+        References
+        ----------
+        Mogstad, Romano, Shaikh and Wilhelm (2024), Inference for ranks with applications to mobility across
+        neighbourhoods and academic achievement across countries, Review of Economic Studies 91.
+        Klein, Wright and Wieczorek (2020), A joint confidence region for an overall ranking of populations, Journal of
+        the Royal Statistical Society C 69.
+
+        Examples
+        --------
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> comparison = polyroc.compare(example.y_true, example.scores)
+        >>> for one in comparison.rank_intervals():
+        ...     print(one.model, one.low, one.high)
+        logistic 1 1
+        knn 2 2
+        tree 3 3
+        >>> comparison.tied_with_best
+        ('logistic',)
+        """
+        contest = self._contest(statistic)
+        if confidence_level is None:
+            # The very same intervals where the area under the mean curve is M.
+            found = self._ranks.get(statistic) or self._ranks["hand_till"]
+            return replace(found, statistic=statistic)
+        return self._ranked(contest, as_confidence_level(confidence_level))
+
+    @property
+    def tied_with_best(self) -> tuple[str, ...]:
+        return self._ranks["auc"].tied_with_best
+
+    @cached_property
+    @underflow_is_zero
+    def _ranks(self) -> dict[AnyStatistic, RankIntervals]:
+        return {one.statistic: self._ranked(one, self.confidence_level) for one in self._contests}
+
+    def _ranked(self, contest: Contest, confidence_level: float) -> RankIntervals:
+        # Draws know how the errors of models go together at one look, and not at all looks.
+        return rank_intervals(contest, confidence_level, None if self.anytime else contest.covariance)
 
     @property
     def n_independent(self) -> int:
         """Samples, or groups, of the smallest class."""
         return least_class(next(iter(self.evaluations.values()))._source, self.units)
 
-    def replicates(self, statistic: Statistic) -> dict[str, FloatArray]:
+    def replicates(self, statistic: AnyStatistic) -> dict[str, FloatArray]:
         """Replicates of a statistic by model, paired; by influences, draws from the normal distribution of them all."""
+        stop = self.max_fpr if self._contest(statistic) is self.by_partial_auc else None
         if self.method == "bootstrap":
-            return {name: drawn.distribution(statistic).replicates for name, drawn in self.bootstraps.items()}
-        spreads = [one._spread(statistic, self.units) for one in self.evaluations.values()]
+            return {name: drawn.distribution(statistic, stop).replicates for name, drawn in self.bootstraps.items()}
+        spreads = [one._spread(statistic, self.units, stop) for one in self.evaluations.values()]
         return dict(zip(self.models, normal_draws(spreads), strict=True))
+
+    @underflow_is_zero
+    def measures(self, names: Sequence[str] | None = None, *, ordered: bool = False) -> ComparedMeasures:
+        """Accuracy, F1, kappa and other measures of each model, and how the models differ by each of them.
+
+        D and M are those of the comparison. All others come without resampling, from what each sample contributes, and
+        are paired: what makes a sample easy or hard for all models cancels out of their differences.
+
+        Parameters
+        ----------
+        names, ordered
+            As in `Evaluation.measures`.
+
+        Returns
+        -------
+        ComparedMeasures
+            One row per measure; `left_out` says why others are not there.
+
+        Examples
+        --------
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> comparison = polyroc.compare(example.y_true, example.scores)
+        >>> row = comparison.measures(["log_loss"])["log_loss"]
+        >>> [(one.first, one.second, one.p_value_holm < 0.05) for one in row.differences]
+        [('logistic', 'knn', True), ('logistic', 'tree', True), ('knn', 'tree', False)]
+        """
+        kinds = as_kinds(names, ordered)
+        contests = {"auc": self.by_auc, "hand_till": self.by_hand_till}
+        measured, left_out = {}, {}
+        for name, evaluation in self.evaluations.items():
+            found, left_out[name] = evaluation._measured(kinds, self.units, without=tuple(contests))
+            measured[name] = {one.kind.name: one for one in found}
+        test = Once() if self.anytime is None else Anytime(self.units.n_units, self.anytime)
+        return compared(measured, left_out, contests, self.confidence_level, test)
 
     def to_dict(self, *, include_delong: bool = False) -> dict[str, Any]:
         """Everything but the replicates, as plain data that `json` can write.
@@ -174,6 +310,7 @@ class Comparison(Frozen):
             "n_resamples": self.n_resamples,
             "seed": self.seed,
             "best": self.best,
+            "tied_with_best": list(self.tied_with_best),
             "verdict": self.verdict.sentence,
             "notes": list(self.notes),
             "p_value_note": self.tables.p_value_note,
@@ -182,28 +319,40 @@ class Comparison(Frozen):
             "n_pairs": first.headline.n_pairs,
             "n_not_converged": {name: one.n_not_converged for name, one in self.bootstraps.items()},
             "n_lost_class": max((one.n_lost_class for one in drawn), default=0),
-            "auc": self.by_auc.to_dict(),
-            "hand_till": self.by_hand_till.to_dict() | by_formula,
-            "mean_auc": self.by_mean_auc.to_dict(),
+            "auc": self._plain(self.by_auc),
+            "hand_till": self._plain(self.by_hand_till) | by_formula,
+            "mean_auc": self._plain(self.by_mean_auc),
+            "max_fpr": self.max_fpr,
+            "partial_auc": None if self.by_partial_auc is None else self._plain(self.by_partial_auc),
         }
 
+    def _plain(self, contest: Contest) -> dict[str, Any]:
+        return contest.to_dict() | {"ranks": self.rank_intervals(statistic=contest.statistic).to_dict()}
+
     def to_frame(self, table: Table = "estimates", backend: FrameBackend = "pandas") -> Any:
-        """One of the tables as a data frame, D and M below each other, and the mean curve's area where it is not M.
+        """One of the tables as a data frame, D and M below each other, and other areas that were compared.
+
+        The area under the mean curve where it is not M, and the partial area where a `max_fpr` was given.
 
         Parameters
         ----------
-        table : {"estimates", "differences", "rankings"}
-            Which table.
+        table : {"estimates", "differences", "rankings", "ranks"}
+            Which table; "ranks" are those of `rank_intervals`.
         backend : {"pandas", "polars", "pyarrow"}
             Whose data frame to make; that package must be installed.
         """
         table = one_of(table, "table", get_args(Table))
-        rows = [{"statistic": one.statistic, **vars(entry)} for one in self._contests for entry in getattr(one, table)]
         if table == "rankings":
             rows = [
                 {"statistic": one.statistic, "ranking": str(ranking), "probability": ranking.probability}
                 for one in self._contests
                 for ranking in one.rankings
+            ]
+        elif table == "ranks":
+            rows = [{"statistic": name, **vars(entry)} for name, found in self._ranks.items() for entry in found]
+        else:
+            rows = [
+                {"statistic": one.statistic, **vars(entry)} for one in self._contests for entry in getattr(one, table)
             ]
         return frame_of({name: np.array([row[name] for row in rows]) for name in rows[0]}, backend)
 
@@ -224,8 +373,18 @@ class Comparison(Frozen):
     def tables(self) -> ComparisonText:
         """The comparison as text."""
         headlines = {name: evaluation.headline for name, evaluation in self.evaluations.items()}
+        ranks = self._ranks["auc"] if len(self.models) >= LEADERBOARD else None
         return ComparisonText(
-            headlines, self.by_auc, self.by_hand_till, self.verdict, self.interval, self.seed, self.anytime
+            headlines,
+            self.by_auc,
+            self.by_hand_till,
+            self.verdict,
+            self.interval,
+            self.seed,
+            self.anytime,
+            ranks,
+            self.by_partial_auc,
+            self.max_fpr,
         )
 
     def _repr_html_(self) -> str:
@@ -238,7 +397,8 @@ class Comparison(Frozen):
     def _contests(self) -> tuple[Contest, ...]:
         """One for each statistic that is not another one's name."""
         is_same = self.by_mean_auc == replace(self.by_hand_till, statistic="mean_auc")
-        return (self.by_auc, self.by_hand_till) if is_same else (self.by_auc, self.by_hand_till, self.by_mean_auc)
+        partial = () if self.by_partial_auc is None else (self.by_partial_auc,)
+        return (self.by_auc, self.by_hand_till, *(() if is_same else (self.by_mean_auc,)), *partial)
 
     def __repr__(self) -> str:
         best = "none clearly best" if self.best is None else f"best by D and M: {printable(self.best)!r}"

@@ -80,9 +80,13 @@ def evaluate(
         of a data frame that are named after the classes are matched by name.
     tpr_weights, fpr_weights : array-like of shape (n_classes, n_classes), optional
         Weights of the true and the false positive rates of the pair (positive, negative), multiplied with `costs`.
-    thresholds : {"own", "shared"}
-        "own": each class's column has its own threshold. "shared": one threshold for both columns of a pair, which
-        requires comparable columns.
+    thresholds : {"own", "shared", "difference"}
+        "own": each class's column has its own threshold. "shared": one threshold for both columns of a pair.
+        "difference": pair (i, j) is ranked by the score of i less the score of j, as AUCmu does, with one threshold on
+        that difference. Then an accuracy of 1 with a margin gives D = 1, and `mean_auc` is AUCmu. The last two require
+        columns on a common scale: "difference" leaves D unchanged if all scores are multiplied by one positive factor,
+        or if a number is added to a column or to a sample, and by no other map. For two classes this option has no
+        effect: the column of the second class ranks. To rank by a difference, pass that as the one column.
     n_thresholds : int
         Number of uniform call rates; 1/2 and 12 more around it are added.
     shrinkage : float
@@ -163,7 +167,7 @@ _INSTEAD = {
     "`evaluate(...).hand_till`; 'ovr' is `baselines.one_vs_rest`.",
     "average": "All pairs of classes have the same weight; `weighting='prevalence'` weights them by their numbers of "
     "samples.",
-    "max_fpr": "The partial area is `evaluate(...).curve.partial_auc(max_fpr)`.",
+    "max_fpr": "The partial area is `evaluate(...).partial_auc(max_fpr)`.",
 }
 
 

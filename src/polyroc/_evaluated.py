@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from polyroc._classes._measured import MeasuredClasses
+from polyroc._classes._record import Classes
+from polyroc._classes._table import class_table, never_named_note
 from polyroc._engines import Prepared
 from polyroc._engines._hulls import hull_areas
 from polyroc._estimator._curve import RocCurve
@@ -14,7 +17,7 @@ from polyroc._estimator._mean_curve import area_weights, is_mean, mean_curve
 from polyroc._estimator._rates import rates_of, score_thresholds
 from polyroc._estimator._refits import auc_by_thresholds, pair_sampling_error, unshrunk_curve
 from polyroc._estimator._weights import pair_weights
-from polyroc._inputs._checks import as_confidence_level
+from polyroc._inputs._checks import InputError, as_confidence_level
 from polyroc._inputs._fingerprint import Fingerprint
 from polyroc._inputs._options import Options
 from polyroc._lib._typing import FloatArray, IntArray, LabelArray, Thresholds
@@ -83,13 +86,30 @@ class Evaluated(Frozen):
             n_positive=self.class_counts[positive],
             n_negative=self.class_counts[negative],
             effect=self.factorization.pair_effects,
-            auc=self._unchanged.areas(self._pair_index),
+            auc=self._unchanged.areas(self._pair_index, self._thresholds),
             # Not a method, which would hold this record inside its own table.
-            _hull_areas=partial(_hull_areas, self._prepared, self._pair_index, self._fingerprint),
+            _hull_areas=partial(_hull_areas, self._prepared, self._pair_index, self._thresholds, self._fingerprint),
         )
 
+    @property
+    def _thresholds(self) -> Thresholds:
+        """What ranks the pairs: for two classes their one column, whatever was asked for."""
+        return "own" if self.is_binary else self._options.thresholds
+
     @cached_property
+    @underflow_is_zero
     def hand_till(self) -> float:
+        return float(np.mean(self._own_areas))
+
+    @cached_property
+    @underflow_is_zero
+    def _own_areas(self) -> FloatArray:
+        """Areas of the pairs by the columns themselves, also where pairs are ranked by differences of columns."""
+        return self._unchanged.areas(self._pair_index) if self._thresholds == "difference" else self.pairs.auc
+
+    @property
+    def _mean_area(self) -> float:
+        """The mean of the areas of the pairs as they are ranked: M, or AUCmu where that is by differences."""
         return float(np.mean(self.pairs.auc))
 
     @property
@@ -138,6 +158,30 @@ class Evaluated(Frozen):
         level = as_confidence_level(confidence_level)
         return None if self.accuracy is None else accuracy_interval(self._unchanged.source, level)
 
+    @cached_property
+    @underflow_is_zero
+    def classes(self) -> Classes:
+        """One entry per class: recall, precision, areas, its hardest partner, and where its mistakes go.
+
+        ``classes.with_intervals()`` adds confidence intervals.
+
+        Examples
+        --------
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> classes = polyroc.evaluate(example.y_true, example.scores["tree"]).classes
+        >>> classes.never_named
+        [2]
+        """
+        self._fingerprint.check(self._source)
+        return class_table(self._measured_classes)
+
+    @cached_property
+    def _measured_classes(self) -> MeasuredClasses:
+        return MeasuredClasses(
+            self._unchanged, self._fingerprint, self._pair_index, self._own_areas, why_unnamed=self.accuracy_note
+        )
+
     @property
     def notes(self) -> tuple[str, ...]:
         return self.headline.notes
@@ -150,6 +194,7 @@ class Evaluated(Frozen):
             hand_till=self.hand_till,
             accuracy=self.accuracy,
             accuracy_note=self.accuracy_note,
+            never_named=never_named_note(self._measured_classes),
             worst_pair=self.worst_pair,
             n_pairs=len(self._pair_index),
             n_failed_pairs=int(np.count_nonzero(self.pairs.auc < FAILED_PAIR)),
@@ -158,6 +203,7 @@ class Evaluated(Frozen):
             status=self.factorization.status,
             explained=self.explained,
             is_well_explained=self.is_well_explained,
+            auc_mu=self._mean_area if self._thresholds == "difference" else None,
         )
 
     @cached_property
@@ -165,15 +211,16 @@ class Evaluated(Frozen):
     def mean_curve(self) -> RocCurve:
         """The mean of the pairs' ROC curves at equal call rates, for two classes the ordinary curve.
 
-        Its area is exactly the mean of the pairwise areas, Hand and Till's M: no fit, no shrinkage. Weights of pairs
-        and costs weigh the mean; with costs that differ for a pair's true and false positive rates, and with shared
-        thresholds, the area is a statistic of its own, by trapezoids on the grid of call rates.
+        Its area is exactly the mean of the pairwise areas, with no fit and no shrinkage: Hand and Till's M, or AUCmu
+        with ``thresholds="difference"``. Weights of pairs and costs weigh the mean; with costs that differ for a pair's
+        true and false positive rates, and with shared thresholds, the area is a statistic of its own, by trapezoids on
+        the grid of call rates.
         """
         if self.is_binary:
             return self.curve
         shares, exact = self._area_weights, None
         if shares is not None:
-            exact = self.hand_till if is_mean(shares) else min(1.0, float(shares @ self.pairs.auc))
+            exact = self._mean_area if is_mean(shares) else min(1.0, float(shares @ self.pairs.auc))
         return mean_curve(self.factorization.mean_rates, exact)
 
     @property
@@ -184,7 +231,12 @@ class Evaluated(Frozen):
     def _area_weights(self) -> FloatArray | None:
         """What each pairwise area counts for in `mean_auc`; None where that is no mean of areas."""
         weights = pair_weights(self._source, self._pair_index, self._options)
-        return area_weights(weights, "own" if self.is_binary else self._options.thresholds)
+        return area_weights(weights, self._thresholds)
+
+    @property
+    def _mean_is_hand_till(self) -> bool:
+        """Whether the area under the mean curve is M."""
+        return self._thresholds == "own" and is_mean(self._area_weights)
 
     @cached_property
     @underflow_is_zero
@@ -220,19 +272,46 @@ class Evaluated(Frozen):
         By the jackknife over the strata of the sample: some strata are left out in turn and the rest is fitted again.
         With a single stratum, pairs are left out at random, which overstates the error a little.
         """
+        return self._pair_sampling_error(None)
+
+    def _pair_sampling_error(self, max_fpr: float | None) -> float:
+        """The same for D, or for the partial area."""
         stratum = self._pair_index.stratum
         if stratum is None:
             return 0.0
-        return pair_sampling_error(self._prepared, self._pair_index, self.rates, self._options, stratum)
+        return pair_sampling_error(self._prepared, self._pair_index, self.rates, self._options, stratum, max_fpr)
+
+    @underflow_is_zero
+    def partial_auc(self, max_fpr: float) -> float:
+        """Area left of a false positive rate under the curve of D, standardised as in scikit-learn.
+
+        Chance is 1/2 and a perfect curve is 1, whatever `max_fpr` (McClish, 1989). For two classes it is what
+        ``sklearn.metrics.roc_auc_score(max_fpr=...)`` gives. Its interval:
+        ``confidence_interval(statistic="partial_auc", max_fpr=...)``.
+
+        Parameters
+        ----------
+        max_fpr : float
+            Where to stop, in (0, 1]; 1 gives the whole area.
+
+        Examples
+        --------
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
+        >>> round(evaluation.partial_auc(0.1), 3), round(evaluation.auc, 3)
+        (0.777, 0.915)
+        """
+        return self.curve.partial_auc(max_fpr)
 
     @cached_property
     @underflow_is_zero
     def auc_by_thresholds(self) -> dict[Thresholds, float] | None:
         """D with `"own"` thresholds of each column, and with one threshold `"shared"` by both columns of a pair.
 
-        If the second is lower, the score columns are not on a common scale. Needs a second fit, on first access. None
-        for two classes, for more than 100, for a sample of the pairs (`max_pairs`), and if that fit did not converge or
-        did not fit in memory.
+        If the second is lower, the score columns are not on a common scale. Also D by `"difference"` where that was
+        asked for. Needs a second fit, or a third, on first access. None for two classes, for more than 100, for a
+        sample of the pairs (`max_pairs`), and if such a fit did not converge or did not fit in memory.
         """
         return auc_by_thresholds(self._unchanged, self._pair_index, self._options, self.auc)
 
@@ -246,12 +325,26 @@ class Evaluated(Frozen):
     @underflow_is_zero
     def hand_till_influences(self) -> FloatArray:
         """What each sample adds to Hand and Till's M: DeLong's structural components, shape (n_samples,)."""
-        return read_only(
-            self._unchanged.area_influences(self._pair_index, np.full(len(self._pair_index), 1 / len(self._pair_index)))
-        )
+        return read_only(self._unchanged.area_influences(self._pair_index, self._equal_shares))
+
+    @cached_property
+    @underflow_is_zero
+    def _mean_area_influences(self) -> FloatArray:
+        """What each sample adds to the mean of the areas of the pairs as they are ranked, shape (n_samples,)."""
+        if self._thresholds != "difference":
+            return self.hand_till_influences
+        asked = (self._pair_index, self._equal_shares, self._thresholds)
+        return read_only(self._unchanged.area_influences(*asked))
+
+    @property
+    def _equal_shares(self) -> FloatArray:
+        return np.full(len(self._pair_index), 1 / len(self._pair_index))
 
 
-def _hull_areas(prepared: Prepared, pairs: PairIndex, fingerprint: Fingerprint) -> FloatArray:
+def _hull_areas(prepared: Prepared, pairs: PairIndex, thresholds: Thresholds, fingerprint: Fingerprint) -> FloatArray:
     """Areas under the hulls of the pairs, if the samples are still those that were evaluated."""
+    if thresholds == "difference":
+        rule = "must not be 'difference' for `hull_area`, which is found by the positive class's column"
+        raise InputError("thresholds", rule)
     fingerprint.check(prepared.source)
     return hull_areas(prepared.source, pairs, prepared.resources.n_jobs)

@@ -1,5 +1,6 @@
 """Evaluation: one curve, its area, and what follows from them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -9,12 +10,16 @@ from numpy.typing import ArrayLike
 
 from polyroc._estimator._doubts import warn_of_backwards
 from polyroc._estimator._mean_curve import is_mean
+from polyroc._estimator._partial import asked_max_fpr, error_cost, least_area
 from polyroc._evaluated import Evaluated
 from polyroc._inputs._checks import InputError, as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
 from polyroc._inputs._frames import plain
 from polyroc._lib._numbers import area
-from polyroc._lib._typing import Curve, FloatArray, IntervalKind, Method, Statistic
+from polyroc._lib._typing import AnyStatistic, Curve, FloatArray, IntervalKind, Method
 from polyroc._lib._warnings import underflow_is_zero
+from polyroc._measures._compute import Measured, Passes
+from polyroc._measures._declared import Kind
+from polyroc._measures._table import Measures, as_kinds, table_of
 from polyroc._pairs import Pair
 from polyroc._records import read_only
 from polyroc._texts._evaluation import evaluation_text
@@ -30,7 +35,7 @@ from polyroc._uncertainty._bootstrap import (
     warn_of_few_carriers,
     warn_of_small_classes,
 )
-from polyroc._uncertainty._delong import freedom
+from polyroc._uncertainty._delong import freedom, standard_error
 from polyroc._uncertainty._influence import (
     N_REFITS,
     Fitted,
@@ -72,23 +77,29 @@ class Evaluation(Evaluated):
         Samples of each class.
     pairs : Pairs
         One entry per ordered pair of classes: its area, its effect, its sample numbers.
+    classes : Classes
+        One entry per class: recall, precision, areas, its hardest partner, where its mistakes go. Computed on first
+        access.
     hand_till : float
-        M (Hand and Till, scikit-learn's `ovo`): the mean of all pairwise areas. Computed on first access.
+        M (Hand and Till, scikit-learn's `ovo`): the mean of the areas of all pairs, each ranked by its own column,
+        whatever `thresholds` are. Computed on first access.
     accuracy : float or None
         Share of samples whose highest score column is that of their class. None if it cannot be computed;
         `accuracy_note` says why.
     worst_pair : Pair
         The pair of classes with the smallest area.
     notes : tuple of str
-        What contradicts D, one sentence each: a pair that fails although D is high, or D and M far apart.
+        What contradicts D, one sentence each: a class that is never named, a pair that fails although D is high, or D
+        and M far apart.
     mean_curve : RocCurve
         The mean of the pairs' ROC curves at equal call rates. Computed on first access.
     mean_auc : float
-        Area under `mean_curve`: `hand_till`, unless there are costs, other weights of pairs or shared thresholds.
+        Area under `mean_curve`: `hand_till`, unless there are costs, other weights of pairs or shared thresholds;
+        AUCmu with ``thresholds="difference"``.
     rates : PairwiseRates
         The pairwise rates on the grid of call rates. Of many classes, computed on first access.
     score_thresholds : ndarray of shape (n_call_rates, n_pairs)
-        The score at which each pair reaches each call rate. Computed on first access.
+        The score at which each pair reaches each call rate, or the difference of scores. Computed on first access.
     factorization : Factorization
         Row effects, pair effects, and how the fit ended.
     influences : ndarray of shape (n_samples,)
@@ -104,7 +115,8 @@ class Evaluation(Evaluated):
         self,
         confidence_level: float = 0.95,
         *,
-        statistic: Statistic = "auc",
+        statistic: AnyStatistic = "auc",
+        max_fpr: float | None = None,
         method: Method = "auto",
         interval: IntervalKind = "logit",
         n_resamples: int | None = None,
@@ -113,7 +125,7 @@ class Evaluation(Evaluated):
         n_jobs: int | None = None,
         progress: bool = False,
     ) -> Interval:
-        """Confidence interval of D, of Hand and Till's M or of the area under the mean curve.
+        """Confidence interval of D, of Hand and Till's M, of the area under the mean curve or of the partial area.
 
         For several intervals, or an interval and a band, call `bootstrap` once and ask its result.
 
@@ -121,8 +133,10 @@ class Evaluation(Evaluated):
         ----------
         confidence_level : float
             Between 0 and 1.
-        statistic : {"auc", "hand_till", "mean_auc"}
-            D, Hand and Till's M, or the area under the mean curve.
+        statistic : {"auc", "hand_till", "mean_auc", "partial_auc"}
+            D, Hand and Till's M, the area under the mean curve, or `partial_auc` of this `max_fpr`.
+        max_fpr : float, optional
+            Where the partial area stops, in (0, 1]; for nothing else.
         method : {"auto", "influence", "bootstrap", "delong", "parametric-pairs", "parametric-samples"}
             Source of the uncertainty. "influence": what each sample contributes, without resampling; it is refused
             where its formula does not hold (`influence_note` says why). "bootstrap": resampled samples; nearly the
@@ -169,21 +183,22 @@ class Evaluation(Evaluated):
         resamples = n_resamples is not None or rng is not None or progress is not False or interval != "logit"
         n_resamples = USUAL_RESAMPLES if n_resamples is None else as_n_resamples(n_resamples)
         rng, n_jobs, progress = as_rng(rng), as_n_jobs(n_jobs), as_flag(progress, "progress")
-        statistic = one_of(statistic, "statistic", get_args(Statistic))
+        statistic = one_of(statistic, "statistic", get_args(AnyStatistic))
+        stop = asked_max_fpr(statistic, max_fpr)
         interval = one_of(interval, "interval", get_args(IntervalKind))
         if one_of(method, "method", get_args(Method)) == "auto":
             # The note is asked last: it takes the influences, which resamples do not need.
-            method = "bootstrap" if resamples or (statistic == "auc" and self.influence_note) else "influence"
+            method = "bootstrap" if resamples or self._doubt(statistic, stop) else "influence"
         if method == "delong":
             return self._delong_interval(level, statistic, interval, groups).by(method)
         if method == "influence":
-            return self._influence_interval(level, statistic, interval, groups).by(method)
-        if method != "bootstrap" and statistic != "auc":
+            return self._influence_interval(level, statistic, interval, groups, stop).by(method)
+        if method != "bootstrap" and statistic not in ("auc", "partial_auc"):
             raise InputError(
                 "statistic", f"must be 'auc' for method={method!r}, which draws rates and no samples", repr(statistic)
             )
         if interval == "bca":
-            check_bca(method)
+            check_bca(method, statistic)
         drawn = self.bootstrap(
             n_resamples,
             method=method,
@@ -193,20 +208,20 @@ class Evaluation(Evaluated):
             progress=progress,
             influences=interval == "bca",
         )
-        return drawn.confidence_interval(level, statistic=statistic, interval=interval).by(method)
+        return drawn.confidence_interval(level, statistic=statistic, max_fpr=stop, interval=interval).by(method)
 
     def _delong_interval(
-        self, confidence_level: float, statistic: Statistic, interval: IntervalKind, groups: Any
+        self, confidence_level: float, statistic: AnyStatistic, interval: IntervalKind, groups: Any
     ) -> Interval:
-        if statistic == "auc":
+        if statistic in ("auc", "partial_auc"):
             raise InputError(
                 "statistic", "must be 'hand_till' for method='delong', which has no formula for D", repr(statistic)
             )
-        if statistic == "mean_auc" and not is_mean(self._area_weights):
+        if statistic == "mean_auc" and not self._mean_is_hand_till:
             raise InputError(
                 "statistic",
                 "must be 'hand_till' for method='delong' where the area under the mean curve is not M: with "
-                "costs, weights of pairs or shared thresholds",
+                "costs, weights of pairs, and shared thresholds or those on differences",
                 repr(statistic),
             )
         if interval != "logit":
@@ -214,20 +229,24 @@ class Evaluation(Evaluated):
         return self._influence_interval(confidence_level, "hand_till", interval, groups)
 
     def _influence_interval(
-        self, confidence_level: float, statistic: Statistic, interval: IntervalKind, groups: Any
+        self,
+        confidence_level: float,
+        statistic: AnyStatistic,
+        interval: IntervalKind,
+        groups: Any,
+        max_fpr: float | None = None,
     ) -> Interval:
         if interval != "logit":
             rule = "must be 'logit' for method='influence', which has no replicates"
             raise InputError("interval", rule, repr(interval))
-        if statistic == "auc" and self.influence_note:
-            rule = f"must be 'bootstrap' where {self.influence_note}"
-            raise InputError("method", rule, "'influence'")
+        if doubt := self._doubt(statistic, max_fpr):
+            raise InputError("method", f"must be 'bootstrap' where {doubt}", "'influence'")
         units = units_of(self._source, groups)
         warn_of_small_classes(self._source, units)
-        spread = self._spread(statistic, units)
-        warn_of_few_carriers(spread.freedom, is_at_end(self.hand_till))
+        spread = self._spread(statistic, units, max_fpr)
+        warn_of_few_carriers(spread.freedom, spread.at_end)
         found = spread.interval(confidence_level)
-        if found.high < 0.5:
+        if found.high < 0.5 and statistic != "partial_auc":
             warn_of_backwards()
         return found
 
@@ -250,7 +269,7 @@ class Evaluation(Evaluated):
         'the centered model has no formula'
         """
         doubt = self._fitted.doubt
-        if doubt or self.is_binary or is_at_end(self.hand_till):
+        if doubt or self.is_binary or is_at_end(self._mean_area):
             return doubt
         return near_end(self.auc) or too_large(self.standard_error, self.auc)
 
@@ -302,36 +321,151 @@ class Evaluation(Evaluated):
         units = units_of(self._source, None)
         return whole_error(self.influences, units, self.pair_sampling_error)
 
-    def _spread(self, statistic: Statistic, units: Units) -> Spread:
+    def _doubt(self, statistic: AnyStatistic, max_fpr: float | None) -> str:
+        """Why a statistic has no interval by influences; empty where it has one."""
+        if statistic == "auc":
+            return self.influence_note
+        if statistic != "partial_auc" or max_fpr is None:
+            return ""
+        if self.is_binary:
+            return "two classes have no formula for the partial area"
+        if (doubt := self.influence_note) or is_at_end(self._mean_area):
+            return doubt
+        name, value = "the partial area", self.partial_auc(max_fpr)
+        error = standard_error(self._statistic_influences(statistic, max_fpr), units_of(self._source, None))
+        return near_end(value, name) or too_large(error, value, name)
+
+    def _spread(self, statistic: AnyStatistic, units: Units, max_fpr: float | None = None) -> Spread:
         """How sure a statistic is by its influences; the bias of D, which an interval needs, takes some refits."""
-        is_fit = statistic == "auc" and not self.is_binary
-        influences = self._statistic_influences(statistic)
+        is_fit = statistic in ("auc", "partial_auc") and not self.is_binary
+        influences = self._statistic_influences(statistic, max_fpr)
+        estimate = self._estimate(statistic, max_fpr)
         bias, unshrunk = (0.0, 0.0), None
-        if is_fit and not is_at_end(self.hand_till):
+        at_end = is_at_end(self.hand_till if statistic == "hand_till" else self._mean_area)
+        if is_fit and not at_end:
             assert self.unshrunk_curve is not None
-            unshrunk = self.unshrunk_curve.auc
+            unshrunk = self.unshrunk_curve.auc if max_fpr is None else self.unshrunk_curve.partial_auc(max_fpr)
             if needs_bias(units, len(self.labels)):
-                bias = refitted_bias(self._replicates(N_REFITS), self.auc, influences, units)
+                bias = refitted_bias(self._replicates(N_REFITS), estimate, influences, units, max_fpr)
         return Spread(
-            estimate={"auc": self.auc, "hand_till": self.hand_till}.get(statistic, self.mean_auc),
+            estimate=estimate,
             influences=influences,
             units=units,
             n_independent=least_class(self._source, units),
             n_classes=int(np.count_nonzero(self.class_counts)),
             bias=bias,
             unshrunk=unshrunk,
-            pair_error=self.pair_sampling_error if is_fit else 0.0,
-            at_end=is_at_end(self.hand_till),
+            pair_error=self._pair_error(max_fpr) if is_fit else 0.0,
+            at_end=at_end,
+            error_cost=1.0 if max_fpr is None else error_cost(max_fpr),
+            floor=0.0 if max_fpr is None else least_area(max_fpr),
         )
 
-    def _statistic_influences(self, statistic: Statistic) -> FloatArray:
+    def _pair_error(self, max_fpr: float | None) -> float:
+        return self.pair_sampling_error if max_fpr is None else self._pair_sampling_error(max_fpr)
+
+    def _estimate(self, statistic: AnyStatistic, max_fpr: float | None) -> float:
+        if max_fpr is not None:
+            return self.partial_auc(max_fpr)
+        return {"auc": self.auc, "hand_till": self.hand_till}.get(statistic, self.mean_auc)
+
+    @cached_property
+    def _partial_influences(self) -> dict[float, FloatArray]:
+        """Those of the partial area by its `max_fpr`, once somebody has asked for them: a doubt and an interval do."""
+        return {}
+
+    def _statistic_influences(self, statistic: AnyStatistic, max_fpr: float | None = None) -> FloatArray:
         """What each sample contributes to one of the statistics, shape (n_samples,)."""
         if statistic == "auc":
             return self.influences
-        if statistic == "hand_till" or is_mean(self._area_weights):
+        if max_fpr is not None:
+            if max_fpr not in self._partial_influences:
+                refuse_centered(self._options)
+                self._fingerprint.check(self._source)
+                self._partial_influences[max_fpr] = read_only(self._fitted.influences(statistic, max_fpr))
+            return self._partial_influences[max_fpr]
+        if statistic == "hand_till":
             return self.hand_till_influences
+        if is_mean(self._area_weights):
+            return self._mean_area_influences
         self._fingerprint.check(self._source)
         return self._fitted.influences("mean_auc")
+
+    @underflow_is_zero
+    def measures(
+        self,
+        names: Sequence[str] | None = None,
+        *,
+        ordered: bool = False,
+        confidence_level: float = 0.95,
+        groups: "ArrayLike | None" = None,
+    ) -> Measures:
+        """D, M, accuracy, F1, kappa and other measures of the same samples, each with an interval, without resampling.
+
+        Measures that depend on the proportions of the classes (accuracy, F1, Brier score, ...) count the samples as
+        drawn at random from all classes; the others count the numbers of samples per class as given.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Which measures, in which order; by default all that can be computed. The page on measures lists them.
+        ordered : bool
+            Whether the classes are ordered as the columns are: adds the quadratic kappa.
+        confidence_level : float
+            Between 0 and 1.
+        groups : array-like of shape (n_samples,), optional
+            Group of each sample, such as a patient ID. If given, groups are independent, not samples.
+
+        Returns
+        -------
+        Measures
+            One row per measure; `left_out` says why others are not there.
+
+        Examples
+        --------
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
+        >>> measures = evaluation.measures(["accuracy", "f1_macro", "mcc"])
+        >>> print(measures)
+        measure    estimate  95 % interval     standard error  better
+        accuracy   0.5562    [0.5235, 0.5883]  0.0166          higher
+        F1, macro  0.5149    [0.4933, 0.5379]  0.0114          higher
+        MCC        0.5425    [0.5096, 0.5738]  0.0164          higher
+        >>> measures["mcc"].low > 0.5
+        True
+        """
+        kinds, level = as_kinds(names, ordered), as_confidence_level(confidence_level)
+        units = units_of(self._source, groups)
+        warn_of_small_classes(self._source, units)
+        found, left_out = self._measured(kinds, units)
+        return table_of(found, left_out, level)
+
+    def _measured(
+        self, kinds: Sequence[Kind], units: Units, *, without: tuple[str, ...] = ()
+    ) -> tuple[list[Measured], dict[str, str]]:
+        """The measures that can be computed, and why the others cannot; `without` those that somebody has elsewhere."""
+        areas = None if self._pair_index.stratum is not None else (lambda: self._own_areas)
+        passes = Passes(self._unchanged, units, areas)
+        found, left_out = [], {}
+        for kind in kinds:
+            if why := passes.why_not(kind):
+                left_out[kind.name] = why
+            else:
+                known = kind.name in without
+                found.append(Measured(kind, np.nan, None) if known else self._measure(passes, kind))
+        return found, left_out
+
+    def _measure(self, passes: Passes, kind: Kind) -> Measured:
+        """One measure; D and M with the interval that `confidence_interval` gives without resampling."""
+        if kind.name == "hand_till":
+            return Measured(kind, self.hand_till, self._spread("hand_till", passes.units))
+        if kind.name != "auc":
+            return passes.of(kind)
+        if self.influence_note:
+            note = f"It has no interval here because {self.influence_note}: `confidence_interval` resamples instead."
+            return Measured(kind, self.auc, None, note)
+        return Measured(kind, self.auc, self._spread("auc", passes.units))
 
     @underflow_is_zero
     def bootstrap(
@@ -436,7 +570,9 @@ class Evaluation(Evaluated):
             mean_curve=self.mean_curve,
             unshrunk_curve=self.unshrunk_curve,
             observed_hand_till=self.hand_till,
+            observed_mean_area=self._mean_area,
             hand_till_influences=self.hand_till_influences,
+            mean_area_influences=self._mean_area_influences,
             predictions=self._source,
             units=units,
             method=method,
@@ -518,7 +654,7 @@ class Evaluation(Evaluated):
             simultaneous=simultaneous,
             least_class=least_class(self._source, units),
             n_classes=int(np.count_nonzero(self.class_counts)),
-            freedom=freedom(self.hand_till_influences, units),
+            freedom=freedom(self._mean_area_influences, units),
             unshrunk=self.unshrunk_curve if curve == "shared" else None,
         )
 
@@ -544,6 +680,7 @@ class Evaluation(Evaluated):
             "class_counts": plain(self.class_counts),
             "curve": {"fpr": plain(self.curve.fpr), "tpr": plain(self.curve.tpr)},
             "mean_curve": {"fpr": plain(self.mean_curve.fpr), "tpr": plain(self.mean_curve.tpr)},
+            "classes": self.classes.to_dict(),
             "pairs": self.pairs.to_dict(),
             "fit": {
                 "status": str(fit.status),

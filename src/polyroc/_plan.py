@@ -394,8 +394,9 @@ def _check_pilot(chosen: dict[str, Evaluation], statistic: Statistic) -> None:
     """Refuse pilots whose influences say nothing about larger samples; warn of those that say little."""
     for name, evaluation in chosen.items():
         of_model = f" of {shown(name)}" if name else ""
-        if is_at_end(evaluation.hand_till):
-            what = "no" if evaluation.hand_till > 0.5 else "nothing but"
+        ranked = evaluation.hand_till if statistic == "hand_till" else evaluation._mean_area
+        if is_at_end(ranked):
+            what = "no" if ranked > 0.5 else "nothing but"
             came = f"{what} errors{of_model}"
             raise InputError("pilot", "must have errors and successes, which show how much samples vary", came)
         if statistic == "auc" and evaluation.influence_note:

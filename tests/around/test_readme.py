@@ -18,6 +18,8 @@ PAGES = [
     "docs/groups.md",
     "docs/influence.md",
     "docs/large.md",
+    "docs/meaning.md",
+    "docs/meta.md",
     "docs/planning.md",
     "docs/report.md",
     "docs/reproduction.md",

@@ -23,6 +23,7 @@ PAGES = ["README.md"] + [
         "planning",
         "scikit-learn",
         "mlflow",
+        "meta",
         "faq",
         "explanation",
         "evidence",

@@ -91,6 +91,35 @@ def test_options_reach_the_library(folder, capsys):
     assert found["n_resamples"] == 0
 
 
+def test_the_partial_area_is_told_where_it_is_asked_for(folder, capsys):
+    call = ["evaluate", "animals.parquet", "--target", "label", "--resamples", "49", "--max-fpr", "0.2"]
+    assert main([*call, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["partial_auc"]
+    evaluation = polyroc.evaluate(Y_TRUE, SCORES)
+    low, high = evaluation.bootstrap(49, rng=0).confidence_interval(statistic="partial_auc", max_fpr=0.2)
+    assert found == {"max_fpr": 0.2, "value": evaluation.partial_auc(0.2), "low": low, "high": high}
+    assert main(call) == 0
+    expected = rf"^partial area +{found['value']:.4f} +\[{low:.4f}, {high:.4f}\] +area of D's curve, FPR up to 0\.2"
+    assert re.search(expected, capsys.readouterr().out, re.MULTILINE)
+    assert main([*call[:4], "--resamples", "0", "--max-fpr", "0.2"]) == 0
+    assert re.search(rf"^partial area +{found['value']:.4f} +area of D's", capsys.readouterr().out, re.MULTILINE)
+
+
+def test_models_are_compared_by_the_partial_area_where_it_is_asked_for(two_files, capsys):
+    call = ["compare", "first.csv", "second.csv", "--target", "label", "--key", "id", "--resamples", "49"]
+    asked = [*call, "--scores", "p_*", "--max-fpr", "0.2"]
+    assert main([*asked, "--json", "--out", "differences.csv"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["max_fpr"] == 0.2
+    [difference] = found["partial_auc"]["differences"]
+    assert "partial_auc" in Path("differences.csv").read_text(encoding="utf-8")
+    assert found["tied_with_best"] == found["auc"]["ranks"]["tied_with_best"]
+    assert main(asked) == 0
+    out = capsys.readouterr().out
+    assert "partial area, FPR up to 0.2" in out
+    assert f"{difference['value']:+.4f}" in out
+
+
 def test_text_says_both_statistics_the_worst_pairs_and_what_is_next(folder, capsys):
     assert main(["evaluate", "animals.parquet", "--target", "label", "--resamples", "99"]) == 0
     out = capsys.readouterr().out
@@ -511,3 +540,18 @@ def test_main_reads_the_arguments_of_the_process(capsys, monkeypatch):
         cli.run()
     assert end.value.code == 0
     assert capsys.readouterr().out.startswith("polyroc ")
+
+
+def test_thresholds_on_differences_show_auc_mu_with_its_interval(folder, capsys):
+    call = ["evaluate", "animals.parquet", "--target", "label", "--resamples", "99", "--thresholds", "difference"]
+    assert main(call) == 0
+    out = capsys.readouterr().out
+    evaluation = polyroc.evaluate(Y_TRUE, SCORES, thresholds="difference")
+    drawn = evaluation.bootstrap(99, rng=0)
+    for name, value, statistic in (
+        ("D", evaluation.auc, "auc"),
+        ("AUCmu", polyroc.baselines.auc_mu(Y_TRUE, SCORES), "mean_auc"),
+        ("M", polyroc.baselines.hand_till(Y_TRUE, SCORES), "hand_till"),
+    ):
+        low, high = drawn.confidence_interval(statistic=statistic)
+        assert re.search(rf"^{name} +{value:.4f} +\[{low:.4f}, {high:.4f}\]", out, re.MULTILINE)

@@ -419,6 +419,7 @@ WRONG = {
         "--weighting must be one of 'equal', 'prevalence', got 'some'",
     ),
     "level": (animal_table(), ["--confidence-level", "95"], "--confidence-level must be between 0 and 1"),
+    "limit": (animal_table(), ["--max-fpr", "0"], r"--max-fpr must be in \(0, 1\], got 0"),
     "jobs": (animal_table(), ["--jobs", "0"], "--jobs must be"),
     "seed": (animal_table(), ["--seed", "-1"], "--seed must be"),
     "not a number": (animal_table(), ["--seed", "x"], "Invalid value for '--seed'"),

@@ -132,7 +132,7 @@ def test_many_pairs_give_the_same(fast_engine):
     assert fast.factorization.n_iter <= reference.factorization.n_iter + 1
 
 
-@pytest.mark.parametrize("thresholds", ["own", "shared"])
+@pytest.mark.parametrize("thresholds", ["own", "shared", "difference"])
 @pytest.mark.parametrize("decimals", [0, 3, None], ids=["few values", "ties", "continuous"])
 def test_long_runs_give_the_same_rates(decimals, thresholds, fast_engine):
     problem = gaussian_problem(4, 60_000, 4)
@@ -245,7 +245,11 @@ tied_problems = st.lists(
 ).filter(lambda samples: {sample[0] for sample in samples} == {0, 1, 2})
 
 
-@given(samples=tied_problems, thresholds=st.sampled_from(["own", "shared"]), n_thresholds=st.sampled_from([2, 7, 10]))
+@given(
+    samples=tied_problems,
+    thresholds=st.sampled_from(["own", "shared", "difference"]),
+    n_thresholds=st.sampled_from([2, 7, 10]),
+)
 def test_weights_of_whole_numbers_are_repetitions(engine, samples, thresholds, n_thresholds):
     table = np.array(samples)
     y_true, y_score, weight = table[:, 0], table[:, 1:4].astype(float), table[:, 4]
@@ -333,7 +337,7 @@ def all_numbers(evaluation):
 
 @pytest.mark.parametrize("single", [False, True], ids=["double", "single"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
-@pytest.mark.parametrize("thresholds", ["own", "shared"])
+@pytest.mark.parametrize("thresholds", ["own", "shared", "difference"])
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch, thresholds, weighted, single):
     if single:
         monkeypatch.setattr(_numba, "SINGLE_CELLS", 0)

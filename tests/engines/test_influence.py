@@ -294,7 +294,7 @@ def test_covariance_of_two_models_is_that_of_paired_resamples(engine):
     assert found[0, 1] / np.sqrt(found[0, 0] * found[1, 1]) == pytest.approx(expected, abs=0.04)
 
 
-@pytest.mark.parametrize("thresholds", ["own", "shared"])
+@pytest.mark.parametrize("thresholds", ["own", "shared", "difference"])
 def test_influences_of_points_are_the_references(fast_engine, thresholds):
     """More numbers than are found in one pass, of both curves, with wide slopes."""
     problem = gaussian_problem(1, N, 4, 1.2)

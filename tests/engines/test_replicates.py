@@ -42,7 +42,7 @@ def replicates_of(problem, engine="numba", **options):
 
 
 @pytest.mark.parametrize("most_vertices", [2**27, 0], ids=["paths", "tails"])
-@pytest.mark.parametrize("thresholds", ["own", "shared"])
+@pytest.mark.parametrize("thresholds", ["own", "shared", "difference"])
 @pytest.mark.parametrize("decimals", [0, 1, 12])
 @pytest.mark.parametrize("real", [False, True])
 def test_rates_and_areas_are_those_of_a_weighted_evaluation(monkeypatch, decimals, real, thresholds, most_vertices):
@@ -65,6 +65,8 @@ def test_rates_and_areas_are_those_of_a_weighted_evaluation(monkeypatch, decimal
     [
         {},
         {"thresholds": "shared"},
+        {"thresholds": "difference"},
+        {"thresholds": "difference", "n_thresholds": 3},
         {"n_thresholds": 3},  # more pairs than rows
         {"model": "centered"},
         {"model": "saturated"},
@@ -135,7 +137,7 @@ def test_weights_multiply_those_of_the_samples():
     assert found.hand_till[0] == pytest.approx(expected.hand_till, abs=1e-12)
 
 
-@pytest.mark.parametrize("thresholds", ["own", "shared"])
+@pytest.mark.parametrize("thresholds", ["own", "shared", "difference"])
 def test_a_class_without_weight_loses_its_pairs(thresholds, engine):
     problem = gaussian_problem(8, 400, 4)
     weight = np.random.default_rng(0).integers(1, 3, 400).astype(float)

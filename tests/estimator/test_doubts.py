@@ -125,7 +125,11 @@ def two_columns():
     return y_true, rng.normal(size=(200, 2)) + np.eye(2)[y_true] * [0.4, 1.5]
 
 
-SCORES_OF_TWO = [polyroc.auc_score, baselines.hand_till, baselines.one_vs_rest, baselines.auc_mu]
+def pdi(*data):
+    return float(baselines.pdi(*data))
+
+
+SCORES_OF_TWO = [polyroc.auc_score, baselines.hand_till, baselines.one_vs_rest, baselines.auc_mu, pdi]
 
 
 @pytest.mark.parametrize("score", SCORES_OF_TWO)

@@ -128,6 +128,8 @@ def test_what_vanishes_raises_nothing(engine, model):
         yield float(found.score_thresholds.sum())
         for baseline in (polyroc.baselines.hand_till, polyroc.baselines.auc_mu):
             yield baseline(y_true, y_score, sample_weight=weight)
+        index = polyroc.baselines.pdi(y_true, y_score, sample_weight=weight)
+        yield from (float(index), index.standard_error)
 
     usual = list(everything())
     with np.errstate(all="raise"):

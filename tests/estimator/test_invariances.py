@@ -26,7 +26,7 @@ def both(seed: int, max_samples: int = 300):
     return problem, options, fit(problem.y_true, problem.y_score, **options)
 
 
-@given(seed=seeds, thresholds=sampled_from(["own", "shared"]))
+@given(seed=seeds, thresholds=sampled_from(["own", "shared", "difference"]))
 def test_order_of_samples_does_not_matter(seed, thresholds):
     problem = random_problem(seed, max_samples=300)
     options = {**problem.options, "thresholds": thresholds}
@@ -193,7 +193,7 @@ def test_separated_classes_have_area_one_and_reversed_ones_zero(seed, n_threshol
     y_true = np.concatenate([np.arange(k), rng.integers(0, k, int(rng.integers(0, 100)))])
     y_score = rng.uniform(size=(len(y_true), k)) + 2 * np.eye(k)[y_true]
     options = {"n_thresholds": n_thresholds, "costs": 10 ** rng.uniform(0, 3, (k, k))}
-    for thresholds in ("own", "shared"):
+    for thresholds in ("own", "shared", "difference"):
         assert fit(y_true, y_score, thresholds=thresholds, **options).auc == pytest.approx(1, abs=1e-12)
         assert fit(y_true, -y_score, thresholds=thresholds, **options).auc == pytest.approx(0, abs=1e-12)
 
@@ -205,10 +205,11 @@ def test_constant_columns_have_area_one_half(seed):
     y_true = np.concatenate([np.arange(k), rng.integers(0, k, 50)])
     y_score = np.tile(rng.normal(size=k), (len(y_true), 1))
     assert fit(y_true, y_score).auc == 0.5
+    assert fit(y_true, y_score, thresholds="difference").auc == 0.5
     assert fit(y_true, y_score, costs=rng.uniform(0.1, 10, (k, k))).auc == pytest.approx(0.5, abs=1e-15)
 
 
-@pytest.mark.parametrize("thresholds", ["own", "shared"])
+@pytest.mark.parametrize("thresholds", ["own", "shared", "difference"])
 def test_independent_labels_have_area_one_half(thresholds):
     rng = np.random.default_rng(1)
     areas = []

@@ -11,7 +11,11 @@ from reference import rates_by_loops
 import polyroc
 
 
-@given(seed=integers(0, 10**6), thresholds=sampled_from(["own", "shared"]), n_thresholds=sampled_from([2, 7, 10]))
+@given(
+    seed=integers(0, 10**6),
+    thresholds=sampled_from(["own", "shared", "difference"]),
+    n_thresholds=sampled_from([2, 7, 10]),
+)
 def test_rates_agree_with_loops(seed, thresholds, n_thresholds):
     problem = random_problem(seed, n_classes=3 + seed % 2, max_samples=60)
     arguments = {**problem.arguments, "thresholds": thresholds, "n_thresholds": n_thresholds, "costs": None}

@@ -15,11 +15,12 @@ def mixed_scales():
     return y_true, labels, scores
 
 
-@pytest.mark.parametrize("asked", ["own", "shared"])
+@pytest.mark.parametrize("asked", ["own", "shared", "difference"])
 def test_both_kinds_of_thresholds_are_those_of_a_fit_of_their_own(asked):
     y_true, labels, scores = mixed_scales()
     evaluation = polyroc.evaluate(y_true, scores, labels=labels, thresholds=asked)
-    expected = {kind: polyroc.auc_score(y_true, scores, labels=labels, thresholds=kind) for kind in ("own", "shared")}
+    kinds = {"own", "shared", asked}
+    expected = {kind: polyroc.auc_score(y_true, scores, labels=labels, thresholds=kind) for kind in kinds}
     assert evaluation.auc_by_thresholds == pytest.approx(expected, abs=1e-12)
     assert evaluation.auc_by_thresholds[asked] == evaluation.auc
     assert expected["own"] - expected["shared"] > 0.01

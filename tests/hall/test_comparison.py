@@ -259,7 +259,9 @@ def test_tables(comparison):
     assert differences.shape == (6, 9)
     rankings = comparison.to_frame("rankings", "pyarrow").to_pandas()
     assert rankings["ranking"][0] == "good > fair > poor"
-    with pytest.raises(ValueError, match="`table` must be one of 'estimates', 'differences', 'rankings', got 'models'"):
+    with pytest.raises(
+        ValueError, match="`table` must be one of 'estimates', 'differences', 'rankings', 'ranks', got 'models'"
+    ):
         comparison.to_frame("models")
     with pytest.raises(ValueError, match="`backend` must be one of"):
         comparison.to_frame(backend="excel")
@@ -268,7 +270,7 @@ def test_tables(comparison):
 def test_dict_is_json_and_complete(comparison):
     record = json.loads(json.dumps(comparison.to_dict(), allow_nan=False))
     assert record["models"] == ["good", "fair", "poor"]
-    assert set(record["hand_till"]) == {"estimates", "differences", "rankings"}
+    assert set(record["hand_till"]) == {"estimates", "differences", "rankings", "ranks"}
     longer = comparison.to_dict(include_delong=True)
     assert longer["hand_till"].pop("delong") == [vars(entry) for entry in comparison.delong]
     assert longer == comparison.to_dict()
@@ -421,3 +423,28 @@ def test_the_difference_of_two_models_is_that_of_the_table_turned_as_it_was_aske
         found.difference(first, first)
     with pytest.raises(polyroc.InputError, match="`statistic` must be one of"):
         found.difference(first, second, statistic="D")
+
+
+@pytest.mark.parametrize("method", ["influence", "bootstrap"])
+def test_differences_of_columns_are_compared_by_auc_mu_and_m_apart(method):
+    rng = np.random.default_rng(0)
+    y_true = np.arange(300) % 3
+    level = rng.normal(0, 2, (300, 1))
+    scores = {
+        # The one is good by differences of columns, the other by columns.
+        "differences": np.eye(3)[y_true] + rng.normal(0, 0.6, (300, 3)) + level,
+        "columns": np.eye(3)[y_true] + rng.normal(0, 0.9, (300, 3)),
+    }
+    options = {"n_resamples": 99, "rng": 0} if method == "bootstrap" else {}
+    found = polyroc.compare(y_true, scores, method=method, thresholds="difference", **options)
+    for contest, baseline in (
+        (found.by_mean_auc, polyroc.baselines.auc_mu),
+        (found.by_hand_till, polyroc.baselines.hand_till),
+    ):
+        for one in contest.estimates:
+            assert one.value == pytest.approx(baseline(y_true, scores[one.model]), abs=1e-12)
+            assert one.low < one.value < one.high
+    [by_d], [by_mu], [by_m] = (one.differences for one in (found.by_auc, found.by_mean_auc, found.by_hand_till))
+    assert by_d.low > 0
+    assert by_mu.low > 0
+    assert by_m.high < 0

@@ -184,6 +184,20 @@ def test_two_classes_warn_of_options_without_effect():
     assert evaluation.hand_till == 0.5
 
 
+def test_two_classes_are_ranked_by_the_second_column_not_by_a_difference():
+    """The difference would separate them; a warning says that it was not used, another that columns disagree."""
+    y_true, y_score = [0, 0, 1, 1], [[2.0, 1.0], [5.0, 4.0], [1.0, 2.0], [2.0, 3.0]]
+    with (
+        pytest.warns(UserWarning, match="`thresholds` had no effect: two classes have one pair"),
+        pytest.warns(UserWarning, match="The two columns of `y_score` do not agree"),
+    ):
+        evaluation = polyroc.evaluate(y_true, y_score, thresholds="difference")
+    assert evaluation.auc == evaluation.hand_till == evaluation.mean_auc == evaluation.pairs.auc[0] == 0.5
+    assert evaluation.headline.auc_mu is None
+    again = evaluation._replicates(1)(np.ones((1, 4)))
+    assert again.auc[0] == again.hand_till[0] == again.mean_auc[0] == 0.5
+
+
 def test_the_second_of_two_columns_is_the_positive_class():
     evaluation = polyroc.evaluate(["no", "no", "yes"], [[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]])
     assert evaluation.auc == 1

@@ -119,3 +119,10 @@ def test_table_without_samples_says_so():
     pairs = polyroc.Pairs(np.array([0]), np.array([1]), one, one, one, one)
     with pytest.raises(AttributeError, match=r"use `evaluate\(...\).pairs`"):
         _ = pairs.hull_area
+
+
+def test_pairs_that_are_ranked_by_differences_have_none():
+    y_true, y_score, _ = scores_of(60, 3, 8)
+    pairs = polyroc.evaluate(y_true, y_score, thresholds="difference").pairs
+    with pytest.raises(polyroc.InputError, match="`thresholds` must not be 'difference' for `hull_area`"):
+        _ = pairs.hull_area

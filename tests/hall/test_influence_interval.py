@@ -18,6 +18,7 @@ SETTINGS = {
     "costs": {"costs": COSTS},
     "prevalence": {"weighting": "prevalence"},
     "shared": {"thresholds": "shared"},
+    "difference": {"thresholds": "difference"},
     "saturated": {"model": "saturated"},
 }
 

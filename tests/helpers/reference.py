@@ -51,7 +51,8 @@ def rates_by_loops(y_true, y_score, thresholds, n_thresholds):
             if i == j:
                 continue
             extra = [y_score[y_true == i, j], y_score[y_true == j, j]] if thresholds == "shared" else []
-            vertices = polygon_by_loops(y_score[y_true == i, i], y_score[y_true == j, i], extra)
+            ranked = y_score[:, i] - y_score[:, j] if thresholds == "difference" else y_score[:, i]
+            vertices = polygon_by_loops(ranked[y_true == i], ranked[y_true == j], extra)
             points = [cut(vertices, s) for s in grid_by_loops(n_thresholds)]
             tpr.append([p[0] for p in points])
             fpr.append([p[1] for p in points])

@@ -34,7 +34,7 @@ def test_defaults_are_those_of_the_contract():
     ("name", "values"),
     [
         ("weighting", ["equal", "prevalence"]),
-        ("thresholds", ["own", "shared"]),
+        ("thresholds", ["own", "shared", "difference"]),
         ("model", ["rank-one", "centered", "saturated"]),
         ("engine", ["auto", "numpy", "numba"]),
     ],

@@ -58,6 +58,7 @@ def test_the_sections_come_in_order_under_one_heading(page):
         "The curve",
         "Pairs of classes",
         "Heatmap",
+        "Classes",
         "Costs used",
         "Settings",
         "How to cite",
@@ -523,3 +524,12 @@ def test_very_many_pairs_are_cut_and_the_page_says_so(monkeypatch, summary):
     assert "This page holds the worst 12 of 20 pairs." in read.text
     kept = read.data["models"][0]["pairs"]["auc"]
     np.testing.assert_allclose(kept, np.sort(summary["pairs"]["auc"])[:12], atol=1e-6)
+
+
+def test_the_mean_of_curves_by_differences_is_auc_mu():
+    options = {"thresholds": "difference"}
+    read = Page(render_html(summarize(evaluation_of(5, options=options))))
+    assert "the mean of the curves of the pairs; its area is AUCmu. Where the two part" in read.text
+    assert "on the difference of a pair's two score columns" in read.text
+    weighted = Page(render_html(summarize(evaluation_of(5, n=131, options=options | {"weighting": "prevalence"}))))
+    assert "the mean of the curves of the pairs, weighted as the costs and settings ask for" in weighted.text

@@ -280,3 +280,23 @@ def test_cautions_name_the_model(three_models):
     summary = copy.deepcopy(three_models)
     summary["evaluations"]["second"]["fit"]["status"] = "stalled"
     assert text(cautions(summary)[0]).startswith("second: No further step lowered the deviance")
+
+
+def test_differences_of_columns_are_compared_with_auc_mu():
+    evaluation = evaluation_of(5, options={"thresholds": "difference"})
+    summary = copy.deepcopy(summarize(evaluation))
+    mu = float(np.mean(summary["pairs"]["auc"]))
+    assert mu == evaluation.mean_auc
+    summary |= {
+        "auc": mu + 0.04,
+        "hand_till": 0.86,
+        "auc_by_thresholds": {"own": 0.9, "shared": 0.87, "difference": 0.9},
+    }
+    assert said_of_m(summary) == (
+        f"D is 0.040 above AUCmu ({mu:.3f}), the plain mean of the areas of the pairs. Both rank a pair by the "
+        "difference of its two score columns. M (0.860) ranks by one column at a time. With one threshold per pair "
+        "instead of one per column, D drops by 0.030 to 0.870: the score columns are not on a common scale."
+    )
+    several = said_of_m(summarize(comparison_of(options={"thresholds": "difference"})))
+    assert several.startswith("first: D is ")
+    assert " second: D is " in several

@@ -112,3 +112,21 @@ def test_worst_pair_is_found_only_when_asked_for():
     repr(evaluation)
     assert "pairs" not in vars(evaluation)
     assert evaluation.worst_pair.auc == min(evaluation.pairs.auc)
+
+
+def test_differences_of_columns_show_auc_mu_and_are_compared_with_it():
+    """M, which ranks by columns, is far from D here, and AUCmu is not: the pairs are alike."""
+    rng = np.random.default_rng(0)
+    y_true = np.arange(400) % 4
+    scores = np.eye(4)[y_true] + rng.normal(0, 0.2, (400, 4)) + rng.normal(0, 3, (400, 1))
+    evaluation = polyroc.evaluate(y_true, scores, thresholds="difference")
+    mu = polyroc.baselines.auc_mu(y_true, scores)
+    assert evaluation.auc - evaluation.hand_till > 0.05
+    assert abs(evaluation.auc - mu) < 0.05
+    assert evaluation.notes == ()
+    lines = str(evaluation).splitlines()
+    assert lines[3].split()[:2] == ["AUCmu", f"{mu:.4f}"]
+    assert lines[4].split()[:2] == ["M", f"{evaluation.hand_till:.4f}"]
+    far = replace(evaluation.headline, auc_mu=evaluation.auc - 0.1).notes
+    assert far[0].startswith("D is 0.100 above AUCmu: the pairs of classes differ much")
+    assert "AUCmu" not in str(polyroc.evaluate(y_true, scores))

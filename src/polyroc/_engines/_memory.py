@@ -9,20 +9,21 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from polyroc._engines._protocol import Prepared
+from polyroc._lib._typing import Thresholds
 
 _MIB, _GIB = 2**20, 2**30
 # Version 1 of cgroups writes no limit as the largest number of pages.
 _NO_LIMIT = 2**60
 
 
-def check_memory(prepared: Prepared, n_pairs: int, n_call_rates: int) -> None:
+def check_memory(prepared: Prepared, n_pairs: int, n_call_rates: int, thresholds: Thresholds = "own") -> None:
     """Raise MemoryError, with the size needed and what to do, where the rates would not fit."""
-    needed = prepared.memory_needed(n_pairs, n_call_rates)
+    needed = prepared.memory_needed(n_pairs, n_call_rates, thresholds)
     free = _lacking(needed, prepared)
     if free is None:
         return
     fits = n_pairs
-    while fits > 0 and prepared.memory_needed(fits, n_call_rates) > free:
+    while fits > 0 and prepared.memory_needed(fits, n_call_rates, thresholds) > free:
         fits = fits * 9 // 10
     advice = f"`max_pairs={fits}`" if fits > 0 else "`max_pairs`"
     msg = (

@@ -27,7 +27,10 @@ class Reweighed(Protocol):
     """Samples made ready to be weighed again and again. A weight may be 0, but not all those of a class."""
 
     def rates(self, weight: FloatArray) -> tuple[PairwiseRates, FloatArray]:
-        """Rates and Mann-Whitney areas of all pairs under these weights of the samples, shape (n,)."""
+        """Rates and Mann-Whitney areas of all pairs under these weights of the samples, shape (n,).
+
+        Areas are those of `Prepared.areas` with the same thresholds.
+        """
 
     def fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> RankOneFits:
         """The rank-one model under each of several weights, shape (R, n); on one thread."""
@@ -51,7 +54,7 @@ class Prepared(Protocol):
     def memory_available(self) -> int | None:
         """Bytes that can still be had where this engine computes; None where that is unknown."""
 
-    def memory_needed(self, n_pairs: int, n_call_rates: int) -> int:
+    def memory_needed(self, n_pairs: int, n_call_rates: int, thresholds: Thresholds = "own") -> int:
         """Bytes that rates and fit will need at most, in addition to the scores themselves."""
 
     def memory_to_reweigh(self, pairs: PairIndex, thresholds: Thresholds) -> int:
@@ -74,8 +77,11 @@ class Prepared(Protocol):
     ) -> Curvature | None:
         """Passes over the cells at the end of a rank-one fit, for gradients; None for those of the formula itself."""
 
-    def areas(self, pairs: PairIndex) -> FloatArray:
-        """Mann-Whitney area of each pair, shape (K,)."""
+    def areas(self, pairs: PairIndex, thresholds: Thresholds = "own") -> FloatArray:
+        """Mann-Whitney area of each pair, shape (K,), ranked by the difference of two columns or by its own column.
+
+        With shared thresholds, too, it is the column of its own that ranks a pair.
+        """
 
     def contrast_areas(self, pairs: PairIndex, partition: FloatArray) -> FloatArray:
         """As `areas`, each pair ranked along (A[negative] - A[positive]) · p by a partition matrix A."""
@@ -94,7 +100,7 @@ class Prepared(Protocol):
         Slopes of polygons are read over a step of the grid, and over at least `least_reach` of the call rates.
         """
 
-    def area_influences(self, pairs: PairIndex, share: FloatArray) -> FloatArray:
+    def area_influences(self, pairs: PairIndex, share: FloatArray, thresholds: Thresholds = "own") -> FloatArray:
         """What each sample adds to the mean of the pairs' areas by these shares, shape (n,): DeLong's components."""
 
     def reweigh(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> Reweighed:

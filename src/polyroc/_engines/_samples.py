@@ -118,11 +118,23 @@ def column_ranges(predictions: Predictions) -> tuple[FloatArray, FloatArray]:
 
 def named_right(predictions: Predictions) -> BoolArray:
     """Whether the highest column of each sample is that of its class, shape (n,); the first of equal ones counts."""
-    right: BoolArray = np.argmax(predictions.scores, axis=1) == predictions.codes
+    right: BoolArray = named_classes(predictions) == predictions.codes
     return right
+
+
+def named_classes(predictions: Predictions) -> IntArray:
+    """The class of the highest column of each sample, as a position in the labels, shape (n,)."""
+    named: IntArray = np.argmax(predictions.scores, axis=1)
+    return named
 
 
 def in_range(values: FloatArray) -> FloatArray:
     """The same up to a power of two, which ranks alike, where products and sums would overflow or vanish."""
     exponent = int(np.frexp(max(values.max(), -values.min()))[1])
     return values if abs(exponent) <= 500 else np.ldexp(values, int(np.sign(exponent)) * 500 - exponent)
+
+
+def subtractable(values: FloatArray) -> FloatArray:
+    """The same, or half of it, which ranks alike, where the difference of two of them would overflow."""
+    exponent = int(np.frexp(max(values.max(), -values.min()))[1])
+    return values / 2 if values.dtype == np.float64 and exponent > 1023 else values

@@ -16,6 +16,7 @@ from polyroc._engines._cells import EDGE
 from polyroc._engines._curvature import Curvature, Eliminated
 from polyroc._engines._gradient import Gradient
 from polyroc._estimator._curve import shared_rates
+from polyroc._estimator._partial import partial_slopes
 from polyroc._lib._typing import BoolArray, FloatArray, Model
 from polyroc._records import Factorization, PairWeights, PairwiseRates
 
@@ -33,9 +34,11 @@ def area_gradient(
     shrinkage: float,
     model: Model,
     curvature: Curvature | None = None,
+    max_fpr: float | None = None,
 ) -> Gradient:
-    """How D changes with every pairwise rate: one right side."""
-    return _gradient(area_slopes(factorization)[None], factorization, rates, weights, shrinkage, model, curvature)
+    """How D, or the standardised area left of `max_fpr`, changes with every pairwise rate: one right side."""
+    slopes = area_slopes(factorization) if max_fpr is None else _partial_area_slopes(factorization, max_fpr)
+    return _gradient(slopes[None], factorization, rates, weights, shrinkage, model, curvature)
 
 
 def point_gradient(
@@ -78,6 +81,12 @@ def area_slopes(factorization: Factorization) -> FloatArray:
     """How D changes with the row effects of the curve, shape (2T,)."""
     fpr, tpr = shared_rates(factorization.row_effects)
     return _trapezoid_slopes(fpr, tpr) * _logit_slopes(factorization)
+
+
+def _partial_area_slopes(factorization: Factorization, max_fpr: float) -> FloatArray:
+    """The same for the area left of `max_fpr`."""
+    fpr, tpr = shared_rates(factorization.row_effects)
+    return partial_slopes(fpr, tpr, max_fpr) * _logit_slopes(factorization)
 
 
 def _trapezoid_slopes(fpr: FloatArray, tpr: FloatArray) -> FloatArray:

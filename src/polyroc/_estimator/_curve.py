@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from polyroc._engines._cells import LOGIT_BOUND
+from polyroc._estimator._partial import as_max_fpr
 from polyroc._inputs._arrays import read_table
 from polyroc._inputs._checks import InputError, shown
 from polyroc._lib._hull import upper_hull
@@ -120,9 +121,7 @@ class RocCurve(Frozen):
         >>> RocCurve(fpr=np.array([0, 0, 1]), tpr=np.array([0, 0.5, 1])).partial_auc(0.2)
         0.75
         """
-        if not _is_share(max_fpr):
-            raise InputError("max_fpr", "must be in (0, 1]", shown(max_fpr))
-        max_fpr = float(max_fpr)
+        max_fpr = as_max_fpr(max_fpr)
         if max_fpr == 1:
             return self.auc
         stop = int(np.searchsorted(self.fpr, max_fpr, side="right"))
@@ -185,11 +184,6 @@ def _as_rates(value: Any, name: str) -> FloatArray:
         at = int(rises.argmin()) + 1
         raise InputError(name, "must be finite and never fall", f"{rate[at]:g} after {rate[at - 1]:g} at point {at}")
     return rate
-
-
-def _is_share(value: Any) -> bool:
-    is_number = isinstance(value, Real)
-    return is_number and bool(0 < value <= 1) and float(value) > 0
 
 
 def areas_under(fpr: FloatArray, tpr: FloatArray) -> FloatArray:

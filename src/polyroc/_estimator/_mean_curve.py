@@ -1,7 +1,8 @@
 """The mean of the pairs' ROC polygons at equal call rates: the curve behind Hand and Till's M (method, section 2b).
 
-With own thresholds TPR = s + h(s) and FPR = s - h(s), so the area under any such curve, 1/2 plus twice the integral of
-h, is linear in h: the area under the mean of the polygons is the mean of their areas.
+With own thresholds, and with those on the difference of two columns, TPR = s + h(s) and FPR = s - h(s). So the area
+under any such curve, 1/2 plus twice the integral of h, is linear in h: the area under the mean of the polygons is the
+mean of their areas. That is M of own columns, and AUCmu of differences.
 """
 
 import numpy as np
@@ -21,11 +22,11 @@ def area_weights(weights: PairWeights, thresholds: Thresholds) -> FloatArray | N
     different weights.
     """
     tpr, fpr = weights.tpr / weights.tpr.sum(), weights.fpr / weights.fpr.sum()
-    return tpr if thresholds == "own" and np.allclose(tpr, fpr, rtol=_SAME, atol=0) else None
+    return tpr if thresholds != "shared" and np.allclose(tpr, fpr, rtol=_SAME, atol=0) else None
 
 
 def is_mean(shares: FloatArray | None) -> bool:
-    """Whether the area under the mean curve is the plain mean of the pairwise areas, Hand and Till's M."""
+    """Whether the area under the mean curve is the plain mean of the pairwise areas, M or AUCmu."""
     return shares is not None and bool(np.ptp(shares) <= _SAME * shares[0])
 
 

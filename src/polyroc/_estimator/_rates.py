@@ -20,7 +20,7 @@ def rates_of(prepared: Prepared, pairs: PairIndex, options: Options) -> Pairwise
     if prepared.source.is_binary:
         return whole_polygon(prepared.source)[0]
     call_rates = grid(options.n_thresholds)
-    check_memory(prepared, len(pairs), len(call_rates))
+    check_memory(prepared, len(pairs), len(call_rates), options.thresholds)
     return prepared.rates(pairs, call_rates, options.thresholds)
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from polyroc._engines import Prepared
+from polyroc._engines._unordered import unordered
 from polyroc._estimator._curve import RocCurve, shared_curve
 from polyroc._estimator._factorization import fit_of
 from polyroc._estimator._rates import rates_of
@@ -16,41 +17,78 @@ from polyroc._records import PairIndex, PairwiseRates, chosen_pairs
 _HARDLY_ANY = 0.01
 # Of more classes the second fit would take as long as people are willing to wait for the first.
 _MOST_CLASSES = 100
+# Between them they say how far the columns are from a common scale; differences of columns take that for granted.
+_BY_COLUMNS: tuple[Thresholds, ...] = ("own", "shared")
 
 
 def pair_sampling_error(
-    prepared: Prepared, pairs: PairIndex, rates: PairwiseRates, options: Options, stratum: IntArray
+    prepared: Prepared,
+    pairs: PairIndex,
+    rates: PairwiseRates,
+    options: Options,
+    stratum: IntArray,
+    max_fpr: float | None = None,
 ) -> float:
-    """Standard error that a sample of the pairs adds to D, by the jackknife over what was drawn together."""
-    n_draws = int(stratum.max()) + 1
-    group = stratum if n_draws > 1 else np.random.default_rng(0).permutation(len(pairs))
+    """Standard error that a sample of the pairs adds to D, or to the partial area.
+
+    By the jackknife over what was drawn together.
+    """
+    drawn, one_by_one, covered = _independent_draws(prepared, pairs, options, stratum)
+    n_draws = int(drawn.max()) + 1
+    group = drawn if n_draws > 1 else one_by_one
     n_groups = min(10, n_draws) if n_draws > 1 else 10
 
     def auc_of(chosen: BoolArray) -> float:
-        return shared_curve(fit_of(prepared, chosen_pairs(pairs, chosen), rates.of_pairs(chosen), options)).auc
+        curve = shared_curve(fit_of(prepared, chosen_pairs(pairs, chosen), rates.of_pairs(chosen), options))
+        return curve.auc if max_fpr is None else curve.partial_auc(max_fpr)
 
     areas = np.array([auc_of(group % n_groups != g) for g in range(n_groups)])
     variance = (n_groups - 1) / n_groups * np.sum((areas - areas.mean()) ** 2)
-    # Draws are made without replacement from the k - 1 that there are.
+    # Draws are made without replacement.
+    return float(np.sqrt(variance * (1 - covered)))
+
+
+def _independent_draws(
+    prepared: Prepared, pairs: PairIndex, options: Options, stratum: IntArray
+) -> tuple[IntArray, IntArray, float]:
+    """What was drawn together, the pairs in random order where that is all one draw, and the share of all pairs drawn.
+
+    With differences of columns both orders of a pair are one ranking: a draw and its reflection are one draw.
+    """
     present = int(np.count_nonzero(prepared.source.class_counts))
-    return float(np.sqrt(variance * (1 - n_draws / (present - 1))))
+    rng = np.random.default_rng(0)
+    if options.thresholds != "difference":
+        return stratum, rng.permutation(len(pairs)), (int(stratum.max()) + 1) / (present - 1)
+    both = unordered(pairs)
+    # A stratum has all pairs at some distance in a circle of classes, and those at the opposite distance reflect them.
+    first = np.full(len(both), len(pairs))
+    np.minimum.at(first, both.of_pair, stratum)
+    drawn = np.unique(first[both.of_pair], return_inverse=True)[1]
+    return drawn, rng.permutation(len(both))[both.of_pair], len(both) / (present * (present - 1) / 2)
 
 
 def auc_by_thresholds(
     prepared: Prepared, pairs: PairIndex, options: Options, auc: float
 ) -> dict[Thresholds, float] | None:
-    """D with each kind of thresholds, `auc` being that of the options; None where the other is not worth a fit."""
+    """D with own and with shared thresholds, and of the options, whose is `auc`; None where no fit is worth it."""
     if prepared.source.is_binary or pairs.stratum is not None or len(prepared.source.labels) > _MOST_CLASSES:
         return None
-    other: Thresholds = "shared" if options.thresholds == "own" else "own"
-    asked = replace(options, thresholds=other)
-    try:
-        fit = fit_of(prepared, pairs, rates_of(prepared, pairs, asked), asked)
-    except MemoryError:  # good to know, but no reason to fail
-        return None
-    # A number that a fit has not settled on says nothing about the columns.
-    found = {options.thresholds: auc, other: shared_curve(fit).auc}
-    return {"own": found["own"], "shared": found["shared"]} if fit.converged else None
+    found: dict[Thresholds, float] = {}
+    for kind in _BY_COLUMNS:
+        if kind == options.thresholds:
+            found[kind] = auc
+            continue
+        asked = replace(options, thresholds=kind)
+        try:
+            fit = fit_of(prepared, pairs, rates_of(prepared, pairs, asked), asked)
+        except MemoryError:  # good to know, but no reason to fail
+            return None
+        # A number that a fit has not settled on says nothing about the columns.
+        if not fit.converged:
+            return None
+        found[kind] = shared_curve(fit).auc
+    found.setdefault(options.thresholds, auc)
+    return found
 
 
 def unshrunk_curve(

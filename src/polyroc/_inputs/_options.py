@@ -155,9 +155,13 @@ class Options(Frozen):
     """Weight of the false positive rates of each pair (positive, negative), shape (k, k), ones on the diagonal."""
     thresholds: Thresholds = _declared(
         "own",
-        "own: each class's column has its own threshold; shared: one threshold for both columns of a pair, which "
-        "requires comparable columns.",
-        {"own": "each score column's own", "shared": "one for both score columns of a pair"},
+        "own: each class's column has its own threshold; shared: one threshold for both columns of a pair; "
+        "difference: a threshold on the difference of the two columns. The last two require comparable columns.",
+        {
+            "own": "each score column's own",
+            "shared": "one for both score columns of a pair",
+            "difference": "on the difference of a pair's two score columns",
+        },
     )
     n_thresholds: int = _declared(
         99, "Number of uniform call rates in the grid; 12 more are added around 1/2.", _as_n_thresholds

@@ -19,9 +19,11 @@ else:
     FloatArray = BoolArray = IntArray = LabelArray = np.ndarray
 
 Weighting: TypeAlias = Literal["equal", "prevalence"]
-Thresholds: TypeAlias = Literal["own", "shared"]
+Thresholds: TypeAlias = Literal["own", "shared", "difference"]
 Model: TypeAlias = Literal["rank-one", "centered", "saturated"]
 Statistic: TypeAlias = Literal["auc", "hand_till", "mean_auc"]
+# With the one that needs a `max_fpr`.
+AnyStatistic: TypeAlias = Literal["auc", "hand_till", "mean_auc", "partial_auc"]
 Curve: TypeAlias = Literal["shared", "mean"]
 Method: TypeAlias = Literal["bootstrap", "parametric-pairs", "parametric-samples", "delong", "influence", "auto"]
 IntervalKind: TypeAlias = Literal["logit", "percentile", "basic", "bca"]

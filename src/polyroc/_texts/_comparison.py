@@ -13,10 +13,14 @@ from polyroc._texts._notebook import tables_html
 from polyroc._texts._verdict import Verdict
 from polyroc._uncertainty._paired import Contest, Difference
 from polyroc._uncertainty._paired_influence import N_DRAWS
+from polyroc._uncertainty._ranks import RankIntervals
 
 # Of many models most rankings occur once or twice, and many pairs disagree: the record has them all.
 _RANKINGS = 6
 _NOTES = 4
+# Of this many models ranks are told, and of those that may be the best this many by name.
+LEADERBOARD = 4
+_TIED = 6
 # Letters of a name in a table of models, of differences, and of all names in a line of the table of orders.
 _NAME, _OF_TWO, _ORDER = 30, 24, 80
 _CLASS = 16
@@ -34,6 +38,10 @@ class ComparisonText:
     seed: int | None
     anytime: int | None = None
     """The number of samples that a confidence sequence was made for."""
+    ranks: RankIntervals | None = None
+    """Ranks by D; None of models that are few enough to read all differences."""
+    by_partial: Contest | None = None
+    max_fpr: float | None = None
 
     @property
     def _n_resamples(self) -> int | None:
@@ -61,7 +69,7 @@ class ComparisonText:
         for one in self.by_d.estimates:
             of_model = (backwards_note(one.value, one.high), *self.headlines[one.model].cautions)
             notes += [f"{printable(one.model)}: {note}" for note in of_model if note]
-        told = [self.verdict.sentence, *notes]
+        told = [" ".join(filter(None, [self.verdict.sentence, self.tie])), *notes]
         if self.anytime is not None:
             told.append(
                 "Differences hold at any number of looks: look after every batch and stop when you like. They are "
@@ -70,6 +78,20 @@ class ComparisonText:
         if self.p_value_note and any(one.p_value < self._counted for one in self._differences):
             told.append(self.p_value_note)
         return told
+
+    @property
+    def tie(self) -> str:
+        """Which models may be the best by D; empty where it is a single one, or where few models were compared."""
+        if self.ranks is None or len(tied := self.ranks.tied_with_best) == 1:
+            return ""
+        sure = f"({level(self.ranks.confidence_level)}, all ranks together)"
+        if len(tied) == len(self.ranks):
+            return f"By D, any of the {len(tied)} models may have rank 1 {sure}."
+        names = [printable(name) for name in tied]
+        if len(names) > _TIED:
+            names = [*names[: _TIED - 1], f"{len(names) - _TIED + 1} others"]
+        among = f"{', '.join(names[:-1])} and {names[-1]}"
+        return f"By D, {len(tied)} of {len(self.ranks)} models may have rank 1 {sure}: {among}."
 
     @property
     def _differences(self) -> tuple[Difference, ...]:
@@ -103,7 +125,11 @@ class ComparisonText:
             cells = [cell for one in (d, m) for cell in _with_ends(area_and_ends(one.value, one.low, one.high))]
             rows.append([name, *cells, "none" if right is None else area(right), worst])
         # Two classes have one pair, whose area is D.
-        return rows if several else [row[:-1] for row in rows]
+        rows = rows if several else [row[:-1] for row in rows]
+        if self.ranks is not None:
+            for row, cell in zip(rows, ["rank by D", *map(str, self.ranks)], strict=True):
+                row.insert(5, cell)
+        return rows
 
     def difference_rows(self, name_width: int = _OF_TWO) -> list[list[str]]:
         """The difference of each two models, by D and below it by M."""
@@ -138,11 +164,23 @@ class ComparisonText:
         names = list(self.headlines)
         return dict(zip(names, short_names(names, width), strict=True))
 
+    def partial_rows(self, name_width: int = _OF_TWO) -> list[list[str]]:
+        """The partial area of each model, then their differences; no rows where it was not asked for."""
+        if self.by_partial is None:
+            return []
+        short = self._short(name_width)
+        rows = [[f"partial area, FPR up to {self.max_fpr:g}", "value", "interval", "p", "p (Holm)"]]
+        for one in self.by_partial.estimates:
+            rows.append([short[one.model], *_with_ends(area_and_ends(one.value, one.low, one.high)), "", ""])
+        for each in self.by_partial.differences:
+            rows.append([f"{short[each.first]} - {short[each.second]}", *self._cells(each)])
+        return rows
+
     def text(self) -> str:
         """As `print` shows it."""
         verdict, *notes = self.sentences
         lines = [*self.titles, "", *wrapped(verdict)]
-        for rows in (self.estimate_rows(), self.difference_rows(), self.ranking_rows()):
+        for rows in self._tables:
             lines += ["", *aligned(rows)]
         for sentence in notes:
             lines += ["", *wrapped(sentence)]
@@ -150,8 +188,12 @@ class ComparisonText:
 
     def html(self) -> str:
         """As a notebook shows it."""
-        tables = (self.estimate_rows(), self.difference_rows(), self.ranking_rows())
-        return tables_html([*self.titles, *self.sentences], tables)
+        return tables_html([*self.titles, *self.sentences], self._tables)
+
+    @property
+    def _tables(self) -> list[list[list[str]]]:
+        found = (self.estimate_rows(), self.difference_rows(), self.partial_rows(), self.ranking_rows())
+        return [rows for rows in found if rows]
 
 
 def _with_ends(texts: Sequence[Any]) -> tuple[str, str]:

@@ -32,9 +32,13 @@ class Headline:
     """Classes that have samples."""
     n_samples: int
     status: Status
+    never_named: str = ""
+    """Which classes are never named although they have samples; empty where there are none."""
     explained: float | None = None
     """Share of what the pairs have beyond chance that one shared curve explains; None where nothing is fitted."""
     is_well_explained: bool = True
+    auc_mu: float | None = None
+    """Mean area of the pairs where they are ranked by differences of columns; None where that mean is M."""
 
     @property
     def sizes(self) -> str:
@@ -45,13 +49,15 @@ class Headline:
     @property
     def notes(self) -> tuple[str, ...]:
         """What contradicts the summary, one sentence each."""
-        found = []
+        found = [self.never_named] if self.never_named else []
         if self.auc > _GOOD_D and self.n_failed_pairs:
             found.append(self._failed_pairs())
-        if abs(self.auc - self.hand_till) > _FAR_APART:
-            side = "above" if self.auc > self.hand_till else "below"
+        # Of the same ranking: M ranks by columns, so that its distance from a D by differences says nothing of pairs.
+        mean, name = (self.hand_till, "M") if self.auc_mu is None else (self.auc_mu, "AUCmu")
+        if abs(self.auc - mean) > _FAR_APART:
+            side = "above" if self.auc > mean else "below"
             found.append(
-                f"D is {gap(self.auc - self.hand_till)} {side} M: the pairs of classes differ much in how well they "
+                f"D is {gap(self.auc - mean)} {side} {name}: the pairs of classes differ much in how well they "
                 "are separated, so one number does not describe them. Look at the pairs."
             )
         if self.explained is not None and not self.is_well_explained:
@@ -86,6 +92,8 @@ class Headline:
         binary = self.n_pairs == 1
         meaning = "area under the ROC curve" if binary else "multi-class AUC: area under the curve that all pairs share"
         rows = [("D", area(self.auc), meaning), ("M", area(self.hand_till), m_meaning(binary=binary))]
+        if self.auc_mu is not None:
+            rows.insert(1, ("AUCmu", area(self.auc_mu), "mean area of the pairs, by differences of columns as D is"))
         if self.accuracy is None:
             rows.append(("accuracy", "none", self.accuracy_note))
         else:

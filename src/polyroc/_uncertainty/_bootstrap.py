@@ -9,10 +9,13 @@ import numpy as np
 from polyroc._engines._threads import Threads
 from polyroc._estimator._curve import RocCurve
 from polyroc._estimator._doubts import warn_of_backwards
+from polyroc._estimator._partial import asked_max_fpr, error_cost, least_area, partial_areas, with_corners
 from polyroc._inputs._checks import InputError, as_confidence_level, as_flag, listed, one_of
+from polyroc._inputs._options import Options
+from polyroc._lib._grid import grid
 from polyroc._lib._numbers import area
 from polyroc._lib._progress import progress_bar
-from polyroc._lib._typing import Curve, FloatArray, IntArray, IntervalKind, Method, Statistic
+from polyroc._lib._typing import AnyStatistic, Curve, FloatArray, IntArray, IntervalKind, Method, Statistic
 from polyroc._lib._warnings import ResamplingWarning, underflow_is_zero, warn
 from polyroc._records import Frozen, Predictions
 from polyroc._uncertainty._band import ConfidenceBand, confidence_band
@@ -44,6 +47,8 @@ class BootstrapResult(Frozen):
         The mean curve of the sample itself.
     observed_hand_till : float
         Hand and Till's M of the sample itself.
+    observed_mean_area : float
+        Mean area of the pairs as they are ranked: M, or AUCmu with ``thresholds="difference"``.
     auc : ndarray of shape (n_resamples,)
         Replicates of D.
     hand_till : ndarray of shape (n_resamples,), or None
@@ -70,6 +75,8 @@ class BootstrapResult(Frozen):
         The curve of the sample without shrinkage; None of two classes, whose curve is no fit.
     freedom : float
         Degrees of freedom of the standard errors: few where few samples carry the variance.
+    hand_till_freedom : float
+        The same of M, which differ with ``thresholds="difference"``.
     influences : ndarray of shape (3, n_blocks), or None
         What single samples, or blocks of them, add to D, M and the area under the mean curve, found by leaving them
         out. Only the interval "bca" needs them; None where they were not asked for.
@@ -80,6 +87,7 @@ class BootstrapResult(Frozen):
     curve: RocCurve
     mean_curve: RocCurve
     observed_hand_till: float
+    observed_mean_area: float
     auc: FloatArray
     hand_till: FloatArray | None
     mean_auc: FloatArray | None
@@ -95,6 +103,7 @@ class BootstrapResult(Frozen):
     n_independent: int
     unshrunk_curve: RocCurve | None
     freedom: float
+    hand_till_freedom: float
     influences: FloatArray | None = None
     seed: int | None = None
 
@@ -111,19 +120,26 @@ class BootstrapResult(Frozen):
         )
 
     @underflow_is_zero
-    def standard_error(self, statistic: Statistic = "auc") -> float:
+    def standard_error(self, statistic: AnyStatistic = "auc", *, max_fpr: float | None = None) -> float:
         """Standard deviation of the replicates.
 
         Parameters
         ----------
-        statistic : {"auc", "hand_till", "mean_auc"}
+        statistic : {"auc", "hand_till", "mean_auc", "partial_auc"}
             Which of them.
+        max_fpr : float, optional
+            Where the partial area stops, in (0, 1]; for nothing else.
         """
-        return self.distribution(statistic).standard_error
+        return self.distribution(statistic, max_fpr).standard_error
 
     @underflow_is_zero
     def confidence_interval(
-        self, confidence_level: float = 0.95, *, statistic: Statistic = "auc", interval: IntervalKind = "logit"
+        self,
+        confidence_level: float = 0.95,
+        *,
+        statistic: AnyStatistic = "auc",
+        max_fpr: float | None = None,
+        interval: IntervalKind = "logit",
     ) -> Interval:
         """Confidence interval from the replicates.
 
@@ -131,8 +147,10 @@ class BootstrapResult(Frozen):
         ----------
         confidence_level : float
             Between 0 and 1.
-        statistic : {"auc", "hand_till", "mean_auc"}
-            D, Hand and Till's M, or the area under the mean curve.
+        statistic : {"auc", "hand_till", "mean_auc", "partial_auc"}
+            D, Hand and Till's M, the area under the mean curve, or the area left of `max_fpr` under the curve of D.
+        max_fpr : float, optional
+            Where the partial area stops, in (0, 1]; for nothing else.
         interval : {"logit", "percentile", "basic", "bca"}
             As in `Evaluation.confidence_interval`; "bca" for replicates that were drawn with ``influences=True``.
         """
@@ -146,8 +164,11 @@ class BootstrapResult(Frozen):
                 hint=". Draw them with `evaluation.bootstrap(..., influences=True)`, or call "
                 "`evaluation.confidence_interval(interval='bca')`",
             )
-        found = self.distribution(statistic).interval(level, interval)
-        if found.high < 0.5:
+        if interval == "bca":
+            check_bca(self.method, statistic)
+        found = self.distribution(statistic, max_fpr).interval(level, interval)
+        # A curve may begin below chance without being backwards.
+        if found.high < 0.5 and statistic != "partial_auc":
             warn_of_backwards()
         return found
 
@@ -185,21 +206,47 @@ class BootstrapResult(Frozen):
             unshrunk=self.unshrunk_curve if curve == "shared" else None,
         )
 
-    def distribution(self, statistic: Statistic) -> Distribution:
+    def distribution(self, statistic: AnyStatistic, max_fpr: float | None = None) -> Distribution:
         """Estimate and replicates of one statistic."""
-        statistic = one_of(statistic, "statistic", get_args(Statistic))
+        statistic = one_of(statistic, "statistic", get_args(AnyStatistic))
+        stop = asked_max_fpr(statistic, max_fpr)
+        if statistic == "partial_auc":
+            assert stop is not None
+            return self._partial_distribution(stop)
         replicates: FloatArray | None = getattr(self, statistic)
         if replicates is None:
             raise InputError("statistic", f"must be 'auc' for method={self.method!r}, which draws rates and no samples")
+        is_hand_till = statistic == "hand_till"
         return Distribution(
             estimate=self._observed(statistic),
             replicates=replicates,
             n_independent=self.n_independent,
             n_classes=self.n_classes,
-            freedom=self.freedom,
+            freedom=self.hand_till_freedom if is_hand_till else self.freedom,
             unshrunk=None if statistic != "auc" or self.unshrunk_curve is None else self.unshrunk_curve.auc,
             influences=None if self.influences is None else self.influences[get_args(Statistic).index(statistic)],
+            at_end=is_at_end(self.observed_hand_till if is_hand_till else self.observed_mean_area),
+        )
+
+    def _partial_distribution(self, max_fpr: float) -> Distribution:
+        """The partial area of every replicate's curve."""
+        replicates = partial_areas(*with_corners(self.fpr, self.tpr), max_fpr)
+        estimate = self.curve.partial_auc(max_fpr)
+        if self.unshrunk_curve is None:
+            # Two classes have the curve of all their samples, of which replicates have the points of the grid.
+            coarse = with_corners(*_at_call_rates(self.curve))
+            replicates = np.clip(replicates + (estimate - partial_areas(*coarse, max_fpr)), 0.0, 1.0)
+        return Distribution(
+            estimate=estimate,
+            replicates=replicates,
+            n_independent=self.n_independent,
+            n_classes=self.n_classes,
+            freedom=self.freedom,
+            unshrunk=None if self.unshrunk_curve is None else self.unshrunk_curve.partial_auc(max_fpr),
+            influences=None,
             at_end=is_at_end(self.observed_hand_till),
+            error_cost=error_cost(max_fpr),
+            floor=least_area(max_fpr),
         )
 
     def _observed(self, statistic: Statistic) -> float:
@@ -208,8 +255,18 @@ class BootstrapResult(Frozen):
         return self.curve.auc if statistic == "auc" else self.mean_curve.auc
 
 
-def check_bca(method: Method) -> None:
-    """Refuse "bca" where there are no samples to leave out."""
+def _at_call_rates(curve: RocCurve) -> tuple[FloatArray, FloatArray]:
+    """FPR and TPR of two classes' curve where replicates are read."""
+    call_rates = grid(Options().n_thresholds)
+    # Along a curve the call rate, the mean of both rates, never stands still.
+    along = (curve.fpr + curve.tpr) / 2
+    return np.interp(call_rates, along, curve.fpr), np.interp(call_rates, along, curve.tpr)
+
+
+def check_bca(method: Method, statistic: AnyStatistic = "auc") -> None:
+    """Refuse "bca" where there are no samples to leave out, or where nobody has looked what they add."""
+    if statistic == "partial_auc":
+        raise InputError("interval", "must be 'logit', 'percentile' or 'basic' for statistic='partial_auc'", "'bca'")
     if method != "bootstrap":
         raise InputError("interval", "must not be 'bca' for a parametric method, which has no samples to leave out")
 
@@ -262,7 +319,9 @@ def result_of(
     mean_curve: RocCurve,
     unshrunk_curve: RocCurve | None,
     observed_hand_till: float,
+    observed_mean_area: float,
     hand_till_influences: FloatArray,
+    mean_area_influences: FloatArray,
     predictions: Predictions,
     units: Units,
     method: Method,
@@ -274,13 +333,14 @@ def result_of(
         what = f"{n_failed} of {len(drawn.auc)} replicates did not converge; they count as they ended."
         warn(what, ResamplingWarning)
     draws_samples = method == "bootstrap"
-    carrying = freedom(hand_till_influences, units)
+    carrying = freedom(mean_area_influences, units)
     if draws_samples:
-        warn_of_few_carriers(carrying, is_at_end(observed_hand_till))
+        warn_of_few_carriers(carrying, is_at_end(observed_mean_area))
     return BootstrapResult(
         curve=curve,
         mean_curve=mean_curve,
         observed_hand_till=observed_hand_till,
+        observed_mean_area=observed_mean_area,
         auc=drawn.auc,
         hand_till=drawn.hand_till if draws_samples else None,
         mean_auc=drawn.mean_auc if draws_samples else None,
@@ -295,8 +355,9 @@ def result_of(
         n_classes=int(np.count_nonzero(predictions.class_counts)),
         n_independent=least_class(predictions, units),
         unshrunk_curve=unshrunk_curve,
-        # Those of M: D's own need a formula of their own, and the same samples carry both.
+        # Those of the pairs' mean area: D's own need a formula of their own, and the same samples carry both.
         freedom=carrying,
+        hand_till_freedom=freedom(hand_till_influences, units),
         influences=influences,
     )
 

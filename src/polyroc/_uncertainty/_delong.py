@@ -59,10 +59,10 @@ class Moments(Frozen):
         u = np.maximum(sizes, 2).astype(float)
         centred = by_unit - (np.bincount(units.stratum, by_unit) / np.maximum(sizes, 1))[units.stratum]
         # An influence is a u-th of what the unit would add alone.
-        alone = centred * u[units.stratum]
+        squares = (centred * u[units.stratum]) ** 2
         return cls(
-            np.bincount(units.stratum, alone**2) / (u - 1),
-            np.bincount(units.stratum, alone**4) / u,
+            np.bincount(units.stratum, squares) / (u - 1),
+            np.bincount(units.stratum, squares**2) / u,
         )
 
     def standard_error(self, sizes: Any) -> float:

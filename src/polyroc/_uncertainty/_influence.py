@@ -26,7 +26,7 @@ from polyroc._estimator._mean_curve import area_weights
 from polyroc._estimator._weights import pair_weights
 from polyroc._inputs._checks import InputError
 from polyroc._inputs._options import Options
-from polyroc._lib._typing import Curve, FloatArray, IntervalKind, Statistic
+from polyroc._lib._typing import AnyStatistic, Curve, FloatArray, IntervalKind
 from polyroc._lib._warnings import ResamplingWarning, warn
 from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates
 from polyroc._uncertainty import _logit_scale
@@ -44,7 +44,7 @@ _CORNER = 1e-6
 # A point within its own standard error of an end of the range is moved at most this far on the logit scale.
 _MOST_SHIFT = 6.0
 # Half of the units of each stratum count 1 + STEP and the others 1 - STEP, which is as far as resampling moves them.
-_STEP = 0.8
+STEP = 0.8
 # Bias and standard error stand in the ratio of at most sqrt(k / n) (k classes of n samples each; 0.1 to 1 times that in
 # the settings of docs/coverage.md). Below this ratio nobody would see the bias.
 _NO_BIAS = 0.05
@@ -66,8 +66,11 @@ class Fitted:
     factorization: Factorization
     options: Options
 
-    def influences(self, statistic: Statistic) -> FloatArray:
-        """What each sample adds to a statistic, shape (n,); they sum to 0 within each class."""
+    def influences(self, statistic: AnyStatistic, max_fpr: float | None = None) -> FloatArray:
+        """What each sample adds to a statistic, shape (n,); they sum to 0 within each class.
+
+        `max_fpr` is that of the partial area, which has no formula for two classes.
+        """
         n_pairs = len(self.pairs)
         if statistic == "hand_till" or self.prepared.source.is_binary:
             return self.prepared.area_influences(self.pairs, np.full(n_pairs, 1 / n_pairs))
@@ -75,7 +78,7 @@ class Fitted:
         if statistic == "mean_auc":
             shares = area_weights(weights, self.options.thresholds)
             if shares is not None:
-                return self.prepared.area_influences(self.pairs, shares)
+                return self.prepared.area_influences(self.pairs, shares, self.options.thresholds)
             gradient = mean_area_gradient(self.factorization, weights)
         else:
             gradient = area_gradient(
@@ -85,6 +88,7 @@ class Fitted:
                 shrinkage=self.options.shrinkage,
                 model=self.options.model,
                 curvature=self._curvature,
+                max_fpr=max_fpr,
             )
         asked = (self.pairs, self.rates.call_rates, self.options.thresholds, gradient)
         found: FloatArray = self.prepared.influences(*asked)[0]
@@ -131,19 +135,19 @@ class Fitted:
         return ""
 
 
-def near_end(area: float) -> str:
+def near_end(area: float, name: str = "D") -> str:
     """Why influences do not carry the interval of an area this near to 0 or 1; empty where they do."""
-    return f"D is within {_NEAR_END} of {round(area)}" if min(area, 1 - area) < _NEAR_END else ""
+    return f"{name} is within {_NEAR_END} of {round(area)}" if min(area, 1 - area) < _NEAR_END else ""
 
 
-def too_large(error: float, area: float) -> str:
+def too_large(error: float, area: float, name: str = "D") -> str:
     """Why a standard error cannot be that of an area; empty where it can.
 
     Nothing between 0 and 1 with this mean varies more. A formula that says so is far from linear there, as with costs
     that leave a few samples to decide.
     """
     largest = float(np.sqrt(area * (1 - area)))
-    return f"the formula gives a standard error of {error:.2g}, more than D can have" if error > largest else ""
+    return f"the formula gives a standard error of {error:.2g}, more than {name} can have" if error > largest else ""
 
 
 def refuse_centered(options: Options) -> None:
@@ -171,6 +175,10 @@ class Spread(Frozen):
     """Standard error that a sample of the pairs adds."""
     at_end: bool = False
     """Whether not one comparison of two samples went wrong, or all did."""
+    error_cost: float = 1.0
+    """What an error may cost at most, compared with what it costs in the whole area."""
+    floor: float = 0.0
+    """The least value that the statistic can have."""
 
     @cached_property
     def standard_error(self) -> float:
@@ -190,12 +198,13 @@ class Spread(Frozen):
     def ends(self, confidence_level: float, kind: IntervalKind = "logit") -> Interval:
         """The interval alone, for whoever asks for many of them, or warns elsewhere."""
         if self.at_end:
-            return end_interval(self.estimate, self.n_independent, confidence_level)
+            return end_interval(self.estimate, self.n_independent, confidence_level, self.error_cost)
         if self.standard_error == 0:
             return Interval(self.estimate, self.estimate)
-        reach = Reach.of(confidence_level, self.freedom, unseen_error(self.n_classes, self.n_independent))
+        unseen = self.error_cost * unseen_error(self.n_classes, self.n_independent)
+        reach = Reach.of(confidence_level, self.freedom, unseen)
         low, high = _logit_scale.ends(self.estimate, self._error, reach, mean=self._place, unshrunk=self.unshrunk)
-        return Interval(float(low), float(high))
+        return Interval(max(float(low), self.floor), float(high))
 
     def is_like(self, other: "Spread") -> bool:
         """Whether another one has the very same estimate and influences."""
@@ -268,10 +277,14 @@ def needs_bias(units: Units, n_classes: int) -> bool:
     return bool(n_classes > _NO_BIAS**2 * size)
 
 
-def refitted_bias(replicates: Replicates, auc: float, influences: FloatArray, units: Units) -> tuple[float, float]:
-    """By how much D is too large on average, and the standard error of that, from a few refits."""
-    weights = _halves(units)
-    rest = (replicates(weights).auc - auc - (weights - 1) @ influences) / _STEP**2
+def refitted_bias(
+    replicates: Replicates, estimate: float, influences: FloatArray, units: Units, max_fpr: float | None = None
+) -> tuple[float, float]:
+    """By how much D, or the partial area, is too large on average, and the standard error of that, by a few refits."""
+    weights = halves(units)
+    found = replicates(weights)
+    refits = found.auc if max_fpr is None else found.partial_auc(max_fpr)
+    rest = (refits - estimate - (weights - 1) @ influences) / STEP**2
     return float(np.mean(rest)), float(np.std(rest, ddof=1) / np.sqrt(len(rest)))
 
 
@@ -279,25 +292,25 @@ def refitted_point_bias(
     replicates: Replicates, curve: Curve, points: FloatArray, influences: FloatArray, units: Units
 ) -> FloatArray:
     """The same for every point of a curve, TPR and then FPR, shape (2T,)."""
-    weights = _halves(units)
+    weights = halves(units)
     found = replicates(weights)
     refits = (found.tpr, found.fpr) if curve == "shared" else (found.mean_tpr, found.mean_fpr)
     rest = np.hstack(refits) - points - (weights - 1) @ influences.T
-    bias: FloatArray = rest.mean(axis=0) / _STEP**2
+    bias: FloatArray = rest.mean(axis=0) / STEP**2
     return bias
 
 
-def _halves(units: Units) -> FloatArray:
-    """Weights of the samples that differ as those of resamples do, shape (N_REFITS, n); the same whenever asked."""
+def halves(units: Units, count: int = N_REFITS) -> FloatArray:
+    """Weights of the samples that differ as those of resamples do, shape (count, n); the same whenever asked."""
     rng = np.random.default_rng(0)
     sizes = np.bincount(units.stratum)
-    weights = np.ones((N_REFITS, units.n_units))
+    weights = np.ones((count, units.n_units))
     for stratum in np.flatnonzero(sizes > 1):
         members = np.flatnonzero(units.stratum == stratum)
         half = np.where(np.arange(len(members)) < len(members) // 2, -1.0, 1.0)
         # As resamples of u - 1 units: a variance of u / (u - 1).
         half = (half - half.mean()) / half.std() * np.sqrt(len(members) / (len(members) - 1))
         for weight in weights:
-            weight[members] += _STEP * rng.permutation(half)
+            weight[members] += STEP * rng.permutation(half)
     # Of a stratum of two or three a unit may come out below 0; half a percent keeps its class there.
     return np.maximum(weights, 0.005)[:, units.unit]

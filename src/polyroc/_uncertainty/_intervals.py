@@ -63,11 +63,15 @@ class Distribution(Frozen):
     """Of a difference of two areas: the difference less the bias of both, and its standard error there."""
     at_end: bool = False
     """Whether not one comparison of two samples went wrong, or all did."""
+    error_cost: float = 1.0
+    """What an error may cost at most, compared with what it costs in the whole area."""
+    floor: float = 0.0
+    """The least value that an area can have."""
 
     @property
     def lowest(self) -> float:
         """The least value that the statistic can have; the largest is 1."""
-        return 0.0 if self.between is None else -1.0
+        return self.floor if self.between is None else -1.0
 
     @property
     def standard_error(self) -> float:
@@ -125,7 +129,8 @@ class Distribution(Frozen):
 
     def _area_ends(self, confidence_level: float) -> tuple[float, float]:
         """Ends of the interval of an area, on the logit scale."""
-        reach = Reach.of(confidence_level, self.freedom, unseen_error(self.n_classes, self.n_independent))
+        unseen = self.error_cost * unseen_error(self.n_classes, self.n_independent)
+        reach = Reach.of(confidence_level, self.freedom, unseen)
         mean = None if self.unshrunk is None else float(np.mean(self.replicates))
         low, high = _logit_scale.ends(self.estimate, self.standard_error, reach, mean=mean, unshrunk=self.unshrunk)
         return float(low), float(high)
@@ -160,7 +165,7 @@ class Distribution(Frozen):
     def _without_variation(self, confidence_level: float) -> Interval:
         """Resampling cannot say how sure an estimate is that never varies; at an end of the range the sample can."""
         if self.at_end:
-            return end_interval(self.estimate, self.n_independent, confidence_level)
+            return end_interval(self.estimate, self.n_independent, confidence_level, self.error_cost)
         return Interval(self.estimate, self.estimate)
 
     def _bias(self) -> float:
@@ -191,13 +196,16 @@ def is_at_end(area: float) -> bool:
     return min(area, 1 - area) < 1e-12
 
 
-def end_interval(estimate: float, n_independent: int, confidence_level: float) -> Interval:
+def end_interval(estimate: float, n_independent: int, confidence_level: float, error_cost: float = 1.0) -> Interval:
     """Interval of an area of which not one comparison went wrong, or all did.
 
     Take m sets of one sample of each class: none went wrong. That is compatible with a share of right ones down to the
-    m-th root of the tail probability (Clopper and Pearson), and no pair's area is below that share.
+    m-th root of the tail probability (Clopper and Pearson), and no pair's area is below that share. All that is missing
+    may be left of `max_fpr`, which costs a partial area more.
     """
     reach = float(((1 - confidence_level) / 2) ** (1 / n_independent))
+    if error_cost != 1:
+        reach = max(0.0, 1 - error_cost * (1 - reach))
     return Interval(min(reach, estimate), 1.0) if estimate > 0.5 else Interval(0.0, max(1.0 - reach, estimate))
 
 

@@ -1,15 +1,15 @@
 """Paired replicates of one statistic of several models -> estimates, differences, rankings."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations, groupby
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from polyroc._lib._typing import FloatArray, IntervalKind, Statistic
+from polyroc._lib._typing import AnyStatistic, FloatArray, IntervalKind
+from polyroc._records import Frozen
 from polyroc._uncertainty._intervals import Distribution, Interval, holm
 
 # Names of two models, their difference, its standard error, interval and p value.
@@ -65,25 +65,28 @@ class Ranking:
 
 
 @dataclass(frozen=True)
-class Contest:
+class Contest(Frozen):
     """What the replicates say about all models, by one statistic.
 
     Attributes
     ----------
-    statistic : {"auc", "hand_till", "mean_auc"}
-        D, Hand and Till's M, or the area under the mean curve.
+    statistic : {"auc", "hand_till", "mean_auc", "partial_auc"}
+        D, Hand and Till's M, the area under the mean curve, or the partial area.
     estimates : tuple of ModelEstimate
         One for each model, in the order in which they were given.
     differences : tuple of Difference
         One for each pair of models.
     rankings : tuple of Ranking
         Every order that occurred, most probable first.
+    covariance : ndarray of shape (n_models, n_models), or None
+        Covariance of the models' statistics on the same samples.
     """
 
-    statistic: Statistic
+    statistic: AnyStatistic
     estimates: tuple[ModelEstimate, ...]
     differences: tuple[Difference, ...]
     rankings: tuple[Ranking, ...]
+    covariance: FloatArray | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, list[dict[str, Any]]]:
         """Everything as plain data that `json` can write."""
@@ -98,7 +101,7 @@ class Contest:
 
 
 def contest(
-    statistic: Statistic,
+    statistic: AnyStatistic,
     models: Mapping[str, Distribution],
     freedoms: Mapping[tuple[str, str], float],
     confidence_level: float,
@@ -118,7 +121,7 @@ def contest(
         _measured(a, b, models[a], models[b], freedoms[a, b], confidence_level, interval)
         for a, b in combinations(names, 2)
     ]
-    return Contest(statistic, tuple(estimates), with_holm(measured), rankings(names, replicates))
+    return Contest(statistic, tuple(estimates), with_holm(measured), rankings(names, replicates), np.cov(replicates))
 
 
 def _measured(
@@ -242,11 +245,23 @@ def probability_best(replicates: FloatArray) -> FloatArray:
 
 def rankings(names: list[str], replicates: FloatArray) -> tuple[Ranking, ...]:
     """Every order of the models that occurred, the most probable first."""
-    counts: Counter[tuple[tuple[str, ...], ...]] = Counter()
-    for values in replicates.T:
-        order = np.argsort(-values, kind="stable")
-        counts[tuple(tuple(names[m] for m in place) for _, place in groupby(order, key=lambda m: values[m]))] += 1
+    order = np.argsort(-replicates, axis=0, kind="stable").T
+    values = np.take_along_axis(replicates.T, order, axis=1)
+    # Orders are counted as rows of numbers: names are read once for each order, and not for each replicate.
+    is_new_place = np.hstack([np.ones((len(order), 1), dtype=bool), values[:, 1:] != values[:, :-1]])
+    found, counts = np.unique(np.hstack([order, np.cumsum(is_new_place, axis=1)]), axis=0, return_counts=True)
+    told = [
+        tuple(tuple(names[m] for m, _ in place) for _, place in _by_place(row, len(names))) for row in found.tolist()
+    ]
     # The most probable first; among equals, in the order in which the models were given.
     place = {name: p for p, name in enumerate(names)}
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], [[place[m] for m in group] for group in item[0]]))
+    ordered = sorted(
+        zip(told, counts.tolist(), strict=True),
+        key=lambda item: (-item[1], [[place[m] for m in group] for group in item[0]]),
+    )
     return tuple(Ranking(order, count / replicates.shape[1]) for order, count in ordered)
+
+
+def _by_place(row: list[int], n_models: int) -> Iterator[tuple[int, Iterator[tuple[int, int]]]]:
+    """The models of each place, from a row of models in their order and the place of each."""
+    return groupby(zip(row[:n_models], row[n_models:], strict=True), key=lambda entry: entry[1])

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import expit, logit, ndtri, stdtr, stdtrit
 
-from polyroc._lib._typing import FloatArray, Statistic
+from polyroc._lib._typing import AnyStatistic, FloatArray
 from polyroc._uncertainty._delong import covariance, freedom
 from polyroc._uncertainty._influence import Spread
 from polyroc._uncertainty._intervals import Interval
@@ -87,18 +87,20 @@ class Anytime:
 
 
 def contest_by_influence(
-    statistic: Statistic, models: Mapping[str, Spread], confidence_level: float, test: Test
+    statistic: AnyStatistic, models: Mapping[str, Spread], confidence_level: float, test: Test
 ) -> Contest:
     """Compare the models by their influences on the same samples."""
     names = list(models)
-    draws = ties_rounded(normal_draws(list(models.values())))
+    # Once for all models: of fifty there are 1,225 pairs.
+    together = covariance(np.array([one.influences for one in models.values()]), next(iter(models.values())).units)
+    draws = ties_rounded(normal_draws(list(models.values()), together))
     best = probability_best(draws)
     estimates = tuple(
         ModelEstimate(name, one.estimate, one.standard_error, *one.interval(confidence_level), float(share))
         for (name, one), share in zip(models.items(), best, strict=True)
     )
     measured = [(a, b, *difference(models[a], models[b], confidence_level, test)) for a, b in combinations(names, 2)]
-    return Contest(statistic, estimates, with_holm(measured), rankings(names, draws))
+    return Contest(statistic, estimates, with_holm(measured), rankings(names, draws), together)
 
 
 def difference(
@@ -128,12 +130,16 @@ def difference(
     return value, plain, ends, test.p_value(abs(a - b) / error, few)
 
 
-def normal_draws(models: list[Spread]) -> FloatArray:
-    """Draws of all models' statistics from the normal distribution of their logits, shape (m, N_DRAWS)."""
+def normal_draws(models: list[Spread], together: FloatArray | None = None) -> FloatArray:
+    """Draws of all models' statistics from the normal distribution of their logits, shape (m, N_DRAWS).
+
+    `together` is their covariance where it is known.
+    """
     estimates = np.clip([one.estimate for one in models], EDGE, 1 - EDGE)
     slope = 1 / (estimates * (1 - estimates))
-    common = covariance(np.array([one.influences for one in models]), models[0].units) * np.outer(slope, slope)
-    values, vectors = np.linalg.eigh(common)
+    if together is None:
+        together = covariance(np.array([one.influences for one in models]), models[0].units)
+    values, vectors = np.linalg.eigh(together * np.outer(slope, slope))
     noise = np.random.default_rng(0).normal(size=(N_DRAWS, len(models)))
     drawn: FloatArray = expit(logit(estimates) + (noise * np.sqrt(np.maximum(values, 0))) @ vectors.T).T
     return drawn

@@ -14,6 +14,7 @@ from polyroc._engines._memory import check_resampling_memory
 from polyroc._engines._samples import weighed
 from polyroc._estimator._curve import areas_under, shared_rates
 from polyroc._estimator._mean_curve import area_weights, is_mean, mean_areas
+from polyroc._estimator._partial import partial_areas, with_corners
 from polyroc._estimator._weights import pair_weights
 from polyroc._inputs._options import Options
 from polyroc._lib._grid import grid
@@ -23,6 +24,8 @@ from polyroc._uncertainty._resampling import has_pair
 
 # As many as are drawn where nobody says how many.
 USUAL_RESAMPLES = 999
+
+_ONE_CALL_RATE = np.array([0.5])
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +42,10 @@ class Replicated(Frozen):
     converged: BoolArray
     lost_class: BoolArray
     """Whether some class had no weight, so that its pairs were left out."""
+
+    def partial_auc(self, max_fpr: float) -> FloatArray:
+        """The standardised area left of `max_fpr` of each replicate, on the points of the grid, shape (R,)."""
+        return partial_areas(*with_corners(self.fpr, self.tpr), max_fpr)
 
     @staticmethod
     def joined(parts: "list[Replicated]") -> "Replicated":
@@ -84,10 +91,13 @@ class Replicates:
         self._is_fitted = not source.is_binary
         self._call_rates = grid(options.n_thresholds if self._is_fitted else Options().n_thresholds)
         self._thresholds: Thresholds = options.thresholds if self._is_fitted else "own"
-        kept = n_models * prepared.memory_to_reweigh(pairs, self._thresholds)
+        kinds: set[Thresholds] = {self._thresholds, "own"} if self._thresholds == "difference" else {self._thresholds}
+        kept = n_models * sum(prepared.memory_to_reweigh(pairs, kind) for kind in kinds)
         each = replicate_bytes(len(self._call_rates))
         check_resampling_memory(prepared, n_resamples, each, kept, n_models=n_models)
         self._reweighed = prepared.reweigh(pairs, self._call_rates, self._thresholds)
+        # M is that of the columns themselves, whatever ranks the pairs of D; one call rate is the least to be read.
+        self._by_columns = prepared.reweigh(pairs, _ONE_CALL_RATE, "own") if self._thresholds == "difference" else None
 
     def __call__(self, weights: FloatArray) -> Replicated:
         """One replicate for each row of weights, shape (R, n), which multiply the samples' own."""
@@ -117,14 +127,29 @@ class Replicates:
     def _of_all_classes(self, weights: FloatArray) -> Replicated:
         if self._is_fitted and self._options.model == "rank-one":
             fits = self._reweighed.fits(weights, self._weights, self._options.shrinkage)
-            return self._replicated(fits, self._weights)
-        parts = [self._one(*self._reweighed.rates(weight), self._weights) for weight in weights]
+            return self._replicated(fits, self._weights, self._hand_till(weights))
+        parts = [
+            self._one(*self._reweighed.rates(weight), self._weights, self._hand_till(weight[None]))
+            for weight in weights
+        ]
         return Replicated.joined(parts)
 
+    def _hand_till(self, weights: FloatArray) -> FloatArray | None:
+        """M of each replicate where the areas of its pairs are not those of M, shape (R,)."""
+        if self._by_columns is None:
+            return None
+        return np.array([self._by_columns.rates(weight)[1].mean() for weight in weights])
+
     def _one(
-        self, rates: PairwiseRates, areas: FloatArray, weights: PairWeights, *, lost_class: bool = False
+        self,
+        rates: PairwiseRates,
+        areas: FloatArray,
+        weights: PairWeights,
+        hand_till: FloatArray | None,
+        *,
+        lost_class: bool = False,
     ) -> Replicated:
-        """One replicate from its rates, by any model."""
+        """One replicate from its rates, by any model; `hand_till` where it is not the mean of the areas."""
         area = np.array([areas.mean()])
         if not self._is_fitted:
             curve = (rates.fpr.T, rates.tpr.T)
@@ -133,9 +158,11 @@ class Replicates:
         fit = self._single.fit(rates, weights, shrinkage=options.shrinkage, model=options.model)
         weighted = np.array([np.average(areas, weights=weights.tpr)])
         found = RankOneFits(fit.row_effects[None], area, weighted, fit.mean_rates[None], np.array([fit.converged]))
-        return self._replicated(found, weights, lost_class=lost_class)
+        return self._replicated(found, weights, hand_till, lost_class=lost_class)
 
-    def _replicated(self, fits: RankOneFits, weights: PairWeights, *, lost_class: bool = False) -> Replicated:
+    def _replicated(
+        self, fits: RankOneFits, weights: PairWeights, hand_till: FloatArray | None, *, lost_class: bool = False
+    ) -> Replicated:
         fpr, tpr = shared_rates(fits.row_effects)
         # A mean of rates that are all 0 or 1 may be beyond it by rounding.
         mean_tpr, mean_fpr = np.split(np.clip(fits.mean_rates, 0.0, 1.0), 2, axis=1)
@@ -143,7 +170,7 @@ class Replicates:
         mean_auc = mean_areas(fits.mean_rates) if shares is None else fits.weighted_area
         return Replicated(
             auc=areas_under(fpr, tpr),
-            hand_till=fits.mean_area,
+            hand_till=fits.mean_area if hand_till is None else hand_till,
             # The same numbers where they are the same statistic.
             mean_auc=fits.mean_area if is_mean(shares) else mean_auc,
             fpr=fpr[:, 1:-1],
@@ -162,5 +189,9 @@ class Replicates:
         pairs = chosen_pairs(self._pairs, held)
         weights = PairWeights(self._weights.tpr[held], self._weights.fpr[held], self._weights.size[held])
         prepared = self._engine.prepare(rest, Resources(n_jobs=1))
-        rates = prepared.rates(pairs, self._call_rates, self._thresholds)
-        return self._one(rates, prepared.areas(pairs), weights, lost_class=True)
+        rates, areas = (
+            prepared.rates(pairs, self._call_rates, self._thresholds),
+            prepared.areas(pairs, self._thresholds),
+        )
+        hand_till = None if self._by_columns is None else np.array([prepared.areas(pairs).mean()])
+        return self._one(rates, areas, weights, hand_till, lost_class=True)

@@ -47,8 +47,12 @@ def accuracy_interval(predictions: Predictions, confidence_level: float) -> Inte
     else:
         relative = weight / weight.max()
         n = float(relative.sum() ** 2 / np.sum(relative**2))
-    share, z = accuracy(predictions), -float(ndtri((1 - confidence_level) / 2))
-    # Wilson (1927): the shares whose normal test with n samples does not reject what was seen.
+    return wilson_interval(accuracy(predictions), n, confidence_level)
+
+
+def wilson_interval(share: float, n: float, confidence_level: float) -> Interval:
+    """The shares whose normal test with n samples does not reject the one that was seen (Wilson, 1927)."""
+    z = -float(ndtri((1 - confidence_level) / 2))
     middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     reach = z / (1 + z**2 / n) * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     # The share lies between the ends, and at 0 and 1 is one of them; rounding may put them just beyond.

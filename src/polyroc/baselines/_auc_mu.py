@@ -5,13 +5,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyroc._engines import Resources, get_engine
+from polyroc._engines import Prepared, Resources, get_engine
 from polyroc._engines._samples import in_range
 from polyroc._estimator._doubts import warn_of_disagreement
+from polyroc._estimator._pairs import all_pairs
 from polyroc._inputs._checks import InputError
 from polyroc._inputs._options import as_square, as_weights
 from polyroc._inputs._predictions import as_predictions
-from polyroc._lib._typing import FloatArray, LabelArray
+from polyroc._lib._typing import FloatArray, LabelArray, Thresholds
 from polyroc._lib._warnings import underflow_is_zero
 from polyroc._records import SomePairs
 from polyroc.baselines._hand_till import hand_till_of
@@ -108,6 +109,18 @@ def auc_mu(
     engine = get_engine("auto", predictions, task="contrasts", n_pairs=len(pairs))
     # [1]: v = A[i] - A[j] points towards class j; here it is turned round.
     return float(engine.prepare(predictions, Resources()).contrast_areas(pairs, matrix).mean())
+
+
+def auc_mu_functional(prepared: Prepared) -> tuple[float, FloatArray]:
+    """AUCmu with the default partition, and what each sample adds to it, shape (n,): 0 in sum over each class.
+
+    Of two classes the ordinary area and its influences.
+    """
+    pairs = all_pairs(prepared.source)
+    ranking: Thresholds = "own" if prepared.source.is_binary else "difference"
+    share = np.full(len(pairs), 1 / len(pairs))
+    # Both orders of a pair have the same area, so the mean over ordered pairs is AUCmu.
+    return float(prepared.areas(pairs, ranking).mean()), prepared.area_influences(pairs, share, ranking)
 
 
 def _partition_matrix(labels: LabelArray, partition: Any, costs: Any) -> FloatArray:

@@ -29,6 +29,8 @@ polyroc evaluate predictions.parquet --target label --costs costs.csv
 
 polyroc evaluate predictions.parquet --target label --report report.html
 
+polyroc evaluate predictions.parquet --target label --measures
+
 polyroc evaluate predictions.parquet --target label --resamples 0 --quiet
 
 polyroc evaluate - --target label < knn.csv
@@ -105,9 +107,11 @@ def evaluate(
     engine: arg.Engine = _DEFAULT.engine,
     max_pairs: arg.MaxPairs = _DEFAULT.max_pairs,
     confidence_level: arg.ConfidenceLevel = 0.95,
+    max_fpr: arg.MaxFpr = None,
     resamples: arg.Resamples = None,
     seed: arg.Seed = 0,
     jobs: arg.Jobs = None,
+    measures: arg.Measures = False,
     json: arg.Json = False,
     plot: arg.Plot = None,
     report: arg.Report = None,
@@ -139,9 +143,11 @@ def compare(
     engine: arg.Engine = _DEFAULT.engine,
     max_pairs: arg.MaxPairs = _DEFAULT.max_pairs,
     confidence_level: arg.ConfidenceLevel = 0.95,
+    max_fpr: arg.MaxFpr = None,
     resamples: arg.Resamples = None,
     seed: arg.Seed = 0,
     jobs: arg.Jobs = None,
+    measures: arg.Measures = False,
     json: arg.Json = False,
     out: arg.Out = None,
     report: arg.Report = None,

@@ -162,6 +162,15 @@ Shrinkage: TypeAlias = Annotated[float, _declared("shrinkage")]
 Model: TypeAlias = Annotated[str, _declared("model")]
 Engine: TypeAlias = Annotated[str, _declared("engine")]
 MaxPairs: TypeAlias = Annotated[int | None, _declared("max_pairs")]
+MaxFpr: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        help="Also the partial area: that left of this false positive rate under the curve of D, standardised as in "
+        "scikit-learn.",
+        rich_help_panel=_SURE,
+        show_default=False,
+    ),
+]
 ConfidenceLevel: TypeAlias = Annotated[
     float, typer.Option(help="Confidence level of the intervals.", rich_help_panel=_SURE)
 ]
@@ -179,6 +188,12 @@ Seed: TypeAlias = Annotated[
 Jobs: TypeAlias = Annotated[int | None, typer.Option(help=DECLARED["n_jobs"].metadata["help"], rich_help_panel=_SURE)]
 Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print JSON and nothing else to standard output.", rich_help_panel=_OUTPUT)
+]
+Measures: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--measures", help="Also accuracy, F1, kappa, Brier score and others, with intervals.", rich_help_panel=_OUTPUT
+    ),
 ]
 Plot: TypeAlias = Annotated[
     Path | None, typer.Option(help="Save the ROC curve as a .png, .svg or .pdf file.", rich_help_panel=_OUTPUT)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import polyroc
-from polyroc import BootstrapResult, Comparison, Evaluation
+from polyroc import BootstrapResult, ComparedMeasures, Comparison, Evaluation, Measures
 from polyroc.cli._files import check_read_once, quoted_path
 from polyroc.cli._messages import Messages
 from polyroc.cli._models import read_models
@@ -33,7 +33,9 @@ def run_evaluate(path: str, settings: Settings) -> None:
         drawn = _bootstrap(evaluation, problem.groups, settings, messages)
         if settings.plot is not None:
             draw_curve(settings.plot, evaluation, drawn, settings.confidence_level)
-        _report_and_json(partial(_summary, problem, evaluation, drawn, settings, messages), settings)
+        measures = _measures(evaluation, drawn, problem.groups, settings)
+        summarized = partial(_summary, problem, evaluation, drawn, settings, messages)
+        _report_and_json(partial(_with_measures, summarized, measures), settings)
         if not settings.json:
             from polyroc.cli._text import print_evaluation
 
@@ -42,6 +44,8 @@ def run_evaluate(path: str, settings: Settings) -> None:
                 drawn,
                 title=quoted_path(problem.file)[1:-1],
                 confidence_level=settings.confidence_level,
+                measures=measures,
+                max_fpr=settings.max_fpr,
                 hints=[] if settings.quiet else _hints(path, evaluation, drawn, settings),
             )
         say_where(settings.report, messages)
@@ -70,7 +74,7 @@ def _summary(
     given = {name: getattr(settings.columns, name) for name in ("sample_weight", "groups", "model_column")}
     columns = {"target": settings.columns.target, "scores": list(problem.choice.columns)}
     columns |= {name: column for name, column in given.items() if column is not None}
-    return summarize(
+    summary = summarize(
         evaluation,
         bootstrap=drawn,
         confidence_level=settings.confidence_level,
@@ -78,6 +82,33 @@ def _summary(
         source={"file": problem.file, **columns},
         warnings=messages.warnings,
     )
+    return summary if settings.max_fpr is None else summary | {"partial_auc": _partial(evaluation, drawn, settings)}
+
+
+def _partial(evaluation: Evaluation, drawn: BootstrapResult | None, settings: Settings) -> dict[str, Any]:
+    """The partial area with its interval, as plain data."""
+    assert settings.max_fpr is not None
+    found: dict[str, Any] = {"max_fpr": settings.max_fpr, "value": evaluation.partial_auc(settings.max_fpr)}
+    if drawn is None:
+        return found | {"low": None, "high": None}
+    asked = {"statistic": "partial_auc", "max_fpr": settings.max_fpr}
+    return found | drawn.confidence_interval(settings.confidence_level, **asked)._asdict()  # type: ignore[arg-type]
+
+
+def _measures(
+    evaluation: Evaluation, drawn: BootstrapResult | None, groups: Any, settings: Settings
+) -> Measures | None:
+    """All measures where somebody asks for them; D and M with the intervals that stand elsewhere on the page."""
+    if not settings.measures:
+        return None
+    found = evaluation.measures(confidence_level=settings.confidence_level, groups=groups)
+    return found if drawn is None else found.by_resamples(drawn)
+
+
+def _with_measures(
+    summarized: Callable[[], dict[str, Any]], measures: Measures | ComparedMeasures | None
+) -> dict[str, Any]:
+    return summarized() | ({} if measures is None else {"measures": measures.to_dict()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,17 +174,20 @@ def _compare_and_say(rivals: _Rivals, settings: Settings, messages: Messages, hi
         confidence_level=settings.confidence_level,
         n_resamples=plan.count,
         groups=rivals.groups,
+        max_fpr=settings.max_fpr,
         progress=plan.is_long and _shows_bars(settings),
         **rivals.options,
     )
     if settings.out is not None:
         write_whole(settings.out, differences_csv(comparison))
     summarized = partial(summarize, comparison, seed=settings.seed, source=rivals.source, warnings=messages.warnings)
-    _report_and_json(summarized, settings)
+    measures = comparison.measures() if settings.measures else None
+    _report_and_json(partial(_with_measures, summarized, measures), settings)
     if not settings.json:
         from polyroc.cli._text import print_comparison
 
-        print_comparison(comparison, title=rivals.title, hints=[] if settings.quiet else [hint])
+        hints = [] if settings.quiet else [hint]
+        print_comparison(comparison, title=rivals.title, measures=measures, hints=hints)
     say_where(settings.report, messages)
 
 
@@ -167,11 +201,12 @@ def _plan_comparison(rivals: _Rivals, settings: Settings) -> Resamples:
 
 
 def differences_csv(comparison: Comparison) -> bytes:
-    """The differences by both statistics, below each other."""
+    """The differences by both statistics, and by the partial area where it was asked for, below each other."""
     made_by = {"n_resamples": comparison.n_resamples, "seed": comparison.seed}
     rows = [
         {"statistic": one.statistic, **vars(entry), **made_by}
-        for one in (comparison.by_auc, comparison.by_hand_till)
+        for one in (comparison.by_auc, comparison.by_hand_till, comparison.by_partial_auc)
+        if one is not None
         for entry in one.differences
     ]
     return csv_of(list(rows[0]), [list(row.values()) for row in rows])

@@ -26,6 +26,7 @@ _SAME_NAME = (
     "sample_weight",
     "groups",
     "confidence_level",
+    "max_fpr",
     "data",
     "half_width",
     "detect",

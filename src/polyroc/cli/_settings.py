@@ -8,6 +8,7 @@ from typing import Any
 
 from polyroc import Evaluation
 from polyroc._engines._threads import n_threads
+from polyroc._estimator._partial import as_max_fpr
 from polyroc._inputs._checks import MOST_RESAMPLES, as_confidence_level, as_n_jobs, as_n_resamples, as_rng
 from polyroc._inputs._options import DECLARED
 from polyroc._lib._numbers import counted
@@ -37,6 +38,10 @@ class Settings:
     force: bool
     """Whether files of another kind may be replaced."""
     quiet: bool
+    measures: bool
+    """Whether all measures are asked for."""
+    max_fpr: float | None = None
+    """Where the partial area stops; None where nobody wants it."""
 
     def __post_init__(self) -> None:
         # Before any file is read: the library would say the same, but only after the first evaluation.
@@ -44,6 +49,8 @@ class Settings:
         as_rng(self.seed)
         as_n_jobs(self.jobs)
         _check_resamples(self.resamples)
+        if self.max_fpr is not None:
+            as_max_fpr(self.max_fpr)
 
 
 def _check_resamples(count: int | None) -> None:
@@ -64,8 +71,8 @@ def settings_of(given: dict[str, Any]) -> Settings:
     )
     # Costs are a file here, which is read later.
     method = {name: given[name] for name in DECLARED if name in given and name != "costs"}
-    rest = ("costs", "confidence_level", "resamples", "seed", "jobs", "json", "plot", "out", "report")
-    flags = {name: bool(given.get(name)) for name in ("force", "quiet")}
+    rest = ("costs", "confidence_level", "resamples", "seed", "jobs", "json", "plot", "out", "report", "max_fpr")
+    flags = {name: bool(given.get(name)) for name in ("force", "quiet", "measures")}
     return Settings(columns, method, **flags, **{name: given.get(name) for name in rest})  # type: ignore[arg-type]
 
 

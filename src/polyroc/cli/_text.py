@@ -7,7 +7,7 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from polyroc import BootstrapResult, Comparison, Evaluation, Plan
+from polyroc import BootstrapResult, ComparedMeasures, Comparison, Evaluation, Measures, Plan
 from polyroc._lib._names import short_names
 from polyroc._lib._numbers import area, area_and_ends, counted, level
 from polyroc._lib._text_table import aligned, wrapped
@@ -26,14 +26,24 @@ _NUMBERS = 56
 
 
 def print_evaluation(
-    evaluation: Evaluation, drawn: BootstrapResult | None, *, title: str, confidence_level: float, hints: Sequence[str]
+    evaluation: Evaluation,
+    drawn: BootstrapResult | None,
+    *,
+    title: str,
+    confidence_level: float,
+    measures: Measures | None,
+    hints: Sequence[str],
+    max_fpr: float | None = None,
 ) -> None:
     """D, M, accuracy and the worst pair, what contradicts them, the worst pairs, and what to do next."""
     page = _Page()
     resamples = "" if drawn is None else f"; {_resamples(drawn.n_resamples, drawn.seed)}"
     page.say(f"{title}: {evaluation.headline.sizes}{resamples}")
     ends = None if drawn is None else _intervals(evaluation, drawn, confidence_level)
-    page.table(_summary_rows(evaluation, ends, confidence_level))
+    rows = _summary_rows(evaluation, ends, confidence_level)
+    if max_fpr is not None:
+        rows.append(_partial_row(evaluation, drawn, confidence_level, max_fpr))
+    page.table(rows)
     for note in _notes(evaluation, drawn, confidence_level):
         page.say("", note)
     if not evaluation.is_binary:
@@ -41,6 +51,8 @@ def print_evaluation(
             "", f"Worst of {len(evaluation.pairs):,} ordered pairs (an effect below 1: harder than the shared curve)"
         )
         page.table(_worst_rows(evaluation))
+    if measures is not None:
+        page.measures([measures.text_rows()], measures.notes)
     page.hints(hints)
 
 
@@ -54,6 +66,9 @@ def _intervals(evaluation: Evaluation, drawn: BootstrapResult, confidence_level:
         "D": (evaluation.auc, drawn.confidence_interval(confidence_level)),
         "M": (evaluation.hand_till, drawn.confidence_interval(confidence_level, statistic="hand_till")),
     }
+    if evaluation.headline.auc_mu is not None and evaluation.mean_auc == evaluation.headline.auc_mu:
+        interval = drawn.confidence_interval(confidence_level, statistic="mean_auc")
+        found["AUCmu"] = (evaluation.mean_auc, interval)
     right = evaluation.accuracy_interval(confidence_level)
     if evaluation.accuracy is not None and right is not None and not drawn.by_groups:
         found["accuracy"] = (evaluation.accuracy, right)
@@ -66,6 +81,17 @@ def _summary_rows(evaluation: Evaluation, ends: dict[str, str] | None, confidenc
         return [["", "value", ""], *(list(row) for row in evaluation.headline.rows)]
     header = ["", "value", f"{level(confidence_level)} interval", ""]
     return [header, *([name, value, ends.get(name, ""), what] for name, value, what in evaluation.headline.rows)]
+
+
+def _partial_row(
+    evaluation: Evaluation, drawn: BootstrapResult | None, confidence_level: float, max_fpr: float
+) -> list[str]:
+    value, what = evaluation.partial_auc(max_fpr), f"area of D's curve, FPR up to {max_fpr:g}, standardised"
+    if drawn is None:
+        return ["partial area", area(value), what]
+    ends = drawn.confidence_interval(confidence_level, statistic="partial_auc", max_fpr=max_fpr)
+    told, low, high = area_and_ends(value, *ends)
+    return ["partial area", told, f"[{low}, {high}]", what]
 
 
 def _notes(evaluation: Evaluation, drawn: BootstrapResult | None, confidence_level: float) -> list[str]:
@@ -84,7 +110,9 @@ def _worst_rows(evaluation: Evaluation) -> list[list[str]]:
     return rows
 
 
-def print_comparison(comparison: Comparison, *, title: str, hints: Sequence[str]) -> None:
+def print_comparison(
+    comparison: Comparison, *, title: str, measures: ComparedMeasures | None, hints: Sequence[str]
+) -> None:
     """Which model is best, each model, their differences, and how often each order of them occurred."""
     page, tables = _Page(), comparison.tables
     sizes = next(iter(comparison.evaluations.values())).headline.sizes
@@ -99,11 +127,15 @@ def print_comparison(comparison: Comparison, *, title: str, hints: Sequence[str]
         [rows] if page.has_room_for(rows) else [[row[:5] for row in rows], [[row[0], *row[5:]] for row in rows]]
     ):
         page.table(part)
-    for part in (tables.difference_rows(page.room_for_names(2, _NUMBERS)), tables.ranking_rows()):
-        page.say("")
-        page.table(part)
+    room = page.room_for_names(2, _NUMBERS)
+    for part in (tables.difference_rows(room), tables.partial_rows(room), tables.ranking_rows()):
+        if part:
+            page.say("")
+            page.table(part)
     for note in notes:
         page.say("", note)
+    if measures is not None:
+        page.measures([measures.text_rows("estimates"), measures.text_rows("differences")], measures.notes)
     page.hints(hints)
 
 
@@ -145,6 +177,14 @@ class _Page:
             # A row that is too long goes on below, rather than where the terminal happens to end.
             for piece in [line] if len(line) <= self._width else wrapped(line, self._width):
                 self._print(piece, style)
+
+    def measures(self, tables: Sequence[Sequence[Sequence[str]]], notes: Sequence[str]) -> None:
+        """All measures, and what is to be known of them."""
+        for rows in tables:
+            self.say("")
+            self.table(rows)
+        for note in notes:
+            self.say("", note)
 
     def hints(self, hints: Sequence[str]) -> None:
         """What to do next; commands stay on one line, so that they can be pasted."""

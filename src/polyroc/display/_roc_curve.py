@@ -51,7 +51,8 @@ class RocCurveDisplay:
     interval, mean_interval : Interval, optional
         Confidence intervals of D and of M, for the legend.
     mean_is_hand_till : bool
-        Whether the area under the mean curve is M; with costs, weights of pairs or shared thresholds it is not.
+        Whether the area under the mean curve is M; with costs, weights of pairs, and shared thresholds or those on
+        differences it is not.
 
     Attributes
     ----------
@@ -139,7 +140,7 @@ class RocCurveDisplay:
             mean_curve=mean_curve,
             mean_band=mean_band,
             mean_interval=mean_interval,
-            mean_is_hand_till=mean_curve is None or mean_curve.auc == evaluation.hand_till,
+            mean_is_hand_till=evaluation.is_binary or evaluation._mean_is_hand_till,
         )
 
     @classmethod

@@ -1,13 +1,16 @@
 """The dict -> what the template lays out, section by section; here nothing is markup yet."""
 
 import json
+import math
 from typing import Any
 
 from polyroc._lib._names import printable
 from polyroc._lib._numbers import area, counted, level
 from polyroc._lib._versions import versions
 from polyroc.report._advice import advice
+from polyroc.report._class_rows import class_tables
 from polyroc.report._figures import CURVES, curve_figure, curve_svg, dash_array, heatmap_figure, themes, variables
+from polyroc.report._measure_rows import measure_tables
 from polyroc.report._models import Model, best_of, best_place, models_of
 from polyroc.report._names import class_names
 from polyroc.report._sentences import n_classes
@@ -94,6 +97,8 @@ def context_of(summary: dict[str, Any], title: str | None) -> dict[str, Any]:
         "curve": _curve(summary),
         "pairs": _pairs(summary),
         "heatmap": _heatmap(summary),
+        "classes": class_tables(summary),
+        "measures": measure_tables(summary),
         "contests": _contests(summary),
         "p_value_note": summary.get("p_value_note", ""),
         "judged_on": "resamples" if summary["n_resamples"] else "samples, by what each sample contributes",
@@ -142,12 +147,20 @@ def _curve(summary: dict[str, Any]) -> dict[str, Any]:
         "has_band": best["band"] is not None,
         "has_mean": best["mean_curve"] is not None,
         "has_mean_band": best["mean_band"] is not None,
-        # With costs, weights of pairs or shared thresholds it is another area.
-        "mean_is_m": best["mean_auc"] == best["hand_till"],
+        "mean_name": _mean_name(summary["options"]["thresholds"], best),
         "mean_areas": [area(model.record["mean_auc"]) for model in models_of(summary)],
         "pair_choices": sorted({min(count, n_curves) for count in _PAIR_CURVES} - {0}),
         "alt": f"ROC curve. Area D: {areas}. Its numbers are in the table that follows.",
     }
+
+
+def _mean_name(thresholds: str, record: dict[str, Any]) -> str:
+    """What the area under the mean curve is known as: nothing with costs, weights of pairs or shared thresholds."""
+    if thresholds == "difference":
+        areas = record["pairs"]["auc"]
+        # The plain mean, or one by weights, which may be the same number where all pairs are.
+        return "AUCmu" if math.isclose(record["mean_auc"], math.fsum(areas) / len(areas), rel_tol=1e-12) else ""
+    return "M" if record["mean_auc"] == record["hand_till"] else ""
 
 
 def _pairs(summary: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from polyroc._classes._record import Classes
 from polyroc._comparison import Comparison
 from polyroc._estimator._rates import rates_of
 from polyroc._evaluation import Evaluation
@@ -17,10 +18,13 @@ from polyroc._lib._grid import grid
 from polyroc._lib._typing import FloatArray, IntArray, Statistic
 from polyroc._lib._versions import versions
 from polyroc._lib._warnings import underflow_is_zero
+from polyroc._measures._compared import ComparedMeasures
+from polyroc._measures._table import Measures
 from polyroc._records import chosen_pairs
 from polyroc._uncertainty._band import ConfidenceBand
 from polyroc._uncertainty._bootstrap import BootstrapResult
 from polyroc._uncertainty._paired import ModelEstimate
+from polyroc._uncertainty._resampling import Units, units_of
 from polyroc._version import __version__
 from polyroc.report._advice import advice
 from polyroc.report._pair_facts import heatmap_classes, operating_point, pair_costs
@@ -30,6 +34,8 @@ from polyroc.report._sentences import plain_text
 _PAIR_CURVES = 200
 _PAIR_POINTS = 113
 _DIGITS = 5
+# Of more classes the page has no intervals of their numbers.
+_MOST_CLASSES = 200
 # These have a part in every number; numba has, once it is loaded.
 _TOOK_PART = ("polyroc", "python", "numpy", "scipy", "narwhals")
 
@@ -43,6 +49,7 @@ def summarize(
     seed: int | None = None,
     source: Mapping[str, Any] | None = None,
     warnings: Sequence[str] = (),
+    measures: Measures | ComparedMeasures | None = None,
 ) -> dict[str, Any]:
     """Everything that a report shows, as one plain dict that `json` can write.
 
@@ -62,6 +69,8 @@ def summarize(
         Where the predictions come from, such as ``{"file": "predictions.csv"}``: text, numbers, lists and dicts.
     warnings : sequence of str
         What was warned of on the way.
+    measures : Measures or ComparedMeasures, optional
+        What ``result.measures()`` gave, if the page is to show it.
 
     Returns
     -------
@@ -81,6 +90,7 @@ def summarize(
     origin = _as_source(source)
     _check_warnings(warnings)
     check_result(result, bootstrap, confidence_level)
+    check_measures(result, measures)
     if isinstance(result, Comparison):
         summary = _of_comparison(result)
     else:
@@ -89,6 +99,8 @@ def summarize(
         # A comparison and a bootstrap know theirs.
         drawn = result if isinstance(result, Comparison) else bootstrap
         seed = None if drawn is None else drawn.seed
+    if measures is not None:
+        summary["measures"] = measures.to_dict()
     found = versions()
     took_part = (*_TOOK_PART, "numba") if "numba" in sys.modules else _TOOK_PART
     ending = {
@@ -133,6 +145,13 @@ def check_result(result: Any, bootstrap: Any, confidence_level: Any) -> None:
         _check_bootstrap(result, bootstrap)
     else:
         raise InputError("result", "must be an Evaluation or a Comparison", type(result).__name__)
+
+
+def check_measures(result: Evaluation | Comparison, measures: Any) -> None:
+    """Whether these are measures of such a result."""
+    kind = ComparedMeasures if isinstance(result, Comparison) else Measures
+    if measures is not None and not isinstance(measures, kind):
+        raise InputError("measures", f"must be what `{type(result).__name__}.measures` gave", type(measures).__name__)
 
 
 def _check_that_it_carries_its_own(comparison: Comparison, bootstrap: Any, level: float | None) -> None:
@@ -180,7 +199,7 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
     models = {}
     for name, evaluation in comparison.evaluations.items():
         own = {key: value for key, value in evaluation.to_dict().items() if key not in common}
-        models[name] = own | _of_model(evaluation, comparison.bootstraps.get(name), level)
+        models[name] = own | _of_model(evaluation, comparison.bootstraps.get(name), level, comparison.units)
     for key, contest in (("confidence_interval", comparison.by_auc), ("hand_till_interval", comparison.by_hand_till)):
         for one in contest.estimates:
             models[one.model][key] = _estimated(one, comparison)
@@ -197,7 +216,9 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _of_model(evaluation: Evaluation, drawn: BootstrapResult | None, level: float) -> dict[str, Any]:
+def _of_model(
+    evaluation: Evaluation, drawn: BootstrapResult | None, level: float, units: Units | None = None
+) -> dict[str, Any]:
     """What a page shows of one model beyond `Evaluation.to_dict`."""
     curve = evaluation.curve
     return {
@@ -209,7 +230,18 @@ def _of_model(evaluation: Evaluation, drawn: BootstrapResult | None, level: floa
         "auc_by_thresholds": evaluation.auc_by_thresholds,
         "accuracy_interval": _accuracy_interval(evaluation, drawn, level),
         "pair_curves": _pair_curves(evaluation),
+        "classes": _classes(evaluation, drawn, level, units).to_dict(),
     }
+
+
+def _classes(evaluation: Evaluation, drawn: BootstrapResult | None, level: float, units: Units | None) -> Classes:
+    """The table of classes; with intervals where some were asked for, not where groups are known no more."""
+    if units is None and drawn is not None and not drawn.by_groups:
+        units = units_of(evaluation._source, None)
+    # Intervals of very many classes take longer than all the rest.
+    if units is None or len(evaluation.labels) > _MOST_CLASSES:
+        return evaluation.classes
+    return evaluation.classes._by_units(level, units)
 
 
 def _accuracy_interval(evaluation: Evaluation, drawn: BootstrapResult | None, level: float) -> dict[str, Any] | None:

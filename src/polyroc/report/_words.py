@@ -1,5 +1,6 @@
 """The dict -> sentences for people who never run Python: cautions, and what the numbers say in more words."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,6 +39,8 @@ def disagreement(summary: dict[str, Any]) -> list[Sentence]:
     if is_binary(summary):
         return [("With two classes there is one pair: D and M are both the ordinary area under the ROC curve.",)]
     models = models_of(summary)
+    if summary["options"]["thresholds"] == "difference":
+        return [*(_beside_auc_mu(model) for model in models[:_MOST_MODELS]), *_thresholds(models)]
     first = _beside_m(models[0]) if len(models) == 1 else _beside_m_of_each(models)
     return [first, *_thresholds(models)]
 
@@ -199,6 +202,19 @@ def _beside_m_of_each(models: Sequence[Model]) -> Sentence:
     return ("D is ", *joined(parts), ". Pairs that are separated well count more in D than in the mean M.")
 
 
+def _beside_auc_mu(model: Model) -> Sentence:
+    """The same where pairs are ranked by differences of columns, which M is not: AUCmu is the mean of their areas."""
+    d, m, areas = model.record["auc"], model.record["hand_till"], model.record["pairs"]["auc"]
+    mu = math.fsum(areas) / len(areas)
+    side = "above" if d >= mu else "below"
+    apart = f"within {gap(_ALIKE)} of" if abs(d - mu) < _ALIKE else f"{gap(d - mu)} {side}"
+    return (
+        *of_model(model),
+        f"D is {apart} AUCmu ({short_area(mu)}), the plain mean of the areas of the pairs. Both rank a pair by the "
+        f"difference of its two score columns. M ({short_area(m)}) ranks by one column at a time.",
+    )
+
+
 def _thresholds(models: Sequence[Model]) -> list[Sentence]:
     """What one threshold for both columns of a pair would change."""
     known = [(model, model.record["auc_by_thresholds"]) for model in models if model.record["auc_by_thresholds"]]
@@ -206,6 +222,8 @@ def _thresholds(models: Sequence[Model]) -> list[Sentence]:
         return []
     lost = sorted(((model, areas["own"] - areas["shared"]) for model, areas in known), key=lambda one: one[1])
     start = "With one threshold per pair, D "
+    if "difference" in known[0][1]:
+        start = "With one threshold per pair instead of one per column, D "
     if len(models) == 1:
         shared = known[0][1]["shared"]
         return [(f"{start}{_moves(lost[0][1])} to {short_area(shared)}: {_scale([lost[0][1]])}.",)]

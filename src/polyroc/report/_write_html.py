@@ -9,9 +9,11 @@ from polyroc._comparison import Comparison
 from polyroc._evaluation import Evaluation
 from polyroc._inputs._checks import InputError, as_flag, as_n_resamples, shown
 from polyroc._lib._files import why_not_writable, write_whole
+from polyroc._measures._compared import ComparedMeasures
+from polyroc._measures._table import Measures
 from polyroc._uncertainty._bootstrap import BootstrapResult
 from polyroc.report._page import check_installed, check_title, render_html
-from polyroc.report._summarize import check_result, summarize
+from polyroc.report._summarize import check_measures, check_result, summarize
 
 # So that the same evaluation gives the same page.
 _SEED = 0
@@ -25,12 +27,14 @@ def write_html(
     n_resamples: int = 0,
     confidence_level: float | None = None,
     title: str | None = None,
+    measures: Measures | ComparedMeasures | None = None,
     progress: bool = False,
 ) -> None:
     """Write a result as one page that works offline (needs ``polyroc[report]``).
 
     The page begins with what to do, in plain words. It contains the curve with its band, the table of pairs, the
-    heatmap, for a comparison all differences and rankings, the costs, the settings, and how to cite. It loads nothing.
+    heatmap, the table of classes, for a comparison all differences and rankings, the costs, the settings, and how to
+    cite. It loads nothing.
 
     Parameters
     ----------
@@ -47,6 +51,8 @@ def write_html(
         Of the intervals of an evaluation, 0.95 by default; a comparison has its own.
     title : str, optional
         The heading of the page.
+    measures : Measures or ComparedMeasures, optional
+        What ``result.measures()`` gave; the page then has a section with accuracy, F1, kappa and the others.
     progress : bool
         Show a bar with the time left while resampling (needs ``polyroc[progress]``).
 
@@ -67,12 +73,19 @@ def write_html(
     file, progress = _as_path(path), as_flag(progress, "progress")
     check_title(title)
     check_result(result, bootstrap, confidence_level)
+    check_measures(result, measures)
     wanted = _wanted(result, bootstrap, n_resamples)
     # Before anything is resampled: without them there is nothing to wait for.
     check_installed()
     if isinstance(result, Evaluation) and wanted:
         bootstrap = result.bootstrap(wanted, rng=_SEED, progress=progress)
-    summary = summarize(result, bootstrap=bootstrap, confidence_level=confidence_level, seed=_SEED if wanted else None)
+    summary = summarize(
+        result,
+        bootstrap=bootstrap,
+        confidence_level=confidence_level,
+        seed=_SEED if wanted else None,
+        measures=measures,
+    )
     summary["drawn_for_the_page"] = bool(wanted)
     write_whole(file, render_html(summary, title=title).encode("utf-8"))
 

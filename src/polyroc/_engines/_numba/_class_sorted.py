@@ -67,7 +67,7 @@ def gathered(predictions: Predictions, threads: Threads) -> Gathered:
     return Gathered(values, offsets, members)
 
 
-def _sorted_together(offsets: IntArray, n_columns: int) -> list[list[Block]]:
+def sorted_together(offsets: IntArray, n_columns: int) -> list[list[Block]]:
     """Tasks of about equal size: some columns of a large class, or all columns of several small ones."""
     tasks: list[list[Block]] = [[]]
     size = 0
@@ -85,13 +85,18 @@ def class_sorted(predictions: Predictions, threads: Threads) -> ClassSorted:
     """Sort each class in each column."""
     classes = gathered(predictions, threads)
     values, offsets = classes.values, classes.offsets
+    sort_blocks(values, offsets, threads)
+    return ClassSorted(values, offsets, classes.members, np.empty((0, 0), dtype=classes.members.dtype))
+
+
+def sort_blocks(values: FloatArray, offsets: IntArray, threads: Threads) -> None:
+    """Sort each class in each row, in place."""
 
     def sort(*blocks: Block) -> None:
         for a, b, i, j in blocks:
             values[i:j, a:b].sort(axis=1)
 
-    threads.map(sort, map(tuple, _sorted_together(offsets, len(values))))
-    return ClassSorted(values, offsets, classes.members, np.empty((0, 0), dtype=classes.members.dtype))
+    threads.map(sort, map(tuple, sorted_together(offsets, len(values))))
 
 
 def with_order(runs: ClassSorted, predictions: Predictions, threads: Threads) -> ClassSorted:
@@ -105,5 +110,5 @@ def with_order(runs: ClassSorted, predictions: Predictions, threads: Threads) ->
                 ends = np.stack([values[i:j, a], values[i:j, b - 1]], axis=1)
                 order_samples(predictions.scores, members[a:b], i, ends, order[i:j, a:b])
 
-    threads.map(find, map(tuple, _sorted_together(runs.offsets, len(values))))
+    threads.map(find, map(tuple, sorted_together(runs.offsets, len(values))))
     return replace(runs, order=order)

@@ -12,16 +12,20 @@ from polyroc._engines._numba import _fit as passes
 from polyroc._engines._numba._adjoint import Curvature as CompiledCurvature
 from polyroc._engines._numba._class_sorted import WORTH_A_THREAD, ClassSorted, class_sorted, with_order
 from polyroc._engines._numba._contrasts import contrast_areas
+from polyroc._engines._numba._difference_sorted import difference_sorted, with_difference_order
 from polyroc._engines._numba._influence import area_influences, sample_influences
+from polyroc._engines._numba._polygons import polygons_of, reflect_areas, reflect_tpr
 from polyroc._engines._numba._problem import fit_rank_one, pieces
 from polyroc._engines._numba._rates import add_areas, cut_own, cut_shared
 from polyroc._engines._numba._reweighed import MOST_VERTICES, Reweighed
+from polyroc._engines._numpy._differences import difference_thresholds
 from polyroc._engines._numpy._fits import centered, saturated
 from polyroc._engines._numpy._influence import area_influences as area_influences_by_pairs
 from polyroc._engines._numpy._rates import score_thresholds
 from polyroc._engines._protocol import Engine, Resources
 from polyroc._engines._registry import OnHost
 from polyroc._engines._threads import Threads, chunks
+from polyroc._engines._unordered import unordered
 from polyroc._lib._typing import FloatArray, Model, Thresholds
 from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions
 
@@ -43,19 +47,25 @@ class NumbaPrepared(OnHost):
 
     engine_name: ClassVar[str] = "numba"
     _sorted: _Sorted = field(default_factory=_Sorted, repr=False)
+    _differences: _Sorted = field(default_factory=_Sorted, repr=False)
 
-    def runs(self, threads: Threads, *, ordered: bool = False) -> ClassSorted:
-        """The sorted scores; with the sample at each place where samples have weights, or will be given some."""
+    def runs(self, threads: Threads, thresholds: Thresholds = "own", *, ordered: bool = False) -> ClassSorted:
+        """The sorted scores, or the sorted differences of columns.
+
+        With the sample at each place where samples have weights, or will be given some.
+        """
         ordered = ordered or self.source.is_weighted
-        with self._sorted.lock:
-            found = self._sorted.found
-            if found is None:
-                found = self._sorted.found = class_sorted(self.source, threads)
-            if ordered and found.order.size == 0:
-                found = self._sorted.found = with_order(found, self.source, threads)
-        return found
+        is_difference = thresholds == "difference"
+        room = self._differences if is_difference else self._sorted
+        sort, add_order = (difference_sorted, with_difference_order) if is_difference else (class_sorted, with_order)
+        with room.lock:
+            if room.found is None:
+                room.found = sort(self.source, threads)
+            if ordered and room.found.order.size == 0:
+                room.found = add_order(room.found, self.source, threads)
+            return room.found
 
-    def memory_needed(self, n_pairs: int, n_call_rates: int) -> int:
+    def memory_needed(self, n_pairs: int, n_call_rates: int, thresholds: Thresholds = "own") -> int:
         """Bytes that rates and fit will need at most, in addition to the scores themselves."""
         scores, cells = self.source.scores, 2 * n_call_rates * n_pairs
         weighted = 12 * scores.size if self.source.is_weighted else 0
@@ -64,14 +74,21 @@ class NumbaPrepared(OnHost):
         n_pieces = len(pieces(n_pairs))
         rooms = 8 * passes.BLOCK * n_rows * n_pieces
         grams = (4 * n_pieces + 32) * n_rows**2 + rooms if n_pairs > n_rows else 32 * n_rows * n_pairs
-        return scores.nbytes + weighted + (4 if cells > SINGLE_CELLS else 8) * cells + 128 * n_pairs + grams
+        # Differences are in double precision; gathered scores in another one are copied.
+        copied = 8 * scores.size if thresholds == "difference" and scores.dtype != np.float64 else 0
+        return scores.nbytes + copied + weighted + (4 if cells > SINGLE_CELLS else 8) * cells + 128 * n_pairs + grams
 
     def memory_to_reweigh(self, pairs: PairIndex, thresholds: Thresholds) -> int:
         """Bytes that `reweigh` will keep: sorted scores, which sample stands where, and the paths of all pairs."""
         scores, counts = self.source.scores, self.source.class_counts
         vertices = int(counts[pairs.positive].sum() + counts[pairs.negative].sum())
-        paths = 8 * vertices if thresholds == "own" and vertices <= MOST_VERTICES else 0
-        return scores.nbytes + 4 * scores.size + paths
+        if thresholds == "difference":
+            # Both orders of a pair have one path; of a sample of the pairs some have one order only.
+            both = unordered(pairs)
+            vertices = int(counts[both.first].sum() + counts[both.second].sum())
+        paths = 8 * vertices if thresholds != "shared" and vertices <= MOST_VERTICES else 0
+        values = 8 * scores.size if thresholds == "difference" else scores.nbytes
+        return values + 4 * scores.size + paths
 
     def rates(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> PairwiseRates:
         """Cut every pair's ROC polygon at the call rates."""
@@ -80,15 +97,16 @@ class NumbaPrepared(OnHost):
         tpr = np.empty((len(pairs), len(call_rates)), dtype=precision)
         fpr = np.empty_like(tpr) if thresholds == "shared" else None
         with Threads(self.resources.n_jobs) as threads:
-            runs = self.runs(threads)
-            tails = runs.tails(self.source.sample_weight, threads)
-            asked = (runs.offsets, pairs.positive, pairs.negative)
+            runs = self.runs(threads, thresholds)
+            given = (runs.values, runs.tails(self.source.sample_weight, threads), runs.offsets)
             parts = self._chunks_of_pairs(len(pairs))
             if thresholds == "shared":
-                threads.map(cut_shared, [(runs.values, tails, *asked, call_rates, *part, tpr, fpr) for part in parts])
+                asked = (pairs.positive, pairs.negative, call_rates)
+                threads.map(cut_shared, [(*given, *asked, *part, tpr, fpr) for part in parts])
             else:
-                own = (*asked, pairs.column, call_rates)
-                threads.map(cut_own, [(runs.values, tails, *own, *part, tpr) for part in parts])
+                polygons = polygons_of(pairs, thresholds)
+                threads.map(cut_own, [(*given, polygons, call_rates, *part, tpr) for part in parts])
+                reflect_tpr(polygons, call_rates, tpr)
         return PairwiseRates(tpr.T, None if fpr is None else fpr.T, call_rates)
 
     def _chunks_of_pairs(self, n_pairs: int) -> list[tuple[int, int]]:
@@ -99,6 +117,8 @@ class NumbaPrepared(OnHost):
 
     def score_thresholds(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> FloatArray:
         """As the reference: nobody needs them for a curve."""
+        if thresholds == "difference":
+            return difference_thresholds(self.source, pairs, call_rates)
         return score_thresholds(self.source, pairs, call_rates, thresholds)
 
     def fit(self, rates: PairwiseRates, weights: PairWeights, *, shrinkage: float, model: Model) -> Factorization:
@@ -114,14 +134,16 @@ class NumbaPrepared(OnHost):
         """Compiled passes over the cells at the end of a fit."""
         return CompiledCurvature(factorization, rates, weights, shrinkage, self.resources.n_jobs)
 
-    def areas(self, pairs: PairIndex) -> FloatArray:
+    def areas(self, pairs: PairIndex, thresholds: Thresholds = "own") -> FloatArray:
         """Mann-Whitney area of each pair, shape (K,)."""
         areas = np.empty(len(pairs))
         with Threads(self.resources.n_jobs) as threads:
-            runs = self.runs(threads)
+            runs = self.runs(threads, thresholds)
             tails = runs.tails(self.source.sample_weight, threads)
-            asked = (runs.values, tails, runs.offsets, pairs.positive, pairs.negative, pairs.column)
+            polygons = polygons_of(pairs, thresholds)
+            asked = (runs.values, tails, runs.offsets, polygons)
             threads.map(add_areas, [(*asked, *task, areas) for task in self._chunks_of_pairs(len(pairs))])
+        reflect_areas(polygons, areas)
         return areas
 
     def contrast_areas(self, pairs: PairIndex, partition: FloatArray) -> FloatArray:
@@ -139,21 +161,22 @@ class NumbaPrepared(OnHost):
     ) -> FloatArray:
         """What each sample adds to each of m numbers, shape (m, n)."""
         with Threads(self.resources.n_jobs) as threads:
-            runs = self.runs(threads, ordered=True)
+            runs = self.runs(threads, thresholds, ordered=True)
             asked = (self.source, runs, pairs, call_rates, thresholds, gradient, threads)
             return sample_influences(*asked, least_reach=least_reach)
 
-    def area_influences(self, pairs: PairIndex, share: FloatArray) -> FloatArray:
+    def area_influences(self, pairs: PairIndex, share: FloatArray, thresholds: Thresholds = "own") -> FloatArray:
         """What each sample adds to a weighted mean of the areas, shape (n,)."""
         if self.source.is_binary:  # one pair, whose column is not that of its class
             return area_influences_by_pairs(self.source, pairs, share)
         with Threads(self.resources.n_jobs) as threads:
-            return area_influences(self.source, self.runs(threads, ordered=True), pairs, share, threads)
+            runs = self.runs(threads, thresholds, ordered=True)
+            return area_influences(self.source, runs, pairs, share, thresholds, threads)
 
     def reweigh(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> Reweighed:
         """Sort once; weights come later."""
         with Threads(self.resources.n_jobs) as threads:
-            runs = self.runs(threads, ordered=True)
+            runs = self.runs(threads, thresholds, ordered=True)
             return Reweighed(runs, pairs, call_rates, thresholds, threads)
 
 

@@ -1,15 +1,23 @@
-"""Influences of samples on the fast engine: a table by rank for each column, handed out in the order of the scores."""
+"""Influences of samples on the fast engine: tables by rank, handed out in the order of the scores."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from polyroc._engines._gradient import Gradient
 from polyroc._engines._numba._class_sorted import ClassSorted
+from polyroc._engines._numba._difference_kernels import (
+    BothOrders,
+    add_difference_areas,
+    add_difference_influences,
+)
 from polyroc._engines._numba._influence_kernels import ByColumn, Reading, Slopes, Sorted, add_areas, add_influences
 from polyroc._engines._numpy._influence import centred
 from polyroc._engines._reach import reach
 from polyroc._engines._threads import Threads, chunks
+from polyroc._engines._unordered import Unordered, unordered
 from polyroc._lib._typing import FloatArray, Thresholds
 from polyroc._records import PairIndex, Predictions, read_only
 
@@ -33,48 +41,69 @@ def sample_influences(
 ) -> FloatArray:
     """What each sample adds to each of m numbers, shape (m, n), from their gradient; the sums of classes are 0."""
     around = reach(call_rates, least_reach)
-    is_shared = thresholds == "shared"
-    by_column = _by_column(pairs, is_shared=is_shared)
+    add_terms, n_parts = _terms(pairs, thresholds)
     found = np.empty((len(gradient), predictions.n_samples))
     classes, tails = _sorted(predictions, runs, threads)
     reading = Reading(call_rates, around.low, around.low_part, around.high, around.high_part, around.width)
     for start in range(0, len(gradient), _TOGETHER):
         slopes = _slopes(gradient, slice(start, start + _TOGETHER))
-        n_numbers = len(slopes.row)
-        given = (classes, tails, by_column, pairs.positive, pairs.negative, reading, slopes, is_shared)
 
-        def add(first: int, last: int, given: Any = given, n_numbers: int = n_numbers) -> FloatArray:
-            out = np.zeros((n_numbers, predictions.n_samples))
-            add_influences(*given, first, last, out)
+        def add(first: int, last: int, slopes: Slopes = slopes) -> FloatArray:
+            out = np.zeros((len(slopes.row), predictions.n_samples))
+            add_terms(classes, tails, reading, slopes, first, last, out)
             return out
 
-        summed = _summed(threads, add, len(by_column.columns), n_numbers * predictions.n_samples)
-        found[start : start + _TOGETHER] = summed
+        found[start : start + _TOGETHER] = _summed(threads, add, n_parts, len(slopes.row) * predictions.n_samples)
     return centred(found, predictions)
 
 
+def _terms(pairs: PairIndex, thresholds: Thresholds) -> tuple[Callable[..., None], int]:
+    """What adds the terms of some parts, columns or unordered pairs, and how many parts there are."""
+    if thresholds == "difference":
+        both = _both_orders(unordered(pairs))
+        return partial(add_difference_influences, both), len(both.first)
+    is_shared = thresholds == "shared"
+    by_column = _by_column(pairs, is_shared=is_shared)
+    return partial(add_influences, by_column, pairs.positive, pairs.negative, is_shared), len(by_column.columns)
+
+
 def area_influences(
-    predictions: Predictions, runs: ClassSorted, pairs: PairIndex, share: FloatArray, threads: Threads
+    predictions: Predictions,
+    runs: ClassSorted,
+    pairs: PairIndex,
+    share: FloatArray,
+    thresholds: Thresholds,
+    threads: Threads,
 ) -> FloatArray:
     """What each sample adds to the sum of share times pairwise area, shape (n,): DeLong's structural components."""
-    by_column = _by_column(pairs, is_shared=False)
     classes, tails = _sorted(predictions, runs, threads)
-    given = (classes, tails, by_column, pairs.negative, read_only(np.array(share, dtype=float)))
+    add_terms, n_parts = _area_terms(pairs, np.array(share, dtype=float), thresholds)
 
     def add(first: int, last: int) -> FloatArray:
         out = np.zeros((1, predictions.n_samples))
-        add_areas(*given, first, last, out)
+        add_terms(classes, tails, first, last, out)
         return out
 
-    found = _summed(threads, add, len(by_column.columns), predictions.n_samples)
+    found = _summed(threads, add, n_parts, predictions.n_samples)
     [influence] = centred(found, predictions)
     return np.asarray(influence)
 
 
-def _summed(threads: Threads, add: Any, n_columns: int, n_sums: int) -> FloatArray:
-    """The sum of what tasks of some columns add each, cut by sizes alone so that threads change no bit."""
+def _area_terms(pairs: PairIndex, share: FloatArray, thresholds: Thresholds) -> tuple[Callable[..., None], int]:
+    """As `_terms`, for areas."""
+    if thresholds == "difference":
+        both = unordered(pairs)
+        # Both orders of a pair have the same area.
+        of_both = np.bincount(both.of_pair, share, minlength=len(both))
+        return partial(add_difference_areas, _both_orders(both), read_only(of_both)), len(both)
+    by_column = _by_column(pairs, is_shared=False)
+    return partial(add_areas, by_column, pairs.negative, read_only(share)), len(by_column.columns)
+
+
+def _summed(threads: Threads, add: Any, n_parts: int, n_sums: int) -> FloatArray:
+    """The sum of what tasks of some parts add each, cut by sizes alone so that threads change no bit."""
     most = max(2, min(_MOST_TASKS, _MOST_SUMS // n_sums))
-    parts = threads.imap(add, chunks(n_columns, 1, most))
+    parts = threads.imap(add, chunks(n_parts, 1, most))
     total: FloatArray = next(parts)
     for part in parts:
         total += part
@@ -83,6 +112,10 @@ def _summed(threads: Threads, add: Any, n_columns: int, n_sums: int) -> FloatArr
 
 def _sorted(predictions: Predictions, runs: ClassSorted, threads: Threads) -> tuple[Sorted, FloatArray | None]:
     return Sorted(runs.values, runs.offsets, runs.order), runs.tails(predictions.sample_weight, threads)
+
+
+def _both_orders(both: Unordered) -> BothOrders:
+    return BothOrders(both.first, both.second, both.forward, both.backward)
 
 
 def _by_column(pairs: PairIndex, *, is_shared: bool) -> ByColumn:

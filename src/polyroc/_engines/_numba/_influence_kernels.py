@@ -56,14 +56,14 @@ class Slopes(NamedTuple):
 
 @kernel
 def add_influences(
-    classes: Any,
-    tails: Any,
     by_column: Any,
     positive: Any,
     negative: Any,
+    is_shared: bool,
+    classes: Any,
+    tails: Any,
     reading: Any,
     slopes: Any,
-    is_shared: bool,
     start: int,
     stop: int,
     out: Any,
@@ -194,7 +194,7 @@ def hand_out(table: Any, offsets: Any, order: Any, out: Any) -> None:
 
 @kernel
 def add_areas(
-    classes: Any, tails: Any, by_column: Any, negative: Any, share: Any, start: int, stop: int, out: Any
+    by_column: Any, negative: Any, share: Any, classes: Any, tails: Any, start: int, stop: int, out: Any
 ) -> None:
     """Add the share of comparisons that each sample wins in columns start..stop, shape (1, n).
 
@@ -209,19 +209,19 @@ def add_areas(
         for which in range(by_column.first[place], by_column.first[place + 1]):
             pair = by_column.pairs[which]
             j = negative[pair]
-            add_wins(classes, tails, i, i, j, share[pair], table[0, offsets[i] : offsets[i + 1]], True)
-            add_wins(classes, tails, i, j, i, share[pair], table[0, offsets[j] : offsets[j + 1]], False)
+            add_wins(classes, tails, i, i, j, i, share[pair], table[0, offsets[i] : offsets[i + 1]], True)
+            add_wins(classes, tails, j, i, i, i, share[pair], table[0, offsets[j] : offsets[j + 1]], False)
         hand_out(table, offsets, classes.order[i], out)
 
 
 @inner
 def add_wins(
-    classes: Any, tails: Any, column: int, mine: int, other: int, weight: float, table: Any, above: bool
+    classes: Any, tails: Any, mine: int, my_row: int, other: int, row: int, weight: float, table: Any, above: bool
 ) -> None:
     """To each sample of a class, by rank, what it wins over the other: by lying above, or by lying below; ties half."""
     offsets = classes.offsets
-    a = classes.values[column, offsets[mine] : offsets[mine + 1]]
-    b = classes.values[column, offsets[other] : offsets[other + 1]]
+    a = classes.values[my_row, offsets[mine] : offsets[mine + 1]]
+    b = classes.values[row, offsets[other] : offsets[other + 1]]
     n_a, n_b = a.shape[0], b.shape[0]
     below, p = 0, 0
     while p < n_a:
@@ -234,7 +234,7 @@ def add_wins(
         if tails is None:
             higher = 0.5 * (called_share(None, below, n_b) + called_share(None, upto, n_b))
         else:
-            tail = tails[column, offsets[other] : offsets[other + 1]]
+            tail = tails[row, offsets[other] : offsets[other + 1]]
             higher = 0.5 * (called_share(tail, below, n_b) + called_share(tail, upto, n_b))
         won = weight * (1.0 - higher) if above else weight * higher
         # Ties within the class win alike.

@@ -12,16 +12,15 @@ Words in parentheses are the labels of equations in docs/method.md.
 from typing import Any, NamedTuple
 
 from polyroc._engines._numba._compile import borrowed, inner, kernel
+from polyroc._engines._numba._polygons import is_read, reflect_rates
 
 
 class Paths(NamedTuple):
     """Where classes, pairs and the paths of their merges lie: n samples, k classes, K pairs, V vertices."""
 
     offsets: Any  # (k + 1,) where each class begins in a sorted column
-    positive: Any  # (K,)
-    negative: Any  # (K,)
-    column: Any  # (K,) the score column of each pair
-    begins: Any  # (K + 1,) where each pair's path begins
+    polygons: Any  # `polyroc._engines._numba._polygons`
+    begins: Any  # (K + 1,) where each pair's path begins; a reflection has none
     sizes: Any  # (K,) how many vertices it has: distinct scores of the pair
     path: Any  # (V, 2) how many of the positive and of the negative class score at least as much, by falling scores
 
@@ -41,10 +40,14 @@ def lay_paths(values: Any, paths: Any, start: int, stop: int) -> None:
 
     `values` (columns, n) has each class in rising order.
     """
-    offsets, path = paths.offsets, paths.path
+    offsets, path, polygons = paths.offsets, paths.path, paths.polygons
     for pair in range(start, stop):
-        q, i, j = paths.column[pair], paths.positive[pair], paths.negative[pair]
-        a, b = values[q, offsets[i] : offsets[i + 1]], values[q, offsets[j] : offsets[j + 1]]
+        if not is_read(polygons, pair):
+            paths.sizes[pair] = 0
+            continue
+        i, j = polygons.positive[pair], polygons.negative[pair]
+        q, r = polygons.positive_row[pair], polygons.negative_row[pair]
+        a, b = values[q, offsets[i] : offsets[i + 1]], values[r, offsets[j] : offsets[j + 1]]
         at_a, at_b, vertex = a.shape[0], b.shape[0], paths.begins[pair]
         while at_a > 0 or at_b > 0:
             score = b[at_b - 1] if at_a == 0 or (at_b > 0 and b[at_b - 1] > a[at_a - 1]) else a[at_a - 1]
@@ -78,17 +81,22 @@ def replicate_rates(order: Any, weight: Any, paths: Any, grid: Any, room: Any) -
                 shares[i, place] = total
             for p in range(offsets[c] + c + 1, place + 1):
                 shares[i, p] /= total
-    for pair in range(lay.positive.shape[0]):
-        i, j = lay.positive[pair], lay.negative[pair]
-        where = (lay.column[pair], offsets[i] + i, offsets[j] + j)
+    polygons = lay.polygons
+    for pair in range(polygons.positive.shape[0]):
+        if not is_read(polygons, pair):
+            continue
+        i, j = polygons.positive[pair], polygons.negative[pair]
+        where = (polygons.positive_row[pair], polygons.negative_row[pair], offsets[i] + i, offsets[j] + j)
         of_pair = (lay.path, lay.begins[pair], lay.sizes[pair])
         room.areas[pair] = follow(shares, *where, *of_pair, grid, pair, room.tpr, room.fpr)
+    reflect_rates(polygons.mirror, room.tpr, room.fpr, room.areas)
 
 
 @inner
 def follow(
     shares: Any,
-    column: int,
+    row_a: int,
+    row_b: int,
     first_a: int,
     first_b: int,
     path: Any,
@@ -107,7 +115,7 @@ def follow(
     t, a0, b0, doubled_area = 0, 0.0, 0.0, 0.0
     target = 2.0 * grid[0]
     for v in range(begin, begin + size):
-        a1, b1 = shares[column, first_a + path[v, 0]], shares[column, first_b + path[v, 1]]
+        a1, b1 = shares[row_a, first_a + path[v, 0]], shares[row_b, first_b + path[v, 1]]
         # A trapezoid, over FPR: its slanted edge counts ties between the classes one half.
         doubled_area += (b1 - b0) * (a0 + a1)
         if a1 + b1 >= target or v + 1 == begin + size:

@@ -6,7 +6,8 @@ at or above each of them. A polygon is walked by merging two such runs from the
 top, or, where runs are long, by looking for each call rate on the merge's path.
 
 Words in parentheses are the labels of equations in docs/method.md. n samples, k classes, K pairs, T call rates:
-offsets (k + 1,); positive, negative, column (K,); grid (T,); tpr and fpr (K, T), those of a pair together.
+offsets (k + 1,); polygons say which runs a pair has (`polyroc._engines._numba._polygons`); positive, negative (K,);
+grid (T,); tpr and fpr (K, T), those of a pair together.
 """
 
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from polyroc._engines._numba._compile import inner, kernel
+from polyroc._engines._numba._polygons import is_read
 
 # Above this many samples in a pair, looking for T points is quicker than walking past all samples.
 LONG = 4000
@@ -48,30 +50,22 @@ def find_tails(order: Any, weight: Any, offsets: Any, tails: Any, start: int, st
 
 
 @kernel
-def cut_own(
-    values: Any,
-    tails: Any,
-    offsets: Any,
-    positive: Any,
-    negative: Any,
-    column: Any,
-    grid: Any,
-    start: int,
-    stop: int,
-    tpr: Any,
-) -> None:
-    """TPR (rates) of the pairs start..stop at the call rates (call-rate), each in the pair's own column.
+def cut_own(values: Any, tails: Any, offsets: Any, polygons: Any, grid: Any, start: int, stop: int, tpr: Any) -> None:
+    """TPR (rates) of the pairs start..stop at the call rates (call-rate), each by its two runs of sorted scores.
 
-    FPR is not written: by (call-rate) it is what TPR leaves of twice the call rate.
+    FPR is not written: by (call-rate) it is what TPR leaves of twice the call rate. Reflections are left out.
     """
     for pair in range(start, stop):
-        q, i, j = column[pair], positive[pair], negative[pair]
-        a, b = values[q, offsets[i] : offsets[i + 1]], values[q, offsets[j] : offsets[j + 1]]
+        if not is_read(polygons, pair):
+            continue
+        i, j = polygons.positive[pair], polygons.negative[pair]
+        q, r = polygons.positive_row[pair], polygons.negative_row[pair]
+        a, b = values[q, offsets[i] : offsets[i + 1]], values[r, offsets[j] : offsets[j + 1]]
         # None is known when numba compiles: each of the two kernels has one branch only.
         if tails is None:
             read_own(a, b, None, None, grid, LONG, tpr[pair])
         else:
-            wa, wb = tails[q, offsets[i] : offsets[i + 1]], tails[q, offsets[j] : offsets[j + 1]]
+            wa, wb = tails[q, offsets[i] : offsets[i + 1]], tails[r, offsets[j] : offsets[j + 1]]
             read_own(a, b, wa, wb, grid, LONG, tpr[pair])
 
 
@@ -272,18 +266,19 @@ def interpolate(
 
 
 @kernel
-def add_areas(
-    values: Any, tails: Any, offsets: Any, positive: Any, negative: Any, column: Any, start: int, stop: int, out: Any
-) -> None:
-    """The areas (pair-area) of the pairs start..stop, shape (K,)."""
+def add_areas(values: Any, tails: Any, offsets: Any, polygons: Any, start: int, stop: int, out: Any) -> None:
+    """The areas (pair-area) of the pairs start..stop, shape (K,); reflections are left out."""
     for pair in range(start, stop):
-        q, i, j = column[pair], positive[pair], negative[pair]
-        a, b = values[q, offsets[i] : offsets[i + 1]], values[q, offsets[j] : offsets[j + 1]]
+        if not is_read(polygons, pair):
+            continue
+        i, j = polygons.positive[pair], polygons.negative[pair]
+        q, r = polygons.positive_row[pair], polygons.negative_row[pair]
+        a, b = values[q, offsets[i] : offsets[i + 1]], values[r, offsets[j] : offsets[j + 1]]
         if tails is None:
             # Whole numbers up to this division: the area is rounded once.
             out[pair] = doubled_wins(a, b) / (2.0 * a.shape[0] * b.shape[0])
         else:
-            wa, wb = tails[q, offsets[i] : offsets[i + 1]], tails[q, offsets[j] : offsets[j + 1]]
+            wa, wb = tails[q, offsets[i] : offsets[i + 1]], tails[r, offsets[j] : offsets[j + 1]]
             out[pair] = area_weighted(a, b, wa, wb)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from polyroc._engines._numba._class_sorted import ClassSorted
 from polyroc._engines._numba._descent import CONVERGED
 from polyroc._engines._numba._paths import Paths, Room, lay_paths, replicate_rates
+from polyroc._engines._numba._polygons import polygons_of, reflect_areas, reflect_tpr
 from polyroc._engines._numba._problem import SINGLE_ROUNDING, SINGLE_TOLERANCE, fit_rank_one, fit_replicate
 from polyroc._engines._numba._rates import add_areas, cut_own, cut_shared
 from polyroc._engines._numba._replicates import Out, Weighing, run_replicates
@@ -32,8 +33,13 @@ class Reweighed:
         self._runs, self._pairs, self._call_rates, self._thresholds = runs, pairs, call_rates, thresholds
         self._room = threading.local()
         counts = np.diff(runs.offsets)
-        self._begins = np.concatenate([[0], np.cumsum(counts[pairs.positive] + counts[pairs.negative])])
-        self._has_paths = thresholds == "own" and self._begins[-1] <= MOST_VERTICES
+        self._polygons = polygons_of(pairs, thresholds)
+        lengths = counts[pairs.positive] + counts[pairs.negative]
+        mirror = self._polygons.mirror
+        if len(mirror) > 0:
+            lengths[(mirror >= 0) & (mirror != np.arange(len(pairs)))] = 0
+        self._begins = np.concatenate([[0], np.cumsum(lengths)])
+        self._has_paths = thresholds != "shared" and self._begins[-1] <= MOST_VERTICES
         if self._has_paths:
             self._lay_paths(threads)
 
@@ -54,12 +60,15 @@ class Reweighed:
             replicate_rates(self._runs.order, weight, self._layout, self._call_rates, room)
             return PairwiseRates(tpr.T, fpr.T, self._call_rates), areas
         tails = self._runs.tails(weight, Threads(1))
-        asked = (self._runs.offsets, self._pairs.positive, self._pairs.negative)
-        add_areas(self._runs.values, tails, *asked, self._pairs.column, 0, n_pairs, areas)
+        given = (self._runs.values, tails, self._runs.offsets)
+        add_areas(*given, self._polygons, 0, n_pairs, areas)
         if self._thresholds == "shared":
-            cut_shared(self._runs.values, tails, *asked, self._call_rates, 0, n_pairs, tpr, fpr)
+            asked = (self._pairs.positive, self._pairs.negative, self._call_rates)
+            cut_shared(*given, *asked, 0, n_pairs, tpr, fpr)
             return PairwiseRates(tpr.T, fpr.T, self._call_rates), areas
-        cut_own(self._runs.values, tails, *asked, self._pairs.column, self._call_rates, 0, n_pairs, tpr)
+        cut_own(*given, self._polygons, self._call_rates, 0, n_pairs, tpr)
+        reflect_areas(self._polygons, areas)
+        reflect_tpr(self._polygons, self._call_rates, tpr)
         return PairwiseRates(tpr.T, None, self._call_rates), areas
 
     def fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> RankOneFits:
@@ -111,9 +120,7 @@ class Reweighed:
     @property
     def _layout(self) -> Paths:
         """Where classes, pairs and paths lie, as the kernels want it."""
-        pairs = self._pairs
-        where = (self._runs.offsets, pairs.positive, pairs.negative, pairs.column)
-        return Paths(*where, self._begins, self._sizes, self._path)
+        return Paths(self._runs.offsets, self._polygons, self._begins, self._sizes, self._path)
 
     def _shares(self) -> FloatArray:
         """Room for the shares of one replicate, kept for each thread: fresh memory costs more than its use."""

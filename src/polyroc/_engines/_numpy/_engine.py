@@ -9,6 +9,13 @@ from polyroc._engines._curvature import Curvature
 from polyroc._engines._gradient import Gradient
 from polyroc._engines._numpy._areas import pairwise_areas
 from polyroc._engines._numpy._contrasts import contrast_areas
+from polyroc._engines._numpy._differences import (
+    difference_area_influences,
+    difference_areas,
+    difference_influences,
+    difference_rates,
+    difference_thresholds,
+)
 from polyroc._engines._numpy._fits import centered, rank_one, saturated
 from polyroc._engines._numpy._influence import area_influences, sample_influences
 from polyroc._engines._numpy._rates import pairwise_rates, score_thresholds
@@ -24,7 +31,7 @@ class NumpyPrepared(OnHost):
 
     engine_name: ClassVar[str] = "numpy"
 
-    def memory_needed(self, n_pairs: int, n_call_rates: int) -> int:
+    def memory_needed(self, n_pairs: int, n_call_rates: int, thresholds: Thresholds = "own") -> int:
         """Bytes that rates and fit will need at most, in addition to the scores themselves."""
         # Rates, shrunk rates, weights and the arrays of two points of the fit, each of all cells in double precision.
         return 2 * self.source.scores.nbytes + 20 * 8 * 2 * n_call_rates * n_pairs
@@ -35,10 +42,12 @@ class NumpyPrepared(OnHost):
 
     def rates(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> PairwiseRates:
         """Cut every pair's ROC polygon at the call rates."""
-        return pairwise_rates(self.source, pairs, call_rates, thresholds)
+        return _rates(self.source, pairs, call_rates, thresholds)
 
     def score_thresholds(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> FloatArray:
         """The score at which every pair reaches every call rate, shape (T, K)."""
+        if thresholds == "difference":
+            return difference_thresholds(self.source, pairs, call_rates)
         return score_thresholds(self.source, pairs, call_rates, thresholds)
 
     def fit(self, rates: PairwiseRates, weights: PairWeights, *, shrinkage: float, model: Model) -> Factorization:
@@ -54,9 +63,9 @@ class NumpyPrepared(OnHost):
         """None: the formula's own passes are in NumPy."""
         return None
 
-    def areas(self, pairs: PairIndex) -> FloatArray:
+    def areas(self, pairs: PairIndex, thresholds: Thresholds = "own") -> FloatArray:
         """Mann-Whitney area of each pair, shape (K,)."""
-        return pairwise_areas(self.source, pairs)
+        return _areas(self.source, pairs, thresholds)
 
     def contrast_areas(self, pairs: PairIndex, partition: FloatArray) -> FloatArray:
         """Mann-Whitney area of each pair along (A[negative] - A[positive]) · p, shape (K,)."""
@@ -72,10 +81,14 @@ class NumpyPrepared(OnHost):
         least_reach: float = 0.0,
     ) -> FloatArray:
         """What each sample adds to each of m numbers, shape (m, n)."""
+        if thresholds == "difference":
+            return difference_influences(self.source, pairs, call_rates, gradient, least_reach=least_reach)
         return sample_influences(self.source, pairs, call_rates, thresholds, gradient, least_reach=least_reach)
 
-    def area_influences(self, pairs: PairIndex, share: FloatArray) -> FloatArray:
+    def area_influences(self, pairs: PairIndex, share: FloatArray, thresholds: Thresholds = "own") -> FloatArray:
         """What each sample adds to a weighted mean of the areas, shape (n,)."""
+        if thresholds == "difference":
+            return difference_area_influences(self.source, pairs, share)
         return area_influences(self.source, pairs, share)
 
     def reweigh(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> "Reweighed":
@@ -95,8 +108,8 @@ class Reweighed:
     def rates(self, weight: FloatArray) -> tuple[PairwiseRates, FloatArray]:
         """Rates and areas of all pairs under these weights."""
         samples = weighed(self.predictions, weight)
-        found = pairwise_rates(samples, self.pairs, self.call_rates, self.thresholds)
-        return found, pairwise_areas(samples, self.pairs)
+        found = _rates(samples, self.pairs, self.call_rates, self.thresholds)
+        return found, _areas(samples, self.pairs, self.thresholds)
 
     def fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> RankOneFits:
         """The rank-one model under each of several weights."""
@@ -109,6 +122,16 @@ class Reweighed:
             mean_rates=np.array([fit.mean_rates for fit in fits]),
             converged=np.array([fit.converged for fit in fits]),
         )
+
+
+def _rates(predictions: Predictions, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> PairwiseRates:
+    if thresholds == "difference":
+        return difference_rates(predictions, pairs, call_rates)
+    return pairwise_rates(predictions, pairs, call_rates, thresholds)
+
+
+def _areas(predictions: Predictions, pairs: PairIndex, thresholds: Thresholds) -> FloatArray:
+    return difference_areas(predictions, pairs) if thresholds == "difference" else pairwise_areas(predictions, pairs)
 
 
 class NumpyEngine:

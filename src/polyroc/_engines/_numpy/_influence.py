@@ -28,7 +28,7 @@ def sample_influences(
 ) -> FloatArray:
     """What each sample adds to each of m numbers, shape (m, n), from their gradient; the sums of classes are 0."""
     runs, around = Runs(predictions), reach(call_rates, least_reach)
-    tables: dict[tuple[int, int], list[_Knots]] = {}
+    tables: dict[tuple[int, int], list[Knots]] = {}
     for pair, (i, j, column) in enumerate(zip(pairs.positive, pairs.negative, pairs.column, strict=True)):
         members = members_and_columns(int(i), int(j), int(column), thresholds)
         cut = cut_polygon([runs(*each) for each in members], call_rates)
@@ -38,11 +38,11 @@ def sample_influences(
         moved = by_tpr * next_called[0] + by_fpr * next_called[1]
         pulls = [by_tpr, by_fpr, 0.0, 0.0]
         for each, pull in zip(members, pulls, strict=False):
-            tables.setdefault(each, []).append(_Knots(cut.score, cut.part, pull - moved))
+            tables.setdefault(each, []).append(Knots(cut.score, cut.part, pull - moved))
     found = np.zeros((len(gradient), predictions.n_samples))
     for (members_of, column), knots in tables.items():
         samples = np.flatnonzero(predictions.codes == members_of)
-        found[:, samples] += _look_up(knots, predictions.scores[samples, column])
+        found[:, samples] += look_up(knots, predictions.scores[samples, column])
     return centred(found, predictions)
 
 
@@ -78,7 +78,7 @@ def cut_polygon(runs: list[Run], call_rates: FloatArray) -> Cut:
     return Cut(score[edge], part, share)
 
 
-class _Knots(NamedTuple):
+class Knots(NamedTuple):
     """A sample counts `height` where its score lies above `score`, and `part` of it at the very score."""
 
     score: FloatArray
@@ -86,7 +86,7 @@ class _Knots(NamedTuple):
     height: FloatArray  # (m, T)
 
 
-def _look_up(knots: list[_Knots], score: FloatArray) -> FloatArray:
+def look_up(knots: list[Knots], score: FloatArray) -> FloatArray:
     """The sum over all knots of what each score counts, shape (m, number of scores)."""
     at = np.concatenate([one.score for one in knots])
     order = np.argsort(at, kind="stable")

@@ -1,0 +1,66 @@
+"""How well each class is ranked: against the rest, in the mean over its pairs, and against its hardest partner."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from polyroc._engines._class_wins import areas_against_rest
+from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._records import Frozen, PairIndex, Predictions
+
+
+@dataclass(frozen=True, eq=False)
+class ClassAreas(Frozen):
+    """Areas of each class, shape (k,) each; NaN where a class has no samples."""
+
+    against_rest: FloatArray
+    """Probability that a sample of the class scores higher in its column than a sample of any other class."""
+    of_pairs: FloatArray | None
+    """Mean of both areas of all its pairs: the mean of these over the classes is M. None of a sample of the pairs."""
+    hardest: IntArray | None
+    """The class with which the mean of both areas is lowest, the first of several; -1 where there is none."""
+    of_hardest: FloatArray | None
+    """That mean of both areas."""
+
+    @classmethod
+    def of(cls, predictions: Predictions, pairs: PairIndex, areas: FloatArray) -> "ClassAreas":
+        if pairs.stratum is not None:
+            return cls(areas_against_rest(predictions), None, None, None)
+        k, present = len(predictions.labels), np.flatnonzero(predictions.class_counts)
+        both = np.full((len(present), len(present)), np.inf)
+        place = np.zeros(k, dtype=np.intp)
+        place[present] = np.arange(len(present))
+        both[place[pairs.positive], place[pairs.negative]] = areas
+        if predictions.is_binary:  # one pair, which is both
+            both[place[pairs.negative], place[pairs.positive]] = areas
+        both = (both + both.T) / 2
+        hardest = both.argmin(axis=1)
+        lowest = both.min(axis=1)
+        np.fill_diagonal(both, 0.0)
+        return cls(
+            against_rest=_mixtures(predictions, pairs, areas),
+            of_pairs=_spread_out(both.sum(axis=1) / (len(present) - 1), present, k),
+            hardest=_spread_out(present[hardest], present, k, -1),
+            of_hardest=_spread_out(lowest, present, k),
+        )
+
+
+def _mixtures(predictions: Predictions, pairs: PairIndex, areas: FloatArray) -> FloatArray:
+    """The rest is a mixture of classes, so its area is the mean of the pairwise ones, by their weights."""
+    k = len(predictions.labels)
+    weight = predictions.class_weights / predictions.class_weights.max()
+    won = np.bincount(pairs.positive, weight[pairs.negative] * areas, minlength=k)
+    total = np.bincount(pairs.positive, weight[pairs.negative], minlength=k)
+    if predictions.is_binary:  # each is the rest of the other
+        return np.full(k, float(areas[0]))
+    found = np.divide(won, total, out=np.full(k, np.nan), where=total > 0)
+    areas_of_classes: FloatArray = np.minimum(found, 1.0)
+    return areas_of_classes
+
+
+def _spread_out(values: Any, present: IntArray, k: int, missing: float = np.nan) -> Any:
+    """From the classes that have samples to all of them."""
+    found = np.full(k, missing, dtype=values.dtype)
+    found[present] = values
+    return found

@@ -1,0 +1,34 @@
+"""One class against all others: areas that depend on how frequent the others are, with what each sample adds."""
+
+import numpy as np
+
+from polyroc._engines import Prepared
+from polyroc._estimator._pairs import all_pairs
+from polyroc._lib._typing import FloatArray
+
+
+def one_vs_rest_functional(prepared: Prepared, areas: FloatArray, *, weighted: bool) -> tuple[float, FloatArray]:
+    """The mean area of one class against the rest, and what each sample adds, shape (n,).
+
+    `areas` are those of all pairs. Class i has the area R_i = sum_j W_j A_ij / sum_j W_j over the other classes j, and
+    counts the same as the others or by its weight W_i. A sample counts in the pairwise areas, and in the weights.
+    """
+    source, pairs = prepared.source, all_pairs(prepared.source)
+    weight = source.class_weights / source.class_weights.sum()
+    i, j = pairs.positive, pairs.negative
+    rest = np.bincount(i, weight[j], minlength=len(weight))
+    compared = rest > 0
+    against = np.zeros(len(weight))
+    against[compared] = np.bincount(i, weight[j] * areas, minlength=len(weight))[compared] / rest[compared]
+    counts = np.where(compared, weight if weighted else 1.0, 0.0)
+    counts /= counts.sum()
+    value = float(counts @ against)
+    by_areas = prepared.area_influences(pairs, counts[i] * weight[j] / rest[i])
+    # dR_i / dW_c = (A_ic - R_i) / sum_j W_j, of every other class i.
+    slope = np.bincount(j, counts[i] / rest[i] * (areas - against[i]), minlength=len(weight))
+    if weighted:
+        # And the weight of the class itself: d value / dW_c = (R_c - value) / sum of the weights compared.
+        slope += np.where(compared, against - value, 0.0) / weight[compared].sum()
+    share = source.sample_weight
+    share = np.full(source.n_samples, 1 / source.n_samples) if share is None else share / source.class_weights.sum()
+    return value, by_areas + share * slope[source.codes]

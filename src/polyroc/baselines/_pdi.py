@@ -1,0 +1,142 @@
+"""Van Calster's PDI: of one sample of each class, how often each class's own column names the right one."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from polyroc._engines import Prepared, Resources, get_engine
+from polyroc._engines._pdi import PdiTerms, pdi_terms
+from polyroc._estimator._doubts import warn_of_disagreement
+from polyroc._inputs._frames import plain
+from polyroc._inputs._predictions import as_predictions
+from polyroc._lib._typing import FloatArray, LabelArray
+from polyroc._lib._warnings import underflow_is_zero
+from polyroc._records import Frozen
+from polyroc._uncertainty._influence import whole_error
+from polyroc._uncertainty._resampling import units_of
+
+
+@dataclass(frozen=True, eq=False)
+class Pdi(Frozen):
+    """Result of `pdi`; ``float(...)`` of it is the value.
+
+    Attributes
+    ----------
+    value : float
+        The mean of `per_class` over the classes that have samples.
+    per_class : ndarray of shape (n_classes,)
+        Probability that the sample of the class has the highest score in
+        the class's column; NaN for a class without samples.
+    standard_error : float
+        Standard error of `value`, from what each sample contributes to it.
+        0 where every class has one sample: they show no variation.
+    labels : ndarray of shape (n_classes,)
+        The classes.
+    """
+
+    value: float
+    per_class: FloatArray
+    standard_error: float
+    labels: LabelArray
+
+    def __float__(self) -> float:
+        return self.value
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain numbers and lists, for JSON; None for a class without samples.
+
+        Examples
+        --------
+        >>> from polyroc.baselines import pdi
+        >>> pdi([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).to_dict()["per_class"]
+        [0.75, 0.75]
+        """
+        return {
+            "value": self.value,
+            "per_class": [None if np.isnan(value) else float(value) for value in self.per_class],
+            "standard_error": self.standard_error,
+            "labels": plain(self.labels),
+        }
+
+
+@underflow_is_zero
+def pdi(y_true: Any, y_score: Any, *, labels: Any = None, sample_weight: Any = None) -> Pdi:
+    """Polytomous discrimination index: of one sample of each class, how often the right one scores highest.
+
+    Take one sample of each class. PDI of class i is the probability that the
+    sample of class i has the highest score in column i; if l samples share
+    the highest score, each counts 1/l. PDI is the mean over the classes that
+    have samples. With two classes it is the ordinary AUC.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True classes.
+    y_score : array-like or frame of shape (n_samples, n_classes)
+        One score per class, higher meaning more likely; for two classes also
+        shape (n_samples,), the score of the second. Only the order within
+        each column matters.
+    labels : array-like of shape (n_classes,), optional
+        The classes in the order of the columns of `y_score`.
+    sample_weight : array-like of shape (n_samples,), optional
+        Non-negative weights; only their ratios within a class matter.
+
+    Returns
+    -------
+    Pdi
+        The value with its standard error, and PDI of each class. The value is
+        1 / n_classes for scores without information.
+
+    Raises
+    ------
+    ValueError
+        If an argument breaks one of the rules above.
+
+    Notes
+    -----
+    PDI is computed exactly, over all sets of one sample per class. It is a
+    U-statistic, and its standard error comes from its structural components,
+    as DeLong's does for the AUC.
+
+    References
+    ----------
+    .. [1] B. Van Calster, V. Van Belle, Y. Vergouwe, D. Timmerman, S. Van
+       Huffel and E. W. Steyerberg, "Extending the c-statistic to nominal
+       polytomous outcomes: the Polytomous Discrimination Index", Statistics in
+       Medicine 31, 2610-2626, 2012.
+
+    Examples
+    --------
+    There are two sets of one sample per class. Classes 0 and 1 win in both;
+    class 2 loses to the second sample of class 0 in the last column.
+
+    >>> from polyroc.baselines import pdi
+    >>> y_score = [[0.9, 0.1, 0.0], [0.4, 0.1, 0.5], [0.2, 0.7, 0.1], [0.3, 0.4, 0.3]]
+    >>> found = pdi([0, 0, 1, 2], y_score)
+    >>> found.per_class.tolist()
+    [1.0, 1.0, 0.5]
+    >>> round(float(found), 6)
+    0.833333
+    """
+    predictions = as_predictions(y_true, y_score, labels=labels, sample_weight=sample_weight)
+    warn_of_disagreement(predictions)
+    # The pass is the same on all engines.
+    prepared = get_engine("numpy", predictions).prepare(predictions, Resources())
+    found = pdi_terms(prepared.source, prepared.resources)
+    return Pdi(
+        value=_mean(found),
+        per_class=found.by_class,
+        standard_error=whole_error(found.influences, units_of(predictions, None), 0.0),
+        labels=predictions.labels,
+    )
+
+
+def pdi_functional(prepared: Prepared) -> tuple[float, FloatArray]:
+    """PDI of samples made ready, and what each sample adds to it, shape (n,); 0 in sum over each class."""
+    found = pdi_terms(prepared.source, prepared.resources)
+    return _mean(found), found.influences
+
+
+def _mean(found: PdiTerms) -> float:
+    return float(np.mean(found.by_class[~np.isnan(found.by_class)]))

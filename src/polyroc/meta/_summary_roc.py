@@ -1,0 +1,124 @@
+"""summary_roc(...): one ROC curve for several diagnostic studies."""
+
+from typing import Any, Literal, TypeAlias, get_args, overload
+
+from polyroc._inputs._checks import InputError, as_flag, one_of
+from polyroc._lib._warnings import underflow_is_zero
+from polyroc.meta._bivariate import FitMethod
+from polyroc.meta._moses import MosesSummary, moses_summary
+from polyroc.meta._reitsma import ReitsmaSummary, reitsma_summary
+from polyroc.meta._studies import CorrectionControl, read_studies
+
+SummaryModel: TypeAlias = Literal["reitsma", "moses"]
+
+
+@overload
+def summary_roc(
+    tables: Any,
+    *,
+    model: Literal["reitsma"] = "reitsma",
+    method: FitMethod = "reml",
+    weighted: bool = False,
+    correction: float = 0.5,
+    correction_control: CorrectionControl = "all",
+) -> ReitsmaSummary: ...
+
+
+@overload
+def summary_roc(
+    tables: Any,
+    *,
+    model: Literal["moses"],
+    method: FitMethod = "reml",
+    weighted: bool = False,
+    correction: float = 0.5,
+    correction_control: CorrectionControl = "all",
+) -> MosesSummary: ...
+
+
+@underflow_is_zero
+def summary_roc(
+    tables: Any,
+    *,
+    model: SummaryModel = "reitsma",
+    method: FitMethod = "reml",
+    weighted: bool = False,
+    correction: float = 0.5,
+    correction_control: CorrectionControl = "all",
+) -> ReitsmaSummary | MosesSummary:
+    """One ROC curve for several diagnostic studies, each known by its four counts.
+
+    Parameters
+    ----------
+    tables : array-like of shape (n_studies, 4), data frame or mapping
+        One row for each study: true positives, false negatives, false positives, true negatives, in this order; or
+        columns called TP, FN, FP and TN, in any letter case. Other columns are ignored. At least 3 studies.
+    model : {"reitsma", "moses"}
+        The bivariate normal model of Reitsma et al. [1]_, which is what the literature recommends; or the regression
+        of Moses, Shapiro and Littenberg [2]_, for comparison with older reviews.
+    method : {"reml", "ml"}
+        How the bivariate model is fitted: by restricted or by ordinary maximum likelihood.
+    weighted : bool
+        Whether the regression of Moses et al. weighs studies by 1 / variance of their log odds ratio.
+    correction : float
+        Continuity correction, from 0 to 1: what is added to all four counts of a study.
+    correction_control : {"all", "single", "none"}
+        Correct all studies if any of them has a zero count; only studies that have one; or none, in which case a zero
+        count is an error. Without zero counts nothing is corrected.
+
+    Returns
+    -------
+    ReitsmaSummary or MosesSummary
+        With `curve`, `auc`, `partial_auc`, `notes`, `plot` and the parameters of the model.
+
+    Raises
+    ------
+    InputError
+        If an argument breaks one of the rules above, a study has nobody diseased or nobody healthy, or the studies do
+        not determine the regression of Moses et al.
+
+    References
+    ----------
+    .. [1] J. B. Reitsma et al., "Bivariate analysis of sensitivity and specificity produces informative summary
+       measures in diagnostic reviews", Journal of Clinical Epidemiology 58, 982-990, 2005.
+    .. [2] L. E. Moses, D. Shapiro and B. Littenberg, "Combining independent studies of a diagnostic test into a summary
+       ROC curve", Statistics in Medicine 12, 1293-1316, 1993.
+    .. [3] R. M. Harbord et al., "A unification of models for meta-analysis of diagnostic accuracy studies",
+       Biostatistics 8, 239-251, 2007.
+
+    Examples
+    --------
+    Six studies of AUDIT-C, a questionnaire on alcohol (Kriston et al. 2008):
+
+    >>> from polyroc.meta import summary_roc
+    >>> tables = {
+    ...     "TP": [47, 126, 19, 36, 130, 84],
+    ...     "FN": [9, 51, 10, 3, 19, 2],
+    ...     "FP": [101, 272, 12, 78, 211, 68],
+    ...     "TN": [738, 1543, 192, 276, 959, 89],
+    ... }
+    >>> summary = summary_roc(tables)
+    >>> print(summary)
+    Summary ROC curve of 6 studies: bivariate model, restricted maximum likelihood
+    summary TPR           0.856  (95 % interval 0.704 to 0.937)
+    summary FPR           0.174  (95 % interval 0.101 to 0.282)
+    SD between studies    1.077 of logit TPR, 0.768 of logit FPR
+    correlation           0.932
+    area under the curve  0.905
+    mean TPR              0.872  (over the observed FPR, 0.059 to 0.433)
+    >>> round(summary.curve.tpr_at(0.1), 2)
+    0.71
+    >>> summary_roc(tables, model="moses")
+    MosesSummary(6 studies, auc=0.9130)
+    """
+    model = one_of(model, "model", get_args(SummaryModel))
+    method = one_of(method, "method", get_args(FitMethod))
+    weighted = as_flag(weighted, "weighted")
+    if model == "reitsma" and weighted:
+        raise InputError("weighted", "must be False for model='reitsma', which weighs by its own variances", "True")
+    if model == "moses" and method != "reml":
+        raise InputError("method", "must be left out for model='moses', which has no likelihood", repr(method))
+    studies = read_studies(tables, correction, correction_control)
+    if model == "moses":
+        return moses_summary(studies, weighted=weighted)
+    return reitsma_summary(studies, method)

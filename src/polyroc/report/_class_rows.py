@@ -1,0 +1,86 @@
+"""The dict -> the tables of classes, one for each model."""
+
+from typing import Any
+
+from polyroc._lib._numbers import area, area_and_ends, percent
+from polyroc.report._models import Model, best_place, models_of
+from polyroc.report._names import Name, class_names
+
+# Of more classes those that are found least often are shown, and the others only to those who ask.
+FEW = 20
+# Nobody reads further, and a page of 1,000 classes should stay small.
+MOST = 200
+_DIGITS = 3
+_NUMBERS = ("recall", "precision", "auc_vs_rest", "mean_pair_auc")
+
+
+def class_tables(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """The model that is looked at first, with all its classes; of the others the classes that are found least often."""
+    names, best = class_names(summary), best_place(summary)
+    tables = [
+        {**_table(model, names, whole=place == best), "name": model.name, "is_best": place == best}
+        for place, model in enumerate(models_of(summary))
+    ]
+    return [tables[best], *(table for place, table in enumerate(tables) if place != best)]
+
+
+def _table(model: Model, names: dict[Any, Name], *, whole: bool) -> dict[str, Any]:
+    classes = model.record["classes"]
+    n, by_recall = len(classes["label"]), classes["recall"] is not None
+    first = list(range(n)) if n <= FEW else _worst(classes, "recall" if by_recall else "auc_vs_rest")
+    return {
+        "rows": [_row(classes, place, names) for place in first[:FEW]],
+        "others": [_row(classes, place, names) for place in first[FEW:MOST]] if whole else [],
+        "n": n,
+        "order": "" if n <= FEW else "recall" if by_recall else "area against the rest",
+        "has_names": by_recall,
+        "has_pairs": classes["mean_pair_auc"] is not None,
+        "notes": classes["notes"],
+    }
+
+
+def _worst(classes: dict[str, Any], column: str) -> list[int]:
+    """All classes, the lowest number first; those without samples have none and come last."""
+    values = classes[column]
+    return sorted(range(len(values)), key=lambda place: (values[place] is None, values[place] or 0.0))
+
+
+def _row(classes: dict[str, Any], place: int, names: dict[Any, Name]) -> dict[str, Any]:
+    n_samples, n_named = classes["n_samples"][place], _at(classes, "n_named", place)
+    cells = {name: _estimate(classes, name, place) for name in (*_NUMBERS, "hardest_auc")}
+    if n_samples == 0:
+        cells["recall"] = {"text": "no samples", "ends": ""}
+    if n_named == 0:
+        cells["precision"] = {"text": "never named", "ends": ""}
+    share = _at(classes, "mistaken_share", place)
+    return {
+        "name": names[classes["label"][place]],
+        "n_samples": f"{n_samples:,}",
+        "n_named": "" if n_named is None else f"{n_named:,}",
+        "numbers": cells,
+        "hardest": _named(classes, "hardest_partner", place, names),
+        "mistaken": _named(classes, "mistaken_for", place, names),
+        "share": "" if share is None else percent(share),
+        "is_lost": n_named == 0 and n_samples > 0,
+    }
+
+
+def _at(classes: dict[str, Any], column: str, place: int) -> Any:
+    values = classes.get(column)
+    return None if values is None else values[place]
+
+
+def _named(classes: dict[str, Any], column: str, place: int, names: dict[Any, Name]) -> Name | None:
+    label = _at(classes, column, place)
+    return None if label is None else names[label]
+
+
+def _estimate(classes: dict[str, Any], column: str, place: int) -> dict[str, str]:
+    """A number and the ends of its interval as text; both empty where there is none."""
+    value, low, high = (_at(classes, f"{column}{end}", place) for end in ("", "_low", "_high"))
+    if value is None:
+        return {"text": "", "ends": ""}
+    if low is None:
+        return {"text": area(value, digits=_DIGITS), "ends": ""}
+    text, lower, upper = area_and_ends(value, low, high, digits=_DIGITS)
+    return {"text": text, "ends": f"{lower} to {upper}"}
