@@ -142,6 +142,11 @@ def _decision(made: Any) -> None:
     require(made.confusion.min() >= 0, "Decision.confusion")
 
 
+def _cost_profile(y_true: Any, scores: Any, costs: Any, **options: Any) -> Any:
+    """With the costs by their place, because they are never left out."""
+    return polyroc.cost_profile(y_true, scores, costs=costs, **options)
+
+
 def _profile(made: Any) -> None:
     check_shares(np.array([one.share_cheapest for one in made.models]), "CostProfile.share_cheapest")
     require(abs(sum(one.share_cheapest for one in made.models) - 1) < 1e-9, "shares of a CostProfile do not sum to 1")
@@ -199,7 +204,7 @@ def _functions() -> dict[str, Entry]:
         ),
         "cost_sweep": Entry(polyroc.cost_sweep, data, swept | quick, _sweep),
         "decide": Entry(polyroc.decide, data | {"costs": 1 - np.eye(3)}, decided, _decision),
-        "cost_profile": Entry(polyroc.cost_profile, probable | {"costs": _COSTS}, profiled, _profile),
+        "cost_profile": Entry(_cost_profile, probable | {"costs": _COSTS}, profiled, _profile),
         "h_measure": Entry(baselines.h_measure, two, other | {"severity_ratio": None}, _share),
         "Decision.from_dict": Entry(_decision_again, {}, _stored_decision(), _decision),
         "make_auc_scorer": Entry(polyroc.make_auc_scorer, {}, _without(_METHOD, "labels", "sample_weight"), _scorer),

@@ -295,6 +295,16 @@ def test_same_bits_whatever_the_order_of_models_and_threads():
     assert not np.array_equal(other.costs, usual.costs)
 
 
+@pytest.mark.parametrize("unit", [1e50, 1e-50])
+def test_the_unit_of_costs_does_not_matter(unit):
+    y_true, scores = made(60, 3, 29)
+    costs = matrices(6, 3, 30)
+    usual, other = (polyroc.cost_profile(y_true, scores, costs=matrix) for matrix in (costs, unit * costs))
+    assert_allclose(other.cost_by_matrix, unit * usual.cost_by_matrix, rtol=1e-9)
+    for one, same in zip(usual.models, other.models, strict=True):
+        assert (same.share_cheapest, same.share_interval) == (one.share_cheapest, one.share_interval)
+
+
 def test_single_precision_is_read_as_it_is():
     y_true, scores = made(60, 3, 27)
     single = {name: p.astype(np.float32) for name, p in scores.items()}
@@ -338,6 +348,7 @@ GOOD = [1 - np.eye(3), [[0, 1, 2], [3, 0, 1], [1, 1, 0]]]
             r"`costs` must be a list of matrices .* got shape \(3, 3\): for a single matrix use",
         ),
         ({"costs": "low"}, r"`costs` must be a list of matrices of shape \(3, 3\), .*, got str"),
+        ({"costs": int}, r"`costs` must be a list of matrices .*, got type"),
         ({"costs": None}, r"`costs` must be a list of matrices .*, got NoneType"),
         ({"costs": [GOOD[0], np.eye(2)]}, r"`costs` \(matrix 1\) must have shape \(3, 3\)"),
         ({"costs": [GOOD[0], np.full((3, 3), np.nan)]}, r"`costs` \(matrix 1\) must be finite, got nan in row 0"),

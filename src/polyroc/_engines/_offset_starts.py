@@ -35,9 +35,10 @@ def tune(problem: OffsetProblem, starts: list[FloatArray], seed: int) -> Tuned:
     n_random = int(np.clip(_RANDOM_CELLS // (min(n, size) * m), _LEAST_RANDOM, _MOST_RANDOM))
     if n <= size:
         return _centred(problem, _best(_ends(problem, starts, n_random, rng)))
-    found = _best(_ends(_part_by_class(problem, size, rng), starts, n_random, rng))
+    rank = _ranks(problem, rng)
+    found = _best(_ends(_part_by_class(problem, rank, size), starts, n_random, rng))
     while (size := size * _GROWTH) < n // 2:
-        part = _part_by_class(problem, size, rng)
+        part = _part_by_class(problem, rank, size)
         found = descend(part, found.offsets, _OF_ERROR * _standard_error(part, found.offsets))
     least = _OF_ERROR * _standard_error(problem, found.offsets)
     ends = [descend(problem, found.offsets, least)]
@@ -84,16 +85,23 @@ def _centred(problem: OffsetProblem, end: Tuned) -> Tuned:
     return Tuned(offsets, problem.cost(offsets))
 
 
-def _part_by_class(problem: OffsetProblem, size: int, rng: np.random.Generator) -> OffsetProblem:
-    """A random part of each class, at least 10 of each, whose weights stand for the whole class."""
+def _ranks(problem: OffsetProblem, rng: np.random.Generator) -> IntArray:
+    """A random rank of each sample within its class, from 0, shape (n,)."""
     n, k = len(problem.codes), len(problem.costs)
     shuffled = rng.permutation(n)
-    codes = problem.codes[shuffled]
-    by_class = np.argsort(codes, kind="stable")
+    # Short integers are sorted by counting.
+    codes = problem.codes.astype(np.int16 if k < 2**15 else np.intp)[shuffled]
     counts = np.bincount(codes, minlength=k)
-    rank = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
-    wanted = np.maximum(np.ceil(counts * (size / n)), 10)
-    chosen = np.sort(shuffled[by_class[rank < wanted[codes[by_class]]]])
+    rank = np.empty(n, dtype=np.intp)
+    rank[shuffled[np.argsort(codes, kind="stable")]] = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
+    return rank
+
+
+def _part_by_class(problem: OffsetProblem, rank: IntArray, size: int) -> OffsetProblem:
+    """A random part of each class, at least 10 of each, whose weights stand for the whole class."""
+    counts = np.bincount(problem.codes, minlength=len(problem.costs))
+    wanted = np.maximum(np.ceil(counts * (size / len(rank))), 10)
+    chosen = np.flatnonzero(rank < wanted[problem.codes])
     return problem.part(chosen, class_weights(problem.codes[chosen], problem.weight[chosen], class_sums(problem)))
 
 
@@ -110,5 +118,6 @@ def class_weights(codes: IntArray, weight: FloatArray, sums: FloatArray) -> Floa
 
 
 def _standard_error(problem: OffsetProblem, offsets: FloatArray) -> float:
-    costs = costs_of(problem.codes, highest(problem.z, offsets), problem.costs)
-    return float(np.sqrt(np.sum((problem.weight * (costs - problem.weight @ costs)) ** 2)))
+    costs = problem.weight * costs_of(problem.codes, highest(problem.z, offsets), problem.costs)
+    # Sums of products: a product of vectors by BLAS would wake threads that then wait for more at full speed.
+    return float(np.sqrt(((costs - problem.weight * costs.sum()) ** 2).sum()))

@@ -20,7 +20,7 @@ from polyroc._profile._families import CostMatrices, CostRange, CostRatios, as_c
 from polyroc._profile._models import as_models, as_rules
 from polyroc._profile._naming import Namer
 from polyroc._profile._profile import CostDifference, CostProfile, ModelCost
-from polyroc._profile._shares import Batches, batches_of, cheapest_shares, noise_of_differences, share_ends
+from polyroc._profile._shares import Batches, batches_of, cheapest_shares, replicated_errors, share_ends
 from polyroc._records import Predictions
 from polyroc._uncertainty._intervals import Interval
 from polyroc._uncertainty._resampling import Units, units_of
@@ -229,7 +229,7 @@ class _Found:
 
 def _model_costs(found: _Found, named: Sequence[tuple[str, _Entry]], n_resamples: int, seed: int) -> list[ModelCost]:
     shares = cheapest_shares(found.cost)
-    spread = noise_of_differences(found.influences, found.luck, found.batches, n_resamples, seed)
+    spread = replicated_errors(found.influences, found.luck, found.batches, n_resamples, seed)
     ends = share_ends(found.cost, *spread, found.judge.confidence_level, is_drawn=found.matrices.is_drawn)
     models = []
     for place, (name, entry) in enumerate(named):

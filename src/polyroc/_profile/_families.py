@@ -90,7 +90,7 @@ def as_cost_matrices(value: Any, labels: LabelArray, n_costs: Any, seed: int) ->
         return _of_ratios(value, labels)
     if isinstance(value, CostRange):
         return CostMatrices(_of_range(value, labels, number, np.random.default_rng([seed, 0])), is_drawn=True)
-    if callable(value):
+    if callable(value) and not isinstance(value, type):
         return CostMatrices(_of_function(value, labels, number, np.random.default_rng([seed, 0])), is_drawn=True)
     return CostMatrices(_of_list(value, labels), is_drawn=False)
 

@@ -57,11 +57,12 @@ def cheapest_shares(cost: FloatArray) -> FloatArray:
     """Share of the matrices in which each model is the cheapest, split evenly among equals: (m, R) -> (m,)."""
     is_cheapest = cost <= cost.min(axis=0) + _SAME * np.abs(cost).max(axis=0)
     # Rounded, because sums of thirds are 1 but for rounding.
-    shares: FloatArray = np.round(np.mean(is_cheapest / is_cheapest.sum(axis=0), axis=1), 12)
+    split: FloatArray = is_cheapest / is_cheapest.sum(axis=0)
+    shares: FloatArray = np.round(split @ np.full(split.shape[1], 1 / split.shape[1]), 12)
     return shares
 
 
-def share_ends(cost: FloatArray, errors: FloatArray, noise: FloatArray, level: float, *, is_drawn: bool) -> FloatArray:
+def share_ends(cost: FloatArray, errors: FloatArray, moved: FloatArray, level: float, *, is_drawn: bool) -> FloatArray:
     """Ends of the intervals of the shares, shape (m, 2).
 
     The share is no smooth function of the costs: where models are nearly equal, quantiles of its replicates covered the
@@ -69,8 +70,8 @@ def share_ends(cost: FloatArray, errors: FloatArray, noise: FloatArray, level: f
     A model is surely the cheapest where every test says that it costs less, and may be the cheapest where none says
     that it costs more. From one share to the other the interval reaches.
 
-    `errors` are the standard errors of all differences, shape (m, m, R), `noise` their replicates in units of these,
-    shape (B, m, m, R).
+    `errors` are the standard errors of all differences, shape (m, m, R), `moved` replicates of what costs are off by,
+    shape (B, m, R).
     """
     # Matrices that are a sample get half of what is left to chance.
     inside = (1 + level) / 2 if is_drawn else level
@@ -81,13 +82,13 @@ def share_ends(cost: FloatArray, errors: FloatArray, noise: FloatArray, level: f
         apart, error = cost[a] - cost[others], errors[a, others]
         # Models that name the same cost the same; they share what they win. Where nothing varies, nothing is tested.
         same = (error == 0) & (np.abs(apart) <= slack)
-        apart = np.divide(apart, error, out=np.sign(apart) * np.inf, where=error > 0)
+        t = np.divide(apart, error, out=np.where(apart > slack, np.inf, -np.inf), where=error > 0)
+        noise = (moved[:, a, None] - moved[:, others]) / np.where(error > 0, error, 1.0)
         split = 1 / (1 + same.sum(axis=0))
-        surely = np.all(same | _are_surely_positive(-apart, -noise[:, a, others], tail), axis=0)
-        perhaps = np.all(same | ~_are_surely_positive(apart, noise[:, a, others], tail), axis=0)
-        found[a] = np.mean(split * surely), np.mean(split * perhaps)
-        if is_drawn:
-            found[a] = _of_a_sample(*found[a], cost.shape[1], tail)
+        surely = np.all(same | _are_surely_positive(-t, -noise, tail), axis=0)
+        perhaps = np.all(same | ~_are_surely_positive(t, noise, tail), axis=0)
+        ends = float(np.mean(split * surely)), float(np.mean(split * perhaps))
+        found[a] = _of_a_sample(*ends, cost.shape[1], tail) if is_drawn else ends
     return np.round(found, 12)
 
 
@@ -115,10 +116,10 @@ def _of_a_sample(low: float, high: float, size: int, tail: float) -> tuple[float
     )
 
 
-def noise_of_differences(
+def replicated_errors(
     influences: FloatArray, luck: FloatArray, batches: Batches, n_resamples: int, seed: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Standard errors of all differences, shape (m, m, R), and replicates in units of these, shape (B, m, m, R).
+    """Standard errors of all differences of costs, shape (m, m, R), and replicates of the errors of costs, (B, m, R).
 
     By a bootstrap of the influences of batches on costs, shape (G, m, R). `luck` is the standard deviation of costs
     that samples do not show, shape (m, R): one normal error per replicate and model moves its costs under all matrices
@@ -131,7 +132,7 @@ def noise_of_differences(
         squares = scale @ (influences[:, a] - influences[:, b]) ** 2
         errors[a, b] = errors[b, a] = np.sqrt(squares + luck[a] ** 2 + luck[b] ** 2)
     scaled = (influences * scale[:, None, None]).reshape(len(influences), -1)
-    noise = np.zeros((n_resamples, n_models, n_models, n_matrices), dtype=np.float32)
+    found = np.empty((n_resamples, n_models, n_matrices))
     streams = Streams([seed, 2])
     for start in range(0, n_resamples, _BLOCK):
         stop = min(start + _BLOCK, n_resamples)
@@ -139,13 +140,8 @@ def noise_of_differences(
         for place, rng in enumerate(streams(start, stop)):
             counts[place] = _drawn(batches.stratum, rng)
             lucky[place, :, 0] = rng.normal(size=n_models)
-        moved = (counts @ scaled).reshape(-1, n_models, n_matrices) + lucky * luck
-        for a, b in combinations(range(n_models), 2):
-            varies = errors[a, b] > 0
-            noise[start:stop, a, b, varies] = (moved[:, a] - moved[:, b])[:, varies] / errors[a, b][varies]
-    for a, b in combinations(range(n_models), 2):
-        noise[:, b, a] = -noise[:, a, b]
-    return errors, noise
+        found[start:stop] = (counts @ scaled).reshape(-1, n_models, n_matrices) + lucky * luck
+    return errors, found
 
 
 def _drawn(stratum: IntArray, rng: np.random.Generator) -> IntArray:
