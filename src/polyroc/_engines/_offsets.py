@@ -10,12 +10,13 @@ repeated until none of them lowers the cost, from several starts.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from polyroc._engines._fallback import FastOrReference, can_compile
-from polyroc._engines._naming import costs_of, highest
+from polyroc._engines._naming import highest
 from polyroc._engines._numpy import _offset_passes as reference
 from polyroc._lib._typing import FloatArray, IntArray
 
@@ -61,7 +62,16 @@ class OffsetProblem:
 
     def cost(self, offsets: FloatArray) -> float:
         """Cost of the rule with these offsets."""
-        return float(self.weight @ costs_of(self.codes, highest(self.z, offsets), self.costs))
+        return self.cost_of(highest(self.z, offsets))
+
+    def cost_of(self, named: IntArray) -> float:
+        """Cost of naming these rows, shape (n,)."""
+        return float(self.passes.total(self.codes, named, self.weight, self.costs))
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest level, without its sign."""
+        return max(float(self.z.max()), -float(self.z.min()))
 
     def part(self, chosen: IntArray, weight: FloatArray) -> "OffsetProblem":
         """The same for some of the samples, which get other weights."""
@@ -89,9 +99,9 @@ def descend(problem: OffsetProblem, start: FloatArray, least_gain: float = 0.0) 
     best = Tuned(start, np.inf)
     offsets = start.copy()
     rounding = 1e-12 * float(np.abs(problem.costs).max())
+    level, row = np.empty(problem.z.shape), np.empty(problem.z.shape, dtype=np.int32)
     for _ in range(_MOST_SWEEPS):
-        level, row, named = problem.passes.later_rows(problem.z, offsets, problem.order)
-        cost = float(problem.weight @ costs_of(problem.codes, named, problem.costs))
+        cost = problem.cost_of(problem.passes.later_rows(problem.z, offsets, problem.order, level, row))
         gain = best.cost - cost
         if gain > 0:
             best = Tuned(offsets.copy(), cost)
@@ -112,14 +122,14 @@ def _sweep(
     z, passes = problem.z, problem.passes
     top, which = np.full(z.shape[1], -np.inf), np.full(z.shape[1], len(z), dtype=np.int32)
     # Levels nearer to each other than rounding may move them count as equal.
-    least_gap = 4 * _EPS * (float(np.abs(z).max()) + float(np.abs(offsets).max()))
+    least_gap = 4 * _EPS * (problem.largest + float(np.abs(offsets).max()))
     moved = False
     for place, j in enumerate(problem.order.tolist()):
         t, change, without = passes.switches(
             top, which, level[place], row[place], z[j], j, problem.codes, problem.weight, problem.costs
         )
-        found = _best_break(passes, t, change, float(offsets[j]), least_gap)
-        if without + found.change < cost - rounding:
+        found = _best_break(passes, t, change, float(offsets[j]), least_gap, cost - rounding - without)
+        if found is not None:
             offsets[j] = _inside(found, float(offsets[j]), problem.margin)
             cost, moved = without + found.change, True
         passes.lift(top, which, z[j], float(offsets[j]), j)
@@ -133,12 +143,18 @@ def _inside(found: _Break, old: float, margin: float) -> float:
     return min(max(old, found.low + margin), found.high - margin)
 
 
-def _best_break(passes: Any, t: FloatArray, change: FloatArray, old: float, least_gap: float) -> _Break:
-    """Where naming all samples with a lower threshold costs least; of equal places the one nearest to the old value."""
-    if len(t) <= _SORTED:
-        order = t.argsort()
-        return _best_of_sorted(t[order], change[order].cumsum(), old, least_gap)
-    return _best_by_bins(passes, t, change, old, least_gap)
+def _best_break(
+    passes: Any, t: FloatArray, change: FloatArray, old: float, least_gap: float, below: float = np.inf
+) -> _Break | None:
+    """Where naming all samples with a lower threshold costs least; of equal places the one nearest to the old value.
+
+    None where that is not below a bound.
+    """
+    if len(t) > _SORTED:
+        return _best_by_bins(passes, t, change, old, least_gap, below)
+    order = t.argsort()
+    found = _best_of_sorted(t[order], change[order].cumsum(), old, least_gap)
+    return found if found.change < below else None
 
 
 def _best_of_sorted(t: FloatArray, cumulated: FloatArray, old: float, least_gap: float) -> _Break:
@@ -158,8 +174,10 @@ def _best_of_sorted(t: FloatArray, cumulated: FloatArray, old: float, least_gap:
     return _Break(least, float(lows[best]), float(highs[best]))
 
 
-def _best_by_bins(passes: Any, t: FloatArray, change: FloatArray, old: float, least_gap: float) -> _Break:
-    """The same without a sort of all: only bins that may hold the least cost are sorted.
+def _best_by_bins(
+    passes: Any, t: FloatArray, change: FloatArray, old: float, least_gap: float, below: float = np.inf
+) -> _Break | None:
+    """The same without a sort of all: only bins that may hold the least cost, and one below the bound, are sorted.
 
     Inside a bin the cost falls at most by the sum of its negative changes. Most bins are ruled out by that.
     """
@@ -168,20 +186,27 @@ def _best_by_bins(passes: Any, t: FloatArray, change: FloatArray, old: float, le
     place, net, falling = passes.binned(t, change, low, _BINS / max(high - low, 1e-300), _BINS)
     before = np.concatenate([[0.0], np.cumsum(net)])
     # The least cost between two bins can be reached; a bin is sorted if it may go below, or ends there.
-    is_open = before[:-1] + falling <= before.min() + 1e-14
+    is_open = before[:-1] + falling <= min(float(before.min()) + 1e-14, below)
     chosen = is_open[place].nonzero()[0]
-    if len(chosen) == 0:
-        return _Break(0.0, -np.inf, float(t.min()))
+    found = _least_of_bins(t, change, place, before, chosen, old, least_gap) if len(chosen) else (0.0, -np.inf)
+    # Naming nothing has a change of 0.
+    if found[0] > 1e-14 or len(chosen) == 0:
+        found = (0.0, -np.inf)
+    return _Break(*found, passes.lowest_above(t, found[1])) if found[0] < below else None
+
+
+def _least_of_bins(
+    t: FloatArray, change: FloatArray, place: IntArray, before: FloatArray, chosen: IntArray, old: float, gap: float
+) -> tuple[float, float]:
+    """The least cost in whole bins of chosen samples, and the threshold there; `before` is the change before a bin."""
     order = chosen[t[chosen].argsort()]
     tops, bins, running = t[order], place[order], change[order].cumsum()
     begins = np.concatenate([[0], (bins[1:] != bins[:-1]).nonzero()[0] + 1])
     passed = np.where(begins > 0, running[begins - 1], 0.0)
     # Up to each sample: what lies before its bin, and what of the bin is passed.
     cumulated = running + np.repeat(before[bins[begins]] - passed, np.diff(np.append(begins, len(bins))))
-    apart = np.append((tops[1:] - tops[:-1] > least_gap) | (bins[1:] != bins[:-1]), True).nonzero()[0]
+    apart = np.append((tops[1:] - tops[:-1] > gap) | (bins[1:] != bins[:-1]), True).nonzero()[0]
     least = float(cumulated[apart].min())
-    if least > 1e-14:
-        return _Break(0.0, -np.inf, float(t.min()))
     equal = apart[cumulated[apart] <= least + 1e-14]
     end = equal[np.argmin(np.abs(tops[equal] - old))]
-    return _Break(float(cumulated[end]), float(tops[end]), passes.lowest_above(t, float(tops[end])))
+    return float(cumulated[end]), float(tops[end])

@@ -9,15 +9,19 @@ import numpy as np
 from polyroc._lib._typing import FloatArray, IntArray
 
 
-def later_rows(z: FloatArray, offsets: FloatArray, order: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
-    """The highest level among the rows after each place of the order, and which row; and the highest row of all."""
+def later_rows(z: FloatArray, offsets: FloatArray, order: IntArray, level: FloatArray, row: IntArray) -> IntArray:
+    """Which row is the highest of all; writes the highest level among the rows after each place, and its row."""
     m, n = z.shape
-    level, row = np.empty((m, n)), np.empty((m, n), dtype=np.int32)
     top, which = np.full(n, -np.inf), np.full(n, m, dtype=np.int32)
     for place in range(m - 1, -1, -1):
         level[place], row[place] = top, which
         lift(top, which, z[order[place]], offsets[order[place]], order[place])
-    return level, row, which
+    return which
+
+
+def total(codes: IntArray, named: IntArray, weight: FloatArray, costs: FloatArray) -> float:
+    """Sum over samples of weight * costs[code, named]."""
+    return float(weight @ costs.ravel()[codes * costs.shape[1] + named])
 
 
 def lift(top: FloatArray, which: IntArray, z: FloatArray, offset: float, j: int) -> None:
