@@ -78,7 +78,7 @@ def main():
     decisions.add_argument("--predictions", type=Path, help="of `decision-predictions`; without it, coverage alone")
     decisions.add_argument("--out", type=Path, required=True, help="file of results; those that it has are kept")
     decisions.add_argument("--replications", type=int, default=2000)
-    decisions.add_argument("--costs", type=int, default=10, help="random cost matrices for each split")
+    decisions.add_argument("--costs", type=int, default=5, help="random cost matrices of each kind for each split")
     told = commands.add_parser("decisions-page", help="write the tables of docs/decisions.md")
     told.add_argument("results", type=Path)
     told.add_argument("--to", type=Path, default=ROOT / "docs" / "decisions.md")

@@ -1,7 +1,8 @@
 """Decisions: what tuned offsets cost on held-out samples, and how often the interval of the cross-fitted cost covers.
 
 Real data: half of the samples train a classifier, a quarter tunes offsets, a quarter judges; cost matrices are random
-and not symmetric. Coverage: samples of populations whose cost of any rule is known from 200,000 samples.
+and not symmetric: one cost for each true class, where offsets can do what Bayes' rule does, or one for each pair, where
+they cannot. Coverage: samples of populations whose cost of any rule is known from 200,000 samples.
 """
 
 import multiprocessing
@@ -16,6 +17,7 @@ BEGIN, END = "<!-- results: written by `python -m studies decisions-page` -->", 
 DATA_SETS = ("car", "optical", "pen", "tae", "iris", "glass")
 CLASSIFIERS = ("logistic", "tree", "naive Bayes", "forest")
 RULES = ("tuned", "bayes", "argmax")
+KINDS = ("true class", "pair")
 N_SPLITS = 5
 _N_TRUTH = 200_000
 
@@ -113,10 +115,12 @@ def _quarters(codes, seed):
 
 
 def run_held_out(path, n_costs):
-    """Held-out cost of the three rules for each data set and classifier, summed over splits and cost matrices."""
+    """Held-out cost of the three rules for each data set, classifier and kind of costs, summed over cost matrices."""
     with np.load(path) as held:
         keys = sorted({key.rsplit("/", 2)[0] for key in held.files})
-        asked = [(key, {part: held[f"{key}/{part}"] for part in _PARTS}, n_costs) for key in keys]
+        asked = [
+            (key, kind, {part: held[f"{key}/{part}"] for part in _PARTS}, n_costs) for key in keys for kind in KINDS
+        ]
     with multiprocessing.get_context("fork").Pool(os.cpu_count()) as pool:
         rows = pool.starmap(_one_held_out, asked)
     return [row for row in rows if row]
@@ -125,7 +129,14 @@ def run_held_out(path, n_costs):
 _PARTS = ("tune/codes", "tune/scores", "test/codes", "test/scores")
 
 
-def _one_held_out(key, parts, n_costs):
+def _random_costs(rng, k, kind):
+    """costs[true, named]: of each true class, or of each pair of classes; neither is symmetric."""
+    costs = rng.exponential(size=(k, 1)) * (np.ones((k, k)) if kind == "true class" else rng.exponential(size=(k, k)))
+    np.fill_diagonal(costs, 0)
+    return costs
+
+
+def _one_held_out(key, kind, parts, n_costs):
     import polyroc
 
     data_set, classifier, split = key.split("/")
@@ -136,9 +147,7 @@ def _one_held_out(key, parts, n_costs):
         return None
     total = dict.fromkeys(RULES, 0.0)
     for _ in range(n_costs):
-        costs = rng.exponential(size=(k, k)) * rng.exponential(size=(k, 1))
-        np.fill_diagonal(costs, 0)
-        tested = parts["test/scores"]
+        costs, tested = _random_costs(rng, k, kind), parts["test/scores"]
         named = {
             # Offsets are tuned on all these samples, whatever the folds; two take the least time.
             "tuned": polyroc.decide(codes, scores, costs, labels=range(k), n_folds=2, n_jobs=1).predict(tested),
@@ -148,18 +157,29 @@ def _one_held_out(key, parts, n_costs):
         }
         for rule, names in named.items():
             total[rule] += float(costs[parts["test/codes"], names].mean())
-    return {"data": data_set, "classifier": classifier, "split": int(split), **total}
+    return {"data": data_set, "classifier": classifier, "split": int(split), "kind": kind, **total}
+
+
+def _held_out_table(found, kind):
+    """Cost of tuned offsets over that of Bayes' rule for each data set, and both ratios over all."""
+    data_sets = [name for name in DATA_SETS if any(row["data"] == name for row in found)]
+    rows = [[f"costs by {kind}", *data_sets, "all: tuned / Bayes", "all: tuned / highest score"]]
+    for classifier in CLASSIFIERS:
+        own = [row for row in found if (row["classifier"], row["kind"]) == (classifier, kind)]
+        if own:
+            ratios = [_ratio([row for row in own if row["data"] == name], "bayes") for name in data_sets]
+            rows.append([classifier, *ratios, _ratio(own, "bayes"), _ratio(own, "argmax")])
+    return markdown(rows)
+
+
+def _ratio(rows, rule):
+    # A rule may name every held-out sample right.
+    below = sum(row[rule] for row in rows)
+    return f"{sum(row['tuned'] for row in rows) / below:.2f}" if below > 0 else "none"
 
 
 def page(results):
-    """Both tables."""
-    rows = [["classifier", "data sets", "tuned / Bayes", "tuned / highest score"]]
-    for classifier in CLASSIFIERS:
-        found = [row for row in results["held out"] if row["classifier"] == classifier]
-        if found:
-            cost = {rule: sum(row[rule] for row in found) for rule in RULES}
-            ratios = [f"{cost['tuned'] / cost[rule]:.2f}" for rule in ("bayes", "argmax")]
-            rows.append([classifier, str(len({row["data"] for row in found})), *ratios])
+    """The tables."""
     covered = [["population", "n", "replications", "true cost", "on own samples", "coverage", "below", "above"]]
     for one in POPULATIONS:
         if one.name in results["coverage"]:
@@ -167,4 +187,4 @@ def page(results):
             means = [f"{found[name].mean():.3f}" for name in ("true", "resubstitution")]
             shares = [percent(np.mean(found["side"] == side)) for side in (0, -1, 1)]
             covered.append([one.name, str(one.n_samples), str(len(found["side"])), *means, *shares])
-    return "\n\n".join([markdown(rows), markdown(covered)])
+    return "\n\n".join([*(_held_out_table(results["held out"], kind) for kind in KINDS), markdown(covered)])

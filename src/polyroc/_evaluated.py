@@ -204,6 +204,7 @@ class Evaluated(Frozen):
             explained=self.explained,
             is_well_explained=self.is_well_explained,
             auc_mu=self._mean_area if self._thresholds == "difference" else None,
+            ignores_diagonal=self._options.ignores_diagonal,
         )
 
     @cached_property

@@ -35,7 +35,7 @@ def with_few_resamples(command):
 
 
 PAGES = [command for page in ("README.md", "docs/cli.md") for command in of_page(page)]
-HELP = [command for of in ((), ("evaluate",), ("compare",)) for command in of_help(*of)]
+HELP = [command for of in ((), ("evaluate",), ("compare",), ("decide",)) for command in of_help(*of)]
 COMMANDS = list(dict.fromkeys(PAGES + HELP))
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import stats
 
 import polyroc
 
@@ -228,6 +229,34 @@ def test_interval_of_a_given_rule_is_that_of_a_mean():
     assert wider.cost_interval.low < decision.cost_interval.low < decision.cost < decision.cost_interval.high
 
 
+def test_without_a_wrong_name_the_interval_is_that_of_clopper_and_pearson():
+    y = np.repeat([0, 1, 2], [10, 20, 30])
+    p = np.where(np.eye(3)[y] == 1, 0.98, 0.01)
+    for method in METHODS:
+        decision = polyroc.decide(y, p, COSTS, method=method)
+        assert decision.cost == decision.standard_error == 0
+        # None of 60 is named wrong: at most this share is, and costs at most 6.
+        assert decision.cost_interval == pytest.approx((0, 6 * stats.beta.ppf(0.975, 1, 60)))
+        others = [one for one in decision.rules[:3] if one.rule != method]
+        reach = 6 * stats.beta.ppf(0.975, 1, 60)
+        assert all(one.difference_interval == pytest.approx((-reach, reach)) for one in others)
+        assert decision.rules[METHODS.index(method)].difference_interval == (0, 0)
+    # With a known prior the smallest class says least, and gains can only be missed.
+    decision = polyroc.decide(y, p, COSTS - 2 * np.eye(3), prior=[0.2, 0.3, 0.5], method="argmax")
+    assert decision.cost_interval == pytest.approx((-2, -2 + 8 * stats.beta.ppf(0.975, 1, 10)))
+    assert f"{decision.cost_interval.high:.2f}" in str(decision)
+
+
+def test_intervals_stay_within_what_a_sample_can_cost():
+    y = np.repeat([0, 1, 2], 8)
+    p = np.where(np.eye(3)[y] == 1, 0.8, 0.1)
+    p[0] = [0.1, 0.8, 0.1]
+    decision = polyroc.decide(y, p, COSTS, method="argmax")
+    assert decision.cost - 2 * decision.standard_error < 0
+    assert decision.cost_interval.low == 0
+    assert decision.cost_interval.high > decision.cost + 2 * decision.standard_error
+
+
 def test_with_a_prior_the_variance_is_that_within_the_classes():
     y, p = samples()
     prior = [0.5, 0.3, 0.2]
@@ -420,13 +449,21 @@ def test_classes_without_samples_have_no_prior_and_single_samples_no_fold():
         polyroc.decide(y, p, COSTS, groups=np.where(y == 2, 0, np.arange(30)))
 
 
-def test_evaluate_goes_on_ignoring_the_diagonal():
+def test_evaluate_ignores_the_diagonal_and_says_so():
     y, p = samples(n=30)
-    costs = COSTS + 1
-    assert polyroc.evaluate(y, p, costs=costs + np.diag([0, 1, -5])).auc == polyroc.evaluate(y, p, costs=costs).auc
+    costs = COSTS + 1 - np.eye(3)
+    noted, plain = polyroc.evaluate(y, p, costs=costs + np.diag([0, 1, -5])), polyroc.evaluate(y, p, costs=costs)
+    assert noted.auc == plain.auc
+    said = "The diagonal of `costs` is ignored: only misclassifications weigh D. `polyroc.decide` uses it."
+    assert noted.notes == (*plain.notes, said)
+    assert said in " ".join(str(noted).split())
+    # Costs as they stand in the record have ones there.
+    again = polyroc.evaluate(y, p, costs=noted.to_dict()["options"]["costs"])
+    assert again.notes == plain.notes
 
 
 def test_evaluate_goes_on_refusing_gains():
     y, p = samples(n=30)
-    with pytest.raises(polyroc.InputError, match="`costs` must be finite and positive off the diagonal"):
-        polyroc.evaluate(y, p, costs=COSTS - 1)
+    words = r"`costs` must be finite and positive off the diagonal, got -.*: `polyroc\.decide` takes gains"
+    with pytest.raises(polyroc.InputError, match=words):
+        polyroc.evaluate(y, p, costs=COSTS - 1.5)

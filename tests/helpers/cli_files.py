@@ -13,6 +13,7 @@ from pyarrow import parquet
 
 import polyroc
 from polyroc.cli import main
+from polyroc.cli._outputs import as_json
 
 CLASSES = ("cat", "dog", "owl")
 
@@ -26,7 +27,7 @@ def help_of(*command):
 
 
 def example_files(folder):
-    """predictions.parquet, knn.csv, tree.csv, both.csv, long.csv and costs.csv, from the embedded example."""
+    """predictions.parquet, knn.csv, tree.csv, both.csv, long.csv, costs.csv and rule.json, from the example."""
     example = polyroc.load_example()
     rows = {"id": np.arange(len(example.y_true)), "label": example.y_true}
     columns = {
@@ -41,9 +42,11 @@ def example_files(folder):
     models = [{"id": rows["id"], "model": [model] * len(rows["id"])} for model in ("knn", "tree")]
     parts = [pa.table(rows | one | columns["p_", one["model"][0]]) for one in models]
     arrow_csv.write_csv(pa.concat_tables(parts), folder / "long.csv")
-    arrow_csv.write_csv(
-        pa.table({str(j): np.where(np.arange(10) == 8, 20, 1) for j in range(10)}), folder / "costs.csv"
-    )
+    costs = np.where(np.arange(10) == 8, 20, 1)[:, np.newaxis] * (1 - np.eye(10, dtype=int))
+    arrow_csv.write_csv(pa.table({str(j): costs[:, j] for j in range(10)}), folder / "costs.csv")
+    # As --save-rule writes it: whichever command comes first, it is there.
+    rule = polyroc.decide(example.y_true, example.scores["knn"], costs).to_dict()
+    (folder / "rule.json").write_text(as_json({"format": "polyroc decision 1"} | rule))
 
 
 def animals(n_samples=60, seed=0, classes=CLASSES):

@@ -71,7 +71,7 @@ def _in_order(value: Any, labels: LabelArray) -> FloatArray:
         found: FloatArray = entries[[names.index(name) for name in classes]]
         return found
     # A pandas series that nobody named.
-    if numbering_of(names) == Affixes("", "") and not isinstance(value, dict):
+    if names and numbering_of(names) == Affixes("", "") and not isinstance(value, dict):
         return entries
     raise InputError("prior", f"must name each class once ({listed(labels.tolist())})", f"names {listed(names)}")
 

@@ -9,7 +9,7 @@ from polyroc._decide._arguments import as_decision_costs, as_n_folds, as_prior, 
 from polyroc._decide._crossfit import CrossFit, cross_fit
 from polyroc._decide._decision import Decision, RuleCost
 from polyroc._decide._folds import folds_of, units_per_class
-from polyroc._decide._judging import Judge, judged_units, tuning_variance
+from polyroc._decide._judging import Bounds, Judge, judged_units, tuning_variance
 from polyroc._decide._rules import Method, Rule, with_reject
 from polyroc._engines._naming import confusion, costs_of, levels, two_columns
 from polyroc._engines._offsets import OffsetProblem, passes_for
@@ -91,7 +91,9 @@ def decide(
     offsets that minimise it are sought by exact coordinate sweeps from several starts: the best value of one offset,
     with the others held, takes a sort; to find the best of all offsets together is NP-complete. Tuned and judged on
     the same samples, the cost would come out too low. So each fold is judged with offsets tuned on the other folds.
-    Intervals of tuned offsets also allow for the luck of tuning: see the page on decisions.
+    Intervals of tuned offsets also allow for the luck of tuning: see the page on decisions. If a rule names no sample
+    wrong, the samples show no variation: the interval then allows for the errors that this many samples can miss
+    (Clopper and Pearson), at the highest cost.
 
     "bayes" multiplies probabilities by prior / prevalence of the samples where a prior is given: the classifier is
     taken to be calibrated to samples like these.
@@ -261,11 +263,15 @@ def _rule_costs(
     reference = costs_of(codes, named[asked.method], full)
     tuning = tuning_variance(judge.mean(costs_of(codes, named["tuned"], full)), resubstitution, full.shape[1] - 1)
 
+    bounds = Bounds.of(full)
+
     def judged(rule: str, label: Any, costs: FloatArray) -> RuleCost:
-        own = judge.estimate(costs, tuning if rule == "tuned" else 0.0)
+        # What naming the same for every sample costs is known; what rules by scores cost is known from samples.
+        own = judge.estimate(costs, tuning if rule == "tuned" else 0.0, bounds if rule in named else None)
         # Of two rules that differ, one is tuned at most.
-        is_tuned = rule != asked.method and "tuned" in (rule, asked.method)
-        apart = judge.estimate(costs - reference, tuning if is_tuned else 0.0)
+        is_other = rule != asked.method
+        is_tuned = is_other and "tuned" in (rule, asked.method)
+        apart = judge.estimate(costs - reference, tuning if is_tuned else 0.0, bounds.apart if is_other else None)
         return RuleCost(rule, label, *own, apart.value, apart.interval)
 
     found = [judged(method, None, costs_of(codes, names, full)) for method, names in named.items()]

@@ -22,6 +22,23 @@ class CostEstimate(NamedTuple):
     interval: Interval
 
 
+class Bounds(NamedTuple):
+    """What a sample of each class may cost, or cost more under one rule than under another."""
+
+    low: FloatArray
+    """Shape (k,)."""
+    high: FloatArray
+
+    @classmethod
+    def of(cls, costs: FloatArray) -> "Bounds":
+        return cls(costs.min(axis=1), costs.max(axis=1))
+
+    @property
+    def apart(self) -> "Bounds":
+        """The same for the difference of two rules."""
+        return Bounds(self.low - self.high, self.high - self.low)
+
+
 @dataclass(frozen=True, eq=False)
 class Judge(Frozen):
     """Samples by what they count for; the cost of a rule is sum over classes of prior * mean cost within the class."""
@@ -47,8 +64,11 @@ class Judge(Frozen):
         # Not by BLAS, whose threads would be in the way of ours.
         return float((self.weight * costs).sum())
 
-    def estimate(self, costs: FloatArray, further: float = 0.0) -> CostEstimate:
-        """The cost with its interval, by Student's t; `further` is a variance that the samples do not show."""
+    def estimate(self, costs: FloatArray, further: float = 0.0, bounds: Bounds | None = None) -> CostEstimate:
+        """The cost with its interval, by Student's t; `further` is a variance that the samples do not show.
+
+        The interval stays within the bounds, if given. Without them, costs that do not vary are taken to be known.
+        """
         value = self.mean(costs)
         sizes = np.bincount(self.units.stratum)
         moments = self._moments(self._influences(costs, value), sizes)
@@ -58,7 +78,31 @@ class Judge(Frozen):
             shown = 0.0
         error = float(np.hypot(shown, np.sqrt(further)))
         reach = error * -float(stdtrit(moments.freedom(sizes), (1 - self.confidence_level) / 2)) if error > 0 else 0.0
-        return CostEstimate(value, error, Interval(value - reach, value + reach))
+        below = above = reach
+        if bounds is not None and shown == 0:
+            below, above = np.maximum(reach, self._unseen(costs, bounds, int(sizes[sizes > 0].min()))).tolist()
+        return CostEstimate(value, error, self._within(Interval(value - below, value + above), value, bounds))
+
+    def _unseen(self, costs: FloatArray, bounds: Bounds, n_units: int) -> tuple[float, float]:
+        """How far below and above the truth may lie where no sample costs more or less than the others of its class.
+
+        None of m units costs anything else: that is compatible with a share of others of up to 1 minus the m-th root of
+        the tail probability (Clopper and Pearson), each of which costs as little or as much as a sample can.
+        """
+        share = 1 - ((1 - self.confidence_level) / 2) ** (1 / n_units)
+        means, occurs = np.bincount(self.codes, self.share * costs, minlength=len(self.prior)), self.prior > 0
+        below, above = (means - bounds.low)[occurs].max(), (bounds.high - means)[occurs].max()
+        return share * max(0.0, float(below)), share * max(0.0, float(above))
+
+    def _within(self, interval: Interval, value: float, bounds: Bounds | None) -> Interval:
+        if bounds is None:
+            return interval
+        low, high = float(self.prior @ bounds.low), float(self.prior @ bounds.high)
+        if self.labels_are_random:
+            occurs = self.prior > 0
+            low, high = float(bounds.low[occurs].min()), float(bounds.high[occurs].max())
+        # The value itself lies within the bounds, but for rounding.
+        return Interval(max(interval.low, min(low, value)), min(interval.high, max(high, value)))
 
     def _moments(self, influences: FloatArray, sizes: IntArray) -> Moments:
         """As `Moments.of`, in fewer passes where every sample is a unit of its own."""

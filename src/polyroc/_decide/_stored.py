@@ -11,6 +11,7 @@ from polyroc._decide._rules import Method, Rule
 from polyroc._inputs._arrays import read_labels
 from polyroc._inputs._checks import InputError, as_confidence_level, as_flag, listed, one_of, shown
 from polyroc._inputs._column_classes import distinct
+from polyroc._inputs._predictions import labels_array
 from polyroc._lib._typing import FloatArray, LabelArray
 from polyroc._uncertainty._intervals import Interval
 
@@ -52,8 +53,7 @@ def as_stored(record: Any) -> Stored:
         raise InputError("record", "must be a dictionary that `Decision.to_dict` gave", shown(type(record).__name__))
     if missing := [name for name in _KEYS if name not in record]:
         raise InputError("record", "must have every key that `Decision.to_dict` gives", f"no {listed(missing)}")
-    distinct_labels = distinct(read_labels(record["labels"], "labels"), "labels")
-    labels: LabelArray = read_labels(distinct_labels, "labels")
+    labels = labels_array(distinct(read_labels(record["labels"], "labels"), "labels"))
     rule = _rule(record, labels)
     k = len(labels)
     prior = _numbers(record, "prior", (k,))

@@ -110,9 +110,20 @@ def as_weights(value: Any, name: str, labels: LabelArray) -> FloatArray | None:
     if len(wrong) > 0:
         row, column = wrong[0].tolist()
         raise InputError(
-            name, "must be finite and positive off the diagonal", f"{matrix[row, column]} in row {row}, column {column}"
+            name,
+            "must be finite and positive off the diagonal",
+            f"{matrix[row, column]} in row {row}, column {column}",
+            hint=": `polyroc.decide` takes gains" if name == "costs" and matrix[row, column] < 0 else "",
         )
     return matrix
+
+
+def _has_diagonal(costs: Any, labels: LabelArray) -> bool:
+    """Whether something is meant by the diagonal: zeros are what is usual, and ones what checked costs have there."""
+    if costs is None:
+        return False
+    diagonal = np.diag(as_square(costs, "costs", labels))
+    return not (np.all(diagonal == 0) or np.all(diagonal == 1))
 
 
 def _declared(
@@ -190,6 +201,8 @@ class Options(Frozen):
     """Seed of the sample of pairs; never a live generator, which would give other pairs whenever it is asked."""
     n_jobs: int | None = _declared(None, "Number of threads; by default all cores.", as_n_jobs)
     """Number of threads; None for as many as the process may use."""
+    ignores_diagonal: bool = False
+    """Whether `costs` came with a diagonal, which is ignored; what was found, no option."""
 
     def to_dict(self) -> dict[str, Any]:
         """The options as plain data that `json` can write."""
@@ -197,7 +210,9 @@ class Options(Frozen):
         return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in record.items()}
 
 
-DECLARED: Mapping[str, "Field[Any]"] = MappingProxyType({entry.name: entry for entry in fields(Options)})
+DECLARED: Mapping[str, "Field[Any]"] = MappingProxyType(
+    {entry.name: entry for entry in fields(Options) if entry.metadata}
+)
 
 
 def as_options(labels: LabelArray, **given: Any) -> Options:
@@ -207,7 +222,8 @@ def as_options(labels: LabelArray, **given: Any) -> Options:
     [[1.0, 4.0], [1.0, 1.0]]
     """
     # Whoever takes options from a user has checked their names, in the user's words.
-    options = Options(**{name: _checked(name, value, labels) for name, value in given.items()})
+    checked = {name: _checked(name, value, labels) for name, value in given.items()}
+    options = Options(**checked, ignores_diagonal=_has_diagonal(given.get("costs"), labels))
     _check_ratio("costs", options.costs)
     if options.tpr_weights is not None or options.fpr_weights is not None:
         # One set of cell weights, in which a matrix not given counts as 1 everywhere.

@@ -68,7 +68,7 @@ def as_predictions(y_true: Any, y_score: Any, *, labels: Any = None, sample_weig
     _check_samples(codes, classes)
     if weight is not None:
         weight = _in_range(weight)
-    return Predictions(codes=codes, scores=scores, labels=_as_labels(classes), sample_weight=weight, kept=kept)
+    return Predictions(codes=codes, scores=scores, labels=labels_array(classes), sample_weight=weight, kept=kept)
 
 
 def as_scores(y_score: Any, labels: LabelArray) -> FloatArray:
@@ -163,7 +163,7 @@ def _factorize_integers(labels: IntArray) -> _Factor:
     return _Factor(values, offsets if len(values) == span else (np.cumsum(present) - 1)[offsets])
 
 
-def _as_labels(classes: list[Any]) -> LabelArray:
+def labels_array(classes: list[Any]) -> LabelArray:
     """The classes as an array of one type that keeps each as it is."""
     if isinstance(classes[0], str):
         # NumPy's fixed width pads with NUL, so it cannot keep one at the end.

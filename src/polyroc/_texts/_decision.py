@@ -39,6 +39,11 @@ class RuleText:
         return "always abstaining" if self.rule == "abstain" else _NAMES[self.rule]
 
     @property
+    def precision(self) -> float:
+        """What digits are shown by: the standard error, or where samples show none, a quarter of the interval."""
+        return self.standard_error or (self.interval.high - self.interval.low) / 4
+
+    @property
     def is_clearly_cheaper(self) -> bool:
         """Than the chosen rule, by the interval of the difference."""
         return self.difference_interval.high < 0
@@ -92,7 +97,7 @@ class DecisionText:
         )
 
     def _cost(self, one: RuleText) -> str:
-        return amount(one.cost, one.standard_error)
+        return amount(one.cost, one.precision)
 
     def _less(self, one: RuleText, other: RuleText) -> str:
         """How much less one costs than the other, one of them being the chosen rule, with the interval."""
@@ -111,7 +116,7 @@ class DecisionText:
     def _how_judged(self) -> str:
         own = self.rules[self.chosen]
         low, high = own.interval
-        error = own.standard_error
+        error = own.precision
         ends = f"{level(self.confidence_level)} interval of the cost: {amount(low, error)} to {amount(high, error)}"
         if own.rule != "tuned":
             text = f"{ends}, from {counted(self.n_samples, 'sample')}."
@@ -143,7 +148,7 @@ class DecisionText:
         ends = level(self.confidence_level)
         rows = [["rule", "cost", f"{ends} interval", "more than chosen", f"{ends} interval"]]
         for one in shown:
-            error, apart = one.standard_error, (one.difference_interval.high - one.difference_interval.low) / 4
+            error, apart = one.precision, (one.difference_interval.high - one.difference_interval.low) / 4
             own = one is self.rules[self.chosen]
             more = [amount(one.difference, apart), _ends(one.difference_interval, apart)]
             cells = [_short(one), amount(one.cost, error), _ends(one.interval, error), *(["", ""] if own else more)]

@@ -39,6 +39,8 @@ class Headline:
     is_well_explained: bool = True
     auc_mu: float | None = None
     """Mean area of the pairs where they are ranked by differences of columns; None where that mean is M."""
+    ignores_diagonal: bool = False
+    """Whether `costs` came with a diagonal."""
 
     @property
     def sizes(self) -> str:
@@ -48,7 +50,7 @@ class Headline:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What contradicts the summary, one sentence each."""
+        """What contradicts the summary or was ignored, one sentence each."""
         found = [self.never_named] if self.never_named else []
         if self.auc > _GOOD_D and self.n_failed_pairs:
             found.append(self._failed_pairs())
@@ -64,6 +66,10 @@ class Headline:
             found.append(
                 f"One shared curve explains only {percent(self.explained)} of what the pairs have beyond chance, so D "
                 "describes them poorly. Look at the pairs and at the mean curve."
+            )
+        if self.ignores_diagonal:
+            found.append(
+                "The diagonal of `costs` is ignored: only misclassifications weigh D. `polyroc.decide` uses it."
             )
         return tuple(found)
 
