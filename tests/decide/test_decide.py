@@ -467,3 +467,19 @@ def test_evaluate_goes_on_refusing_gains():
     words = r"`costs` must be finite and positive off the diagonal, got -.*: `polyroc\.decide` takes gains"
     with pytest.raises(polyroc.InputError, match=words):
         polyroc.evaluate(y, p, costs=COSTS - 1.5)
+
+
+@pytest.mark.filterwarnings("error")
+def test_free_scores_in_single_precision_are_judged_as_in_double():
+    y_true = np.arange(60) % 3
+    y_score = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
+    y_score[np.arange(60), y_true] += 1
+    costs = [[0, 4, 1], [1, 0, 2], [1, 1, 0]]
+    single, double = (polyroc.decide(y_true, y_score.astype(kind), costs) for kind in (np.float32, np.float64))
+    assert single.cost == double.cost
+    assert_allclose(single.offsets, double.offsets, atol=1e-5)
+
+
+def test_empty_prior_is_refused():
+    with pytest.raises(polyroc.InputError, match=r"`prior` must name each class once \(0, 1, 2\), got none"):
+        polyroc.decide([0, 0, 1, 1, 2, 2], np.eye(3)[[0, 0, 1, 1, 2, 2]], [[0, 4, 1], [1, 0, 2], [1, 1, 0]], prior={})

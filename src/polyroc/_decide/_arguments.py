@@ -73,7 +73,9 @@ def _in_order(value: Any, labels: LabelArray) -> FloatArray:
     # A pandas series that nobody named.
     if names and numbering_of(names) == Affixes("", "") and not isinstance(value, dict):
         return entries
-    raise InputError("prior", f"must name each class once ({listed(labels.tolist())})", f"names {listed(names)}")
+    raise InputError(
+        "prior", f"must name each class once ({listed(labels.tolist())})", f"names {listed(names)}" if names else "none"
+    )
 
 
 def as_reject_cost(value: Any) -> float | None:

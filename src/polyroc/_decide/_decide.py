@@ -157,7 +157,7 @@ def _asked(predictions: Predictions, costs: Any, prior: Any, method: Method, rej
     used = prevalence if given is None else given
     ratio = np.divide(used, prevalence, out=np.zeros(len(used)), where=prevalence > 0)
     on_log_scale = _are_probabilities(predictions)
-    if not on_log_scale and max(predictions.scores.max(), -predictions.scores.min()) > _LARGEST_SCORE:
+    if not on_log_scale and max(float(predictions.scores.max()), -float(predictions.scores.min())) > _LARGEST_SCORE:
         raise InputError("y_score", f"must lie within {_LARGEST_SCORE:g} of 0", "larger scores")
     came = f"scores from {predictions.scores.min():g} to {predictions.scores.max():g}"
     if not on_log_scale:
