@@ -477,7 +477,7 @@ def test_free_scores_in_single_precision_are_judged_as_in_double():
     costs = [[0, 4, 1], [1, 0, 2], [1, 1, 0]]
     single, double = (polyroc.decide(y_true, y_score.astype(kind), costs) for kind in (np.float32, np.float64))
     assert single.cost == double.cost
-    assert_allclose(single.offsets, double.offsets, atol=1e-5)
+    np.testing.assert_allclose(single.offsets, double.offsets, atol=1e-5)
 
 
 def test_empty_prior_is_refused():
