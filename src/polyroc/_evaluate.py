@@ -76,8 +76,8 @@ def evaluate(
         Weight of each pair of classes: the same for all, or by their numbers of samples.
     costs : array-like of shape (n_classes, n_classes), optional
         ``costs[true, predicted]``: cost of a misclassification, laid out as a confusion matrix; the diagonal is
-        ignored, with a note, and used by `decide`. Only ratios matter. More expensive confusions pull D towards the area of their pair. Rows and columns
-        of a data frame that are named after the classes are matched by name.
+        ignored, with a note (`decide` uses it). Only ratios matter. More expensive confusions pull D towards the area
+        of their pair. Rows and columns of a data frame that are named after the classes are matched by name.
     tpr_weights, fpr_weights : array-like of shape (n_classes, n_classes), optional
         Weights of the true and the false positive rates of the pair (positive, negative), multiplied with `costs`.
     thresholds : {"own", "shared", "difference"}

@@ -202,7 +202,8 @@ def test_the_interval_of_tuned_offsets_allows_for_the_luck_of_tuning():
     decision = polyroc.decide(y, p, COSTS)
     shares = decision.confusion / len(y)
     variance = (shares * (COSTS - decision.cost) ** 2).sum() / (len(y) - 1)
-    excess = (decision.cost - decision.resubstitution_cost) / 2
+    # Tuned on four fifths of the samples, offsets cost 5/4 of the excess more; on their own samples as much less.
+    excess = (decision.cost - decision.resubstitution_cost) / (1 + 5 / 4)
     assert excess > 0
     # Two offsets are free: a sum of two squares varies as much as its mean.
     assert decision.standard_error == pytest.approx(np.sqrt(variance + excess**2))
