@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import polyroc
-from studies import _page, _plans
+from studies import _decisions, _page, _plans
 from studies._settings import (
     CONTESTS,
     CORRELATION,
@@ -299,6 +299,48 @@ def test_plans_are_judged_by_realised_width_and_power():
 def test_the_committed_plans_have_every_setting():
     text = (ROOT / "docs" / "planning.md").read_text(encoding="utf-8")
     assert all(f"| {one.name} |" in text for one in _plans.PILOTS)
+
+
+def test_the_study_of_decisions_judges_on_samples_that_nothing_was_tuned_on(tmp_path):
+    rng = np.random.default_rng(0)
+    codes = rng.permutation(np.resize([0, 1, 2], 60))
+    part = _decisions._quarters(codes, seed=1)
+    assert [np.bincount(codes[part == one]).tolist() for one in range(4)] == [[5, 5, 5]] * 4
+    parts = {"tune/codes": codes[:30], "tune/scores": rng.dirichlet(np.ones(3), 30)}
+    parts |= {"test/codes": codes[30:], "test/scores": rng.dirichlet(np.ones(3), 30)}
+    np.savez(tmp_path / "predictions.npz", **{f"tae/tree/0/{name}": value for name, value in parts.items()})
+    by_class, by_pair = _decisions.run_held_out(tmp_path / "predictions.npz", 1)
+    assert [by_class["kind"], by_pair["kind"]] == list(_decisions.KINDS)
+    costs = _decisions._random_costs(np.random.default_rng([0, 7]), 3, "pair")
+    assert not np.allclose(costs, costs.T)
+    tuned = polyroc.decide(parts["tune/codes"], parts["tune/scores"], costs)
+    named = {"tuned": tuned.predict(parts["test/scores"]), "argmax": parts["test/scores"].argmax(axis=1)}
+    for rule, names in named.items():
+        assert by_pair[rule] == pytest.approx(np.mean([costs[a, j] for a, j in zip(codes[30:], names, strict=True)]))
+
+
+def test_the_study_of_decisions_counts_what_intervals_cover():
+    population = replace(_decisions.POPULATIONS[0], n_samples=60)
+    found = _decisions.run_coverage(population, 5, 2)
+    codes, scores = population.draw(np.random.default_rng([5, 0]), _decisions._N_TRUTH)
+    y_true, y_score = population.draw(np.random.default_rng([5, 2]), 60)
+    decision = polyroc.decide(y_true, y_score, population.costs, rng=2)
+    true = population.costs[codes, decision.predict(scores)].mean()
+    low, high = decision.cost_interval
+    assert found["true"][1] == pytest.approx(true)
+    assert found["side"][1] == int(true > high) - int(true < low)
+    # Calibrated scores: Bayes' rule costs less than any other.
+    assert true > population.costs[codes, np.argmin(scores @ population.costs, axis=1)].mean()
+
+
+def test_the_tables_of_decisions_count_by_hand():
+    row = {"data": "car", "classifier": "tree", "kind": "pair", "split": 0, "tuned": 1.0, "bayes": 2.0, "argmax": 4.0}
+    more = row | {"data": "tae", "tuned": 2.0, "bayes": 0.0}
+    covered = {"true": [0.5, 0.7], "resubstitution": [0.4, 0.4], "side": [0, 1]}
+    table = _decisions.page({"held out": [row, more], "coverage": {_decisions.POPULATIONS[0].name: covered}})
+    assert "| costs by pair | car | tae | all: tuned / Bayes | all: tuned / highest score |" in table
+    assert "| tree | 0.50 | none | 1.50 | 0.38 |" in table
+    assert "| 3 classes, calibrated | 300 | 2 | 0.600 | 0.400 | 50.0 % | 0.0 % | 50.0 % |" in table
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """The table of classes against loops over its definitions and against scikit-learn."""
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 
@@ -228,3 +229,11 @@ def test_changed_samples_are_noticed():
     score[:, 0] = 0
     with pytest.raises(RuntimeError, match="changed"):
         table.with_intervals()
+
+
+@pytest.mark.parametrize("label", [np.arange(3), np.zeros(2, dtype=[("a", int)]), pl.LazyFrame({"a": [1]}), None, [1]])
+def test_what_is_no_label_is_refused_by_name(label):
+    classes = polyroc.evaluate([0, 1, 2, 0, 1, 2], np.eye(3)[[0, 1, 2, 0, 1, 2]]).classes
+    assert classes.of(np.int64(1)).label == 1
+    with pytest.raises(polyroc.InputError, match="`label` must be one of the 3 classes, got"):
+        classes.of(label)

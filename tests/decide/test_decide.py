@@ -128,7 +128,11 @@ def test_free_scores_on_other_scales_are_mended():
     y, p = samples(n=600)
     free = np.log(p) + np.array([0.0, 50.0, -50.0])
     decision, plain = polyroc.decide(y, free, COSTS), polyroc.decide(y, p, COSTS)
-    np.testing.assert_allclose(decision.cost, plain.cost, rtol=0.05)
+    # The same breaks, shifted; between two of them an offset may lie anywhere.
+    assert decision.resubstitution_cost == pytest.approx(plain.resubstitution_cost)
+    shifted = decision.offsets + np.array([0.0, 50.0, -50.0])
+    np.testing.assert_allclose(shifted - shifted[0], plain.offsets - plain.offsets[0], atol=0.02)
+    assert decision.cost < 0.5 * decision.rules[1].cost
     assert not decision.on_log_scale
     assert [one.rule for one in decision.rules[:2]] == ["tuned", "argmax"]
 
@@ -202,7 +206,8 @@ def test_the_interval_of_tuned_offsets_allows_for_the_luck_of_tuning():
     decision = polyroc.decide(y, p, COSTS)
     shares = decision.confusion / len(y)
     variance = (shares * (COSTS - decision.cost) ** 2).sum() / (len(y) - 1)
-    excess = (decision.cost - decision.resubstitution_cost) / 2
+    # Tuned on four fifths of the samples, offsets cost 5/4 of the excess more; on their own samples as much less.
+    excess = (decision.cost - decision.resubstitution_cost) / (1 + 5 / 4)
     assert excess > 0
     # Two offsets are free: a sum of two squares varies as much as its mean.
     assert decision.standard_error == pytest.approx(np.sqrt(variance + excess**2))

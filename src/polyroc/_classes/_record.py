@@ -144,8 +144,7 @@ class Classes(Frozen):
             One of the classes.
         """
         for place, one in enumerate(self.label.tolist()):
-            # What compares as an array is no label.
-            if (one == label) is True or (np.isscalar(label) and bool(one == label)):
+            if _is_same(one, label):
                 return self[place]
         raise InputError("label", f"must be one of the {counted(len(self), 'class')}", shown(label))
 
@@ -301,3 +300,12 @@ def _plain(column: "np.ndarray[Any, Any]") -> list[Any]:
     if column.dtype.kind == "f":
         return [None if value != value else value for value in column.tolist()]
     return [None if value is None else plain(np.array([value], dtype=object))[0] for value in column.tolist()]
+
+
+def _is_same(one: Any, label: Any) -> bool:
+    """Whether a class is what somebody asks for; arrays and frames, which compare otherwise or refuse to, are none."""
+    try:
+        same = one == label
+    except TypeError:
+        return False
+    return isinstance(same, bool | np.bool_) and bool(same)

@@ -239,7 +239,9 @@ def _decision(predictions: Predictions, asked: _Asked, judge: Judge, fitted: Cro
     chosen = rules[asked.method]
     weight = np.ones(predictions.n_samples) if predictions.sample_weight is None else predictions.sample_weight
     own = costs_of(predictions.codes, rules["tuned"].named(predictions.scores), asked.full_costs)
-    judged = _rule_costs(predictions, asked, judge, named, judge.mean(own))
+    gap = judge.mean(costs_of(predictions.codes, named["tuned"], asked.full_costs)) - judge.mean(own)
+    tuning = tuning_variance(gap, asked.full_costs.shape[1] - 1, n_folds)
+    judged = _rule_costs(predictions, asked, judge, named, tuning)
     return Decision(
         labels=predictions.labels,
         prior=asked.prior,
@@ -256,12 +258,14 @@ def _decision(predictions: Predictions, asked: _Asked, judge: Judge, fitted: Cro
 
 
 def _rule_costs(
-    predictions: Predictions, asked: _Asked, judge: Judge, named: dict[Method, IntArray], resubstitution: float
+    predictions: Predictions, asked: _Asked, judge: Judge, named: dict[Method, IntArray], tuning: float
 ) -> list[RuleCost]:
-    """The three rules, always naming each class, and always abstaining, each compared with the chosen one."""
+    """The three rules, always naming each class, and always abstaining, each compared with the chosen one.
+
+    `tuning` is the variance of the tuned offsets' cost that the samples do not show.
+    """
     codes, full = predictions.codes, asked.full_costs
     reference = costs_of(codes, named[asked.method], full)
-    tuning = tuning_variance(judge.mean(costs_of(codes, named["tuned"], full)), resubstitution, full.shape[1] - 1)
 
     bounds = Bounds.of(full)
 

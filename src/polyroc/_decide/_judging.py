@@ -134,13 +134,14 @@ def judged_units(codes: IntArray, units: Units, *, labels_are_random: bool) -> U
     return Units(units.unit, np.zeros(units.n_units, dtype=np.intp), units.are_groups)
 
 
-def tuning_variance(cross_fitted: float, resubstitution: float, n_offsets: int) -> float:
+def tuning_variance(gap: float, n_offsets: int, n_folds: int) -> float:
     """Variance of what the tuned offsets truly cost, over the samples that they might have been tuned on.
 
     Offsets tuned on few samples miss the best ones, and cost more by a quadratic form of as many errors as there are
     free offsets. On average the tuned cost is as much too low on its own samples as the true one is above the least
-    (as in Akaike's criterion), so that half of the gap between the two estimates the mean excess. A sum of m squares of
+    (as in Akaike's criterion). Without one of K folds, the excess is K / (K - 1) times as large. So the gap between
+    the cross-fitted cost and that on its own samples is 1 + K / (K - 1) times the mean excess. A sum of m squares of
     normal errors has a standard deviation of sqrt(2 / m) of its mean.
     """
-    excess = max(0.0, cross_fitted - resubstitution) / 2
+    excess = max(0.0, gap) / (1 + n_folds / (n_folds - 1))
     return excess**2 * 2 / n_offsets
