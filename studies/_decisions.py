@@ -179,9 +179,9 @@ def _ratio(rows, rule):
 
 
 _ABOUT_HELD_OUT = """Six UCI data sets and random cost matrices: the cost of tuned offsets on held-out samples, divided
-by that of Bayes' rule. Below 1, tuned offsets cost less. Half of each data set trains the classifier, a quarter tunes the
-offsets and a quarter judges them, in five splits. tae, iris and glass have only 37 to 53 samples to tune on. With costs by
-true class, offsets can do what Bayes' rule does; with costs by pair they cannot."""
+by that of Bayes' rule. Below 1, tuned offsets cost less. Half of each data set trains the classifier, a quarter tunes
+the offsets and a quarter judges them, in five splits. tae, iris and glass have only 37 to 53 samples to tune on. With
+costs by true class, offsets can do what Bayes' rule does; with costs by pair they cannot."""
 _ABOUT_COVERAGE = """How often the 95 % interval of the cross-fitted cost covers the cost of the deployed rule in the
 population, and how often that lies below or above the interval."""
 

@@ -128,7 +128,9 @@ def test_free_scores_on_other_scales_are_mended():
     y, p = samples(n=600)
     free = np.log(p) + np.array([0.0, 50.0, -50.0])
     decision, plain = polyroc.decide(y, free, COSTS), polyroc.decide(y, p, COSTS)
-    np.testing.assert_allclose(decision.cost, plain.cost, rtol=0.05)
+    # The same least cost; offsets of the folds may end at other places that cost the same there.
+    assert decision.resubstitution_cost == pytest.approx(plain.resubstitution_cost)
+    assert abs(decision.cost - plain.cost) < plain.standard_error
     assert not decision.on_log_scale
     assert [one.rule for one in decision.rules[:2]] == ["tuned", "argmax"]
 
