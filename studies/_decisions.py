@@ -178,6 +178,14 @@ def _ratio(rows, rule):
     return f"{sum(row['tuned'] for row in rows) / below:.2f}" if below > 0 else "none"
 
 
+_ABOUT_HELD_OUT = """Six UCI data sets and random cost matrices: the cost of tuned offsets on held-out samples, divided
+by that of Bayes' rule. Below 1, tuned offsets cost less. Half of each data set trains the classifier, a quarter tunes
+the offsets and a quarter judges them, in five splits. tae, iris and glass have only 37 to 53 samples to tune on. With
+costs by true class, offsets can do what Bayes' rule does; with costs by pair they cannot."""
+_ABOUT_COVERAGE = """How often the 95 % interval of the cross-fitted cost covers the cost of the deployed rule in the
+population, and how often that lies below or above the interval."""
+
+
 def page(results):
     """The tables."""
     covered = [["population", "n", "replications", "true cost", "on own samples", "coverage", "below", "above"]]
@@ -187,4 +195,5 @@ def page(results):
             means = [f"{found[name].mean():.3f}" for name in ("true", "resubstitution")]
             shares = [percent(np.mean(found["side"] == side)) for side in (0, -1, 1)]
             covered.append([one.name, str(one.n_samples), str(len(found["side"])), *means, *shares])
-    return "\n\n".join([*(_held_out_table(results["held out"], kind) for kind in KINDS), markdown(covered)])
+    tables = [_held_out_table(results["held out"], kind) for kind in KINDS]
+    return "\n\n".join([_ABOUT_HELD_OUT, *tables, _ABOUT_COVERAGE, markdown(covered)])

@@ -37,7 +37,7 @@ def tune(problem: OffsetProblem, starts: list[FloatArray], seed: int) -> Tuned:
         return _centred(problem, _best(_ends(problem, starts, n_random, rng)))
     rank = _ranks(problem, rng)
     found = _best(_ends(_part_by_class(problem, rank, size), starts, n_random, rng))
-    while (size := size * _GROWTH) < n // 2:
+    while (size := size * _GROWTH) < n // 4:
         part = _part_by_class(problem, rank, size)
         found = descend(part, found.offsets, _OF_ERROR * _standard_error(part, found.offsets))
     least = _OF_ERROR * _standard_error(problem, found.offsets)
