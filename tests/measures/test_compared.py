@@ -123,12 +123,14 @@ def test_odd_names_are_escaped_everywhere():
     measures = polyroc.compare(example.y_true, scores).measures(["accuracy", "mcc"])
     for table in ("estimates", "differences"):
         markdown = measures.to_markdown(table)
-        assert "<script>" not in markdown
+        assert "<script>" not in markdown.replace(r"\<", "")
         assert r"\|\_x\_" in markdown
         assert len({line.replace(r"\|", "").count("|") for line in markdown.splitlines()}) == 1
         latex = measures.to_latex(table)
-        assert r"{[}50\% \& \textbackslash{}cmd\{\$\#\textasciicircum{}\textasciitilde{}\}{]}" in latex
-        assert "$<$script$>$" in latex
+        assert r"50\% \& \textbackslash{}cmd\{\$\#\textasciicircum{}\textasciitilde{}\}]" in latex
+        # At the start of a cell a bracket would be read as an option of the line before.
+        assert not any(cell.strip().startswith("[") for line in latex.splitlines() for cell in line.split("&"))
+        assert r"\textless{}script\textgreater{}" in latex
     assert "<script>" not in measures._repr_html_()
     assert "<script>|_x_" in str(measures)
 

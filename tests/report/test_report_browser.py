@@ -221,9 +221,9 @@ def test_keys_are_enough(opened):
         page.locator("#model").focus()
         page.keyboard.press("ArrowDown")
         assert page.locator("#pairs-title").inner_text() == "Pairs of classes: second"
-        page.locator("summary").focus()
+        page.locator("summary").first.focus()
         page.keyboard.press("Enter")
-        assert page.locator("details").get_attribute("open") is not None
+        assert page.locator("details").first.get_attribute("open") is not None
 
 
 @pytest.mark.parametrize("name", ["k3", "k10", "k100"])
