@@ -80,7 +80,8 @@ class Namer(Frozen):
             found = cross_fit(problem, ratio, self.fold, self.seed, self.n_jobs, tick)
             named[place] = found.named
             own = highest(z, found.tuned.offsets)
-            luck[place] = np.sqrt(tuning_variance(self._cost(found.named, costs), self._cost(own, costs), k - 1))
+            gap = self._cost(found.named, costs) - self._cost(own, costs)
+            luck[place] = np.sqrt(tuning_variance(gap, k - 1, int(self.fold.max()) + 1))
         return Named(known_names(named), luck)
 
     def _cost(self, named: IntArray, costs: FloatArray) -> float:
