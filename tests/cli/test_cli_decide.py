@@ -188,6 +188,7 @@ def test_one_column_for_two_classes_is_applied_to_the_same_class(folder, capsys)
         (["--prior", "cat=0.5,dog=much"], "--prior must be a file or look like a=0.1,b=0.9, each class once, got 'dog"),
         (["--prior", "cat=0.5,dog=0.5,owl=0.5"], "--prior must sum to 1 (to within 1e-06), got a sum of 1.5."),
         (["--prior", "other.csv"], "--prior: 'other.csv' must have a header with the 3 classes"),
+        (["--prior", "0.5"], "--prior must be a file or look like a=0.1,b=0.9, got '0.5': there is no such file"),
         (["--reject-cost", "inf"], "--reject-cost must be None or a number within 1e+60 of 0, got inf."),
     ],
 )

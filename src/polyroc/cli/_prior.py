@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from polyroc._lib._typing import FloatArray
@@ -41,6 +42,9 @@ def _typed(prior: str) -> dict[str, float]:
 
 def _in_file(path: str, labels: Sequence[Any]) -> dict[str, float]:
     """A header of classes with one row below it, or a column of classes next to one of numbers."""
+    if not Path(path).exists():
+        msg = f"--prior must be a file or look like a=0.1,b=0.9, got {quoted(path)}: there is no such file"
+        raise CommandError(msg)
     source, texts = open_source(path), [text_of(label) for label in labels]
     ways = ways_of(source.names, texts)
     if len(ways) == 1 and source.n_rows == 1:
