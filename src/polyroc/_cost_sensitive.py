@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from polyroc._decide._decide import decide
-from polyroc._decide._rules import Method, as_labels, with_reject
-from polyroc._engines._naming import costs_of
+from polyroc._decide._rules import Method, as_labels
+from polyroc._engines._naming import costs_of, with_reject
 from polyroc._inputs._checks import InputError, listed
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._lib._warnings import warn
@@ -254,7 +254,7 @@ class CostSensitiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         Returns
         -------
         ndarray of shape (n_samples, n_classes) or (n_samples,)
-            Log probabilities (or scores) plus offsets; minus the expected cost for "bayes". With `reject_cost`, the
+            Levels (as `Decision.scale` says) plus offsets; minus the expected cost for "bayes". With `reject_cost`, the
             level of abstaining is subtracted: the rule abstains where all are negative. Of two classes and without
             `reject_cost`, the second column minus the first: the second class is named where it is positive.
         """

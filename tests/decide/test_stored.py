@@ -62,6 +62,31 @@ def test_free_scores_stay_free():
 
 
 @pytest.mark.parametrize(
+    ("costs", "method", "scale"),
+    [
+        (COSTS, "tuned", "expected cost"),
+        (COSTS, "bayes", "expected cost"),
+        (COSTS, "argmax", "log probability"),
+        ([[0, 2, 2], [1, 0, 1], [5, 5, -1]], "tuned", "log probability"),
+    ],
+)
+def test_the_scale_of_the_offsets_is_stored(costs, method, scale):
+    y_true, scores = problem()
+    decision = polyroc.decide(y_true, scores, costs, method=method)
+    assert decision.to_dict()["scale"] == again(decision).scale == scale
+    assert decision.on_log_scale
+    assert_array_equal(again(decision).predict(scores), decision.predict(scores))
+    other = {"expected cost": "log probability", "log probability": "expected cost"}[scale]
+    if method == "tuned":
+        # Another scale is another rule, so it must be stored.
+        turned = Decision.from_dict(decision.to_dict() | {"scale": other})
+        assert (turned.predict(scores) != decision.predict(scores)).any()
+    else:
+        with pytest.raises(InputError, match="`scale` must be"):
+            Decision.from_dict(decision.to_dict() | {"scale": other})
+
+
+@pytest.mark.parametrize(
     ("changes", "words"),
     [
         ({"method": "best"}, "`method` must be one of 'tuned', 'bayes', 'argmax', got 'best'."),
@@ -79,6 +104,7 @@ def test_free_scores_stay_free():
         ({"reject_offset": None}, "`record` must have a finite number as 'reject_offset', got None."),
         ({"on_log_scale": 1}, "`on_log_scale` must be True or False, got 1."),
         ({"on_log_scale": False}, "`record` must have true as 'on_log_scale' for Bayes' rule and for a cost of abst"),
+        ({"scale": "log probability"}, "`scale` must be one of 'expected cost', got 'log probability'."),
         ({"n_columns": 2}, "`record` must have 3 as 'n_columns', one for each class, got 2."),
         (
             {"confusion": [[1, 2, 3]] * 3},
@@ -115,5 +141,5 @@ def test_what_is_missing_and_what_is_no_record():
 
 
 def test_an_empty_prior_is_refused():
-    with pytest.raises(InputError, match=r"`prior` must name each class once \('ant', 'bee', 'cat'\), got names ."):
+    with pytest.raises(InputError, match=r"`prior` must name each class once \('ant', 'bee', 'cat'\), got none"):
         polyroc.decide(*problem(), COSTS, prior={})

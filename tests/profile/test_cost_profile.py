@@ -275,9 +275,10 @@ def test_free_scores_have_no_bayes_rule():
     costs = matrices(3, 3, 21)
     with pytest.raises(polyroc.InputError, match=r"`scores` of model 'a' must be probabilities.* \"tuned\" takes any"):
         polyroc.cost_profile(y_true, free, costs=costs)
-    tuned = polyroc.cost_profile(y_true, free, costs=costs, rule="tuned")
-    same = polyroc.cost_profile(y_true, scores, costs=costs, rule="tuned")
-    # Logarithms of probabilities are what offsets are added to.
+    # With costs by true class, logarithms of probabilities are what offsets are added to.
+    by_class = np.array([[1.0], [3.0], [2.0]]) * (1 - np.eye(3))
+    tuned = polyroc.cost_profile(y_true, free, costs=[by_class], rule="tuned")
+    same = polyroc.cost_profile(y_true, scores, costs=[by_class], rule="tuned")
     assert_allclose(tuned.cost_by_matrix, same.cost_by_matrix, rtol=0.15)
 
 

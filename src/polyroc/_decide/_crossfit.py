@@ -65,7 +65,10 @@ def cross_fit(
 
 
 def starts_of(problem: OffsetProblem, ratio: FloatArray) -> list[FloatArray]:
-    """Where sweeps begin: the highest score, what costs and priors would do to probabilities, columns of equal mean."""
+    """Where sweeps begin: offsets of 0, what costs and priors would do to probabilities, columns of equal mean.
+
+    Levels that know costs and priors are Bayes' rule at 0; there the second start takes out what they know.
+    """
     k, m = problem.costs.shape
     costs, prevalence = problem.costs[:, :k], np.bincount(problem.codes, minlength=k) / len(problem.codes)
     own = np.diag(costs)
@@ -75,16 +78,18 @@ def starts_of(problem: OffsetProblem, ratio: FloatArray) -> list[FloatArray]:
     by_cost = np.log(np.clip(severity / largest, _LEAST_SEVERITY, None) * np.clip(ratio, _LEAST_SEVERITY, None))
     starts = [
         np.zeros(k),
-        problem.margin * by_cost,
+        (-1 if problem.knows_costs else 1) * problem.margin * by_cost,
         -problem.margin * np.log(np.maximum(prevalence, 1 / len(problem.codes))),
         -problem.z[:k].mean(axis=1),
     ]
     if m == k:
         return starts
-    return [np.r_[start, level] for start in starts for level in _abstaining(problem, start)]
+    # Levels of problems in which a rule may abstain know the costs.
+    return [np.zeros(m), *(np.r_[start, level] for start in starts for level in _abstaining(problem, start))]
 
 
 def _abstaining(problem: OffsetProblem, start: FloatArray) -> tuple[float, float]:
-    """Levels below which nothing is named: one that every sample passes, and one that about a fifth do not."""
-    reached = np.max(problem.z[:-1, :: max(1, problem.z.shape[1] // 1000)] + start[:, None], axis=0)
+    """Offsets of abstaining: one with which every sample is named, and one with which about a fifth are not."""
+    z = problem.z[:, :: max(1, problem.z.shape[1] // 1000)]
+    reached = np.max(z[:-1] + start[:, None], axis=0) - z[-1]
     return float(reached.min()) - problem.margin, float(np.quantile(reached, 0.2))

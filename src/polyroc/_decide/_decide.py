@@ -10,8 +10,8 @@ from polyroc._decide._crossfit import CrossFit, cross_fit
 from polyroc._decide._decision import Decision, RuleCost
 from polyroc._decide._folds import folds_of, units_per_class
 from polyroc._decide._judging import Bounds, Judge, judged_units, tuning_variance
-from polyroc._decide._rules import Method, Rule, with_reject
-from polyroc._engines._naming import confusion, costs_of, levels, two_columns
+from polyroc._decide._rules import Method, Rule, Scale, levels_on, scale_of
+from polyroc._engines._naming import above_least, confusion, costs_of, two_columns, with_reject
 from polyroc._engines._offsets import OffsetProblem, passes_for
 from polyroc._engines._samples import are_probabilities
 from polyroc._inputs._checks import InputError, as_confidence_level, as_flag, as_n_jobs, drawn_seed, one_of
@@ -49,9 +49,8 @@ def decide(
     Parameters
     ----------
     y_true, y_score : array-like
-        As in `evaluate`. Rows that are probabilities (between 0 and 1, sum 1) are compared by their logarithms, other
-        scores as they are. A probability of 0 counts as the smallest normal double, below all others. Use samples that
-        the classifier was not trained on.
+        As in `evaluate`. Rows that are probabilities (between 0 and 1, sum 1) are compared by logarithms, other scores
+        as they are: see Notes. Use samples that the classifier was not trained on.
     costs : array-like of shape (n_classes, n_classes)
         ``costs[true, predicted]``, laid out as a confusion matrix, with its diagonal: negative entries are gains. Rows
         and columns of a data frame that are named after the classes are matched by name.
@@ -59,7 +58,7 @@ def decide(
         Prevalence of the classes where the rule will be used, sum 1; a mapping or a pandas series by class. By default
         the prevalence of the samples.
     method : {"tuned", "bayes", "argmax"}
-        "tuned": the highest score after one offset per class is added, which are tuned to the lowest cost. "bayes":
+        "tuned": the highest level after one offset per class is added, which are tuned to the lowest cost. "bayes":
         the lowest expected cost, with scores taken as probabilities. "argmax": the highest score.
     reject_cost : float, optional
         Cost of naming no class, whatever the true one is. If given, the rule abstains where that is cheaper; scores
@@ -87,6 +86,13 @@ def decide(
 
     Notes
     -----
+    Offsets are added to levels, chosen so that some offsets give Bayes' rule. If mistakes about a class cost the same
+    whatever is named instead, and the rule may not abstain, the levels are log probabilities, and offsets of the log
+    costs give Bayes' rule. Otherwise they are ``-log(p @ (costs - costs.min(axis=1, keepdims=True)))``, minus the
+    logarithm of the cost that is expected of naming each class (with `reject_cost`, a last column of `costs`), and
+    offsets of 0 give Bayes' rule. A probability or an expected cost of 0 counts as the smallest normal double, below
+    all others. Free scores are levels as they are.
+
     The cost of a rule is the sum over classes of prior times the mean of ``costs[true, named]`` within the class. The
     offsets that minimise it are sought by exact coordinate sweeps from several starts: the best value of one offset,
     with the others held, takes a sort; to find the best of all offsets together is NP-complete. Tuned and judged on
@@ -149,6 +155,14 @@ class _Asked(NamedTuple):
     def full_costs(self) -> FloatArray:
         return with_reject(self.costs, self.reject_cost)
 
+    def scale(self, method: Method) -> Scale:
+        """What a rule compares: the highest score knows no costs, and Bayes' rule nothing else."""
+        if method == "tuned":
+            return scale_of(self.costs, self.reject_cost, are_probabilities=self.on_log_scale)
+        if method == "bayes":
+            return "expected cost"
+        return "log probability" if self.on_log_scale else "score"
+
 
 def _asked(predictions: Predictions, costs: Any, prior: Any, method: Method, reject_cost: Any) -> _Asked:
     weights = predictions.class_weights
@@ -199,15 +213,22 @@ def _judge(predictions: Predictions, asked: _Asked, units: Units, level: float) 
 
 def _problem(predictions: Predictions, asked: _Asked, judge: Judge) -> OffsetProblem:
     scores = two_columns(predictions.scores, are_probabilities=asked.on_log_scale)
-    z = levels(scores, on_log_scale=asked.on_log_scale, abstains=asked.reject_cost is not None)
+    scale = asked.scale("tuned")
+    z = levels_on(scale, scores, asked.full_costs, asked.ratio)
     margin = 1.0 if asked.on_log_scale else float(np.mean(z.std(axis=1))) or 1.0
     # By weight and by scores, so that the order of the columns changes no result; abstaining comes last.
     k = len(asked.costs)
     order = np.r_[np.lexsort((z[:k].mean(axis=1), -asked.prior)), np.arange(k, len(z))]
-    # A constant on a row and the unit of the costs change no rule; without them, rounding is known to be 1e-16.
-    costs = asked.full_costs - asked.full_costs.min(axis=1, keepdims=True)
-    costs /= costs.max()
-    return OffsetProblem(z, predictions.codes, judge.weight, costs, margin, order, passes_for(z.size))
+    return OffsetProblem(
+        z,
+        predictions.codes,
+        judge.weight,
+        above_least(asked.full_costs),
+        margin,
+        order,
+        passes_for(z.size),
+        knows_costs=scale == "expected cost",
+    )
 
 
 def _rule(asked: _Asked, method: Method, n_columns: int, offsets: FloatArray | None = None) -> Rule:
@@ -221,7 +242,7 @@ def _rule(asked: _Asked, method: Method, n_columns: int, offsets: FloatArray | N
         method=method,
         costs=asked.costs,
         ratio=asked.ratio,
-        on_log_scale=asked.on_log_scale,
+        scale=asked.scale(method),
         n_columns=n_columns,
         offsets=offsets,
         reject_cost=asked.reject_cost,

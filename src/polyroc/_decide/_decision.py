@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._decide._rules import Method, Rule, as_labels
+from polyroc._decide._rules import Method, Rule, Scale, as_labels
 from polyroc._decide._stored import as_stored
 from polyroc._estimator._curve import RocCurve
 from polyroc._inputs._frames import FrameBackend, frame_of, plain
@@ -115,10 +115,13 @@ class Decision(Frozen):
     prior : ndarray of shape (n_classes,)
         Prevalence of each class that costs are weighed with: as given, else that of the samples.
     offsets : ndarray of shape (n_classes,) or None
-        What is added to the logarithm of each class's probability (or to its free score) before the highest is named;
-        their mean is 0. Zeros for "argmax", None for "bayes", whose rule is no offset.
+        What is added to each class's level, as `scale` says, before the highest is named; their mean is 0. Zeros for
+        "argmax", None for "bayes".
+    scale : {"log probability", "expected cost", "score"}
+        What offsets are added to: the logarithm of each class's probability; minus the logarithm of the cost that is
+        expected of naming it, above the least cost of each true class; or its free score. See `decide`.
     reject_offset : float or None
-        The rule abstains where no class reaches this level; None where it names every sample or is "bayes".
+        What is added to the level of abstaining; None where the rule names every sample or is "bayes".
     reject_cost : float or None
         Cost of abstaining, as given.
     cost : float
@@ -137,7 +140,7 @@ class Decision(Frozen):
         Costs of the three rules, of always naming each class and, with `reject_cost`, of always abstaining. "bayes" is
         missing where scores are not probabilities.
     on_log_scale : bool
-        Whether scores are probabilities, so that offsets are added to their logarithms.
+        Whether scores are probabilities, so that offsets are added to logarithms.
     n_samples, n_folds : int
         Samples that counted, and folds of the cross-fitting.
     confidence_level : float
@@ -173,6 +176,10 @@ class Decision(Frozen):
     @property
     def reject_cost(self) -> float | None:
         return self._rule.reject_cost
+
+    @property
+    def scale(self) -> Scale:
+        return self._rule.scale
 
     @property
     def on_log_scale(self) -> bool:
@@ -254,7 +261,7 @@ class Decision(Frozen):
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that `json` can write, and `from_dict` read.
 
-        "ratio" is prior over prevalence of the samples, by which Bayes' rule multiplies probabilities.
+        "ratio" is prior over prevalence of the samples, by which expected costs multiply probabilities.
         """
         return {
             "method": self.method,
@@ -263,6 +270,7 @@ class Decision(Frozen):
             "prior": self.prior.tolist(),
             "ratio": self._rule.ratio.tolist(),
             "on_log_scale": self.on_log_scale,
+            "scale": self.scale,
             "n_columns": self._rule.n_columns,
             "offsets": None if self.offsets is None else self.offsets.tolist(),
             "reject_cost": self.reject_cost,
@@ -329,7 +337,7 @@ class Decision(Frozen):
             confidence_level=self.confidence_level,
             labels=self.labels.tolist(),
             offsets=None if self.offsets is None else self.offsets.tolist(),
-            on_log_scale=self.on_log_scale,
+            scale=self.scale,
             abstained=self._abstained,
         )
 

@@ -5,12 +5,23 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from polyroc._engines._naming import cheapest, expected_costs, highest, levels, looks_like_probabilities, two_columns
+from polyroc._engines._naming import (
+    are_by_true_class,
+    cheapest,
+    cost_levels,
+    expected_costs,
+    highest,
+    levels,
+    looks_like_probabilities,
+    two_columns,
+    with_reject,
+)
 from polyroc._inputs._checks import InputError
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._records import Frozen
 
 Method: TypeAlias = Literal["tuned", "bayes", "argmax"]
+Scale: TypeAlias = Literal["log probability", "expected cost", "score"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,13 +33,18 @@ class Rule(Frozen):
     """costs[true, named], shape (k, k)."""
     ratio: FloatArray
     """Prior over prevalence of each class, shape (k,): what Bayes' rule multiplies probabilities with."""
-    on_log_scale: bool
-    """Whether scores are probabilities, so that offsets are added to their logarithms."""
+    scale: Scale
+    """What offsets are added to: "expected cost" stands for minus its logarithm."""
     n_columns: int
     offsets: FloatArray | None = None
     """Shape (k,); None for Bayes' rule."""
     reject_cost: float | None = None
     reject_offset: float | None = None
+
+    @property
+    def on_log_scale(self) -> bool:
+        """Whether scores are probabilities."""
+        return self.scale != "score"
 
     @property
     def abstains(self) -> bool:
@@ -39,19 +55,23 @@ class Rule(Frozen):
         scores = two_columns(scores, are_probabilities=self.on_log_scale)
         if self.offsets is None:
             return cheapest(scores, self.costs, self.ratio, self.reject_cost)
-        if self.reject_offset is None:
-            return highest(levels(scores, on_log_scale=self.on_log_scale), self.offsets)
-        z = levels(scores, on_log_scale=self.on_log_scale, abstains=True)
-        return highest(z, np.r_[self.offsets, self.reject_offset])
+        return highest(self._levels(scores), self._all_offsets(self.offsets))
 
     def margins(self, scores: FloatArray) -> FloatArray:
         """What the rule names the highest of, shape (n, k): it abstains, where it may, if all are negative."""
         scores = two_columns(scores, are_probabilities=self.on_log_scale)
         if self.offsets is None:
             return (self.reject_cost or 0.0) - expected_costs(scores, self.costs, self.ratio)
-        z = levels(scores, on_log_scale=self.on_log_scale)
-        found: FloatArray = (z + self.offsets[:, np.newaxis]).T
-        return found if self.reject_offset is None else found - self.reject_offset
+        found: FloatArray = (self._levels(scores) + self._all_offsets(self.offsets)[:, np.newaxis]).T
+        return found[:, :-1] - found[:, -1:] if self.abstains else found
+
+    def _levels(self, scores: FloatArray) -> FloatArray:
+        reject_cost = self.reject_cost if self.abstains else None
+        return levels_on(self.scale, scores, with_reject(self.costs, reject_cost), self.ratio)
+
+    def _all_offsets(self, offsets: FloatArray) -> FloatArray:
+        """With that of abstaining at the end, where the rule may abstain."""
+        return offsets if self.reject_offset is None else np.r_[offsets, self.reject_offset]
 
     def check(self, scores: FloatArray) -> None:
         """Refuse later scores that are of another kind than those that the rule was made from."""
@@ -66,11 +86,22 @@ class Rule(Frozen):
             raise InputError("y_score", rule, f"{scores.shape[1]}")
 
 
-def with_reject(costs: FloatArray, reject_cost: float | None) -> FloatArray:
-    """costs[true, named] with a last column for abstaining, where that is allowed."""
-    if reject_cost is None:
-        return costs
-    return np.column_stack([costs, np.full(len(costs), reject_cost)])
+def scale_of(costs: FloatArray, reject_cost: float | None, *, are_probabilities: bool) -> Scale:
+    """The scale on which some offsets give Bayes' rule; from costs and the kind of scores, never from labels.
+
+    On log probabilities they do if a mistake costs the same whatever is named: the logarithms of these costs. To know
+    where abstaining is cheaper takes the expected cost, to which all probabilities of a sample contribute.
+    """
+    if not are_probabilities:
+        return "score"
+    return "log probability" if reject_cost is None and are_by_true_class(costs) else "expected cost"
+
+
+def levels_on(scale: Scale, scores: FloatArray, costs: FloatArray, ratio: FloatArray) -> FloatArray:
+    """What offsets are added to, a row for each column of costs[true, named]."""
+    if scale == "expected cost":
+        return cost_levels(scores, costs, ratio)
+    return levels(scores, on_log_scale=scale == "log probability")
 
 
 def as_labels(named: IntArray, labels: Any, *, may_abstain: bool) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from polyroc._decide._arguments import as_decision_costs, as_prior, as_reject_cost
-from polyroc._decide._rules import Method, Rule
+from polyroc._decide._rules import Method, Rule, Scale
 from polyroc._inputs._arrays import read_labels
 from polyroc._inputs._checks import InputError, as_confidence_level, as_flag, listed, one_of, shown
 from polyroc._inputs._column_classes import distinct
@@ -23,6 +23,7 @@ _KEYS = (
     "prior",
     "ratio",
     "on_log_scale",
+    "scale",
     "n_columns",
     "offsets",
     "reject_cost",
@@ -80,6 +81,7 @@ def _rule(record: Mapping[str, Any], labels: LabelArray) -> Rule:
         raise InputError("record", f"must have {k} as 'n_columns', one for each class", shown(n_columns))
     if not on_log_scale and (method == "bayes" or reject_cost is not None):
         raise InputError("record", "must have true as 'on_log_scale' for Bayes' rule and for a cost of abstaining")
+    scale = _scale(record, method, reject_cost, on_log_scale=on_log_scale)
     ratio = _numbers(record, "ratio", (k,), least=0)
     if not ratio.any():
         raise InputError("record", "must not have zeros alone as 'ratio'")
@@ -88,12 +90,25 @@ def _rule(record: Mapping[str, Any], labels: LabelArray) -> Rule:
         method=method,
         costs=as_decision_costs(record["costs"], labels),
         ratio=ratio,
-        on_log_scale=on_log_scale,
+        scale=scale,
         n_columns=n_columns,
         offsets=None if method == "bayes" else _numbers(record, "offsets", (k,)),
         reject_cost=reject_cost,
         reject_offset=float(_numbers(record, "reject_offset", ())) if abstains else None,
     )
+
+
+def _scale(record: Mapping[str, Any], method: str, reject_cost: float | None, *, on_log_scale: bool) -> Scale:
+    """What offsets are added to, of the scales that the rest of a record allows."""
+    allowed: tuple[Scale, ...] = ("log probability", "expected cost")
+    if not on_log_scale:
+        allowed = ("score",)
+    elif method == "argmax":
+        allowed = ("log probability",)
+    elif method == "bayes" or reject_cost is not None:
+        allowed = ("expected cost",)
+    found: Scale = one_of(record["scale"], "scale", allowed)
+    return found
 
 
 def _rules(record: Mapping[str, Any], method: str, labels: LabelArray) -> list[dict[str, Any]]:

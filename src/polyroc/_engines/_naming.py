@@ -1,16 +1,19 @@
 """Which class a rule names for each sample: passes over the scores, one row of numbers per class.
 
-Rules with offsets name the highest of z_j + b_j, the first of equal ones. z are the logarithms of probabilities, or
-free scores as they are; b are the offsets. Bayes' rule names the class of the least expected cost.
+Rules with offsets name the highest of z_j + b_j, the first of equal ones. z are the logarithms of probabilities, minus
+the logarithms of expected costs, or free scores as they are; b are the offsets. Bayes' rule names the class of the
+least expected cost: the highest of z_j, where z comes from expected costs.
 """
 
 import numpy as np
 
 from polyroc._lib._typing import FloatArray, IntArray
 
-# A probability of 0 has no logarithm. It counts as the smallest normal number of double precision, below all others:
-# the same for every sample and every later sample, so that the rule stays one rule.
+# A probability or an expected cost of 0 has no logarithm. It counts as the smallest normal number of double precision,
+# below all others: the same for every sample and every later sample, so that the rule stays one rule.
 FLOOR = float(np.finfo(np.float64).tiny)
+# Costs of a row that differ by less than this part of the widest row are equal but for rounding.
+_SAME_COST = 1e-12
 # As much as rounding may move a probability in a file.
 _ROUNDED = 0.02
 # Samples per pass: what a pass makes of them fits in the cache.
@@ -34,19 +37,50 @@ def two_columns(scores: FloatArray, *, are_probabilities: bool) -> FloatArray:
     return np.column_stack([1 - second if are_probabilities else np.zeros(len(second)), second])
 
 
-def levels(scores: FloatArray, *, on_log_scale: bool, abstains: bool = False) -> FloatArray:
-    """z, shape (k, n), or (k + 1, n) with a last row of zeros where a rule may abstain."""
+def levels(scores: FloatArray, *, on_log_scale: bool) -> FloatArray:
+    """Levels z from scores alone, shape (k, n)."""
     n, k = scores.shape
-    z = np.empty((k + abstains, n))
+    z = np.empty((k, n))
     for start in range(0, n, _ROWS_AT_ONCE):
         rows = slice(start, start + _ROWS_AT_ONCE)
-        z[:k, rows] = scores[rows].T
+        z[:, rows] = scores[rows].T
     if on_log_scale:
-        np.maximum(z[:k], FLOOR, out=z[:k])
-        np.log(z[:k], out=z[:k])
-    if abstains:
-        z[k] = 0.0
+        np.maximum(z, FLOOR, out=z)
+        np.log(z, out=z)
     return z
+
+
+def cost_levels(scores: FloatArray, costs: FloatArray, ratio: FloatArray) -> FloatArray:
+    """Levels z from expected costs, shape (m, n), for costs[true, named] of shape (k, m)."""
+    n, m = len(scores), costs.shape[1]
+    z, scaled = np.empty((m, n)), above_least(costs)
+    # True classes are summed over in an order of their costs, so that the order of the columns changes no last bit.
+    order = np.lexsort([*np.sort(scaled, axis=1).T, ratio])
+    scaled, ratio = scaled[order], ratio[order]
+    for start in range(0, n, _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        z[:, rows] = expected_costs(scores[rows][:, order], scaled, ratio).T
+    np.maximum(z, FLOOR, out=z)
+    np.log(z, out=z)
+    return np.negative(z, out=z)
+
+
+def above_least(costs: FloatArray) -> FloatArray:
+    """Costs above the least of their row, in units of the highest.
+
+    A constant on a row and the unit of the costs change no rule. Without them no expected cost is negative, and
+    rounding is known to be 1e-16.
+    """
+    above: FloatArray = costs - costs.min(axis=1, keepdims=True)
+    above /= above.max()
+    return above
+
+
+def are_by_true_class(costs: FloatArray) -> bool:
+    """Whether, but for rounding, every mistake about a class costs the same, whatever is named instead."""
+    k = len(costs)
+    mistakes = costs[~np.eye(k, dtype=bool)].reshape(k, k - 1)
+    return bool(np.ptp(mistakes, axis=1).max() <= _SAME_COST * np.ptp(costs, axis=1).max())
 
 
 def highest(z: FloatArray, offsets: FloatArray) -> IntArray:
@@ -66,19 +100,20 @@ def highest(z: FloatArray, offsets: FloatArray) -> IntArray:
 
 def cheapest(scores: FloatArray, costs: FloatArray, ratio: FloatArray, reject_cost: float | None) -> IntArray:
     """The class of the least expected cost for each sample, the first of equal ones; k where abstaining costs less."""
-    named = np.empty(len(scores), dtype=np.intp)
-    for start in range(0, len(scores), _ROWS_AT_ONCE):
-        rows = slice(start, start + _ROWS_AT_ONCE)
-        expected = expected_costs(scores[rows], costs, ratio)
-        choice = np.argmin(expected, axis=1)
-        if reject_cost is not None:
-            choice[expected.min(axis=1) > reject_cost] = len(costs)
-        named[rows] = choice
-    return named
+    # As offsets of 0 name them, so that tuned offsets contain this rule also where expected costs are equal.
+    z = cost_levels(scores, with_reject(costs, reject_cost), ratio)
+    return highest(z, np.zeros(len(z)))
+
+
+def with_reject(costs: FloatArray, reject_cost: float | None) -> FloatArray:
+    """costs[true, named] with a last column for abstaining, where that is allowed."""
+    if reject_cost is None:
+        return costs
+    return np.column_stack([costs, np.full(len(costs), reject_cost)])
 
 
 def expected_costs(scores: FloatArray, costs: FloatArray, ratio: FloatArray) -> FloatArray:
-    """What naming each class is expected to cost for each sample, shape (n, k).
+    """What each column of costs[true, named] is expected to cost for each sample, shape (n, m).
 
     Probabilities are multiplied by the ratio of each class's prior to its prevalence, and made to sum to 1 again.
     """

@@ -76,7 +76,8 @@ def _best(ends: list[Tuned]) -> Tuned:
     """Of the least cost, and of equal costs (but for rounding) nearest to 0."""
     least = min(end.cost for end in ends)
     equal = [end for end in ends if end.cost <= least + 1e-12 * max(1.0, abs(least))]
-    return min(equal, key=lambda end: float(np.abs(end.offsets - end.offsets.mean()).sum()))
+    # By squares: sums of absolute values are often equal but for rounding, because the mean is 0.
+    return min(equal, key=lambda end: float(((end.offsets - end.offsets.mean()) ** 2).sum()))
 
 
 def _centred(problem: OffsetProblem, end: Tuned) -> Tuned:

@@ -9,7 +9,7 @@ on, so that one sort and the cumulated differences of cost give the best value e
 repeated until none of them lowers the cost, from several starts.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -46,7 +46,7 @@ class OffsetProblem:
     """What is minimised: sum over samples of weight * costs[code, named]."""
 
     z: FloatArray
-    """Levels, shape (m, n): a row for each class, and one of zeros where a rule may abstain."""
+    """Levels, shape (m, n): a row for each class, and a last one where a rule may abstain."""
     codes: IntArray
     """True class of each sample, shape (n,)."""
     weight: FloatArray
@@ -59,6 +59,8 @@ class OffsetProblem:
     """The rows in the order in which sweeps visit them, shape (m,); by what classes are, not by where they stand."""
     passes: Any
     """The module that passes over the samples."""
+    knows_costs: bool = False
+    """Whether levels are minus the logarithms of expected costs, so that offsets of 0 are Bayes' rule."""
 
     def cost(self, offsets: FloatArray) -> float:
         """Cost of the rule with these offsets."""
@@ -76,7 +78,7 @@ class OffsetProblem:
     def part(self, chosen: IntArray, weight: FloatArray) -> "OffsetProblem":
         """The same for some of the samples, which get other weights."""
         z, codes = self.z.take(chosen, axis=1), self.codes[chosen]
-        return OffsetProblem(z, codes, weight, self.costs, self.margin, self.order, self.passes)
+        return replace(self, z=z, codes=codes, weight=weight)
 
 
 class Tuned(NamedTuple):

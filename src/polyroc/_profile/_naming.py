@@ -8,9 +8,9 @@ import numpy as np
 
 from polyroc._decide._crossfit import cross_fit, starts_of
 from polyroc._decide._judging import Judge, tuning_variance
-from polyroc._decide._rules import Method
+from polyroc._decide._rules import Method, levels_on, scale_of
 from polyroc._engines._matrix_costs import Names, bayes_names, known_names, same_names
-from polyroc._engines._naming import costs_of, highest, levels, two_columns
+from polyroc._engines._naming import above_least, costs_of, highest, two_columns
 from polyroc._engines._offset_starts import tune
 from polyroc._engines._offsets import OffsetProblem, passes_for
 from polyroc._lib._typing import FloatArray, IntArray
@@ -49,7 +49,7 @@ class Namer(Frozen):
         is_log = on_log_scale(predictions)
         scores = two_columns(predictions.scores, are_probabilities=is_log)
         if rule == "tuned":
-            return self._tuned(predictions, levels(scores, on_log_scale=is_log), tick, is_log=is_log)
+            return self._tuned(predictions, scores, tick, is_log=is_log)
         tick(1)
         if rule == "bayes":
             return Named(bayes_names(scores, self.costs, self._ratio(predictions)), np.zeros(len(self.costs)))
@@ -61,28 +61,40 @@ class Namer(Frozen):
         ratio: FloatArray = np.divide(self.judge.prior, prevalence, out=np.zeros(len(prevalence)), where=prevalence > 0)
         return ratio
 
-    def _tuned(self, predictions: Predictions, z: FloatArray, tick: Callable[[int], object], *, is_log: bool) -> Named:
+    def _tuned(
+        self, predictions: Predictions, scores: FloatArray, tick: Callable[[int], object], *, is_log: bool
+    ) -> Named:
         """Names by offsets that are tuned to each matrix."""
         k, ratio = len(self.judge.prior), self._ratio(predictions)
-        margin = 1.0 if is_log else float(np.mean(z.std(axis=1))) or 1.0
-        order = np.lexsort((z.mean(axis=1), -self.judge.prior))
-        named = np.empty((len(self.costs), z.shape[1]), dtype=np.int16 if k < 2**15 else np.intp)
+        named = np.empty((len(self.costs), len(scores)), dtype=np.int16 if k < 2**15 else np.intp)
         luck = np.zeros(len(self.costs))
         for place, costs in enumerate(self.costs):
-            # A constant on a row and the unit of the costs change no rule, as in `decide`.
-            scaled = costs - costs.min(axis=1, keepdims=True)
-            scaled /= scaled.max()
-            problem = OffsetProblem(z, self.judge.codes, self.judge.weight, scaled, margin, order, passes_for(z.size))
+            problem = self._problem(scores, costs, ratio, is_log=is_log)
             if self.fold is None:
-                named[place] = highest(z, tune(problem, starts_of(problem, ratio), self.seed).offsets)
+                named[place] = highest(problem.z, tune(problem, starts_of(problem, ratio), self.seed).offsets)
                 tick(1)
                 continue
             found = cross_fit(problem, ratio, self.fold, self.seed, self.n_jobs, tick)
             named[place] = found.named
-            own = highest(z, found.tuned.offsets)
+            own = highest(problem.z, found.tuned.offsets)
             gap = self._cost(found.named, costs) - self._cost(own, costs)
             luck[place] = np.sqrt(tuning_variance(gap, k - 1, int(self.fold.max()) + 1))
         return Named(known_names(named), luck)
+
+    def _problem(self, scores: FloatArray, costs: FloatArray, ratio: FloatArray, *, is_log: bool) -> OffsetProblem:
+        """What is tuned to one matrix, as in `decide`."""
+        scale = scale_of(costs, None, are_probabilities=is_log)
+        z = levels_on(scale, scores, costs, ratio)
+        return OffsetProblem(
+            z,
+            self.judge.codes,
+            self.judge.weight,
+            above_least(costs),
+            1.0 if is_log else float(np.mean(z.std(axis=1))) or 1.0,
+            np.lexsort((z.mean(axis=1), -self.judge.prior)),
+            passes_for(z.size),
+            knows_costs=scale == "expected cost",
+        )
 
     def _cost(self, named: IntArray, costs: FloatArray) -> float:
         return self.judge.mean(costs_of(self.judge.codes, named, costs))

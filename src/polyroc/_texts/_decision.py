@@ -15,6 +15,11 @@ _WIDTH = 100
 _MOST_CLASSES = 6
 _NAME = 24
 _MOST_DIGITS = 6
+_ADDED_TO = {
+    "log probability": "the log probabilities",
+    "expected cost": "minus the logarithms of expected costs",
+    "score": "the scores",
+}
 # What each rule is called in a sentence, and whether that is plural.
 _NAMES = {"tuned": "the tuned offsets", "bayes": "Bayes' rule", "argmax": "naming the highest score"}
 
@@ -65,7 +70,7 @@ class DecisionText:
     confidence_level: float
     labels: Sequence[Any]
     offsets: Sequence[float] | None
-    on_log_scale: bool
+    scale: str
     abstained: float | None
 
     def __str__(self) -> str:
@@ -136,8 +141,7 @@ class DecisionText:
             return ""
         names = short_names(self.labels, _NAME)
         shown = ", ".join(f"{name} {b:+.3g}" for name, b in zip(names, self.offsets, strict=True))
-        added = "log probabilities" if self.on_log_scale else "scores"
-        return f"Offsets, added to the {added}: {shown}."
+        return f"Offsets, added to {_ADDED_TO[self.scale]}: {shown}."
 
     @property
     def _table(self) -> list[list[str]]:
