@@ -281,7 +281,7 @@ def test_parametric_sizes():
         ({"confidence_level": True}, "`confidence_level`"),
         ({"confidence_level": "high"}, "`confidence_level`"),
         ({"confidence_level": float("nan")}, "`confidence_level`"),
-        ({"statistic": "f1"}, "`statistic` must be one of 'auc', 'hand_till', 'mean_auc', got 'f1'"),
+        ({"statistic": "f1"}, "`statistic` must be one of 'auc', 'hand_till', 'mean_auc', 'partial_auc', got 'f1'"),
         ({"method": "jackknife"}, "`method` must be one of 'bootstrap', 'parametric-pairs'"),
         ({"interval": "normal"}, "`interval` must be one of 'logit', 'percentile', 'basic', 'bca'"),
         ({"n_resamples": 1}, "`n_resamples` must be an integer from 2"),
