@@ -181,9 +181,9 @@ def _ratio(rows, rule):
 
 _ABOUT_HELD_OUT = """Six UCI data sets and random cost matrices: the cost of tuned offsets on held-out samples, divided
 by that of Bayes' rule. Below 1, tuned offsets cost less. Half of each data set trains the classifier, a quarter tunes
-the offsets and a quarter judges them, in five splits. Of either kind of costs some
-offsets give Bayes' rule. But tae, iris and glass have only 37 to 53 samples to tune on: there tuning often costs more
-than it gains, above all of forests, whose probabilities are good already."""
+the offsets and a quarter judges them, in five splits. With either kind of costs some offsets give Bayes' rule. But tae,
+iris and glass have only 37 to 53 samples to tune on: there tuned offsets cost more than Bayes' rule about as often as
+less."""
 _ABOUT_COVERAGE = """How often the 95 % interval of the cross-fitted cost covers the cost of the deployed rule in the
 population, and how often that lies below or above the interval."""
 
