@@ -1,8 +1,9 @@
 """Decisions: what tuned offsets cost on held-out samples, and how often the interval of the cross-fitted cost covers.
 
 Real data: half of the samples train a classifier, a quarter tunes offsets, a quarter judges; cost matrices are random
-and not symmetric: one cost for each true class, where offsets can do what Bayes' rule does, or one for each pair, where
-they cannot. Coverage: samples of populations whose cost of any rule is known from 200,000 samples.
+and not symmetric: one cost for each true class, where offsets are added to log probabilities, or one for each pair,
+where they are added to minus the logarithms of expected costs. Coverage: samples of populations whose cost of any rule
+is known from 200,000 samples.
 """
 
 import multiprocessing
@@ -180,8 +181,9 @@ def _ratio(rows, rule):
 
 _ABOUT_HELD_OUT = """Six UCI data sets and random cost matrices: the cost of tuned offsets on held-out samples, divided
 by that of Bayes' rule. Below 1, tuned offsets cost less. Half of each data set trains the classifier, a quarter tunes
-the offsets and a quarter judges them, in five splits. tae, iris and glass have only 37 to 53 samples to tune on. With
-costs by true class, offsets can do what Bayes' rule does; with costs by pair they cannot."""
+the offsets and a quarter judges them, in five splits. With either kind of costs some offsets give Bayes' rule. But tae,
+iris and glass have only 37 to 53 samples to tune on: there tuned offsets cost more than Bayes' rule about as often as
+less."""
 _ABOUT_COVERAGE = """How often the 95 % interval of the cross-fitted cost covers the cost of the deployed rule in the
 population, and how often that lies below or above the interval."""
 
