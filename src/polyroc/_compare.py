@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from polyroc._comparison import Comparison, ComparisonMethod
 from polyroc._estimator._doubts import warn_of_backwards, warn_of_disagreement, warn_of_mixed_scales
-from polyroc._estimator._partial import as_max_fpr
+from polyroc._estimator._partial import as_interval_max_fpr
 from polyroc._evaluate import check_option_names, evaluate_predictions
 from polyroc._evaluation import Evaluation
 from polyroc._inputs._checks import (
@@ -134,7 +134,7 @@ def compare(
     if interval == "bca" and max_fpr is not None:
         check_bca("bootstrap", "partial_auc")
     method, planned = one_of(method, "method", ("auto", *get_args(ComparisonMethod))), _as_planned(anytime)
-    stop = None if max_fpr is None else as_max_fpr(max_fpr)
+    stop = None if max_fpr is None else as_interval_max_fpr(max_fpr)
     check_option_names(options, compare)
     evaluations = _evaluate_all(y_true, scores, {**options, "n_jobs": n_jobs})
     first = next(iter(evaluations.values()))

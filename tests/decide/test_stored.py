@@ -25,6 +25,12 @@ def again(decision):
     return Decision.from_dict(json.loads(json.dumps(decision.to_dict())))
 
 
+class _Unreadable:
+    def __array__(self, *_, **__):
+        msg = "on purpose"
+        raise RuntimeError(msg)
+
+
 @pytest.mark.parametrize("method", ["tuned", "bayes", "argmax"])
 @pytest.mark.parametrize("options", [{}, {"reject_cost": 0.4}, {"prior": [0.1, 0.2, 0.7]}])
 def test_a_stored_decision_is_the_same_decision(method, options):
@@ -101,6 +107,12 @@ def test_the_scale_of_the_offsets_is_stored(costs, method, scale):
         ({"offsets": None}, "`record` must have finite numbers of shape (3,) as 'offsets', got None."),
         ({"offsets": [0, np.inf, 0]}, "`record` must have finite numbers of shape (3,) as 'offsets', got [0, inf, 0]."),
         ({"offsets": [[0, 0, 0]]}, "`record` must have finite numbers of shape (3,) as 'offsets', got [[0, 0, 0]]."),
+        ({"offsets": _Unreadable()}, "`record` must have finite numbers of shape (3,) as 'offsets', got"),
+        ({"prior": [1, [2], 3]}, "`record` must have finite numbers of shape (3,) as 'prior', got [1, [2], 3]."),
+        (
+            {"confusion": [[1, 2], [3]]},
+            "`record` must have finite numbers of shape (3, 4), none below 0, as 'confusion'",
+        ),
         ({"reject_offset": None}, "`record` must have a finite number as 'reject_offset', got None."),
         ({"on_log_scale": 1}, "`on_log_scale` must be True or False, got 1."),
         ({"on_log_scale": False}, "`record` must have true as 'on_log_scale' for Bayes' rule and for a cost of abst"),

@@ -439,3 +439,9 @@ def test_intervals_cover_what_a_large_sample_gives(strengths, n_matrices):
     # Intervals of 95 %, within three standard errors of 300 samples; those of shares cover more than they must.
     assert min(covered.values()) >= 0.912 * 300
     assert max(covered["cost"], covered["difference"]) <= 0.988 * 300
+
+
+def test_functions_that_take_no_generator_are_refused():
+    y_true, scores = made(60, 3, 1)
+    with pytest.raises(polyroc.InputError, match="`costs` must be, where it is a function, one that takes a generator"):
+        polyroc.cost_profile(y_true, scores, costs=lambda: matrices(1, 3, 5)[0])

@@ -238,6 +238,18 @@ def test_bad_limits_are_refused(evaluation, drawn, max_fpr):
             call()
 
 
+def test_limits_that_no_sample_reaches_have_no_interval(evaluation, drawn):
+    assert 0.5 <= evaluation.partial_auc(1e-200) < 0.500001
+    calls = (
+        lambda: evaluation.confidence_interval(statistic="partial_auc", max_fpr=1e-200),
+        lambda: drawn.confidence_interval(statistic="partial_auc", max_fpr=1e-200),
+        lambda: polyroc.compare(problem()[0], {"a": problem()[1], "b": problem(1)[1]}, max_fpr=1e-200),
+    )
+    for call in calls:
+        with pytest.raises(ValueError, match="`max_fpr` must be at least 1e-06 for an interval, got 1e-200"):
+            call()
+
+
 def test_neither_half_is_taken_without_the_other(evaluation, drawn):
     for asked in (evaluation.confidence_interval, drawn.confidence_interval, drawn.standard_error):
         with pytest.raises(ValueError, match="`max_fpr` must be given for statistic='partial_auc'"):

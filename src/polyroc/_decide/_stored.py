@@ -1,6 +1,7 @@
 """A decision out of plain data, as `Decision.to_dict` gives it and JSON keeps it; every error about that."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from numbers import Integral
 from typing import Any, NamedTuple, get_args
 
@@ -142,15 +143,24 @@ def _rules(record: Mapping[str, Any], method: str, labels: LabelArray) -> list[d
 
 def _numbers(record: Mapping[str, Any], name: str, shape: tuple[int, ...], least: float = -np.inf) -> FloatArray:
     value = record.get(name)
-    try:
-        found = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        found = np.array(np.nan)
+    found = np.array(np.nan)
+    if _is_plain(value, len(shape)):
+        with suppress(ValueError, OverflowError):  # rows of other lengths, integers beyond all floats
+            found = np.array(value, dtype=np.float64)
     if found.shape != shape or not ((np.abs(found) <= _LARGEST) & (found >= least)).all():
         what = "a finite number" if shape == () else f"finite numbers of shape {shape}"
         more = "" if least == -np.inf else f", none below {least:g},"
         raise InputError("record", f"must have {what}{more} as {name!r}", shown(value))
     return found
+
+
+def _is_plain(value: Any, depth: int) -> bool:
+    """Whether this is a number, or lists of numbers as deep as that: what JSON has."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "iuf"
+    if depth == 0:
+        return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return isinstance(value, list | tuple) and all(_is_plain(entry, depth - 1) for entry in value)
 
 
 def _count(record: Mapping[str, Any], name: str) -> int:

@@ -8,6 +8,9 @@ import numpy as np
 from polyroc._inputs._checks import InputError, shown
 from polyroc._lib._typing import FloatArray
 
+# The curve begins with a straight line; left of this it is all that is left of the curve, whatever the samples are.
+_LEAST_STOP = 1e-6
+
 
 def as_max_fpr(value: Any) -> float:
     """A false positive rate at which to stop, in (0, 1]."""
@@ -18,12 +21,20 @@ def as_max_fpr(value: Any) -> float:
     return float(value)
 
 
+def as_interval_max_fpr(value: Any) -> float:
+    """The same for an interval: left of a rate that no sample reaches there is nothing to be uncertain about."""
+    stop = as_max_fpr(value)
+    if stop < _LEAST_STOP:
+        raise InputError("max_fpr", f"must be at least {_LEAST_STOP:g} for an interval", shown(value))
+    return stop
+
+
 def asked_max_fpr(statistic: str, max_fpr: Any) -> float | None:
     """Where to stop for this statistic: given for the partial area, and for nothing else."""
     if statistic == "partial_auc":
         if max_fpr is None:
             raise InputError("max_fpr", "must be given for statistic='partial_auc', in (0, 1]", "None")
-        return as_max_fpr(max_fpr)
+        return as_interval_max_fpr(max_fpr)
     if max_fpr is not None:
         raise InputError("max_fpr", "must be None unless statistic='partial_auc'", shown(max_fpr))
     return None

@@ -1,5 +1,6 @@
 """Families of cost matrices: a list, a range, a ratio, or whatever a function draws."""
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -126,6 +127,13 @@ def _as_matrix(value: Any, labels: LabelArray, place: int) -> FloatArray:
 def _of_function(
     function: Callable[[np.random.Generator], Any], labels: LabelArray, number: int, rng: np.random.Generator
 ) -> FloatArray:
+    try:
+        inspect.signature(function).bind(rng)
+    except TypeError as error:
+        rule = "must be, where it is a function, one that takes a generator and gives a matrix"
+        raise InputError("costs", rule, shown(function)) from error
+    except ValueError:  # some compiled functions do not tell
+        pass
     return np.array([_as_matrix(function(rng), labels, place) for place in range(number)])
 
 

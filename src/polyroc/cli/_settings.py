@@ -8,7 +8,7 @@ from typing import Any
 
 from polyroc import Evaluation
 from polyroc._engines._threads import n_threads
-from polyroc._estimator._partial import as_max_fpr
+from polyroc._estimator._partial import as_interval_max_fpr
 from polyroc._inputs._checks import MOST_RESAMPLES, as_confidence_level, as_n_jobs, as_n_resamples, as_rng
 from polyroc._inputs._options import DECLARED
 from polyroc._lib._numbers import counted
@@ -50,7 +50,7 @@ class Settings:
         as_n_jobs(self.jobs)
         _check_resamples(self.resamples)
         if self.max_fpr is not None:
-            as_max_fpr(self.max_fpr)
+            as_interval_max_fpr(self.max_fpr)
 
 
 def _check_resamples(count: int | None) -> None:
