@@ -6,7 +6,6 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn import metrics
 
 import polyroc
 from polyroc._estimator._adjoint import area_gradient, point_gradient
@@ -131,6 +130,7 @@ def test_replicates_are_the_areas_of_their_curves(evaluation, drawn):
 
 @pytest.mark.parametrize("max_fpr", [0.02, 0.1, 0.5, 1.0])
 def test_two_classes_are_scikit_learns(max_fpr):
+    metrics = pytest.importorskip("sklearn.metrics")
     y_true, y_score = two_classes()
     evaluation = polyroc.evaluate(y_true, y_score)
     expected = metrics.roc_auc_score(y_true, y_score, max_fpr=max_fpr)
@@ -138,6 +138,7 @@ def test_two_classes_are_scikit_learns(max_fpr):
 
 
 def test_two_classes_are_resampled_as_the_definition_would():
+    metrics = pytest.importorskip("sklearn.metrics")
     y_true, y_score = two_classes()
     evaluation = polyroc.evaluate(y_true, y_score, engine="numpy")
     rng, areas = np.random.default_rng(1), []
