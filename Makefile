@@ -26,7 +26,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full test-clock test-mlflow test-oldest test-minimal lint types bench coverage plans looks displays screenshots meaning reproduction docs clean
+.PHONY: help demo test test-full test-clock test-mlflow test-oldest test-minimal lint types bench coverage plans looks measures decisions displays screenshots meaning reproduction docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
@@ -84,6 +84,15 @@ plans: $(VENV_FULL)/.full  ## simulate studies that were planned by a pilot: abo
 looks: $(VENV_FULL)/.full  ## simulate comparisons that are looked at after every batch: half an hour; writes docs/comparing.md
 	$(VENV_FULL)/bin/python -m studies looks --out looks.json
 	$(VENV_FULL)/bin/python -m studies looks-page looks.json
+
+measures: $(VENV_FULL)/.full  ## simulate how often intervals of measures cover: ten minutes; writes docs/coverage.md
+	$(VENV_FULL)/bin/python -m studies measures --out measures.json
+	$(VENV_FULL)/bin/python -m studies measures-page measures.json
+
+decisions: $(VENV_FULL)/.full  ## tune decisions on six data sets, and simulate how often intervals of costs cover: half an hour; writes docs/decisions.md
+	$(VENV_FULL)/bin/python -m studies decision-predictions decision-predictions.npz
+	$(VENV_FULL)/bin/python -m studies decisions --predictions decision-predictions.npz --out decisions.json
+	$(VENV_FULL)/bin/python -m studies decisions-page decisions.json
 
 displays: $(VENV)/.demo  ## draw every display for 3, 10 and 50 classes into docs/images/display
 	$(BIN)/python scripts/make_displays.py

@@ -80,3 +80,16 @@ def test_a_quick_run_does_not_touch_the_documentation():
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "whole run" in done.stderr
+
+
+def test_what_lies_beyond_a_curve_is_measured_in_evaluations():
+    command = [sys.executable, "-m", "benchmarks._further", "--quick"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    added, decisions = (
+        [re.split(r"\s{2,}", line) for line in part.splitlines()[2:]] for part in done.stdout.split("\n\n")
+    )
+    assert [row[1] for row in added][:2] == ["evaluate with M", "all measures"]
+    assert added[0][3] == "1.00"
+    assert all(float(row[3]) > 0 for row in added)
+    assert [row[1] for row in decisions] == ["decide, cross-fitted"]
