@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,9 +26,6 @@ from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates, Pr
 from polyroc._texts._evaluation import FAILED_PAIR, Headline
 from polyroc._uncertainty._intervals import Interval
 from polyroc.baselines._accuracy import accuracy, accuracy_interval, why_no_accuracy
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, eq=False)

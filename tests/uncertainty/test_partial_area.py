@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -164,13 +165,58 @@ def test_the_curve_of_two_classes_is_read_where_its_replicates_are():
 
 
 def test_perfect_models_may_miss_all_of_it_at_the_left():
-    y_true = np.repeat(np.arange(3), 30)
-    evaluation = polyroc.evaluate(y_true, np.eye(3)[y_true] + np.linspace(0, 0.1, 270).reshape(90, 3))
+    y_true = np.repeat(np.arange(3), 60)
+    evaluation = polyroc.evaluate(y_true, np.eye(3)[y_true] + np.linspace(0, 0.1, 540).reshape(180, 3))
     whole = evaluation.confidence_interval()
     found = evaluation.confidence_interval(statistic="partial_auc", max_fpr=0.1)
     assert (evaluation.partial_auc(0.1), found.high) == (1, 1)
     # The share of comparisons that may go wrong, all of it left of 0.1, where a perfect area has 0.1 and chance 0.005.
     assert found.low == pytest.approx(1 - (1 - whole.low) / (2 * (0.1 - 0.005)), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "asked", [{"method": "influence"}, {"n_resamples": 49, "rng": 0}], ids=["influence", "bootstrap"]
+)
+def test_an_interval_of_few_perfect_samples_stops_at_the_least_area(asked):
+    y_true = np.repeat(np.arange(3), 4)
+    evaluation = polyroc.evaluate(y_true, np.eye(3)[y_true], engine="numpy")
+    with pytest.warns(polyroc.ResamplingWarning):
+        found = evaluation.confidence_interval(statistic="partial_auc", max_fpr=0.1, **asked)
+    # 0.025^(1/4) = 0.40: more than all of the area left of 0.1 may be missing.
+    least = polyroc.RocCurve([0, 0.1, 1], [0, 0, 1]).partial_auc(0.1)
+    assert_allclose(found, [least, 1], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "asked", [{"method": "influence"}, {"n_resamples": 49, "rng": 0}], ids=["influence", "bootstrap"]
+)
+def test_where_every_comparison_is_lost_those_of_chance_may_be_won_at_the_left(asked):
+    y_true = np.repeat(np.arange(3), 100)
+    with pytest.warns(UserWarning, match="backwards"):
+        evaluation = polyroc.evaluate(y_true, -np.eye(3)[y_true], engine="numpy")
+    with warnings.catch_warnings():
+        # Resamples warn that they never vary.
+        warnings.simplefilter("ignore", polyroc.ResamplingWarning)
+        found = evaluation.confidence_interval(statistic="partial_auc", max_fpr=0.2, **asked)
+    # A curve that rises to this height at once and stays there has won this area left of 0.2, and none right of it.
+    won = 1 - 0.025 ** (1 / 100)
+    most = polyroc.RocCurve([0, 0, 0.2, 1], [0, won / 0.2, won / 0.2, 1]).partial_auc(0.2)
+    least = polyroc.RocCurve([0, 0.2, 1], [0, 0, 1]).partial_auc(0.2)
+    assert_allclose(found, [least, most], rtol=0, atol=1e-12)
+
+
+def test_pairs_that_differences_separate_are_at_the_end_whatever_m_is():
+    rng = np.random.default_rng(0)
+    y_true = np.repeat(np.arange(3), 30)
+    # What all columns of a sample have in common: differences do not see it, and columns alone do.
+    y_score = np.eye(3)[y_true] + rng.normal(size=(90, 1))
+    evaluation = polyroc.evaluate(y_true, y_score, thresholds="difference", engine="numpy")
+    assert evaluation.hand_till < 0.99 < evaluation.auc == 1
+    by_formula = evaluation.confidence_interval(statistic="partial_auc", max_fpr=0.1)
+    assert by_formula.low < 0.5
+    with pytest.warns(polyroc.ResamplingWarning, match="Clopper-Pearson"):
+        found = evaluation.confidence_interval(statistic="partial_auc", max_fpr=0.1, n_resamples=49, rng=0)
+    assert_allclose(found, by_formula, rtol=0, atol=1e-12)
 
 
 def test_no_interval_goes_below_the_least_area():

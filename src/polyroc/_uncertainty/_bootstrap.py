@@ -244,7 +244,7 @@ class BootstrapResult(Frozen):
             freedom=self.freedom,
             unshrunk=None if self.unshrunk_curve is None else self.unshrunk_curve.partial_auc(max_fpr),
             influences=None,
-            at_end=is_at_end(self.observed_hand_till),
+            at_end=is_at_end(self.observed_mean_area),
             error_cost=error_cost(max_fpr),
             floor=least_area(max_fpr),
         )

@@ -198,7 +198,7 @@ class Spread(Frozen):
     def ends(self, confidence_level: float, kind: IntervalKind = "logit") -> Interval:
         """The interval alone, for whoever asks for many of them, or warns elsewhere."""
         if self.at_end:
-            return end_interval(self.estimate, self.n_independent, confidence_level, self.error_cost)
+            return end_interval(self.estimate, self.n_independent, confidence_level, self.error_cost, self.floor)
         if self.standard_error == 0:
             return Interval(self.estimate, self.estimate)
         unseen = self.error_cost * unseen_error(self.n_classes, self.n_independent)

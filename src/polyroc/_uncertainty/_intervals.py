@@ -165,7 +165,7 @@ class Distribution(Frozen):
     def _without_variation(self, confidence_level: float) -> Interval:
         """Resampling cannot say how sure an estimate is that never varies; at an end of the range the sample can."""
         if self.at_end:
-            return end_interval(self.estimate, self.n_independent, confidence_level, self.error_cost)
+            return end_interval(self.estimate, self.n_independent, confidence_level, self.error_cost, self.floor)
         return Interval(self.estimate, self.estimate)
 
     def _bias(self) -> float:
@@ -196,17 +196,22 @@ def is_at_end(area: float) -> bool:
     return min(area, 1 - area) < 1e-12
 
 
-def end_interval(estimate: float, n_independent: int, confidence_level: float, error_cost: float = 1.0) -> Interval:
+def end_interval(
+    estimate: float, n_independent: int, confidence_level: float, error_cost: float = 1.0, floor: float = 0.0
+) -> Interval:
     """Interval of an area of which not one comparison went wrong, or all did.
 
     Take m sets of one sample of each class: none went wrong. That is compatible with a share of right ones down to the
     m-th root of the tail probability (Clopper and Pearson), and no pair's area is below that share. All that is missing
-    may be left of `max_fpr`, which costs a partial area more.
+    may be left of `max_fpr`, which costs a partial area more, down to its `floor`.
     """
     reach = float(((1 - confidence_level) / 2) ** (1 / n_independent))
     if error_cost != 1:
-        reach = max(0.0, 1 - error_cost * (1 - reach))
-    return Interval(min(reach, estimate), 1.0) if estimate > 0.5 else Interval(0.0, max(1.0 - reach, estimate))
+        reach = max(floor, 1 - error_cost * (1 - reach))
+    if estimate > 0.5:
+        return Interval(min(reach, estimate), 1.0)
+    # The same as seen from the other end, where the least area takes the place of 0.
+    return Interval(floor, max(floor + 1.0 - reach, estimate))
 
 
 def holm(p_values: FloatArray) -> FloatArray:
