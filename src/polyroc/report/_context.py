@@ -194,4 +194,4 @@ def _contests(summary: dict[str, Any]) -> list[dict[str, Any]]:
 def _versions(summary: dict[str, Any]) -> list[tuple[str, str]]:
     """What computed the numbers, and what made the page of them."""
     found = versions()
-    return [*summary["versions"].items(), ("jinja2", found["jinja2"]), ("plotly", found["plotly"])]
+    return [*summary["versions"].items(), ("jinja2", found["jinja2"])]

@@ -1,8 +1,7 @@
-"""The dict -> one page that needs nothing else: template, style, script and plotly in one file."""
+"""The dict -> one page that needs nothing else: templates, styles and scripts in one file."""
 
 import base64
 import hashlib
-import re
 from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
@@ -10,40 +9,6 @@ from typing import Any
 from polyroc._inputs._checks import InputError, shown
 from polyroc.report._context import context_of
 from polyroc.report._names import Name
-
-# How plotly 6 and later wrap the library, for module systems that a page does not have.
-_WRAPPED = re.compile(
-    r"(?P<licence>\s*/\*.*?\*/)\s*"
-    r"\(\s*function\(root, factory\) \{.{,300}?\(\) => \{\n"
-    r'"use strict";var Plotly=\(\(\)=>\{(?P<library>.*)\}\)\(\);(?P<notices>\s*(?:/\*.*\*/)?)\s*'
-    r"window\.Plotly = Plotly;\s*return Plotly;\s*\}\)\);\s*",
-    re.DOTALL,
-)
-
-
-def plotly_scripts() -> tuple[str, ...]:
-    """The scripts that define `Plotly`, to run one after the other; raises, with what to install, without plotly."""
-    try:
-        from plotly.offline import get_plotlyjs
-    except ModuleNotFoundError as error:
-        msg = 'A report needs plotly: pip install "polyroc[report]".'
-        raise ModuleNotFoundError(msg, name="plotly") from error
-    return tuple(inlined(script) for script in unwrapped(get_plotlyjs()))
-
-
-def unwrapped(script: str) -> tuple[str, ...]:
-    """One script that holds the library as a function, and one that calls it; any other script as it is.
-
-    Each function around the library is read once more by Chromium: when it is called, unless it stands in brackets
-    behind the word `function`, and when an error is made inside, as plotly does on its way, to find where that was.
-    So there is but one, called from elsewhere. Of the time until the library is there, this takes away a third.
-    """
-    found = _WRAPPED.fullmatch(script)
-    if found is None:
-        return (script,)
-    library = f'{found["licence"]}\n"use strict";var makePlotly=(function(){{{found["library"]}}});{found["notices"]}\n'
-    return library, "window.Plotly = makePlotly.call(window);\n"
-
 
 def inlined(script: str) -> str:
     r"""The script as it may stand inside a page.
@@ -58,8 +23,21 @@ def inlined(script: str) -> str:
 
 
 _TEMPLATES = "_templates"
+# A script of its own: a worker of the page runs the same text.
+_FIT = "fit.js"
 # One after the other; all of them are one script.
-_SCRIPTS = ("table.js", "figures.js", "report.js")
+_SCRIPTS = (
+    "names.js",
+    "selection.js",
+    "table.js",
+    "curve.js",
+    "heatmap.js",
+    "explore.js",
+    "explorer.js",
+    "decisions.js",
+    "report.js",
+)
+_STYLES = ("report.css", "summary.css", "curve.css", "tables.css", "heatmap.css", "explorer.css", "print.css")
 
 
 def render_html(summary: Mapping[str, Any], *, title: str | None = None) -> str:
@@ -91,12 +69,12 @@ def render_html(summary: Mapping[str, Any], *, title: str | None = None) -> str:
     """
     _check_summary(summary)
     check_title(title)
-    environment, scripts = _environment(), (*plotly_scripts(), _script())
+    environment, scripts = _environment(), (inlined(_text(_FIT)), _script())
     parts = {
         "context": context_of(dict(summary), title),
         "allowed": " ".join(_hash_of(script) for script in scripts),
         "scripts": scripts,
-        "style": _text("report.css"),
+        "style": "\n".join(_text(name) for name in _STYLES),
     }
     page: str = environment.get_template("report.html.j2").render(**parts)
     # Half a character, as the name of a file may hold, cannot be written.
@@ -117,7 +95,6 @@ def check_title(title: Any) -> None:
 def check_installed() -> None:
     """Raise, with what to install, where a page cannot be rendered."""
     _environment()
-    plotly_scripts()
 
 
 def _environment() -> Any:

@@ -1,0 +1,3 @@
+// The curves.
+
+function drawCurve(data, state, theme) {}

@@ -1,0 +1,1 @@
+// What decisions cost, where the page carries samples.

@@ -1,0 +1,1 @@
+// What the explorer shows, from costs to curves: here or in a worker.

@@ -1,0 +1,3 @@
+// The heatmap.
+
+function drawHeatmap(data, state, theme) {}
