@@ -21,8 +21,6 @@ from polyroc._compare import compare
 from polyroc._comparison import Comparison
 from polyroc._cost_sweep import CostSweep, cost_sweep
 from polyroc._cross_validation import CrossValidation, evaluate_cv
-from polyroc._decide._decide import decide
-from polyroc._decide._decision import CurvePoint, Decision, DecisionRates, RuleCost
 from polyroc._estimator._curve import RocCurve
 from polyroc._evaluate import ConvergenceWarning, auc_score, evaluate
 from polyroc._evaluation import Evaluation
@@ -33,22 +31,24 @@ from polyroc._lib._warnings import ResamplingWarning
 from polyroc._measures._compared import ComparedMeasure, ComparedMeasures
 from polyroc._measures._table import Measure, Measures
 from polyroc._pairs import Pair, Pairs
-from polyroc._plan import Plan, PlanPoint, plan
-from polyroc._profile._cost_profile import cost_profile
-from polyroc._profile._families import CostRange, CostRatios
-from polyroc._profile._profile import CostDifference, CostProfile, ModelCost
 from polyroc._records import Factorization, PairwiseRates, Status
 from polyroc._scoring import AucScorer, auc_scorer, make_auc_scorer
 from polyroc._uncertainty._band import ConfidenceBand
 from polyroc._uncertainty._bootstrap import BootstrapResult
 from polyroc._uncertainty._intervals import Interval
 from polyroc._uncertainty._paired import Contest, Difference, ModelEstimate, Ranking
-from polyroc._uncertainty._planning import PlanGoal
 from polyroc._uncertainty._ranks import RankInterval, RankIntervals
 from polyroc._version import __version__
 
 if _TYPE_CHECKING:
     from polyroc._cost_sensitive import CostSensitiveClassifier as CostSensitiveClassifier
+    from polyroc._decide._decide import decide
+    from polyroc._decide._decision import CurvePoint, Decision, DecisionRates, RuleCost
+    from polyroc._plan import Plan, PlanPoint, plan
+    from polyroc._profile._cost_profile import cost_profile
+    from polyroc._profile._families import CostRange, CostRatios
+    from polyroc._profile._profile import CostDifference, CostProfile, ModelCost
+    from polyroc._uncertainty._planning import PlanGoal
 
 __all__ = [
     "AucScorer",
@@ -111,6 +111,24 @@ __all__ = [
 
 # Loaded when somebody asks for them: numbers need neither pictures nor pages.
 _ON_ACCESS = ("display", "experiments", "meta", "report")
+# Likewise, by the module that has them: whoever evaluates a model need not wait for what decides and plans.
+_LATER = {
+    "CostDifference": "_profile._profile",
+    "CostProfile": "_profile._profile",
+    "CostRange": "_profile._families",
+    "CostRatios": "_profile._families",
+    "CurvePoint": "_decide._decision",
+    "Decision": "_decide._decision",
+    "DecisionRates": "_decide._decision",
+    "ModelCost": "_profile._profile",
+    "Plan": "_plan",
+    "PlanGoal": "_uncertainty._planning",
+    "PlanPoint": "_plan",
+    "RuleCost": "_decide._decision",
+    "cost_profile": "_profile._cost_profile",
+    "decide": "_decide._decide",
+    "plan": "_plan",
+}
 # Likewise, because it is a class of scikit-learn's. Not in __all__: `from polyroc import *` works without scikit-learn.
 _OF_SKLEARN = ("CostSensitiveClassifier",)
 
@@ -118,6 +136,8 @@ _OF_SKLEARN = ("CostSensitiveClassifier",)
 def __getattr__(name: str) -> _Any:
     if name in _ON_ACCESS:
         return _import_module(f"polyroc.{name}")
+    if name in _LATER:
+        return getattr(_import_module(f"polyroc.{_LATER[name]}"), name)
     if name in _OF_SKLEARN:
         return getattr(_import_module("polyroc._cost_sensitive"), name)
     msg = f"module 'polyroc' has no attribute {name!r}"

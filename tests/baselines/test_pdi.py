@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import polyroc._engines._pdi as engine
+import polyroc._engines._numpy._pdi as reference
 from polyroc._engines import Resources, get_engine
 from polyroc._inputs._predictions import as_predictions
 from polyroc.baselines import Pdi, pdi
@@ -40,9 +40,9 @@ def pdi_by_definition(y, s, w):
     return won / compared
 
 
-def functional(y, s, w=None):
+def functional(y, s, w=None, engine="numpy", n_jobs=1):
     predictions = as_predictions(y, s, sample_weight=w)
-    return pdi_functional(get_engine("numpy", predictions).prepare(predictions, Resources()))
+    return pdi_functional(get_engine(engine, predictions).prepare(predictions, Resources(n_jobs)))
 
 
 @given(problem=problems())
@@ -74,7 +74,7 @@ def test_cutting_columns_into_blocks_changes_nothing(problem):
     y, s, w = problem
     whole = functional(y, s, w)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine, "_CELLS", 2)
+        patch.setattr(reference, "_CELLS", 2)
         blocks = functional(y, s, w)
     assert whole[0] == pytest.approx(blocks[0], abs=1e-15)
     np.testing.assert_allclose(whole[1], blocks[1], atol=1e-15)
@@ -202,12 +202,33 @@ def test_a_class_without_samples_is_left_out():
     np.testing.assert_allclose(found.per_class[:2], pdi_by_definition(y, s, np.ones(len(y))))
 
 
-def test_threads_change_no_bit():
-    y, s = normal_scores(30, 40, np.random.default_rng(3), decimals=1)
-    predictions = as_predictions(y, s)
-    one, two = (engine.pdi_terms(predictions, Resources(n)) for n in (1, 2))
-    assert np.array_equal(one.by_class, two.by_class)
-    assert np.array_equal(one.influences, two.influences)
+@pytest.mark.parametrize("decimals", [None, 1])
+def test_threads_change_no_bit(engine, decimals):
+    y, s = normal_scores(30, 40, np.random.default_rng(3), decimals=decimals)
+    one, two = (functional(y, s, engine=engine, n_jobs=n) for n in (1, 2))
+    assert one[0] == two[0]
+    assert np.array_equal(one[1], two[1])
+
+
+@given(problem=problems())
+def test_the_fast_engine_gives_the_same(fast_engine, problem):
+    y, s, w = problem
+    for weight in (None, w):
+        expected, found = functional(y, s, weight), functional(y, s, weight, fast_engine)
+        assert found[0] == pytest.approx(expected[0], abs=1e-14)
+        np.testing.assert_allclose(found[1], expected[1], atol=1e-14)
+
+
+def test_the_fast_engine_leaves_tied_columns_to_the_reference(fast_engine):
+    y, s = normal_scores([9, 30, 25, 1], 4, np.random.default_rng(6))
+    s[:, 1] = s[:, 1].round(1)
+    # Equal scores within a class are no ties of the comparison.
+    s[y == 2, 2] = s[y == 2, 2].round(0) + np.sqrt(2)
+    w = np.random.default_rng(7).random(len(y))
+    for weight in (None, w):
+        expected, found = functional(y, s, weight), functional(y, s, weight, fast_engine)
+        assert found[0] == pytest.approx(expected[0], abs=1e-14)
+        np.testing.assert_allclose(found[1], expected[1], atol=1e-14)
 
 
 def test_the_record():

@@ -1,5 +1,7 @@
 """Replicates: re-weighing gives what a new evaluation with these weights gives."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -221,3 +223,21 @@ def test_predictions_remember_which_samples_were_kept():
     kept = as_predictions(problem.y_true, problem.y_score, sample_weight=weight).kept
     assert np.array_equal(kept, weight > 0)
     assert as_predictions(problem.y_true, problem.y_score).kept is None
+
+
+def test_a_fit_of_some_of_many_pairs_comes_first_and_leads_to_the_same_end():
+    # The fewest classes with more pairs than MEDIUM_PAIRS.
+    problem = gaussian_problem(3, 800, 65)
+    replicates = replicates_of(problem)
+    weights = some_weights(np.random.default_rng(0), problem.y_true, 2)
+    found = replicates(weights)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_numba_reweighed, "fit_replicate", partial(_from_means, _numba_reweighed.fit_replicate))
+        expected = replicates(weights)
+    assert_allclose(found.auc, expected.auc, rtol=0, atol=SINGLE)
+    assert not np.array_equal(found.tpr, expected.tpr)
+
+
+def _from_means(fit, *given, one_optimum):
+    assert one_optimum
+    return fit(*given, one_optimum=False)

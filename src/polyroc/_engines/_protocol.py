@@ -5,7 +5,7 @@ it made answers every question after that, in the order of the method. Nobody el
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from polyroc._engines._curvature import Curvature
 from polyroc._engines._gradient import Gradient
@@ -21,6 +21,15 @@ class Resources:
     """Number of threads; None for as many as the process may use."""
     device: str | None = None
     """Which card; None for the one that the engine takes by itself. Engines of the host have none."""
+
+
+class PdiTerms(NamedTuple):
+    """PDI of each class that has samples, and what each sample adds to their mean."""
+
+    by_class: FloatArray
+    """Shape (k,); NaN of classes without samples."""
+    influences: FloatArray
+    """Shape (n,); 0 in sum over each class."""
 
 
 class Reweighed(Protocol):
@@ -102,6 +111,9 @@ class Prepared(Protocol):
 
     def area_influences(self, pairs: PairIndex, share: FloatArray, thresholds: Thresholds = "own") -> FloatArray:
         """What each sample adds to the mean of the pairs' areas by these shares, shape (n,): DeLong's components."""
+
+    def pdi_terms(self) -> PdiTerms:
+        """Polytomous discrimination index of each class, and what each sample adds to their mean."""
 
     def reweigh(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> Reweighed:
         """Do once what does not depend on the weights of the samples, for replicates."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from polyroc._engines import Prepared, Resources, get_engine
-from polyroc._engines._pdi import PdiTerms, pdi_terms
+from polyroc._engines._protocol import PdiTerms
 from polyroc._estimator._doubts import warn_of_disagreement
 from polyroc._inputs._frames import plain
 from polyroc._inputs._predictions import as_predictions
@@ -121,9 +121,10 @@ def pdi(y_true: Any, y_score: Any, *, labels: Any = None, sample_weight: Any = N
     """
     predictions = as_predictions(y_true, y_score, labels=labels, sample_weight=sample_weight)
     warn_of_disagreement(predictions)
-    # The pass is the same on all engines.
-    prepared = get_engine("numpy", predictions).prepare(predictions, Resources())
-    found = pdi_terms(prepared.source, prepared.resources)
+    # It merges all pairs of classes in each column, as their areas do.
+    n_classes = int(np.count_nonzero(predictions.class_counts))
+    engine = get_engine("auto", predictions, task="areas", n_pairs=n_classes * (n_classes - 1))
+    found = engine.prepare(predictions, Resources()).pdi_terms()
     return Pdi(
         value=_mean(found),
         per_class=found.by_class,
@@ -134,7 +135,7 @@ def pdi(y_true: Any, y_score: Any, *, labels: Any = None, sample_weight: Any = N
 
 def pdi_functional(prepared: Prepared) -> tuple[float, FloatArray]:
     """PDI of samples made ready, and what each sample adds to it, shape (n,); 0 in sum over each class."""
-    found = pdi_terms(prepared.source, prepared.resources)
+    found = prepared.pdi_terms()
     return _mean(found), found.influences
 
 

@@ -49,14 +49,9 @@ def fit_rank_one(
         if not problem.fitted.any():
             fit = _without_rows(problem, rates, weights, shrinkage)
             return replace(fit, chance_deviance=outer_chance(problem.mean, ~problem.fitted, rates, weights))
-        n_few = _size_of_first_fit(rates)
-        if n_few is None:
-            start, damping = problem.start(), FIRST_DAMPING
-        else:
-            row = _rows_of_few(rates, weights, shrinkage, problem.mean, n_few, threads)
-            # Near the optimum already, so hardly damped: 1e-6 is the least that a step which disappoints is given.
-            start, damping = problem.start_from(row[problem.fitted]), 1e-6
-        end = descend(problem, start, 0.0, tolerance=problem.tolerance, damping=damping)
+        # Own thresholds, for which FPR is not stored, hardly ever have a second optimum; shared ones may.
+        n_few = _size_of_first_fit(rates.n_pairs, one_optimum=rates.separate_fpr is None)
+        end = _descended(problem, rates, weights, shrinkage, n_few)
         # At the end, not at the start: the changes of long moves miss a little, which must not add up in the deviance.
         deviance, of_chance = problem.deviances(end.state, rates.call_rates)
         end = replace(end, deviance_path=end.deviance_path - end.deviance_path[-1] + max(0.0, deviance))
@@ -65,22 +60,40 @@ def fit_rank_one(
     return replace(fit, chance_deviance=of_chance)
 
 
-def _size_of_first_fit(rates: PairwiseRates) -> int | None:
+def _size_of_first_fit(n_pairs: int, *, one_optimum: bool) -> int | None:
     """How many of the pairs are fitted first, to begin near the end; None where all begin alike."""
-    if rates.n_pairs > MANY_PAIRS:
+    if n_pairs > MANY_PAIRS:
         return CURVED_PAIRS
-    # Own thresholds, for which FPR is not stored, hardly ever have a second optimum; shared ones may.
-    return MEDIUM_PAIRS // 4 if rates.n_pairs > MEDIUM_PAIRS and rates.separate_fpr is None else None
+    return MEDIUM_PAIRS // 4 if n_pairs > MEDIUM_PAIRS and one_optimum else None
 
 
-def fit_replicate(rates: PairwiseRates, weights: PairWeights, shrinkage: float) -> Factorization:
-    """As `fit_rank_one`, on one thread and for the effects only, in the precision of the rates."""
+def _descended(
+    problem: "_Problem", rates: PairwiseRates, weights: PairWeights, shrinkage: float, n_few: int | None
+) -> Descent["_State"]:
+    """The descent from the means of the rows, or from where a fit of some of the pairs ended."""
+    if n_few is None:
+        start, damping = problem.start(), FIRST_DAMPING
+    else:
+        row = _rows_of_few(rates, weights, shrinkage, problem.mean, n_few, problem.threads)
+        # Near the optimum already, so hardly damped: 1e-6 is the least that a step which disappoints is given.
+        start, damping = problem.start_from(row[problem.fitted]), 1e-6
+    return descend(problem, start, 0.0, tolerance=problem.tolerance, damping=damping)
+
+
+def fit_replicate(
+    rates: PairwiseRates, weights: PairWeights, shrinkage: float, *, one_optimum: bool = False
+) -> Factorization:
+    """As `fit_rank_one`, on one thread and for the effects only, in the precision of the rates.
+
+    `one_optimum` says that thresholds are such that a fit of some of the pairs may come first.
+    """
     problem = _Problem.of(rates, weights, shrinkage, Threads(1), is_replicate=True)
     if not problem.fitted.any():
         return _without_rows(problem, rates, weights, shrinkage)
     # Compiled as a whole are only descents that solve for the pairs.
     if not problem.keeps_pairs:
-        end = descend(problem, problem.start(), 0.0, tolerance=problem.tolerance)
+        n_few = _size_of_first_fit(rates.n_pairs, one_optimum=one_optimum)
+        end = _descended(problem, rates, weights, shrinkage, n_few)
         return _factorization(problem, end.state.row, end.state.pairs.effect, end, rates, weights, shrinkage)
     row, effect, till = problem.first_row(), np.ones(rates.n_pairs), problem.tolerance
     limits = (till.move, till.gradient, till.damping, problem.rounding)

@@ -112,7 +112,7 @@ class Reweighed:
         mean_areas, converged = np.empty((len(weights), 2)), np.empty(len(weights), dtype=np.bool_)
         for r, weight in enumerate(weights):
             rates, areas = self.rates(weight, np.float32)
-            fit = fit_replicate(rates, pair_weights, shrinkage)
+            fit = fit_replicate(rates, pair_weights, shrinkage, one_optimum=self._thresholds != "shared")
             effects[r], means[r], converged[r] = fit.row_effects, fit.mean_rates, fit.converged
             mean_areas[r] = areas.mean(), np.average(areas, weights=pair_weights.tpr)
         return effects, means, mean_areas, converged

@@ -18,8 +18,9 @@ from polyroc._engines._numpy._differences import (
 )
 from polyroc._engines._numpy._fits import centered, rank_one, saturated
 from polyroc._engines._numpy._influence import area_influences, sample_influences
+from polyroc._engines._numpy._pdi import pdi_terms
 from polyroc._engines._numpy._rates import pairwise_rates, score_thresholds
-from polyroc._engines._protocol import Engine, Resources
+from polyroc._engines._protocol import Engine, PdiTerms, Resources
 from polyroc._engines._registry import OnHost
 from polyroc._engines._samples import weighed
 from polyroc._lib._typing import FloatArray, Model, Thresholds
@@ -90,6 +91,10 @@ class NumpyPrepared(OnHost):
         if thresholds == "difference":
             return difference_area_influences(self.source, pairs, share)
         return area_influences(self.source, pairs, share)
+
+    def pdi_terms(self) -> PdiTerms:
+        """PDI of each class, and what each sample adds; the one pass here that has threads."""
+        return pdi_terms(self.source, self.resources)
 
     def reweigh(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> "Reweighed":
         """Nothing is done once."""

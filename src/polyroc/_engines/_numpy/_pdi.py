@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from polyroc._engines._numpy._influence import centred
-from polyroc._engines._protocol import Resources
+from polyroc._engines._protocol import PdiTerms, Resources
 from polyroc._engines._samples import class_shares
 from polyroc._engines._threads import Threads, chunks
 from polyroc._lib._typing import FloatArray, IntArray
@@ -32,21 +32,23 @@ _MOST_TASKS = 16
 _TINY = np.finfo(np.float64).tiny
 
 
-class PdiTerms(NamedTuple):
-    """PDI of each class that has samples, and what each sample adds to their mean."""
-
-    by_class: FloatArray
-    """Shape (k,); NaN of classes without samples."""
-    influences: FloatArray
-    """Shape (n,); 0 in sum over each class."""
-
-
 def pdi_terms(predictions: Predictions, resources: Resources) -> PdiTerms:
     """Polytomous discrimination index of each class, and the structural components of the mean."""
     present = np.flatnonzero(predictions.class_counts)
     by_class = np.full(len(predictions.labels), np.nan)
     # Two classes have one ranking, by the last column: what the one wins, the other loses in the column turned round.
     ranked = present[-1:] if predictions.is_binary else present
+    with Threads(resources.n_jobs) as threads:
+        total = added_terms(predictions, ranked, threads, by_class)
+    if predictions.is_binary:
+        by_class[present] = by_class[ranked]
+    [influences] = centred(total[None] / len(ranked), predictions)
+    return PdiTerms(by_class, np.asarray(influences))
+
+
+def added_terms(predictions: Predictions, ranked: IntArray, threads: Threads, by_class: FloatArray) -> FloatArray:
+    """What each sample adds in the columns of some classes, shape (n,); their PDI is written to `by_class`."""
+    present = np.flatnonzero(predictions.class_counts)
     codes = np.searchsorted(present, predictions.codes)
     share = class_shares(predictions)
 
@@ -60,16 +62,12 @@ def pdi_terms(predictions: Predictions, resources: Resources) -> PdiTerms:
                 by_class[i] = _add_column(column, len(present), out)
         return out
 
-    with Threads(resources.n_jobs) as threads:
-        # Cut by the number of columns alone, so that threads change no bit.
-        parts = threads.imap(add, chunks(len(ranked), 1, _MOST_TASKS))
-        total = next(parts)
-        for part in parts:
-            total += part
-    if predictions.is_binary:
-        by_class[present] = by_class[ranked]
-    [influences] = centred(total[None] / len(ranked), predictions)
-    return PdiTerms(by_class, np.asarray(influences))
+    # Cut by the number of columns alone, so that threads change no bit.
+    parts = threads.imap(add, chunks(len(ranked), 1, _MOST_TASKS))
+    total = next(parts)
+    for part in parts:
+        total += part
+    return total
 
 
 class _Column(NamedTuple):
