@@ -33,7 +33,8 @@ from polyroc._lib._warnings import ResamplingWarning
 from polyroc._measures._compared import ComparedMeasure, ComparedMeasures
 from polyroc._measures._table import Measure, Measures
 from polyroc._pairs import Pair, Pairs
-from polyroc._plan import Plan, PlanPoint, plan
+from polyroc._plan import plan
+from polyroc._planned import Plan, PlanPoint
 from polyroc._profile._cost_profile import cost_profile
 from polyroc._profile._families import CostRange, CostRatios
 from polyroc._profile._profile import CostDifference, CostProfile, ModelCost
