@@ -83,11 +83,6 @@ def test_of_one_matrix_no_share_is_told():
     assert unsure.sentence == "No clear winner: which one is the cheapest under the cost matrix may be chance."
     same = told([(0.5, 0.5, 0.5)] * 2, costs=(0.3, 0.3), gap=(0.0, 0.0), **once)
     assert same.sentence == "No clear winner: the cheapest ones cost the same under the cost matrix."
-    # One matrix of a distribution is a sample of it.
-    drawn = told([(1, 0.01, 1), (0, 0, 0.99)], n_matrices=1)
-    assert drawn.sentence.startswith(
-        "No clear winner: a is cheapest in 100 % (1 to 100 %) of the cost matrices, b in 0 %"
-    )
     found = profile_of(3, 0.5, [1 - np.eye(3)])
     assert found.text.sentence == "Use logistic: it is the cheapest under the cost matrix."
 

@@ -66,7 +66,7 @@ class CostProfileText:
         ranked = sorted(self.entries, key=lambda one: -one.share)
         best = ranked[0]
         name, is_clear = printable(best.name), best.share_interval.low > 0.5
-        if self.n_matrices == 1 and not self.is_drawn:
+        if self.n_matrices == 1:
             return self._of_one_matrix(best)
         often = f"is cheapest in {self._share(best)} of the cost matrices"
         if is_clear and self.least != best.name and self.gap_interval.low > 0:
