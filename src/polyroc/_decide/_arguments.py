@@ -45,7 +45,7 @@ def as_decision_costs(value: Any, labels: LabelArray) -> FloatArray:
 def check_size(predictions: Predictions, argument: str, of_model: str = "") -> None:
     """Refuse scores that no offset could be added to."""
     lowest, highest = column_ranges(predictions)
-    if max(highest.max(), -lowest.min()) > _LARGEST_SCORE:
+    if max(float(highest.max()), -float(lowest.min())) > _LARGEST_SCORE:
         raise InputError(argument, f"{of_model}must lie within {_LARGEST_SCORE:g} of 0", "larger scores")
 
 
