@@ -44,7 +44,8 @@ if _TYPE_CHECKING:
     from polyroc._cost_sensitive import CostSensitiveClassifier as CostSensitiveClassifier
     from polyroc._decide._decide import decide
     from polyroc._decide._decision import CurvePoint, Decision, DecisionRates, RuleCost
-    from polyroc._plan import Plan, PlanPoint, plan
+    from polyroc._plan import plan
+    from polyroc._planned import Plan, PlanPoint
     from polyroc._profile._cost_profile import cost_profile
     from polyroc._profile._families import CostRange, CostRatios
     from polyroc._profile._profile import CostDifference, CostProfile, ModelCost
@@ -121,9 +122,9 @@ _LATER = {
     "Decision": "_decide._decision",
     "DecisionRates": "_decide._decision",
     "ModelCost": "_profile._profile",
-    "Plan": "_plan",
+    "Plan": "_planned",
     "PlanGoal": "_uncertainty._planning",
-    "PlanPoint": "_plan",
+    "PlanPoint": "_planned",
     "RuleCost": "_decide._decision",
     "cost_profile": "_profile._cost_profile",
     "decide": "_decide._decide",

@@ -21,17 +21,13 @@ from polyroc._inputs._checks import (
     as_n_jobs,
     as_n_resamples,
     as_rng,
-    listed,
     one_of,
     shown,
 )
-from polyroc._inputs._column_classes import OF_SCORES
-from polyroc._inputs._joined import in_order_of
+from polyroc._inputs._models import as_models, in_same_order
 from polyroc._inputs._options import as_options
-from polyroc._inputs._predictions import as_predictions
 from polyroc._lib._typing import FloatArray, IntervalKind, Statistic
 from polyroc._lib._warnings import underflow_is_zero
-from polyroc._records import Predictions
 from polyroc._uncertainty._bootstrap import (
     BootstrapResult,
     check_bca,
@@ -289,27 +285,11 @@ def _contests_of(
 
 def _evaluate_all(y_true: "ArrayLike", scores: Any, options: dict[str, Any]) -> dict[str, Evaluation]:
     """Every model's evaluation, with the classes in the same order."""
-    if not isinstance(scores, Mapping):
-        raise InputError("scores", "must be a mapping from names of models to their scores", type(scores).__name__)
-    if len(scores) < 2:
-        raise InputError("scores", "must hold at least two models", f"{len(scores)}")
-    if wrong := [name for name in scores if not isinstance(name, str)]:
-        raise InputError("scores", "must have text for its keys, the names of the models", listed(wrong))
     labels, sample_weight = options.pop("labels", None), options.pop("sample_weight", None)
-    found: dict[str, Predictions] = {}
-    for name, score in scores.items():
-        try:
-            found[name] = as_predictions(y_true, score, labels=labels, sample_weight=sample_weight)
-        except InputError as error:
-            if error.argument not in OF_SCORES:
-                raise
-            rule = f"of model {shown(name)}: `{error.argument}` {error.rule}"
-            raise InputError("scores", rule, error.got, hint=error.hint) from error
+    found = as_models(y_true, scores, labels, sample_weight, least=2)
     warn_of_mixed_scales(found)
     for name, one in found.items():
         warn_of_disagreement(one, name)
-    first_name, first = next(iter(found.items()))
-    return {
-        name: evaluate_predictions(in_order_of(first, one, first_name, name), as_options(first.labels, **options))
-        for name, one in found.items()
-    }
+    models = in_same_order(found)
+    classes = next(iter(models.values())).labels
+    return {name: evaluate_predictions(one, as_options(classes, **options)) for name, one in models.items()}

@@ -2,16 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from polyroc._estimator._doubts import warn_of_backwards
-from polyroc._estimator._mean_curve import is_mean
-from polyroc._estimator._partial import asked_max_fpr, error_cost, least_area
-from polyroc._evaluated import Evaluated
+from polyroc._estimator._partial import asked_max_fpr
+from polyroc._influenced import Influenced
 from polyroc._inputs._checks import InputError, as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
 from polyroc._inputs._frames import plain
 from polyroc._lib._numbers import area
@@ -21,7 +19,6 @@ from polyroc._measures._compute import Measured, Passes
 from polyroc._measures._declared import Kind
 from polyroc._measures._table import Measures, as_kinds, table_of
 from polyroc._pairs import Pair
-from polyroc._records import read_only
 from polyroc._texts._evaluation import evaluation_text
 from polyroc._texts._notebook import evaluation_html
 from polyroc._uncertainty._band import ConfidenceBand, confidence_band
@@ -35,24 +32,16 @@ from polyroc._uncertainty._bootstrap import (
     warn_of_few_carriers,
     warn_of_small_classes,
 )
-from polyroc._uncertainty._delong import freedom, standard_error
+from polyroc._uncertainty._delong import freedom
 from polyroc._uncertainty._influence import (
     N_REFITS,
-    Fitted,
-    Spread,
     curve_draws,
-    near_end,
-    needs_bias,
-    refitted_bias,
     refitted_point_bias,
-    refuse_centered,
-    too_large,
-    whole_error,
 )
-from polyroc._uncertainty._intervals import Interval, is_at_end
+from polyroc._uncertainty._intervals import Interval
 from polyroc._uncertainty._jackknife import jackknife_influences
 from polyroc._uncertainty._parametric import ParametricReplicates
-from polyroc._uncertainty._replicates import USUAL_RESAMPLES, Replicated, Replicates
+from polyroc._uncertainty._replicates import USUAL_RESAMPLES, Replicated
 from polyroc._uncertainty._resampling import ResamplingPlan, Units, as_seed, plain_seed, units_of
 
 if TYPE_CHECKING:
@@ -60,7 +49,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation(Evaluated):
+class Evaluation(Influenced):
     """Result of `evaluate`: D and M, their curves, and every pair of classes.
 
     Attributes
@@ -250,147 +239,6 @@ class Evaluation(Evaluated):
             warn_of_backwards()
         return found
 
-    @cached_property
-    def _fitted(self) -> Fitted:
-        return Fitted(self._prepared, self._pair_index, self.rates, self.factorization, self._options)
-
-    @property
-    def influence_note(self) -> str:
-        """Why D has no interval by influences: the fit, the model or D itself does not allow it; else empty.
-
-        Examples
-        --------
-        >>> import polyroc
-        >>> example = polyroc.load_example()
-        >>> polyroc.evaluate(example.y_true, example.scores["tree"]).influence_note
-        ''
-        >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"], model="centered")
-        >>> evaluation.influence_note
-        'the centered model has no formula'
-        """
-        doubt = self._fitted.doubt
-        if doubt or self.is_binary or is_at_end(self._mean_area):
-            return doubt
-        return near_end(self.auc) or too_large(self.standard_error, self.auc)
-
-    @cached_property
-    @underflow_is_zero
-    def influences(self) -> FloatArray:
-        """What each sample contributes to D, shape (n_samples,).
-
-        If the weight of a sample rises by 1 %, D changes by 1 % of its influence. Influences sum to 0 within each
-        class. The sum of their squares is the variance of D, with the factor n / (n - 1) in a class of n samples.
-        Strongly negative ones belong to samples that the model ranks far from where their labels say.
-
-        Samples of weight 0 have none. Not available for ``model="centered"``.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import polyroc
-        >>> y_true = [0, 0, 0, 1, 1, 1, 2, 2, 2]
-        >>> y_score = np.eye(3)[y_true] + np.linspace(0, 0.2, 27).reshape(9, 3)
-        >>> y_score[4] = [0.9, 0.05, 0.05]  # labelled 1, ranked as 0
-        >>> evaluation = polyroc.evaluate(y_true, y_score)
-        >>> int(np.argmin(evaluation.influences))
-        4
-        >>> bool(abs(evaluation.influences[:3].sum()) < 1e-12)
-        True
-        """
-        refuse_centered(self._options)
-        self._fingerprint.check(self._source)
-        return read_only(self._fitted.influences("auc"))
-
-    @cached_property
-    @underflow_is_zero
-    def standard_error(self) -> float:
-        """Standard error of D without resampling, for samples that are independent.
-
-        With `max_pairs`, it includes `pair_sampling_error`. Where `influence_note` is not empty it may be far off:
-        use ``bootstrap().standard_error()``. For samples in groups use
-        ``confidence_interval(method="influence", groups=...)``.
-
-        Examples
-        --------
-        >>> import polyroc
-        >>> example = polyroc.load_example()
-        >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
-        >>> round(evaluation.standard_error, 4)
-        0.0069
-        """
-        units = units_of(self._source, None)
-        return whole_error(self.influences, units, self.pair_sampling_error)
-
-    def _doubt(self, statistic: AnyStatistic, max_fpr: float | None) -> str:
-        """Why a statistic has no interval by influences; empty where it has one."""
-        if statistic == "auc":
-            return self.influence_note
-        if statistic != "partial_auc" or max_fpr is None:
-            return ""
-        if self.is_binary:
-            return "two classes have no formula for the partial area"
-        if (doubt := self.influence_note) or is_at_end(self._mean_area):
-            return doubt
-        name, value = "the partial area", self.partial_auc(max_fpr)
-        error = standard_error(self._statistic_influences(statistic, max_fpr), units_of(self._source, None))
-        return near_end(value, name) or too_large(error, value, name)
-
-    def _spread(self, statistic: AnyStatistic, units: Units, max_fpr: float | None = None) -> Spread:
-        """How sure a statistic is by its influences; the bias of D, which an interval needs, takes some refits."""
-        is_fit = statistic in ("auc", "partial_auc") and not self.is_binary
-        influences = self._statistic_influences(statistic, max_fpr)
-        estimate = self._estimate(statistic, max_fpr)
-        bias, unshrunk = (0.0, 0.0), None
-        at_end = is_at_end(self.hand_till if statistic == "hand_till" else self._mean_area)
-        if is_fit and not at_end:
-            assert self.unshrunk_curve is not None
-            unshrunk = self.unshrunk_curve.auc if max_fpr is None else self.unshrunk_curve.partial_auc(max_fpr)
-            if needs_bias(units, len(self.labels)):
-                bias = refitted_bias(self._replicates(N_REFITS), estimate, influences, units, max_fpr)
-        return Spread(
-            estimate=estimate,
-            influences=influences,
-            units=units,
-            n_independent=least_class(self._source, units),
-            n_classes=int(np.count_nonzero(self.class_counts)),
-            bias=bias,
-            unshrunk=unshrunk,
-            pair_error=self._pair_error(max_fpr) if is_fit else 0.0,
-            at_end=at_end,
-            error_cost=1.0 if max_fpr is None else error_cost(max_fpr),
-            floor=0.0 if max_fpr is None else least_area(max_fpr),
-        )
-
-    def _pair_error(self, max_fpr: float | None) -> float:
-        return self.pair_sampling_error if max_fpr is None else self._pair_sampling_error(max_fpr)
-
-    def _estimate(self, statistic: AnyStatistic, max_fpr: float | None) -> float:
-        if max_fpr is not None:
-            return self.partial_auc(max_fpr)
-        return {"auc": self.auc, "hand_till": self.hand_till}.get(statistic, self.mean_auc)
-
-    @cached_property
-    def _partial_influences(self) -> dict[float, FloatArray]:
-        """Those of the partial area by its `max_fpr`, once somebody has asked for them: a doubt and an interval do."""
-        return {}
-
-    def _statistic_influences(self, statistic: AnyStatistic, max_fpr: float | None = None) -> FloatArray:
-        """What each sample contributes to one of the statistics, shape (n_samples,)."""
-        if statistic == "auc":
-            return self.influences
-        if max_fpr is not None:
-            if max_fpr not in self._partial_influences:
-                refuse_centered(self._options)
-                self._fingerprint.check(self._source)
-                self._partial_influences[max_fpr] = read_only(self._fitted.influences(statistic, max_fpr))
-            return self._partial_influences[max_fpr]
-        if statistic == "hand_till":
-            return self.hand_till_influences
-        if is_mean(self._area_weights):
-            return self._mean_area_influences
-        self._fingerprint.check(self._source)
-        return self._fitted.influences("mean_auc")
-
     @underflow_is_zero
     def measures(
         self,
@@ -547,13 +395,6 @@ class Evaluation(Evaluated):
         )
         drawn = draw_rates(parametric, n_resamples, seed, n_jobs=n_jobs, progress=progress)
         return self._bootstrap_result(drawn, units_of(self._source, None), method=method)
-
-    def _replicates(self, n_resamples: int = USUAL_RESAMPLES, *, n_models: int = 1) -> Replicates:
-        """The same evaluation under other sample weights, prepared for about this many of them.
-
-        Refused where there is no memory for these, and for those of as many models.
-        """
-        return Replicates(self._unchanged, self._pair_index, self._options, n_resamples, n_models)
 
     def _bootstrap_result(
         self,

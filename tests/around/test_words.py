@@ -133,7 +133,9 @@ def test_docstrings_avoid_old_words():
         "_compare",
         "_comparison",
         "_evaluated",
+        "_influenced",
         "_plan",
+        "_planned",
         "_cost_sweep",
         "_cross_validation",
     ]

@@ -205,3 +205,24 @@ def test_large_tables_are_kept_in_single_precision(monkeypatch):
     single = table.with_intervals().intervals
     assert_allclose(single.mean_pair_auc, double.mean_pair_auc, rtol=1e-5)
     assert not np.array_equal(single.mean_pair_auc, double.mean_pair_auc)
+
+
+def test_a_perfect_class_is_as_sure_as_the_smallest_class_that_it_is_compared_with():
+    y = np.repeat([0, 1, 2], [60, 12, 30])
+    score = np.eye(3)[y] + np.linspace(0, 0.2, 306).reshape(102, 3)
+    first, second, _ = polyroc.evaluate(y, score).classes.with_intervals()
+    # Against the rest of 42, over two pairs with at least 12 samples each, and against the smaller partner.
+    counted = {"auc_vs_rest": 42, "mean_pair_auc": 24, "hardest_auc": 12}
+    for name, count in counted.items():
+        assert_allclose(first.intervals[name], (0.025 ** (1 / count), 1.0))
+        assert_allclose(second.intervals[name], (0.025 ** (1 / 12), 1.0))
+
+
+def test_groups_add_no_samples_to_those_that_weights_leave():
+    # Of each group one sample is named right and one wrong, so that groups do not vary; one group has most weight.
+    y, named = np.repeat([0, 1], 20), np.tile([0, 1], 20)
+    weight = np.where(np.arange(40) < 2, 50.0, 1.0)
+    evaluation = polyroc.evaluate(y, np.eye(2)[named], sample_weight=weight)
+    row = evaluation.classes.with_intervals(groups=np.arange(40) // 2).of(0)
+    assert row.recall == 0.5
+    assert_allclose(row.intervals["recall"], wilson(0.5, 118**2 / (2 * 50**2 + 18)), rtol=1e-10)

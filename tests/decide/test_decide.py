@@ -583,3 +583,26 @@ def test_free_scores_in_single_precision_are_judged_as_in_double():
 def test_empty_prior_is_refused():
     with pytest.raises(polyroc.InputError, match=r"`prior` must name each class once \(0, 1, 2\), got none"):
         polyroc.decide([0, 0, 1, 1, 2, 2], np.eye(3)[[0, 0, 1, 1, 2, 2]], [[0, 4, 1], [1, 0, 2], [1, 1, 0]], prior={})
+
+
+def test_differences_from_tuned_offsets_allow_for_the_luck_of_tuning(monkeypatch):
+    y, p = samples(n=100)
+    by_method = {method: polyroc.decide(y, p, COSTS, method=method).rules for method in ("tuned", "argmax")}
+    monkeypatch.setattr("polyroc._decide._decide.tuning_variance", lambda *_: 0.0)
+    for method, rules in by_method.items():
+        for one, without in zip(rules, polyroc.decide(y, p, COSTS, method=method).rules, strict=True):
+            assert one.difference == without.difference
+            wider = np.ptp(one.difference_interval) > 1.001 * np.ptp(without.difference_interval)
+            # One of two rules that differ is tuned.
+            assert wider == (one.rule != method and "tuned" in (one.rule, method))
+
+
+def test_with_a_prior_groups_vary_about_the_means_of_the_classes():
+    y, p = samples(n=90)
+    prior, groups = np.array([0.5, 0.3, 0.2]), np.arange(90) // 3
+    assert max(len(set(y[groups == g])) for g in range(30)) > 1
+    decision = polyroc.decide(y, p, COSTS, method="argmax", prior=prior, groups=groups)
+    each, counts = COSTS[y, p.argmax(axis=1)], np.bincount(y)
+    means = np.bincount(y, each) / counts
+    added = np.bincount(groups, (prior / counts)[y] * (each - means[y]))
+    assert decision.standard_error == pytest.approx(np.sqrt(30 * added.var(ddof=1)))

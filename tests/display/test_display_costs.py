@@ -126,6 +126,13 @@ def test_cells_hold_shares_of_rows_and_numbers():
     check_layout(display)
 
 
+def test_large_counts_are_written_whole():
+    confusion = np.array([[123456.0, 1234.0], [7.0, 0.123456]])
+    display = ConfusionDisplay(confusion=confusion, labels=["a", "b"]).plot()
+    written = {tuple(text.get_position()[::-1]): text.get_text().split("\n")[1] for text in display.text_}
+    assert written == {(0, 0): "123,456", (0, 1): "1,234", (1, 0): "7", (1, 1): "0.1235"}
+
+
 @pytest.mark.parametrize("k", [3, 20])
 def test_column_of_abstentions_stands_apart(k):
     y_true, p, _ = made(20 * k, k)

@@ -382,7 +382,7 @@ def test_refuses_bad_arguments(options, words):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda s: {}, "`scores` must hold at least one model, got none"),
+        (lambda s: {}, "`scores` must hold at least one model, got 0"),
         (lambda s: {"a": s["a"]}, "`scores` must hold at least two models where there is one `rule`, got one"),
         (lambda s: s["a"], "`scores` must be a mapping from names of models to their scores, got ndarray"),
         (lambda s: {1: s["a"], "b": s["b"]}, "`scores` must have text for its keys"),

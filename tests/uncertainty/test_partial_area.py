@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 import polyroc
 from polyroc._estimator._adjoint import area_gradient, point_gradient
@@ -258,6 +258,17 @@ def test_models_are_compared_by_it():
     assert np.std(paired["strong"]) == pytest.approx(found.by_partial_auc.estimates[0].standard_error, rel=0.05)
     pytest.importorskip("pandas")
     assert found.to_frame("differences")["statistic"].tolist() == ["auc", "hand_till", "partial_auc"]
+
+
+def test_influences_are_kept_by_their_end_and_read_only_in_copies():
+    evaluation = polyroc.evaluate(*problem())
+    found, other = (evaluation._statistic_influences("partial_auc", end) for end in (0.1, 0.2))
+    assert evaluation._statistic_influences("partial_auc", 0.1) is found
+    assert not np.allclose(found, other)
+    kept = pickle.loads(pickle.dumps(evaluation))._statistic_influences("partial_auc", 0.1)
+    assert_array_equal(kept, found)
+    assert not found.flags.writeable
+    assert not kept.flags.writeable
 
 
 def test_without_max_fpr_there_is_no_partial_area():

@@ -8,6 +8,7 @@ import numpy as np
 from polyroc._engines._class_wins import areas_against_rest
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._records import Frozen, PairIndex, Predictions
+from polyroc.baselines._one_vs_rest import mixed_areas
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,24 +40,20 @@ class ClassAreas(Frozen):
         lowest = both.min(axis=1)
         np.fill_diagonal(both, 0.0)
         return cls(
-            against_rest=_mixtures(predictions, pairs, areas),
+            against_rest=_against_rest(predictions, pairs, areas),
             of_pairs=_spread_out(both.sum(axis=1) / (len(present) - 1), present, k),
             hardest=_spread_out(present[hardest], present, k, -1),
             of_hardest=_spread_out(lowest, present, k),
         )
 
 
-def _mixtures(predictions: Predictions, pairs: PairIndex, areas: FloatArray) -> FloatArray:
-    """The rest is a mixture of classes, so its area is the mean of the pairwise ones, by their weights."""
-    k = len(predictions.labels)
-    weight = predictions.class_weights / predictions.class_weights.max()
-    won = np.bincount(pairs.positive, weight[pairs.negative] * areas, minlength=k)
-    total = np.bincount(pairs.positive, weight[pairs.negative], minlength=k)
+def _against_rest(predictions: Predictions, pairs: PairIndex, areas: FloatArray) -> FloatArray:
     if predictions.is_binary:  # each is the rest of the other
-        return np.full(k, float(areas[0]))
-    found = np.divide(won, total, out=np.full(k, np.nan), where=total > 0)
-    areas_of_classes: FloatArray = np.minimum(found, 1.0)
-    return areas_of_classes
+        return np.full(len(predictions.labels), float(areas[0]))
+    weight = predictions.class_weights / predictions.class_weights.max()
+    # Means of areas that are all 1 may be rounded up.
+    found: FloatArray = np.minimum(mixed_areas(pairs, areas, weight), 1.0)
+    return found
 
 
 def _spread_out(values: Any, present: IntArray, k: int, missing: float = np.nan) -> Any:

@@ -18,14 +18,12 @@ from polyroc._engines._samples import class_shares
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._records import Predictions
 from polyroc._uncertainty._delong import Moments
-from polyroc._uncertainty._influence import Spread
+from polyroc._uncertainty._influence import ROUNDING, Spread
 from polyroc._uncertainty._intervals import is_at_end
 from polyroc._uncertainty._resampling import Units
 
 # Samples times classes beyond which wins are kept in single precision, for their memory.
 _SINGLE = 2**24
-# Influences of this size are nothing but rounding, as in `polyroc._uncertainty._influence`.
-_ROUNDING = 1e-14
 
 
 class _Spread(Spread):
@@ -42,7 +40,7 @@ class _Spread(Spread):
     @cached_property
     def standard_error(self) -> float:
         error = self._moments.standard_error(self._sizes)
-        return error if error > _ROUNDING else 0.0
+        return error if error > ROUNDING else 0.0
 
     @cached_property
     def freedom(self) -> float:

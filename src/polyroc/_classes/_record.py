@@ -155,7 +155,7 @@ class Classes(Frozen):
         Shares have Wilson's interval: for recall, as if there were as many samples as the class has (with weights,
         Kish's effective number); for precision likewise, given how often the class is named. Areas have DeLong's
         interval on the logit scale. That of the area against the rest takes the classes of the other samples as random,
-        too. Nothing is resampled: 50,000 samples of 100 classes take 1.5 seconds, of 1,000 classes 13 seconds.
+        too. Nothing is resampled.
 
         Parameters
         ----------

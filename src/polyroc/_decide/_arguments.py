@@ -5,17 +5,21 @@ from typing import Any
 
 import numpy as np
 
+from polyroc._engines._samples import column_ranges
 from polyroc._inputs._arrays import read_table
 from polyroc._inputs._checks import InputError, listed, shown
 from polyroc._inputs._class_names import Affixes, numbering_of
 from polyroc._inputs._options import as_square
 from polyroc._lib._typing import FloatArray, IntArray, LabelArray
+from polyroc._records import Predictions
 
 # How far the entries of a prior may sum from 1: they are often written with few digits.
 _OFF = 1e-6
 _MOST_FOLDS = 100
 # Fourth powers of larger costs are beyond all floats, and those of smaller ones vanish.
 _LARGEST_COST = 1e60
+# Sums and differences of larger scores may be beyond all floats.
+_LARGEST_SCORE = 1e100
 
 
 def as_decision_costs(value: Any, labels: LabelArray) -> FloatArray:
@@ -36,6 +40,13 @@ def as_decision_costs(value: Any, labels: LabelArray) -> FloatArray:
         rule = f"must lie within {_LARGEST_COST:g} of 0, and differ by more than {1 / _LARGEST_COST:g}"
         raise InputError("costs", rule, f"entries from {costs.min():g} to {costs.max():g}")
     return costs
+
+
+def check_size(predictions: Predictions, argument: str, of_model: str = "") -> None:
+    """Refuse scores that no offset could be added to."""
+    lowest, highest = column_ranges(predictions)
+    if max(float(highest.max()), -float(lowest.min())) > _LARGEST_SCORE:
+        raise InputError(argument, f"{of_model}must lie within {_LARGEST_SCORE:g} of 0", "larger scores")
 
 
 def as_prior(value: Any, labels: LabelArray, class_weights: FloatArray) -> FloatArray | None:

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._engines._naming import highest
+from polyroc._decide._judging import Judge
+from polyroc._decide._rules import levels_on, scale_of
+from polyroc._engines._naming import above_least, highest, with_reject
 from polyroc._engines._offset_starts import class_sums, class_weights, tune
-from polyroc._engines._offsets import OffsetProblem, Tuned
+from polyroc._engines._offsets import OffsetProblem, Tuned, passes_for
 from polyroc._engines._threads import Threads
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._records import Frozen
@@ -29,6 +31,33 @@ class CrossFit(Frozen):
     """On all samples but those of each fold, shape (n_folds, m)."""
     named: IntArray
     """What each sample is named by the offsets that were tuned without its fold, shape (n,)."""
+
+
+def offset_problem(
+    scores: FloatArray,
+    costs: FloatArray,
+    ratio: FloatArray,
+    judge: Judge,
+    reject_cost: float | None = None,
+    *,
+    is_log: bool,
+) -> OffsetProblem:
+    """What is tuned: levels of scores with a column per class, and costs[true, named] with that of abstaining."""
+    scale, k = scale_of(costs, reject_cost, are_probabilities=is_log), len(costs)
+    full_costs = with_reject(costs, reject_cost)
+    z = levels_on(scale, scores, full_costs, ratio)
+    # By weight and by scores, so that the order of the columns changes no result; abstaining comes last.
+    order = np.r_[np.lexsort((z[:k].mean(axis=1), -judge.prior)), np.arange(k, len(z))]
+    return OffsetProblem(
+        z,
+        judge.codes,
+        judge.weight,
+        above_least(full_costs),
+        1.0 if is_log else float(np.mean(z.std(axis=1))) or 1.0,
+        order,
+        passes_for(z.size),
+        knows_costs=scale == "expected cost",
+    )
 
 
 def cross_fit(

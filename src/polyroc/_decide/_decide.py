@@ -5,25 +5,22 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._decide._arguments import as_decision_costs, as_n_folds, as_prior, as_reject_cost, check_units
-from polyroc._decide._crossfit import CrossFit, cross_fit
+from polyroc._decide._arguments import as_decision_costs, as_n_folds, as_prior, as_reject_cost, check_size, check_units
+from polyroc._decide._crossfit import CrossFit, cross_fit, offset_problem
 from polyroc._decide._decision import Decision, RuleCost
 from polyroc._decide._folds import folds_of, units_per_class
-from polyroc._decide._judging import Bounds, Judge, judged_units, tuning_variance
-from polyroc._decide._rules import Method, Rule, Scale, levels_on, scale_of
-from polyroc._engines._naming import above_least, confusion, costs_of, two_columns, with_reject
-from polyroc._engines._offsets import OffsetProblem, passes_for
-from polyroc._engines._samples import are_probabilities
+from polyroc._decide._judging import Bounds, Judge, tuning_variance
+from polyroc._decide._rules import Method, Rule, Scale, prior_ratio, scale_of
+from polyroc._engines._naming import confusion, costs_of, two_columns, with_reject
+from polyroc._engines._offsets import OffsetProblem
+from polyroc._engines._samples import can_be_probabilities
 from polyroc._inputs._checks import InputError, as_confidence_level, as_flag, as_n_jobs, drawn_seed, one_of
 from polyroc._inputs._predictions import as_predictions
 from polyroc._lib._progress import progress_bar
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._lib._warnings import underflow_is_zero
 from polyroc._records import Predictions
-from polyroc._uncertainty._resampling import Units, units_of
-
-# Sums and differences of larger scores may be beyond all floats.
-_LARGEST_SCORE = 1e100
+from polyroc._uncertainty._resampling import units_of
 
 
 @underflow_is_zero
@@ -133,7 +130,7 @@ def decide(
         are_groups=units.are_groups,
     )
     fold = folds_of(predictions.codes, units.unit, as_n_folds(n_folds), seed)
-    judge = _judge(predictions, asked, units, level)
+    judge = Judge.of(predictions, asked.prior if asked.prior_is_given else None, units, level)
     with progress_bar(int(fold.max()) + 2, "Tuning", shown=shown) as tick:
         fitted = cross_fit(_problem(predictions, asked, judge), asked.ratio, fold, seed, jobs, tick)
     return _decision(predictions, asked, judge, fitted, n_folds=int(fold.max()) + 1)
@@ -169,10 +166,8 @@ def _asked(predictions: Predictions, costs: Any, prior: Any, method: Method, rej
     prevalence = weights / weights.sum()
     given = as_prior(prior, predictions.labels, weights)
     used = prevalence if given is None else given
-    ratio = np.divide(used, prevalence, out=np.zeros(len(used)), where=prevalence > 0)
-    on_log_scale = _are_probabilities(predictions)
-    if not on_log_scale and max(float(predictions.scores.max()), -float(predictions.scores.min())) > _LARGEST_SCORE:
-        raise InputError("y_score", f"must lie within {_LARGEST_SCORE:g} of 0", "larger scores")
+    on_log_scale = can_be_probabilities(predictions)
+    check_size(predictions, "y_score")
     came = f"scores from {predictions.scores.min():g} to {predictions.scores.max():g}"
     if not on_log_scale:
         rule = "must be probabilities, each row between 0 and 1 with sum 1,"
@@ -185,50 +180,15 @@ def _asked(predictions: Predictions, costs: Any, prior: Any, method: Method, rej
         costs=as_decision_costs(costs, predictions.labels),
         prior=used,
         prior_is_given=given is not None,
-        ratio=ratio,
+        ratio=prior_ratio(used, predictions),
         reject_cost=as_reject_cost(reject_cost),
         on_log_scale=on_log_scale,
     )
 
 
-def _are_probabilities(predictions: Predictions) -> bool:
-    if predictions.n_columns == 1:
-        return bool(predictions.scores.min() >= 0 and predictions.scores.max() <= 1)
-    return are_probabilities(predictions)
-
-
-def _judge(predictions: Predictions, asked: _Asked, units: Units, level: float) -> Judge:
-    weight = predictions.sample_weight
-    weight = np.ones(predictions.n_samples) if weight is None else weight
-    random_labels = not asked.prior_is_given
-    return Judge(
-        codes=predictions.codes,
-        share=weight / predictions.class_weights[predictions.codes],
-        prior=asked.prior,
-        units=judged_units(predictions.codes, units, labels_are_random=random_labels),
-        labels_are_random=random_labels,
-        confidence_level=level,
-    )
-
-
 def _problem(predictions: Predictions, asked: _Asked, judge: Judge) -> OffsetProblem:
     scores = two_columns(predictions.scores, are_probabilities=asked.on_log_scale)
-    scale = asked.scale("tuned")
-    z = levels_on(scale, scores, asked.full_costs, asked.ratio)
-    margin = 1.0 if asked.on_log_scale else float(np.mean(z.std(axis=1))) or 1.0
-    # By weight and by scores, so that the order of the columns changes no result; abstaining comes last.
-    k = len(asked.costs)
-    order = np.r_[np.lexsort((z[:k].mean(axis=1), -asked.prior)), np.arange(k, len(z))]
-    return OffsetProblem(
-        z,
-        predictions.codes,
-        judge.weight,
-        above_least(asked.full_costs),
-        margin,
-        order,
-        passes_for(z.size),
-        knows_costs=scale == "expected cost",
-    )
+    return offset_problem(scores, asked.costs, asked.ratio, judge, asked.reject_cost, is_log=asked.on_log_scale)
 
 
 def _rule(asked: _Asked, method: Method, n_columns: int, offsets: FloatArray | None = None) -> Rule:

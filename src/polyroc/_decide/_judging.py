@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from polyroc._lib._typing import FloatArray, IntArray
-from polyroc._records import Frozen
+from polyroc._records import Frozen, Predictions
 from polyroc._uncertainty._delong import Moments
 from polyroc._uncertainty._intervals import Interval
 from polyroc._uncertainty._resampling import Units
@@ -52,6 +52,21 @@ class Judge(Frozen):
     labels_are_random: bool
     """Whether the prior is the prevalence of these samples, and as uncertain as that."""
     confidence_level: float
+
+    @classmethod
+    def of(cls, predictions: Predictions, prior: FloatArray | None, units: Units, confidence_level: float) -> "Judge":
+        """For the prior where the rule will be used; None for the prevalence of the samples."""
+        weight = predictions.sample_weight
+        weight = np.ones(predictions.n_samples) if weight is None else weight
+        labels_are_random = prior is None
+        return cls(
+            codes=predictions.codes,
+            share=weight / predictions.class_weights[predictions.codes],
+            prior=predictions.class_weights / predictions.class_weights.sum() if prior is None else prior,
+            units=_judged_units(units) if labels_are_random else units,
+            labels_are_random=labels_are_random,
+            confidence_level=confidence_level,
+        )
 
     @cached_property
     def weight(self) -> FloatArray:
@@ -127,10 +142,8 @@ class Judge(Frozen):
         return self.weight * (costs - means[self.codes])
 
 
-def judged_units(codes: IntArray, units: Units, *, labels_are_random: bool) -> Units:
-    """The units with the strata within which they vary: classes where the prior is known, all together where not."""
-    if not labels_are_random:
-        return units
+def _judged_units(units: Units) -> Units:
+    """Where the prior is not known, units vary all together and not within their classes."""
     return Units(units.unit, np.zeros(units.n_units, dtype=np.intp), units.are_groups)
 
 

@@ -12,13 +12,13 @@ from polyroc._engines._naming import (
     expected_costs,
     highest,
     levels,
-    looks_like_probabilities,
     two_columns,
     with_reject,
 )
+from polyroc._engines._samples import look_like_probabilities
 from polyroc._inputs._checks import InputError
 from polyroc._lib._typing import FloatArray, IntArray
-from polyroc._records import Frozen
+from polyroc._records import Frozen, Predictions
 
 Method: TypeAlias = Literal["tuned", "bayes", "argmax"]
 Scale: TypeAlias = Literal["log probability", "expected cost", "score"]
@@ -76,7 +76,7 @@ class Rule(Frozen):
     def check(self, scores: FloatArray) -> None:
         """Refuse later scores that are of another kind than those that the rule was made from."""
         if self.on_log_scale:
-            if not looks_like_probabilities(scores):
+            if not look_like_probabilities(scores):
                 rule = "must hold probabilities, as the scores did that the rule was made from"
                 raise InputError(
                     "y_score", rule, f"scores from {scores.min():g} to {scores.max():g}, or other row sums"
@@ -84,6 +84,13 @@ class Rule(Frozen):
         elif scores.shape[1] != self.n_columns:
             rule = f"must have {self.n_columns} columns, as the scores had that the rule was made from"
             raise InputError("y_score", rule, f"{scores.shape[1]}")
+
+
+def prior_ratio(prior: FloatArray, predictions: Predictions) -> FloatArray:
+    """Prior over prevalence of the samples, shape (k,); 0 of classes without samples."""
+    prevalence = predictions.class_weights / predictions.class_weights.sum()
+    ratio: FloatArray = np.divide(prior, prevalence, out=np.zeros(len(prevalence)), where=prevalence > 0)
+    return ratio
 
 
 def scale_of(costs: FloatArray, reject_cost: float | None, *, are_probabilities: bool) -> Scale:

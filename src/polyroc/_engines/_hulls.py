@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from polyroc._engines._named import relative_weights
 from polyroc._engines._samples import subtractable
 from polyroc._engines._threads import Threads
 from polyroc._engines._unordered import unordered
@@ -15,8 +16,7 @@ _WORTH_A_THREAD = 100_000
 
 def hull_areas(predictions: Predictions, pairs: PairIndex, n_jobs: int | None = None) -> FloatArray:
     """Area under the upper convex hull of each pair's ROC polygon, each class by its own column, shape (K,)."""
-    weight = predictions.sample_weight
-    weight = np.ones(predictions.n_samples) if weight is None else weight / weight.max()
+    weight = relative_weights(predictions)
     areas = np.zeros((len(predictions.labels),) * 2)
 
     def one(positive: int, column: int) -> None:
@@ -24,7 +24,7 @@ def hull_areas(predictions: Predictions, pairs: PairIndex, n_jobs: int | None = 
 
     positives, first = np.unique(pairs.positive, return_index=True)
     tasks = list(zip(positives.tolist(), pairs.column[first].tolist(), strict=True))
-    with Threads(1 if predictions.scores.size < _WORTH_A_THREAD else n_jobs) as threads:
+    with _threads_for(predictions, n_jobs) as threads:
         threads.map(one, tasks)
     found: FloatArray = np.minimum(areas[pairs.positive, pairs.negative], 1.0)
     return found
@@ -32,8 +32,7 @@ def hull_areas(predictions: Predictions, pairs: PairIndex, n_jobs: int | None = 
 
 def difference_hull_areas(predictions: Predictions, pairs: PairIndex, n_jobs: int | None = None) -> FloatArray:
     """The same where a pair is ranked by the difference of its columns; both orders of a pair have one area."""
-    weight = predictions.sample_weight
-    weight = np.ones(predictions.n_samples) if weight is None else weight / weight.max()
+    weight = relative_weights(predictions)
     scores, both = subtractable(predictions.scores), unordered(pairs)
     areas = np.empty(len(both))
 
@@ -45,10 +44,14 @@ def difference_hull_areas(predictions: Predictions, pairs: PairIndex, n_jobs: in
         areas[place] = _against_each(apart, is_first, weight[members], 1, 2)[0]
 
     tasks = [(place, first, second) for place, (first, second, *_) in enumerate(both)]
-    with Threads(1 if predictions.scores.size < _WORTH_A_THREAD else n_jobs) as threads:
+    with _threads_for(predictions, n_jobs) as threads:
         threads.map(one, tasks)
     found: FloatArray = np.minimum(areas[both.of_pair], 1.0)
     return found
+
+
+def _threads_for(predictions: Predictions, n_jobs: int | None) -> Threads:
+    return Threads(1 if predictions.scores.size < _WORTH_A_THREAD else n_jobs)
 
 
 def _against_each(score: FloatArray, codes: IntArray, weight: FloatArray, positive: int, n_classes: int) -> FloatArray:

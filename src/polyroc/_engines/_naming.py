@@ -14,19 +14,8 @@ from polyroc._lib._typing import FloatArray, IntArray
 FLOOR = float(np.finfo(np.float64).tiny)
 # Costs of a row that differ by less than this part of the widest row are equal but for rounding.
 _SAME_COST = 1e-12
-# As much as rounding may move a probability in a file.
-_ROUNDED = 0.02
 # Samples per pass: what a pass makes of them fits in the cache.
 _ROWS_AT_ONCE = 16_384
-
-
-def looks_like_probabilities(scores: FloatArray) -> bool:
-    """Whether later scores can be of the same kind as probabilities; more may be rounded off few rows than off many."""
-    if scores.min() < -_ROUNDED or scores.max() > 1 + _ROUNDED:
-        return False
-    if scores.shape[1] == 1:
-        return True
-    return bool(np.mean(np.abs(scores.sum(axis=1, dtype=np.float64) - 1)) <= 5 * _ROUNDED)
 
 
 def two_columns(scores: FloatArray, *, are_probabilities: bool) -> FloatArray:

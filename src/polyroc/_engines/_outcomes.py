@@ -1,4 +1,4 @@
-"""What each row says of its sample: the class it names, whether the true one is near the top, how far it is off."""
+"""What each row says of its sample: whether the true class is near the top, and how far its probabilities are off."""
 
 from collections.abc import Iterator
 
@@ -20,12 +20,6 @@ def sample_shares(predictions: Predictions) -> FloatArray:
     relative = weight / weight.max()
     shares: FloatArray = relative / relative.sum()
     return shares
-
-
-def named_classes(predictions: Predictions) -> IntArray:
-    """The highest column of each row, the first of equal ones, shape (n,)."""
-    named: IntArray = np.argmax(predictions.scores, axis=1)
-    return named
 
 
 def within_top(predictions: Predictions, n_first: int) -> BoolArray:

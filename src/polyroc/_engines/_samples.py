@@ -104,11 +104,34 @@ def is_constant(predictions: Predictions) -> bool:
 def are_probabilities(predictions: Predictions, *, every_row: bool = False) -> bool:
     """Whether scores lie between 0 and 1 and rows sum to one, but for rounding: in the mean, or every single row."""
     scores = predictions.scores
-    slack = 0.0 if every_row else _ROUNDED
-    if scores.min() < -slack or scores.max() > 1 + slack:
+    if not _lie_between_0_and_1(scores, 0.0 if every_row else _ROUNDED):
         return False
-    off = np.abs(scores.sum(axis=1, dtype=np.float64) - 1)
+    off = _row_errors(scores)
     return bool(np.all(off < _ROUNDED)) if every_row else bool(off.mean() <= _ROUNDED)
+
+
+def can_be_probabilities(predictions: Predictions) -> bool:
+    """Whether scores are probabilities; of a single column, whether they can be."""
+    if predictions.n_columns == 1:
+        return _lie_between_0_and_1(predictions.scores, 0.0)
+    return are_probabilities(predictions)
+
+
+def look_like_probabilities(scores: FloatArray) -> bool:
+    """Whether later scores can be of the same kind as probabilities; more may be rounded off few rows than off many."""
+    if not _lie_between_0_and_1(scores, _ROUNDED):
+        return False
+    return scores.shape[1] == 1 or bool(_row_errors(scores).mean() <= 5 * _ROUNDED)
+
+
+def _lie_between_0_and_1(scores: FloatArray, slack: float) -> bool:
+    return bool(scores.min() >= -slack and scores.max() <= 1 + slack)
+
+
+def _row_errors(scores: FloatArray) -> FloatArray:
+    """How far the sum of each row is from 1, shape (n,)."""
+    off: FloatArray = np.abs(scores.sum(axis=1, dtype=np.float64) - 1)
+    return off
 
 
 def column_ranges(predictions: Predictions) -> tuple[FloatArray, FloatArray]:

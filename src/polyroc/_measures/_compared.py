@@ -1,12 +1,12 @@
 """ComparedMeasures: the table of several models, and how they differ by each measure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
-from polyroc._inputs._checks import one_of, shown
+from polyroc._inputs._checks import one_of
 from polyroc._inputs._frames import FrameBackend, frame_of
 from polyroc._lib._names import printable, short_names
 from polyroc._lib._numbers import difference_and_ends, level, p_value
@@ -14,12 +14,11 @@ from polyroc._lib._table_formats import latex_table, markdown_table
 from polyroc._lib._text_table import aligned, wrapped
 from polyroc._measures._compute import Measured
 from polyroc._measures._declared import KINDS
-from polyroc._measures._differences import difference
+from polyroc._measures._rows import NamedRows
 from polyroc._measures._table import Measure, better, columns_of, estimate_cells, left_out_notes, row_of
-from polyroc._records import Frozen
 from polyroc._texts._notebook import tables_html
 from polyroc._uncertainty._paired import Contest, Difference, with_holm
-from polyroc._uncertainty._paired_influence import Test
+from polyroc._uncertainty._paired_influence import Test, difference
 
 MeasuresTable: TypeAlias = Literal["estimates", "differences"]
 # Letters of a name in a table of models, and in one of differences.
@@ -61,7 +60,7 @@ class ComparedMeasure:
 
 
 @dataclass(frozen=True, eq=False)
-class ComparedMeasures(Frozen):
+class ComparedMeasures(NamedRows[ComparedMeasure]):
     """What people ask of classifiers, of each model and paired: result of `Comparison.measures`.
 
     A loop gives every `ComparedMeasure`, and ``measures["accuracy"]`` one of them.
@@ -75,39 +74,6 @@ class ComparedMeasures(Frozen):
     confidence_level : float
         Of the intervals.
     """
-
-    rows: tuple[ComparedMeasure, ...]
-    left_out: Mapping[str, str]
-    confidence_level: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "left_out", MappingProxyType(dict(self.left_out)))
-
-    def __reduce__(self) -> Any:
-        return ComparedMeasures, (self.rows, dict(self.left_out), self.confidence_level)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __iter__(self) -> Iterator[ComparedMeasure]:
-        return iter(self.rows)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.names
-
-    def __getitem__(self, name: str) -> ComparedMeasure:
-        for row in self.rows:
-            if row.name == name:
-                return row
-        why = self.left_out.get(name, f"It is not among {', '.join(self.names)}.")
-        msg = f"There is no measure {shown(name)} here. {why}"
-        raise KeyError(msg)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the rows."""
-        return tuple(row.name for row in self.rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that `json` can write."""

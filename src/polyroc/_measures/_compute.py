@@ -12,13 +12,12 @@ from polyroc._engines import Prepared
 from polyroc._engines._outcomes import (
     calibration_gaps,
     log_losses,
-    named_classes,
     sample_shares,
     signed_errors,
     squared_losses,
     within_top,
 )
-from polyroc._engines._samples import are_probabilities
+from polyroc._engines._samples import are_probabilities, named_classes
 from polyroc._lib._numbers import area
 from polyroc._lib._typing import FloatArray
 from polyroc._measures._declared import Kind

@@ -5,6 +5,7 @@ import numpy as np
 from polyroc._engines import Prepared
 from polyroc._estimator._pairs import all_pairs
 from polyroc._lib._typing import FloatArray
+from polyroc.baselines._one_vs_rest import mixed_areas
 
 
 def one_vs_rest_functional(prepared: Prepared, areas: FloatArray, *, weighted: bool) -> tuple[float, FloatArray]:
@@ -18,8 +19,7 @@ def one_vs_rest_functional(prepared: Prepared, areas: FloatArray, *, weighted: b
     i, j = pairs.positive, pairs.negative
     rest = np.bincount(i, weight[j], minlength=len(weight))
     compared = rest > 0
-    against = np.zeros(len(weight))
-    against[compared] = np.bincount(i, weight[j] * areas, minlength=len(weight))[compared] / rest[compared]
+    against = np.where(compared, mixed_areas(pairs, areas, weight), 0.0)
     counts = np.where(compared, weight if weighted else 1.0, 0.0)
     counts /= counts.sum()
     value = float(counts @ against)

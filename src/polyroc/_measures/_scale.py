@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -41,6 +42,8 @@ class Scaled(Frozen):
     """By how much the measure is too large on average, and the standard error of that."""
     excess: float = 0.0
     """By how much a measure that is never too small may be too large: of sizes of differences."""
+    unshrunk: ClassVar[None] = None
+    """No fit shrinks a measure."""
 
     @cached_property
     def standard_error(self) -> float:

@@ -1,8 +1,7 @@
 """Measures: the table of one model."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from polyroc._lib._text_table import aligned, wrapped
 from polyroc._lib._typing import FloatArray, Statistic
 from polyroc._measures._compute import Measured, Sure
 from polyroc._measures._declared import KINDS, ONLY_ORDERED, Kind
-from polyroc._records import Frozen
+from polyroc._measures._rows import NamedRows
 from polyroc._texts._notebook import tables_html
 from polyroc._uncertainty._bootstrap import BootstrapResult
 from polyroc._uncertainty._resampling import Units
@@ -79,7 +78,7 @@ class Measure:
 
 
 @dataclass(frozen=True, eq=False)
-class Measures(Frozen):
+class Measures(NamedRows[Measure]):
     """What people ask of a classifier, each with an interval: result of `Evaluation.measures`.
 
     A loop gives every `Measure`, and ``measures["accuracy"]`` one of them.
@@ -96,39 +95,7 @@ class Measures(Frozen):
         Of the estimates, all of the same samples; NaN of those without a standard error.
     """
 
-    rows: tuple[Measure, ...]
-    left_out: Mapping[str, str]
-    confidence_level: float
     covariance: FloatArray
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "left_out", MappingProxyType(dict(self.left_out)))
-
-    def __reduce__(self) -> Any:
-        return Measures, (self.rows, dict(self.left_out), self.confidence_level, self.covariance)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __iter__(self) -> Iterator[Measure]:
-        return iter(self.rows)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.names
-
-    def __getitem__(self, name: str) -> Measure:
-        for row in self.rows:
-            if row.name == name:
-                return row
-        why = self.left_out.get(name, f"It is not among {', '.join(self.names)}.")
-        msg = f"There is no measure {shown(name)} here. {why}"
-        raise KeyError(msg)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the rows."""
-        return tuple(row.name for row in self.rows)
 
     @property
     def correlation(self) -> FloatArray:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from polyroc._decide._arguments import as_n_folds, as_prior, check_units
 from polyroc._decide._folds import folds_of, units_per_class
-from polyroc._decide._judging import Judge, judged_units
+from polyroc._decide._judging import Judge
 from polyroc._decide._rules import Method
 from polyroc._engines._matrix_costs import CostSums, cost_sums
 from polyroc._inputs._checks import as_confidence_level, as_flag, as_n_jobs, as_n_resamples, drawn_seed
@@ -17,7 +17,7 @@ from polyroc._lib._progress import progress_bar
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._lib._warnings import underflow_is_zero
 from polyroc._profile._families import CostMatrices, CostRange, CostRatios, as_cost_matrices
-from polyroc._profile._models import as_models, as_rules
+from polyroc._profile._models import as_profiled, as_rules
 from polyroc._profile._naming import Namer
 from polyroc._profile._profile import CostDifference, CostProfile, ModelCost
 from polyroc._profile._shares import Batches, batches_of, cheapest_shares, replicated_errors, share_ends
@@ -120,12 +120,12 @@ def cost_profile(
     level, seed, jobs = as_confidence_level(confidence_level), drawn_seed(rng), as_n_jobs(n_jobs)
     resamples, shown = as_n_resamples(n_resamples), as_flag(progress, "progress")
     folds = None if n_folds is None else as_n_folds(n_folds)
-    models = as_models(y_true, scores, labels, sample_weight)
+    models = as_profiled(y_true, scores, labels, sample_weight)
     first = next(iter(models.values()))
     rules = as_rules(rule, models)
     matrices = as_cost_matrices(costs, first.labels, n_costs, seed)
     units = units_of(first, groups)
-    judge = _judge(first, as_prior(prior, first.labels, first.class_weights), units, level)
+    judge = Judge.of(first, as_prior(prior, first.labels, first.class_weights), units, level)
     namer = Namer(judge, matrices.values, _folds(first, units, folds, seed) if "tuned" in rules else None, seed, jobs)
     batches = batches_of(judge.units, seed)
     entries = [_Entry(name, one, models[name]) for name in models for one in rules]
@@ -170,20 +170,6 @@ def _named(entries: Sequence[_Entry], rules: Sequence[Method]) -> list[tuple[str
     if len(entries) == len(rules):
         return [(one.rule, one) for one in entries]
     return [(f"{one.model}, {one.rule}", one) for one in entries]
-
-
-def _judge(predictions: Predictions, prior: FloatArray | None, units: Units, level: float) -> Judge:
-    weight = predictions.sample_weight
-    weight = np.ones(predictions.n_samples) if weight is None else weight
-    labels_are_random = prior is None
-    return Judge(
-        codes=predictions.codes,
-        share=weight / predictions.class_weights[predictions.codes],
-        prior=predictions.class_weights / predictions.class_weights.sum() if prior is None else prior,
-        units=judged_units(predictions.codes, units, labels_are_random=labels_are_random),
-        labels_are_random=labels_are_random,
-        confidence_level=level,
-    )
 
 
 def _folds(predictions: Predictions, units: Units, n_folds: int | None, seed: int) -> IntArray | None:

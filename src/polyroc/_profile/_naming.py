@@ -6,15 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyroc._decide._crossfit import cross_fit, starts_of
+from polyroc._decide._crossfit import cross_fit, offset_problem, starts_of
 from polyroc._decide._judging import Judge, tuning_variance
-from polyroc._decide._rules import Method, levels_on, scale_of
+from polyroc._decide._rules import Method, prior_ratio
 from polyroc._engines._matrix_costs import Names, bayes_names, known_names, same_names
-from polyroc._engines._naming import above_least, costs_of, highest, two_columns
+from polyroc._engines._naming import costs_of, highest, two_columns
 from polyroc._engines._offset_starts import tune
-from polyroc._engines._offsets import OffsetProblem, passes_for
+from polyroc._engines._samples import can_be_probabilities
 from polyroc._lib._typing import FloatArray, IntArray
-from polyroc._profile._models import on_log_scale
 from polyroc._records import Frozen, Predictions
 
 
@@ -46,30 +45,25 @@ class Namer(Frozen):
 
     def names(self, predictions: Predictions, rule: Method, tick: Callable[[int], object]) -> Named:
         """The classes that a rule names from a model's scores."""
-        is_log = on_log_scale(predictions)
+        is_log = can_be_probabilities(predictions)
         scores = two_columns(predictions.scores, are_probabilities=is_log)
         if rule == "tuned":
             return self._tuned(predictions, scores, tick, is_log=is_log)
         tick(1)
         if rule == "bayes":
-            return Named(bayes_names(scores, self.costs, self._ratio(predictions)), np.zeros(len(self.costs)))
+            ratio = prior_ratio(self.judge.prior, predictions)
+            return Named(bayes_names(scores, self.costs, ratio), np.zeros(len(self.costs)))
         return Named(same_names(np.argmax(scores, axis=1), len(self.costs)), np.zeros(len(self.costs)))
-
-    def _ratio(self, predictions: Predictions) -> FloatArray:
-        """Prior over prevalence of the samples, shape (k,)."""
-        prevalence = predictions.class_weights / predictions.class_weights.sum()
-        ratio: FloatArray = np.divide(self.judge.prior, prevalence, out=np.zeros(len(prevalence)), where=prevalence > 0)
-        return ratio
 
     def _tuned(
         self, predictions: Predictions, scores: FloatArray, tick: Callable[[int], object], *, is_log: bool
     ) -> Named:
         """Names by offsets that are tuned to each matrix."""
-        k, ratio = len(self.judge.prior), self._ratio(predictions)
+        k, ratio = len(self.judge.prior), prior_ratio(self.judge.prior, predictions)
         named = np.empty((len(self.costs), len(scores)), dtype=np.int16 if k < 2**15 else np.intp)
         luck = np.zeros(len(self.costs))
         for place, costs in enumerate(self.costs):
-            problem = self._problem(scores, costs, ratio, is_log=is_log)
+            problem = offset_problem(scores, costs, ratio, self.judge, is_log=is_log)
             if self.fold is None:
                 named[place] = highest(problem.z, tune(problem, starts_of(problem, ratio), self.seed).offsets)
                 tick(1)
@@ -80,21 +74,6 @@ class Namer(Frozen):
             gap = self._cost(found.named, costs) - self._cost(own, costs)
             luck[place] = np.sqrt(tuning_variance(gap, k - 1, int(self.fold.max()) + 1))
         return Named(known_names(named), luck)
-
-    def _problem(self, scores: FloatArray, costs: FloatArray, ratio: FloatArray, *, is_log: bool) -> OffsetProblem:
-        """What is tuned to one matrix, as in `decide`."""
-        scale = scale_of(costs, None, are_probabilities=is_log)
-        z = levels_on(scale, scores, costs, ratio)
-        return OffsetProblem(
-            z,
-            self.judge.codes,
-            self.judge.weight,
-            above_least(costs),
-            1.0 if is_log else float(np.mean(z.std(axis=1))) or 1.0,
-            np.lexsort((z.mean(axis=1), -self.judge.prior)),
-            passes_for(z.size),
-            knows_costs=scale == "expected cost",
-        )
 
     def _cost(self, named: IntArray, costs: FloatArray) -> float:
         return self.judge.mean(costs_of(self.judge.codes, named, costs))

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from polyroc._lib._names import printable, short_names
 from polyroc._lib._numbers import counted, level, percent
 from polyroc._lib._text_table import aligned, wrapped
-from polyroc._texts._decision import amount
+from polyroc._texts._decision import amount, ends_of, less_than
 from polyroc._uncertainty._intervals import Interval
 
 _NAME = 30
 # Models that are named in a sentence without a winner.
 _NAMED = 3
+_CHANCE = ", which may be chance"
 _RULES = {"bayes": "Bayes' rule", "tuned": "tuned offsets", "argmax": "the highest score"}
 
 
@@ -64,12 +65,24 @@ class CostProfileText:
         """What to do, by how often each is the cheapest."""
         ranked = sorted(self.entries, key=lambda one: -one.share)
         best = ranked[0]
-        where = "the cost matrices" if self.n_matrices > 1 else "the resamples"
+        name, is_clear = printable(best.name), best.share_interval.low > 0.5
+        if self.n_matrices == 1:
+            return self._of_one_matrix(best)
+        often = f"is cheapest in {self._share(best)} of the cost matrices"
+        if is_clear and self.least != best.name and self.gap_interval.low > 0:
+            return f"No clear winner: {name} {often}, but {printable(self.least)} costs less on average."
+        if is_clear:
+            return f"Use {name}: it {often}."
+        others = [f"{printable(one.name)} in {self._share(one)}" for one in ranked[1:_NAMED]]
+        return f"No clear winner: {name} {often}, {' and '.join(others)}."
+
+    def _of_one_matrix(self, best: EntryText) -> str:
+        """A share of one matrix is all or nothing, and says no more than which is the cheapest."""
         if best.share_interval.low > 0.5:
-            return f"Use {printable(best.name)}: it is cheapest in {self._share(best)} of {where}."
-        told = [f"{printable(one.name)} in {self._share(one)}" for one in ranked[:_NAMED]]
-        first = told[0].replace(" in ", " is cheapest in ", 1)
-        return f"No clear winner: {first} of {where}, {' and '.join(told[1:])}."
+            return f"Use {printable(best.name)}: it is the cheapest under the cost matrix."
+        if best.share < 1:
+            return "No clear winner: the cheapest ones cost the same under the cost matrix."
+        return "No clear winner: which one is the cheapest under the cost matrix may be chance."
 
     def _share(self, one: EntryText) -> str:
         return f"{percent(one.share)} ({_ends(one.share_interval)})"
@@ -78,14 +91,10 @@ class CostProfileText:
     def cost_sentence(self) -> str:
         """Which costs least on average, and by how much."""
         one = next(entry for entry in self.entries if entry.name == self.least)
-        error = (self.gap_interval.high - self.gap_interval.low) / 4
-        ends = f"{level(self.confidence_level)} interval {amount(self.gap_interval.low, error)} to "
-        ends += amount(self.gap_interval.high, error)
-        clear = "" if self.gap_interval.low > 0 else ", which may be chance"
-        return (
-            f"On average {printable(one.name)} costs {amount(one.cost, one.standard_error)} per sample, "
-            f"{amount(self.gap, error)} less than {printable(self.next_least)} ({ends}){clear}."
-        )
+        less = less_than(self.gap, self.gap_interval, printable(self.next_least), self.confidence_level)
+        is_sure = self.gap_interval.low > 0 or less.startswith(("the same", "about the same"))
+        cost = amount(one.cost, one.standard_error)
+        return f"On average {printable(one.name)} costs {cost} per sample, {less}{'' if is_sure else _CHANCE}."
 
     @property
     def rule_sentence(self) -> str:
@@ -106,8 +115,12 @@ class CostProfileText:
         names = short_names([one.name for one in self.entries], _NAME)
         for name, one in zip(names, self.entries, strict=True):
             error = one.standard_error
-            cost_ends = f"{amount(one.interval.low, error)} to {amount(one.interval.high, error)}"
-            cells = [amount(one.cost, error), cost_ends, percent(one.share), _ends(one.share_interval)]
+            cells = [
+                amount(one.cost, error),
+                ends_of(one.interval, error),
+                percent(one.share),
+                _ends(one.share_interval),
+            ]
             rows.append([name, *cells])
         return rows
 

@@ -107,22 +107,16 @@ class DecisionText:
     def _less(self, one: RuleText, other: RuleText) -> str:
         """How much less one costs than the other, one of them being the chosen rule, with the interval."""
         far = other if one is self.rules[self.chosen] else one
-        # From the side on which the difference is positive.
-        less = far.difference if far is other else -far.difference
-        sign = 1 if far.difference >= 0 else -1
-        low, high = sorted((sign * far.difference_interval.low, sign * far.difference_interval.high))
-        error = (high - low) / 4
-        ends = f"{level(self.confidence_level)} interval {amount(low, error)} to {amount(high, error)}"
-        if less == 0:
-            return f"the same as {other.name} ({ends})"
-        return f"{amount(abs(less), error)} {'less' if less > 0 else 'more'} than {other.name} ({ends})"
+        sign = 1 if far is other else -1
+        return less_than(
+            sign * far.difference, _turned(far.difference_interval, sign), other.name, self.confidence_level
+        )
 
     @property
     def _how_judged(self) -> str:
         own = self.rules[self.chosen]
-        low, high = own.interval
         error = own.precision
-        ends = f"{level(self.confidence_level)} interval of the cost: {amount(low, error)} to {amount(high, error)}"
+        ends = f"{level(self.confidence_level)} interval of the cost: {ends_of(own.interval, error)}"
         if own.rule != "tuned":
             text = f"{ends}, from {counted(self.n_samples, 'sample')}."
         else:
@@ -149,14 +143,16 @@ class DecisionText:
         if len(always) > _MOST_CLASSES:
             always = [min(always, key=lambda one: one.cost)]
         shown = [one for one in self.rules if one.rule != "always"] + always
+        names = dict(zip(self.labels, short_names(self.labels, _NAME), strict=True))
         ends = level(self.confidence_level)
         rows = [["rule", "cost", f"{ends} interval", "more than chosen", f"{ends} interval"]]
         for one in shown:
             error, apart = one.precision, (one.difference_interval.high - one.difference_interval.low) / 4
             own = one is self.rules[self.chosen]
-            more = [amount(one.difference, apart), _ends(one.difference_interval, apart)]
-            cells = [_short(one), amount(one.cost, error), _ends(one.interval, error), *(["", ""] if own else more)]
-            rows.append([f"{cells[0]} (chosen)" if own else cells[0], *cells[1:]])
+            name = f"always {names[one.label]}" if one.rule == "always" else _TABLE_NAMES[one.rule]
+            more = ["", ""] if own else [amount(one.difference, apart), ends_of(one.difference_interval, apart)]
+            cells = [amount(one.cost, error), ends_of(one.interval, error), *more]
+            rows.append([f"{name} (chosen)" if own else name, *cells])
         return rows
 
 
@@ -165,20 +161,57 @@ def amount(value: float, error: float) -> str:
 
     >>> amount(0.31234, 0.011), amount(1234567.0, 2100.0), amount(2.0, 0.0), amount(-0.00001, 0.01)
     ('0.312', '1,234,567', '2', '0')
+    >>> amount(3.124e-9, 1.1e-10), amount(-2e-13, 1.1e-10), amount(3e-9, 0.0)
+    ('3.12e-9', '0', '3e-9')
     """
     if not error > 0:
-        return f"{value:,.6g}"
-    digits = min(max(1 - math.floor(math.log10(error)), 0), _MOST_DIGITS)
-    text = f"{value:,.{digits}f}"
+        return _short(f"{value:,.6g}")
+    digits = max(1 - math.floor(math.log10(error)), 0)
+    # Of costs in a large unit, all decimals that are shown would be 0, or all but one.
+    if digits > _MOST_DIGITS and abs(value) < 10 * 10**-_MOST_DIGITS:
+        return _short(f"{round(value, digits) or 0.0:.3g}")
+    text = f"{value:,.{min(digits, _MOST_DIGITS)}f}"
     return "0" if not float(text.replace(",", "")) and abs(value) < error else text
 
 
-def _ends(interval: Interval, error: float) -> str:
-    return f"{amount(interval.low, error)} to {amount(interval.high, error)}"
+def _short(number: str) -> str:
+    """Without the zeros that Python puts into an exponent."""
+    return number.replace("e-0", "e-").replace("e+0", "e+")
 
 
-def _short(one: RuleText) -> str:
-    return f"always {short_names([one.label], _NAME)[0]}" if one.rule == "always" else _TABLE_NAMES[one.rule]
+def ends_of(interval: Interval, error: float) -> str:
+    """Ends of an interval; one that is not 0 has as many digits as it takes to see that.
+
+    >>> ends_of(Interval(0.004, 0.87), 0.22), ends_of(Interval(0.0, 0.87), 0.22)
+    ('0.004 to 0.87', '0 to 0.87')
+    """
+    return f"{_end(interval.low, error)} to {_end(interval.high, error)}"
+
+
+def _end(value: float, error: float) -> str:
+    text = amount(value, error)
+    while text == "0" and error > 10**-_MOST_DIGITS:
+        error /= 10
+        text = amount(value, error)
+    return text
+
+
+def less_than(less: float, interval: Interval, other: str, confidence_level: float) -> str:
+    """How much less something costs than another, or how much more, with the interval of that.
+
+    >>> less_than(-0.31, Interval(-0.42, -0.2), "the other", 0.95)
+    '0.310 more than the other (95 % interval 0.200 to 0.420)'
+    """
+    error = (interval.high - interval.low) / 4
+    ends = f"{level(confidence_level)} interval {ends_of(interval if less >= 0 else _turned(interval, -1), error)}"
+    size = amount(abs(less), error)
+    if size == "0":
+        return f"{'the' if less == 0 else 'about the'} same as {other} ({ends})"
+    return f"{size} {'less' if less > 0 else 'more'} than {other} ({ends})"
+
+
+def _turned(interval: Interval, sign: int) -> Interval:
+    return interval if sign > 0 else Interval(-interval.high, -interval.low)
 
 
 _TABLE_NAMES = {"tuned": "tuned offsets", "bayes": "Bayes", "argmax": "highest score", "abstain": "always abstain"}

@@ -8,6 +8,7 @@ that four refits suffice, and what they leave open is added to the standard erro
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit, logit
@@ -53,7 +54,7 @@ _MOST_BIAS = 1.0
 # Nearer to 0 or 1 the influences of a sample without errors say nothing about the errors of the next one.
 _NEAR_END = 0.001
 # Scores that rank nothing leave influences of this size at most.
-_ROUNDING = 1e-14
+ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,6 +180,10 @@ class Spread(Frozen):
     """What an error may cost at most, compared with what it costs in the whole area."""
     floor: float = 0.0
     """The least value that the statistic can have."""
+    width: ClassVar[float] = 1.0
+    """Of the range: between 0 and 1, whatever the least value."""
+    excess: ClassVar[float] = 0.0
+    """An area is too large by its bias only."""
 
     @cached_property
     def standard_error(self) -> float:
@@ -267,7 +272,7 @@ def curve_draws(
 def whole_error(influences: FloatArray, units: Units, pair_error: float) -> float:
     """Standard error of the samples and of a sample of the pairs; 0 where influences are nothing but rounding."""
     by_samples = standard_error(influences, units)
-    return float(np.hypot(by_samples if by_samples > _ROUNDING else 0.0, pair_error))
+    return float(np.hypot(by_samples if by_samples > ROUNDING else 0.0, pair_error))
 
 
 def needs_bias(units: Units, n_classes: int) -> bool:

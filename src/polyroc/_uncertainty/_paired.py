@@ -172,7 +172,7 @@ def difference_of(first: Distribution, second: Distribution, freedom: float) -> 
     )
 
 
-class _HasEnds(Protocol):
+class HasEnds(Protocol):
     """A statistic with an interval of any level."""
 
     @property
@@ -183,16 +183,14 @@ class _HasEnds(Protocol):
         """The interval, without a warning."""
 
 
-def ends_apart(
-    first: _HasEnds, second: _HasEnds, confidence_level: float, interval: IntervalKind = "logit"
-) -> Interval:
+def ends_apart(first: HasEnds, second: HasEnds, confidence_level: float, interval: IntervalKind = "logit") -> Interval:
     """As far apart as the intervals of two statistics allow, where nothing that varies says more."""
     # Without a warning: the estimate of each model has had it.
     a, b = first.ends(confidence_level, interval), second.ends(confidence_level, interval)
     return Interval(a.low - b.high, a.high - b.low)
 
 
-def p_value_by_intervals(first: _HasEnds, second: _HasEnds, interval: IntervalKind = "logit") -> float:
+def p_value_by_intervals(first: HasEnds, second: HasEnds, interval: IntervalKind = "logit") -> float:
     """One minus the largest level whose interval of the difference leaves 0 out, by bisection."""
     # Where neither is at an end their intervals are points at all levels, and say nothing.
     if not (first.at_end or second.at_end):

@@ -11,11 +11,12 @@ from scipy.special import expit, logit, ndtri, stdtr, stdtrit
 
 from polyroc._lib._typing import AnyStatistic, FloatArray
 from polyroc._uncertainty._delong import covariance, freedom
-from polyroc._uncertainty._influence import Spread
+from polyroc._uncertainty._influence import ROUNDING, Spread
 from polyroc._uncertainty._intervals import Interval
 from polyroc._uncertainty._logit_scale import EDGE
 from polyroc._uncertainty._paired import (
     Contest,
+    HasEnds,
     ModelEstimate,
     ends_apart,
     p_value_by_intervals,
@@ -24,11 +25,44 @@ from polyroc._uncertainty._paired import (
     ties_rounded,
     with_holm,
 )
+from polyroc._uncertainty._resampling import Units
 
 # Draws from the normal distribution of all models' statistics, for rankings: their shares are right to 0.005.
 N_DRAWS = 9_999
 # Where a sequence without a plan is to be the tightest.
 USUAL_SAMPLES = 1_000
+
+
+class HasInfluences(HasEnds, Protocol):
+    """A statistic, or a measure, with what each sample adds to it."""
+
+    @property
+    def estimate(self) -> float: ...
+
+    @property
+    def influences(self) -> FloatArray:
+        """Shape (n,)."""
+
+    @property
+    def units(self) -> Units: ...
+
+    @property
+    def standard_error(self) -> float: ...
+
+    @property
+    def unshrunk(self) -> float | None:
+        """The estimate without shrinkage; None where nothing is shrunk."""
+
+    @property
+    def excess(self) -> float:
+        """By how much the estimate may be too large, whatever the samples show."""
+
+    @property
+    def width(self) -> float:
+        """Of the range."""
+
+    def corrected(self) -> tuple[float, float]:
+        """The estimate less its bias, and its standard error there."""
 
 
 class Test(Protocol):
@@ -104,7 +138,7 @@ def contest_by_influence(
 
 
 def difference(
-    first: Spread, second: Spread, confidence_level: float, test: Test
+    first: HasInfluences, second: HasInfluences, confidence_level: float, test: Test
 ) -> tuple[float, float, Interval, float]:
     """The difference of two models, its standard error, interval and p value.
 
@@ -122,12 +156,14 @@ def difference(
     error = math.sqrt(max(error_a**2 + error_b**2 - 2 * common, plain**2))
     if first.unshrunk is not None and second.unshrunk is not None:
         error = math.hypot(error, first.unshrunk - second.unshrunk - value)
-    if error == 0:  # the same scores
+    if error < ROUNDING:  # the same scores, or models that go wrong together
         return value, 0.0, Interval(value, value), 1.0
     few = freedom(first.influences - second.influences, first.units)
-    reach = test.reach(confidence_level, few) * error
-    ends = Interval(max(-1.0, a - b - reach), min(1.0, a - b + reach))
-    return value, plain, ends, test.p_value(abs(a - b) / error, few)
+    reach, width = test.reach(confidence_level, few) * error, first.width
+    # Either may be too large by any part of its excess.
+    ends = Interval(max(-width, a - b - first.excess - reach), min(width, a - b + second.excess + reach))
+    beyond = max(0.0, abs(a - b) - (first.excess if a > b else second.excess))
+    return value, plain, ends, test.p_value(beyond / error, few)
 
 
 def normal_draws(models: list[Spread], together: FloatArray | None = None) -> FloatArray:

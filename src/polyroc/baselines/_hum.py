@@ -6,7 +6,6 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from polyroc._engines._hum_ordered import ordered_volume
 from polyroc._engines._hum_unordered import MOST_CLASSES, MOST_STEPS, Assignments, Criterion
@@ -22,6 +21,7 @@ from polyroc._records import Frozen, Predictions
 from polyroc._uncertainty._influence import whole_error
 from polyroc._uncertainty._intervals import Interval
 from polyroc._uncertainty._resampling import units_of
+from polyroc.baselines._accuracy import wilson_interval
 
 _CRITERIA = ("distance", "sum")
 _MOST_DRAWS = 100_000_000
@@ -189,7 +189,8 @@ def hum(
     if assignments.n_steps <= MOST_STEPS:
         return _exact(predictions, *assignments.enumerated())
     found = assignments.simulated(n_draws, np.random.default_rng(rng))
-    interval = _wilson(found.value, n_draws, level)
+    # A draw counts from 0 to 1, so that its variance is at most that of a share.
+    interval = wilson_interval(found.value, n_draws, level)
     return Hum(found.value, math.sqrt(found.variance), predictions.labels, n_draws, interval)
 
 
@@ -214,11 +215,3 @@ def _as_n_draws(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or not 2 <= int(value) <= _MOST_DRAWS:
         raise InputError("n_draws", f"must be an integer from 2 to {_MOST_DRAWS:,}", shown(value))
     return int(value)
-
-
-def _wilson(share: float, n: int, confidence_level: float) -> Interval:
-    """Wilson's interval (1927); a draw counts from 0 to 1, so that its variance is at most that of 0 and 1."""
-    z = -float(ndtri((1 - confidence_level) / 2))
-    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
-    reach = z / (1 + z**2 / n) * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    return Interval(max(0.0, min(share, middle - reach)), min(1.0, max(share, middle + reach)))

@@ -12,7 +12,7 @@ from polyroc._inputs._checks import one_of
 from polyroc._inputs._predictions import as_predictions
 from polyroc._lib._typing import FloatArray
 from polyroc._lib._warnings import underflow_is_zero
-from polyroc._records import Predictions
+from polyroc._records import PairIndex
 
 _AVERAGES = ("macro", "weighted")
 
@@ -84,19 +84,20 @@ def one_vs_rest(
     warn_of_disagreement(predictions)
     relative = relative_class_weights(predictions)
     share = relative / relative.sum()
-    areas = _areas_against_rest(predictions, share)
+    pairs = all_pairs(predictions)
+    engine = get_engine("auto", predictions, task="areas", n_pairs=len(pairs))
+    areas = mixed_areas(pairs, engine.prepare(predictions, Resources()).areas(pairs), share)
     compared = ~np.isnan(areas)
     return float(np.average(areas[compared], weights=None if average == "macro" else share[compared]))
 
 
-def _areas_against_rest(predictions: Predictions, share: FloatArray) -> FloatArray:
-    """Area of each class against all the others, shape (k,); NaN where it is not compared."""
-    pairs = all_pairs(predictions)
-    # The rest is a mixture of classes, so its area is the mean of the pairwise ones.
-    rest = share[pairs.negative]
-    total = np.bincount(pairs.positive, rest, minlength=len(share))
-    engine = get_engine("auto", predictions, task="areas", n_pairs=len(pairs))
-    measured = engine.prepare(predictions, Resources()).areas(pairs)
-    won = np.bincount(pairs.positive, rest * measured, minlength=len(share))
-    areas: FloatArray = np.divide(won, total, out=np.full(len(share), np.nan), where=total > 0)
-    return areas
+def mixed_areas(pairs: PairIndex, areas: FloatArray, weight: FloatArray) -> FloatArray:
+    """Area of each class against all the others, from those of its pairs, shape (k,); NaN where it is not compared.
+
+    The rest is a mixture of classes, so its area is the mean of the pairwise ones by the weights of the classes.
+    """
+    rest = weight[pairs.negative]
+    total = np.bincount(pairs.positive, rest, minlength=len(weight))
+    won = np.bincount(pairs.positive, rest * areas, minlength=len(weight))
+    found: FloatArray = np.divide(won, total, out=np.full(len(weight), np.nan), where=total > 0)
+    return found

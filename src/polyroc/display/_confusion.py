@@ -155,7 +155,7 @@ class ConfusionDisplay:
         across, down = 0.85 * width / columns, 0.85 * height / rows
         places = np.argwhere(self.confusion > 0).tolist()
         texts = {(i, j): _share_text(self.shares[i, j]) for i, j in places}
-        counts = {(i, j): f"{self.confusion[i, j]:,.4g}" for i, j in places}
+        counts = {(i, j): _count_text(self.confusion[i, j]) for i, j in places}
         longest = max(map(len, [*texts.values(), *counts.values()]), default=1)
         largest = font_points("small")
         size = min(largest, across / (0.62 * longest), down / 2.6)
@@ -171,6 +171,15 @@ class ConfusionDisplay:
             ink = max(inks, key=partial(contrast, self.im_.cmap(self.im_.norm(self.shares[i, j]))))
             drawn.append(ax.text(j, i, literal(text), ha="center", va="center", fontsize=size, color=ink))
         return drawn
+
+
+def _count_text(count: float) -> str:
+    """A number of samples, or a sum of weights to four digits; those before the point are all shown.
+
+    >>> _count_text(7.0), _count_text(12345.0), _count_text(12345.678), _count_text(0.123456)
+    ('7', '12,345', '12,346', '0.1235')
+    """
+    return f"{count:,.0f}" if count >= 1000 else f"{count:.4g}"
 
 
 def _share_text(share: float) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 
 from polyroc._inputs._checks import InputError
 from polyroc._lib._numbers import level, percent
-from polyroc._plan import Plan
+from polyroc._planned import Plan
 from polyroc._texts._plan import STATISTIC_NAMES
 from polyroc._uncertainty._planning import LEAST
 from polyroc.display._style import (

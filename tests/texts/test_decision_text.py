@@ -1,0 +1,90 @@
+"""Costs in the digits that they have, and rules by names that differ."""
+
+import pytest
+
+from polyroc._texts._decision import DecisionText, RuleText, amount, ends_of, less_than
+from polyroc._uncertainty._intervals import Interval
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "words"),
+    [
+        (0.31234, 0.011, "0.312"),
+        (1234567.0, 2100.0, "1,234,567"),
+        (0.000052, 0.0000041, "0.000052"),
+        (-0.00001, 0.01, "0"),
+        # Costs in a large unit: six decimals would all be 0.
+        (3.124e-9, 1.1e-10, "3.12e-9"),
+        (-3.124e-9, 1.1e-10, "-3.12e-9"),
+        (-2e-13, 1.1e-10, "0"),
+        (4.2e-11, 0.0, "4.2e-11"),
+        (4.2e-9, 0.0, "4.2e-9"),
+        (0.0, 1.1e-10, "0"),
+        (1.5, 1.1e-10, "1.500000"),
+    ],
+)
+def test_amounts_have_the_digits_that_their_errors_support(value, error, words):
+    assert amount(value, error) == words
+
+
+@pytest.mark.parametrize(
+    ("ends", "error", "words"),
+    [
+        ((0.004, 0.87), 0.22, "0.004 to 0.87"),
+        ((-0.0004, 0.87), 0.22, "-0.0004 to 0.87"),
+        ((0.0, 0.87), 0.22, "0 to 0.87"),
+        ((1e-13, 0.87), 0.22, "0 to 0.87"),
+        ((-0.13, -0.11), 0.005, "-0.1300 to -0.1100"),
+    ],
+)
+def test_ends_beyond_zero_are_seen_to_be(ends, error, words):
+    assert ends_of(Interval(*ends), error) == words
+
+
+@pytest.mark.parametrize(
+    ("less", "ends", "words"),
+    [
+        (0.31, (0.2, 0.42), "0.310 less than x (95 % interval 0.200 to 0.420)"),
+        (-0.31, (-0.42, -0.2), "0.310 more than x (95 % interval 0.200 to 0.420)"),
+        (-0.31, (-0.72, 0.1), "0.31 more than x (95 % interval -0.10 to 0.72)"),
+        (0.0, (-0.2, 0.2), "the same as x (95 % interval -0.20 to 0.20)"),
+        (0.0001, (-0.2, 0.2), "about the same as x (95 % interval -0.20 to 0.20)"),
+    ],
+)
+def test_differences_are_told_from_their_positive_side(less, ends, words):
+    assert less_than(less, Interval(*ends), "x", 0.95) == words
+
+
+def rule(name, cost, difference, ends, label=None):
+    return RuleText(name, label, cost, 0.02, Interval(cost - 0.04, cost + 0.04), difference, Interval(*ends))
+
+
+def decided(*others, labels=("a", "b")):
+    own = rule("tuned", 0.5, 0.0, (0.0, 0.0))
+    return DecisionText([own, *others], 0, 0.45, 5, 100, 0.95, labels, None, "score", None)
+
+
+def test_a_rule_that_is_clearly_cheaper_is_recommended():
+    text = decided(rule("argmax", 0.3, -0.2, (-0.3, -0.1)), rule("always", 0.9, 0.4, (0.3, 0.5), "a"))
+    assert text.sentence == (
+        "Use naming the highest score: it costs 0.300 per sample, 0.200 less than the tuned offsets "
+        "(95 % interval 0.100 to 0.300)."
+    )
+
+
+def test_a_rule_that_costs_more_but_not_clearly():
+    text = decided(rule("argmax", 0.45, -0.05, (-0.12, 0.02)))
+    assert text.sentence == (
+        "The tuned offsets are not clearly cheaper than naming the highest score: they cost 0.500 per sample, "
+        "0.050 more than naming the highest score (95 % interval -0.020 to 0.120)."
+    )
+
+
+def test_long_names_of_classes_stay_apart_in_the_table():
+    labels = [
+        f"the very long name of a class that ends in {end}, and goes on in the same way" for end in ("one", "two")
+    ]
+    text = decided(*(rule("always", 0.9, 0.4, (0.3, 0.5), label) for label in labels), labels=labels)
+    names = [row[0] for row in text._table[1:]]
+    assert len(set(names)) == 3
+    assert all(len(name) <= len("always ") + 24 for name in names[1:])
