@@ -62,7 +62,7 @@ def model_names(summary: dict[str, Any]) -> dict[str, Name]:
 
 
 def plot_text(text: str) -> str:
-    """Text that plotly shows as it is: it reads a few tags and entities, and knows no others.
+    """Text with its tags and entities escaped.
 
     >>> plot_text('<b>&</b> "x"')
     '&lt;b&gt;&amp;&lt;/b&gt; "x"'
