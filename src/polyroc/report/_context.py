@@ -10,7 +10,17 @@ from polyroc._lib._versions import versions
 from polyroc.report._advice import advice
 from polyroc.report._class_rows import class_tables
 from polyroc.report._curve_view import opening_view
-from polyroc.report._figures import CURVES, KINDS, curve_numbers, curve_svg, dash_array, heatmap_figure, themes, variables
+from polyroc.report._figures import (
+    CURVES,
+    KINDS,
+    curve_numbers,
+    curve_svg,
+    dash_array,
+    heatmap_figure,
+    opens_with_bands,
+    themes,
+    variables,
+)
 from polyroc.report._measure_rows import measure_tables
 from polyroc.report._models import Model, best_of, best_place, models_of
 from polyroc.report._names import class_names, model_names
@@ -22,8 +32,6 @@ from polyroc.report._words import cautions, details, disagreement
 
 # All pairs of 141 classes. A page of more would take long to open, and nobody reads that far.
 MOST_PAIRS = 20_000
-# Of more models, bands and second curves would only hide each other when the page opens.
-_MOST_BANDS = 3
 
 
 def payload(summary: dict[str, Any]) -> dict[str, Any]:
@@ -38,8 +46,8 @@ def payload(summary: dict[str, Any]) -> dict[str, Any]:
         "decades": view.decades,
         "curve_differences": _numbers_of_differences(summary),
         "heatmap_classes": summary["heatmap_classes"],
-        "bands": len(models) <= _MOST_BANDS,
-        "kinds": {"curve": True, "mean_curve": len(models) <= _MOST_BANDS},
+        "bands": opens_with_bands(summary),
+        "kinds": {"curve": True, "mean_curve": opens_with_bands(summary)},
         "themes": themes(),
         "first_rows": WORST,
     }
@@ -152,6 +160,7 @@ def _curve(summary: dict[str, Any]) -> dict[str, Any]:
         "differences": _differences(summary),
         "tables": curve_tables(summary),
         "has_band": best["band"] is not None,
+        "shows_band": opens_with_bands(summary),
         "has_mean": best["mean_curve"] is not None,
         "has_mean_band": best["mean_band"] is not None,
         "mean_name": _mean_name(summary["options"]["thresholds"], best),

@@ -56,7 +56,9 @@ class View:
         """A curve, with points between its own where lines bend."""
         points = list(zip(fpr, tpr, strict=True))
         if self.is_corner:
-            points = [point for pair in zip(points, points[1:], strict=False) for point in self._between(*pair)] + points[-1:]
+            points = [
+                point for pair in zip(points, points[1:], strict=False) for point in self._between(*pair)
+            ] + points[-1:]
         return [(self.across(x), self.up(y)) for x, y in points]
 
     def _between(self, start: tuple[float, float], end: tuple[float, float]) -> Iterable[tuple[float, float]]:
@@ -70,7 +72,9 @@ class View:
                 share = (rate - first) / (last - first)
                 shares.add(1 - share if turned else share)
                 rate *= _STEP
-        return [(start[0] + s * (end[0] - start[0]), start[1] + s * (end[1] - start[1])) for s in sorted(shares) if s < 1]
+        return [
+            (start[0] + s * (end[0] - start[0]), start[1] + s * (end[1] - start[1])) for s in sorted(shares) if s < 1
+        ]
 
     def ticks(self) -> list[tuple[float, str, str]]:
         """Places of the grid with the text at either axis: the same place means other rates."""
@@ -92,7 +96,10 @@ def opening_view(summary: dict[str, Any]) -> View:
     models = models_of(summary)
     best = max(model.record["auc"] for model in models)
     curves = [model.record[kind] for model in models for kind in ("curve", "mean_curve")]
-    return View(best > _GOOD, _decades([curve for curve in curves if curve is not None]))
+    # A curve is made of the rates of all pairs: it moves by steps of one sample of one of them.
+    n_steps = max(summary["class_counts"]) * max(len(model.record["pairs"]["auc"]) for model in models)
+    decades = _decades([curve for curve in curves if curve is not None])
+    return View(best > _GOOD, max(_FEWEST_DECADES, min(decades, math.ceil(math.log10(n_steps)))))
 
 
 def _decades(curves: Sequence[dict[str, list[float]]]) -> int:

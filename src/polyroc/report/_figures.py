@@ -165,9 +165,10 @@ def _ticks(summary: dict[str, Any], classes: Sequence[int]) -> dict[str, Any]:
     }
 
 
-# Inside of the frame, in units of the drawing, which is 400 wide and high.
-LEFT, TOP, SIDE = 54, 12, 334
+# Inside of the frame, in units of the drawing, which is 400 wide and 374 high.
+LEFT, TOP, SIDE = 62, 12, 322
 _MOST_DRAWN = 300
+_MOST_BANDS = 3
 
 
 def curve_svg(summary: dict[str, Any]) -> dict[str, Any]:
@@ -181,7 +182,7 @@ def curve_svg(summary: dict[str, Any]) -> dict[str, Any]:
                 curve = thinned(curve, _MOST_DRAWN)
                 style = colour | {"kind": kind, "dash": dash_array(kind, place)}
                 lines.append(style | {"points": _points(view, curve["fpr"], curve["tpr"])})
-            if (around := model.record[band]) is not None:
+            if (around := model.record[band]) is not None and opens_with_bands(summary):
                 sides = [_points(view, around[side]["fpr"], around[side]["tpr"]) for side in ("lower", "upper")]
                 bands.append(colour | {"points": f"{sides[0]} {' '.join(sides[1].split()[::-1])}"})
     marks = [(*_place(mark, mark), *texts) for mark, *texts in view.ticks()]
@@ -190,6 +191,11 @@ def curve_svg(summary: dict[str, Any]) -> dict[str, Any]:
     steps = [step / 40 for step in range(41)]
     chance = _points(view, steps, steps)
     return {"bands": bands, "lines": lines, "ticks": ticks, "chance": chance, "is_corner": view.is_corner, **frame}
+
+
+def opens_with_bands(summary: dict[str, Any]) -> bool:
+    """Whether bands and second curves are shown from the start: of many models they would only hide each other."""
+    return len(models_of(summary)) <= _MOST_BANDS
 
 
 def _points(view: View, fpr: Sequence[float], tpr: Sequence[float]) -> str:

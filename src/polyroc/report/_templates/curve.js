@@ -81,8 +81,9 @@ function curveChart(data, state, selection = null) {
   const decoded = new Map();
   const frame = () => {
     const size = state.printing ? ON_PAPER : Math.max(240, element.clientWidth);
-    const left = state.view === "corner" ? 58 + 6 * Math.max(0, data.decades - 2) : 52;
-    chart.box = { left, top: 12, side: size - left - 14, size };
+    const corner = state.view === "corner";
+    const left = corner ? 62 + 7 * (data.decades - 2) : 52; // for 99 % to 99.999 %
+    chart.box = { left, top: 12, side: size - left - (corner ? 22 : 14), size };
     chart.scale = scaleOf(state.view, data.decades);
     chart.pixels = pixelsOf(chart.box, chart.zoom);
   };
@@ -186,7 +187,7 @@ function drawAxes({ parts, box, scale, zoom, pixels }) {
   for (const { place, text } of ticksOf(scale, "up", zoom.bottom, zoom.top, most)) {
     const y = Math.round(pixels.y(place) * 10) / 10;
     axes.push(svgElement("path", { class: text ? "grid" : "grid fine", d: `M${left} ${y}H${right}` }));
-    if (text) axes.push(svgElement("text", { class: "tick y", x: left - 9, y: y + 4, "text-anchor": "end" }, text));
+    if (text) axes.push(svgElement("text", { class: "tick y", x: left - (scale.corner ? 14 : 9), y: y + 4, "text-anchor": "end" }, text));
   }
   const steps = Array.from({ length: 41 }, (_, i) => i / 40);
   const chance = pathOf(placed(scale, { fpr: steps, tpr: steps }), pixels);
@@ -207,6 +208,7 @@ function paintPairs({ parts: { canvas, clip }, box, pairs, pixels, data, state }
   const height = box.top + box.side + 46;
   canvas.width = Math.round(box.size * scale);
   canvas.height = Math.round(height * scale);
+  canvas.style.aspectRatio = `${box.size} / ${height}`; // as the drawing over it
   const pen = canvas.getContext("2d");
   if (!pairs.length) return;
   pen.scale(scale, scale);

@@ -90,7 +90,8 @@ function logTicks(scale, axis, from, to, most) {
   const times = (list) => [...Array(scale.decades + 1).keys()].flatMap((d) => list.map((n) => n * 10 ** -d)).filter((rate) => rate <= 1 && inside(rate));
   const few = times([1]).length < 3;
   const labelled = few ? times([1, 2, 5]) : times([1]);
-  const ticks = new Map(times([2, 3, 4, 5, 6, 7, 8, 9]).map((rate) => [placeOf(rate), ""]));
+  const fine = (to - from) * scale.decades > 2.5 ? [2, 5] : [2, 3, 4, 5, 6, 7, 8, 9];
+  const ticks = new Map(times(fine).map((rate) => [placeOf(rate), ""]));
   for (const rate of labelled) ticks.set(placeOf(rate), textOf(rate));
   if (labelled.length < 2) {
     // A very small part: equal steps of the rate itself.
