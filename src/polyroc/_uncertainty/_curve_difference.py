@@ -1,7 +1,7 @@
 """Paired replicates of two curves -> how far the curves lie apart, with a band at each point.
 
-As for the band of one curve, curves are compared where they cut the lines of equal call rate, TPR + FPR = 2 s. There, what
-one model has more in true positives it has less in false positives.
+As for the band of one curve, curves are compared where they cut the lines of equal call rate, TPR + FPR = 2 s. There,
+what one model has more in true positives it has less in false positives.
 """
 
 from dataclasses import dataclass
@@ -36,8 +36,8 @@ def curve_difference(
     lines = grid(_N_THRESHOLDS)
     value = _observed(first, curve, lines) - _observed(second, curve, lines)
     replicates = _replicates(first, curve, lines) - _replicates(second, curve, lines)
-    # Points of a curve are biased at kinks. The replicates show how much, but not surely: as in the band of a curve, half
-    # of it moves the centre, and all of it widens the band.
+    # Points of a curve are biased at kinks. The replicates show how much, but not surely: as in the band of a curve,
+    # half of it moves the centre, and all of it widens the band.
     bias = replicates.mean(axis=0) - value
     reach = -float(ndtri((1 - confidence_level) / 2)) * np.hypot(replicates.std(axis=0, ddof=1), bias)
     room = 2 * np.minimum(lines, 1 - lines)

@@ -1,13 +1,14 @@
 """Where points of ROC curves are drawn: in the whole square, or in its corner on logarithmic scales.
 
-In the square, four models of D 0.996 to 0.9995 are one blob. In the corner, false positives go from 100 % at the right to
-a small share at the left, missed positives likewise from the bottom to the top, each decade as wide as the next: better
-is up and left, as in the square. `curve.js` draws by the same rules.
+In the square, four models of D 0.996 to 0.9995 are one blob. In the corner, false positives go from 100 % at the right
+to a small share at the left, missed positives likewise from the bottom to the top, each decade as wide as the next:
+better is up and left, as in the square. `curve.js` draws by the same rules.
 """
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from polyroc.report._models import models_of
@@ -16,7 +17,7 @@ from polyroc.report._models import models_of
 _GOOD = 0.95
 # The scales end at one of these, by the data. Further out nobody has enough samples.
 _FEWEST_DECADES, _MOST_DECADES = 2, 5
-# Only what lies up and left of this says how far the scales go: near the ends of a curve one rate is as small as you like.
+# Only what lies up and left of this says how far the scales go: near its ends a curve has rates as small as you like.
 _CORNER = 0.2
 # A point at 0 stands this far outside the frame, as a share of its side, so that its line is seen to leave it.
 OUTSIDE = 0.015
@@ -56,9 +57,7 @@ class View:
         """A curve, with points between its own where lines bend."""
         points = list(zip(fpr, tpr, strict=True))
         if self.is_corner:
-            points = [
-                point for pair in zip(points, points[1:], strict=False) for point in self._between(*pair)
-            ] + points[-1:]
+            points = [point for pair in pairwise(points) for point in self._between(*pair)] + points[-1:]
         return [(self.across(x), self.up(y)) for x, y in points]
 
     def _between(self, start: tuple[float, float], end: tuple[float, float]) -> Iterable[tuple[float, float]]:

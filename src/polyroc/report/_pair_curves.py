@@ -7,8 +7,9 @@ import numpy as np
 
 from polyroc._lib._typing import FloatArray
 
-# A rate as a share of what it can differ from the call rate, as a 16-bit integer: 0 and 1 stay exact.
-_SCALE = 32767
+# 16-bit integers, in which 0 and 1 stay exact: of a rate as a share of what it can differ from the call rate, or of the
+# rate itself.
+_OF_ROOM, _OF_ONE = 32767, 65535
 # Rates come with five decimals.
 _ROUNDING = 3e-5
 
@@ -16,20 +17,17 @@ _ROUNDING = 3e-5
 def packed_curves(curves: dict[str, Any]) -> dict[str, Any]:
     """`tpr` and `fpr` as base64 of little-endian integers, a row per pair.
 
-    `fpr` is None where it is 2 s - `tpr` at every call rate s.
+    Where FPR is 2 s - TPR at every call rate s, `fpr` is None, and `tpr` is (TPR - s) / min(s, 1 - s).
     """
     rates, fpr, tpr = (np.array(curves[key], dtype=float) for key in ("call_rate", "fpr", "tpr"))
     follows = bool(np.all(np.abs(2 * rates - tpr - fpr) < _ROUNDING))
-    # Both classes of a pair count one half, so that FPR is a share of the same room on the other side.
-    return {
-        "call_rate": curves["call_rate"],
-        "n": len(tpr),
-        "tpr": _packed(tpr, rates),
-        "fpr": None if follows else _packed(fpr, rates),
-    }
+    packed = {"call_rate": curves["call_rate"], "n": len(tpr)}
+    if follows:
+        share = np.clip((tpr - rates) / np.minimum(rates, 1 - rates), -1, 1)
+        return packed | {"tpr": _text(share * _OF_ROOM, "<i2"), "fpr": None}
+    # With one threshold for both classes of a pair, a call rate says less about the rates.
+    return packed | {key: _text(rate * _OF_ONE, "<u2") for key, rate in (("tpr", tpr), ("fpr", fpr))}
 
 
-def _packed(rate: FloatArray, call_rates: FloatArray) -> str:
-    room = np.minimum(call_rates, 1 - call_rates)
-    share = np.clip(np.round((rate - call_rates) / room * _SCALE), -_SCALE, _SCALE)
-    return base64.b64encode(share.astype("<i2").tobytes()).decode("ascii")
+def _text(numbers: FloatArray, kind: str) -> str:
+    return base64.b64encode(np.round(numbers).astype(kind).tobytes()).decode("ascii")

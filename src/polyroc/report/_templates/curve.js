@@ -3,25 +3,23 @@
 const WHOLE = { left: 0, right: 1, bottom: 0, top: 1 };
 const ON_PAPER = 330; // pixels of the figure there
 
-// Shares of 16-bit integers, as `_pair_curves.py` packs them.
-function unpacked(text) {
+// 16-bit integers, as `_pair_curves.py` packs them: shares from -1 to 1, or rates from 0 to 1.
+function unpacked(text, areRates) {
   const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
   const view = new DataView(bytes.buffer);
-  return Float64Array.from({ length: bytes.length / 2 }, (_, i) => view.getInt16(2 * i, true) / 32767);
+  return Float64Array.from({ length: bytes.length / 2 }, (_, i) => (areRates ? view.getUint16(2 * i, true) / 65535 : view.getInt16(2 * i, true) / 32767));
 }
 
 // The curves of single pairs, smallest area first, with their corners.
 function pairCurvesOf(model) {
   if (!model.curves) return [];
   const { call_rate: rates, n } = model.curves;
-  const [tpr, fpr] = [model.curves.tpr, model.curves.fpr].map((text) => text && unpacked(text));
+  const [tpr, fpr] = [model.curves.tpr, model.curves.fpr].map((text) => text && unpacked(text, model.curves.fpr !== null));
   const corners = (values) => [0, ...values, 1];
   return Array.from({ length: n }, (_, p) => {
-    const rate = (share) => rates.map((s, i) => s + share(p * rates.length + i) * Math.min(s, 1 - s));
-    return {
-      call_rate: corners(rates), tpr: corners(rate((i) => tpr[i])),
-      fpr: corners(rate((i) => (fpr ? fpr[i] : -tpr[i]))),
-    };
+    const at = (i) => p * rates.length + i;
+    const rate = fpr ? (values) => rates.map((_, i) => values[at(i)]) : (values, sign) => rates.map((s, i) => s + sign * values[at(i)] * Math.min(s, 1 - s));
+    return { call_rate: corners(rates), tpr: corners(rate(tpr, 1)), fpr: corners(rate(fpr || tpr, -1)) };
   });
 }
 

@@ -49,8 +49,9 @@ function pointNear(chart, x, y, reach) {
   return Math.hypot(near.x - exact.x, near.y - exact.y) < 12 ? near : exact;
 }
 
+// Around one half, call rates are 0.0005 apart.
 const wordsOf = ({ rate, fpr, tpr }) => [
-  `call rate (quantile) ${rateText(rate)}`, `false positive rate ${rateText(fpr)}`, `true positive rate ${rateText(tpr)}`,
+  `call rate (quantile) ${rate.toFixed(4)}`, `false positive rate ${rateText(fpr)}`, `true positive rate ${rateText(tpr)}`,
 ];
 
 function pointing(chart) {
