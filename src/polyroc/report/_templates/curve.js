@@ -1,10 +1,10 @@
-// The curves: own SVG, on a canvas where curves of many pairs are shown. Colours are the style sheet's, but for the canvas.
+// The curves: own SVG_SPACE, on a canvas where curves of many pairs are shown. Colours are the style sheet's, but for the canvas.
 
 const WHOLE = { left: 0, right: 1, bottom: 0, top: 1 };
 const ON_PAPER = 330; // pixels of the figure there
 
 // 16-bit integers, as `_pair_curves.py` packs them: shares from -1 to 1, or rates from 0 to 1.
-function unpacked(text, areRates) {
+function unpackedRates(text, areRates) {
   const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
   const view = new DataView(bytes.buffer);
   return Float64Array.from({ length: bytes.length / 2 }, (_, i) => (areRates ? view.getUint16(2 * i, true) / 65535 : view.getInt16(2 * i, true) / 32767));
@@ -14,7 +14,7 @@ function unpacked(text, areRates) {
 function pairCurvesOf(model) {
   if (!model.curves) return [];
   const { call_rate: rates, n } = model.curves;
-  const [tpr, fpr] = [model.curves.tpr, model.curves.fpr].map((text) => text && unpacked(text, model.curves.fpr !== null));
+  const [tpr, fpr] = [model.curves.tpr, model.curves.fpr].map((text) => text && unpackedRates(text, model.curves.fpr !== null));
   const corners = (values) => [0, ...values, 1];
   return Array.from({ length: n }, (_, p) => {
     const at = (i) => p * rates.length + i;
@@ -26,13 +26,13 @@ function pairCurvesOf(model) {
 // The parts of the drawing, from back to front, in place of the drawing for pages without a script.
 function chartParts(element) {
   const canvas = document.createElement("canvas");
-  const svg = svgElement("svg", { "aria-hidden": "true" });
-  const clip = svgElement("clipPath", { id: "curve-clip" });
-  const parts = { canvas, svg, clip: svgElement("rect") };
+  const svg = shape("svg", { "aria-hidden": "true" });
+  const clip = shape("clipPath", { id: "curve-clip" });
+  const parts = { canvas, svg, clip: shape("rect") };
   clip.append(parts.clip);
   svg.append(clip);
   for (const name of ["axes", "bands", "picked", "lines", "marks"]) {
-    parts[name] = svgElement("g", name === "axes" ? {} : { "clip-path": "url(#curve-clip)" });
+    parts[name] = shape("g", name === "axes" ? {} : { "clip-path": "url(#curve-clip)" });
     svg.append(parts[name]);
   }
   parts.readout = document.createElement("div");
@@ -58,8 +58,8 @@ function chartLines(data, parts) {
       if (!given[kind]) return;
       const colour = `var(--curve-${model % data.themes.light.curves.length})`;
       const line = { kind, model, curve: given[kind], around: given[kind === "curve" ? "band" : "mean_band"], called: () => calledOf(data, model, kind) };
-      line.path = svgElement("path", { class: `line ${kind}`, "data-model": model, style: `stroke: ${colour}`, "stroke-dasharray": given.dashes[kind] });
-      line.band = line.around && svgElement("path", { class: `band ${kind}`, "data-model": model, style: `fill: ${colour}` });
+      line.path = shape("path", { class: `line ${kind}`, "data-model": model, style: `stroke: ${colour}`, "stroke-dasharray": given.dashes[kind] });
+      line.band = line.around && shape("path", { class: `band ${kind}`, "data-model": model, style: `fill: ${colour}` });
       parts.lines.append(line.path);
       if (line.band) parts.bands.append(line.band);
       lines.push(line);
@@ -142,7 +142,7 @@ function curveChart(data, state, selection = null) {
     paintPairs(chart);
     const found = chosen ? all.findIndex((_, i) => model.pairs.positive[i] === chosen[0] && model.pairs.negative[i] === chosen[1]) : -1;
     chart.picked = found < 0 ? null : line(all[found], found);
-    parts.picked.replaceChildren(...(chart.picked ? [svgElement("path", { class: "picked", d: pathOf(chart.picked.places, chart.pixels) })] : []));
+    parts.picked.replaceChildren(...(chart.picked ? [shape("path", { class: "picked", d: pathOf(chart.picked.places, chart.pixels) })] : []));
   }
 
   // Only lines: this runs in every frame while somebody drags a cost.
@@ -179,22 +179,22 @@ function drawAxes({ parts, box, scale, zoom, pixels }) {
   const most = side < 300 ? 5 : 7;
   for (const { place, text } of ticksOf(scale, "across", zoom.left, zoom.right, most)) {
     const x = Math.round(pixels.x(place) * 10) / 10;
-    axes.push(svgElement("path", { class: text ? "grid" : "grid fine", d: `M${x} ${top}V${bottom}` }));
-    if (text) axes.push(svgElement("text", { class: "tick x", x, y: bottom + 18, "text-anchor": "middle" }, text));
+    axes.push(shape("path", { class: text ? "grid" : "grid fine", d: `M${x} ${top}V${bottom}` }));
+    if (text) axes.push(shape("text", { class: scale.corner && side < 52 * scale.decades ? "tick x tight" : "tick x", x, y: bottom + 18, "text-anchor": "middle" }, text));
   }
   for (const { place, text } of ticksOf(scale, "up", zoom.bottom, zoom.top, most)) {
     const y = Math.round(pixels.y(place) * 10) / 10;
-    axes.push(svgElement("path", { class: text ? "grid" : "grid fine", d: `M${left} ${y}H${right}` }));
-    if (text) axes.push(svgElement("text", { class: "tick y", x: left - (scale.corner ? 14 : 9), y: y + 4, "text-anchor": "end" }, text));
+    axes.push(shape("path", { class: text ? "grid" : "grid fine", d: `M${left} ${y}H${right}` }));
+    if (text) axes.push(shape("text", { class: "tick y", x: left - (scale.corner ? 14 : 9), y: y + 4, "text-anchor": "end" }, text));
   }
   const steps = Array.from({ length: 41 }, (_, i) => i / 40);
   const chance = pathOf(placed(scale, { fpr: steps, tpr: steps }), pixels);
   const middle = top + side / 2;
   axes.push(
-    svgElement("rect", { class: "frame", x: left, y: top, width: side, height: side }),
-    svgElement("path", { class: "chance", d: chance, "clip-path": "url(#curve-clip)" }),
-    svgElement("text", { class: "title", x: left + side / 2, y: bottom + 40, "text-anchor": "middle" }, "false positive rate"),
-    svgElement("text", { class: "title", x: 12, y: middle, "text-anchor": "middle", transform: `rotate(-90 12 ${middle})` }, "true positive rate"),
+    shape("rect", { class: "frame", x: left, y: top, width: side, height: side }),
+    shape("path", { class: "chance", d: chance, "clip-path": "url(#curve-clip)" }),
+    shape("text", { class: "title", x: left + side / 2, y: bottom + 40, "text-anchor": "middle" }, "false positive rate"),
+    shape("text", { class: "title", x: 12, y: middle, "text-anchor": "middle", transform: `rotate(-90 12 ${middle})` }, "true positive rate"),
   );
   parts.axes.replaceChildren(...axes);
 }

@@ -50,22 +50,22 @@ function differenceDrawing(rates, { value, low, high }, size, colour) {
   const x = (rate) => Math.round((size.left + ((rate - from) / (to - from)) * (size.width - size.left - size.right)) * 10) / 10;
   const y = (one) => Math.round((size.top + ((most + room - one) / (most - least + 2 * room)) * (size.height - size.top - size.bottom)) * 10) / 10;
   const points = (values, order = inside) => order.map((i) => `${x(rates[i])} ${y(values[i])}`).join("L");
-  const svg = svgElement("svg", { viewBox: `0 0 ${size.width} ${size.height}`, "aria-hidden": "true" });
+  const svg = shape("svg", { viewBox: `0 0 ${size.width} ${size.height}`, "aria-hidden": "true" });
   const bottom = size.height - size.bottom, right = size.width - size.right;
   const across = stepsBetween(from, to, size.width < 400 ? 4 : 8), up = stepsBetween(least - room, most + room, 5);
   for (const rate of across.values) {
-    svg.append(svgElement("path", { class: "grid", d: `M${x(rate)} ${size.top}V${bottom}` }));
-    svg.append(svgElement("text", { x: x(rate), y: bottom + 17, "text-anchor": "middle" }, rate.toFixed(across.digits)));
+    svg.append(shape("path", { class: "grid", d: `M${x(rate)} ${size.top}V${bottom}` }));
+    svg.append(shape("text", { x: x(rate), y: bottom + 17, "text-anchor": "middle" }, rate.toFixed(across.digits)));
   }
   for (const one of up.values) {
     const rounded = Number(one.toFixed(up.digits));
-    svg.append(svgElement("path", { class: rounded === 0 ? "zero" : "grid", d: `M${size.left} ${y(one)}H${right}` }));
-    svg.append(svgElement("text", { x: size.left - 7, y: y(one) + 4, "text-anchor": "end" }, signed(rounded, up.digits)));
+    svg.append(shape("path", { class: rounded === 0 ? "zero" : "grid", d: `M${size.left} ${y(one)}H${right}` }));
+    svg.append(shape("text", { x: size.left - 7, y: y(one) + 4, "text-anchor": "end" }, signed(rounded, up.digits)));
   }
   svg.append(
-    svgElement("path", { class: "band", style: `fill: ${colour}`, d: `M${points(low)}L${points(high, [...inside].reverse())}Z` }),
-    svgElement("path", { class: "line", style: `stroke: ${colour}; stroke-width: 2.2px`, d: `M${points(value)}` }),
-    svgElement("text", { class: "title", x: (size.left + right) / 2, y: size.height - 8, "text-anchor": "middle" }, "call rate"),
+    shape("path", { class: "band", style: `fill: ${colour}`, d: `M${points(low)}L${points(high, [...inside].reverse())}Z` }),
+    shape("path", { class: "line", style: `stroke: ${colour}; stroke-width: 2.2px`, d: `M${points(value)}` }),
+    shape("text", { class: "title", x: (size.left + right) / 2, y: size.height - 8, "text-anchor": "middle" }, "call rate"),
   );
   return svg;
 }

@@ -69,8 +69,8 @@ function pointing(chart) {
     if (!point) { parts.marks.replaceChildren(); return; }
     const { line, x, y } = point;
     const colour = line.pair ? "var(--ink)" : `var(--curve-${line.model % chart.data.themes.light.curves.length})`;
-    const marks = [svgElement("circle", { class: "dot", cx: x, cy: y, r: 5.5, style: `fill: ${colour}` })];
-    if (line.pair) marks.unshift(svgElement("path", { class: "picked", d: pathOf(line.places, chart.pixels) }));
+    const marks = [shape("circle", { class: "dot", cx: x, cy: y, r: 5.5, style: `fill: ${colour}` })];
+    if (line.pair) marks.unshift(shape("path", { class: "picked", d: pathOf(line.places, chart.pixels) }));
     parts.marks.replaceChildren(...marks);
     const lines = [line.called(), ...wordsOf(point).map((words) => [words])].map((words) => {
       const row = document.createElement("div");
@@ -94,7 +94,7 @@ function pointing(chart) {
       const { xs, ys, small } = rectangle(x, y);
       if (small) return;
       show(null);
-      parts.marks.replaceChildren(svgElement("rect", { class: "drag", x: xs[0], y: ys[0], width: xs[1] - xs[0], height: ys[1] - ys[0] }));
+      parts.marks.replaceChildren(shape("rect", { class: "drag", x: xs[0], y: ys[0], width: xs[1] - xs[0], height: ys[1] - ys[0] }));
     } else if (event.pointerType !== "touch") {
       show(pointNear(chart, x, y, REACH.mouse));
     }

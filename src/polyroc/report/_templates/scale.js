@@ -108,10 +108,10 @@ function rateText(rate) {
   return rate.toFixed(lacks >= 0.01 ? 3 : Math.min(8, 1 - Math.floor(Math.log10(lacks))));
 }
 
-const SVG = "http://www.w3.org/2000/svg";
+const SVG_SPACE = "http://www.w3.org/2000/svg";
 
-function svgElement(tag, attributes = {}, text = null) {
-  const element = document.createElementNS(SVG, tag);
+function shape(tag, attributes = {}, text = null) {
+  const element = document.createElementNS(SVG_SPACE, tag);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
   if (text !== null) element.textContent = text; // never as markup
   return element;
