@@ -1,4 +1,4 @@
-// The curves: own SVG_SPACE, on a canvas where curves of many pairs are shown. Colours are the style sheet's, but for the canvas.
+// The curves: own SVG, on a canvas where curves of many pairs are shown. Colours are the style sheet's, but for the canvas.
 
 const WHOLE = { left: 0, right: 1, bottom: 0, top: 1 };
 const ON_PAPER = 330; // pixels of the figure there
