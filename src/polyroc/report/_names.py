@@ -32,8 +32,7 @@ class Name:
 
     def to_dict(self) -> dict[str, str]:
         """For the script of the page; what is not needed is left out, for there may be thousands."""
-        entry = {"text": self.text, "whole": self.title, "plot": plot_text(self.text)}
-        return {key: value for key, value in entry.items() if key == "text" or value not in ("", self.text)}
+        return {"text": self.text, "whole": self.title} if self.title else {"text": self.text}
 
     def __str__(self) -> str:
         return self.whole
