@@ -5,8 +5,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-import plotly.tools  # noqa: F401  # sets a filter of warnings when it is imported, once
-import scipy.sparse  # noqa: F401  # likewise; `meta` loads it
+import scipy.sparse  # noqa: F401  # sets a filter of warnings when it is imported, once; `meta` loads it
 
 import polyroc
 from fuzz._case import Attempt

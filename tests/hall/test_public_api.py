@@ -18,7 +18,7 @@ from polyroc import baselines, display, experiments, meta, report
 API_PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.rst"
 # The version is a string, `baselines` a module and EXPERIMENTS a mapping: they are no entries of their own.
 NOT_LISTED = {"__version__", "baselines", "EXPERIMENTS"}
-HEAVY = {"numba", "matplotlib", "plotly", "jinja2", "dask", "torch", "sklearn", "pandas", "polars", "pyarrow", "mlflow"}
+HEAVY = {"numba", "matplotlib", "jinja2", "dask", "torch", "sklearn", "pandas", "polars", "pyarrow", "mlflow"}
 SLOW_PARTS_OF_SCIPY = {"scipy.stats", "scipy.optimize", "scipy.linalg"}
 
 
@@ -92,7 +92,7 @@ def test_displays_load_matplotlib_only_to_draw():
     assert not loaded_by("import polyroc.display") & HEAVY
 
 
-def test_reports_load_jinja_and_plotly_only_to_render():
+def test_reports_load_jinja_only_to_render():
     assert not loaded_by("import polyroc.report") & HEAVY
 
 

@@ -13,7 +13,6 @@ _OPTIONAL = (
     "typer",
     "rich",
     "jinja2",
-    "plotly",
     "scikit-learn",
     "pandas",
     "polars",

@@ -1,7 +1,7 @@
 """One page that works offline, for people who will never run Python (``polyroc[report]``).
 
-result -> `summarize` -> plain dict -> `render_html` -> page; `write_html` does all of it. jinja2 and plotly are
-imported when a page is rendered.
+result -> `summarize` -> plain dict -> `render_html` -> page; `write_html` does all of it. jinja2 is imported
+when a page is rendered.
 """
 
 from polyroc.report._page import render_html

@@ -9,10 +9,22 @@ from polyroc._lib._numbers import area, counted, level
 from polyroc._lib._versions import versions
 from polyroc.report._advice import advice
 from polyroc.report._class_rows import class_tables
-from polyroc.report._figures import CURVES, curve_figure, curve_svg, dash_array, heatmap_figure, themes, variables
+from polyroc.report._curve_view import opening_view
+from polyroc.report._figures import (
+    CURVES,
+    KINDS,
+    curve_numbers,
+    curve_svg,
+    dash_array,
+    heatmap_figure,
+    opens_with_bands,
+    themes,
+    variables,
+)
 from polyroc.report._measure_rows import measure_tables
 from polyroc.report._models import Model, best_of, best_place, models_of
-from polyroc.report._names import class_names
+from polyroc.report._names import class_names, model_names
+from polyroc.report._pair_curves import packed_curves
 from polyroc.report._sentences import n_classes
 from polyroc.report._settings import setting_entries
 from polyroc.report._tables import WORST, contest_tables, cost_tables, curve_tables, pair_rows, score_board
@@ -20,22 +32,22 @@ from polyroc.report._words import cautions, details, disagreement
 
 # All pairs of 141 classes. A page of more would take long to open, and nobody reads that far.
 MOST_PAIRS = 20_000
-# Of more models, bands and second curves would only hide each other when the page opens.
-_MOST_BANDS = 3
 
 
 def payload(summary: dict[str, Any]) -> dict[str, Any]:
     """Plain data for the script."""
-    models = models_of(summary)
+    models, view = models_of(summary), opening_view(summary)
     return {
         "labels": [name.to_dict() for name in class_names(summary).values()],
         "counts": summary["class_counts"],
-        "models": [_of_model(summary, model) for model in models],
+        "models": [_of_model(summary, model) | curve_numbers(model, place) for place, model in enumerate(models)],
         "selected": best_place(summary),
-        "curve": curve_figure(summary),
+        "view": "corner" if view.is_corner else "square",
+        "decades": view.decades,
+        "curve_differences": _numbers_of_differences(summary),
         "heatmap_classes": summary["heatmap_classes"],
-        "bands": len(models) <= _MOST_BANDS,
-        "kinds": {"curve": True, "mean_curve": len(models) <= _MOST_BANDS},
+        "bands": opens_with_bands(summary),
+        "kinds": {"curve": True, "mean_curve": opens_with_bands(summary)},
         "themes": themes(),
         "first_rows": WORST,
     }
@@ -57,7 +69,7 @@ def _of_model(summary: dict[str, Any], model: Model) -> dict[str, Any]:
             "effect": [round(pairs["effect"][p], 4) for p in kept],
         },
         # In the order of the pairs above: both begin with the smallest area.
-        "curves": None if curves is None else {key: curves[key] for key in ("call_rate", "fpr", "tpr")},
+        "curves": None if curves is None else packed_curves(curves),
         "heatmap": heatmap_figure(summary, model),
     }
 
@@ -141,10 +153,14 @@ def _curve(summary: dict[str, Any]) -> dict[str, Any]:
         area(model.record["auc"]) if model.name is None else f"{model.name.whole} {area(model.record['auc'])}"
         for model in models_of(summary)
     )
+    view = opening_view(summary)
     return {
         "svg": curve_svg(summary),
+        "least": f"{10.0 ** (2 - view.decades):g} %",
+        "differences": _differences(summary),
         "tables": curve_tables(summary),
         "has_band": best["band"] is not None,
+        "shows_band": opens_with_bands(summary),
         "has_mean": best["mean_curve"] is not None,
         "has_mean_band": best["mean_band"] is not None,
         "mean_name": _mean_name(summary["options"]["thresholds"], best),
@@ -152,6 +168,28 @@ def _curve(summary: dict[str, Any]) -> dict[str, Any]:
         "pair_choices": sorted({min(count, n_curves) for count in _PAIR_CURVES} - {0}),
         "alt": f"ROC curve. Area D: {areas}. Its numbers are in the table that follows.",
     }
+
+
+def _numbers_of_differences(summary: dict[str, Any]) -> dict[str, Any] | None:
+    """For the script: models by their places."""
+    found, places = summary.get("curve_differences"), list(summary.get("evaluations", []))
+    if not found:
+        return None
+    pairs = [
+        {"models": [places.index(one["first"]), places.index(one["second"])]} | {kind: one[kind] for kind in KINDS}
+        for one in found["pairs"]
+    ]
+    return {"call_rate": found["call_rate"], "pairs": pairs}
+
+
+def _differences(summary: dict[str, Any]) -> dict[str, Any] | None:
+    """Which differences of curves there are to choose from."""
+    found = summary.get("curve_differences")
+    if not found:
+        return None
+    names = model_names(summary)
+    pairs = [(names[one["first"]], names[one["second"]]) for one in found["pairs"]]
+    return {"pairs": pairs, "has_mean": found["pairs"][0]["mean_curve"] is not None}
 
 
 def _mean_name(thresholds: str, record: dict[str, Any]) -> str:

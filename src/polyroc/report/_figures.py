@@ -1,5 +1,6 @@
-"""The dict -> figures for plotly, as plain dicts without colours: the script of the page knows the theme."""
+"""The dict -> the colours of both themes, and the numbers and places that curves are drawn from."""
 
+import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from polyroc._lib._names import short_names
 from polyroc.display._heatmap import cell_text
 from polyroc.display._style import COLOURS_ON_DARK, COLOURS_ON_LIGHT
+from polyroc.report._curve_view import View, opening_view
 from polyroc.report._models import Model, models_of
 from polyroc.report._names import plot_text
 
@@ -31,18 +33,12 @@ DARK = {
     "alarm": "#f0a94b",
 }
 CURVES = {"light": COLOURS_ON_LIGHT, "dark": COLOURS_ON_DARK}
-# Shared and mean curves of the first models, and of those whose colours come for the second time; for plotly and SVG.
-_DASHES = {"curve": ("solid", "longdashdot"), "mean_curve": ("dash", "dot")}
+# Shared and mean curves of the first models, and of those whose colours come for the second time.
 _DASH_ARRAYS = {"curve": ("", "12 3 2 3"), "mean_curve": ("7 4", "2 3")}
 
 
-def dash(kind: str, place: int) -> str:
-    """The line of a model's curve, as plotly calls it."""
-    return _DASHES[kind][place // len(CURVES["light"]) % 2]
-
-
 def dash_array(kind: str, place: int) -> str:
-    """The same as SVG calls it."""
+    """The line of a model's curve, as SVG calls it."""
     return _DASH_ARRAYS[kind][place // len(CURVES["light"]) % 2]
 
 
@@ -59,80 +55,43 @@ def themes() -> dict[str, dict[str, object]]:
 
 # Points closer than these cannot be told apart on a screen; only curves of two classes have more.
 _MOST_POINTS = 1500
-_DIGITS = 5
+_DIGITS, _MOST_DIGITS = 5, 10
 # Labels that have room along a side of the heatmap, and letters of one.
 _MOST_LABELS = 30
 _LABEL = 14
 # Numbers in the cells can be read up to so many classes.
 _NUMBERED = 12
 _FONT = {"family": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif", "size": 13}
-# Filled from the numbers of the trace, never from names: a name may hold such a sign itself.
-_CURVE_HOVER = (
-    "<b>%{text}</b><br>call rate (quantile) %{customdata:.3f}<br>"
-    "false positive rate %{x:.3f}<br>true positive rate %{y:.3f}<extra></extra>"
-)
 
 
 # The two curves of a model, and where the dict has their bands.
 KINDS = {"curve": "band", "mean_curve": "mean_band"}
 
 
-def curve_figure(summary: dict[str, Any]) -> dict[str, Any]:
-    """Every model's curves and bands; `meta` tells the script what a trace is, of which curve and whose."""
-    diagonal = {"x": [0, 1], "y": [0, 1], "mode": "lines", "hoverinfo": "skip", "meta": {"role": "chance"}}
-    models = models_of(summary)
-    each = [(kind, place, model) for kind in KINDS for place, model in enumerate(models)]
-    bands = [_band_trace(*one) for one in each if one[2].record[KINDS[one[0]]] is not None]
-    lines = [_line_trace(*one) for one in each if one[2].record[one[0]] is not None]
-    # No fixed ticks: a part that somebody enlarges needs ticks of its own.
-    axis = {"range": [-0.005, 1.005], "nticks": 7, "zeroline": False}
-    layout = {
-        "xaxis": {**axis, "title": {"text": "false positive rate", "standoff": 8}},
-        "yaxis": {**axis, "title": {"text": "true positive rate", "standoff": 4}},
-        "margin": {"l": 58, "r": 12, "t": 12, "b": 52},
-        "hovermode": "closest",
-        "showlegend": False,
-        "font": _FONT,
-    }
-    return {"data": [diagonal, *bands, *lines], "layout": layout}
+def curve_numbers(model: Model, place: int) -> dict[str, Any]:
+    """What the script draws a model's curves from, and how."""
+    numbers: dict[str, Any] = {"dashes": {kind: dash_array(kind, place) for kind in KINDS}}
+    for kind, band in KINDS.items():
+        curve, around = model.record[kind], model.record[band]
+        numbers[kind] = None if curve is None else _rounded_curve(thinned(curve, _MOST_POINTS))
+        sides = None if around is None else {side: _rounded_curve(around[side]) for side in ("lower", "upper")}
+        numbers[band] = sides
+    return numbers
 
 
-def _line_trace(kind: str, place: int, model: Model) -> dict[str, Any]:
-    curve = thinned(model.record[kind], _MOST_POINTS)
-    text = _called(kind, model)
-    return {
-        "x": _rounded(curve["fpr"]),
-        "y": _rounded(curve["tpr"]),
-        "customdata": _rounded(curve["call_rate"]),
-        # Once for each point: plotly fills a template from lists only.
-        "text": [text] * len(curve["fpr"]),
-        "mode": "lines",
-        "hovertemplate": _CURVE_HOVER,
-        "meta": {"role": "curve", "kind": kind, "model": place, "dash": dash(kind, place)},
-    }
+def _rounded_curve(curve: dict[str, list[float]]) -> dict[str, list[float]]:
+    return {key: [rounded_rate(rate) for rate in values] for key, values in curve.items()}
 
 
-def _called(kind: str, model: Model) -> str:
-    """What the pointer finds at a curve."""
-    name = "" if model.name is None else plot_text(model.name.text)
-    if len(model.record["pairs"]["auc"]) == 1:
-        return name or "ROC curve"
-    what = "shared curve" if kind == "curve" else "mean of the pairs"
-    return f"{name}: {what}" if name else what
+def rounded_rate(rate: float) -> float:
+    """Five decimals, and five digits of what a rate lacks to 0 or 1: the corner shows that on a logarithmic scale.
 
-
-def _band_trace(kind: str, place: int, model: Model) -> dict[str, Any]:
-    band = model.record[KINDS[kind]]
-    lower, upper = band["lower"], band["upper"]
-    return {
-        "x": lower["fpr"] + upper["fpr"][::-1],
-        "y": lower["tpr"] + upper["tpr"][::-1],
-        "mode": "lines",
-        "fill": "toself",
-        "line": {"width": 0},
-        "hoverinfo": "skip",
-        "meta": {"role": "band", "kind": kind, "model": place},
-    }
+    >>> rounded_rate(0.123456789), rounded_rate(0.0000123456789), rounded_rate(0.999987654321), rounded_rate(1.0)
+    (0.12346, 1.23457e-05, 0.9999876543, 1.0)
+    """
+    lacks = min(rate, 1 - rate)
+    digits = _DIGITS if lacks <= 0 else max(_DIGITS, min(_MOST_DIGITS, _DIGITS - math.floor(math.log10(lacks))))
+    return round(rate, digits)
 
 
 def thinned(curve: dict[str, list[float]], most: int) -> dict[str, list[float]]:
@@ -144,10 +103,6 @@ def thinned(curve: dict[str, list[float]], most: int) -> dict[str, list[float]]:
     nearest = (min(bisect_left(rates, step / (most - 1)), last) for step in range(most))
     chosen = sorted({0, *nearest, last})
     return {key: [values[point] for point in chosen] for key, values in curve.items()}
-
-
-def _rounded(values: Sequence[float]) -> list[float]:
-    return [round(value, _DIGITS) for value in values]
 
 
 def heatmap_figure(summary: dict[str, Any], model: Model) -> dict[str, Any] | None:
@@ -210,13 +165,15 @@ def _ticks(summary: dict[str, Any], classes: Sequence[int]) -> dict[str, Any]:
     }
 
 
-# Inside of the frame, in units of the drawing, which is 400 wide and high.
-LEFT, TOP, SIDE = 48, 12, 340
+# Inside of the frame, in units of the drawing, which is 400 wide and 374 high.
+LEFT, TOP, SIDE = 62, 12, 322
 _MOST_DRAWN = 300
+_MOST_BANDS = 3
 
 
 def curve_svg(summary: dict[str, Any]) -> dict[str, Any]:
-    """Points of lines and bands, and the places of the ticks."""
+    """Points of lines and bands, and the places of the ticks, in the view that a page opens with."""
+    view = opening_view(summary)
     bands, lines = [], []
     for place, model in enumerate(models_of(summary)):
         colour = {"colour": place % len(CURVES["light"])}
@@ -224,23 +181,29 @@ def curve_svg(summary: dict[str, Any]) -> dict[str, Any]:
             if (curve := model.record[kind]) is not None:
                 curve = thinned(curve, _MOST_DRAWN)
                 style = colour | {"kind": kind, "dash": dash_array(kind, place)}
-                lines.append(style | {"points": _points(curve["fpr"], curve["tpr"])})
-            if (around := model.record[band]) is not None:
-                lower, upper = around["lower"], around["upper"]
-                fpr, tpr = lower["fpr"] + upper["fpr"][::-1], lower["tpr"] + upper["tpr"][::-1]
-                bands.append(colour | {"points": _points(fpr, tpr)})
-    ticks = [{"text": f"{value:g}", "x": _x(value), "y": _y(value)} for value in (0, 0.2, 0.4, 0.6, 0.8, 1)]
+                lines.append(style | {"points": _points(view, curve["fpr"], curve["tpr"])})
+            if (around := model.record[band]) is not None and opens_with_bands(summary):
+                sides = [_points(view, around[side]["fpr"], around[side]["tpr"]) for side in ("lower", "upper")]
+                bands.append(colour | {"points": f"{sides[0]} {' '.join(sides[1].split()[::-1])}"})
+    marks = [(*_place(mark, mark), *texts) for mark, *texts in view.ticks()]
+    ticks = [{"x": x, "y": y, "across": across, "up": up} for x, y, across, up in marks]
     frame = {"left": LEFT, "top": TOP, "right": LEFT + SIDE, "bottom": TOP + SIDE}
-    return {"bands": bands, "lines": lines, "ticks": ticks, **frame}
+    steps = [step / 40 for step in range(41)]
+    chance = _points(view, steps, steps)
+    return {"bands": bands, "lines": lines, "ticks": ticks, "chance": chance, "is_corner": view.is_corner, **frame}
 
 
-def _points(fpr: Sequence[float], tpr: Sequence[float]) -> str:
-    return " ".join(f"{_x(x)},{_y(y)}" for x, y in zip(fpr, tpr, strict=True))
+def opens_with_bands(summary: dict[str, Any]) -> bool:
+    """Whether bands and second curves are shown from the start: of many models they would only hide each other."""
+    return len(models_of(summary)) <= _MOST_BANDS
 
 
-def _x(fpr: float) -> float:
-    return round(LEFT + SIDE * fpr, 1)
+def _points(view: View, fpr: Sequence[float], tpr: Sequence[float]) -> str:
+    places = [_place(x, y) for x, y in view.places(fpr, tpr)]
+    # Points that fall on the one before say nothing.
+    kept = [place for before, place in zip([None, *places], places, strict=False) if place != before]
+    return " ".join(f"{x},{y}" for x, y in kept)
 
 
-def _y(tpr: float) -> float:
-    return round(TOP + SIDE * (1 - tpr), 1)
+def _place(across: float, up: float) -> tuple[float, float]:
+    return round(LEFT + SIDE * across, 1), round(TOP + SIDE * (1 - up), 1)

@@ -32,8 +32,7 @@ class Name:
 
     def to_dict(self) -> dict[str, str]:
         """For the script of the page; what is not needed is left out, for there may be thousands."""
-        entry = {"text": self.text, "whole": self.title, "plot": plot_text(self.text)}
-        return {key: value for key, value in entry.items() if key == "text" or value not in ("", self.text)}
+        return {"text": self.text, "whole": self.title} if self.title else {"text": self.text}
 
     def __str__(self) -> str:
         return self.whole
@@ -62,7 +61,7 @@ def model_names(summary: dict[str, Any]) -> dict[str, Name]:
 
 
 def plot_text(text: str) -> str:
-    """Text that plotly shows as it is: it reads a few tags and entities, and knows no others.
+    """Text with its tags and entities escaped.
 
     >>> plot_text('<b>&</b> "x"')
     '&lt;b&gt;&amp;&lt;/b&gt; "x"'

@@ -10,6 +10,7 @@ from polyroc._inputs._checks import InputError, shown
 from polyroc.report._context import context_of
 from polyroc.report._names import Name
 
+
 def inlined(script: str) -> str:
     r"""The script as it may stand inside a page.
 
@@ -30,7 +31,10 @@ _SCRIPTS = (
     "names.js",
     "selection.js",
     "table.js",
+    "scale.js",
     "curve.js",
+    "pointing.js",
+    "difference.js",
     "heatmap.js",
     "explore.js",
     "explorer.js",

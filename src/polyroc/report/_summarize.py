@@ -27,6 +27,8 @@ from polyroc._uncertainty._paired import ModelEstimate
 from polyroc._uncertainty._resampling import Units, units_of
 from polyroc._version import __version__
 from polyroc.report._advice import advice
+from polyroc.report._curve_differences import curve_differences
+from polyroc.report._figures import rounded_rate
 from polyroc.report._pair_facts import heatmap_classes, operating_point, pair_costs
 from polyroc.report._sentences import plain_text
 
@@ -208,6 +210,7 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
         **comparison.to_dict(include_delong=True),
         **{key: record[key] for key in common},
         "evaluations": models,
+        "curve_differences": curve_differences(comparison),
         "heatmap_classes": heatmap_classes(list(comparison.evaluations.values())),
         "pair_costs": pair_costs(first),
         "weighted": first._source.is_weighted,
@@ -274,7 +277,9 @@ def _mean_band(evaluation: Evaluation, drawn: BootstrapResult, level: float) -> 
 
 def _band(band: ConfidenceBand) -> dict[str, Any]:
     sides = {"lower": band.lower, "upper": band.upper}
-    curves = {side: {"fpr": _rounded(curve.fpr), "tpr": _rounded(curve.tpr)} for side, curve in sides.items()}
+    curves = {
+        side: {"fpr": _rounded_rates(curve.fpr), "tpr": _rounded_rates(curve.tpr)} for side, curve in sides.items()
+    }
     return {**curves, "level": band.confidence_level, "simultaneous": band.simultaneous}
 
 
@@ -302,6 +307,10 @@ def _spread(length: int, most: int) -> IntArray:
 def _rounded(values: FloatArray) -> list[float]:
     rounded: list[float] = np.round(values.astype(float), _DIGITS).tolist()
     return rounded
+
+
+def _rounded_rates(rates: FloatArray) -> list[float]:
+    return [rounded_rate(float(rate)) for rate in rates]
 
 
 def _interval(drawn: BootstrapResult | None, statistic: Statistic, level: float) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ const heatmap = document.getElementById("heatmap"); // two classes have none
 const state = {
   model: data.selected,
   shown: data.models.map(() => true),
+  view: data.view, // the whole square, or its corner
   bands: data.bands,
   kinds: data.kinds, // shared curves and means of the pairs
   pairCurves: 0,
@@ -17,13 +18,14 @@ const state = {
 for (const control of document.querySelectorAll(".control")) control.hidden = false;
 for (const note of document.querySelectorAll(".static-note")) note.remove(); // for pages without a script
 const table = pairTable(data);
+const chart = curveChart(data, state);
 
 // Paper is light.
 const theme = () => (dark.matches && !state.printing ? data.themes.dark : data.themes.light);
 
 function draw() {
   for (const words of document.querySelectorAll(".band-words")) words.hidden = !state.bands;
-  drawCurve(data, state, theme());
+  chart.draw();
   if (state.heatmap) drawHeatmap(data, state, theme());
 }
 
