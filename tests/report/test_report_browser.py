@@ -12,6 +12,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 from report_pages import HOSTILE, comparison_of, evaluation_of, problem
+from table_pages import come_to_heatmap
 
 import polyroc
 from polyroc._lib._names import short_names
@@ -156,7 +157,7 @@ def test_it_opens_in_under_two_seconds(opened, name):
             times.append(int(page.evaluate("document.documentElement.dataset.ready")))
             assert page.locator("#curve .main-svg").count() > 0
             # Drawn when somebody comes near to it.
-            come_to(page, "heatmap")
+            come_to_heatmap(page)
     # The best of three, for other processes may be busy.
     assert min(times) < 2000, times
 
@@ -239,18 +240,6 @@ def test_pointing_at_the_curve_shows_quantile_and_rates(opened, summaries, name)
             assert f"true positive rate {tpr:.3f}" in label
 
 
-def test_pointing_at_the_heatmap_shows_the_pair(opened, summaries):
-    summary = summaries["k100"]
-    order = summary["heatmap_classes"]
-    areas = dict(zip(zip(summary["pairs"]["positive"], summary["pairs"]["negative"]), summary["pairs"]["auc"]))  # noqa: B905
-    with opened("k100") as page:
-        for row, column in ((3, 50), (90, 7)):
-            names = summary["labels"][order[row]], summary["labels"][order[column]]
-            label = point_at(page, "heatmap", column, row)
-            assert f"{names[0]} against {names[1]}" in label
-            assert f"area {areas[names]:.4f}" in label
-
-
 def test_curves_of_pairs_can_be_switched_on(opened, summaries):
     curves = summaries["k10"]["pair_curves"]
     traces = "document.getElementById('curve').data.filter((trace) => trace.meta.role === 'pairs')"
@@ -315,15 +304,6 @@ def test_no_area_of_the_page_is_called_perfect_that_is_not(opened, summaries):
     with opened("sharp") as page:
         for row, area in zip(rows(page), sorted(areas), strict=True):
             assert (float(row[2].removeprefix("above ")) == 1) == (area == 1), (row, area)
-        come_to(page, "heatmap")
-        cells = page.evaluate("document.getElementById('heatmap').data[0].text.flat().filter(Boolean)")
-        assert len(cells) == len(areas)
-        assert cells.count("1") == areas.count(1.0)
-        assert "1.00" not in cells
-        drawn = page.locator("#heatmap .heatmap-label").all_text_contents()
-        assert sorted(text for text in drawn if text.strip()) == sorted(cells)
-        label = point_at(page, "heatmap", 1, 0)
-        assert f"area {areas[0]:.4f}" in label or areas[0] > 0.99995
 
 
 def test_on_paper_costs_are_whole_and_names_too(opened):
@@ -379,8 +359,6 @@ def test_shared_curve_and_mean_are_switched_by_themselves(opened, summaries):
 
 def test_another_model_is_looked_at(opened, summaries):
     with opened("comparison") as page:
-        come_to(page, "heatmap")
-        shown = {}
         for place, name in enumerate(("first", "second", "third")):
             page.locator("#model").select_option(str(place))
             pairs = summaries["comparison"]["evaluations"][name]["pairs"]
@@ -391,15 +369,11 @@ def test_another_model_is_looked_at(opened, summaries):
                 f"{pairs['auc'][worst]:.4f}",
             ]
             assert page.locator("#pairs-title").inner_text() == f"Pairs of classes: {name}"
-            assert page.locator("#heatmap-title").inner_text() == f"Heatmap: {name}"
-            shown[name] = page.evaluate("document.getElementById('heatmap').data[0].z")
-            assert shown[name][0][1] == pytest.approx(pairs["auc"][0], abs=1e-5)
             widths = (
                 "document.getElementById('curve').data"
                 ".filter((t) => t.meta.role === 'curve' && t.meta.kind === 'curve').map((t) => t.line.width)"
             )
             assert int(np.argmax(page.evaluate(widths))) == place
-        assert shown["first"] != shown["second"] != shown["third"]
 
 
 @pytest.mark.parametrize("name", ["k3", "k100", "comparison"])
@@ -437,7 +411,8 @@ def test_axe_finds_nothing_serious(opened, name, scheme):
 
     with opened(name, color_scheme=scheme) as page:
         page.locator("details").first.evaluate("(details) => { details.open = true; }")
-        come_to(page, "heatmap")
+        come_to_heatmap(page)
+        page.locator("#pairs tbody tr").first.click()
         found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
         serious = [
             (one["id"], one["help"], [node["html"][:120] for node in one["nodes"][:3]])
@@ -468,14 +443,9 @@ def test_hostile_names_are_shown_as_text_and_nothing_of_them_runs(opened, summar
         assert {row[0] for row in rows(page)} == set(shown)
         assert page.evaluate("window.hacked") is None
         assert page.locator("#curve a, #heatmap a, main img, main script, bdi *").count() == 0
-        come_to(page, "heatmap")
-        order = [shown[position] for position in summary["heatmap_classes"]]
-        ticks = page.locator("#heatmap .ytick text").all_text_contents()
-        assert ticks == short_names([HOSTILE[position] for position in summary["heatmap_classes"]], 14)
-        for row, name in enumerate(order):
-            assert f"{name} against {order[row - 1]}" in point_at(
-                page, "heatmap", row - 1 if row else len(order) - 1, row
-            )
+        come_to_heatmap(page)
+        names = page.locator("#heatmap .heat-names text[data-class]").all_text_contents()
+        assert names[::2] == short_names([HOSTILE[position] for position in summary["heatmap_classes"]], 14)
 
 
 def test_hostile_names_of_models_and_pairs_are_text_at_the_curve(opened, summaries):

@@ -8,11 +8,13 @@ from polyroc._lib._names import printable
 from polyroc._lib._numbers import area, counted, level
 from polyroc._lib._versions import versions
 from polyroc.report._advice import advice
-from polyroc.report._class_rows import class_tables
-from polyroc.report._figures import CURVES, curve_figure, curve_svg, dash_array, heatmap_figure, themes, variables
+from polyroc.report._class_rows import FEW, class_columns, class_tables
+from polyroc.report._figures import CURVES, curve_figure, curve_svg, dash_array, themes, variables
+from polyroc.report._heatmap import heatmap_areas, heatmap_data
 from polyroc.report._measure_rows import measure_tables
 from polyroc.report._models import Model, best_of, best_place, models_of
 from polyroc.report._names import class_names
+from polyroc.report._packed_pairs import packed_pairs
 from polyroc.report._sentences import n_classes
 from polyroc.report._settings import setting_entries
 from polyroc.report._tables import WORST, contest_tables, cost_tables, curve_tables, pair_rows, score_board
@@ -33,32 +35,25 @@ def payload(summary: dict[str, Any]) -> dict[str, Any]:
         "models": [_of_model(summary, model) for model in models],
         "selected": best_place(summary),
         "curve": curve_figure(summary),
-        "heatmap_classes": summary["heatmap_classes"],
+        "heatmap": heatmap_data(summary),
         "bands": len(models) <= _MOST_BANDS,
         "kinds": {"curve": True, "mean_curve": len(models) <= _MOST_BANDS},
         "themes": themes(),
         "first_rows": WORST,
+        "first_classes": FEW,
     }
 
 
 def _of_model(summary: dict[str, Any], model: Model) -> dict[str, Any]:
-    record = model.record
-    pairs, kept = record["pairs"], model.worst_pairs[:MOST_PAIRS]
-    position = {label: place for place, label in enumerate(summary["labels"])}
-    curves = record["pair_curves"]
+    curves = model.record["pair_curves"]
     return {
         "name": None if model.name is None else model.name.to_dict(),
-        "n_pairs": len(pairs["auc"]),
-        "pairs": {
-            "positive": [position[pairs["positive"][p]] for p in kept],
-            "negative": [position[pairs["negative"][p]] for p in kept],
-            # So many digits that no area becomes 1 by rounding.
-            "auc": [round(pairs["auc"][p], 9) for p in kept],
-            "effect": [round(pairs["effect"][p], 4) for p in kept],
-        },
-        # In the order of the pairs above: both begin with the smallest area.
+        "n_pairs": len(model.record["pairs"]["auc"]),
+        "pairs": packed_pairs(summary, model, most=MOST_PAIRS, first=WORST),
+        # In the order of the pairs, once the script has unpacked them: both begin with the smallest area.
         "curves": None if curves is None else {key: curves[key] for key in ("call_rate", "fpr", "tpr")},
-        "heatmap": heatmap_figure(summary, model),
+        "heatmap": heatmap_areas(summary, model, most=MOST_PAIRS),
+        "classes": class_columns(summary, model),
     }
 
 

@@ -27,7 +27,7 @@ from polyroc._uncertainty._paired import ModelEstimate
 from polyroc._uncertainty._resampling import Units, units_of
 from polyroc._version import __version__
 from polyroc.report._advice import advice
-from polyroc.report._pair_facts import heatmap_classes, operating_point, pair_costs
+from polyroc.report._pair_facts import heatmap_order, operating_point, pair_costs
 from polyroc.report._sentences import plain_text
 
 # Curves of more pairs than these nobody looks at, and points closer than these nobody sees.
@@ -180,7 +180,7 @@ def _of_evaluation(evaluation: Evaluation, drawn: BootstrapResult | None, level:
         "confidence_interval": _interval(drawn, "auc", level),
         "hand_till_interval": _interval(drawn, "hand_till", level),
         "confidence_level": level,
-        "heatmap_classes": heatmap_classes([evaluation]),
+        **heatmap_order([evaluation]),
         "pair_costs": pair_costs(evaluation),
         "weighted": evaluation._source.is_weighted,
         "by_groups": drawn is not None and drawn.by_groups,
@@ -208,7 +208,7 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
         **comparison.to_dict(include_delong=True),
         **{key: record[key] for key in common},
         "evaluations": models,
-        "heatmap_classes": heatmap_classes(list(comparison.evaluations.values())),
+        **heatmap_order(list(comparison.evaluations.values())),
         "pair_costs": pair_costs(first),
         "weighted": first._source.is_weighted,
         "by_groups": comparison.units.are_groups,
