@@ -155,7 +155,7 @@ def test_a_class_filters_the_pairs_and_a_chip_takes_it_back(browser, pages, summ
         assert len(rows) == 2 * 5
         assert all(labels[2] in row[:2] for row in rows)
         chip = page.locator("#only-class")
-        assert chip.inner_text().split() == ["class", *labels[2].split(), "only", "×"]
+        assert chip.inner_text().split() == ["class", *labels[2].split(), "only", "\N{MULTIPLICATION SIGN}"]
         assert page.locator("#shown").inner_text() == "10 pairs"
         # A row and a column of the heatmap.
         assert page.locator("#heatmap .heat-mark:not(.halo)").count() == 2

@@ -75,7 +75,7 @@ def heatmap_order(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
 
 
 def _joined(tree: FloatArray, order: IntArray) -> list[list[float]]:
-    """Each step joins two: leaves by their place in the drawing, or earlier steps, counted on; and the area it is at."""
+    """Each step joins two, leaves by their place in the drawing or earlier steps, counted on, at a mean area."""
     n = len(order)
     place = np.empty(n, dtype=int)
     place[order] = np.arange(n)

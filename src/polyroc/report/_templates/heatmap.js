@@ -19,7 +19,7 @@ function heatLayout(n, names, width, hasTree) {
   const tree = !hasTree ? 0 : isNarrow ? 34 : 76;
   const title = 18;
   const left = title + label;
-  const cell = Math.min(Math.max(Math.floor((width - left - tree - 6) / n), 5), 58);
+  const cell = Math.min(Math.max(Math.floor((width - left - tree - 6) / n), 5), n <= 6 ? 84 : 58);
   const side = n * cell;
   const isFlat = label <= cell; // names along the columns need not be turned
   const top = 4;
