@@ -13,9 +13,11 @@ function svgElement(kind, attributes, text) {
 
 // Where things are, in pixels of the page.
 function heatLayout(n, names, width, hasTree) {
-  const letters = Math.max(...names.map((name) => [...name].length));
   const isNarrow = width < 520;
-  const label = Math.min(8 + 6.6 * letters, isNarrow ? 84 : 110);
+  const font = isNarrow ? 10 : 11.5;
+  // About so wide is a letter; those of East Asia, and emoji, are as wide as high.
+  const lengthOf = (name) => [...name].reduce((sum, letter) => sum + (letter > "\u2e80" ? 1.05 : 0.63), 0);
+  const label = 8 + font * Math.max(...names.map(lengthOf));
   const tree = !hasTree ? 0 : isNarrow ? 34 : 76;
   const title = 18;
   const left = title + label;
@@ -24,7 +26,7 @@ function heatLayout(n, names, width, hasTree) {
   const isFlat = label <= cell; // names along the columns need not be turned
   const top = 4;
   const height = top + side + (isFlat ? 20 : label) + title;
-  return { n, cell, side, left, top, tree, isFlat, width: left + side + tree + 6, height, step: Math.ceil(12 / cell) };
+  return { n, cell, side, left, top, tree, isFlat, font, width: left + side + tree + 6, height, step: Math.ceil(12 / cell) };
 }
 
 function heatCells(data, model) {
@@ -66,7 +68,7 @@ function paintCells(stage, at, cells, colours, scale) {
 // As many names as there is room for; the pointer finds the others.
 function drawNames(svg, at, data) {
   const { names, classes } = data.heatmap;
-  const group = svgElement("g", { class: "heat-names" });
+  const group = svgElement("g", { class: "heat-names", "font-size": at.font });
   const middle = (place) => (place + 0.5) * at.cell;
   names.forEach((name, place) => {
     if (place % at.step) return;
