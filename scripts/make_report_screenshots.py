@@ -48,7 +48,7 @@ def from_to(page, first, last, width):
     """What lies between the tops of two sections, with some room around."""
     # Drawn only when somebody comes near to it.
     page.locator("#heatmap").scroll_into_view_if_needed()
-    page.locator("#heatmap .main-svg").first.wait_for(state="attached")
+    page.locator("#heatmap .heat-stage svg").wait_for(state="attached")
     page.evaluate("scrollTo(0, 0)")
     page.wait_for_timeout(300)
     top = page.locator(first).bounding_box()["y"] - 24 if first else 0

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from table_pages import chromium, page_of, selected, table
 
 import polyroc
 from polyroc.report import render_html, summarize
@@ -69,7 +70,8 @@ def test_a_lost_class_is_marked_on_the_page():
     probability /= probability.sum(axis=1, keepdims=True)
     page = render_html(summarize(polyroc.evaluate(y, probability)))
     assert '<td class="number lost">0</td>' in page
-    assert page.count("is never named") == 2  # what needs care, and above the table
+    seen = page[: page.index('<script type="application/json"')]
+    assert seen.count("is never named") == 2  # what needs care, and above the table
 
 
 def test_hostile_names_are_text(evaluation):
@@ -109,3 +111,108 @@ def test_measures_are_on_the_page_only_where_they_were_computed(evaluation):
     assert low_high in page
     with pytest.raises(ValueError, match=r"`measures` must be what `Evaluation.measures` gave, got str"):
         summarize(evaluation, measures="accuracy")
+
+
+# With a script
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """A comparison of a few classes with intervals, and 26 classes without."""
+    y, score = problem(5, per_class=30)
+    noise = np.random.default_rng(1).normal(size=score.shape)
+    few = polyroc.compare(y, {"better": score, "worse": score + noise}, method="influence")
+    many = polyroc.evaluate(*problem(26))
+    folder = tmp_path_factory.mktemp("classes")
+    for name, result in (("few", few), ("many", many)):
+        (folder / f"{name}.html").write_text(render_html(summarize(result)), encoding="utf-8")
+    return {"few": (folder / "few.html", few), "many": (folder / "many.html", many)}
+
+
+def shown(page):
+    return [row[0] for row in table(page, "#class-table")]
+
+
+def test_the_table_follows_the_model_and_says_what_python_says(browser, pages):
+    path, comparison = pages["few"]
+    with page_of(browser, path) as page:
+        without = table(page, "#class-table")
+        for place, name in ((1, "worse"), (0, "better")):
+            page.locator("#model").select_option(str(place))
+            assert page.locator("#classes-title").inner_text() == f"Classes: {name}"
+            classes = comparison.evaluations[name].classes
+            for row, one in zip(table(page, "#class-table"), classes, strict=True):
+                assert row[:3] == [str(one.label), f"{one.n_samples:,}", f"{one.n_named:,}"]
+                assert row[3].startswith(f"{one.recall:.3f}")
+                assert " to " in row[3]
+                assert row[7].startswith(f"{one.hardest_auc:.3f}")
+                assert row[7].endswith(f"with {one.hardest_partner}")
+                assert row[8].endswith(f"as {one.mistaken_for}" if one.mistaken_for is not None else "none")
+        # Drawn by the script and by the template, the rows are the same.
+        assert table(page, "#class-table") == without
+        assert page.locator("#classes details").count() == 0
+
+
+def test_the_table_of_classes_sorts_by_every_column(browser, pages):
+    path, comparison = pages["few"]
+    classes = comparison.evaluations["better"].classes
+    columns = {
+        "class": classes.label,
+        "n_samples": classes.n_samples,
+        "n_named": classes.n_named,
+        "recall": classes.recall,
+        "precision": classes.precision,
+        "auc_vs_rest": classes.auc_vs_rest,
+        "mean_pair_auc": classes.mean_pair_auc,
+        "hardest": classes.hardest_auc,
+        "mistaken": classes.mistaken_share,
+    }
+    with page_of(browser, path) as page:
+        assert page.locator("#class-table th[aria-sort]").count() == 0
+        for key, values in columns.items():
+            head = page.locator(f"#class-table th[data-key={key}]")
+            for direction, sign in (("ascending", 1), ("descending", -1)):
+                head.locator("button").click()
+                assert head.get_attribute("aria-sort") == direction
+                assert page.locator("#class-table th[aria-sort]").count() == 1
+                found = [values[int(label)] for label in shown(page)]
+                # As many digits as are shown.
+                digits = 2 if key == "mistaken" else 3
+                rounded = [sign * round(float(value), digits) for value in found]
+                assert rounded == sorted(rounded)
+
+
+def test_of_many_classes_the_script_shows_the_worst_and_the_others_when_asked(browser, pages):
+    path, evaluation = pages["many"]
+    order = np.argsort(evaluation.classes.recall, kind="stable").astype(str).tolist()
+    with page_of(browser, path) as page:
+        assert shown(page) == order[:20]
+        assert page.locator("#class-table th[data-key=recall]").get_attribute("aria-sort") == "ascending"
+        assert page.locator("#classes-shown").inner_text() == "The 20 of 26 classes with the lowest recall."
+        assert page.locator("#more-classes").inner_text() == "Show the other 6"
+        page.locator("#class-table th[data-key=recall] button").click()
+        assert page.locator("#classes-shown").inner_text() == "The 20 of 26 classes with the highest recall."
+        page.locator("#class-table th[data-key=recall] button").click()
+        page.locator("#more-classes").click()
+        assert shown(page) == order
+        assert page.locator("#classes-shown").inner_text() == "All 26 classes."
+        assert not page.locator("#more-classes").is_visible()
+    # A class that is not among the first comes with the others, when it is selected elsewhere.
+    with page_of(browser, path, f"#model=0&class={order[-1]}") as page:
+        assert [row[0] for row in selected(page, "#class-table")] == [order[-1]]
+        assert len(shown(page)) == 26
+
+
+def test_without_a_script_all_classes_and_models_are_there(browser, pages):
+    for name, summaries in (("few", ["Classes: worse"]), ("many", ["The other 6 classes"])):
+        with page_of(browser, pages[name][0], java_script_enabled=False) as page:
+            assert page.locator("#classes summary").all_inner_texts() == summaries
+            assert not page.locator("#more-classes").is_visible()
+            assert page.locator("#class-table button").count() == 0
+            assert len(shown(page)) == (5 if name == "few" else 20)

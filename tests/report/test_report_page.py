@@ -15,8 +15,7 @@ from report_pages import HOSTILE, Page, comparison_of, evaluation_of
 
 import polyroc
 from polyroc.report import render_html, summarize, write_html
-from polyroc.report._figures import heatmap_figure, thinned
-from polyroc.report._models import models_of
+from polyroc.report._figures import thinned
 from polyroc.report._names import names_of
 from polyroc.report._page import check_installed, inlined
 
@@ -149,12 +148,12 @@ def test_a_class_without_samples_is_no_second_class(evaluation):
     assert "One ROC curve for 2 classes" in read.text
     assert "all 2 ordered pairs of classes share" in read.text
     assert "With two classes there is one pair" not in read.text
-    assert read.data["heatmap_classes"] == [0, 1]
+    assert read.data["heatmap"]["classes"] == [0, 1]
 
 
 def test_two_classes_have_a_curve_and_no_heatmap():
     text = Page(render_html(summarize(evaluation_of(2))))
-    assert text.data["heatmap_classes"] is None
+    assert text.data["heatmap"] is None
     assert "Heatmap" not in text.text
     assert "ROC curve for two classes" in text.text
 
@@ -279,8 +278,7 @@ def test_long_names_stay_different_wherever_they_stand():
         assert len({name.text for name in names}) == len(names)
         assert all(len(name.text) <= 40 for name in names)
         assert {name.text for name in names} <= cells
-    ticks = heatmap_figure(summary, models_of(summary)[0])["layout"]["xaxis"]["ticktext"]
-    assert len(set(ticks)) == 3
+    assert len(set(read.data["heatmap"]["names"])) == 3
     # In sentences they stand whole, and where they are cut the whole name is there for the pointer and for paper.
     best = summary["best"] or summary["auc"]["estimates"][0]["model"]
     lead = re.search(r'<p class="lead">(.*?)</p>', page, re.DOTALL)[1]
@@ -497,8 +495,10 @@ def test_very_many_pairs_are_cut_and_the_page_says_so(monkeypatch, summary):
     monkeypatch.setattr("polyroc.report._context.MOST_PAIRS", 12)
     read = Page(render_html(summary))
     assert "This page holds the worst 12 of 20 pairs." in read.text
-    kept = read.data["models"][0]["pairs"]["auc"]
-    np.testing.assert_allclose(kept, np.sort(summary["pairs"]["auc"])[:12], atol=1e-6)
+    kept = read.data["models"][0]["pairs"]
+    np.testing.assert_allclose(np.array(kept["auc"]) / 1e6, np.sort(summary["pairs"]["auc"])[:12], atol=1e-6)
+    worst = np.argsort(summary["pairs"]["auc"], kind="stable")[:12]
+    assert kept["positive"] == [summary["labels"].index(summary["pairs"]["positive"][p]) for p in worst]
 
 
 def test_the_mean_of_curves_by_differences_is_auc_mu():

@@ -1,4 +1,4 @@
-"""The dict -> the tables of classes, one for each model."""
+"""The dict -> the tables of classes, one for each model: rows for the page, columns for its script."""
 
 from typing import Any
 
@@ -24,15 +24,55 @@ def class_tables(summary: dict[str, Any]) -> list[dict[str, Any]]:
     return [tables[best], *(table for place, table in enumerate(tables) if place != best)]
 
 
+def class_columns(summary: dict[str, Any], model: Model) -> dict[str, Any]:
+    """What the script builds the same rows from, when another model is looked at or another order asked for.
+
+    Numbers come as text: the script sorts by what is shown, and needs no second way to write numbers. Classes are
+    positions.
+    """
+    classes, names = model.record["classes"], class_names(summary)
+    position = {label: place for place, label in enumerate(summary["labels"])}
+    order = _order(classes)[:MOST]
+    rows = [_row(classes, place, names) for place in order]
+
+    def positions(column: str) -> list[int | None] | None:
+        labels = [_at(classes, column, place) for place in order]
+        return None if classes.get(column) is None else [None if x is None else position[x] for x in labels]
+
+    def texts(column: str, part: str) -> list[str] | None:
+        found = [row["numbers"][column][part] for row in rows]
+        return found if any(found) else None
+
+    columns = {name: texts(name, "text") for name in (*_NUMBERS, "hardest_auc")}
+    ends = {f"{name}_ends": texts(name, "ends") for name in (*_NUMBERS, "hardest_auc")}
+    return {
+        "class": positions("label"),
+        "n_named": None if classes["n_named"] is None else [classes["n_named"][place] for place in order],
+        **{key: column for key, column in (columns | ends).items() if column is not None},
+        "hardest": positions("hardest_partner"),
+        "mistaken": positions("mistaken_for"),
+        "share": None if classes["recall"] is None else [row["share"] for row in rows],
+        "n": len(classes["label"]),
+        "notes": classes["notes"],
+    }
+
+
+def _order(classes: dict[str, Any]) -> list[int]:
+    """As given; of many the worst first."""
+    n, by_recall = len(classes["label"]), classes["recall"] is not None
+    return list(range(n)) if n <= FEW else _worst(classes, "recall" if by_recall else "auc_vs_rest")
+
+
 def _table(model: Model, names: dict[Any, Name], *, whole: bool) -> dict[str, Any]:
     classes = model.record["classes"]
     n, by_recall = len(classes["label"]), classes["recall"] is not None
-    first = list(range(n)) if n <= FEW else _worst(classes, "recall" if by_recall else "auc_vs_rest")
+    first = _order(classes)
     return {
         "rows": [_row(classes, place, names) for place in first[:FEW]],
         "others": [_row(classes, place, names) for place in first[FEW:MOST]] if whole else [],
         "n": n,
         "order": "" if n <= FEW else "recall" if by_recall else "area against the rest",
+        "order_key": "recall" if by_recall else "auc_vs_rest",
         "has_names": by_recall,
         "has_pairs": classes["mean_pair_auc"] is not None,
         "notes": classes["notes"],

@@ -8,7 +8,7 @@ from polyroc._lib._names import printable
 from polyroc._lib._numbers import area, counted, level
 from polyroc._lib._versions import versions
 from polyroc.report._advice import advice
-from polyroc.report._class_rows import class_tables
+from polyroc.report._class_rows import FEW, class_columns, class_tables
 from polyroc.report._curve_view import opening_view
 from polyroc.report._figures import (
     CURVES,
@@ -16,14 +16,15 @@ from polyroc.report._figures import (
     curve_numbers,
     curve_svg,
     dash_array,
-    heatmap_figure,
     opens_with_bands,
     themes,
     variables,
 )
+from polyroc.report._heatmap import heatmap_areas, heatmap_data
 from polyroc.report._measure_rows import measure_tables
 from polyroc.report._models import Model, best_of, best_place, models_of
 from polyroc.report._names import class_names, model_names
+from polyroc.report._packed_pairs import packed_pairs
 from polyroc.report._pair_curves import packed_curves
 from polyroc.report._sentences import n_classes
 from polyroc.report._settings import setting_entries
@@ -45,32 +46,25 @@ def payload(summary: dict[str, Any]) -> dict[str, Any]:
         "view": "corner" if view.is_corner else "square",
         "decades": view.decades,
         "curve_differences": _numbers_of_differences(summary),
-        "heatmap_classes": summary["heatmap_classes"],
+        "heatmap": heatmap_data(summary),
         "bands": opens_with_bands(summary),
         "kinds": {"curve": True, "mean_curve": opens_with_bands(summary)},
         "themes": themes(),
         "first_rows": WORST,
+        "first_classes": FEW,
     }
 
 
 def _of_model(summary: dict[str, Any], model: Model) -> dict[str, Any]:
-    record = model.record
-    pairs, kept = record["pairs"], model.worst_pairs[:MOST_PAIRS]
-    position = {label: place for place, label in enumerate(summary["labels"])}
-    curves = record["pair_curves"]
+    curves = model.record["pair_curves"]
     return {
         "name": None if model.name is None else model.name.to_dict(),
-        "n_pairs": len(pairs["auc"]),
-        "pairs": {
-            "positive": [position[pairs["positive"][p]] for p in kept],
-            "negative": [position[pairs["negative"][p]] for p in kept],
-            # So many digits that no area becomes 1 by rounding.
-            "auc": [round(pairs["auc"][p], 9) for p in kept],
-            "effect": [round(pairs["effect"][p], 4) for p in kept],
-        },
-        # In the order of the pairs above: both begin with the smallest area.
+        "n_pairs": len(model.record["pairs"]["auc"]),
+        "pairs": packed_pairs(summary, model, most=MOST_PAIRS, first=WORST),
+        # In the order of the pairs, once the script has unpacked them: both begin with the smallest area.
         "curves": None if curves is None else packed_curves(curves),
-        "heatmap": heatmap_figure(summary, model),
+        "heatmap": heatmap_areas(summary, model, most=MOST_PAIRS),
+        "classes": class_columns(summary, model),
     }
 
 

@@ -5,12 +5,9 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
-from polyroc._lib._names import short_names
-from polyroc.display._heatmap import cell_text
 from polyroc.display._style import COLOURS_ON_DARK, COLOURS_ON_LIGHT
 from polyroc.report._curve_view import View, opening_view
 from polyroc.report._models import Model, models_of
-from polyroc.report._names import plot_text
 
 LIGHT = {
     "paper": "#ffffff",
@@ -56,12 +53,6 @@ def themes() -> dict[str, dict[str, object]]:
 # Points closer than these cannot be told apart on a screen; only curves of two classes have more.
 _MOST_POINTS = 1500
 _DIGITS, _MOST_DIGITS = 5, 10
-# Labels that have room along a side of the heatmap, and letters of one.
-_MOST_LABELS = 30
-_LABEL = 14
-# Numbers in the cells can be read up to so many classes.
-_NUMBERED = 12
-_FONT = {"family": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif", "size": 13}
 
 
 # The two curves of a model, and where the dict has their bands.
@@ -103,66 +94,6 @@ def thinned(curve: dict[str, list[float]], most: int) -> dict[str, list[float]]:
     nearest = (min(bisect_left(rates, step / (most - 1)), last) for step in range(most))
     chosen = sorted({0, *nearest, last})
     return {key: [values[point] for point in chosen] for key, values in curve.items()}
-
-
-def heatmap_figure(summary: dict[str, Any], model: Model) -> dict[str, Any] | None:
-    """Areas of the pairs among some classes; None for two classes."""
-    classes = summary["heatmap_classes"]
-    if classes is None:
-        return None
-    cells = _cells(summary, model, classes)
-    known = [cell for row in cells for cell in row if cell is not None]
-    low, high = (min(known), max(known)) if known else (0.0, 1.0)
-    trace = {
-        "type": "heatmap",
-        "z": cells,
-        # A scale needs a length, also where all areas are the same.
-        "zmin": low if high - low > 1e-6 else low - 0.05,
-        "zmax": high if high - low > 1e-6 else high + 0.05,
-        "hoverongaps": False,
-        "hovertemplate": "%{hovertext}<extra></extra>",
-        "xgap": 1 if len(classes) <= _MOST_LABELS else 0,
-        "ygap": 1 if len(classes) <= _MOST_LABELS else 0,
-        "colorbar": {"title": {"text": "area", "side": "right"}, "thickness": 12, "outlinewidth": 0, "len": 0.9},
-    }
-    if len(classes) <= _NUMBERED:
-        texts = [["" if cell is None else cell_text(cell) for cell in row] for row in cells]
-        trace |= {"text": texts, "texttemplate": "%{text}", "textfont": {"size": 11}}
-    ticks = _ticks(summary, classes)
-    layout = {
-        "xaxis": {**ticks, "title": {"text": "against", "standoff": 10}, "side": "bottom"},
-        "yaxis": {**ticks, "title": {"text": "class", "standoff": 8}, "autorange": "reversed"},
-        "margin": {"l": 40, "r": 10, "t": 10, "b": 40},
-        "font": _FONT,
-    }
-    return {"data": [trace], "layout": layout}
-
-
-def _cells(summary: dict[str, Any], model: Model, classes: Sequence[int]) -> list[list[float | None]]:
-    """A row per positive and a column per negative class."""
-    labels = summary["labels"]
-    place = {labels[position]: row for row, position in enumerate(classes)}
-    cells: list[list[float | None]] = [[None] * len(classes) for _ in classes]
-    pairs = model.record["pairs"]
-    for positive, negative, auc in zip(pairs["positive"], pairs["negative"], pairs["auc"], strict=True):
-        if positive in place and negative in place:
-            cells[place[positive]][place[negative]] = round(auc, 9)
-    return cells
-
-
-def _ticks(summary: dict[str, Any], classes: Sequence[int]) -> dict[str, Any]:
-    """As many names as there is room for; the pointer finds the others."""
-    step = -(-len(classes) // _MOST_LABELS)
-    places = list(range(0, len(classes), step))
-    names = short_names([summary["labels"][position] for position in classes], _LABEL)
-    return {
-        "tickvals": places,
-        "ticktext": [plot_text(names[place]) for place in places],
-        "automargin": True,
-        "zeroline": False,
-        "showgrid": False,
-        "ticks": "",
-    }
 
 
 # Inside of the frame, in units of the drawing, which is 400 wide and 374 high.

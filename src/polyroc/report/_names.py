@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from polyroc._lib._names import printable, short_names
@@ -58,12 +57,3 @@ def model_names(summary: dict[str, Any]) -> dict[str, Name]:
     """The models of a comparison by their names."""
     models = list(summary["evaluations"])
     return dict(zip(models, names_of(models), strict=True))
-
-
-def plot_text(text: str) -> str:
-    """Text with its tags and entities escaped.
-
-    >>> plot_text('<b>&</b> "x"')
-    '&lt;b&gt;&amp;&lt;/b&gt; "x"'
-    """
-    return escape(text, quote=False)

@@ -8,7 +8,7 @@ import numpy as np
 from polyroc._estimator._weights import pair_weights
 from polyroc._evaluation import Evaluation
 from polyroc._lib._typing import FloatArray, IntArray
-from polyroc.display._heatmap import MANY_CLASSES, clustered
+from polyroc.display._heatmap import cluster_tree, leaves
 
 # False positives that people are used to allow.
 _READ_AT_FPR = 0.05
@@ -49,27 +49,41 @@ _MOST_CLASSES = 150
 _HARDEST = 100
 # A table of which more than this share is blank shows nothing.
 _BLANK = 0.75
+# A picture shows no more.
+_TREE_DIGITS = 5
 
 
-def heatmap_classes(evaluations: Sequence[Evaluation]) -> list[int] | None:
-    """Positions of the classes, those that models take for each other side by side.
+def heatmap_order(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
+    """Positions of the classes, those that models take for each other side by side, and the tree that says so.
 
-    None for two classes, and for a sample of so few of their pairs that hardly a cell would be filled.
+    Both None for two classes, and for a sample of so few of their pairs that hardly a cell would be filled.
     """
+    nothing = {"heatmap_classes": None, "heatmap_tree": None}
     first = evaluations[0]
     if first.is_binary:
-        return None
+        return nothing
     areas: FloatArray = np.mean([evaluation.pairs.auc for evaluation in evaluations], axis=0)
     chosen: IntArray = np.flatnonzero(first.class_counts)
     if len(chosen) > _MOST_CLASSES:
         chosen = _hardest(first, areas)
     table = _among(first, areas, chosen)
     if np.isnan(table).mean() > _BLANK:
-        return None
-    if len(chosen) > MANY_CLASSES:
-        chosen = chosen[clustered(table)]
-    positions: list[int] = chosen.tolist()
-    return positions
+        return nothing
+    tree = cluster_tree(table)
+    order = leaves(tree)
+    return {"heatmap_classes": chosen[order].tolist(), "heatmap_tree": _joined(tree, order)}
+
+
+def _joined(tree: FloatArray, order: IntArray) -> list[list[float]]:
+    """Each step joins two, leaves by their place in the drawing or earlier steps, counted on, at a mean area."""
+    n = len(order)
+    place = np.empty(n, dtype=int)
+    place[order] = np.arange(n)
+
+    def number(one: float) -> int:
+        return int(place[int(one)]) if one < n else int(one)
+
+    return [[number(a), number(b), round(float(area), _TREE_DIGITS)] for a, b, area, _ in tree]
 
 
 def _hardest(evaluation: Evaluation, areas: FloatArray) -> IntArray:

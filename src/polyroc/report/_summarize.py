@@ -29,7 +29,7 @@ from polyroc._version import __version__
 from polyroc.report._advice import advice
 from polyroc.report._curve_differences import curve_differences
 from polyroc.report._figures import rounded_rate
-from polyroc.report._pair_facts import heatmap_classes, operating_point, pair_costs
+from polyroc.report._pair_facts import heatmap_order, operating_point, pair_costs
 from polyroc.report._sentences import plain_text
 
 # Curves of more pairs than these nobody looks at, and points closer than these nobody sees.
@@ -182,7 +182,7 @@ def _of_evaluation(evaluation: Evaluation, drawn: BootstrapResult | None, level:
         "confidence_interval": _interval(drawn, "auc", level),
         "hand_till_interval": _interval(drawn, "hand_till", level),
         "confidence_level": level,
-        "heatmap_classes": heatmap_classes([evaluation]),
+        **heatmap_order([evaluation]),
         "pair_costs": pair_costs(evaluation),
         "weighted": evaluation._source.is_weighted,
         "by_groups": drawn is not None and drawn.by_groups,
@@ -211,7 +211,7 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
         **{key: record[key] for key in common},
         "evaluations": models,
         "curve_differences": curve_differences(comparison),
-        "heatmap_classes": heatmap_classes(list(comparison.evaluations.values())),
+        **heatmap_order(list(comparison.evaluations.values())),
         "pair_costs": pair_costs(first),
         "weighted": first._source.is_weighted,
         "by_groups": comparison.units.are_groups,

@@ -1,6 +1,7 @@
 // Reads what the page carries, draws it, and draws it again when somebody asks for another part or another theme.
 
-const data = JSON.parse(document.getElementById("data").textContent);
+const data = unpacked(JSON.parse(document.getElementById("data").textContent));
+const selection = makeSelection(data);
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const paper = matchMedia("print");
 const heatmap = document.getElementById("heatmap"); // two classes have none
@@ -17,21 +18,21 @@ const state = {
 
 for (const control of document.querySelectorAll(".control")) control.hidden = false;
 for (const note of document.querySelectorAll(".static-note")) note.remove(); // for pages without a script
-const table = pairTable(data);
-const chart = curveChart(data, state);
-
-// Paper is light.
-const theme = () => (dark.matches && !state.printing ? data.themes.dark : data.themes.light);
+const table = pairTable(data, selection);
+const classes = classTable(data, selection);
+const cells = heatmap && heatmapChart(data, selection);
+const chart = curveChart(data, state, selection);
 
 function draw() {
   for (const words of document.querySelectorAll(".band-words")) words.hidden = !state.bands;
   chart.draw();
-  if (state.heatmap) drawHeatmap(data, state, theme());
+  if (state.heatmap) cells.draw({ model: state.model, dark: dark.matches && !state.printing, printing: state.printing });
 }
 
 function lookAt(place) {
   state.model = place;
   table.show(data.models[place]);
+  classes.show(data.models[place]);
   const { name } = data.models[place];
   for (const heading of document.querySelectorAll(".of-model")) heading.replaceChildren(nameElement({ text: name.whole || name.text }));
   draw();
@@ -48,7 +49,12 @@ function onChange(selector, act) {
   for (const element of document.querySelectorAll(selector)) element.addEventListener("change", () => act(element));
 }
 
-onChange("#model", (select) => lookAt(Number(select.value)));
+onChange("#model", (select) => selection.set({ model: Number(select.value) }));
+selection.on((now, before) => {
+  if (now.model === before.model) return;
+  document.getElementById("model").value = now.model;
+  lookAt(now.model);
+});
 onChange("#bands", (box) => { state.bands = box.checked; draw(); });
 onChange("#pair-curves", (select) => { state.pairCurves = Number(select.value); draw(); });
 onChange("[data-curve]", (box) => { state.shown[Number(box.dataset.curve)] = box.checked; draw(); });
@@ -72,5 +78,9 @@ if (heatmap) {
   near.observe(heatmap);
 }
 
-draw();
+// A link may ask for another model than the page opens with.
+if (selection.get().model !== state.model) {
+  document.getElementById("model").value = selection.get().model;
+  lookAt(selection.get().model);
+} else draw();
 document.documentElement.dataset.ready = String(Math.round(performance.now()));

@@ -1,5 +1,6 @@
-// The table of pairs: sorted, searched and filled up from the columns that the page carries.
+// What the tables of pairs and of classes share: headings that sort, and rows that are selected.
 
+// Places of the names in their order, as people sort them.
 function ranks(labels) {
   const order = labels.map((_, i) => i).sort((a, b) => NAMES.compare(labels[a].text, labels[b].text));
   const rank = new Array(labels.length);
@@ -7,72 +8,9 @@ function ranks(labels) {
   return rank;
 }
 
-function pairTable(data) {
-  const table = document.getElementById("pairs");
-  const body = table.tBodies[0];
-  const more = document.getElementById("more");
-  const search = document.getElementById("search");
-  const shown = document.getElementById("shown");
-  const heads = [...table.tHead.querySelectorAll("th")];
-  const rank = ranks(data.labels);
-  const haystack = data.labels.map((name) => (name.whole || name.text).toLowerCase());
-  const state = { key: "auc", rising: true, query: "", limit: data.first_rows, model: null };
-
-  const value = {
-    positive: (i) => rank[state.model.pairs.positive[i]],
-    negative: (i) => rank[state.model.pairs.negative[i]],
-    auc: (i) => state.model.pairs.auc[i],
-    effect: (i) => state.model.pairs.effect[i],
-    n_positive: (i) => data.counts[state.model.pairs.positive[i]],
-    n_negative: (i) => data.counts[state.model.pairs.negative[i]],
-  };
-
-  function found() {
-    const { positive, negative, auc } = state.model.pairs;
-    const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
-    const has = (i, word) => haystack[positive[i]].includes(word) || haystack[negative[i]].includes(word);
-    const rows = auc.map((_, i) => i).filter((i) => words.every((word) => has(i, word)));
-    const of = value[state.key];
-    const sign = state.rising ? 1 : -1;
-    // Pairs come with the smallest area first, and stay so among equals.
-    return rows.sort((a, b) => sign * (of(a) - of(b)) || a - b);
-  }
-
-  function rowElement(i) {
-    const { positive, negative, auc, effect } = state.model.pairs;
-    const row = document.createElement("tr");
-    for (const label of [positive[i], negative[i]]) row.insertCell().append(nameElement(data.labels[label]));
-    const counts = [value.n_positive(i), value.n_negative(i)].map((count) => count.toLocaleString("en"));
-    for (const text of [areaText(auc[i]), effect[i].toFixed(3), ...counts]) {
-      const cell = row.insertCell();
-      cell.className = "number";
-      cell.textContent = text;
-    }
-    return row;
-  }
-
-  function draw() {
-    const rows = found();
-    const first = rows.slice(0, state.limit);
-    body.replaceChildren(...first.map(rowElement));
-    say(rows, first);
-  }
-
-  function say(rows, first) {
-    const all = rows.length.toLocaleString("en");
-    const worst = state.key === "auc" && state.rising ? "the worst " : "";
-    const match = state.query.trim() ? " that match" : "";
-    const count = first.length.toLocaleString("en");
-    const some = first.length < rows.length;
-    shown.textContent = some ? `${worst}${count} of ${all} pairs${match}` : `${all} ${rows.length === 1 ? "pair" : "pairs"}${match}`;
-    more.hidden = !some;
-    more.textContent = `Show the other ${(rows.length - first.length).toLocaleString("en")}`;
-    for (const head of heads) {
-      if (head.dataset.key !== state.key) head.removeAttribute("aria-sort");
-      else head.setAttribute("aria-sort", state.rising ? "ascending" : "descending");
-    }
-  }
-
+// Buttons in the headings; `state` has the key and the direction. Gives a function that marks the column that was asked for.
+function sortButtons(table, state, changed) {
+  const heads = [...table.tHead.querySelectorAll("th[data-key]")];
   for (const head of heads) {
     const button = document.createElement("button");
     button.type = "button";
@@ -81,15 +19,79 @@ function pairTable(data) {
     button.addEventListener("click", () => {
       state.rising = head.dataset.key === state.key ? !state.rising : true;
       state.key = head.dataset.key;
-      draw();
+      changed();
     });
     head.replaceChildren(button);
   }
-  search.addEventListener("input", () => { state.query = search.value; state.limit = data.first_rows; draw(); });
-  more.addEventListener("click", () => { state.limit = Infinity; draw(); table.closest(".box").focus(); });
-
-  // The rows that the page comes with are those of the model it opens with.
-  state.model = data.models[data.selected];
-  say(state.model.pairs.auc, state.model.pairs.auc.slice(0, state.limit));
-  return { show(model) { state.model = model; draw(); } };
+  return () => {
+    for (const head of heads) {
+      if (head.dataset.key !== state.key) head.removeAttribute("aria-sort");
+      else head.setAttribute("aria-sort", state.rising ? "ascending" : "descending");
+    }
+  };
 }
+
+// Rows by click, and by Enter where the arrow keys have led; only one of them is a stop of Tab. `choose` gets a row's number,
+// which is in `data-at`. Gives a function that marks the row with a number, or none.
+function selectableRows(table, choose) {
+  const body = table.tBodies[0];
+  table.setAttribute("role", "grid"); // rows of a grid may be selected, those of a table may not
+  body.classList.add("selectable");
+
+  function take(row) {
+    if (row?.dataset.at !== undefined) choose(Number(row.dataset.at));
+  }
+
+  body.addEventListener("click", (event) => {
+    const isReading = String(getSelection()) !== ""; // somebody marks text
+    if (!isReading) take(event.target.closest("tr"));
+  });
+  body.addEventListener("keydown", (event) => {
+    const row = event.target.closest("tr");
+    const last = body.rows.length - 1;
+    const place = { ArrowDown: row.sectionRowIndex + 1, ArrowUp: row.sectionRowIndex - 1, Home: 0, End: last }[event.key];
+    if (event.key === "Enter" || event.key === " ") take(row);
+    else if (place !== undefined) rove(body.rows[Math.min(Math.max(place, 0), last)]);
+    else return;
+    event.preventDefault();
+  });
+
+  function rove(row) {
+    for (const other of body.querySelectorAll("tr[tabindex='0']")) other.tabIndex = -1;
+    row.tabIndex = 0;
+    row.focus();
+  }
+
+  return (at) => {
+    let stop = body.rows[0];
+    for (const row of body.rows) {
+      const isSelected = at !== null && row.dataset.at === String(at);
+      row.classList.toggle("selected", isSelected);
+      row.setAttribute("aria-selected", String(isSelected));
+      row.tabIndex = -1;
+      if (isSelected) stop = row;
+    }
+    if (!stop) return;
+    stop.tabIndex = 0;
+    if (stop.classList.contains("selected")) showInBox(stop);
+  };
+}
+
+// Scrolls the box of a table, never the page.
+function showInBox(row) {
+  const box = row.closest(".box");
+  const head = row.closest("table").tHead.offsetHeight;
+  const inside = box.getBoundingClientRect();
+  const at = row.getBoundingClientRect();
+  if (at.top >= inside.top + head && at.bottom <= inside.bottom) return;
+  box.scrollTop += at.top - inside.top - head - (inside.height - head - at.height) / 2;
+}
+
+function numberCell(row, text) {
+  const cell = row.insertCell();
+  cell.className = "number";
+  cell.textContent = text;
+  return cell;
+}
+
+const counted = (number) => number.toLocaleString("en");
