@@ -5,13 +5,13 @@ import json
 
 import numpy as np
 import pytest
-from page_script import run_script
+from page_script import run_in_chromium, run_script
 from problems import quietly, random_problem
 from report_pages import comparison_of, evaluation_of
 
 import polyroc
 from polyroc._records import PairwiseRates
-from polyroc.report import summarize
+from polyroc.report import summarize, write_html
 from polyroc.report._page import _text
 from polyroc.report._rates_packed import packed_rates
 
@@ -318,6 +318,27 @@ def test_the_newest_question_wins_with_and_without_a_worker(worker):
     assert [answer["settled"] for answer in found["heard"]] == [False, False, True]
     (wanted,) = run_script(ASK, [{**jobs[0], "asks": asks[-1:]}])
     assert [one["auc"] for one in found["heard"][-1]["models"]] == [one["auc"] for one in wanted[0]]
+
+
+# In a page, whose policy allows workers of its own text; without the fit here only a worker can answer.
+IN_PAGE = f"""async (jobs) => {{
+  window.openModels = () => {{ throw new Error("this should be done in a worker"); }};
+  {_text("explore.js")}
+  const made = makeExplorer(JSON.parse(document.getElementById("data").textContent).explorer);
+  const end = new Promise((resolve) => made.on((answer) => {{ if (answer.settled) resolve(answer.models); }}));
+  made.set(jobs[0].costs, jobs[0].prevalence);
+  made.settle();
+  return end;
+}}"""
+
+
+def test_a_worker_of_the_page_gives_the_packages_numbers(tmp_path):
+    costs = 10 ** np.random.default_rng(3).uniform(-1, 1, (5, 5))
+    write_html(comparison_of(k=5), tmp_path / "page.html")
+    found = run_in_chromium(IN_PAGE, [question(costs)], page=tmp_path / "page.html")
+    wanted = comparison_of(k=5, options={"costs": costs}).evaluations.values()
+    assert [one["auc"] for one in found] == pytest.approx([one.auc for one in wanted], abs=1e-6)
+    assert [one["mean_auc"] for one in found] == pytest.approx([one.mean_auc for one in wanted], abs=1e-6)
 
 
 @pytest.mark.clock
