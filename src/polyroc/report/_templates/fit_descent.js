@@ -196,6 +196,7 @@ function fitFrame(cells, kept, room) {
   linearise(cells, room.at);
   if (!isFinitePoint(room.at)) return fitToRest(cells, kept, room);
   if (kept.isOld) keepFactor(kept, room);
+  if (kept.factor === null) return fitToRest(cells, kept, room);
   let before = Infinity;
   for (let n = 0; n < FRAME_STEPS; n++) {
     setScales(room.at, room);
