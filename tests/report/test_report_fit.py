@@ -109,7 +109,7 @@ def check(pairs, *, at_least):
             continue
         n_checked += 1
         assert answer["auc"] == pytest.approx(evaluation.auc, abs=1e-6)
-        # Single points move by some steps where one pair has nearly all the weight; D, in which they even out, does not.
+        # Single points move by some steps where one pair has nearly all the weight; in D they even out.
         np.testing.assert_allclose(answer["curve"]["tpr"], evaluation.curve.tpr, atol=1e-4)
         np.testing.assert_allclose(answer["curve"]["fpr"], evaluation.curve.fpr, atol=1e-4)
     assert n_checked >= at_least
