@@ -52,6 +52,8 @@ def payload(summary: dict[str, Any]) -> dict[str, Any]:
         "themes": themes(),
         "first_rows": WORST,
         "first_classes": FEW,
+        "explorer": summary.get("explorer"),
+        "explorer_note": summary.get("explorer_note", ""),
     }
 
 
