@@ -9,6 +9,7 @@ from polyroc._lib._numbers import area, counted, level
 from polyroc._lib._versions import versions
 from polyroc.report._advice import advice
 from polyroc.report._class_rows import class_tables
+from polyroc.report._explorer import explorer_names, explorer_section
 from polyroc.report._figures import CURVES, curve_figure, curve_svg, dash_array, heatmap_figure, themes, variables
 from polyroc.report._measure_rows import measure_tables
 from polyroc.report._models import Model, best_of, best_place, models_of
@@ -80,6 +81,8 @@ _TITLE = 200
 
 def context_of(summary: dict[str, Any], title: str | None) -> dict[str, Any]:
     """All sections by name."""
+    data = payload(summary)
+    explorer = data.get("explorer")
     return {
         "title": _cut(title) if title and title.strip() else _title(summary),
         "facts": _facts(summary),
@@ -109,7 +112,8 @@ def context_of(summary: dict[str, Any], title: str | None) -> dict[str, Any]:
         "version": summary["version"],
         "colours": {"light": variables("light"), "dark": variables("dark"), "n": len(CURVES["light"])},
         "dashes": [dash_array("curve", place) for place in range(len(models_of(summary)))],
-        "payload": embedded(payload(summary)),
+        "explorer": explorer_section(summary, explorer),
+        "payload": embedded(data | explorer_names(summary, explorer)),
     }
 
 

@@ -70,5 +70,10 @@ if (heatmap) {
   near.observe(heatmap);
 }
 
+const explorer = explorerPanel(data, {
+  chart: typeof chart === "undefined" ? null : chart,
+  selection: typeof selection === "undefined" ? null : selection,
+});
+
 draw();
 document.documentElement.dataset.ready = String(Math.round(performance.now()));
