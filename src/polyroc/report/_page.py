@@ -37,6 +37,7 @@ _SCRIPTS = (
     "explorer_words.js",
     "explorer_grid.js",
     "explorer_curves.js",
+    "explorer_side.js",
     "explorer.js",
     "decisions.js",
     "report.js",

@@ -45,99 +45,6 @@ function explorerTable(table, names, before, tell) {
   return { fill, add };
 }
 
-// What is selected, enlarged beside the grid: its names, its number, and a slider for fingers.
-function explorerSide(elements, costs, labels, { change, rest, leave }) {
-  const { what, value, slide, note, less, more } = elements;
-  let target = null;
-  let held = null; // the costs before the slider moved
-
-  function words({ a, b, share }) {
-    if (share !== undefined) return ["How common ", labels[share], " is where the model is used, compared with the data as judged"];
-    if (a !== undefined && b !== undefined) return ["Cost of taking ", labels[a], " for ", labels[b]];
-    return a !== undefined ? ["Costs of every mistake on ", labels[a]] : ["Costs of every sample wrongly taken for ", labels[b]];
-  }
-
-  const typed = () => (isCell() ? "" : "×") + explorerNumber(costs.value(target), 6);
-  const isCell = () => target.a !== undefined && target.b !== undefined;
-
-  function remark() {
-    if (isCell()) return `As given: ${explorerNumber(costs.unit(target))}.`;
-    const mean = costs.isEven(target) ? "" : " on average";
-    return `${explorerNumber(costs.factor(target))} times as ${target.share === undefined ? "given" : "judged"}${mean}.`;
-  }
-
-  function show() {
-    const off = target === null;
-    for (const one of [value, slide, less, more]) one.disabled = off;
-    if (off) { what.textContent = "Select a mistake in the grid."; note.textContent = ""; return; }
-    what.replaceChildren(...explorerPieces(words(target)));
-    if (document.activeElement !== value) value.value = typed();
-    slide.value = String(Math.log10(costs.factor(target)));
-    slide.setAttribute("aria-valuetext", `${explorerNumber(costs.factor(target))} times as ${target.share === undefined ? "given" : "judged"}`);
-    note.textContent = remark();
-    value.removeAttribute("aria-invalid");
-  }
-
-  function refuse(text) {
-    note.textContent = text;
-    value.setAttribute("aria-invalid", "true");
-  }
-
-  const limits = () => [costs.unit(target) / EXPLORER_MOST, costs.unit(target) * EXPLORER_MOST].map(explorerNumber).join(" and ");
-
-  function commit() {
-    const wanted = explorerParse(value.value);
-    if (!(wanted > 0 && Number.isFinite(wanted))) { refuse(`Type a number between ${limits()}, such as 20, 0.5 or 1/20.`); return false; }
-    // Left as it was: what is shown may be rounded.
-    if (value.value === typed()) return true;
-    costs.remember();
-    const whole = costs.set(target, wanted);
-    rest();
-    if (!whole) note.textContent = `Costs go up and down by ${EXPLORER_MOST.toLocaleString("en")} times at most: set to the limit.`;
-    return true;
-  }
-
-  value.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" && event.key !== "Escape") return;
-    event.preventDefault();
-    event.stopPropagation(); // Escape would clear the page's selection
-    if (event.key === "Enter" && !commit()) return;
-    leave(target);
-    show();
-  });
-  value.addEventListener("change", () => { if (target && commit()) show(); });
-  value.addEventListener("blur", () => { if (target && value.getAttribute("aria-invalid") !== "true") show(); });
-  slide.addEventListener("input", () => {
-    held ??= costs.snapshot();
-    const factor = Number((10 ** Number(slide.value)).toPrecision(2));
-    costs.restore(held);
-    costs.setFactor(target, factor);
-    change();
-  });
-  slide.addEventListener("change", () => { if (held) costs.remember(held); held = null; rest(); });
-
-  return {
-    show,
-    get target() { return target; },
-    select(chosen) { target = chosen; value.removeAttribute("aria-invalid"); show(); },
-    edit(text) { if (!target) return; value.focus(); if (text) value.value = text; else value.select(); },
-  };
-}
-
-// Browsers may refuse the clipboard to a page that was opened from a file: then the text is there, selected.
-function explorerCopy({ file, copied }, text) {
-  const byHand = () => {
-    file.hidden = false;
-    file.focus();
-    file.select();
-    copied.textContent = "Press Ctrl+C (on a Mac Cmd+C) to copy the text, and save it as costs.csv for --costs.";
-  };
-  file.value = text;
-  file.hidden = true;
-  if (!navigator.clipboard?.writeText) { byHand(); return; }
-  navigator.clipboard.writeText(text).then(() => { copied.textContent = "Copied. Save it as costs.csv for --costs."; }, byHand);
-}
-
 function explorerPanel(data, { chart = null, selection = null, make = null } = {}) {
   const section = document.getElementById("explorer");
   if (!section || !data.explorer) return null;
@@ -209,19 +116,19 @@ function explorerPanel(data, { chart = null, selection = null, make = null } = {
 // What somebody can do: select, drag, press keys, go back, copy.
 function explorerActions({ data, elements, costs, grid, side, selection, change, rest }) {
   const { classes } = data.explorer;
-  let entry = null; // the one cell that Tab leads to
+  let stop = null; // the one cell that Tab leads to
 
   function enter(cell) {
-    if (entry) { entry.tabIndex = -1; entry.classList.remove("entry"); }
-    entry = cell;
-    entry.tabIndex = 0;
-    entry.classList.add("entry");
+    if (stop) { stop.tabIndex = -1; stop.classList.remove("stop"); }
+    stop = cell;
+    stop.tabIndex = 0;
+    stop.classList.add("stop");
   }
 
   function light(r, c) {
     for (const lit of grid.table.querySelectorAll(".lit")) lit.classList.remove("lit");
-    grid.cells[r][0].classList.add("lit");
-    grid.cells[0][c].classList.add("lit");
+    if (r > 0) grid.cells[r][0].classList.add("lit");
+    if (c > 0) grid.cells[0][c].classList.add("lit");
   }
 
   function select(target) {
@@ -269,7 +176,11 @@ function explorerActions({ data, elements, costs, grid, side, selection, change,
     const cell = event.target.closest("[data-r]");
     if (cell && side.target) choose(side.target);
   });
-  explorerDrag(grid, costs, { select, change, rest });
+  grid.table.addEventListener("pointerover", (event) => {
+    const cell = event.target.closest("td[data-r]");
+    if (cell) cell.title = cell.getAttribute("aria-label"); // small cells have no room for their numbers
+  });
+  explorerDrag(grid, costs, { begin: (target) => { select(target); choose(target); }, change, rest });
   explorerKeys(grid, costs, { focus: (r, c) => grid.cells[r][c].focus(), step, edit: side.edit, back, undo });
   elements.less.addEventListener("click", () => step(-1));
   elements.more.addEventListener("click", () => step(1));

@@ -16,6 +16,13 @@ function explorerStep(value, direction) {
   return steps.findLast((step) => step < value - near) ?? value;
 }
 
+// The middle one; of two, the one that is closer to 1, so that one of two cells that differs is no row that differs.
+function explorerMiddle(values) {
+  const sorted = [...values].sort((x, y) => x - y);
+  const [low, high] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.floor(sorted.length / 2)]];
+  return Math.abs(Math.log(low)) < Math.abs(Math.log(high)) ? low : high;
+}
+
 // A target is a cell {a, b}, a row {a}, a column {b} or the share of a class {share}; classes are counted in the grid.
 function explorerCosts(explorer) {
   const k = explorer.classes.length;
@@ -34,12 +41,8 @@ function explorerCosts(explorer) {
 
   const unit = ({ a, b }) => (a !== undefined && b !== undefined ? given[a * k + b] : 1);
 
-  // A cell has a cost, a class a factor; those of a row or column may differ, and this is their geometric mean.
-  function factor(target) {
-    const all = members(target).map((i) => factors[i]);
-    if (all.every((one) => one === all[0])) return all[0];
-    return explorerTidy(Math.exp(all.reduce((sum, one) => sum + Math.log(one), 0) / all.length));
-  }
+  // How many times as given; of a row or column, whose cells may differ, the middle one.
+  const factor = (target) => explorerMiddle(members(target).map((i) => factors[i]));
 
   const isEven = (target) => members(target).every((i, _, all) => factors[i] === factors[all[0]]);
 
@@ -89,21 +92,27 @@ function explorerCosts(explorer) {
   return api;
 }
 
-// What differs from the costs as given: whole rows, then whole columns, then cells; the largest change first.
+// What differs from the costs as given, in as few changes as say it: the largest first. A row or a column of which some
+// cells differ further is not `whole`.
 function explorerChanges(costs) {
   const { k } = costs;
   const classes = Array.from({ length: k }, (_, i) => i);
-  const moved = (target) => costs.factor(target) !== 1;
-  const whole = (target) => moved(target) && costs.isEven(target);
-  const rows = classes.filter((a) => whole({ a })).map((a) => ({ a }));
-  const columns = classes.filter((b) => whole({ b })).map((b) => ({ b }));
-  const covered = new Set([...rows, ...columns].flatMap(costs.members));
-  const cells = classes
-    .flatMap((a) => classes.filter((b) => b !== a).map((b) => ({ a, b })))
-    .filter((cell) => moved(cell) && !covered.has(costs.members(cell)[0]));
-  const shares = classes.map((share) => ({ share })).filter(moved);
-  const size = (target) => Math.abs(Math.log(costs.factor(target)));
-  return [...rows, ...columns, ...cells, ...shares].sort((x, y) => size(y) - size(x));
+  const cells = classes.flatMap((a) => classes.filter((b) => b !== a).map((b) => ({ a, b })));
+  const at = new Map(cells.map((cell) => [cell.a * k + cell.b, costs.factor(cell)]));
+  const of = (a, b) => at.get(a * k + b);
+  const rest = (c) => classes.filter((other) => other !== c);
+  const rows = classes.map((a) => explorerMiddle(rest(a).map((b) => of(a, b))));
+  const columns = classes.map((b) => explorerMiddle(rest(b).map((a) => explorerTidy(of(a, b) / rows[a]))));
+  const odd = cells.filter(({ a, b }) => Math.abs(Math.log(of(a, b) / rows[a] / columns[b])) > 1e-9);
+  const moved = [
+    ...classes.filter((a) => rows[a] !== 1).map((a) => ({ a, factor: rows[a], whole: !odd.some((cell) => cell.a === a) })),
+    ...classes.filter((b) => columns[b] !== 1).map((b) => ({ b, factor: columns[b], whole: !odd.some((cell) => cell.b === b) })),
+    ...odd.map((cell) => ({ ...cell, factor: of(cell.a, cell.b) })),
+  ];
+  const single = cells.filter(({ a, b }) => of(a, b) !== 1).map((cell) => ({ ...cell, factor: of(cell.a, cell.b) }));
+  const shares = classes.map((share) => ({ share, factor: costs.factor({ share }) })).filter(({ factor }) => factor !== 1);
+  const size = ({ factor }) => Math.abs(Math.log(factor));
+  return [...(moved.length < single.length ? moved : single), ...shares].sort((x, y) => size(y) - size(x));
 }
 
 // The file that --costs reads: the names letter by letter, whatever they hold, because it looks for just these.

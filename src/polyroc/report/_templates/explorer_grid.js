@@ -30,7 +30,7 @@ function explorerGrid(table, costs, { names, labels }) {
   function firstRow() {
     const corner = document.createElement("th");
     corner.className = "corner";
-    corner.textContent = "true ↓ taken for →";
+    corner.textContent = "taken for →\ntrue class ↓";
     corner.scope = "col";
     const share = document.createElement("th");
     share.className = "share-head";
@@ -112,7 +112,7 @@ function explorerGrid(table, costs, { names, labels }) {
 }
 
 // A mouse drags; a finger scrolls the page and only selects: it has a slider for the rest.
-function explorerDrag(grid, costs, { select, change, rest }) {
+function explorerDrag(grid, costs, { begin, change, rest }) {
   let drag = null;
 
   function down(event) {
@@ -121,14 +121,18 @@ function explorerDrag(grid, costs, { select, change, rest }) {
     const target = grid.targetAt(Number(cell.dataset.r), Number(cell.dataset.c));
     if (!target) return;
     drag = { cell, target, x: event.clientX, y: event.clientY, log: 0, moved: false, from: costs.snapshot(), value: costs.value(target) };
-    grid.table.setPointerCapture(event.pointerId);
   }
 
   function move(event) {
     if (!drag) return;
     const step = event.clientX - drag.x - (event.clientY - drag.y);
     if (!drag.moved && Math.hypot(event.clientX - drag.x, event.clientY - drag.y) < EXPLORER_STILL) return;
-    if (!drag.moved) { drag.moved = true; select(drag.target); grid.table.classList.add("dragging"); }
+    if (!drag.moved) {
+      drag.moved = true;
+      grid.table.setPointerCapture(event.pointerId); // not before: a click would not know its cell
+      grid.table.classList.add("dragging");
+      begin(drag.target);
+    }
     drag.x = event.clientX;
     drag.y = event.clientY;
     drag.log += step / EXPLORER_DECADE / (event.shiftKey ? 10 : 1);

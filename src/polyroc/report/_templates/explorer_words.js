@@ -71,14 +71,17 @@ function explorerStanding(models, names, before) {
 // One change of the costs. Where costs were given, both are said.
 function explorerChange(target, costs, labels, given) {
   const { a, b, share } = target;
-  const factor = explorerNumber(costs.factor(target));
+  const factor = explorerNumber(target.factor);
   if (share !== undefined) return [labels[share], ` is ${factor} times as common`];
   if (a !== undefined && b !== undefined) {
     const how = given ? ` costs ${explorerNumber(costs.value(target))} instead of ${explorerNumber(costs.unit(target))}` : ` counts ${factor} times`;
     return ["taking ", labels[a], " for ", labels[b], how];
   }
   const times = given ? `${factor} times as much as given` : `${factor} times`;
-  return a !== undefined ? ["every mistake on ", labels[a], ` counts ${times}`] : ["every sample wrongly taken for ", labels[b], ` counts ${times}`];
+  const [all, counts] = target.whole ? ["every", " counts"] : ["most", " count"];
+  const s = target.whole ? "" : "s";
+  if (a !== undefined) return [`${all} mistake${s} on `, labels[a], `${counts} ${times}`];
+  return [`${all} sample${s} wrongly taken for `, labels[b], `${counts} ${times}`];
 }
 
 function explorerChanged(costs, labels, given) {
