@@ -90,8 +90,15 @@ def _log_artifacts(
     from polyroc.report import render_html, summarize
 
     summary = summarize(
-        evaluation, bootstrap=drawn, confidence_level=config.confidence_level, seed=config.seed, source=source
+        evaluation,
+        bootstrap=drawn,
+        confidence_level=config.confidence_level,
+        seed=config.seed,
+        source=source,
+        include_rates=True,
     )
+    # Only the page follows costs that somebody changes.
+    plain = {key: value for key, value in summary.items() if not key.startswith("explorer")}
     kinds = {
         "polyroc_curve.png": ImageEvaluationArtifact,
         "polyroc_report.html": TextEvaluationArtifact,
@@ -104,7 +111,7 @@ def _log_artifacts(
         curve.parent.mkdir(parents=True, exist_ok=True)
         _draw_curve(curve, evaluation, drawn, config.confidence_level)
         report.write_text(render_html(summary), encoding="utf-8")
-        numbers.write_text(json.dumps(summary, allow_nan=False), encoding="utf-8")
+        numbers.write_text(json.dumps(plain, allow_nan=False), encoding="utf-8")
         mlflow.MlflowClient().log_artifacts(run_id, folder)
         for (name, kind), path in zip(kinds.items(), paths, strict=True):
             artifact = kind(uri=mlflow.get_artifact_uri(f"{config.metric_prefix}{name}"))

@@ -65,7 +65,9 @@ def _report_and_json(summarized: Callable[[], dict[str, Any]], settings: Setting
     if settings.report is not None:
         write_report(settings.report, summary)
     if settings.json:
-        sys.stdout.write(f"{as_json(summary)}\n")
+        # Only the page follows costs that somebody changes.
+        numbers = {key: value for key, value in summary.items() if not key.startswith("explorer")}
+        sys.stdout.write(f"{as_json(numbers)}\n")
 
 
 def _summary(
@@ -81,6 +83,7 @@ def _summary(
         seed=settings.seed,
         source={"file": problem.file, **columns},
         warnings=messages.warnings,
+        include_rates=settings.report is not None,
     )
     return summary if settings.max_fpr is None else summary | {"partial_auc": _partial(evaluation, drawn, settings)}
 
@@ -180,7 +183,14 @@ def _compare_and_say(rivals: _Rivals, settings: Settings, messages: Messages, hi
     )
     if settings.out is not None:
         write_whole(settings.out, differences_csv(comparison))
-    summarized = partial(summarize, comparison, seed=settings.seed, source=rivals.source, warnings=messages.warnings)
+    summarized = partial(
+        summarize,
+        comparison,
+        seed=settings.seed,
+        source=rivals.source,
+        warnings=messages.warnings,
+        include_rates=settings.report is not None,
+    )
     measures = comparison.measures() if settings.measures else None
     _report_and_json(partial(_with_measures, summarized, measures), settings)
     if not settings.json:

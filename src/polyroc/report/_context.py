@@ -39,6 +39,8 @@ def payload(summary: dict[str, Any]) -> dict[str, Any]:
         "kinds": {"curve": True, "mean_curve": len(models) <= _MOST_BANDS},
         "themes": themes(),
         "first_rows": WORST,
+        "explorer": summary.get("explorer"),
+        "explorer_note": summary.get("explorer_note", ""),
     }
 
 

@@ -10,6 +10,7 @@ from polyroc._inputs._checks import InputError, shown
 from polyroc.report._context import context_of
 from polyroc.report._names import Name
 
+
 def inlined(script: str) -> str:
     r"""The script as it may stand inside a page.
 
@@ -24,7 +25,7 @@ def inlined(script: str) -> str:
 
 _TEMPLATES = "_templates"
 # A script of its own: a worker of the page runs the same text.
-_FIT = "fit.js"
+_FIT = ("fit_cells.js", "fit_steps.js", "fit_descent.js", "fit.js")
 # One after the other; all of them are one script.
 _SCRIPTS = (
     "names.js",
@@ -74,7 +75,7 @@ def render_html(summary: Mapping[str, Any], *, title: str | None = None) -> str:
     """
     _check_summary(summary)
     check_title(title)
-    environment, scripts = _environment(), (inlined(_text(_FIT)), _script())
+    environment, scripts = _environment(), (inlined("\n".join(_text(name) for name in _FIT)), _script())
     parts = {
         "context": context_of(dict(summary), title),
         "allowed": " ".join(_hash_of(script) for script in scripts),

@@ -12,7 +12,7 @@ from polyroc._classes._record import Classes
 from polyroc._comparison import Comparison
 from polyroc._estimator._rates import rates_of
 from polyroc._evaluation import Evaluation
-from polyroc._inputs._checks import InputError, as_confidence_level, as_plain_seed, shown
+from polyroc._inputs._checks import InputError, as_confidence_level, as_flag, as_plain_seed, shown
 from polyroc._inputs._frames import plain
 from polyroc._lib._grid import grid
 from polyroc._lib._typing import FloatArray, IntArray, Statistic
@@ -28,6 +28,7 @@ from polyroc._uncertainty._resampling import Units, units_of
 from polyroc._version import __version__
 from polyroc.report._advice import advice
 from polyroc.report._pair_facts import heatmap_classes, operating_point, pair_costs
+from polyroc.report._rates_packed import explorer_note, packed_rates
 from polyroc.report._sentences import plain_text
 
 # Curves of more pairs than these nobody looks at, and points closer than these nobody sees.
@@ -50,6 +51,7 @@ def summarize(
     source: Mapping[str, Any] | None = None,
     warnings: Sequence[str] = (),
     measures: Measures | ComparedMeasures | None = None,
+    include_rates: bool = False,
 ) -> dict[str, Any]:
     """Everything that a report shows, as one plain dict that `json` can write.
 
@@ -71,6 +73,9 @@ def summarize(
         What was warned of on the way.
     measures : Measures or ComparedMeasures, optional
         What ``result.measures()`` gave, if the page is to show it.
+    include_rates : bool
+        Add ``"explorer"``, the rates of all pairs in a compact form, with which the page follows costs that somebody
+        changes. It takes 30 kB of 10 classes and 0.8 MB of 50, for each model; of more there is none.
 
     Returns
     -------
@@ -91,6 +96,7 @@ def summarize(
     _check_warnings(warnings)
     check_result(result, bootstrap, confidence_level)
     check_measures(result, measures)
+    include_rates = as_flag(include_rates, "include_rates")
     if isinstance(result, Comparison):
         summary = _of_comparison(result)
     else:
@@ -101,6 +107,8 @@ def summarize(
         seed = None if drawn is None else drawn.seed
     if measures is not None:
         summary["measures"] = measures.to_dict()
+    if include_rates:
+        summary |= _explorer(result)
     found = versions()
     took_part = (*_TOOK_PART, "numba") if "numba" in sys.modules else _TOOK_PART
     ending = {
@@ -214,6 +222,12 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
         "by_groups": comparison.units.are_groups,
         "n_independent": comparison.n_independent,
     }
+
+
+def _explorer(result: Evaluation | Comparison) -> dict[str, Any]:
+    """What the page needs to follow other costs, or why it does not."""
+    evaluations = list(result.evaluations.values()) if isinstance(result, Comparison) else [result]
+    return {"explorer": packed_rates(evaluations), "explorer_note": explorer_note(evaluations[0])}
 
 
 def _of_model(

@@ -85,6 +85,7 @@ def write_html(
         confidence_level=confidence_level,
         seed=_SEED if wanted else None,
         measures=measures,
+        include_rates=True,
     )
     summary["drawn_for_the_page"] = bool(wanted)
     write_whole(file, render_html(summary, title=title).encode("utf-8"))

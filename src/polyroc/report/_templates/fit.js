@@ -1,3 +1,78 @@
-// The fit of docs/method.md in plain JavaScript. It touches no page, so that a worker can run it, too.
+// The fit, for whoever has costs and wants curves: the page itself, a worker, or a test.
+//
+//   const models = openModels(explorer);            decoded once; `explorer` as `_rates_packed.py` makes it
+//   resultOf(models[m], costs, prevalence, rest)    costs k x k by rows (Float64Array or list), prevalence k factors;
+//                                                   rest: to rest, else a few steps from the last result (a frame)
+//   -> { auc, mean_auc, curve: { fpr, tpr }, mean_curve: { fpr, tpr } }, T + 2 points each, corners included
+//
+// k counts the classes that take part, in the order of explorer.classes. At the costs with which the page opened, both
+// areas are those that the package has found. A worker is sent { explorer } first, then any number of
+// { costs, prevalence, rest, only } and answers each with { results }; `only` is the model that is asked for, or null.
 
-"use strict";
+function openModels(explorer) {
+  const T = explorer.grid.length, K = explorer.positive.length, pairs = pairsOf(explorer), room = newRoom(2 * T, K);
+  room.at = newPoint(2 * T, K);
+  room.trial = newPoint(2 * T, K);
+  const opening = pairWeights(pairs, explorer.costs.flat(), explorer.costs.map(() => 1));
+  return explorer.models.map((model) => ({
+    T,
+    pairs,
+    opening,
+    room, // for all models: nothing in it outlives a fit
+    thresholds: explorer.thresholds,
+    isSaturated: explorer.model === "saturated",
+    rates: decodeRates(explorer, model),
+    rowWeights: Float64Array.from(explorer.row_weights),
+    keep: pairs.size.map((n) => n / (n + explorer.shrinkage)),
+    areas: Float64Array.from(model.areas),
+    found: { auc: model.auc, mean_auc: model.mean_auc },
+    kept: { row: null, pair: null, factor: null, isOld: true },
+  }));
+}
+
+function resultOf(model, costs, prevalence, rest) {
+  const weights = pairWeights(model.pairs, costs, prevalence), cells = cellsOf(model, weights);
+  const effects = model.isSaturated ? saturatedEffects(cells) : rankOneEffects(model, cells, rest);
+  const curve = sharedCurve(effects), mean = meanCurve(model, weights, cells.mean);
+  const areas = isSame(weights, model.opening) ? model.found : { auc: areaUnder(curve), mean_auc: mean.auc };
+  return { ...areas, curve, mean_curve: mean.curve };
+}
+
+const isSame = (one, other) =>
+  ["tpr", "fpr"].every((kind) => one[kind].every((weight, j) => Math.abs(weight - other[kind][j]) <= SAME * other[kind][j]));
+
+// Rows that take no part stand for rates of 0 and 1.
+const withBounds = (cells, effects) =>
+  effects.map((effect, i) => (cells.omega[i] > 0 ? effect : cells.mean[i] < 0.5 ? -LOGIT_BOUND : LOGIT_BOUND));
+
+function rankOneEffects(model, cells, rest) {
+  if (cells.fitted === 0) return withBounds(cells, cells.mean);
+  const { kept, room } = model;
+  if (rest || kept.row === null) fitToRest(cells, kept, room);
+  else fitFrame(cells, kept, room);
+  return withBounds(cells, kept.row);
+}
+
+// Every cell fits itself, and the shared effect is the mean of the logits.
+function saturatedEffects(cells) {
+  const { R, K, T, rates, keep, mean, weights } = cells, effects = new Float64Array(R);
+  const totals = [sum(weights.tpr), sum(weights.fpr)];
+  for (let j = 0; j < K; j++) {
+    for (let i = 0; i < R; i++) {
+      const rate = keep[j] * rates[R * j + i] + (1 - keep[j]) * mean[i], on = i < T ? weights.tpr[j] : weights.fpr[j];
+      effects[i] += (on / totals[i < T ? 0 : 1]) * clip(logit(clip(rate, 0, 1)), -LOGIT_BOUND, LOGIT_BOUND);
+    }
+  }
+  return withBounds(cells, effects);
+}
+
+if (typeof WorkerGlobalScope !== "undefined" && self instanceof WorkerGlobalScope) {
+  let models = [];
+  self.onmessage = ({ data: asked }) => {
+    if (asked.explorer) models = openModels(asked.explorer);
+    else {
+      const chosen = asked.only === null ? models : [models[asked.only]];
+      self.postMessage({ results: chosen.map((model) => resultOf(model, asked.costs, asked.prevalence, asked.rest)) });
+    }
+  };
+}

@@ -1,0 +1,55 @@
+"""The script of the page without a page: run by Node, or by Chromium where there is none."""
+
+import json
+import os
+import shutil
+import subprocess
+from importlib.util import find_spec
+
+import pytest
+
+from polyroc.report._page import _FIT, _text
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+NODE = shutil.which("node")
+# Arrays of numbers become lists on their way out.
+_PLAIN = "(key, value) => (ArrayBuffer.isView(value) ? Array.from(value) : value)"
+_MAIN = f"""
+const given = JSON.parse(require("fs").readFileSync(0, "utf8"));
+const found = new Function(`${{given.script}}\nreturn (${{given.run}})(...arguments);`)(given.jobs);
+Promise.resolve(found).then((answer) => process.stdout.write(JSON.stringify(answer, {_PLAIN})));
+"""
+FIT = "\n".join(_text(name) for name in _FIT)
+
+
+def run_script(run, jobs, *, script=FIT):
+    """What a function of the script's language gives for these jobs; all of them in one process."""
+    if NODE:
+        return _by_node(run, jobs, script)
+    if CHROMIUM and find_spec("playwright"):
+        return _by_chromium(run, jobs, script)
+    said = "needs node, or playwright and chromium"
+    return pytest.fail(said, pytrace=False) if os.environ.get("POLYROC_BROWSER") == "1" else pytest.skip(said)
+
+
+def _by_node(run, jobs, script):
+    given = json.dumps({"script": script, "run": run, "jobs": jobs})
+    done = subprocess.run(
+        [NODE, "-e", _MAIN], input=given, capture_output=True, text=True, check=False, encoding="utf-8"
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def _by_chromium(run, jobs, script):
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        try:
+            text = browser.new_page().evaluate(
+                f"async (jobs) => {{ {script}\nreturn JSON.stringify(await ({run})(jobs), {_PLAIN}); }}", jobs
+            )
+        finally:
+            browser.close()
+    return json.loads(text)
