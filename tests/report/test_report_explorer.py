@@ -1,6 +1,7 @@
 """The cost explorer as people meet it: costs dragged, typed and moved by keys, in a real Chromium.
 
-Numbers are reached by another road: `polyroc.evaluate` and the command line with the costs that the page shows or copies.
+Numbers are reached by another road: by `polyroc.compare` and the command line, with the costs that the page shows or
+copies.
 Skipped where playwright or Chromium is missing; with POLYROC_BROWSER=1 that is a failure.
 """
 
@@ -29,6 +30,7 @@ QUIET = ["background-networking", "component-update", "sync", "gpu"]
 ARGUMENTS = ["--no-sandbox", "--no-first-run", *(f"--disable-{name}" for name in QUIET)]
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 LONG = [f"a class with a rather long description, number {c:02d} of twelve" for c in range(12)]
+TIMES = "\u00d7"
 GIVEN = np.where(np.eye(6, dtype=bool), 0.0, 2.0)
 GIVEN[1, 2] = 30.0
 # Names that a file of costs must give back letter by letter: marks, quotes, a formula, blanks, the heading itself.
@@ -84,10 +86,11 @@ def opened(browser, results, tmp_path_factory):
     folder = tmp_path_factory.mktemp("reports")
 
     @contextmanager
-    def open_page(name, *, ready=True, **options):
-        file = folder / f"{name}.html"
+    def open_page(name, *, ready=True, change=None, **options):
+        file = folder / f"{name}{'-changed' if change else ''}.html"
         if not file.exists():
-            file.write_text(render_html(summarize(results(name), include_rates=True)), encoding="utf-8")
+            text = render_html(summarize(results(name), include_rates=True))
+            file.write_text(change(text) if change else text, encoding="utf-8")
         wrong, asked = [], []
         context = browser.new_context(offline=True, **{"viewport": {"width": 1280, "height": 1000}, **options})
         page = context.new_page()
@@ -265,7 +268,7 @@ def test_several_changes_are_counted(opened):
 def test_the_share_of_a_class_is_dragged_and_folded_in(opened):
     with opened("k6") as page:
         drag(page, 5, 7, right=100)
-        assert cell(page, 5, 7).inner_text() == "×10"
+        assert cell(page, 5, 7).inner_text() == f"{TIMES}10"
         assert "How common class 04 is where the model is used" in page.locator("#explorer-what").inner_text()
         assert says(page).endswith("; class 04 is 10 times as common.")
         shares = np.array([1, 1, 1, 1, 10, 1])
@@ -349,6 +352,26 @@ def test_refused_clipboards_leave_the_text_selected(opened):
         assert text.splitlines()[0] == "true class,class 00,class 01,class 02"
 
 
+def test_an_entry_of_the_tipping_list_is_shown_in_the_grid(opened):
+    entry = (
+        '<p data-true="2" data-taken="4" data-factor="20">'
+        '<button type="button" class="control" hidden>Show in the grid</button></p>'
+    )
+
+    def with_entry(text):
+        start = text.index('<p id="explorer-says"')
+        return text[:start] + entry + text[start:]
+
+    with opened("given", change=with_entry) as page:
+        typed(page, 1, 2, "9")
+        page.get_by_role("button", name="Show in the grid").click()
+        costs = np.where(np.eye(6, dtype=bool), 1, GIVEN)
+        costs[2, 4] *= 20
+        np.testing.assert_array_equal(costs_shown(page, 6), costs)
+        assert says(page).endswith("; taking class 02 for class 04 costs 40 instead of 2.")
+        assert page.evaluate("document.activeElement.dataset.r + document.activeElement.dataset.c") == "35"
+
+
 def test_one_model_has_no_place_and_nobody_is_first(opened):
     with opened("k3") as page:
         typed(page, 1, 2, "20")
@@ -381,7 +404,10 @@ def test_a_finger_selects_and_the_slider_changes(opened):
         assert page.locator("#explorer-what").inner_text() == "Cost of taking class 01 for class 03"
         assert np.all(costs_shown(page, 6) == 1)
         page.locator("#explorer-slide").evaluate(
-            """(slide) => { slide.value = "1.3"; for (const type of ["input", "change"]) slide.dispatchEvent(new Event(type)); }"""
+            """(slide) => {
+              slide.value = "1.3";
+              for (const type of ["input", "change"]) slide.dispatchEvent(new Event(type));
+            }"""
         )
         at_rest(page)
         assert costs_shown(page, 6)[1, 3] == 20

@@ -32,11 +32,9 @@ def explorer_names(summary: dict[str, Any], explorer: dict[str, Any] | None) -> 
     if explorer is None:
         return {}
     labels = summary["labels"]
-    return {
-        "explorer_names": {"short": short_names(labels, _LETTERS), "exact": [_exact(label) for label in labels]}
-    }
+    return {"explorer_names": {"short": short_names(labels, _LETTERS), "exact": [_exact(label) for label in labels]}}
 
 
 def _exact(label: Any) -> str:
-    """As the command line calls a class: Arrow reads true, True and TRUE alike, so that it knows them in small letters."""
+    """As the command line calls a class; it knows booleans in small letters."""
     return str(label).lower() if isinstance(label, bool) else str(label)

@@ -47,7 +47,12 @@ function explorerTable(table, names, before, tell) {
 
 function explorerPanel(data, { chart = null, selection = null, make = null } = {}) {
   const section = document.getElementById("explorer");
-  if (!section || !data.explorer) return null;
+  if (!section) return null;
+  if (!data.explorer) {
+    // A tipping list without a grid: its buttons lead nowhere.
+    for (const button of section.querySelectorAll("[data-factor] button.control")) button.remove();
+    return null;
+  }
   const { classes, models: before } = data.explorer;
   const elements = explorerElements();
   const costs = explorerCosts(data.explorer);
