@@ -60,6 +60,11 @@ paper.addEventListener("change", (event) => onPaper(event.matches));
 addEventListener("beforeprint", () => onPaper(true));
 addEventListener("afterprint", () => onPaper(false));
 
+const explorer = explorerPanel(data, {
+  chart: typeof chart === "undefined" ? null : chart,
+  selection: typeof selection === "undefined" ? null : selection,
+});
+
 if (heatmap) {
   const near = new IntersectionObserver((seen) => {
     if (!seen.some((one) => one.isIntersecting)) return;
@@ -69,11 +74,6 @@ if (heatmap) {
   }, { rootMargin: "800px" });
   near.observe(heatmap);
 }
-
-const explorer = explorerPanel(data, {
-  chart: typeof chart === "undefined" ? null : chart,
-  selection: typeof selection === "undefined" ? null : selection,
-});
 
 draw();
 document.documentElement.dataset.ready = String(Math.round(performance.now()));
