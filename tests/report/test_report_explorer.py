@@ -23,7 +23,7 @@ from report_pages import HOSTILE, Page, comparison_of, evaluation_of, problem
 
 import polyroc
 from polyroc.cli import main
-from polyroc.report import render_html, summarize
+from polyroc.report import _page, render_html, summarize
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 QUIET = ["background-networking", "component-update", "sync", "gpu"]
@@ -486,6 +486,18 @@ def test_a_screen_reader_is_told_at_rest(opened):
         live = page.locator("#explorer-live")
         assert live.get_attribute("aria-live") == "polite"
         assert live.text_content() == says(page)
+
+
+def test_another_part_of_the_page_can_add_a_column(opened, monkeypatch):
+    added = "explorer.addColumn('of costs', (model, costs, shares) => `${model}: ${costs[1]}, ${shares[2]}`);"
+    text = _page._text
+    monkeypatch.setattr(_page, "_text", lambda name: text(name) + (added if name == "report.js" else ""))
+    with opened("k6", change=str) as page:
+        typed(page, 1, 2, "50")
+        typed(page, 3, 7, "4")
+        assert page.locator("#explorer-numbers thead th").last.inner_text() == "of costs"
+        cells = page.locator("#explorer-numbers tbody tr td:last-child").all_inner_texts()
+        assert sorted(cells) == ["0: 50, 4", "1: 50, 4"]
 
 
 def test_without_javascript_a_sentence_says_so(opened):

@@ -18,7 +18,6 @@ function explorerGrid(table, costs, { names, labels }) {
   const whole = (i) => labels[i].whole || labels[i].text;
   const cells = []; // by row and column, names included
   const painted = new Map();
-  const numbered = table.dataset.size !== "small";
 
   function head(tag, r, c, i, scope) {
     const cell = explorerCell(tag, r, c, scope === "row" ? `true class ${whole(i)}` : `taken for ${whole(i)}`);
@@ -90,7 +89,7 @@ function explorerGrid(table, costs, { names, labels }) {
     cell.classList.toggle("changed", changed);
     cell.style.setProperty("--heat", `${Math.round(12 + 58 * Math.min(1, Math.abs(log) / 3))}%`);
     const share = cell.classList.contains("share");
-    if (numbered) cell.textContent = `${share ? "×" : ""}${explorerNumber(value)}`;
+    cell.textContent = `${share ? "×" : ""}${explorerNumber(value)}`;
     cell.setAttribute("aria-label", `${label}: ${explorerNumber(value)}`);
   }
 
