@@ -18,6 +18,7 @@ from importlib.util import find_spec
 import numpy as np
 import pyarrow as pa
 import pytest
+from page_script import run_script
 from pyarrow import parquet
 from report_pages import HOSTILE, Page, comparison_of, evaluation_of, problem
 
@@ -383,19 +384,36 @@ def test_one_model_has_no_place_and_nobody_is_first(opened):
         assert page.locator("#explorer-numbers .place").count() == 0
 
 
-def test_where_d_and_the_mean_area_disagree_both_are_named(opened):
-    """The two orders, taken from the numbers in the table."""
-    with opened("k6") as page:
-        for row, column in ((1, 2), (2, 1), (5, 6), (6, 5)):
-            typed(page, row, column, "1000")
-        sentence = says(page)
-        by_d, by_mean = ([shown(page, place, key) for place in (0, 1)] for key in ("auc", "mean_auc"))
-        first = ("first", "second")[int(np.argmax(by_d))]
-        assert sentence.startswith(f"{first} is first by D ({max(by_d):.3f}, ")
-        if np.argmax(by_d) == np.argmax(by_mean):
-            assert " and by the mean area; " in sentence
-        else:
-            assert f", but {('first', 'second')[int(np.argmax(by_mean))]} is first by the mean area (" in sentence
+SAY = """(jobs) => jobs.map(({ now, before, moved }) => {
+  const costs = explorerCosts({ classes: [0, 1, 2], costs: [[1, 1, 1], [1, 1, 1], [1, 1, 1]] });
+  for (const [target, value] of moved) costs.set(target, value);
+  const model = ([auc, mean_auc]) => ({ auc, mean_auc });
+  const names = (text) => [...text].map((letter) => ({ text: letter }));
+  const said = { models: now.map(model), before: before.map(model), costs, given: false };
+  const pieces = explorerSentence({ ...said, names: names("xyz"), labels: names("abc") });
+  return pieces.map((piece) => piece.text ?? piece).join("");
+})"""
+
+
+def test_the_sentence_claims_no_more_than_the_numbers():
+    before, cell, row = [[0.9, 0.9], [0.8, 0.8]], [{"a": 0, "b": 1}, 100], [{"a": 1}, 10]
+    jobs = [
+        {"now": [[0.91, 0.8], [0.9, 0.85]], "before": before, "moved": [cell]},
+        {"now": [[0.91, 0.8], [0.99996, 0.85]], "before": before, "moved": [row]},
+        {"now": [[0.9, 0.9], [0.8999996, 0.8]], "before": before, "moved": [cell, row, [{"share": 2}, 0.5]]},
+        {"now": [[0.9, 0.9], [0.89996, 0.8]], "before": before, "moved": [[{"b": 0}, 0.2]]},
+    ]
+    script = "\n".join(map(_page._text, ("names.js", "explorer_costs.js", "explorer_words.js")))
+    assert run_script(SAY, jobs, script=script) == [
+        "x is first by D (0.910, 0.010 ahead of y), but y is first by the mean area (0.850, 0.050 ahead of x); "
+        "taking a for b counts 100 times. As judged, x is first by the mean area.",
+        "y is first by D (0.99996, 0.090 ahead of x) and by the mean area; every mistake on b counts 10 times. "
+        "As judged, x is first by both.",
+        "x and y are level by D (0.900), but x is first by the mean area (0.900, 0.100 ahead of y); "
+        "taking a for b counts 100 times, every mistake on b counts 10 times, and 1 more. As judged, x is first by D.",
+        "x is first by D (0.900, 0.00004 ahead of y) and by the mean area; every sample wrongly taken for a counts "
+        "0.2 times.",
+    ]
 
 
 def test_a_finger_selects_and_the_slider_changes(opened):
