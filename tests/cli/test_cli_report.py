@@ -48,6 +48,9 @@ def test_a_page_is_written_beside_text_and_json(call, folder, capsys):
     one = found if "fit" in found else next(iter(found["evaluations"].values()))
     assert first["models"][0]["pairs"]["auc"] == pytest.approx(sorted(one["pairs"]["auc"]), abs=1e-6)
     assert read("page.html").data == first
+    # Rates for the page's own fit are for the page.
+    assert len(first["explorer"]["models"]) == len(first["models"])
+    assert not any(key.startswith("explorer") for key in found)
     assert f"{one['auc']:.4f}" in read("page.html").text
 
 

@@ -26,10 +26,25 @@ def run_script(run, jobs, *, script=FIT):
     """What a function of the script's language gives for these jobs; all of them in one process."""
     if NODE:
         return _by_node(run, jobs, script)
-    if CHROMIUM and find_spec("playwright"):
-        return _by_chromium(run, jobs, script)
-    said = "needs node, or playwright and chromium"
-    return pytest.fail(said, pytrace=False) if os.environ.get("POLYROC_BROWSER") == "1" else pytest.skip(said)
+    return run_in_chromium(f"async (jobs) => {{ {script}\nreturn ({run})(jobs); }}", jobs)
+
+
+def run_in_chromium(run, jobs, *, page=None):
+    """The same inside of a page, a file, or of an empty one."""
+    if not CHROMIUM or find_spec("playwright") is None:
+        said = "needs playwright and chromium" if NODE else "needs node, or playwright and chromium"
+        return pytest.fail(said, pytrace=False) if os.environ.get("POLYROC_BROWSER") == "1" else pytest.skip(said)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        try:
+            opened = browser.new_page()
+            if page is not None:
+                opened.goto(page.as_uri())
+            return json.loads(opened.evaluate(f"async (jobs) => JSON.stringify(await ({run})(jobs), {_PLAIN})", jobs))
+        finally:
+            browser.close()
 
 
 def _by_node(run, jobs, script):
@@ -39,17 +54,3 @@ def _by_node(run, jobs, script):
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
-
-
-def _by_chromium(run, jobs, script):
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        try:
-            text = browser.new_page().evaluate(
-                f"async (jobs) => {{ {script}\nreturn JSON.stringify(await ({run})(jobs), {_PLAIN}); }}", jobs
-            )
-        finally:
-            browser.close()
-    return json.loads(text)

@@ -93,28 +93,36 @@ def _fixed_weights(evaluation: Evaluation) -> dict[str, Any]:
 
 def _of_model(evaluation: Evaluation, bits: int) -> dict[str, Any]:
     rates = evaluation.rates
-    tpr, fpr, call_rates = rates.tpr.T.astype(float), rates.separate_fpr, rates.call_rates
+    tpr, fpr, width = rates.tpr.T.astype(float), rates.separate_fpr, rates.row_weights
     if fpr is None:
-        tpr = (tpr - call_rates) / np.minimum(call_rates, 1 - call_rates)
+        room = np.minimum(rates.call_rates, 1 - rates.call_rates)
+        tpr, width = (tpr - rates.call_rates) / room, width * room
     return {
-        "rates": _packed(tpr, bits),
-        "fpr": None if fpr is None else _packed(fpr.T.astype(float), bits),
+        "rates": _packed(tpr, width, bits),
+        "fpr": None if fpr is None else _packed(fpr.T.astype(float), width, bits),
         "areas": np.round(evaluation.pairs.auc.astype(float), _DIGITS).tolist(),
         "auc": evaluation.auc,
         "mean_auc": evaluation.mean_auc,
     }
 
 
-def _packed(shares: FloatArray, bits: int) -> str:
-    """Numbers from -1 to 1 as integers.
+def _packed(shares: FloatArray, width: FloatArray, bits: int) -> str:
+    """Numbers from -1 to 1, shape (K, T), as integers; `width` is what one of them counts for at each call rate.
 
-    >>> packed = base64.b64decode(_packed(np.array([-1, 0, 0.999999, 1]), 16))
+    >>> packed = base64.b64decode(_packed(np.array([[-1, 0, 0.999999, 1]]), np.ones(4), 16))
     >>> np.frombuffer(packed, "<i2").tolist()
     [-32767, 0, 32766, 32767]
     """
     limit = 2 ** (bits - 1) - 1
-    whole = np.rint(np.clip(shares, -1, 1) * limit)
-    # A rate that is nearly 1 must not become 1: a row of such rates would take no part in the fit.
-    is_end = np.abs(shares) >= 1 - 1e-12
-    whole = np.where(is_end, whole, np.clip(whole, 1 - limit, limit - 1))
+    scaled = np.clip(shares, -1, 1) * limit
+    is_exact = (np.abs(shares) >= 1 - 1e-12) | (shares == 0)
+    whole, owed = np.rint(scaled), np.zeros(len(shares))
+    for t in range(shares.shape[1]):
+        # What rounding takes at one call rate is given back at the next: areas keep more digits than single rates.
+        # Half a step at most, because rates around 1/2 stand for little each.
+        wanted = scaled[:, t] + np.clip(owed / width[t], -0.5, 0.5)
+        # A rate that is nearly 1 must not become 1: a row of such rates would take no part in the fit.
+        rounded = np.clip(np.rint(wanted), 1 - limit, limit - 1)
+        whole[:, t] = np.where(is_exact[:, t], whole[:, t], rounded)
+        owed += (scaled[:, t] - whole[:, t]) * width[t]
     return base64.b64encode(whole.astype(f"<i{bits // 8}").tobytes()).decode("ascii")

@@ -31,13 +31,16 @@ function makeExplorer(explorer) {
     if (isBusy) return;
     isBusy = true;
     work ??= makeWork(explorer);
-    for (let done = -1; done !== version; ) {
-      const mine = version, rest = isRest, models = await answer(mine, rest);
-      done = mine;
-      // A frame is shown although there is a newer question; an unfinished rest is not.
-      if (models.length === explorer.models.length) tell(rest && mine === version, models);
+    try {
+      for (let done = -1; done !== version; ) {
+        const mine = version, rest = isRest, models = await answer(mine, rest);
+        done = mine;
+        // A frame is shown although there is a newer question; an unfinished rest is not.
+        if (models.length === explorer.models.length) tell(rest && mine === version, models);
+      }
+    } finally {
+      isBusy = false;
     }
-    isBusy = false;
   }
 
   function ask(rest) {

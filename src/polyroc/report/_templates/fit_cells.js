@@ -23,7 +23,8 @@ function integersOf(text, bits) {
 function decodeRates(explorer, model) {
   const { grid, bits } = explorer, T = grid.length, limit = 2 ** (bits - 1) - 1;
   const first = integersOf(model.rates, bits), second = model.fpr === null ? null : integersOf(model.fpr, bits);
-  const K = first.length / T, rates = new Float64Array(2 * T * K);
+  // Single precision has more digits than 16 bits, and 0 and 1 are exact there, too.
+  const K = first.length / T, rates = new (bits === 16 ? Float32Array : Float64Array)(2 * T * K);
   for (let j = 0; j < K; j++) {
     for (let t = 0; t < T; t++) {
       const from = T * j + t, at = 2 * T * j + t;

@@ -4,7 +4,7 @@ const MAX_ITER = 200, FIRST_DAMPING = 0.1, MAX_DAMPING = 1e12;
 const STILL = 1e-9, FLAT = 1e-8, AT_REST = 1e-12, SOME_DAMPING = 1e-3;
 const NEAR = 0.1; // moves of the predictor within which two gradients give the change of the deviance
 const FRAME_STEPS = 3, FALLBACK_ITER = 6;
-const SETTLED = 1e-7; // a step of a frame that need not be followed by another
+const SETTLED = 3e-6; // a step of a frame that need not be followed by another
 const SLOW = 0.25; // a step this long compared with the one before it: the factor is too old
 
 // Where a fit begins: all pairs alike, each row at the logit of its mean.
@@ -196,6 +196,7 @@ function fitFrame(cells, kept, room) {
   linearise(cells, room.at);
   if (!isFinitePoint(room.at)) return fitToRest(cells, kept, room);
   if (kept.isOld) keepFactor(kept, room);
+  if (kept.factor === null) return fitToRest(cells, kept, room);
   let before = Infinity;
   for (let n = 0; n < FRAME_STEPS; n++) {
     setScales(room.at, room);

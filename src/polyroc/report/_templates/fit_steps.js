@@ -7,10 +7,17 @@
 
 const TINY = 1e-290; // added to sums that are divided by
 
+// exp(-x) by a table and what is left of x: twice as fast as Math.exp, which takes most of a pass, and as exact as is needed
+// (1e-15). Beyond FARTHEST nothing of it is seen beside 1.
+const FARTHEST = 80, PER_UNIT = 128 / Math.LN2, WIDTH = Math.LN2 / 128, THIRD = 1 / 6, FOURTH = 1 / 24;
+const POWERS = Float64Array.from({ length: Math.ceil(FARTHEST * PER_UNIT) + 2 }, (_, n) => 2 ** (-n / 128));
+
 function newPoint(R, K) {
   const rows = () => new Float64Array(R), pairs = () => new Float64Array(K);
-  return { row: rows(), pair: pairs(), rowGradient: rows(), rowBlock: rows(), pairGradient: pairs(), pairBlock: pairs(),
-    cross: new Float64Array(R * K), deviance: NaN };
+  // Of many pairs in single precision, for the memory: cross terms bend a step, not where steps lead.
+  const cross = K > R ? new Float32Array(R * K) : new Float64Array(R * K);
+  return { row: rows(), pair: pairs(), rowGradient: rows(), rowBlock: rows(), pairGradient: pairs(), pairBlock: pairs(), cross,
+    deviance: NaN };
 }
 
 // Everything about a point that follows from its effects, in one pass over the cells.
@@ -40,7 +47,8 @@ function half({ R, rates, omega, mean, ends }, { row, pair, rowGradient, rowBloc
     const effect = row[i], eta = effect * v, weight = omega[i] * on;
     const rate = own * rates[base + i] + shared * mean[i];
     // Both tails from one exponential: 1 - p would lose all digits of a p near 1.
-    const e = Math.exp(eta < 0 ? eta : -eta), large = 1 / (1 + e), small = e * large;
+    const far = eta < 0 ? -eta : eta, x = far < FARTHEST ? far : FARTHEST, n = (x * PER_UNIT + 0.5) | 0, r = n * WIDTH - x;
+    const e = POWERS[n] * (1 + r * (1 + r * (0.5 + r * (THIRD + r * FOURTH)))), large = 1 / (1 + e), small = e * large;
     const residual = weight * ((eta < 0 ? small : large) - rate), bend = weight * small * large;
     const turned = bend * effect;
     rowGradient[i] += v * residual;
