@@ -10,6 +10,7 @@ from polyroc._lib._versions import versions
 from polyroc.report._advice import advice
 from polyroc.report._class_rows import FEW, class_columns, class_tables
 from polyroc.report._curve_view import opening_view
+from polyroc.report._explorer import explorer_names, explorer_section
 from polyroc.report._figures import (
     CURVES,
     KINDS,
@@ -88,6 +89,8 @@ _TITLE = 200
 
 def context_of(summary: dict[str, Any], title: str | None) -> dict[str, Any]:
     """All sections by name."""
+    data = payload(summary)
+    explorer = data.get("explorer")
     return {
         "title": _cut(title) if title and title.strip() else _title(summary),
         "facts": _facts(summary),
@@ -117,7 +120,8 @@ def context_of(summary: dict[str, Any], title: str | None) -> dict[str, Any]:
         "version": summary["version"],
         "colours": {"light": variables("light"), "dark": variables("dark"), "n": len(CURVES["light"])},
         "dashes": [dash_array("curve", place) for place in range(len(models_of(summary)))],
-        "payload": embedded(payload(summary)),
+        "explorer": explorer_section(summary, explorer),
+        "payload": embedded(data | explorer_names(summary, explorer)),
     }
 
 

@@ -68,6 +68,11 @@ paper.addEventListener("change", (event) => onPaper(event.matches));
 addEventListener("beforeprint", () => onPaper(true));
 addEventListener("afterprint", () => onPaper(false));
 
+const explorer = explorerPanel(data, {
+  chart: typeof chart === "undefined" ? null : chart,
+  selection: typeof selection === "undefined" ? null : selection,
+});
+
 if (heatmap) {
   const near = new IntersectionObserver((seen) => {
     if (!seen.some((one) => one.isIntersecting)) return;

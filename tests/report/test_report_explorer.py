@@ -1,0 +1,531 @@
+"""The cost explorer as people meet it: costs dragged, typed and moved by keys, in a real Chromium.
+
+Numbers are reached by another road: by `polyroc.compare` and the command line, with the costs that the page shows or
+copies.
+Skipped where playwright or Chromium is missing; with POLYROC_BROWSER=1 that is a failure.
+"""
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+from contextlib import contextmanager, redirect_stdout
+from functools import cache
+from importlib.util import find_spec
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from page_script import run_script
+from pyarrow import parquet
+from report_pages import HOSTILE, Page, comparison_of, evaluation_of, problem
+
+import polyroc
+from polyroc.cli import main
+from polyroc.report import _page, render_html, summarize
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+QUIET = ["background-networking", "component-update", "sync", "gpu"]
+ARGUMENTS = ["--no-sandbox", "--no-first-run", *(f"--disable-{name}" for name in QUIET)]
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+LONG = [f"a class with a rather long description, number {c:02d} of twelve" for c in range(12)]
+TIMES = "\u00d7"
+GIVEN = np.where(np.eye(6, dtype=bool), 0.0, 2.0)
+GIVEN[1, 2] = 30.0
+# Names that a file of costs must give back letter by letter: marks, quotes, a formula, blanks, the heading itself.
+AWKWARD = ["a;b;c;d;e", 'say "hi", twice', "=1+1", "true class", " padded ", "two\nlines"]
+
+
+def two_models(k=6, **arguments):
+    return comparison_of(k=k, names=("first", "second"), n_resamples=3, **arguments)
+
+
+@pytest.fixture(scope="module")
+def results():
+    """A function that gives a result by name; each is made once, when it is first asked for."""
+    made = {
+        "k3": lambda: evaluation_of(3),
+        "k6": two_models,
+        "k50": lambda: evaluation_of(50),
+        "given": lambda: two_models(options={"costs": GIVEN}),
+        "long": lambda: evaluation_of(12, names=LONG),
+        "hostile": lambda: comparison_of(len(HOSTILE), names=HOSTILE[:2], classes=HOSTILE, n_resamples=3, n=120),
+        "awkward": lambda: two_models(classes=AWKWARD),
+        "missing": missing_class,
+    }
+    return cache(lambda name: made[name]())
+
+
+def missing_class():
+    """Seven labels of which one has no samples."""
+    y_true, labels, scores = problem(7)
+    kept = y_true != "class 03"
+    with pytest.warns(UserWarning, match="No samples"):
+        return polyroc.evaluate(y_true[kept], scores[kept], labels=labels)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    missing = [name for name in ("playwright", "axe_playwright_python") if find_spec(name) is None]
+    missing += [] if CHROMIUM else ["chromium"]
+    if missing:
+        said = f"needs {', '.join(missing)}"
+        pytest.fail(said, pytrace=False) if os.environ.get("POLYROC_BROWSER") == "1" else pytest.skip(said)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def opened(browser, results, tmp_path_factory):
+    """A function that opens a page; afterwards nothing may have been fetched and nothing may have gone wrong."""
+    folder = tmp_path_factory.mktemp("reports")
+
+    @contextmanager
+    def open_page(name, *, ready=True, change=None, **options):
+        file = folder / f"{name}{'-changed' if change else ''}.html"
+        if not file.exists():
+            text = render_html(summarize(results(name), include_rates=True))
+            file.write_text(change(text) if change else text, encoding="utf-8")
+        wrong, asked = [], []
+        context = browser.new_context(offline=True, **{"viewport": {"width": 1280, "height": 1000}, **options})
+        page = context.new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
+        page.goto(file.as_uri())
+        if ready:
+            page.wait_for_selector("html[data-ready]", state="attached", timeout=20_000)
+            page.locator("#explorer").scroll_into_view_if_needed()
+        yield page
+        context.close()
+        # A worker is made of the page's own script.
+        assert [url for url in asked if not url.startswith("blob:")] == [file.as_uri()]
+        assert wrong == []
+
+    return open_page
+
+
+def cell(page, row, column):
+    """By place in the grid: 0 are the names, classes count from 1, the shares follow."""
+    return page.locator(f"#explorer-grid [data-r='{row}'][data-c='{column}']")
+
+
+def at_rest(page):
+    page.locator("#explorer[data-settled='true']").wait_for(state="attached", timeout=20_000)
+
+
+def says(page):
+    at_rest(page)
+    return page.locator("#explorer-says").inner_text()
+
+
+def drag(page, row, column, *, right=0, up=0):
+    box = cell(page, row, column).bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + right, y - up, steps=8)
+    page.mouse.up()
+    at_rest(page)
+
+
+def typed(page, row, column, text):
+    cell(page, row, column).focus()
+    page.keyboard.type(text)
+    page.keyboard.press("Enter")
+    at_rest(page)
+
+
+def costs_shown(page, k):
+    return np.array(
+        [
+            [1.0 if a == b else float(cell(page, a + 1, b + 1).inner_text().replace(",", "")) for b in range(k)]
+            for a in range(k)
+        ]
+    )
+
+
+def shown(page, model, key="auc"):
+    return float(page.locator(f"#explorer-numbers [data-model='{model}'] .now-{key}").inner_text())
+
+
+def copied(page):
+    """The text of the file, whether the clipboard took it or not."""
+    page.locator("#explorer-copy").click()
+    page.locator("#explorer-copied:not(:empty)").wait_for()
+    return page.locator("#explorer-file").input_value()
+
+
+def with_costs(k, costs, **arguments):
+    """The same two models, judged anew with other costs."""
+    return two_models(k, options={"costs": costs}, **arguments)
+
+
+def test_it_opens_with_what_was_judged(opened, results):
+    with opened("k6") as page:
+        for place, one in enumerate(results("k6").evaluations.values()):
+            assert shown(page, place) == pytest.approx(one.auc, abs=5.1e-5)
+            assert shown(page, place, "mean_auc") == pytest.approx(one.mean_auc, abs=5.1e-5)
+        assert says(page).startswith("first is first by D (")
+        assert says(page).endswith(" and by the mean area, when all mistakes count the same.")
+        assert np.all(costs_shown(page, 6) == 1)
+        assert page.locator("#explorer-grid td.none").count() == 6
+
+
+def test_a_drag_changes_cost_numbers_and_sentence(opened):
+    with opened("k6") as page:
+        before = shown(page, 0)
+        drag(page, 1, 2, right=100, up=100)
+        assert costs_shown(page, 6)[0, 1] == 100
+        assert np.sum(costs_shown(page, 6) != 1) == 1
+        assert says(page).endswith("; taking class 00 for class 01 counts 100 times.")
+        costs = np.ones((6, 6))
+        costs[0, 1] = 100
+        judged = with_costs(6, costs).evaluations
+        for place, one in enumerate(judged.values()):
+            assert shown(page, place) == pytest.approx(one.auc, abs=5.2e-5)
+            assert shown(page, place, "mean_auc") == pytest.approx(one.mean_auc, abs=5.2e-5)
+        assert shown(page, 0) != before
+        drag(page, 1, 2, up=-300)
+        assert costs_shown(page, 6)[0, 1] == 0.1
+
+
+def test_shift_drags_finely(opened):
+    with opened("k6") as page:
+        page.keyboard.down("Shift")
+        drag(page, 2, 1, right=100)
+        page.keyboard.up("Shift")
+        assert costs_shown(page, 6)[1, 0] == 1.26
+
+
+def test_a_number_is_typed(opened):
+    with opened("k6") as page:
+        for text, cost in (("20", 20), ("1/50", 0.02), ("0,5", 0.5), ("1,000", 1000), ("5e6", 1000), ("3.25", 3.25)):
+            typed(page, 3, 5, text)
+            assert costs_shown(page, 6)[2, 4] == cost, text
+            assert page.evaluate("document.activeElement.dataset.r + document.activeElement.dataset.c") == "35"
+        cell(page, 3, 5).focus()
+        page.keyboard.type("0")
+        page.keyboard.press("Enter")
+        assert "Type a number between 0.001 and 1,000" in page.locator("#explorer-note").inner_text()
+        assert page.locator("#explorer-value").get_attribute("aria-invalid") == "true"
+        page.keyboard.press("Escape")
+        assert costs_shown(page, 6)[2, 4] == 3.25
+
+
+def test_keys_move_and_change(opened):
+    focused = "[document.activeElement.dataset.r, document.activeElement.dataset.c].join()"
+    with opened("k6") as page:
+        cell(page, 1, 2).focus()
+        for key, place in (("ArrowRight", "1,3"), ("ArrowDown", "2,3"), ("Home", "2,0"), ("End", "2,7")):
+            page.keyboard.press(key)
+            assert page.evaluate(focused) == place
+        for key, place in (("ArrowUp", "1,7"), ("ArrowUp", "1,7"), ("ArrowLeft", "1,6"), ("ArrowUp", "0,6")):
+            page.keyboard.press(key)
+            assert page.evaluate(focused) == place
+        cell(page, 4, 2).focus()
+        for key, cost in (("+", 2), ("PageUp", 5), ("Shift+ArrowUp", 10), ("-", 5), ("PageDown", 2), ("Delete", 1)):
+            page.keyboard.press(key)
+            assert costs_shown(page, 6)[3, 1] == cost, key
+        # One place of the grid is reached by Tab, the next press leaves it.
+        assert page.locator("#explorer-grid [tabindex='0']").count() == 1
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.closest('#explorer-grid')") is None
+
+
+def test_the_name_of_a_class_moves_its_row_or_column(opened):
+    with opened("k6") as page:
+        typed(page, 2, 0, "10")
+        costs = np.ones((6, 6))
+        costs[1] = 10
+        np.fill_diagonal(costs, 1)
+        np.testing.assert_array_equal(costs_shown(page, 6), costs)
+        assert says(page).endswith("; every mistake on class 01 counts 10 times.")
+        drag(page, 0, 4, up=100)
+        costs[[0, 2, 4, 5], 3] = 10
+        costs[1, 3] = 100
+        np.testing.assert_array_equal(costs_shown(page, 6), costs)
+        cell(page, 2, 0).focus()
+        page.keyboard.press("Delete")
+        costs[1, [0, 2, 3, 4, 5]] = 1
+        np.testing.assert_array_equal(costs_shown(page, 6), costs)
+
+
+def test_several_changes_are_counted(opened):
+    with opened("k6") as page:
+        for column, text in ((2, "100"), (3, "50"), (4, "20"), (5, "5")):
+            typed(page, 1, column, text)
+        assert says(page).endswith(
+            "; taking class 00 for class 01 counts 100 times, taking class 00 for class 02 counts 50 times, and 2 more."
+        )
+
+
+def test_the_share_of_a_class_is_dragged_and_folded_in(opened):
+    with opened("k6") as page:
+        drag(page, 5, 7, right=100)
+        assert cell(page, 5, 7).inner_text() == f"{TIMES}10"
+        assert "How common class 04 is where the model is used" in page.locator("#explorer-what").inner_text()
+        assert says(page).endswith("; class 04 is 10 times as common.")
+        shares = np.array([1, 1, 1, 1, 10, 1])
+        table = list(csv.reader(io.StringIO(copied(page))))
+        found = np.array([row[1:] for row in table[1:]], dtype=float)
+        np.testing.assert_array_equal(found, np.outer(shares, shares) * (1 - np.eye(6)))
+        for place, one in enumerate(with_costs(6, np.outer(shares, shares)).evaluations.values()):
+            assert shown(page, place) == pytest.approx(one.auc, abs=5.2e-5)
+
+
+def test_reset_and_undo_go_back(opened):
+    with opened("given") as page:
+        opening, sentence = costs_shown(page, 6), says(page)
+        np.testing.assert_array_equal(opening, np.where(np.eye(6, dtype=bool), 1, GIVEN))
+        assert sentence.endswith(", at the costs as given.")
+        numbers = [shown(page, place) for place in (0, 1)]
+        typed(page, 2, 3, "3")
+        assert says(page).endswith("; taking class 01 for class 02 costs 3 instead of 30.")
+        typed(page, 1, 2, "7")
+        cell(page, 1, 2).focus()
+        page.keyboard.press("Control+z")
+        assert costs_shown(page, 6)[0, 1] == 2
+        assert costs_shown(page, 6)[1, 2] == 3
+        page.locator("#explorer-reset").click()
+        np.testing.assert_array_equal(costs_shown(page, 6), opening)
+        assert says(page) == sentence
+        assert [shown(page, place) for place in (0, 1)] == numbers
+        page.locator("#explorer-undo").click()
+        assert costs_shown(page, 6)[1, 2] == 3
+
+
+@pytest.mark.parametrize("name", ["k6", "given", "awkward"])
+def test_what_is_copied_gives_the_d_that_was_shown(opened, results, tmp_path, name):
+    labels = [str(label) for label in next(iter(results(name).evaluations.values())).labels]
+    with opened(name) as page:
+        drag(page, 1, 2, right=100, up=30)
+        typed(page, 4, 0, "3")
+        typed(page, 2, 7, "0.25")
+        (tmp_path / "costs.csv").write_text(copied(page), encoding="utf-8", newline="")
+        values = [(shown(page, place), shown(page, place, "mean_auc")) for place in (0, 1)]
+    y_true, _, scores = problem(6, n=300, names=labels)
+    noise = np.random.default_rng(1).normal(size=scores.shape)
+    for place, model in enumerate(("first", "second")):
+        columns = dict(zip(labels, (scores + 1.2 * place * noise).T, strict=True))
+        # The column of labels has a name that no class has.
+        parquet.write_table(pa.table({"the label": list(y_true)} | columns), tmp_path / f"{model}.parquet")
+    files = [str(tmp_path / f"{model}.parquet") for model in ("first", "second")]
+    options = ["--target", "the label", "--costs", str(tmp_path / "costs.csv"), "--resamples", "3", "--json"]
+    with redirect_stdout(io.StringIO()) as printed:
+        assert main(["compare", *files, *options]) == 0
+    judged = json.loads(printed.getvalue())["evaluations"]
+    for (d, mean), model in zip(values, ("first", "second"), strict=True):
+        assert d == pytest.approx(judged[model]["auc"], abs=5.2e-5)
+        assert mean == pytest.approx(judged[model]["mean_auc"], abs=5.2e-5)
+
+
+def test_classes_without_samples_are_in_the_file_but_not_in_the_grid(opened, tmp_path):
+    from polyroc.cli._problem import read_costs
+
+    labels = [f"class {c:02d}" for c in range(7)]
+    with opened("missing") as page:
+        names = page.locator("#explorer-grid tbody th").all_inner_texts()
+        assert names == [label for label in labels if label != "class 03"]
+        assert "Classes without samples are not in the grid." in page.locator("#explorer-help").inner_text()
+        typed(page, 4, 1, "40")
+        (tmp_path / "costs.csv").write_text(copied(page), encoding="utf-8")
+    costs = 1 - np.eye(7)
+    costs[4, 0] = 40
+    np.testing.assert_array_equal(read_costs(str(tmp_path / "costs.csv"), labels), costs)
+
+
+def test_refused_clipboards_leave_the_text_selected(opened):
+    with opened("k3") as page:
+        page.evaluate(
+            "Object.defineProperty(navigator, 'clipboard', { value: { writeText: () => Promise.reject(Error()) } })"
+        )
+        text = copied(page)
+        assert page.locator("#explorer-file").is_visible()
+        assert page.evaluate("document.activeElement.id") == "explorer-file"
+        assert page.evaluate("getSelection().toString()") == text
+        assert text.splitlines()[0] == "true class,class 00,class 01,class 02"
+
+
+def test_an_entry_of_the_tipping_list_is_shown_in_the_grid(opened):
+    entry = (
+        '<p data-true="2" data-taken="4" data-factor="20">'
+        '<button type="button" class="control" hidden>Show in the grid</button></p>'
+    )
+
+    def with_entry(text):
+        start = text.index('<p id="explorer-says"')
+        return text[:start] + entry + text[start:]
+
+    with opened("given", change=with_entry) as page:
+        typed(page, 1, 2, "9")
+        page.get_by_role("button", name="Show in the grid").click()
+        costs = np.where(np.eye(6, dtype=bool), 1, GIVEN)
+        costs[2, 4] *= 20
+        np.testing.assert_array_equal(costs_shown(page, 6), costs)
+        assert says(page).endswith("; taking class 02 for class 04 costs 40 instead of 2.")
+        assert page.evaluate("document.activeElement.dataset.r + document.activeElement.dataset.c") == "35"
+
+
+def test_one_model_has_no_place_and_nobody_is_first(opened):
+    with opened("k3") as page:
+        typed(page, 1, 2, "20")
+        assert re.fullmatch(
+            r"D is 0\.\d{3}, as judged 0\.\d{3}; the mean area is 0\.\d{3}, as judged 0\.\d{3}; "
+            r"taking class 00 for class 01 counts 20 times\.",
+            says(page),
+        )
+        assert page.locator("#explorer-numbers .place").count() == 0
+
+
+SAY = """(jobs) => jobs.map(({ now, before, moved }) => {
+  const costs = explorerCosts({ classes: [0, 1, 2], costs: [[1, 1, 1], [1, 1, 1], [1, 1, 1]] });
+  for (const [target, value] of moved) costs.set(target, value);
+  const model = ([auc, mean_auc]) => ({ auc, mean_auc });
+  const names = (text) => [...text].map((letter) => ({ text: letter }));
+  const said = { models: now.map(model), before: before.map(model), costs, given: false };
+  const pieces = explorerSentence({ ...said, names: names("xyz"), labels: names("abc") });
+  return pieces.map((piece) => piece.text ?? piece).join("");
+})"""
+
+
+def test_the_sentence_claims_no_more_than_the_numbers():
+    before, cell, row = [[0.9, 0.9], [0.8, 0.8]], [{"a": 0, "b": 1}, 100], [{"a": 1}, 10]
+    jobs = [
+        {"now": [[0.91, 0.8], [0.9, 0.85]], "before": before, "moved": [cell]},
+        {"now": [[0.91, 0.8], [0.99996, 0.85]], "before": before, "moved": [row]},
+        {"now": [[0.9, 0.9], [0.8999996, 0.8]], "before": before, "moved": [cell, row, [{"share": 2}, 0.5]]},
+        {"now": [[0.9, 0.9], [0.89996, 0.8]], "before": before, "moved": [[{"b": 0}, 0.2]]},
+    ]
+    script = "\n".join(map(_page._text, ("names.js", "explorer_costs.js", "explorer_words.js")))
+    assert run_script(SAY, jobs, script=script) == [
+        "x is first by D (0.910, 0.010 ahead of y), but y is first by the mean area (0.850, 0.050 ahead of x); "
+        "taking a for b counts 100 times. As judged, x is first by the mean area.",
+        "y is first by D (0.99996, 0.090 ahead of x) and by the mean area; every mistake on b counts 10 times. "
+        "As judged, x is first by both.",
+        "x and y are level by D (0.900), but x is first by the mean area (0.900, 0.100 ahead of y); "
+        "taking a for b counts 100 times, every mistake on b counts 10 times, and 1 more. As judged, x is first by D.",
+        "x is first by D (0.900, 0.00004 ahead of y) and by the mean area; every sample wrongly taken for a counts "
+        "0.2 times.",
+    ]
+
+
+def test_a_finger_selects_and_the_slider_changes(opened):
+    with opened("k6", **PHONE) as page:
+        cell(page, 2, 4).tap()
+        assert page.locator("#explorer-what").inner_text() == "Cost of taking class 01 for class 03"
+        assert np.all(costs_shown(page, 6) == 1)
+        page.locator("#explorer-slide").evaluate(
+            """(slide) => {
+              slide.value = "1.3";
+              for (const type of ["input", "change"]) slide.dispatchEvent(new Event(type));
+            }"""
+        )
+        at_rest(page)
+        assert costs_shown(page, 6)[1, 3] == 20
+        assert says(page).endswith("; taking class 01 for class 03 counts 20 times.")
+        for button in ("less", "more", "undo", "reset", "copy", "value"):
+            assert page.locator(f"#explorer-{button}").bounding_box()["height"] >= 44
+        box = cell(page, 2, 4).bounding_box()
+        assert min(box["width"], box["height"]) >= 44
+
+
+@pytest.mark.parametrize("name", ["k3", "k6", "k50", "long", "hostile"])
+def test_a_phone_does_not_scroll_sideways(opened, name):
+    with opened(name, **PHONE) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_fifty_classes_have_a_grid(opened):
+    with opened("k50") as page:
+        assert page.locator("#explorer-grid tbody td:not(.none):not(.share)").count() == 50 * 49
+        drag(page, 7, 30, right=100)
+        assert page.locator("#explorer-value").input_value() == "10"
+        assert page.locator("#explorer-what").inner_text() == "Cost of taking class 06 for class 29"
+        assert says(page).endswith("; taking class 06 for class 29 counts 10 times.")
+        assert cell(page, 7, 30).get_attribute("aria-label") == "taking class 06 for class 29: 10"
+        side, grid = (page.locator(f".explorer-{part}").bounding_box() for part in ("side", "grid"))
+        assert side["width"] > 0
+        assert grid["width"] <= 1056
+
+
+def test_long_names_are_cut_in_the_grid_and_whole_in_the_sentence(opened):
+    with opened("long") as page:
+        names = page.locator("#explorer-grid tbody th").all_inner_texts()
+        assert len(set(names)) == 12
+        assert max(map(len, names)) <= 14
+        typed(page, 1, 3, "4")
+        assert says(page).endswith(f"; taking {LONG[0]} for {LONG[2]} counts 4 times.")
+
+
+def test_hostile_names_are_inert(opened, tmp_path):
+    from polyroc.cli._problem import read_costs
+
+    with opened("hostile") as page:
+        for row in range(1, len(HOSTILE) + 1):
+            typed(page, row, 1 + row % len(HOSTILE), "3")
+            cell(page, row, 0).click()
+        assert says(page).startswith(f"{HOSTILE[0]} is first by D (")
+        assert page.locator("#explorer bdi *, #explorer a, #explorer img, #explorer script").count() == 0
+        (tmp_path / "costs.csv").write_text(copied(page), encoding="utf-8", newline="")
+        assert page.evaluate("window.hacked") is None
+    found = read_costs(str(tmp_path / "costs.csv"), HOSTILE)
+    np.testing.assert_array_equal(found, 1 - np.eye(12) + 2 * np.roll(np.eye(12), 1, axis=1))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["k3", "k6", "long", "k50"])
+def test_axe_finds_nothing_serious(opened, name, scheme):
+    from axe_playwright_python.sync_playwright import Axe
+
+    with opened(name, color_scheme=scheme) as page:
+        for column, text in ((2, "1000"), (3, "0.001"), (4, "7")):
+            if cell(page, 1, column).count():
+                typed(page, 1, column, text)
+        found = Axe().run(page, "#explorer", options={"resultTypes": ["violations"]}).response["violations"]
+        serious = [
+            (one["id"], one["help"], [node["html"][:120] for node in one["nodes"][:3]])
+            for one in found
+            if one["impact"] in ("serious", "critical")
+        ]
+        assert not serious, serious
+
+
+def test_a_screen_reader_is_told_at_rest(opened):
+    with opened("k6") as page:
+        typed(page, 1, 2, "50")
+        page.wait_for_timeout(900)
+        live = page.locator("#explorer-live")
+        assert live.get_attribute("aria-live") == "polite"
+        assert live.text_content() == says(page)
+
+
+def test_another_part_of_the_page_can_add_a_column(opened, monkeypatch):
+    added = "explorer.addColumn('of costs', (model, costs, shares) => `${model}: ${costs[1]}, ${shares[2]}`);"
+    text = _page._text
+    monkeypatch.setattr(_page, "_text", lambda name: text(name) + (added if name == "report.js" else ""))
+    with opened("k6", change=str) as page:
+        typed(page, 1, 2, "50")
+        typed(page, 3, 7, "4")
+        assert page.locator("#explorer-numbers thead th").last.inner_text() == "of costs"
+        cells = page.locator("#explorer-numbers tbody tr td:last-child").all_inner_texts()
+        assert sorted(cells) == ["0: 50, 4", "1: 50, 4"]
+
+
+def test_without_javascript_a_sentence_says_so(opened):
+    with opened("k6", ready=False, java_script_enabled=False) as page:
+        assert page.get_by_text("The grid in which costs are tried needs JavaScript.").is_visible()
+        assert not page.locator("#explorer-grid").is_visible()
+
+
+@pytest.mark.parametrize("k", [2, 51])
+def test_two_classes_and_very_many_have_no_grid(k):
+    page = Page(render_html(summarize(evaluation_of(k), include_rates=True)))
+    assert page.data["explorer"] is None
+    assert "explorer" not in {attributes.get("id") for attributes in page.named("section")}
