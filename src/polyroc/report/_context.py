@@ -9,12 +9,14 @@ from polyroc._lib._numbers import area, counted, level
 from polyroc._lib._versions import versions
 from polyroc.report._advice import advice
 from polyroc.report._class_rows import class_tables
+from polyroc.report._differences import drawn_differences
 from polyroc.report._figures import CURVES, curve_figure, curve_svg, dash_array, heatmap_figure, themes, variables
 from polyroc.report._measure_rows import measure_tables
 from polyroc.report._models import Model, best_of, best_place, models_of
 from polyroc.report._names import class_names
 from polyroc.report._sentences import n_classes
 from polyroc.report._settings import setting_entries
+from polyroc.report._sheet import sheet_of
 from polyroc.report._tables import WORST, contest_tables, cost_tables, curve_tables, pair_rows, score_board
 from polyroc.report._words import cautions, details, disagreement
 
@@ -90,6 +92,7 @@ def context_of(summary: dict[str, Any], title: str | None) -> dict[str, Any]:
             "disagreement": disagreement(summary),
         },
         "board": score_board(summary),
+        "sheet": sheet_of(summary),
         "level": level(summary["confidence_level"]),
         "models": [model.name for model in models_of(summary)],
         "selected": best_place(summary),
@@ -187,7 +190,8 @@ def _contests(summary: dict[str, Any]) -> list[dict[str, Any]]:
         return []
     names = {"auc": ("D", "By D, the area under the shared curve"), "hand_till": ("M", "By Hand and Till's M")}
     return [
-        {"letter": letter, "title": title, **contest_tables(summary, key)} for key, (letter, title) in names.items()
+        {"letter": letter, "title": title, "drawn": drawn_differences(summary, key), **contest_tables(summary, key)}
+        for key, (letter, title) in names.items()
     ]
 
 
