@@ -1,12 +1,12 @@
-"""The dict -> what the first sheet of paper has besides the summary: the hardest classes and pairs, and the settings."""
+"""The dict -> what the first sheet of paper has below the summary: the hardest classes and pairs, and the settings."""
 
 from typing import Any
 
 from polyroc._lib._numbers import area
 from polyroc.report._models import Model, best_of
 from polyroc.report._names import class_names
-from polyroc.report._settings import setting_entries
 from polyroc.report._sentences import plain_text
+from polyroc.report._settings import setting_entries
 
 _HARDEST = 5
 # What a reader of one sheet has to know of how its numbers were made.
