@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from report_pages import HOSTILE, Page, comparison_of, evaluation_of, problem
+from report_pages import HOSTILE, Page, comparison_of, evaluation_of
 
 import polyroc
 from polyroc._lib._numbers import percent_and_ends
@@ -24,10 +24,12 @@ PAPER = {"width": 680, "height": 1024}
 
 def close_models(n=900, n_resamples=49):
     """Three models of which every D is above 0.99, so that a linear axis would show one blob."""
-    y_true, labels, scores = problem(3, n=n, strength=4.6)
-    noise = np.random.default_rng(1).normal(size=(2, *scores.shape))
-    models = {"near": scores, "nearer": scores + 0.25 * noise[0], "nearest": scores + 0.3 * noise[1]}
-    return polyroc.compare(y_true, models, labels=labels, n_resamples=n_resamples, rng=0)
+    rng = np.random.default_rng(0)
+    y_true = np.arange(n) % 3
+    scores = 4.2 * np.eye(3)[y_true] + rng.normal(size=(n, 3))
+    noise = rng.normal(size=(2, n, 3))
+    models = {"near": scores, "nearer": scores + 0.3 * noise[0], "nearest": scores + 0.6 * noise[1]}
+    return polyroc.compare(y_true, models, n_resamples=n_resamples, rng=0)
 
 
 @pytest.fixture(scope="module")
@@ -149,6 +151,7 @@ def test_perfect_areas_lie_at_the_end_of_the_axis():
         ((0.9955, 0.99965), ["0.995", "0.998", "0.999", "0.9995"]),
         ((0.004, 0.996), ["0.01", "0.1", "0.5", "0.9", "0.99"]),
         ((0.9706, 0.9738), ["0.97", "0.972", "0.974"]),
+        ((0.905, 0.975), ["0.9", "0.93", "0.95", "0.97"]),
     ],
 )
 def test_labels_are_round_numbers_of_the_range(ends, wanted):

@@ -55,8 +55,9 @@ class Axis:
         first, last = _area(self.low), _area(self.high)
         inside = [value for value in _round_areas() if first <= value <= last]
         chosen = self._with_room(inside)
-        if len(chosen) < _FEWEST_TICKS:
-            chosen = self._with_room(_round_numbers(first, last))
+        for finer in (1, 2):
+            if len(chosen) < _FEWEST_TICKS:
+                chosen = self._with_room([*chosen, *_round_numbers(first, last, finer=finer)])
         return [Tick(self.place(value), _plain(value)) for value in sorted(chosen)]
 
     def _with_room(self, values: Iterable[float]) -> list[float]:
@@ -111,13 +112,13 @@ def _round_areas() -> list[float]:
     return list(dict.fromkeys(one for area in areas for one in (area, round(1 - area, 9))))
 
 
-def _round_numbers(low: float, high: float) -> list[float]:
+def _round_numbers(low: float, high: float, *, finer: int = 1) -> list[float]:
     """Multiples of the largest step 1, 2 or 5 times a power of ten of which enough lie between two numbers."""
     power = math.floor(math.log10(high - low)) + 1
-    steps = [digit * 10.0 ** (power - down) for down in range(4) for digit in (5, 2, 1)]
+    steps = [digit * 10.0 ** (power - down) for down in range(5) for digit in (5, 2, 1)]
     for step in steps:
         multiples = range(math.ceil(low / step), math.floor(high / step) + 1)
-        if len(multiples) >= _FEWEST_TICKS:
+        if len(multiples) >= finer * _FEWEST_TICKS:
             return [round(multiple * step, 12) for multiple in multiples]
     return []
 
