@@ -89,7 +89,7 @@ def logit(value):
 @pytest.mark.parametrize("name", ["close", "costs", "many"])
 def test_whiskers_lie_at_the_logits_of_d_and_m_and_of_their_intervals(pages, results, name):
     comparison = results[name]
-    board = part(pages[name], r'<table class="board">.*?</table>')
+    board = part(pages[name], r'<table class="board[^"]*">.*?</table>')
     places, numbers = ticks(part(board, r"<thead>.*?</thead>"))
     assert len(places) >= 3
     assert np.diff(places).min() >= 15
@@ -306,7 +306,7 @@ def test_hostile_names_are_text_in_every_new_place(pages):
     for _, attributes in read.tags:
         assert not [name for name in attributes if name.startswith("on")]
     for pattern in (
-        r'<table class="board">.*?</table>',
+        r'<table class="board[^"]*">.*?</table>',
         r'<table class="differences">.*?</table>',
         r'<div class="hardest.*?</div>',
     ):

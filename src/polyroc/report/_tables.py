@@ -27,8 +27,9 @@ _RANKINGS = 10
 # Of a matrix of more classes, the largest entries are listed.
 _MATRIX = 12
 _MOST_COSTLY = 20
-# Models that have room on the first sheet of paper.
-_ON_A_SHEET = 12
+# Models that have room on the first sheet of paper; from so many on rows are lower.
+_ON_A_SHEET = 10
+_DENSE = 6
 
 
 def pair_rows(summary: dict[str, Any], model: Model) -> list[dict[str, Any]]:
@@ -81,6 +82,7 @@ def score_board(summary: dict[str, Any]) -> dict[str, Any]:
         "letters": letters,
         "axis": axis.to_dict(),
         "on_a_sheet": _ON_A_SHEET,
+        "is_dense": len(rows) >= _DENSE,
     }
 
 
