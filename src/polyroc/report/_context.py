@@ -9,7 +9,6 @@ from polyroc._lib._numbers import area, counted, level
 from polyroc._lib._versions import versions
 from polyroc.report._advice import advice
 from polyroc.report._class_rows import class_tables
-from polyroc.report._differences import drawn_differences
 from polyroc.report._figures import CURVES, curve_figure, curve_svg, dash_array, heatmap_figure, themes, variables
 from polyroc.report._measure_rows import measure_tables
 from polyroc.report._models import Model, best_of, best_place, models_of
@@ -190,8 +189,7 @@ def _contests(summary: dict[str, Any]) -> list[dict[str, Any]]:
         return []
     names = {"auc": ("D", "By D, the area under the shared curve"), "hand_till": ("M", "By Hand and Till's M")}
     return [
-        {"letter": letter, "title": title, "drawn": drawn_differences(summary, key), **contest_tables(summary, key)}
-        for key, (letter, title) in names.items()
+        {"letter": letter, "title": title, **contest_tables(summary, key)} for key, (letter, title) in names.items()
     ]
 
 

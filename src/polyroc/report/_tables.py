@@ -15,6 +15,7 @@ from polyroc._lib._numbers import (
 )
 from polyroc._uncertainty._paired_influence import N_DRAWS
 from polyroc.report._axes import logit_axis
+from polyroc.report._differences import drawn_differences
 from polyroc.report._figures import thinned
 from polyroc.report._models import Model, models_of
 from polyroc.report._names import Name, class_names, model_names
@@ -144,6 +145,7 @@ def contest_tables(summary: dict[str, Any], statistic: str) -> dict[str, Any]:
     rest = sum(one["probability"] for one in rankings[_RANKINGS:])
     return {
         "estimates": estimates,
+        "drawn": drawn_differences(summary, statistic),
         "differences": differences,
         "rankings": rows,
         "n_other_rankings": len(rankings[_RANKINGS:]),
