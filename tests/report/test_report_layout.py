@@ -429,6 +429,18 @@ def test_the_summary_is_one_sheet_of_paper(opened, name, script):
             assert box["y"] + box["height"] <= PAPER["height"]
 
 
+def test_of_many_models_ten_are_on_the_sheet_and_all_are_printed(opened):
+    with opened("many", viewport=PAPER) as page:
+        rows = page.locator(".board tbody tr")
+        assert [row.is_visible() for row in rows.all()] == 12 * [True]
+        page.emulate_media(media="print")
+        assert [row.is_visible() for row in rows.all()] == [*(10 * [True]), False, False]
+        assert page.get_by_text("The 10 of 12 models with the largest D").is_visible()
+        estimates = page.locator("[aria-label='Estimates of D'] tbody tr")
+        assert [row.is_visible() for row in estimates.all()] == 12 * [True]
+        assert not page.locator("[aria-label='Estimates of M']").is_visible()
+
+
 @pytest.mark.parametrize("script", [True, False])
 def test_settings_are_printed_and_the_tables_of_m_are_not(opened, script):
     with opened("costs", script=script, viewport=PAPER) as page:
