@@ -28,7 +28,7 @@ _RANKINGS = 10
 # Of a matrix of more classes, the largest entries are listed.
 _MATRIX = 12
 _MOST_COSTLY = 20
-# Models that have room on the first sheet of paper; from so many on rows are lower.
+# Models that have room on the first sheet of paper, and from how many models on rows are lower.
 _ON_A_SHEET = 10
 _DENSE = 6
 
