@@ -76,7 +76,7 @@ def test_a_lost_class_is_marked_on_the_page():
 
 def test_hostile_names_are_text(evaluation):
     page = render_html(summarize(evaluation))
-    section = page[page.index('<section id="classes"') : page.index('<section id="costs"')]
+    section = page[page.index('<section id="classes"') : page.index('<section id="settings"')]
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in section
     assert "<script" not in section
 
@@ -96,7 +96,7 @@ def test_a_comparison_shows_the_best_model_first_and_has_paired_measures():
     assert tables["rows"][1]["estimates"][1]["text"] == f"{estimate:.4f}"
     assert [row["label"] for row in tables["differences"]] == ["accuracy", "MCC"]
     page = render_html(json.loads(json.dumps(summary)))
-    section = page[page.index('<section id="measures"') : page.index('<section id="comparison"')]
+    section = page[page.index('<section id="measures"') : page.index('<section id="settings"')]
     assert "&lt;b&gt;worse&lt;/b&gt; minus" in re.sub(r"</?bdi[^>]*>", "", section)
     assert "<b>" not in section
 

@@ -55,10 +55,10 @@ def test_the_sections_come_in_order_under_one_heading(page):
     assert read.inside("h2") == [
         "In plain words",
         "The curve",
+        "In more words",
+        "Classes",
         "Pairs of classes",
         "Heatmap",
-        "Classes",
-        "Costs used",
         "Settings",
         "How to cite",
     ]
@@ -238,7 +238,7 @@ def test_hostile_names_are_text(hostile):
             "th",
             "td",
         ),
-        *("svg", "line", "path", "polygon", "polyline", "text", "figure", "figcaption", "fieldset", "legend", "label"),
+        *("svg", "g", "line", "path", "polygon", "polyline", "text", "figure", "figcaption", "fieldset", "legend", "label"),
         *("input", "select", "option", "details", "summary", "button", "noscript", "dl", "dt", "dd", "cite", "pre"),
         *("footer", "script"),
     }

@@ -34,7 +34,9 @@ def three_models():
 def test_one_model_is_told_by_accuracy_d_m_and_its_worst_pair(one_model):
     first, second = (text(sentence) for sentence in advice(one_model))
     assert first.startswith("These scores separate the 5 classes better than guessing, but hardly class 0")
-    assert first.endswith(f"They name the right class in {100 * one_model['accuracy']:.0f} % of samples.")
+    right = one_model["accuracy_interval"]
+    ends = f"({100 * right['low']:.0f} % to {100 * right['high']:.0f} %)"
+    assert first.endswith(f"They name the right class in {100 * one_model['accuracy']:.0f} % of samples {ends}.")
     d, m = (one_model[key] for key in ("confidence_interval", "hand_till_interval"))
     assert f"D {one_model['auc']:.3f} (95 % interval {d['low']:.3f} to {d['high']:.3f}), " in second
     assert f"M {one_model['hand_till']:.3f} ({m['low']:.3f} to {m['high']:.3f}); 0.5 is guessing" in second
@@ -134,10 +136,11 @@ def test_perfect_scores_have_no_pairs_that_cost():
 def test_the_best_model_and_its_rivals(three_models):
     first, second = three_models["auc"]["differences"][:2]
     right = three_models["evaluations"]["first"]["accuracy"]
+    interval = three_models["evaluations"]["first"]["accuracy_interval"]
     assert three_models["best"] == "first"
     assert text(advice(three_models)[0]) == (
         "Use first: it is better than both other models by D and by M, at 95 % confidence. It names the right class in "
-        f"{100 * right:.0f} % of samples."
+        f"{100 * right:.0f} % of samples ({100 * interval['low']:.0f} % to {100 * interval['high']:.0f} %)."
     )
     ends = f"(95 % interval {first['low']:.4f} to {first['high']:.4f})"
     assert f"By D, first is ahead of second by {first['value']:.4f} {ends}" in told(three_models)

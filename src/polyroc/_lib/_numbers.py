@@ -124,6 +124,28 @@ def percent(value: float) -> str:
     return f"{100 * value:.1f} %" if value > 0.99 or value < 0.01 else f"{100 * value:.0f} %"
 
 
+def percent_and_ends(value: float, low: float, high: float) -> tuple[str, str, str]:
+    """A share and the ends of its interval, with as many decimals as keep ends apart from it that differ from it.
+
+    >>> percent_and_ends(0.8031, 0.7764, 0.8275)
+    ('80 %', '78 %', '83 %')
+    >>> percent_and_ends(0.97314, 0.97221, 0.97402)
+    ('97.3 %', '97.2 %', '97.4 %')
+    """
+    values = (value, low, high)
+    texts = [percent(one) for one in values]
+    for places in (1, 2):
+        if _apart(values, texts):
+            break
+        texts = [_longer_percent(one, places) for one in values]
+    return texts[0], texts[1], texts[2]
+
+
+def _longer_percent(value: float, places: int) -> str:
+    text = f"{100 * value:.{places}f}"
+    return percent(value) if float(text) in (0.0, 100.0) else f"{text} %"
+
+
 def share_of_resamples(value: float, n_resamples: int) -> str:
     """How often something happened in this many resamples, which never prove that it always or never does.
 

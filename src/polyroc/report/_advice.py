@@ -5,7 +5,7 @@
 
 from typing import Any
 
-from polyroc._lib._numbers import level, percent
+from polyroc._lib._numbers import level, percent, percent_and_ends
 from polyroc._records import Status
 from polyroc._texts._evaluation import FAILED_PAIR
 from polyroc.report._models import Model, best_of, contenders, models_of
@@ -68,7 +68,10 @@ def _how_often(model: Model, start: str) -> str:
     right = model.record["accuracy"]
     if right is None:
         return f"How often the right class is named is unknown: {_lower(model.record['accuracy_note'])}"
-    return f"{start} the right class in {percent(right)} of samples."
+    if (interval := model.record["accuracy_interval"]) is None:
+        return f"{start} the right class in {percent(right)} of samples."
+    share, low, high = percent_and_ends(right, interval["low"], interval["high"])
+    return f"{start} the right class in {share} of samples ({low} to {high})."
 
 
 def _areas(model: Model) -> Sentence:

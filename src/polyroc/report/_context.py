@@ -29,6 +29,7 @@ from polyroc.report._packed_pairs import packed_pairs
 from polyroc.report._pair_curves import packed_curves
 from polyroc.report._sentences import n_classes
 from polyroc.report._settings import setting_entries
+from polyroc.report._sheet import sheet_of
 from polyroc.report._tables import WORST, contest_tables, cost_tables, curve_tables, pair_rows, score_board
 from polyroc.report._words import cautions, details, disagreement
 
@@ -101,6 +102,7 @@ def context_of(summary: dict[str, Any], title: str | None) -> dict[str, Any]:
             "disagreement": disagreement(summary),
         },
         "board": score_board(summary),
+        "sheet": sheet_of(summary),
         "level": level(summary["confidence_level"]),
         "models": [model.name for model in models_of(summary)],
         "selected": best_place(summary),

@@ -14,7 +14,10 @@ def measure_tables(summary: dict[str, Any]) -> dict[str, Any] | None:
     if not found:
         return None
     rows = found["measures"]
-    common = {"notes": [*_notes(rows), *left_out_notes(found["left_out"])]}
+    common = {
+        "notes": [*_notes(rows), *left_out_notes(found["left_out"])],
+        "has_errors": any(row.get("standard_error") is not None for row in rows),
+    }
     if summary["kind"] == "evaluation":
         return common | {"models": [], "rows": [_row(row, [row]) for row in rows], "differences": []}
     names = model_names(summary)

@@ -1,15 +1,25 @@
 """The dict -> rows of the tables that the page shows, ready to be laid out."""
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from polyroc._lib._numbers import area, area_and_ends, difference_and_ends, p_value, percent, share_of_resamples
+from polyroc._lib._numbers import (
+    area,
+    area_and_ends,
+    difference_and_ends,
+    p_value,
+    percent,
+    percent_and_ends,
+    share_of_resamples,
+)
 from polyroc._uncertainty._paired_influence import N_DRAWS
+from polyroc.report._axes import logit_axis
+from polyroc.report._differences import drawn_differences
 from polyroc.report._figures import thinned
 from polyroc.report._models import Model, models_of
 from polyroc.report._names import Name, class_names, model_names
+from polyroc.report._sentences import is_binary
 
 # Rows that are there when the page opens; the script has the rest.
 WORST = 200
@@ -18,7 +28,9 @@ _RANKINGS = 10
 # Of a matrix of more classes, the largest entries are listed.
 _MATRIX = 12
 _MOST_COSTLY = 20
-_SHORTEST_SCALE = 0.02
+# Models that have room on the first sheet of paper, and from how many models on rows are lower.
+_ON_A_SHEET = 10
+_DENSE = 6
 
 
 def pair_rows(summary: dict[str, Any], model: Model) -> list[dict[str, Any]]:
@@ -56,31 +68,36 @@ def curve_tables(summary: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def score_board(summary: dict[str, Any]) -> dict[str, Any]:
-    """D, M, accuracy and the worst pair of each model; D, and of a single model M, also as places on a scale."""
-    names = class_names(summary)
-    rows: list[dict[str, Any]] = []
-    for place, model in enumerate(models_of(summary)):
-        record = model.record
-        rows.append(
-            {
-                "name": model.name,
-                "place": place,
-                "d": _estimate(record["auc"], record["confidence_interval"]),
-                "m": _estimate(record["hand_till"], record["hand_till_interval"]),
-                "right": _accuracy(record),
-                "worst": {
-                    "pair": (names[record["worst_pair"]["positive"]], names[record["worst_pair"]["negative"]]),
-                    "area": area(record["worst_pair"]["auc"]),
-                },
-            }
-        )
-    # The page shows M of several models without a scale.
-    whole = summary["kind"] == "evaluation"
-    low, high = _scale(rows, whole=whole)
-    for row in rows:
-        for one in (row["d"], row["m"]) if whole else (row["d"],):
-            one |= _places(one, low, high)
-    return {"rows": rows, "low": f"{low:.2f}", "high": f"{high:.2f}"}
+    """D, M, accuracy and the worst pair of each model; D and M of all models also as places on one logit axis."""
+    rows = [_board_row(summary, place, model) for place, model in enumerate(models_of(summary))]
+    # Of two classes D and M are the same number.
+    letters = ("d",) if is_binary(summary) else ("d", "m")
+    estimates = [row[letter] for row in rows for letter in letters]
+    found = [one[key] for one in estimates for key in ("value", "low", "high") if one[key] is not None]
+    axis = logit_axis(found, from_guessing=summary["kind"] == "evaluation")
+    for one in estimates:
+        one["whisker"] = axis.whisker(one["value"], one["low"], one["high"])
+    return {
+        "rows": rows,
+        "ranked": sorted(rows, key=lambda row: -row["d"]["value"]),
+        "letters": letters,
+        "axis": axis.to_dict(),
+        "on_a_sheet": _ON_A_SHEET,
+        "is_dense": len(rows) >= _DENSE,
+    }
+
+
+def _board_row(summary: dict[str, Any], place: int, model: Model) -> dict[str, Any]:
+    names, record = class_names(summary), model.record
+    worst = record["worst_pair"]
+    return {
+        "name": model.name,
+        "place": place,
+        "d": {"letter": "D", **_estimate(record["auc"], record["confidence_interval"])},
+        "m": {"letter": "M", **_estimate(record["hand_till"], record["hand_till_interval"])},
+        "right": _accuracy(record),
+        "worst": {"pair": (names[worst["positive"]], names[worst["negative"]]), "area": area(worst["auc"])},
+    }
 
 
 def _estimate(value: float, interval: dict[str, Any] | None) -> dict[str, Any]:
@@ -95,26 +112,10 @@ def _accuracy(record: dict[str, Any]) -> dict[str, str]:
     """How often the right class is named, or why that is not known."""
     if record["accuracy"] is None:
         return {"text": "", "ends": "", "note": record["accuracy_note"]}
-    interval = record["accuracy_interval"]
-    ends = "" if interval is None else f"{percent(interval['low'])} to {percent(interval['high'])}"
-    return {"text": percent(record["accuracy"]), "ends": ends, "note": ""}
-
-
-def _places(one: dict[str, Any], low: float, high: float) -> dict[str, float]:
-    """Where a value and its interval lie on the scale, in percent of its length."""
-    ends = [one["low"], one["high"]] if one["low"] is not None else [one["value"], one["value"]]
-    at, first, last = (100 * (value - low) / (high - low) for value in (one["value"], *ends))
-    return {"at": round(at, 2), "first": round(first, 2), "length": round(last - first, 2)}
-
-
-def _scale(rows: Sequence[dict[str, Any]], *, whole: bool) -> tuple[float, float]:
-    """From guessing to perfect for one model; for several, as far as they reach, in hundredths."""
-    estimates = [row[letter] for row in rows for letter in (("d", "m") if whole else ("d",))]
-    found = [one[key] for one in estimates for key in ("value", "low", "high") if one[key] is not None]
-    if whole:
-        return (0.5, 1.0) if min(found) >= 0.5 else (0.0, 1.0)
-    low, high = math.floor(100 * min(found)) / 100, math.ceil(100 * max(found)) / 100
-    return (low, high) if high - low >= _SHORTEST_SCALE else (max(0.0, low - 0.01), min(1.0, high + 0.01))
+    if (interval := record["accuracy_interval"]) is None:
+        return {"text": percent(record["accuracy"]), "ends": "", "note": ""}
+    text, low, high = percent_and_ends(record["accuracy"], interval["low"], interval["high"])
+    return {"text": text, "ends": f"{low} to {high}", "note": ""}
 
 
 def contest_tables(summary: dict[str, Any], statistic: str) -> dict[str, Any]:
@@ -144,6 +145,7 @@ def contest_tables(summary: dict[str, Any], statistic: str) -> dict[str, Any]:
     rest = sum(one["probability"] for one in rankings[_RANKINGS:])
     return {
         "estimates": estimates,
+        "drawn": drawn_differences(summary, statistic),
         "differences": differences,
         "rankings": rows,
         "n_other_rankings": len(rankings[_RANKINGS:]),

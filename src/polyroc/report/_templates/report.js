@@ -38,10 +38,19 @@ function lookAt(place) {
   draw();
 }
 
+// Settings are folded on a screen and printed; afterwards they are as they were.
+function unfold(printing) {
+  for (const part of document.querySelectorAll("details.printed")) {
+    if (printing) part.dataset.open = String(part.open);
+    part.open = printing || part.dataset.open === "true";
+  }
+}
+
 function onPaper(printing) {
   if (state.printing === printing) return;
   state.printing = printing;
   if (printing) state.heatmap = heatmap !== null;
+  unfold(printing);
   draw();
 }
 
@@ -68,10 +77,7 @@ paper.addEventListener("change", (event) => onPaper(event.matches));
 addEventListener("beforeprint", () => onPaper(true));
 addEventListener("afterprint", () => onPaper(false));
 
-const explorer = explorerPanel(data, {
-  chart: typeof chart === "undefined" ? null : chart,
-  selection: typeof selection === "undefined" ? null : selection,
-});
+const explorer = explorerPanel(data, { chart, selection });
 
 if (heatmap) {
   const near = new IntersectionObserver((seen) => {
