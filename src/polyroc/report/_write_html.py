@@ -11,9 +11,10 @@ from polyroc._inputs._checks import InputError, as_flag, as_n_resamples, shown
 from polyroc._lib._files import why_not_writable, write_whole
 from polyroc._measures._compared import ComparedMeasures
 from polyroc._measures._table import Measures
+from polyroc._tipping._record import TippingCosts
 from polyroc._uncertainty._bootstrap import BootstrapResult
 from polyroc.report._page import check_installed, check_title, render_html
-from polyroc.report._summarize import check_measures, check_result, summarize
+from polyroc.report._summarize import check_measures, check_result, check_tipping, summarize
 
 # So that the same evaluation gives the same page.
 _SEED = 0
@@ -28,6 +29,7 @@ def write_html(
     confidence_level: float | None = None,
     title: str | None = None,
     measures: Measures | ComparedMeasures | None = None,
+    tipping: TippingCosts | None = None,
     progress: bool = False,
 ) -> None:
     """Write a result as one page that works offline (needs ``polyroc[report]``).
@@ -53,6 +55,9 @@ def write_html(
         The heading of the page.
     measures : Measures or ComparedMeasures, optional
         What ``result.measures()`` gave; the page then has a section with accuracy, F1, kappa and the others.
+    tipping : TippingCosts, optional
+        What ``result.tipping_costs()`` gave for a comparison: what a single mistake would have to cost to change the
+        order of the models. By default it is computed here where that takes about a second (TODO).
     progress : bool
         Show a bar with the time left while resampling (needs ``polyroc[progress]``).
 
@@ -74,6 +79,7 @@ def write_html(
     check_title(title)
     check_result(result, bootstrap, confidence_level)
     check_measures(result, measures)
+    check_tipping(result, tipping)
     wanted = _wanted(result, bootstrap, n_resamples)
     # Before anything is resampled: without them there is nothing to wait for.
     check_installed()
@@ -85,6 +91,7 @@ def write_html(
         confidence_level=confidence_level,
         seed=_SEED if wanted else None,
         measures=measures,
+        tipping=_tipping(result) if tipping is None else tipping,
     )
     summary["drawn_for_the_page"] = bool(wanted)
     write_whole(file, render_html(summary, title=title).encode("utf-8"))
