@@ -324,8 +324,8 @@ class Comparison(Frozen):
         curve say which. Each is followed in a few steps up to `largest`, and then closely to where the order changes.
         What is found is verified: with the factor as it is given, a fit of every model says that the model is first.
         That no smaller change exists is not proved. On 50 comparisons of three to five classes, trying all costs in
-        small steps found a smaller one in less than 2 % of the cases (`tests/tipping`). Where a fit does not converge, the
-        cost is passed over.
+        small steps found a smaller one in less than 2 % of the cases. A cost at which a fit does not converge is passed
+        over.
 
         Examples
         --------

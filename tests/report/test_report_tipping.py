@@ -21,9 +21,8 @@ def mixed(names=None, models=("wide", "narrow"), **options):
     rng = np.random.default_rng(0)
     codes = np.arange(4).repeat(30)
     noise = rng.normal(size=(len(codes), 4))
-    wide, narrow = 1.5 * np.eye(4)[codes] + noise, 1.2 * np.eye(4)[codes] + noise
+    wide, narrow = 1.5 * np.eye(4)[codes] + noise, 1.0 * np.eye(4)[codes] + noise
     narrow[codes == 2, 0] -= 20
-    wide[codes == 2, 0] += 0.5
     labels = np.arange(4) if names is None else np.array(names, dtype=object)
     scores = dict(zip(models, (wide, narrow), strict=True))
     return polyroc.compare(labels[codes], scores, labels=labels, n_resamples=9, rng=0, **options)
@@ -102,7 +101,7 @@ def test_hostile_names_stay_names():
     hostile = mixed(names=names, models=models)
     tipping = hostile.tipping_costs()
     page = render_html(summarize(hostile, tipping=tipping))
-    [start] = [place for place in (page.index('id="tipping"'),)]
+    start = page.index('id="tipping"')
     part = page[start : page.index("</div>", start)]
     assert "<script" not in part
     assert "<img" not in part
@@ -113,7 +112,7 @@ def test_hostile_names_stay_names():
 
 
 def test_only_tipping_costs_of_the_same_comparison_are_taken(comparison, tipping):
-    with pytest.raises(polyroc.InputError, match="`tipping` must be what `Comparison.tipping_costs` gave, got dict"):
+    with pytest.raises(polyroc.InputError, match=r"`tipping` must be what `Comparison\.tipping_costs` gave, got dict"):
         summarize(comparison, tipping=tipping.to_dict())
     with pytest.raises(polyroc.InputError, match="`tipping` must be None for an Evaluation, which has one model"):
         summarize(comparison.evaluations["wide"], tipping=tipping)

@@ -1,7 +1,7 @@
 """Factorization -> how D changes with the weight of every pair, and so with the costs (method, steps 4 to 6).
 
-A weight pulls the fit towards the rates of its pair, and the mean to which all rates are shrunk, too. With the adjoint of
-the fit, G~ by shrunk rates and G by the mean of a row, as in `polyroc._estimator._adjoint`:
+A weight pulls the fit towards the rates of its pair, and likewise the mean to which all rates are shrunk. With G~, the
+derivatives by shrunk rates of `polyroc._estimator._adjoint`:
 
     dD / dlog w_j = sum_r G~_rj (R~_rj - mu_rj) + sum_r (sum_m (1 - k_m) G~_rm) w_j (R_rj - mean_r) / sum_m w_m
 
@@ -29,9 +29,7 @@ def weight_gradient(
     curvature: Curvature | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """How D of a rank-one fit changes with the log weight of each pair's true and false positive rates, shape (K,)."""
-    by_rate = area_gradient(
-        factorization, rates, weights, shrinkage=shrinkage, model="rank-one", curvature=curvature
-    )
+    by_rate = area_gradient(factorization, rates, weights, shrinkage=shrinkage, model="rank-one", curvature=curvature)
     # Products of rows and pairs: the first two make k G~, the last what the mean of a row pulls on.
     row, pair = by_rate.row[0], by_rate.pair[0]
     kept = weights.size / (weights.size + shrinkage)

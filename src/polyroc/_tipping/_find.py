@@ -1,10 +1,11 @@
 """Comparison -> TippingCosts: for each model that is not first, what would make it first."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import ceil, exp, floor, log, log10
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,8 +19,6 @@ from polyroc._tipping._record import TippingCost, TippingCosts, TippingStatistic
 from polyroc._tipping._rivals import Cells, Rival, rivals_of
 from polyroc._tipping._search import Fits, Race, Tip, candidates, races, smallest_tip
 
-# A statistic of a model where one cost is multiplied by a factor, given by its logarithm.
-_Value: TypeAlias = Callable[[int, int, float], float]
 _MOST = 1_000_000
 # Digits of a factor that are shown, and how often the last of them is raised until it is seen to be enough.
 _DIGITS, _RAISED = 3, 5
@@ -53,10 +52,18 @@ def why_none(evaluation: Evaluation, largest: float) -> str:
     weights = Cells.of(evaluation).weights
     pooled = np.concatenate([weights.tpr, weights.fpr])
     costs = evaluation._options.costs
-    ratio = pooled.max() / pooled.min() if costs is None else max(pooled.max() / pooled.min(), costs.max() / costs.min())
+    ratio = (
+        pooled.max() / pooled.min() if costs is None else max(pooled.max() / pooled.min(), costs.max() / costs.min())
+    )
     if ratio * largest > LARGEST_RATIO:
         return f"The weights of the pairs are already up to {ratio:.0e} times apart, so no cost was sought."
     return ""
+
+
+class _Value(Protocol):
+    """A statistic of a model where one cost is multiplied by a factor, given by its logarithm."""
+
+    def __call__(self, rival: int, cell: int, log_factor: float) -> float: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,9 +91,7 @@ class _Finder:
         found = []
         with progress_bar(sum(map(len, tried)), "tipping costs", shown=progress) as done:
             for race, promising in zip(wanted, tried, strict=True):
-                tip = None
-                for tip in smallest_tip(race, fits, promising, self.largest):
-                    done(1)
+                tip = smallest_tip(race, fits, promising, self.largest, done)
                 found.append(self._entry("auc", race, tip, fits.auc))
         return found, len(fits)
 
@@ -124,8 +129,8 @@ class _Finder:
         exact = exp(tip.sign * tip.size)
         for raised in range(_RAISED):
             factor = _outward(exact, tip.sign, raised)
-            is_within = abs(log(factor)) <= log(self.largest) + 1e-12
-            if is_within and race.margin(lambda rival, at=log(factor): value(rival, tip.cell, at)) > 0:
+            at = partial(value, cell=tip.cell, log_factor=log(factor))
+            if abs(log(factor)) <= log(self.largest) + 1e-12 and race.margin(at) > 0:
                 return factor
         return exact
 

@@ -160,7 +160,9 @@ class TippingCosts(Frozen):
         classes = _short([name for one in found for name in (one.true_class, one.predicted_class)])
         rows = [["by", "model", "its value", "first now", "its value", "taking", "for", "counts"]]
         for one in found:
-            assert one.factor is not None and one.value is not None and one.first_value is not None
+            assert one.factor is not None
+            assert one.value is not None
+            assert one.first_value is not None
             # At the change the two are close: with as many digits as keep them apart.
             value, first_value, _ = area_and_ends(one.value, one.first_value, one.first_value)
             numbers = [names[one.model], value, names[one.first], first_value]

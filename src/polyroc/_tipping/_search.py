@@ -1,6 +1,6 @@
 """The smallest change of a single cost that makes a model first by D: candidates by gradient, verified by fits."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import exp, log
 
@@ -100,8 +100,10 @@ def candidates(
     return list(dict.fromkeys(found))
 
 
-def smallest_tip(race: Race, fits: Fits, tried: Sequence[tuple[int, int]], largest: float) -> Iterator[Tip | None]:
-    """The smallest change found so far, after each candidate; a candidate is not followed beyond it."""
+def smallest_tip(
+    race: Race, fits: Fits, tried: Sequence[tuple[int, int]], largest: float, done: Callable[[int], object]
+) -> Tip | None:
+    """The smallest change of the candidates; none is followed beyond what another one has reached already."""
     best, bound = None, log(largest)
     for cell, sign in tried:
 
@@ -112,7 +114,8 @@ def smallest_tip(race: Race, fits: Fits, tried: Sequence[tuple[int, int]], large
         size = _first_crossing(margin, [*(step for step in steps if step < bound), bound])
         if size is not None and (best is None or size < bound):
             best, bound = Tip(cell, sign, size), size
-        yield best
+        done(1)
+    return best
 
 
 def _first_crossing(margin: Callable[[float], float], steps: Sequence[float]) -> float | None:

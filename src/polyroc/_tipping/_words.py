@@ -7,8 +7,8 @@ import numpy as np
 # What the statistics are called in a sentence.
 STATISTICS = {"auc": "D", "mean_auc": "the mean area"}
 MEANING = (
-    "By point estimates: the order of two models may be uncertain before and after the change. By D, the most promising "
-    "costs were tried by fits; by the mean area, all costs were solved for exactly."
+    "By point estimates: the order of two models may be uncertain before and after the change. By D, the most "
+    "promising costs were tried by fits; by the mean area, all costs were solved for exactly."
 )
 ALL_FIRST = "All models are equally good by D and by the mean area."
 

@@ -18,6 +18,8 @@ from polyroc.report._summarize import check_measures, check_result, check_tippin
 
 # So that the same evaluation gives the same page.
 _SEED = 0
+# Cells of all cost matrices, of so many as take about a second: see docs.
+_QUICK = 100
 
 
 def write_html(
@@ -95,6 +97,14 @@ def write_html(
     )
     summary["drawn_for_the_page"] = bool(wanted)
     write_whole(file, render_html(summary, title=title).encode("utf-8"))
+
+
+def _tipping(result: Evaluation | Comparison) -> TippingCosts | None:
+    """The list of tipping costs where it takes about a second; None where somebody should ask for it."""
+    if isinstance(result, Evaluation):
+        return None
+    n_classes = len(next(iter(result.evaluations.values())).labels)
+    return result.tipping_costs() if n_classes**2 * len(result.models) <= _QUICK else None
 
 
 def _wanted(result: Evaluation | Comparison, bootstrap: BootstrapResult | None, n_resamples: Any) -> int:
