@@ -13,10 +13,11 @@ from polyroc._tipping._rivals import Cells, Rival
 TIE = 1e-9
 # Candidates in each direction by the gradient, by the limit of a cost beyond all bounds, and by the mean area.
 BY_SLOPE, BY_LIMIT, BY_MEAN_AREA = 8, 4, 4
-# Where a change is tried first, as shares of the largest one on the log scale.
-_STEPS = (0.1, 0.3, 0.6, 1.0)
+# Where a change is tried first, as shares of the largest one that is still of interest on the log scale. Where the
+# response to a cost rises, the first of them decides; the other is for one that rises and falls.
+_STEPS = (1.0, 0.4)
 # How closely the place is found on the log scale where the order changes; three digits are shown.
-_CLOSE = 2e-4
+_CLOSE = 5e-4
 _MOST_STEPS = 40
 
 
@@ -39,6 +40,8 @@ class Fits:
 
     def auc(self, rival: int, cell: int, log_factor: float) -> float:
         """D of a model at a changed cost."""
+        if log_factor == 0:
+            return self.rivals[rival].auc
         asked = (rival, cell, log_factor)
         if asked not in self._known:
             weights = self.cells.weights_at(cell, exp(log_factor))
@@ -110,28 +113,25 @@ def smallest_tip(
         def margin(size: float, cell: int = cell, sign: int = sign) -> float:
             return race.margin(lambda rival: fits.auc(rival, cell, sign * size))
 
-        steps = [step * log(largest) for step in _STEPS]
-        size = _first_crossing(margin, [*(step for step in steps if step < bound), bound])
+        size = _crossing(margin, bound)
         if size is not None and (best is None or size < bound):
             best, bound = Tip(cell, sign, size), size
         done(1)
     return best
 
 
-def _first_crossing(margin: Callable[[float], float], steps: Sequence[float]) -> float | None:
-    """The smallest number up to the last step at which a margin is positive; None where it is at no step."""
-    low, below = 0.0, None
-    for high in steps:
-        above = margin(high)
+def _crossing(margin: Callable[[float], float], bound: float) -> float | None:
+    """A number up to the bound where a margin becomes positive; None where it is at no step."""
+    for share in _STEPS:
+        above = margin(share * bound)
         if above > 0:
-            return _refined(margin, low, below, high, above)
-        low, below = high, above
+            return _refined(margin, share * bound, above)
     return None
 
 
-def _refined(margin: Callable[[float], float], low: float, below: float | None, high: float, above: float) -> float:
-    """Where the margin becomes positive between two numbers: the Illinois method, with halving where it is slow."""
-    below = margin(low) if below is None else below
+def _refined(margin: Callable[[float], float], high: float, above: float) -> float:
+    """Where the margin becomes positive between 0 and a number: the Illinois method, with halving where it is slow."""
+    low, below = 0.0, margin(0.0)
     for step in range(_MOST_STEPS):
         if high - low <= _CLOSE:
             break
