@@ -19,11 +19,11 @@ def text_of(page):
 def mixed(names=None, models=("wide", "narrow"), **options):
     """Two models of which the second is better at one pair alone."""
     rng = np.random.default_rng(0)
-    codes = np.arange(4).repeat(30)
-    noise = rng.normal(size=(len(codes), 4))
-    wide, narrow = 1.5 * np.eye(4)[codes] + noise, 1.0 * np.eye(4)[codes] + noise
+    codes = np.arange(3).repeat(60)
+    noise = rng.normal(size=(len(codes), 3))
+    wide, narrow = 1.5 * np.eye(3)[codes] + noise, 1.0 * np.eye(3)[codes] + noise
     narrow[codes == 2, 0] -= 20
-    labels = np.arange(4) if names is None else np.array(names, dtype=object)
+    labels = np.arange(3) if names is None else np.array(names, dtype=object)
     scores = dict(zip(models, (wide, narrow), strict=True))
     return polyroc.compare(labels[codes], scores, labels=labels, n_resamples=9, rng=0, **options)
 
@@ -42,7 +42,7 @@ def test_rows_are_the_entries(comparison, tipping):
     summary = summarize(comparison, tipping=tipping)
     assert summary["tipping"] == json.loads(json.dumps(tipping.to_dict()))
     found = tipping_rows(summary)
-    assert [(row["true"], row["taken"]) for row in found["rows"]] == [one.cell for one in tipping]
+    assert [tuple(row["cell"]) for row in found["rows"]] == [one.cell for one in tipping]
     assert ["".join(map(str, row["sentence"])) for row in found["rows"]] == list(tipping.sentences)
 
 
@@ -72,8 +72,8 @@ def test_where_the_list_is_missing_the_page_says_how_to_get_it(comparison):
 
 
 def test_given_costs_are_mentioned():
-    costs = np.ones((4, 4))
-    costs[1, 3] = 3
+    costs = np.ones((3, 3))
+    costs[1, 2] = 3
     costly = mixed(costs=costs)
     assert "Each factor multiplies the cost that was given." in text_of(
         render_html(summarize(costly, tipping=costly.tipping_costs()))
@@ -97,7 +97,7 @@ def test_one_model_and_two_classes_have_no_list():
 
 
 def test_hostile_names_stay_names():
-    names, models = HOSTILE[:4], tuple(HOSTILE[6:8])
+    names, models = HOSTILE[:3], tuple(HOSTILE[6:8])
     hostile = mixed(names=names, models=models)
     tipping = hostile.tipping_costs()
     page = render_html(summarize(hostile, tipping=tipping))
@@ -117,7 +117,7 @@ def test_only_tipping_costs_of_the_same_comparison_are_taken(comparison, tipping
     with pytest.raises(polyroc.InputError, match="`tipping` must be None for an Evaluation, which has one model"):
         summarize(comparison.evaluations["wide"], tipping=tipping)
     with pytest.raises(polyroc.InputError, match="must be of the same comparison, got costs for model 'narrow'"):
-        summarize(comparison_of(4, n_resamples=9), tipping=tipping)
+        summarize(comparison_of(3, n_resamples=9), tipping=tipping)
 
 
 def test_small_comparisons_get_their_list_with_the_page(comparison, tipping, tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ from polyroc._engines._numpy._fits import rank_one
 from polyroc._estimator._weight_gradient import weight_gradient
 from polyroc._estimator._weights import pair_weights
 from polyroc._records import PairWeights
-from polyroc._tipping._find import _Finder
+from polyroc._tipping._find import _Finder, find_tipping
 from polyroc._tipping._search import races
 
 # A coarse grid: hundreds of fits, of which all that matters is which is larger.
@@ -244,7 +244,8 @@ def test_two_classes_samples_of_pairs_and_extreme_costs_have_an_empty_list_with_
     assert sampled.note == "Only a sample of the pairs was compared (`max_pairs`), so no cost was sought."
     costs = np.ones((5, 5))
     costs[0, 1] = 1e11
-    extreme = compared(y_true, scores, costs=costs).tipping_costs()
+    evaluations = {name: quietly(polyroc.evaluate, y_true, one, costs=costs) for name, one in scores.items()}
+    extreme = find_tipping(evaluations, 1000.0, progress=False)
     assert extreme.note == "The weights of the pairs are already up to 1e+11 times apart, so no cost was sought."
 
 

@@ -34,13 +34,11 @@ def _start(summary: dict[str, Any]) -> list[str]:
 
 def _row(one: dict[str, Any], models: dict[str, Name], classes: list[Name], largest: float) -> dict[str, Any]:
     """One entry; where no cost was found, without numbers and without a place in the grid."""
-    true, taken = one["cell"] or (None, None)
-    names = (None, None) if true is None else (classes[true], classes[taken])
+    true, taken = (None, None) if one["cell"] is None else (classes[place] for place in one["cell"])
     return {
-        "sentence": sentence(models[one["model"]], one["statistic"], one["factor"], *names, largest),
-        "numbers": () if true is None else _numbers(one, models),
-        "true": true,
-        "taken": taken,
+        "sentence": sentence(models[one["model"]], one["statistic"], one["factor"], true, taken, largest),
+        "numbers": () if one["cell"] is None else _numbers(one, models),
+        "cell": one["cell"],
         "factor": one["factor"],
     }
 
