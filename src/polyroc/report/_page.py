@@ -10,7 +10,6 @@ from polyroc._inputs._checks import InputError, shown
 from polyroc.report._context import context_of
 from polyroc.report._names import Name
 
-
 def inlined(script: str) -> str:
     r"""The script as it may stand inside a page.
 
