@@ -14,8 +14,8 @@ TIE = 1e-9
 # Candidates in each direction by the gradient, by the limit of a cost beyond all bounds, and by the mean area.
 BY_SLOPE, BY_LIMIT, BY_MEAN_AREA = 8, 4, 4
 # Where a change is tried first, as shares of the largest one that is still of interest on the log scale. Where the
-# response to a cost rises, the first of them decides; the other is for one that rises and falls.
-_STEPS = (1.0, 0.4)
+# response to a cost rises, the first of them decides; the others are for one that rises and falls.
+_STEPS = (1.0, 0.7, 0.4)
 # How closely the place is found on the log scale where the order changes; three digits are shown.
 _CLOSE = 5e-4
 _MOST_STEPS = 40
@@ -108,7 +108,10 @@ def smallest_tip(
 ) -> Tip | None:
     """The smallest change of the candidates; none is followed beyond what another one has reached already."""
     best, bound = None, log(largest)
-    for cell, sign in tried:
+    # Twice: a response that rises and falls may be seen only once the range is as short as the best candidate's.
+    for place, (cell, sign) in enumerate([*tried, *tried]):
+        if place >= len(tried) and best is None:
+            break
 
         def margin(size: float, cell: int = cell, sign: int = sign) -> float:
             return race.margin(lambda rival: fits.auc(rival, cell, sign * size))
@@ -116,7 +119,7 @@ def smallest_tip(
         size = _crossing(margin, bound)
         if size is not None and (best is None or size < bound):
             best, bound = Tip(cell, sign, size), size
-        done(1)
+        done(place < len(tried))
     return best
 
 

@@ -19,8 +19,8 @@ from polyroc.report._summarize import check_measures, check_result, check_tippin
 # So that the same evaluation gives the same page.
 _SEED = 0
 # Pairs of classes, times models that are not first, up to which tipping costs take about a second: each such model
-# takes about 80 fits, and a fit of 90 pairs about 8 ms.
-_QUICK = 120
+# takes about 110 fits, and a fit of 90 pairs about 8 ms.
+_QUICK = 90
 
 
 def write_html(
@@ -60,8 +60,8 @@ def write_html(
         What ``result.measures()`` gave; the page then has a section with accuracy, F1, kappa and the others.
     tipping : TippingCosts, optional
         What ``result.tipping_costs()`` gave for a comparison: what a single mistake would have to cost to change the
-        order of the models. By default it is computed here where that takes about a second: two models of up to 11
-        classes, three of up to 8, five of up to 6.
+        order of the models. By default it is computed here where that takes about a second: two models of up to 10
+        classes, three of up to 7, five of up to 5.
     progress : bool
         Show a bar with the time left while resampling (needs ``polyroc[progress]``).
 
