@@ -159,3 +159,17 @@ def _compare(given: Attempt, made: Problem, asked: dict[str, Any], draws: dict[s
             check_share(float(one.p_value), "p value")
             check_share(float(one.p_value_holm), "Holm's p value")
         check_rankings(contest.rankings)
+    if given.happens(0.2) and len(models) < 4:
+        _tipping(comparison, given.choose([1.5, 10, 1000.0, 1e6]))
+
+
+def _tipping(comparison: Any, largest: float) -> None:
+    found = attempt(comparison.tipping_costs, largest=largest)
+    if found.refused:
+        return
+    check_json(found.result.to_dict(), "TippingCosts.to_dict()")
+    require("nan" not in str(found.result), str(found.result))
+    for one in found.result:
+        if one.factor is not None:
+            within = 1 / largest * 0.999 <= one.factor <= largest * 1.001
+            require(within and one.value > one.first_value, f"{one}")

@@ -33,6 +33,7 @@ from polyroc._measures._table import Measure, Measures
 from polyroc._pairs import Pair, Pairs
 from polyroc._records import Factorization, PairwiseRates, Status
 from polyroc._scoring import AucScorer, auc_scorer, make_auc_scorer
+from polyroc._tipping._record import TippingCost, TippingCosts
 from polyroc._uncertainty._band import ConfidenceBand
 from polyroc._uncertainty._bootstrap import BootstrapResult
 from polyroc._uncertainty._intervals import Interval
@@ -94,6 +95,8 @@ __all__ = [
     "RocCurve",
     "RuleCost",
     "Status",
+    "TippingCost",
+    "TippingCosts",
     "__version__",
     "auc_score",
     "auc_scorer",

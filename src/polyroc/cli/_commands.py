@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import polyroc
-from polyroc import BootstrapResult, ComparedMeasures, Comparison, Evaluation, Measures
+from polyroc import BootstrapResult, ComparedMeasures, Comparison, Evaluation, Measures, TippingCosts
 from polyroc.cli._files import check_read_once, quoted_path
 from polyroc.cli._messages import Messages
 from polyroc.cli._models import read_models
@@ -19,6 +19,9 @@ from polyroc.cli._plain import CommandError, clean
 from polyroc.cli._problem import Problem, read_costs, read_problem
 from polyroc.cli._settings import DEFAULT, Resamples, Settings, given_options, plan_resamples
 from polyroc.report import summarize
+
+# Of more classes a page has no list of the costs that would change the order of its models.
+_MOST_CLASSES = 50
 
 
 def run_evaluate(path: str, settings: Settings) -> None:
@@ -183,6 +186,7 @@ def _compare_and_say(rivals: _Rivals, settings: Settings, messages: Messages, hi
     )
     if settings.out is not None:
         write_whole(settings.out, differences_csv(comparison))
+    tipping = _tipping(comparison, settings)
     summarized = partial(
         summarize,
         comparison,
@@ -190,6 +194,7 @@ def _compare_and_say(rivals: _Rivals, settings: Settings, messages: Messages, hi
         source=rivals.source,
         warnings=messages.warnings,
         include_rates=settings.report is not None,
+        tipping=tipping,
     )
     measures = comparison.measures() if settings.measures else None
     _report_and_json(partial(_with_measures, summarized, measures), settings)
@@ -199,6 +204,14 @@ def _compare_and_say(rivals: _Rivals, settings: Settings, messages: Messages, hi
         hints = [] if settings.quiet else [hint]
         print_comparison(comparison, title=rivals.title, measures=measures, hints=hints)
     say_where(settings.report, messages)
+
+
+def _tipping(comparison: Comparison, settings: Settings) -> TippingCosts | None:
+    """What a mistake would have to cost to change the order, for a page; of very many classes it takes too long."""
+    n_classes = len(next(iter(comparison.evaluations.values())).labels)
+    if settings.report is None or n_classes > _MOST_CLASSES:
+        return None
+    return comparison.tipping_costs(progress=_shows_bars(settings))
 
 
 def _plan_comparison(rivals: _Rivals, settings: Settings) -> Resamples:

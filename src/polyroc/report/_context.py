@@ -31,6 +31,7 @@ from polyroc.report._sentences import n_classes
 from polyroc.report._settings import setting_entries
 from polyroc.report._sheet import sheet_of
 from polyroc.report._tables import WORST, contest_tables, cost_tables, curve_tables, pair_rows, score_board
+from polyroc.report._tipping_rows import tipping_rows
 from polyroc.report._words import cautions, details, disagreement
 
 # All pairs of 141 classes. A page of more would take long to open, and nobody reads that far.
@@ -117,6 +118,7 @@ def context_of(summary: dict[str, Any], title: str | None) -> dict[str, Any]:
         "judged_on": "resamples" if summary["n_resamples"] else "samples, by what each sample contributes",
         "share_of": "share of resamples" if summary["n_resamples"] else "probability",
         "costs": cost_tables(summary),
+        "tipping": tipping_rows(summary),
         "settings": setting_entries(summary),
         "versions": _versions(summary),
         "version": summary["version"],

@@ -21,6 +21,7 @@ from polyroc._lib._warnings import underflow_is_zero
 from polyroc._measures._compared import ComparedMeasures
 from polyroc._measures._table import Measures
 from polyroc._records import chosen_pairs
+from polyroc._tipping._record import TippingCosts
 from polyroc._uncertainty._band import ConfidenceBand
 from polyroc._uncertainty._bootstrap import BootstrapResult
 from polyroc._uncertainty._paired import ModelEstimate
@@ -54,6 +55,7 @@ def summarize(
     warnings: Sequence[str] = (),
     measures: Measures | ComparedMeasures | None = None,
     include_rates: bool = False,
+    tipping: TippingCosts | None = None,
 ) -> dict[str, Any]:
     """Everything that a report shows, as one plain dict that `json` can write.
 
@@ -78,6 +80,8 @@ def summarize(
     include_rates : bool
         Add ``"explorer"``, the rates of all pairs in a compact form, with which the page follows costs that somebody
         changes. It takes 30 kB of 10 classes and 0.8 MB of 50, for each model; of more there is none.
+    tipping : TippingCosts, optional
+        What ``result.tipping_costs()`` gave for a comparison, if the page is to show it.
 
     Returns
     -------
@@ -99,6 +103,7 @@ def summarize(
     check_result(result, bootstrap, confidence_level)
     check_measures(result, measures)
     include_rates = as_flag(include_rates, "include_rates")
+    check_tipping(result, tipping)
     if isinstance(result, Comparison):
         summary = _of_comparison(result)
     else:
@@ -111,6 +116,8 @@ def summarize(
         summary["measures"] = measures.to_dict()
     if include_rates:
         summary |= _explorer(result)
+    if tipping is not None:
+        summary["tipping"] = tipping.to_dict()
     found = versions()
     took_part = (*_TOOK_PART, "numba") if "numba" in sys.modules else _TOOK_PART
     ending = {
@@ -162,6 +169,19 @@ def check_measures(result: Evaluation | Comparison, measures: Any) -> None:
     kind = ComparedMeasures if isinstance(result, Comparison) else Measures
     if measures is not None and not isinstance(measures, kind):
         raise InputError("measures", f"must be what `{type(result).__name__}.measures` gave", type(measures).__name__)
+
+
+def check_tipping(result: Evaluation | Comparison, tipping: Any) -> None:
+    """Whether these are tipping costs of such a result, and of its models."""
+    if tipping is None:
+        return
+    if not isinstance(result, Comparison):
+        raise InputError("tipping", "must be None for an Evaluation, which has one model", type(tipping).__name__)
+    if not isinstance(tipping, TippingCosts):
+        raise InputError("tipping", "must be what `Comparison.tipping_costs` gave", type(tipping).__name__)
+    others = [name for one in tipping for name in (one.model, one.first) if name not in result.models]
+    if others:
+        raise InputError("tipping", "must be of the same comparison", f"costs for model {shown(others[0])}")
 
 
 def _check_that_it_carries_its_own(comparison: Comparison, bootstrap: Any, level: float | None) -> None:

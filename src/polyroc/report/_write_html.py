@@ -11,12 +11,16 @@ from polyroc._inputs._checks import InputError, as_flag, as_n_resamples, shown
 from polyroc._lib._files import why_not_writable, write_whole
 from polyroc._measures._compared import ComparedMeasures
 from polyroc._measures._table import Measures
+from polyroc._tipping._record import TippingCosts
 from polyroc._uncertainty._bootstrap import BootstrapResult
 from polyroc.report._page import check_installed, check_title, render_html
-from polyroc.report._summarize import check_measures, check_result, summarize
+from polyroc.report._summarize import check_measures, check_result, check_tipping, summarize
 
 # So that the same evaluation gives the same page.
 _SEED = 0
+# Pairs of classes, times models that are not first, up to which tipping costs take about a second: each such model
+# takes about 110 fits, and a fit of 90 pairs about 8 ms.
+_QUICK = 90
 
 
 def write_html(
@@ -28,6 +32,7 @@ def write_html(
     confidence_level: float | None = None,
     title: str | None = None,
     measures: Measures | ComparedMeasures | None = None,
+    tipping: TippingCosts | None = None,
     progress: bool = False,
 ) -> None:
     """Write a result as one page that works offline (needs ``polyroc[report]``).
@@ -53,6 +58,10 @@ def write_html(
         The heading of the page.
     measures : Measures or ComparedMeasures, optional
         What ``result.measures()`` gave; the page then has a section with accuracy, F1, kappa and the others.
+    tipping : TippingCosts, optional
+        What ``result.tipping_costs()`` gave for a comparison: what a single mistake would have to cost to change the
+        order of the models. By default it is computed here where that takes about a second: two models of up to 10
+        classes, three of up to 7, five of up to 5.
     progress : bool
         Show a bar with the time left while resampling (needs ``polyroc[progress]``).
 
@@ -74,6 +83,7 @@ def write_html(
     check_title(title)
     check_result(result, bootstrap, confidence_level)
     check_measures(result, measures)
+    check_tipping(result, tipping)
     wanted = _wanted(result, bootstrap, n_resamples)
     # Before anything is resampled: without them there is nothing to wait for.
     check_installed()
@@ -86,9 +96,18 @@ def write_html(
         seed=_SEED if wanted else None,
         measures=measures,
         include_rates=True,
+        tipping=_tipping(result) if tipping is None else tipping,
     )
     summary["drawn_for_the_page"] = bool(wanted)
     write_whole(file, render_html(summary, title=title).encode("utf-8"))
+
+
+def _tipping(result: Evaluation | Comparison) -> TippingCosts | None:
+    """The list of tipping costs where it takes about a second; None where somebody should ask for it."""
+    if isinstance(result, Evaluation):
+        return None
+    n_pairs = len(next(iter(result.evaluations.values())).pairs)
+    return result.tipping_costs() if n_pairs * (len(result.models) - 1) <= _QUICK else None
 
 
 def _wanted(result: Evaluation | Comparison, bootstrap: BootstrapResult | None, n_resamples: Any) -> int:

@@ -1,0 +1,197 @@
+"""TippingCosts: for each model that is not first, the smallest change of one cost that makes it first."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from polyroc._inputs._checks import InputError, one_of, shown
+from polyroc._inputs._frames import FrameBackend, frame_with_gaps, plain
+from polyroc._lib._names import printable, short_names
+from polyroc._lib._numbers import area_and_ends, counted
+from polyroc._lib._text_table import aligned, wrapped
+from polyroc._records import Frozen
+from polyroc._texts._notebook import tables_html
+from polyroc._tipping._words import ALL_FIRST, MEANING, STATISTICS, sentence, times
+
+TippingStatistic: TypeAlias = Literal["auc", "mean_auc"]
+# Letters of a name in a table.
+_NAME = 30
+
+
+@dataclass(frozen=True)
+class TippingCost:
+    """What makes one model first by one statistic: one entry of `TippingCosts`.
+
+    Everything from `true_class` on is None where no single cost makes the model first.
+
+    Attributes
+    ----------
+    model : str
+        The model that is not first.
+    statistic : {"auc", "mean_auc"}
+        By D, or by the area under the mean curve.
+    first : str
+        The model that is first now.
+    true_class, predicted_class : object or None
+        The mistake whose cost changes: taking the first for the second.
+    cell : tuple of int or None
+        Their positions in the classes: the row and the column of the cost matrix.
+    factor : float or None
+        By which that cost is multiplied, in three digits; below 1 where it becomes cheaper.
+    cost : float or None
+        The cost after the change: what to put into the cost matrix.
+    value, first_value : float or None
+        The statistic of the model, and of the one that is first now, at that cost.
+    """
+
+    model: str
+    statistic: TippingStatistic
+    first: str
+    true_class: Any = None
+    predicted_class: Any = None
+    cell: tuple[int, int] | None = None
+    factor: float | None = None
+    cost: float | None = None
+    value: float | None = None
+    first_value: float | None = None
+
+    def sentence(self, largest: float) -> str:
+        """The entry in words, `largest` being the largest change that was sought."""
+        classes = (printable(self.true_class), printable(self.predicted_class))
+        return "".join(sentence(printable(self.model), self.statistic, self.factor, *classes, largest))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entry as plain data that `json` can write."""
+        classes = {name: _plain_label(getattr(self, name)) for name in ("true_class", "predicted_class")}
+        return dict(vars(self)) | classes | {"cell": None if self.cell is None else list(self.cell)}
+
+
+@dataclass(frozen=True, eq=False)
+class TippingCosts(Frozen):
+    """The smallest change of a single cost that makes each model first: result of `Comparison.tipping_costs`.
+
+    A loop gives every `TippingCost`: by D, then by the mean area, each in the order of the models.
+
+    Attributes
+    ----------
+    entries : tuple of TippingCost
+        One for each model that another one is ahead of, by each of the two statistics.
+    largest : float
+        The largest factor that was sought; the smallest is 1 over it.
+    n_fits : int
+        Number of fits by which candidates were verified.
+    note : str
+        Why nothing was sought; empty where something was.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> comparison = polyroc.compare(example.y_true, {name: example.scores[name] for name in ("knn", "tree")})
+    >>> tipping = comparison.tipping_costs()
+    >>> one = tipping.of("tree")
+    >>> one.first, one.value > one.first_value
+    ('knn', True)
+    """
+
+    entries: tuple[TippingCost, ...]
+    largest: float
+    n_fits: int
+    note: str = ""
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[TippingCost]:
+        return iter(self.entries)
+
+    def of(self, model: str, statistic: TippingStatistic = "auc") -> TippingCost:
+        """The entry of a model.
+
+        Parameters
+        ----------
+        model : str
+            One that is not first.
+        statistic : {"auc", "mean_auc"}
+            By D, or by the area under the mean curve.
+        """
+        by = one_of(statistic, "statistic", get_args(TippingStatistic))
+        for one in self.entries:
+            if (one.model, one.statistic) == (model, by):
+                return one
+        raise InputError("model", f"must be a model that is not first by {STATISTICS[by]}", shown(model))
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """All entries in words; why there are none where there are none."""
+        if not self.entries:
+            return (self.note or ALL_FIRST,)
+        return tuple(one.sentence(self.largest) for one in self.entries)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data that `json` can write."""
+        entries = [one.to_dict() for one in self.entries]
+        return {"largest": self.largest, "n_fits": self.n_fits, "note": self.note, "entries": entries}
+
+    def to_frame(self, backend: FrameBackend = "pandas") -> Any:
+        """The entries as a data frame; what is not there is null, NaN in pandas.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            Whose data frame to make; that package must be installed.
+        """
+        numbers = ("factor", "cost", "value", "first_value")
+        names = ("model", "statistic", "first")
+        columns = {name: np.array([getattr(one, name) for one in self.entries], dtype=str) for name in names}
+        for name in ("true_class", "predicted_class"):
+            column = np.empty(len(self.entries), dtype=object)
+            column[:] = [getattr(one, name) for one in self.entries]
+            columns[name] = column
+        columns |= {name: np.array([getattr(one, name) for one in self.entries], dtype=float) for name in numbers}
+        return frame_with_gaps(columns, backend)
+
+    def _rows(self) -> list[list[str]]:
+        """The changes that were found as text, a header first."""
+        found = [one for one in self.entries if one.factor is not None]
+        names = _short([name for one in found for name in (one.model, one.first)])
+        classes = _short([name for one in found for name in (one.true_class, one.predicted_class)])
+        rows = [["by", "model", "its value", "first now", "its value", "taking", "for", "counts"]]
+        for one in found:
+            assert one.factor is not None
+            assert one.value is not None
+            assert one.first_value is not None
+            # At the change the two are close: with as many digits as keep them apart.
+            value, first_value, _ = area_and_ends(one.value, one.first_value, one.first_value)
+            numbers = [names[one.model], value, names[one.first], first_value]
+            mistake = [classes[one.true_class], classes[one.predicted_class]]
+            rows.append([STATISTICS[one.statistic], *numbers, *mistake, f"{times(one.factor)} times"])
+        return rows
+
+    def _repr_html_(self) -> str:
+        rows = self._rows()
+        return tables_html(self._lines(), [rows] if len(rows) > 1 else [])
+
+    def _lines(self) -> tuple[str, ...]:
+        return (*self.sentences, MEANING) if self.entries else self.sentences
+
+    def __str__(self) -> str:
+        lines = [line for one in self.sentences for line in wrapped(one)]
+        rows = self._rows()
+        if len(rows) > 1:
+            lines += ["", *aligned(rows)]
+        return "\n".join([*lines, "", *wrapped(MEANING)] if self.entries else lines)
+
+    def __repr__(self) -> str:
+        found = sum(one.factor is not None for one in self.entries)
+        return f"TippingCosts({found} of {counted(len(self.entries), 'order')} can be changed by a single cost)"
+
+
+def _short(names: Sequence[Any]) -> dict[Any, str]:
+    return dict(zip(names, short_names(names, _NAME), strict=True))
+
+
+def _plain_label(label: Any) -> Any:
+    return None if label is None else plain(np.array([label], dtype=object))[0]
