@@ -58,8 +58,8 @@ from polyroc._uncertainty._resampling import ResamplingPlan, Units, as_seed, pla
 if TYPE_CHECKING:
     from polyroc.display import RocCurveDisplay
 
-# Samples times pairs up to which a notebook shows intervals: about a quarter of a second.
-_QUICK_CELLS = 2_000_000
+# Samples times pairs, and pairs, up to which a notebook shows intervals: about half a second.
+_QUICK_CELLS, _QUICK_PAIRS = 2_000_000, 90
 
 
 @dataclass(frozen=True, eq=False)
@@ -734,7 +734,8 @@ class Evaluation(Evaluated):
     @underflow_is_zero
     def _shown_areas(self) -> list[tuple[float, float, float]]:
         """D and M with their 95 % intervals, where these take no resampling and no time that somebody notices."""
-        if self.n_samples * len(self._pair_index) > _QUICK_CELLS:
+        n_pairs = len(self._pair_index)
+        if n_pairs > _QUICK_PAIRS or self.n_samples * n_pairs > _QUICK_CELLS:
             return []
         try:
             if self.influence_note:

@@ -127,7 +127,7 @@ def test_both_curves_are_drawn_where_they_are():
     assert "stroke-dasharray" in mean
     assert "stroke-dasharray" not in shared
     for path, curve in ((mean, evaluation.mean_curve), (shared, evaluation.curve)):
-        found = points(path) / 190
+        found = points(path) / 220
         assert_allclose(found[0], [0, 1])
         assert_allclose(found[-1], [1, 0])
         # Every point is on the curve: its height is the one at its call rate, to a tenth of a pixel.

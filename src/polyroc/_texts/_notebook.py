@@ -1,4 +1,4 @@
-"""Results for notebooks: small HTML tables and pictures; nothing in them is read as markup, and nothing in them runs."""
+"""Results for notebooks, as small tables and pictures; nothing in them is read as markup, and nothing in them runs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -96,8 +96,13 @@ def _figure(svg: str, words: str) -> str:
 
 
 def model_whiskers(names: Sequence[str], areas: Sequence[Sequence[tuple[float, float, float]]]) -> list[Whisker]:
-    """A row for D of each model and, where it has one, another for M: value and both ends of the interval."""
-    short = short_names(names, _MODEL)
+    """A row for D of each model and, where it has one, another for M: value and both ends of the interval.
+
+    >>> [row.name for row in model_whiskers(["tree"], [[(0.9, 0.8, 0.95), (0.8, 0.7, 0.9)]])]
+    ['tree D', 'tree M']
+    """
+    # A single model has no name.
+    short = short_names(names, _MODEL) if any(names) else names
     return [
         Whisker(f"{name} {letter}".strip(), *ends, colour=place, kind="shared" if letter == "D" else "mean")
         for place, (name, found) in enumerate(zip(short, areas, strict=True))

@@ -23,8 +23,8 @@ Scale: TypeAlias = Literal["square", "corner"]
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#BF5F95", "#9A6F00", "#7A6BD1")
 _DASH = {"shared": "", "mean": ' stroke-dasharray="4 3"'}
 _FONT = 'font-family="system-ui, sans-serif" font-size="11" fill="currentColor"'
-# Pixels between two points of a line; closer ones cannot be seen.
-_GAP = 2.0
+# By how many pixels a line may be wrong before somebody sees it.
+_SEEN = 0.15
 _ROW = 18
 
 
@@ -60,7 +60,7 @@ def colour_of(place: int) -> str:
     return f"var(--curve-{number}, {COLOURS[number]})"
 
 
-def curve_svg(lines: Sequence[Line], *, scale: Scale = "square", side: int = 190) -> str:
+def curve_svg(lines: Sequence[Line], *, scale: Scale = "square", side: int = 220) -> str:
     """Curves with their axes; `scale` as in `RocCurveDisplay`."""
     lowest = lowest_rate((line.fpr, line.tpr) for line in lines)
     left, top = 62 if scale == "corner" else 48, 8
@@ -91,8 +91,7 @@ def _axes(scale: Scale, lowest: float, side: int) -> str:
     if scale == "square":
         across = up = [(f"{rate:g}", rate) for rate in (0, 0.2, 0.4, 0.6, 0.8, 1)]
     else:
-        # Labels of every decade have room up to three of them.
-        across = [(level(10.0**-e), 1 - e / decades) for e in range(0, decades + 1, 1 if decades <= 3 else 2)]
+        across = [(level(10.0**-e), 1 - e / decades) for e in range(decades + 1)]
         up = [(level(1 - 10.0**-e), e / decades) for e in range(decades + 1)]
     parts = [f'<rect width="{side}" height="{side}" fill="none" stroke="currentColor" stroke-opacity="0.4"/>']
     for text, place in across:
@@ -118,17 +117,27 @@ def _path(fpr: FloatArray, tpr: FloatArray, scale: Scale, lowest: float, side: i
         decades, floor = -math.log10(lowest), lowest / 10
         x = (1 + np.log10(np.maximum(fpr, floor)) / decades) * side
         y = (1 + np.log10(np.maximum(1 - tpr, floor)) / decades) * side
-    kept = _apart(x, y)
+    kept = _bends(x, y)
     return "M" + "L".join(f"{_short(a)} {_short(b)}" for a, b in zip(x[kept], y[kept], strict=True))
 
 
-def _apart(x: FloatArray, y: FloatArray) -> list[int]:
-    """Points that are far enough from the last one to be seen, and both ends."""
-    kept = [0]
-    for point in range(1, len(x) - 1):
-        if abs(x[point] - x[kept[-1]]) + abs(y[point] - y[kept[-1]]) >= _GAP:
-            kept.append(point)
-    return [*kept, len(x) - 1]
+def _bends(x: FloatArray, y: FloatArray) -> list[int]:
+    """Ends and bends: the points without which the line would be seen to go elsewhere (Ramer, Douglas and Peucker)."""
+    kept, open_ = {0, len(x) - 1}, [(0, len(x) - 1)]
+    while open_:
+        first, last = open_.pop()
+        if last - first < 2:
+            continue
+        across, up = x[last] - x[first], y[last] - y[first]
+        between = slice(first + 1, last)
+        length = math.hypot(across, up) or 1.0
+        distance = np.abs(across * (y[between] - y[first]) - up * (x[between] - x[first])) / length
+        furthest = int(distance.argmax())
+        if distance[furthest] > _SEEN:
+            middle = first + 1 + furthest
+            kept.add(middle)
+            open_ += [(first, middle), (middle, last)]
+    return sorted(kept)
 
 
 def _short(value: float) -> str:
