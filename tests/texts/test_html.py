@@ -38,6 +38,8 @@ class Cells(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.tags.add(tag)
+        # Of an attribute that is there twice, browsers take the first.
+        assert len(dict(attrs)) == len(attrs)
         self.attributes.update(name for name, _ in attrs)
         self._open.append(tag)
         if tag == "tr":

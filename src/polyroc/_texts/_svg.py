@@ -76,7 +76,7 @@ def curve_svg(lines: Sequence[Line], *, scale: Scale = "square", side: int = 220
             for line in ordered
         ),
     ]
-    width, height = left + side + 14, top + side + 40
+    width, height = left + side + 22, top + side + 40
     return (
         f'<svg role="img" aria-label="ROC curves" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
         f'style="overflow: hidden">'
@@ -165,13 +165,13 @@ def whiskers_svg(rows: Sequence[Whisker], *, width: int = 170) -> str:
         low, high = _short(at(row.low)), _short(at(row.high))
         # Named by the text of the row, never by markup: names come from anywhere.
         parts.append(f'<text x="-8" y="{y}" dy="0.35em" text-anchor="end">{escape(row.name)}</text>')
-        parts.append(f'<path d="M{low} {y - 4}v8m0 -4H{high}m0 -4v8" stroke="{colour}" stroke-width="1.6"/>')
+        parts.append(f'<path d="M{low} {y - 4}v8m0 -4H{high}m0 -4v8" fill="none" stroke="{colour}" stroke-width="1.6"/>')
         inside = colour if row.kind == "shared" else "none"
         parts.append(f'<circle cx="{middle}" cy="{y}" r="3.2" fill="{inside}" stroke="{colour}" stroke-width="1.6"/>')
     whole, high_enough = left + width + 26, height + 24
     return (
         f'<svg role="img" aria-label="areas with their intervals" width="{whole}" height="{high_enough}" '
-        f'viewBox="0 0 {whole} {high_enough}"><g transform="translate({left} 2)" fill="none" {_FONT}>'
+        f'viewBox="0 0 {whole} {high_enough}"><g transform="translate({left} 2)" {_FONT}>'
         f"{''.join(parts)}</g></svg>"
     )
 
