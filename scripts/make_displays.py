@@ -131,8 +131,8 @@ def near_perfect():
 def corners():
     comparison = near_perfect()
     figure, (square, corner) = plt.subplots(1, 2, figsize=(9.4, 4.7), layout="constrained")
-    comparison.plot(square, curves="shared")
-    comparison.plot(corner, curves="shared", scale="corner")
+    comparison.plot(square, curves="shared", band=False)
+    comparison.plot(corner, curves="shared", band=False, scale="corner")
     square.set_title('scale="square"', fontsize=10)
     corner.set_title('scale="corner"', fontsize=10)
     return figure

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -33,6 +34,10 @@ class Square:
     def points(self, fpr: FloatArray, tpr: FloatArray) -> tuple[FloatArray, FloatArray]:
         return fpr, tpr
 
+    def legend_place(self, *, backwards: bool) -> str:
+        """Where the curves are not."""
+        return "upper left" if backwards else "lower right"
+
     def dress(self, ax: "Axes") -> None:
         """Limits, labels and grid."""
         setattr(ax, _KEPT, self)
@@ -58,6 +63,10 @@ class Corner:
     def points(self, fpr: FloatArray, tpr: FloatArray) -> tuple[FloatArray, FloatArray]:
         return densified(fpr, tpr)
 
+    def legend_place(self, *, backwards: bool) -> str:
+        """Curves may pass anywhere."""
+        return "best"
+
     def dress(self, ax: "Axes") -> None:
         """Scales, limits, ticks in percent, labels and grid."""
         from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter
@@ -76,7 +85,7 @@ class Corner:
             rates = [1 - 10.0**exponent if turned else 10.0**exponent for exponent in each]
             axis.set_major_locator(FixedLocator(rates))
             axis.set_major_formatter(FixedFormatter([literal(level(rate)) for rate in rates]))
-            axis.set_minor_locator(FixedLocator(1 - minor if turned else minor))
+            axis.set_minor_locator(FixedLocator((1 - minor if turned else minor).tolist()))
             axis.set_minor_formatter(NullFormatter())
         faint_grid(ax)
 
@@ -85,13 +94,13 @@ def frame_of(ax: "Axes", scale: Scale, curves: Sequence[RocCurve]) -> Square | C
     """The frame for these curves and for those that are in the axes already."""
     # Axes that were cleared take anything.
     kept: Any = getattr(ax, _KEPT, None) if ax.get_lines() else None
-    frame = Square() if scale == "square" else Corner(lowest_rate((one.fpr, one.tpr) for one in curves))
-    if kept is None:
-        return frame
-    if type(kept) is not type(frame):
+    if kept is not None and isinstance(kept, Square) != (scale == "square"):
         other = "corner" if scale == "square" else "square"
         raise InputError("scale", f"must be {other!r}, as that of the curves in these axes", repr(scale))
-    return Corner(min(kept.lowest, frame.lowest)) if isinstance(frame, Corner) else frame
+    if scale == "square":
+        return Square()
+    lowest = lowest_rate((one.fpr, one.tpr) for one in curves)
+    return Corner(lowest if kept is None else min(kept.lowest, lowest))
 
 
 def _height(tpr: Any) -> Any:
@@ -104,8 +113,10 @@ def _rate(height: Any) -> Any:
 
 def _step(ax: "Axes", exponents: range) -> int:
     """Every how many decades there is room for a label below the axis."""
-    # Axes lose about a fifth of their width to the labels at their left.
-    width = 0.8 * 72 * ax.get_window_extent().width / ax.figure.dpi / max(len(exponents) - 1, 1)
-    longest = max(len(level(10.0**exponent)) for exponent in exponents)
+    # Axes lose some of their width to the labels at their left.
+    width = 0.87 * 72 * ax.get_window_extent().width / ax.figure.dpi / max(len(exponents) - 1, 1)
+    lengths = [len(level(10.0**exponent)) for exponent in exponents]
+    # Half of each of two neighbours, and a letter between them.
+    longest = max((one + other) / 2 for one, other in pairwise(lengths)) + 1
     room = letters_in(width, font_points(pyplot().rcParams["xtick.labelsize"]))
-    return max(1, math.ceil((longest + 1) / max(room, 1)))
+    return max(1, math.ceil(longest / max(room, 1)))

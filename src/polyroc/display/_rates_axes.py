@@ -86,10 +86,10 @@ def dress(ax: "Axes") -> None:
     _SQUARE.dress(ax)
 
 
-def legend_in_corner(ax: "Axes", *, backwards: bool) -> None:
+def legend_in_corner(ax: "Axes", *, backwards: bool, frame: Square | Corner = _SQUARE) -> None:
     """Where the curves are not; the grid does not cross the letters."""
     ax.legend(
-        loc="upper left" if backwards else "lower right",
+        loc=frame.legend_place(backwards=backwards),
         fontsize="small",
         frameon=True,
         framealpha=0.8,

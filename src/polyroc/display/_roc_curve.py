@@ -416,7 +416,7 @@ class RocCurveDisplay:
             self._draw_mean(ax, frame, mean_style(style) if curves == "both" else style, called, band=band)
         self.pairs_ = draw_pairs(ax, self.pair_curves, frame) if pairs and self.pair_curves else None
         frame.dress(ax)
-        legend_in_corner(ax, backwards=all(curve.auc < 0.5 for curve in self._folds))
+        legend_in_corner(ax, backwards=all(curve.auc < 0.5 for curve in self._folds), frame=frame)
         if despine:
             despined(ax)
         return self
