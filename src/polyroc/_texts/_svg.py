@@ -165,7 +165,8 @@ def whiskers_svg(rows: Sequence[Whisker], *, width: int = 170) -> str:
         low, high = _short(at(row.low)), _short(at(row.high))
         # Named by the text of the row, never by markup: names come from anywhere.
         parts.append(f'<text x="-8" y="{y}" dy="0.35em" text-anchor="end">{escape(row.name)}</text>')
-        parts.append(f'<path d="M{low} {y - 4}v8m0 -4H{high}m0 -4v8" fill="none" stroke="{colour}" stroke-width="1.6"/>')
+        line = f"M{low} {y - 4}v8m0 -4H{high}m0 -4v8"
+        parts.append(f'<path d="{line}" fill="none" stroke="{colour}" stroke-width="1.6"/>')
         inside = colour if row.kind == "shared" else "none"
         parts.append(f'<circle cx="{middle}" cy="{y}" r="3.2" fill="{inside}" stroke="{colour}" stroke-width="1.6"/>')
     whole, high_enough = left + width + 26, height + 24

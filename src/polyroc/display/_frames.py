@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Scale: TypeAlias = Literal["square", "corner"]
+Place: TypeAlias = Literal["upper left", "lower right", "best"]
 # Where axes keep the frame that was drawn into them: the next curves must fit.
 _KEPT = "_polyroc_frame"
 # Rates of 0 and 1 have no place on a log axis: they stand this far outside.
@@ -34,7 +35,7 @@ class Square:
     def points(self, fpr: FloatArray, tpr: FloatArray) -> tuple[FloatArray, FloatArray]:
         return fpr, tpr
 
-    def legend_place(self, *, backwards: bool) -> str:
+    def legend_place(self, *, backwards: bool) -> Place:
         """Where the curves are not."""
         return "upper left" if backwards else "lower right"
 
@@ -63,7 +64,7 @@ class Corner:
     def points(self, fpr: FloatArray, tpr: FloatArray) -> tuple[FloatArray, FloatArray]:
         return densified(fpr, tpr)
 
-    def legend_place(self, *, backwards: bool) -> str:
+    def legend_place(self, *, backwards: bool) -> Place:
         """Curves may pass anywhere."""
         return "best"
 
