@@ -133,6 +133,8 @@ def corners():
     figure, (square, corner) = plt.subplots(1, 2, figsize=(9.4, 4.7), layout="constrained")
     comparison.plot(square, curves="shared", band=False)
     comparison.plot(corner, curves="shared", band=False, scale="corner")
+    # The same as in the square, where it covers nothing.
+    corner.get_legend().remove()
     square.set_title('scale="square"', fontsize=10)
     corner.set_title('scale="corner"', fontsize=10)
     return figure

@@ -13,7 +13,7 @@ from polyroc._inputs._checks import InputError
 from polyroc._lib._corner import densified, lowest_rate
 from polyroc._lib._numbers import level
 from polyroc._lib._typing import FloatArray
-from polyroc.display._style import faint_grid, font_points, letters_in, literal, pyplot
+from polyroc.display._style import faint_grid, font_points, letters_in, literal, points_of, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,11 +78,11 @@ class Corner:
         ax.set(xlim=(self.lowest, _MARGIN), ylim=(1 - _MARGIN, 1 - self.lowest), aspect="auto")
         ax.set_box_aspect(1)
         ax.set(xlabel="false positive rate (log scale)", ylabel="true positive rate (log scale of misses)")
-        decades = round(-math.log10(self.lowest))
-        exponents = range(-decades, 1)
-        shown = exponents[:: -_step(ax, exponents)]
+        exponents = range(round(math.log10(self.lowest)), 1)
         minor = np.array([digit * 10.0**exponent for exponent in exponents[:-1] for digit in range(2, 10)])
-        for axis, each, turned in ((ax.xaxis, shown, False), (ax.yaxis, exponents, True)):
+        # First the labels at the left, which take room from those below.
+        for axis, turned in ((ax.yaxis, True), (ax.xaxis, False)):
+            each = exponents if turned else exponents[:: -_step(ax, exponents)]
             rates = [1 - 10.0**exponent if turned else 10.0**exponent for exponent in each]
             axis.set_major_locator(FixedLocator(rates))
             axis.set_major_formatter(FixedFormatter([literal(level(rate)) for rate in rates]))
@@ -114,8 +114,7 @@ def _rate(height: Any) -> Any:
 
 def _step(ax: "Axes", exponents: range) -> int:
     """Every how many decades there is room for a label below the axis."""
-    # Axes lose some of their width to the labels at their left.
-    width = 0.87 * 72 * ax.get_window_extent().width / ax.figure.dpi / max(len(exponents) - 1, 1)
+    width = points_of(ax)[0] / max(len(exponents) - 1, 1)
     lengths = [len(level(10.0**exponent)) for exponent in exponents]
     # Half of each of two neighbours, and a letter between them.
     longest = max((one + other) / 2 for one, other in pairwise(lengths)) + 1
