@@ -140,6 +140,8 @@ def cost_sweep(
     ... )
     >>> for ratio, area, (low, high) in zip(sweep.ratios, sweep.auc, sweep.intervals):
     ...     print(f"{ratio:g}: {area:.3f} [{low:.3f}, {high:.3f}]")
+    1: 0.915 [0.898, 0.927]
+    10: 0.908 [0.891, 0.921]
     """
     check_option_names(options, cost_sweep)
     factors = _as_ratios(ratios)
