@@ -115,7 +115,7 @@ def ranks():
 
 @cache
 def near_perfect():
-    """Four models of D 0.996 to 0.9995: three take some samples for two classes at once, one has no idea of others."""
+    """Four models of D 0.996 to 0.9996: three take some samples for two classes at once, one has no idea of others."""
     rng = np.random.default_rng(0)
     n_samples, n_classes = 60_000, 3
     codes = np.arange(n_samples) % n_classes
