@@ -151,7 +151,7 @@ def _short(value: float) -> str:
 
 def whiskers_svg(rows: Sequence[Whisker], *, width: int = 170) -> str:
     """Areas with their intervals on one logit axis, which gives areas near 1 the room that they need."""
-    left = 12 + round(6.3 * max(len(row.name) for row in rows))
+    left = 12 + round(7 * max(len(row.name) for row in rows))
     at = _Logit.around([value for row in rows for value in (row.low, row.value, row.high)], width)
     height = _ROW * len(rows)
     parts = [f'<path d="M0 {height}h{width}" stroke="currentColor" stroke-opacity="0.6"/>']
