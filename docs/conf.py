@@ -16,6 +16,7 @@ extensions = [
     "numpydoc",
     "myst_parser",
     "mathml",
+    "live_report",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "generated/README*"]

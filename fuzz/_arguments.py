@@ -188,7 +188,7 @@ def _functions() -> dict[str, Entry]:
     data, other = {"y_true": _Y, "y_score": _S}, {"labels": None, "sample_weight": None}
     models = {"y_true": _Y, "scores": {"a": _S, "b": _S[:, ::-1].copy()}}
     quick = {"n_thresholds": 9, "engine": "numba", "max_pairs": None}
-    swept = {"true_class": 0, "predicted_class": 1, "ratios": [0.5, 2.0], "labels": None, "costs": None}
+    swept = _LEVEL | {"true_class": 0, "predicted_class": 1, "ratios": [0.5, 2.0], "labels": None, "costs": None}
     decided = _LEVEL | {"prior": None, "method": "tuned", "reject_cost": None, "labels": None, "sample_weight": None}
     p = np.exp(_S) / np.exp(_S).sum(axis=1, keepdims=True)
     probable = {"y_true": _Y, "scores": {"a": p, "b": p[:, ::-1].copy()}}

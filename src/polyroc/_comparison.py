@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from polyroc._measures._compared import ComparedMeasures, compared
 from polyroc._measures._table import as_kinds
 from polyroc._records import Frozen
 from polyroc._texts._comparison import LEADERBOARD, ComparisonText
+from polyroc._texts._notebook import MOST_MODELS
 from polyroc._texts._verdict import Verdict
 from polyroc._tipping._find import as_largest, find_tipping
 from polyroc._tipping._record import TippingCosts
@@ -34,6 +35,9 @@ from polyroc._uncertainty._paired import Contest, Difference, normal_differences
 from polyroc._uncertainty._paired_influence import Anytime, Once, normal_draws
 from polyroc._uncertainty._ranks import RankIntervals, rank_intervals
 from polyroc._uncertainty._resampling import Units
+
+if TYPE_CHECKING:
+    from polyroc.display import ComparisonDisplay
 
 Table: TypeAlias = Literal["estimates", "differences", "rankings", "ranks"]
 ComparisonMethod: TypeAlias = Literal["bootstrap", "influence"]
@@ -404,6 +408,42 @@ class Comparison(Frozen):
             ]
         return frame_of({name: np.array([row[name] for row in rows]) for name in rows[0]}, backend)
 
+    def plot(self, ax: Any = None, *, kind: Any = "curves", **kwargs: Any) -> "ComparisonDisplay":
+        """Draw the models (needs ``polyroc[plot]``).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        kind : {"curves", "box", "ridge", "differences", "rankings"}
+            The curves with their bands, or one of the other views of `polyroc.display.ComparisonDisplay.plot`.
+        **kwargs
+            Further arguments of `polyroc.display.ComparisonDisplay.plot`, such as ``scale="corner"`` for models with D
+            above 0.95.
+
+        Returns
+        -------
+        ComparisonDisplay
+            With `ax_`, `figure_` and `artists_`.
+
+        Examples
+        --------
+        >>> import polyroc
+        >>> from matplotlib.figure import Figure
+        >>> example = polyroc.load_example()
+        >>> comparison = polyroc.compare(example.y_true, example.scores)
+        >>> display = comparison.plot(Figure().add_subplot())
+        >>> len(display.artists_)
+        6
+        >>> display = comparison.plot(Figure().add_subplot(), kind="differences")
+        >>> display.ax_.get_xlabel()
+        'difference of D'
+        """
+        # As in `Evaluation.plot`: whoever does not draw does not load it.
+        from polyroc.display import ComparisonDisplay
+
+        return ComparisonDisplay.from_comparison(self).plot(ax, kind=kind, **kwargs)
+
     @cached_property
     def verdict(self) -> Verdict:
         """What the differences by D and by M allow to say."""
@@ -436,7 +476,14 @@ class Comparison(Frozen):
         )
 
     def _repr_html_(self) -> str:
-        return self.tables.html()
+        curves = {name: (one.curve, None if one.is_binary else one.mean_curve) for name, one in self._best.items()}
+        return self.tables.html(curves)
+
+    @property
+    def _best(self) -> dict[str, Evaluation]:
+        """As many of the models with the largest D as a small picture shows, in the order in which they were given."""
+        by_auc = sorted(self.evaluations.values(), key=lambda one: -one.auc)[:MOST_MODELS]
+        return {name: one for name, one in self.evaluations.items() if any(one is best for best in by_auc)}
 
     def __str__(self) -> str:
         return self.tables.text()

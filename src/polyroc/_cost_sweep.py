@@ -10,14 +10,17 @@ from numpy.typing import ArrayLike
 
 from polyroc._estimator._curve import RocCurve
 from polyroc._evaluate import check_option_names, checked, fitted, measured
+from polyroc._evaluation import Evaluation
 from polyroc._inputs._arrays import read_table
-from polyroc._inputs._checks import InputError, listed, shown
+from polyroc._inputs._checks import InputError, as_confidence_level, listed, shown
 from polyroc._inputs._options import LARGEST_RATIO, as_options, as_weights
 from polyroc._inputs._predictions import as_predictions
 from polyroc._lib._numbers import area
 from polyroc._lib._typing import FloatArray, LabelArray
 from polyroc._lib._warnings import underflow_is_zero
 from polyroc._records import Frozen, Predictions, read_only
+from polyroc._uncertainty._bootstrap import warn_of_small_classes
+from polyroc._uncertainty._resampling import units_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +45,13 @@ class CostSweep(Frozen):
         What it is taken for; None for any other class.
     labels : ndarray of shape (n_classes,)
         The classes, in the order of the score columns.
+    intervals, mean_intervals : ndarray of shape (n_ratios, 2) or None
+        Confidence intervals of `auc` and of `mean_auc` at each ratio, pointwise and without resampling; None where no
+        `confidence_level` was given. NaN where the formula does not hold; `interval_note` says why.
+    confidence_level : float or None
+        Of the intervals.
+    interval_note : str
+        Why D has no interval at some ratios; empty where it has one at all of them.
     """
 
     ratios: FloatArray
@@ -50,6 +60,10 @@ class CostSweep(Frozen):
     true_class: Any
     predicted_class: Any
     labels: LabelArray
+    intervals: FloatArray | None = None
+    mean_intervals: FloatArray | None = None
+    confidence_level: float | None = None
+    interval_note: str = ""
 
     @cached_property
     def auc(self) -> FloatArray:
@@ -77,6 +91,7 @@ def cost_sweep(
     labels: "ArrayLike | None" = None,
     sample_weight: "ArrayLike | None" = None,
     costs: "ArrayLike | None" = None,
+    confidence_level: float | None = None,
     **options: Any,
 ) -> CostSweep:
     """D as one confusion becomes cheaper or more expensive than all the others.
@@ -93,13 +108,16 @@ def cost_sweep(
         Positive numbers, by which the cost of this confusion is multiplied. By default nine from 0.01 to 100.
     labels, sample_weight, costs
         As in `evaluate`; without `costs` all confusions cost the same at ratio 1.
+    confidence_level : float, optional
+        Level of a confidence interval at each ratio, between 0 and 1, such as 0.95; by default there are none. They
+        come from the influences of the samples, without resampling, and hold for each ratio separately.
     **options
         Further keyword arguments of `evaluate`. A sample of pairs (`max_pairs`) is the same at all ratios.
 
     Returns
     -------
     CostSweep
-        With `ratios`, `auc`, `mean_auc` and the curves.
+        With `ratios`, `auc`, `mean_auc`, the curves, and `intervals` where they were asked for.
 
     Examples
     --------
@@ -114,9 +132,20 @@ def cost_sweep(
     (3,)
     >>> bool(sweep.auc[1] == polyroc.auc_score(example.y_true, example.scores["tree"]))
     True
+
+    With an interval at each ratio:
+
+    >>> sweep = polyroc.cost_sweep(
+    ...     example.y_true, example.scores["tree"], true_class=8, ratios=[1, 10], confidence_level=0.95
+    ... )
+    >>> for ratio, area, (low, high) in zip(sweep.ratios, sweep.auc, sweep.intervals):
+    ...     print(f"{ratio:g}: {area:.3f} [{low:.3f}, {high:.3f}]")
+    1: 0.915 [0.898, 0.927]
+    10: 0.908 [0.891, 0.921]
     """
     check_option_names(options, cost_sweep)
     factors = _as_ratios(ratios)
+    level = None if confidence_level is None else as_confidence_level(confidence_level)
     predictions = as_predictions(y_true, y_score, labels=labels, sample_weight=sample_weight)
     if predictions.is_binary:
         raise InputError("y_score", "must have at least three columns", hint=": with two classes no cost has an effect")
@@ -138,7 +167,30 @@ def cost_sweep(
     # As the classes are called, where an enumeration was given.
     classes = predictions.labels.tolist()
     taken_for = None if predicted_class is None else classes[columns]
-    return CostSweep(factors, curves, mean_curves, classes[row], taken_for, predictions.labels)
+    sweep = CostSweep(factors, curves, mean_curves, classes[row], taken_for, predictions.labels)
+    return sweep if level is None else _with_intervals(sweep, evaluations, level)
+
+
+def _with_intervals(sweep: CostSweep, evaluations: list[Evaluation], level: float) -> CostSweep:
+    """An interval of both areas at each ratio; those of D only where influences give one."""
+    source = evaluations[0]._source
+    units = units_of(source, None)
+    # Once for all ratios, which have the same samples.
+    warn_of_small_classes(source, units)
+    notes = [evaluation.influence_note for evaluation in evaluations]
+    nothing = (np.nan, np.nan)
+    of_auc = [
+        nothing if note else evaluation._spread("auc", units).ends(level)
+        for evaluation, note in zip(evaluations, notes, strict=True)
+    ]
+    of_mean = [evaluation._spread("mean_auc", units).ends(level) for evaluation in evaluations]
+    return replace(
+        sweep,
+        intervals=np.array(of_auc),
+        mean_intervals=np.array(of_mean),
+        confidence_level=level,
+        interval_note=next(filter(None, notes), ""),
+    )
 
 
 def _as_ratios(value: Any) -> FloatArray:

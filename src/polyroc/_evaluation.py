@@ -20,7 +20,7 @@ from polyroc._measures._declared import Kind
 from polyroc._measures._table import Measures, as_kinds, table_of
 from polyroc._pairs import Pair
 from polyroc._texts._evaluation import evaluation_text
-from polyroc._texts._notebook import evaluation_html
+from polyroc._texts._notebook import evaluation_html, model_whiskers
 from polyroc._uncertainty._band import ConfidenceBand, confidence_band
 from polyroc._uncertainty._bootstrap import (
     BootstrapResult,
@@ -46,6 +46,9 @@ from polyroc._uncertainty._resampling import ResamplingPlan, Units, as_seed, pla
 
 if TYPE_CHECKING:
     from polyroc.display import RocCurveDisplay
+
+# Samples times pairs, and pairs, up to which a notebook shows intervals: about half a second.
+_QUICK_CELLS, _QUICK_PAIRS = 2_000_000, 90
 
 
 @dataclass(frozen=True, eq=False)
@@ -467,22 +470,26 @@ class Evaluation(Influenced):
         level, curve = as_confidence_level(confidence_level), one_of(curve, "curve", get_args(Curve))
         if one_of(method, "method", ("auto", "influence", "bootstrap")) == "auto":
             resamples = n_resamples is not None or rng is not None or progress is not False
-            doubt = resamples or self.is_binary or (curve == "shared" and self.influence_note)
-            method = "bootstrap" if doubt else "influence"
+            method = "bootstrap" if resamples or self._why_no_band(curve) else "influence"
         if method == "influence":
-            return self._influence_band(level, curve, as_flag(simultaneous, "simultaneous"), groups)
+            if why := self._why_no_band(curve):
+                raise InputError("method", f"must be 'bootstrap' {why}", "'influence'")
+            units = units_of(self._source, groups)
+            warn_of_small_classes(self._source, units)
+            return self._band_by_influences(level, curve, units, simultaneous=as_flag(simultaneous, "simultaneous"))
         count = USUAL_RESAMPLES if n_resamples is None else n_resamples
         drawn = self.bootstrap(count, groups=groups, rng=rng, n_jobs=n_jobs, progress=progress)
         return drawn.confidence_band(level, curve=curve, simultaneous=simultaneous)
 
-    def _influence_band(self, level: float, curve: Curve, simultaneous: bool, groups: Any) -> ConfidenceBand:
+    def _why_no_band(self, curve: Curve) -> str:
+        """Why a curve has no band by influences; empty where it has one."""
         if self.is_binary:
-            rule = "must be 'bootstrap' for two classes, whose curve is no function of call rates"
-            raise InputError("method", rule, "'influence'")
-        if curve == "shared" and self.influence_note:
-            raise InputError("method", f"must be 'bootstrap' where {self.influence_note}", "'influence'")
-        units = units_of(self._source, groups)
-        warn_of_small_classes(self._source, units)
+            return "for two classes, whose curve is no function of call rates"
+        return f"where {self.influence_note}" if curve == "shared" and self.influence_note else ""
+
+    def _band_by_influences(
+        self, level: float, curve: Curve, units: Units, *, simultaneous: bool = False
+    ) -> ConfidenceBand:
         self._fingerprint.check(self._source)
         observed = self.curve if curve == "shared" else self.mean_curve
         points = np.concatenate([observed.tpr[1:-1], observed.fpr[1:-1]])
@@ -547,7 +554,8 @@ class Evaluation(Influenced):
         ax : matplotlib Axes, optional
             Where to draw; by default a new figure.
         **kwargs
-            Further arguments of `polyroc.display.RocCurveDisplay.plot`.
+            Further arguments of `polyroc.display.RocCurveDisplay.plot`, such as ``pairs=True``, or ``scale="corner"``
+            for a D above 0.95.
 
         Returns
         -------
@@ -560,7 +568,25 @@ class Evaluation(Influenced):
         return RocCurveDisplay.from_evaluation(self).plot(ax, **kwargs)
 
     def _repr_html_(self) -> str:
-        return evaluation_html(self.headline, self.pairs)
+        curves = (self.curve, None if self.is_binary else self.mean_curve)
+        return evaluation_html(self.headline, self.pairs, curves, model_whiskers([""], [self._shown_areas]))
+
+    @cached_property
+    @underflow_is_zero
+    def _shown_areas(self) -> list[tuple[float, float, float]]:
+        """D and M with their 95 % intervals, where these take no resampling and no time that somebody notices."""
+        n_pairs = len(self._pair_index)
+        if n_pairs > _QUICK_PAIRS or self.n_samples * n_pairs > _QUICK_CELLS:
+            return []
+        try:
+            if self.influence_note:
+                return []
+            units = units_of(self._source, None)
+            statistics: tuple[AnyStatistic, ...] = ("auc",) if self.is_binary else ("auc", "hand_till")
+            return [(self._estimate(one, None), *self._spread(one, units).ends(0.95)) for one in statistics]
+        except RuntimeError:
+            # The scores were changed since, which is said where a number is asked for: a cell still shows the others.
+            return []
 
     def __str__(self) -> str:
         return evaluation_text(self.headline)

@@ -9,6 +9,7 @@ from pages import ROOT, blocks_of, differences, python_of, run, text_of
 # Pages whose code runs without packages outside of `all` and `dev`, and without files that are not there.
 PAGES = [
     "README.md",
+    "docs/index.md",
     "docs/tutorial.md",
     "docs/comparing.md",
     "docs/costs.md",

@@ -119,7 +119,7 @@ def test_cells_hold_shares_of_rows_and_numbers():
         for j in range(3):
             share, number = written[i, j].split("\n")
             assert number == f"{decision.confusion[i, j]:g}"
-            assert share == f"{100 * decision.confusion[i, j] / 50:.0f}%"
+            assert share == f"{100 * decision.confusion[i, j] / 50:.0f} %"
     assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("named", "true class")
     assert display.ax_.get_title() == "Bayes' rule"
     assert [text.get_text() for text in display.ax_.get_yticklabels()] == labels
@@ -158,13 +158,13 @@ def test_many_classes_leave_out_what_has_no_room():
     assert len(set(names)) == len(names)
     middle = ConfusionDisplay(confusion=np.diag(np.full(20, 100)), labels=list(range(20))).plot()
     # Empty cells stay empty.
-    assert [text.get_text().split("\n")[0] for text in middle.text_] == ["100%"] * 20
+    assert [text.get_text().split("\n")[0] for text in middle.text_] == ["100 %"] * 20
 
 
 def test_no_cell_says_all_or_none_where_it_is_not():
     display = ConfusionDisplay(confusion=[[9999, 1], [0, 5]], labels=["a", "b"]).plot()
     shares = [text.get_text().split("\n")[0] for text in display.text_]
-    assert shares == [">99.9%", "<0.1%", "100%"]
+    assert shares == [">99.9 %", "<0.1 %", "100 %"]
 
 
 def test_classes_without_samples_have_an_empty_row():

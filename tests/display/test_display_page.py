@@ -9,7 +9,7 @@ PICTURES = {
     for name in ("roc-curve", "heatmap", "comparison", "cost-sweep", "decision")
     for k in (3, 10, 50)
     for theme in ("light", "dark")
-} | {"ranks-light.png", "ranks-dark.png"}
+} | {f"{name}-{theme}.png" for name in ("ranks", "corner") for theme in ("light", "dark")}
 
 
 def test_every_picture_is_there_and_shown():

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from drawing import AWKWARD_NAMES, check_layout, problem
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 import polyroc
 from polyroc._estimator._rates import rates_of
@@ -126,6 +126,55 @@ def test_draws_the_curves_that_it_holds():
         assert_array_equal(line.get_data(), [curve.fpr, curve.tpr])
     assert len({line.get_color() for line in display.lines_}) == 9
     check_layout(display)
+
+
+def test_intervals_are_those_of_an_evaluation_at_each_ratio():
+    y_true, y_score = problem(4, n=400)
+    sweep = polyroc.cost_sweep(y_true, y_score, true_class="c01", ratios=[0.1, 10], confidence_level=0.9)
+    assert (sweep.confidence_level, sweep.interval_note) == (0.9, "")
+    for place, ratio in enumerate(sweep.ratios):
+        costs = np.ones((4, 4))
+        costs[1] *= ratio
+        alone = polyroc.evaluate(y_true, y_score, costs=costs)
+        asked = {"method": "influence", "confidence_level": 0.9}
+        assert_allclose(sweep.intervals[place], alone.confidence_interval(**asked), rtol=1e-12)
+        of_mean = alone.confidence_interval(statistic="mean_auc", **asked)
+        assert_allclose(sweep.mean_intervals[place], of_mean, rtol=1e-12)
+    # By another road: replicates of resampled samples spread about as far.
+    width = np.diff(alone.confidence_interval(0.9, method="bootstrap", n_resamples=199, rng=0))
+    assert np.diff(sweep.intervals[-1]) == pytest.approx(width, rel=0.25)
+
+
+def test_without_a_level_there_are_no_intervals():
+    sweep = swept(ratios=[1.0])
+    assert (sweep.intervals, sweep.mean_intervals, sweep.confidence_level) == (None, None, None)
+    assert CostSweepDisplay.from_sweep(sweep).plot().bands_ == []
+    with pytest.raises(ValueError, match="`confidence_level` must be"):
+        swept(confidence_level=95)
+
+
+def test_where_no_formula_holds_d_has_a_gap_and_the_mean_has_none():
+    sweep = swept(ratios=[1.0, 2.0], confidence_level=0.95, model="centered")
+    assert np.isnan(sweep.intervals).all()
+    assert np.isfinite(sweep.mean_intervals).all()
+    assert sweep.interval_note == "the centered model has no formula"
+    CostSweepDisplay.from_sweep(sweep).plot().figure_.canvas.draw()
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+def test_bands_are_the_intervals_of_the_sweep(style):
+    with plt.style.context(style):
+        sweep = swept(confidence_level=0.9)
+        display = CostSweepDisplay.from_sweep(sweep).plot()
+        for band, ends in zip(display.bands_, (sweep.intervals, sweep.mean_intervals), strict=True):
+            corners = {tuple(corner) for corner in band.get_paths()[0].vertices}
+            for ratio, (low, high) in zip(sweep.ratios, ends, strict=True):
+                assert {(ratio, low), (ratio, high)} <= corners
+        assert display.ax_.get_ylabel() == "area under the curve\n(90 % intervals)"
+        check_layout(display)
+    bare = CostSweepDisplay.from_sweep(sweep).plot(bands=False)
+    assert (bare.bands_, bare.ax_.get_ylabel()) == ([], "area under the curve")
+    assert CostSweepDisplay.from_sweep(sweep).plot(kind="curves").bands_ == []
 
 
 @pytest.mark.parametrize("kind", ["auc", "curves"])

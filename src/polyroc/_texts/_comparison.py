@@ -9,7 +9,7 @@ from polyroc._lib._numbers import area, area_and_ends, counted, difference_and_e
 from polyroc._lib._text_table import aligned, wrapped
 from polyroc._lib._typing import IntervalKind
 from polyroc._texts._evaluation import Headline, backwards_note
-from polyroc._texts._notebook import tables_html
+from polyroc._texts._notebook import Curves, comparison_html, model_whiskers
 from polyroc._texts._verdict import Verdict
 from polyroc._uncertainty._paired import Contest, Difference
 from polyroc._uncertainty._paired_influence import N_DRAWS
@@ -186,9 +186,17 @@ class ComparisonText:
             lines += ["", *wrapped(sentence)]
         return "\n".join(lines)
 
-    def html(self) -> str:
-        """As a notebook shows it."""
-        return tables_html([*self.titles, *self.sentences], self._tables)
+    def html(self, curves: Mapping[str, Curves]) -> str:
+        """As a notebook shows it, with the curves of some of the models."""
+        chosen = [place for place, name in enumerate(self.headlines) if name in curves]
+        is_binary = next(iter(self.headlines.values())).n_pairs == 1
+        contests = (self.by_d,) if is_binary else (self.by_d, self.by_m)
+        areas = [[(one.value, one.low, one.high) for one in (c.estimates[p] for c in contests)] for p in chosen]
+        sentences = [*self.titles, *self.sentences]
+        if len(chosen) < len(self.headlines):
+            sentences.append(f"The picture shows the {len(chosen)} models with the largest D.")
+        whiskers = model_whiskers(list(curves), areas)
+        return comparison_html(sentences, self._tables, curves, whiskers, self.verdict.confidence_level)
 
     @property
     def _tables(self) -> list[list[list[str]]]:

@@ -1,18 +1,22 @@
 """Several models: replicates of their areas, their differences, and the probabilities of their rankings."""
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from polyroc._comparison import Comparison
-from polyroc._inputs._checks import one_of
+from polyroc._inputs._checks import InputError, one_of
 from polyroc._lib._numbers import percent
 from polyroc._lib._typing import FloatArray, Statistic
 from polyroc._records import Frozen
 from polyroc._uncertainty._paired import Contest, Ranking
+from polyroc.display._compared_curves import curve_displays, draw_curves
+from polyroc.display._frames import Scale
+from polyroc.display._roc_curve import Curves, RocCurveDisplay
 from polyroc.display._style import (
     axes_of,
     colour_of,
@@ -24,12 +28,13 @@ from polyroc.display._style import (
     literal,
     names_of,
     pyplot,
+    square_axes_of,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-ComparisonKind: TypeAlias = Literal["box", "ridge", "differences", "rankings"]
+ComparisonKind: TypeAlias = Literal["curves", "box", "ridge", "differences", "rankings"]
 
 _SYMBOL = {"auc": "D", "hand_till": "M"}
 _STATISTICS: tuple[Statistic, ...] = ("auc", "hand_till")
@@ -63,13 +68,15 @@ class ComparisonDisplay:
         Of the intervals.
     n_resamples : int, optional
         How many replicates there are, for the label; 0 where influences took the place of resamples.
+    curves : callable, optional
+        ``curves(band=...)`` gives a RocCurveDisplay for each model; called when curves are drawn.
 
     Attributes
     ----------
     ax_, figure_ : Axes, Figure
         Where it was drawn.
     artists_ : list
-        The boxes, ridges, intervals or bars, from top to bottom.
+        The boxes, ridges, intervals or bars, from top to bottom; or the curves, all shared ones before the mean ones.
 
     Examples
     --------
@@ -91,12 +98,14 @@ class ComparisonDisplay:
         spreads: Mapping[str, Mapping[str, Density]],
         confidence_level: float = 0.95,
         n_resamples: int | None = None,
+        curves: Callable[..., list[RocCurveDisplay]] | None = None,
     ) -> None:
         self.by_auc = by_auc
         self.by_hand_till = by_hand_till
         self.spreads = spreads
         self.confidence_level = confidence_level
         self.n_resamples = n_resamples
+        self.curves = curves
 
     @classmethod
     def from_comparison(cls, comparison: Comparison) -> "ComparisonDisplay":
@@ -120,6 +129,7 @@ class ComparisonDisplay:
             spreads=spreads,
             confidence_level=comparison.confidence_level,
             n_resamples=comparison.n_resamples,
+            curves=partial(curve_displays, comparison),
         )
 
     def plot(
@@ -128,6 +138,9 @@ class ComparisonDisplay:
         *,
         kind: ComparisonKind = "box",
         statistic: Statistic = "auc",
+        scale: Scale = "square",
+        curves: Curves | None = None,
+        band: bool = True,
         despine: bool = True,
     ) -> "ComparisonDisplay":
         """Draw one view of the comparison.
@@ -136,12 +149,19 @@ class ComparisonDisplay:
         ----------
         ax : Axes, optional
             Where to draw; by default a new figure, higher for many rows.
-        kind : {"box", "ridge", "differences", "rankings"}
-            Replicates as boxes (the middle half of them, the median, and whiskers around the share that the confidence
-            level names) or as densities, both with the other statistic of all samples as a triangle below; differences
-            of models with their intervals, filled where these leave out 0; or the ten most frequent rankings.
+        kind : {"curves", "box", "ridge", "differences", "rankings"}
+            ROC curves of all models; replicates as boxes (the middle half of them, the median, and whiskers around the
+            share that the confidence level names) or as densities, both with the other statistic of all samples as a
+            triangle below; differences of models with their intervals, filled where these leave out 0; or the ten most
+            frequent rankings.
         statistic : {"auc", "hand_till"}
-            By D or by Hand and Till's M.
+            By D or by Hand and Till's M. Of curves, `curves` chooses.
+        scale : {"square", "corner"}
+            Of curves: the whole square, or its corner on log axes, as in `RocCurveDisplay.plot`.
+        curves : {"both", "shared", "mean"}, optional
+            Which curves. By default both of up to four models, and of more the shared ones, whose areas are D.
+        band : bool
+            Draw the bands of the curves.
         despine : bool
             Leave away the upper and the right side of the frame.
 
@@ -152,6 +172,8 @@ class ComparisonDisplay:
         """
         kind = one_of(kind, "kind", get_args(ComparisonKind))
         statistic = one_of(statistic, "statistic", _STATISTICS)
+        if kind == "curves":
+            return self._draw_curves(ax, scale, curves, band=band, despine=despine)
         contest = self.by_auc if statistic == "auc" else self.by_hand_till
         rows = {"differences": len(contest.differences), "rankings": min(len(contest.rankings), 11)}
         self.ax_ = ax = axes_of(ax, height=min(1.2 + 0.3 * rows.get(kind, len(contest.estimates)), 12))
@@ -160,6 +182,18 @@ class ComparisonDisplay:
         self.artists_ = draw(ax, contest)
         faint_grid(ax, "x")
         ax.tick_params(axis="y", length=0)
+        if despine:
+            despined(ax)
+        return self
+
+    def _draw_curves(
+        self, ax: "Axes | None", scale: Scale, curves: Curves | None, *, band: bool, despine: bool
+    ) -> "ComparisonDisplay":
+        if self.curves is None:
+            raise InputError("kind", "must not be 'curves' where the display holds none", "'curves'")
+        self.ax_ = ax = square_axes_of(ax)
+        self.figure_ = ax.figure
+        self.artists_ = draw_curves(ax, self.curves(band=band), scale=scale, curves=curves, band=band)
         if despine:
             despined(ax)
         return self

@@ -186,6 +186,6 @@ def _share_text(share: float) -> str:
     """A share in a cell, as short as it can be said.
 
     >>> _share_text(0.934), _share_text(0.004), _share_text(1.0), _share_text(0.9996)
-    ('93%', '0.4%', '100%', '>99.9%')
+    ('93 %', '0.4 %', '100 %', '>99.9 %')
     """
-    return percent(share).replace(" %", "%").replace("over ", ">").replace("below ", "<")
+    return percent(share).replace("over ", ">").replace("below ", "<")

@@ -6,6 +6,7 @@ import numpy as np
 
 from polyroc._cost_sweep import CostSweep
 from polyroc._inputs._checks import one_of
+from polyroc._lib._numbers import level
 from polyroc.display._rates_axes import dress
 from polyroc.display._style import (
     axes_of,
@@ -15,6 +16,7 @@ from polyroc.display._style import (
     font_points,
     is_light,
     letters_in,
+    literal,
     names_of,
     pyplot,
     square_axes_of,
@@ -40,6 +42,8 @@ class CostSweepDisplay:
         Where it was drawn.
     lines_ : list of Line2D
         The lines of D and of the area under the mean curve; or the shared curves, one for each ratio.
+    bands_ : list of PolyCollection
+        Pointwise confidence intervals of both areas; empty if the sweep has none, and with the curves.
 
     Examples
     --------
@@ -51,6 +55,8 @@ class CostSweepDisplay:
     >>> display = CostSweepDisplay.from_sweep(sweep).plot(Figure().add_subplot())
     >>> display.ax_.get_xscale(), len(display.lines_)
     ('log', 2)
+
+    With ``confidence_level=0.95`` in `cost_sweep`, bands are drawn around both lines.
     """
 
     def __init__(self, *, sweep: CostSweep) -> None:
@@ -68,7 +74,13 @@ class CostSweepDisplay:
         return cls(sweep=sweep)
 
     def plot(
-        self, ax: "Axes | None" = None, *, kind: SweepKind = "auc", cmap: Any = None, despine: bool = False
+        self,
+        ax: "Axes | None" = None,
+        *,
+        kind: SweepKind = "auc",
+        bands: bool = True,
+        cmap: Any = None,
+        despine: bool = False,
     ) -> "CostSweepDisplay":
         """Draw the sweep.
 
@@ -78,6 +90,8 @@ class CostSweepDisplay:
             Where to draw; by default a new figure.
         kind : {"auc", "curves"}
             D and the area under the mean curve by the cost; or the shared curves, coloured by the cost.
+        bands : bool
+            Draw the confidence interval at each ratio as a band, if the sweep has them.
         cmap : str or Colormap, optional
             Colours of the curves, from the lowest cost to the highest. By default those of viridis that are far enough
             from the background.
@@ -91,9 +105,11 @@ class CostSweepDisplay:
         """
         if one_of(kind, "kind", get_args(SweepKind)) == "auc":
             self.ax_ = axes_of(ax)
-            self.lines_ = _draw_areas(self.ax_, self.sweep)
+            self.bands_ = _draw_bands(self.ax_, self.sweep) if bands else []
+            self.lines_ = _draw_areas(self.ax_, self.sweep, banded=bool(self.bands_))
         else:
             self.ax_ = square_axes_of(ax)
+            self.bands_ = []
             self.lines_ = _draw_curves(self.ax_, self.sweep, cmap or _visible_colours(self.ax_))
         self.figure_ = self.ax_.figure
         if despine:
@@ -101,7 +117,18 @@ class CostSweepDisplay:
         return self
 
 
-def _draw_areas(ax: "Axes", sweep: CostSweep) -> list[Any]:
+def _draw_bands(ax: "Axes", sweep: CostSweep) -> list[Any]:
+    if sweep.intervals is None or sweep.mean_intervals is None:
+        return []
+    colour = colour_of(ax, 0)
+    # The mean's is hatched as its line is dashed: both have the same colour.
+    style: dict[str, Any] = {"facecolor": (colour, 0.22), "linewidth": 0}
+    hatched: dict[str, Any] = {"facecolor": "none", "edgecolor": (colour, 0.35), "hatch": "////", "linewidth": 0}
+    found = ((sweep.intervals, style), (sweep.mean_intervals, hatched))
+    return [ax.fill_between(sweep.ratios, ends[:, 0], ends[:, 1], **look) for ends, look in found]
+
+
+def _draw_areas(ax: "Axes", sweep: CostSweep, *, banded: bool) -> list[Any]:
     from matplotlib.ticker import FuncFormatter
 
     rc = pyplot().rcParams
@@ -118,7 +145,10 @@ def _draw_areas(ax: "Axes", sweep: CostSweep) -> list[Any]:
     ax.xaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}"))
     ax.ticklabel_format(axis="y", useOffset=False)
     width = 72 * ax.get_window_extent().width / ax.figure.dpi
-    ax.set(xlabel=_cost_of(sweep, letters_in(width, font_points(rc["axes.labelsize"]))), ylabel="area under the curve")
+    ylabel = "area under the curve"
+    if banded and sweep.confidence_level is not None:
+        ylabel += f"\n({literal(level(sweep.confidence_level))} intervals)"
+    ax.set(xlabel=_cost_of(sweep, letters_in(width, font_points(rc["axes.labelsize"]))), ylabel=ylabel)
     return lines
 
 
@@ -150,7 +180,7 @@ def _visible_colours(ax: "Axes") -> Any:
 
 
 def _cost_of(sweep: CostSweep, room: int) -> str:
-    """What is swept, in two lines of so many letters."""
+    """What is swept, in two lines of at most this many letters."""
     # "cost of taking  for " are 20 letters; the names share the rest.
     longest = max(6, (room - 20) // 2)
     classes = [sweep.true_class] if sweep.predicted_class is None else [sweep.true_class, sweep.predicted_class]

@@ -7,13 +7,15 @@ import numpy as np
 
 from polyroc._estimator._curve import RocCurve
 from polyroc._uncertainty._band import ConfidenceBand
-from polyroc.display._style import COLOURS_ON_LIGHT, LINE_STYLES, colour_of, faint_grid, literal, pyplot
+from polyroc.display._frames import Corner, Square
+from polyroc.display._style import COLOURS_ON_LIGHT, LINE_STYLES, colour_of, literal, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # By this mark the curves that are already in the axes are known, so that the next one looks different.
 MARK = "polyroc curve"
+_SQUARE = Square()
 
 
 def next_style(
@@ -40,24 +42,26 @@ def mean_style(shared: Mapping[str, Any]) -> dict[str, Any]:
     return {**shared, "linestyle": ":" if shared["linestyle"] == "-." else "--"}
 
 
-def draw_diagonal(ax: "Axes", wanted: Mapping[str, Any] | None) -> Any:
+def draw_diagonal(ax: "Axes", wanted: Mapping[str, Any] | None, frame: Square | Corner = _SQUARE) -> Any:
     """The curve of scores that say nothing."""
     from matplotlib import cbook
     from matplotlib.lines import Line2D
 
     style = {"color": pyplot().rcParams["text.color"], "alpha": 0.5, "linewidth": 1, "linestyle": ":"}
     style |= {"label": literal("no information (D 0.5)")} | cbook.normalize_kwargs(dict(wanted or {}), Line2D)
-    return ax.plot([0, 1], [0, 1], **style)[0]
+    ends = np.array([0.0, 1.0])
+    return ax.plot(*frame.points(ends, ends), **style)[0]
 
 
-def draw_band(ax: "Axes", band: ConfidenceBand, colour: Any) -> Any:
+def draw_band(ax: "Axes", band: ConfidenceBand, colour: Any, frame: Square | Corner = _SQUARE) -> Any:
     """The area between the two curves of the band."""
     # The lower edge there and the upper one back: both are curves, which fill_between could not take.
-    fpr, tpr = (np.r_[getattr(band.lower, rate), getattr(band.upper, rate)[::-1]] for rate in ("fpr", "tpr"))
+    lower, upper = (frame.points(side.fpr, side.tpr) for side in (band.lower, band.upper))
+    fpr, tpr = (np.r_[there, back[::-1]] for there, back in zip(lower, upper, strict=True))
     return ax.fill(fpr, tpr, color=colour, alpha=0.2, linewidth=0)[0]
 
 
-def draw_pairs(ax: "Axes", curves: Sequence[RocCurve]) -> Any:
+def draw_pairs(ax: "Axes", curves: Sequence[RocCurve], frame: Square | Corner = _SQUARE) -> Any:
     """The curves of the pairs, the fainter the more they are."""
     from matplotlib.collections import LineCollection
     from matplotlib.colors import to_rgb
@@ -65,7 +69,7 @@ def draw_pairs(ax: "Axes", curves: Sequence[RocCurve]) -> Any:
     # Grey, so that the shared curve is seen first, also where very many pairs take the same way.
     ink, paper = (np.array(to_rgb(colour)) for colour in (pyplot().rcParams["text.color"], ax.get_facecolor()))
     faint = LineCollection(
-        [np.column_stack([curve.fpr, curve.tpr]) for curve in curves],
+        [np.column_stack(frame.points(curve.fpr, curve.tpr)) for curve in curves],
         colors=[0.45 * ink + 0.55 * paper],
         linewidths=0.7,
         alpha=max(0.1, min(0.7, 24 / len(curves))),
@@ -79,20 +83,13 @@ def draw_pairs(ax: "Axes", curves: Sequence[RocCurve]) -> Any:
 
 def dress(ax: "Axes") -> None:
     """Limits, labels and grid of rates on both axes."""
-    ax.set(
-        xlim=(-0.01, 1.01),
-        ylim=(-0.01, 1.01),
-        aspect="equal",
-        xlabel="false positive rate",
-        ylabel="true positive rate",
-    )
-    faint_grid(ax)
+    _SQUARE.dress(ax)
 
 
-def legend_in_corner(ax: "Axes", *, backwards: bool) -> None:
+def legend_in_corner(ax: "Axes", *, backwards: bool, frame: Square | Corner = _SQUARE) -> None:
     """Where the curves are not; the grid does not cross the letters."""
     ax.legend(
-        loc="upper left" if backwards else "lower right",
+        loc=frame.legend_place(backwards=backwards),
         fontsize="small",
         frameon=True,
         framealpha=0.8,

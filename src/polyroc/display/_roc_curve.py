@@ -13,6 +13,7 @@ from polyroc._inputs._checks import InputError, one_of
 from polyroc._scoring import evaluate_estimator
 from polyroc._uncertainty._band import ConfidenceBand
 from polyroc._uncertainty._intervals import Interval
+from polyroc.display._frames import Corner, Scale, Square, frame_of
 from polyroc.display._further_curves import evaluate_folds, pair_curves_of
 from polyroc.display._legend import Entry, folds_text, label, statistic_text
 from polyroc.display._rates_axes import (
@@ -20,7 +21,6 @@ from polyroc.display._rates_axes import (
     draw_band,
     draw_diagonal,
     draw_pairs,
-    dress,
     legend_in_corner,
     mean_style,
     next_style,
@@ -83,6 +83,12 @@ class RocCurveDisplay:
     >>> display = display.plot(Figure().add_subplot())
     >>> display.ax_.get_xlabel()
     'false positive rate'
+
+    The corner, for curves that the square cannot separate:
+
+    >>> display = display.plot(Figure().add_subplot(), scale="corner")
+    >>> [label.get_text() for label in display.ax_.get_yticklabels()]
+    ['99 %', '90 %', '0 %']
     """
 
     def __init__(
@@ -155,6 +161,7 @@ class RocCurveDisplay:
         rng: int | np.random.Generator | None = None,
         progress: bool = False,
         ax: "Axes | None" = None,
+        scale: Scale = "square",
         curves: Curves = "both",
         curve_kwargs: Mapping[str, Any] | None = None,
         plot_chance_level: bool = False,
@@ -181,7 +188,7 @@ class RocCurveDisplay:
             Seed of the resamples.
         progress : bool
             Show a bar with the time left while resampling (needs ``polyroc[progress]``).
-        ax, curves, curve_kwargs, plot_chance_level, chance_level_kwargs, despine, band, pairs
+        ax, scale, curves, curve_kwargs, plot_chance_level, chance_level_kwargs, despine, band, pairs
             As in `plot`.
         **options
             Further keyword arguments of `evaluate`.
@@ -204,6 +211,7 @@ class RocCurveDisplay:
         display = cls._of(evaluation, name, n_resamples, confidence_level, rng, progress)
         return display.plot(
             ax,
+            scale=scale,
             curves=curves,
             curve_kwargs=curve_kwargs,
             plot_chance_level=plot_chance_level,
@@ -226,6 +234,7 @@ class RocCurveDisplay:
         rng: int | np.random.Generator | None = None,
         progress: bool = False,
         ax: "Axes | None" = None,
+        scale: Scale = "square",
         curves: Curves = "both",
         curve_kwargs: Mapping[str, Any] | None = None,
         plot_chance_level: bool = False,
@@ -247,7 +256,7 @@ class RocCurveDisplay:
             True classes.
         name : str, optional
             What the legend calls it; by default the name of the estimator's class.
-        n_resamples, confidence_level, rng, progress, ax, curves, curve_kwargs, plot_chance_level, \
+        n_resamples, confidence_level, rng, progress, ax, scale, curves, curve_kwargs, plot_chance_level, \
         chance_level_kwargs, despine, band, pairs
             As in `from_predictions`.
         **options
@@ -260,6 +269,7 @@ class RocCurveDisplay:
         display = cls._of(evaluation, name, n_resamples, confidence_level, rng, progress)
         return display.plot(
             ax,
+            scale=scale,
             curves=curves,
             curve_kwargs=curve_kwargs,
             plot_chance_level=plot_chance_level,
@@ -279,6 +289,7 @@ class RocCurveDisplay:
         name: str | None = None,
         sample_weight: "ArrayLike | None" = None,
         ax: "Axes | None" = None,
+        scale: Scale = "square",
         curve_kwargs: Mapping[str, Any] | None = None,
         plot_chance_level: bool = False,
         chance_level_kwargs: Mapping[str, Any] | None = None,
@@ -298,7 +309,7 @@ class RocCurveDisplay:
             area and its standard deviation over folds, which is no standard error: the fits share training data.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the samples in the evaluation.
-        ax, curve_kwargs, plot_chance_level, chance_level_kwargs, despine
+        ax, scale, curve_kwargs, plot_chance_level, chance_level_kwargs, despine
             As in `plot`.
         **options
             Further keyword arguments of `evaluate`, other than `labels`.
@@ -308,6 +319,7 @@ class RocCurveDisplay:
         name = type(cv_results["estimator"][0]).__name__ if name is None else name
         return cls(curve=[evaluation.curve for evaluation in evaluations], name=name).plot(
             ax,
+            scale=scale,
             curve_kwargs=curve_kwargs,
             plot_chance_level=plot_chance_level,
             chance_level_kwargs=chance_level_kwargs,
@@ -341,6 +353,7 @@ class RocCurveDisplay:
         ax: "Axes | None" = None,
         *,
         name: str | None = None,
+        scale: Scale = "square",
         curves: Curves = "both",
         curve_kwargs: Mapping[str, Any] | None = None,
         plot_chance_level: bool = False,
@@ -359,6 +372,11 @@ class RocCurveDisplay:
             Where to draw; by default a new figure.
         name : str, optional
             Name in the legend, instead of the display's own.
+        scale : {"square", "corner"}
+            Both rates from 0 to 1; or the upper left corner enlarged: the false positive rate against the share of
+            misses, 1 - TPR, both on log axes. Use the corner for models with D above 0.95, whose curves are one line
+            in the square, and where only small false positive rates matter. Better is up and left in both. A rate of 0
+            has no place on a log axis: there the curve leaves the frame, which begins at 0.001 % or above.
         curves : {"both", "shared", "mean"}
             The shared curve, whose area is D (solid), the mean of the pairs' curves, whose area is M (dashed), or both.
             Two classes and folds have one kind of curve.
@@ -381,9 +399,11 @@ class RocCurveDisplay:
             Itself.
         """
         curves = self._available(one_of(curves, "curves", get_args(Curves)))
+        scale = one_of(scale, "scale", get_args(Scale))
         self.ax_ = ax = square_axes_of(ax)
         self.figure_ = ax.figure
-        self.chance_level_ = draw_diagonal(ax, chance_level_kwargs) if plot_chance_level else None
+        frame = frame_of(ax, scale, self._drawn(curves))
+        self.chance_level_ = draw_diagonal(ax, chance_level_kwargs, frame) if plot_chance_level else None
         style = next_style(ax, curve_kwargs, n_curves=len(self._folds), two_kinds=curves == "both")
         called = self.name if name is None else name
         self.line_: Any = None
@@ -391,12 +411,12 @@ class RocCurveDisplay:
         self.band_: Any = None
         self.mean_band_: Any = None
         if curves != "mean":
-            self._draw_shared(ax, style, called, band=band)
+            self._draw_shared(ax, frame, style, called, band=band)
         if curves != "shared":
-            self._draw_mean(ax, mean_style(style) if curves == "both" else style, called, band=band)
-        self.pairs_ = draw_pairs(ax, self.pair_curves) if pairs and self.pair_curves else None
-        dress(ax)
-        legend_in_corner(ax, backwards=all(curve.auc < 0.5 for curve in self._folds))
+            self._draw_mean(ax, frame, mean_style(style) if curves == "both" else style, called, band=band)
+        self.pairs_ = draw_pairs(ax, self.pair_curves, frame) if pairs and self.pair_curves else None
+        frame.dress(ax)
+        legend_in_corner(ax, backwards=all(curve.auc < 0.5 for curve in self._folds), frame=frame)
         if despine:
             despined(ax)
         return self
@@ -414,9 +434,15 @@ class RocCurveDisplay:
             )
         return "shared"
 
-    def _draw_shared(self, ax: "Axes", style: Mapping[str, Any], name: str | None, *, band: bool) -> None:
+    def _drawn(self, curves: Curves) -> list[RocCurve]:
+        mean = [] if self.mean_curve is None or curves == "shared" else [self.mean_curve]
+        return mean if curves == "mean" else [*self._folds, *mean]
+
+    def _draw_shared(
+        self, ax: "Axes", frame: Square | Corner, style: Mapping[str, Any], name: str | None, *, band: bool
+    ) -> None:
         folds = self._folds
-        lines = [ax.plot(curve.fpr, curve.tpr, label="_", **style)[0] for curve in folds]
+        lines = [ax.plot(*frame.points(curve.fpr, curve.tpr), label="_", **style)[0] for curve in folds]
         lines[0].set_gid(MARK)
         alone = isinstance(self.curve, RocCurve)
         # Only the first of several folds is in the legend, which speaks of all.
@@ -424,16 +450,18 @@ class RocCurveDisplay:
         label(ax, lines[0], Entry(name, numbers))
         self.line_ = lines[0] if alone else lines
         if band and self.band is not None:
-            self.band_ = draw_band(ax, self.band, lines[0].get_color())
+            self.band_ = draw_band(ax, self.band, lines[0].get_color(), frame)
 
-    def _draw_mean(self, ax: "Axes", style: Mapping[str, Any], name: str | None, *, band: bool) -> None:
+    def _draw_mean(
+        self, ax: "Axes", frame: Square | Corner, style: Mapping[str, Any], name: str | None, *, band: bool
+    ) -> None:
         curve = self.mean_curve
         assert curve is not None  # `_available` has seen to that
-        [line] = ax.plot(curve.fpr, curve.tpr, label="_", **style)
+        [line] = ax.plot(*frame.points(curve.fpr, curve.tpr), label="_", **style)
         if self.line_ is None:
             line.set_gid(MARK)
         letter = "M" if self.mean_is_hand_till else "area"
         label(ax, line, Entry(name, statistic_text(letter, curve.auc, self.mean_interval), "mean of pairs"))
         self.mean_line_ = line
         if band and self.mean_band is not None:
-            self.mean_band_ = draw_band(ax, self.mean_band, line.get_color())
+            self.mean_band_ = draw_band(ax, self.mean_band, line.get_color(), frame)

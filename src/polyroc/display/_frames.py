@@ -1,0 +1,122 @@
+"""Where rates are drawn: in the whole square, or in its corner on two log axes."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from polyroc._estimator._curve import RocCurve
+from polyroc._inputs._checks import InputError
+from polyroc._lib._corner import densified, lowest_rate
+from polyroc._lib._numbers import level
+from polyroc._lib._typing import FloatArray
+from polyroc.display._style import faint_grid, font_points, letters_in, literal, points_of, pyplot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Scale: TypeAlias = Literal["square", "corner"]
+Place: TypeAlias = Literal["upper left", "lower right", "best"]
+# Where axes keep the frame that was drawn into them: the next curves must fit.
+_KEPT = "_polyroc_frame"
+# Rates of 0 and 1 have no place on a log axis: they stand this far outside.
+_NOTHING = 1e-12
+# Room beyond 100 %, for the diagonal.
+_MARGIN = 1.12
+
+
+@dataclass(frozen=True)
+class Square:
+    """Both rates from 0 to 1."""
+
+    def points(self, fpr: FloatArray, tpr: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return fpr, tpr
+
+    def legend_place(self, *, backwards: bool) -> Place:
+        """Where the curves are not."""
+        return "upper left" if backwards else "lower right"
+
+    def dress(self, ax: "Axes") -> None:
+        """Limits, labels and grid."""
+        setattr(ax, _KEPT, self)
+        ax.set(
+            xlim=(-0.01, 1.01),
+            ylim=(-0.01, 1.01),
+            aspect="equal",
+            xlabel="false positive rate",
+            ylabel="true positive rate",
+        )
+        faint_grid(ax)
+
+
+@dataclass(frozen=True)
+class Corner:
+    """FPR against 1 - TPR, both on log axes from 1 down to `lowest`; better is up and left.
+
+    The axes take rates as they are, FPR and TPR, so that more can be drawn into them.
+    """
+
+    lowest: float
+
+    def points(self, fpr: FloatArray, tpr: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return densified(fpr, tpr)
+
+    def legend_place(self, *, backwards: bool) -> Place:
+        """Curves may pass anywhere."""
+        return "best"
+
+    def dress(self, ax: "Axes") -> None:
+        """Scales, limits, ticks in percent, labels and grid."""
+        from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter
+
+        setattr(ax, _KEPT, self)
+        ax.set_xscale("log", nonpositive="clip")
+        ax.set_yscale("function", functions=(_height, _rate))
+        ax.set(xlim=(self.lowest, _MARGIN), ylim=(1 - _MARGIN, 1 - self.lowest), aspect="auto")
+        ax.set_box_aspect(1)
+        ax.set(xlabel="false positive rate (log scale)", ylabel="true positive rate (log scale of misses)")
+        exponents = range(round(math.log10(self.lowest)), 1)
+        minor = np.array([digit * 10.0**exponent for exponent in exponents[:-1] for digit in range(2, 10)])
+        # First the labels at the left, which take room from those below.
+        for axis, turned in ((ax.yaxis, True), (ax.xaxis, False)):
+            each = exponents if turned else exponents[:: -_step(ax, exponents)]
+            rates = [1 - 10.0**exponent if turned else 10.0**exponent for exponent in each]
+            axis.set_major_locator(FixedLocator(rates))
+            axis.set_major_formatter(FixedFormatter([literal(level(rate)) for rate in rates]))
+            axis.set_minor_locator(FixedLocator((1 - minor if turned else minor).tolist()))
+            axis.set_minor_formatter(NullFormatter())
+        faint_grid(ax)
+
+
+def frame_of(ax: "Axes", scale: Scale, curves: Sequence[RocCurve]) -> Square | Corner:
+    """The frame for these curves and for those that are in the axes already."""
+    # Axes that were cleared take anything.
+    kept: Any = getattr(ax, _KEPT, None) if ax.get_lines() else None
+    if kept is not None and isinstance(kept, Square) != (scale == "square"):
+        other = "corner" if scale == "square" else "square"
+        raise InputError("scale", f"must be {other!r}, as that of the curves in these axes", repr(scale))
+    if scale == "square":
+        return Square()
+    lowest = lowest_rate((one.fpr, one.tpr) for one in curves)
+    return Corner(lowest if kept is None else min(kept.lowest, lowest))
+
+
+def _height(tpr: Any) -> Any:
+    return -np.log10(np.maximum(1 - np.asarray(tpr, dtype=float), _NOTHING))
+
+
+def _rate(height: Any) -> Any:
+    return 1 - 10.0 ** -np.asarray(height, dtype=float)
+
+
+def _step(ax: "Axes", exponents: range) -> int:
+    """Every how many decades there is room for a label below the axis."""
+    width = points_of(ax)[0] / max(len(exponents) - 1, 1)
+    lengths = [len(level(10.0**exponent)) for exponent in exponents]
+    # Half of each of two neighbours, and a letter between them.
+    longest = max((one + other) / 2 for one, other in pairwise(lengths)) + 1
+    room = letters_in(width, font_points(pyplot().rcParams["xtick.labelsize"]))
+    return max(1, math.ceil(longest / max(room, 1)))
