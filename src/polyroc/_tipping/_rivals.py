@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from polyroc._engines import Prepared
+from polyroc._engines import Prepared, get_engine
 from polyroc._estimator._curve import shared_curve
 from polyroc._estimator._mean_curve import mean_areas
 from polyroc._estimator._weight_gradient import weight_gradient
@@ -15,6 +15,9 @@ from polyroc._evaluation import Evaluation
 from polyroc._inputs._options import Options
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._records import Factorization, Frozen, PairWeights, PairwiseRates
+
+# About as many as it takes to look for the costs that make a model first by D.
+N_FITS = 110
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +99,21 @@ class Rival:
 def rivals_of(evaluations: Mapping[str, Evaluation]) -> list[Rival]:
     """All models with their rates, which depend on no cost."""
     return [
-        Rival(name, one.auc, one.mean_auc, one.rates, one.factorization, one._prepared, one._options)
+        Rival(name, one.auc, one.mean_auc, one.rates, one.factorization, _for_many_fits(one), one._options)
         for name, one in evaluations.items()
     ]
+
+
+def _for_many_fits(one: Evaluation) -> Prepared:
+    """The engine that is done first with as many fits as are to come, which a single one may not have been worth."""
+    prepared, options = one._prepared, one._options
+    engine = get_engine(
+        options.engine,
+        prepared.source,
+        n_pairs=len(one._pair_index),
+        n_thresholds=options.n_thresholds,
+        repeats=N_FITS,
+    )
+    if engine.name == prepared.engine_name:
+        return prepared
+    return engine.prepare(prepared.source, prepared.resources)
