@@ -59,10 +59,14 @@ def pytest_xdist_auto_num_workers():
 
 @pytest.hookimpl(tryfirst=True)  # before those that are not asked for are left out
 def pytest_collection_modifyitems(items):
-    """The examples in docstrings of experiments run experiments, so they are slow."""
+    """Mark what is slow without saying so: examples that run experiments, and Chromium but for a smoke test of the page."""
     for item in items:
         if isinstance(item, pytest.DoctestItem) and item.path.parent.name == "experiments":
             item.add_marker(pytest.mark.slow)
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.browser)
+            if not item.get_closest_marker("smoke"):
+                item.add_marker(pytest.mark.slow)
 
 
 def pytest_runtest_setup(item):

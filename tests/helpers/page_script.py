@@ -1,16 +1,13 @@
 """The script of the page without a page: run by Node, or by Chromium where there is none."""
 
 import json
-import os
 import shutil
 import subprocess
-from importlib.util import find_spec
 
-import pytest
+from browser_pages import chromium
 
 from polyroc.report._page import _FIT, _text
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 NODE = shutil.which("node")
 # Arrays of numbers become lists on their way out.
 _PLAIN = "(key, value) => (ArrayBuffer.isView(value) ? Array.from(value) : value)"
@@ -31,20 +28,13 @@ def run_script(run, jobs, *, script=FIT):
 
 def run_in_chromium(run, jobs, *, page=None):
     """The same inside of a page, a file, or of an empty one."""
-    if not CHROMIUM or find_spec("playwright") is None:
-        said = "needs playwright and chromium" if NODE else "needs node, or playwright and chromium"
-        return pytest.fail(said, pytrace=False) if os.environ.get("POLYROC_BROWSER") == "1" else pytest.skip(said)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        try:
-            opened = browser.new_page()
-            if page is not None:
-                opened.goto(page.as_uri())
-            return json.loads(opened.evaluate(f"async (jobs) => JSON.stringify(await ({run})(jobs), {_PLAIN})", jobs))
-        finally:
-            browser.close()
+    opened = chromium().new_page()
+    try:
+        if page is not None:
+            opened.goto(page.as_uri())
+        return json.loads(opened.evaluate(f"async (jobs) => JSON.stringify(await ({run})(jobs), {_PLAIN})", jobs))
+    finally:
+        opened.close()
 
 
 def _by_node(run, jobs, script):

@@ -3,97 +3,19 @@
 Skipped where playwright or Chromium is missing; with POLYROC_BROWSER=1 that is a failure.
 """
 
-import os
 import re
-import shutil
-from contextlib import contextmanager
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from report_pages import HOSTILE, comparison_of, evaluation_of, problem
+from browser_pages import PHONE, n_sheets, serious_violations, until
+from report_pages import HOSTILE
+from report_shelf import LONG_CLASSES
 from table_pages import come_to_heatmap
 
-import polyroc
 from polyroc._lib._names import short_names
-from polyroc.report import render_html, summarize
 from polyroc.report._names import names_of
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-QUIET = ["background-networking", "component-update", "sync", "gpu"]
-ARGUMENTS = ["--no-sandbox", "--no-first-run", *(f"--disable-{name}" for name in QUIET)]
 PAGES = ("k3", "k10", "k100", "comparison", "binary", "hostile", "long")
-LONG_CLASSES = [f"a class with a rather long description, number {c:02d} of twelve" for c in range(12)]
-LONG_MODELS = [f"gradient boosting, depth {depth}, trained for a very long time" for depth in (4, 6)]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    missing = [name for name in ("playwright", "axe_playwright_python") if find_spec(name) is None]
-    missing += [] if CHROMIUM else ["chromium"]
-    if missing:
-        said = f"needs {', '.join(missing)}"
-        pytest.fail(said, pytrace=False) if os.environ.get("POLYROC_BROWSER") == "1" else pytest.skip(said)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield started
-        started.close()
-
-
-@pytest.fixture(scope="module")
-def summaries():
-    results = {"k3": (evaluation_of(3), 29), "k10": (evaluation_of(10), 29), "k100": (evaluation_of(100), 3)}
-    made = {name: summarize(one, bootstrap=one.bootstrap(count, rng=0)) for name, (one, count) in results.items()}
-    made["comparison"] = summarize(comparison_of(n_resamples=29))
-    binary = problem(2)
-    models = {"first": binary[2][:, 1], "second": binary[2][:, 1] + np.sin(np.arange(len(binary[0])))}
-    made["binary"] = summarize(polyroc.compare(binary[0], models, labels=binary[1], n_resamples=29, rng=0))
-    hostile = comparison_of(k=len(HOSTILE), classes=HOSTILE, names=HOSTILE[:3], n_resamples=3)
-    made["hostile"] = summarize(hostile, source={"files": HOSTILE}, warnings=HOSTILE[:2])
-    costs = np.ones((12, 12))
-    costs[1, 2], costs[10, 11] = 17, 19
-    long = comparison_of(k=12, classes=LONG_CLASSES, names=LONG_MODELS, n_resamples=3, options={"costs": costs})
-    made["long"] = summarize(long)
-    # Areas that two decimals would call perfect, and scores that are: a page of its own.
-    sharp = evaluation_of(3, n=3000, strength=6)
-    made["sharp"] = summarize(sharp)
-    return made
-
-
-@pytest.fixture(scope="module")
-def folder(summaries, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("reports")
-    for name, summary in summaries.items():
-        title = HOSTILE[0] if name == "hostile" else None
-        (folder / f"{name}.html").write_text(render_html(summary, title=title), encoding="utf-8")
-    return folder
-
-
-@pytest.fixture
-def opened(browser, folder):
-    """A function that opens a page; afterwards nothing may have been fetched and nothing may have gone wrong."""
-
-    @contextmanager
-    def open_page(name, *, ready=True, **options):
-        address = (folder / f"{name}.html").as_uri()
-        asked, wrong = [], []
-        context = browser.new_context(offline=True, **{"viewport": {"width": 1280, "height": 900}, **options})
-        context.route("**/*", lambda route: route.continue_() if route.request.url == address else route.abort())
-        page = context.new_page()
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
-        page.goto(address)
-        if ready:
-            page.wait_for_selector("html[data-ready]", state="attached", timeout=20_000)
-        yield page
-        context.close()
-        assert asked == [address]
-        assert wrong == []
-
-    return open_page
 
 
 def rows(page):
@@ -101,15 +23,6 @@ def rows(page):
     return page.evaluate(
         "[...document.querySelectorAll('#pairs tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))"
     )
-
-
-def until(page, holds):
-    """Wait for something; the page forbids the scripts by which playwright would wait."""
-    for _ in range(100):
-        if holds():
-            return
-        page.wait_for_timeout(50)
-    pytest.fail("it never came")
 
 
 def sort_by(page, column):
@@ -239,7 +152,7 @@ def test_on_paper_costs_are_whole_and_names_too(opened):
 
 
 def test_cut_names_differ_on_a_phone_too(opened):
-    with opened("long", viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True) as page:
+    with opened("long", **PHONE) as page:
         for selector in (".board th bdi", "#pairs td bdi", ".key bdi"):
             for name in page.locator(selector).all()[:6]:
                 # Nothing is hidden for want of room: what is cut was cut so that names differ.
@@ -261,7 +174,7 @@ def test_another_model_is_looked_at(opened, summaries):
             ]
             assert page.locator("#pairs-title").inner_text() == f"Pairs of classes: {name}"
             widths = (
-                "[...document.querySelectorAll('#curve path.curve')].map((line) => parseFloat(line.style.strokeWidth))"
+                "[...document.querySelectorAll('#curve path.line.curve')].map((line) => parseFloat(line.style.strokeWidth))"
             )
             assert int(np.argmax(page.evaluate(widths))) == place
 
@@ -272,7 +185,7 @@ def test_it_prints_on_a4_in_light_colours(opened, name):
         document = page.pdf(prefer_css_page_size=True, print_background=True)
         assert document.startswith(b"%PDF")
         assert len(document) > 40_000
-        assert len(re.findall(rb"/Type\s*/Page\b", document)) >= 2
+        assert n_sheets(document) >= 2
         assert re.search(rb"/MediaBox\s*\[0 0 59[45]\.?\d* 84[12]\.?\d*\]", document)
         # 180 mm are what A4 leaves between the margins.
         page.set_viewport_size({"width": 680, "height": 1000})
@@ -286,7 +199,7 @@ def test_it_prints_on_a4_in_light_colours(opened, name):
             assert not page.locator(control).first.is_visible()
         box = page.locator("#pairs").locator("xpath=..")
         assert box.evaluate("(box) => box.scrollHeight <= box.clientHeight + 1")
-        figure, caption = (page.locator(f"#curve-section {part}").bounding_box() for part in ("svg", "figcaption"))
+        figure, caption = (page.locator(part).bounding_box() for part in ("#curve svg", "#curve-section figcaption"))
         assert figure["y"] + figure["height"] <= caption["y"] + 1
         page.emulate_media(media="screen", color_scheme="dark")
         until(page, lambda: page.evaluate(ink) == on_dark)
@@ -295,24 +208,16 @@ def test_it_prints_on_a4_in_light_colours(opened, name):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["k3", "comparison", "hostile"])
 def test_axe_finds_nothing_serious(opened, name, scheme):
-    from axe_playwright_python.sync_playwright import Axe
-
     with opened(name, color_scheme=scheme) as page:
         page.locator("details").first.evaluate("(details) => { details.open = true; }")
         come_to_heatmap(page)
         page.locator("#pairs tbody tr").first.click()
-        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-        serious = [
-            (one["id"], one["help"], [node["html"][:120] for node in one["nodes"][:3]])
-            for one in found
-            if one["impact"] in ("serious", "critical")
-        ]
-        assert not serious, serious
+        assert serious_violations(page) == []
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_phone_does_not_scroll_sideways(opened, name):
-    with opened(name, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True) as page:
+    with opened(name, **PHONE) as page:
         page.locator("details").first.evaluate("(details) => { details.open = true; }")
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         assert page.evaluate("innerWidth") == 390

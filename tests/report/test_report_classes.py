@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from table_pages import chromium, page_of, selected, table
+from table_pages import selected, table
 
 import polyroc
 from polyroc.report import render_html, summarize
@@ -117,13 +117,7 @@ def test_measures_are_on_the_page_only_where_they_were_computed(evaluation):
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with chromium() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory):
+def files(tmp_path_factory):
     """A comparison of a few classes with intervals, and 26 classes without."""
     y, score = problem(5, per_class=30)
     noise = np.random.default_rng(1).normal(size=score.shape)
@@ -139,9 +133,9 @@ def shown(page):
     return [row[0] for row in table(page, "#class-table")]
 
 
-def test_the_table_follows_the_model_and_says_what_python_says(browser, pages):
-    path, comparison = pages["few"]
-    with page_of(browser, path) as page:
+def test_the_table_follows_the_model_and_says_what_python_says(opened, files):
+    path, comparison = files["few"]
+    with opened(path) as page:
         without = table(page, "#class-table")
         for place, name in ((1, "worse"), (0, "better")):
             page.locator("#model").select_option(str(place))
@@ -159,8 +153,8 @@ def test_the_table_follows_the_model_and_says_what_python_says(browser, pages):
         assert page.locator("#classes details").count() == 0
 
 
-def test_the_table_of_classes_sorts_by_every_column(browser, pages):
-    path, comparison = pages["few"]
+def test_the_table_of_classes_sorts_by_every_column(opened, files):
+    path, comparison = files["few"]
     classes = comparison.evaluations["better"].classes
     columns = {
         "class": classes.label,
@@ -173,7 +167,7 @@ def test_the_table_of_classes_sorts_by_every_column(browser, pages):
         "hardest": classes.hardest_auc,
         "mistaken": classes.mistaken_share,
     }
-    with page_of(browser, path) as page:
+    with opened(path) as page:
         assert page.locator("#class-table th[aria-sort]").count() == 0
         for key, values in columns.items():
             head = page.locator(f"#class-table th[data-key={key}]")
@@ -188,10 +182,10 @@ def test_the_table_of_classes_sorts_by_every_column(browser, pages):
                 assert rounded == sorted(rounded)
 
 
-def test_of_many_classes_the_script_shows_the_worst_and_the_others_when_asked(browser, pages):
-    path, evaluation = pages["many"]
+def test_of_many_classes_the_script_shows_the_worst_and_the_others_when_asked(opened, files):
+    path, evaluation = files["many"]
     order = np.argsort(evaluation.classes.recall, kind="stable").astype(str).tolist()
-    with page_of(browser, path) as page:
+    with opened(path) as page:
         assert shown(page) == order[:20]
         assert page.locator("#class-table th[data-key=recall]").get_attribute("aria-sort") == "ascending"
         assert page.locator("#classes-shown").inner_text() == "The 20 of 26 classes with the lowest recall."
@@ -204,14 +198,14 @@ def test_of_many_classes_the_script_shows_the_worst_and_the_others_when_asked(br
         assert page.locator("#classes-shown").inner_text() == "All 26 classes."
         assert not page.locator("#more-classes").is_visible()
     # A class that is not among the first comes with the others, when it is selected elsewhere.
-    with page_of(browser, path, f"#model=0&class={order[-1]}") as page:
+    with opened(path, f"#model=0&class={order[-1]}") as page:
         assert [row[0] for row in selected(page, "#class-table")] == [order[-1]]
         assert len(shown(page)) == 26
 
 
-def test_without_a_script_all_classes_and_models_are_there(browser, pages):
+def test_without_a_script_all_classes_and_models_are_there(opened, files):
     for name, summaries in (("few", ["Classes: worse"]), ("many", ["The other 6 classes"])):
-        with page_of(browser, pages[name][0], java_script_enabled=False) as page:
+        with opened(files[name][0], java_script_enabled=False) as page:
             assert page.locator("#classes summary").all_inner_texts() == summaries
             assert not page.locator("#more-classes").is_visible()
             assert page.locator("#class-table button").count() == 0

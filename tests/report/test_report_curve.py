@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from browser_pages import chromium, opened_page, until
+from browser_pages import PHONE, until
 from report_pages import HOSTILE, Page, comparison_of, evaluation_of, problem
 
 import polyroc
@@ -24,33 +24,6 @@ READOUT = """[...document.querySelectorAll("#curve .readout:not([hidden]) > div"
 TOO_SMALL = 1.5  # pixels
 
 
-def close_models(n=1200, k=4):
-    """Four models whose D lies between 0.99 and 1, of which one is sharp but for a few gross errors."""
-    rng = np.random.default_rng(3)
-    y_true = np.arange(n) % k
-    models = {}
-    for name, strength, gross in (("steady", 5.0, 0), ("outliers", 6.6, 0.012), ("plain", 4.6, 0), ("wide", 4.2, 0)):
-        scores = strength * np.eye(k)[y_true] + rng.normal(size=(n, k))
-        wrong = rng.random(n) < gross
-        scores[wrong] = rng.normal(size=(wrong.sum(), k))
-        models[name] = scores
-    return polyroc.compare(y_true, models, n_resamples=29, rng=0)
-
-
-@pytest.fixture(scope="module")
-def summaries():
-    ten = evaluation_of(10)
-    binary = problem(2)
-    models = {"first": binary[2][:, 1], "second": binary[2][:, 1] + np.sin(np.arange(len(binary[0])))}
-    return {
-        "k10": summarize(ten, bootstrap=ten.bootstrap(29, rng=0)),
-        "comparison": summarize(comparison_of(n_resamples=29)),
-        "close": summarize(close_models()),
-        "binary": summarize(polyroc.compare(binary[0], models, labels=binary[1], n_resamples=29, rng=0)),
-        "hostile": summarize(comparison_of(k=len(HOSTILE), classes=HOSTILE, names=HOSTILE[:3], n_resamples=3)),
-    }
-
-
 # Without a browser
 
 
@@ -59,9 +32,9 @@ def test_the_corner_opens_where_the_best_d_is_above_95_percent(summaries):
         models = summary.get("evaluations", {"": summary}).values()
         best = max(model["auc"] for model in models)
         assert opening_view(summary).is_corner == (best > 0.95), name
-    assert opening_view(summaries["close"]).is_corner
+    assert opening_view(summaries["crossing"]).is_corner
     assert not opening_view(summaries["comparison"]).is_corner
-    data = Page(render_html(summaries["close"])).data
+    data = Page(render_html(summaries["crossing"])).data
     assert data["view"] == "corner"
     assert 2 <= data["decades"] <= 5
 
@@ -92,14 +65,14 @@ def test_rates_of_0_stand_outside_of_the_frame():
 
 
 def test_the_drawing_without_a_script_is_the_corner_too(summaries):
-    svg = curve_svg(summaries["close"])
+    svg = curve_svg(summaries["crossing"])
     ticks = {tick["across"]: tick["x"] for tick in svg["ticks"]}
     ups = {tick["up"]: tick["y"] for tick in svg["ticks"]}
     assert {"0.1 %", "1 %", "10 %", "100 %"} <= set(ticks)
     assert {"0 %", "90 %", "99 %", "99.9 %"} <= set(ups)
     assert ticks["1 %"] < ticks["10 %"]
     assert ups["99 %"] < ups["90 %"]
-    for place, model in enumerate(summaries["close"]["evaluations"].values()):
+    for place, model in enumerate(summaries["crossing"]["evaluations"].values()):
         line = [line for line in svg["lines"] if line["kind"] == "curve"][place]
         drawn = np.array([[float(x) for x in point.split(",")] for point in line["points"].split()])
         near = [(f, t) for f, t in zip(model["curve"]["fpr"], model["curve"]["tpr"], strict=True) if 0.01 < f < 0.1]
@@ -197,25 +170,6 @@ def test_pages_are_small_and_hold_no_library(summaries):
 # In a browser
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def folder(summaries, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("curves")
-    for name, summary in summaries.items():
-        (folder / f"{name}.html").write_text(render_html(summary), encoding="utf-8")
-    return folder
-
-
-@pytest.fixture
-def opened(browser, folder):
-    return lambda name, **options: opened_page(browser, folder / f"{name}.html", **options)
-
-
 def pixels(path):
     """The points of a path."""
     return np.array([[float(x) for x in point.split()] for point in re.split("[MLZ]", path) if point])
@@ -272,7 +226,7 @@ def test_lines_are_where_the_numbers_say(opened, summaries, kind):
 
 
 def test_the_corner_has_known_points_at_known_places(opened, summaries):
-    with opened("close") as page:
+    with opened("crossing") as page:
         ticks = {letter: dict(page.evaluate(TICKS, letter)) for letter in "xy"}
         assert {"0.1 %", "1 %", "10 %", "100 %"} <= set(ticks["x"])
         assert {"0 %", "90 %", "99 %", "99.9 %"} <= set(ticks["y"])
@@ -284,7 +238,7 @@ def test_the_corner_has_known_points_at_known_places(opened, summaries):
             "(({ x, y }) => [x, y].map(({ baseVal }) => baseVal.value))(document.querySelector('#curve .frame'))"
         )
         for line, model in zip(
-            page.evaluate(PATHS, "path.line.curve"), summaries["close"]["evaluations"].values(), strict=True
+            page.evaluate(PATHS, "path.line.curve"), summaries["crossing"]["evaluations"].values(), strict=True
         ):
             drawn = pixels(line)
             for fpr, tpr in zip(model["curve"]["fpr"], model["curve"]["tpr"], strict=True):
@@ -305,7 +259,7 @@ def test_close_models_are_apart_in_the_corner_only(opened):
         heights = [np.interp(across, *pixels(line).T) for line in page.evaluate(PATHS, "path.line.curve")]
         return max(heights) - min(heights)
 
-    with opened("close") as page:
+    with opened("crossing") as page:
         in_corner = apart(page)
         page.locator("[data-view=square]").click()
         assert page.locator("[data-view=square]").get_attribute("aria-pressed") == "true"
@@ -317,7 +271,7 @@ def test_close_models_are_apart_in_the_corner_only(opened):
         assert apart(page) == pytest.approx(in_corner, abs=0.5)
 
 
-@pytest.mark.parametrize("name", ["k10", "close"])
+@pytest.mark.parametrize("name", ["k10", "crossing"])
 def test_pointing_shows_name_and_rates(opened, summaries, name):
     summary = summaries[name]
     curve = summary["curve"] if name == "k10" else summary["evaluations"]["outliers"]["curve"]
@@ -422,7 +376,7 @@ def test_keys_and_wheel_enlarge_and_the_wheel_alone_scrolls(opened):
 
 
 def test_the_corner_is_enlarged_too_and_keeps_ticks(opened):
-    with opened("close") as page:
+    with opened("crossing") as page:
         corners = on_screen(page, 0.011, 0.9985), on_screen(page, 0.019, 0.9952)
         drag(page, *corners)
         for letter, low, high in (("x", 1.0, 2.0), ("y", 99.5, 99.86)):
@@ -534,8 +488,7 @@ def test_hostile_names_are_text_at_the_pointer_and_in_what_is_said(opened, summa
 
 def test_a_tap_shows_numbers_one_finger_scrolls_and_two_enlarge(opened, summaries):
     curve = summaries["k10"]["curve"]
-    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
-    with opened("k10", **phone) as page:
+    with opened("k10", **PHONE) as page:
         page.locator("#curve").scroll_into_view_if_needed()
         x, y = on_screen(page, curve["fpr"][30], curve["tpr"][30])
         page.touchscreen.tap(x, y)
@@ -603,21 +556,23 @@ def test_the_difference_of_two_curves_is_drawn_on_demand(opened, summaries):
         assert "The 95 % band is for each call rate separately" in page.locator("#difference-section").inner_text()
 
 
-def changed(folder, name, *replacements):
+def changed(path, text, *replacements):
     """A page whose script was changed, so that a test can reach into it; then it must be allowed to run."""
-    text = (folder / f"{name}.html").read_text(encoding="utf-8")
     text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
     for old, new in replacements:
         text, count = re.subn(old, new, text)
         assert count == 1
-    path = folder / "changed.html"
     path.write_text(text, encoding="utf-8")
     return path
 
 
-def test_live_curves_take_the_places_of_the_judged_and_are_fast(browser, folder):
-    path = changed(folder, "comparison", (r"\nconst chart = curveChart", r"\nconst chart = window.chart = curveChart"))
-    with opened_page(browser, path) as page:
+def test_live_curves_take_the_places_of_the_judged_and_are_fast(opened, pages, tmp_path):
+    path = changed(
+        tmp_path / "changed.html",
+        pages["comparison"],
+        (r"\nconst chart = curveChart", r"\nconst chart = window.chart = curveChart"),
+    )
+    with opened(path) as page:
         before = page.evaluate(PATHS, "path.line")
         result = page.evaluate("""() => {
           const { models } = JSON.parse(document.getElementById("data").textContent);
@@ -643,18 +598,18 @@ def test_live_curves_take_the_places_of_the_judged_and_are_fast(browser, folder)
         assert len(page.evaluate(PATHS, "path.band")) == 6
 
 
-def test_a_selected_pair_stands_out_and_a_click_selects_one(browser, folder, summaries):
+def test_a_selected_pair_stands_out_and_a_click_selects_one(opened, pages, summaries, tmp_path):
     fake = """const fake = window.fake = { now: { model: 0, pair: null, class: null }, heard: [],
       get() { return this.now; },
       set(change) { Object.assign(this.now, change); this.heard.forEach((hear) => hear(this.now)); },
       on(hear) { this.heard.push(hear); } };
     const chart = curveChart(data, state, fake);"""
-    path = changed(folder, "k10", (r"const chart = curveChart\(.*?\);", fake))
+    path = changed(tmp_path / "changed.html", pages["k10"], (r"const chart = curveChart\(.*?\);", fake))
     curves = summaries["k10"]["pair_curves"]
     pairs, labels = summaries["k10"]["pairs"], summaries["k10"]["labels"]
     worst = int(np.argmin(pairs["auc"]))
     wanted = [labels.index(pairs[key][worst]) for key in ("positive", "negative")]
-    with opened_page(browser, path) as page:
+    with opened(path) as page:
         page.evaluate("(pair) => fake.set({ pair })", wanted)
         [drawn] = page.evaluate(PATHS, "path.picked")
         across, up = axis(page, "x"), axis(page, "y")

@@ -8,105 +8,37 @@ Skipped where playwright or Chromium is missing; with POLYROC_BROWSER=1 that is 
 import csv
 import io
 import json
-import os
 import re
-import shutil
 from contextlib import contextmanager, redirect_stdout
-from functools import cache
-from importlib.util import find_spec
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from browser_pages import PHONE, serious_violations
 from page_script import run_script
 from pyarrow import parquet
-from report_pages import HOSTILE, Page, comparison_of, evaluation_of, problem
+from report_pages import HOSTILE, Page, evaluation_of, problem
+from report_shelf import GIVEN_COSTS, LONG_CLASSES, two_models
 
-import polyroc
 from polyroc.cli import main
 from polyroc.report import _page, render_html, summarize
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-QUIET = ["background-networking", "component-update", "sync", "gpu"]
-ARGUMENTS = ["--no-sandbox", "--no-first-run", *(f"--disable-{name}" for name in QUIET)]
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
-LONG = [f"a class with a rather long description, number {c:02d} of twelve" for c in range(12)]
 TIMES = "\u00d7"
-GIVEN = np.where(np.eye(6, dtype=bool), 0.0, 2.0)
-GIVEN[1, 2] = 30.0
-# Names that a file of costs must give back letter by letter: marks, quotes, a formula, blanks, the heading itself.
-AWKWARD = ["a;b;c;d;e", 'say "hi", twice', "=1+1", "true class", " padded ", "two\nlines"]
 
 
-def two_models(k=6, **arguments):
-    return comparison_of(k=k, names=("first", "second"), n_resamples=3, **arguments)
-
-
-@pytest.fixture(scope="module")
-def results():
-    """A function that gives a result by name; each is made once, when it is first asked for."""
-    made = {
-        "k3": lambda: evaluation_of(3),
-        "k6": two_models,
-        "k50": lambda: evaluation_of(50),
-        "given": lambda: two_models(options={"costs": GIVEN}),
-        "long": lambda: evaluation_of(12, names=LONG),
-        "hostile": lambda: comparison_of(len(HOSTILE), names=HOSTILE[:2], classes=HOSTILE, n_resamples=3, n=120),
-        "awkward": lambda: two_models(classes=AWKWARD),
-        "missing": missing_class,
-    }
-    return cache(lambda name: made[name]())
-
-
-def missing_class():
-    """Seven labels of which one has no samples."""
-    y_true, labels, scores = problem(7)
-    kept = y_true != "class 03"
-    with pytest.warns(UserWarning, match="No samples"):
-        return polyroc.evaluate(y_true[kept], scores[kept], labels=labels)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    missing = [name for name in ("playwright", "axe_playwright_python") if find_spec(name) is None]
-    missing += [] if CHROMIUM else ["chromium"]
-    if missing:
-        said = f"needs {', '.join(missing)}"
-        pytest.fail(said, pytrace=False) if os.environ.get("POLYROC_BROWSER") == "1" else pytest.skip(said)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield started
-        started.close()
-
-
-@pytest.fixture(scope="module")
-def opened(browser, results, tmp_path_factory):
-    """A function that opens a page; afterwards nothing may have been fetched and nothing may have gone wrong."""
-    folder = tmp_path_factory.mktemp("reports")
+@pytest.fixture
+def explored(opened, pages, tmp_path):
+    """A function that opens a page at its grid."""
 
     @contextmanager
-    def open_page(name, *, ready=True, change=None, **options):
-        file = folder / f"{name}{'-changed' if change else ''}.html"
-        if not file.exists():
-            text = render_html(summarize(results(name), include_rates=True))
-            file.write_text(change(text) if change else text, encoding="utf-8")
-        wrong, asked = [], []
-        context = browser.new_context(offline=True, **{"viewport": {"width": 1280, "height": 1000}, **options})
-        page = context.new_page()
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
-        page.goto(file.as_uri())
-        if ready:
-            page.wait_for_selector("html[data-ready]", state="attached", timeout=20_000)
-            page.locator("#explorer").scroll_into_view_if_needed()
-        yield page
-        context.close()
-        # A worker is made of the page's own script.
-        assert [url for url in asked if not url.startswith("blob:")] == [file.as_uri()]
-        assert wrong == []
+    def open_page(name, *, change=None, **options):
+        if change:
+            (tmp_path / "changed.html").write_text(change(pages[name]), encoding="utf-8")
+            name = tmp_path / "changed.html"
+        with opened(name, **{"viewport": {"width": 1280, "height": 1000}, **options}) as page:
+            if options.get("java_script_enabled", True):
+                page.locator("#explorer").scroll_into_view_if_needed()
+            yield page
 
     return open_page
 
@@ -167,9 +99,9 @@ def with_costs(k, costs, **arguments):
     return two_models(k, options={"costs": costs}, **arguments)
 
 
-def test_it_opens_with_what_was_judged(opened, results):
-    with opened("k6") as page:
-        for place, one in enumerate(results("k6").evaluations.values()):
+def test_it_opens_with_what_was_judged(explored, results):
+    with explored("two") as page:
+        for place, one in enumerate(results["two"].evaluations.values()):
             assert shown(page, place) == pytest.approx(one.auc, abs=5.1e-5)
             assert shown(page, place, "mean_auc") == pytest.approx(one.mean_auc, abs=5.1e-5)
         assert says(page).startswith("first is first by D (")
@@ -178,8 +110,8 @@ def test_it_opens_with_what_was_judged(opened, results):
         assert page.locator("#explorer-grid td.none").count() == 6
 
 
-def test_a_drag_changes_cost_numbers_and_sentence(opened):
-    with opened("k6") as page:
+def test_a_drag_changes_cost_numbers_and_sentence(explored):
+    with explored("two") as page:
         before = shown(page, 0)
         drag(page, 1, 2, right=100, up=100)
         assert costs_shown(page, 6)[0, 1] == 100
@@ -196,16 +128,16 @@ def test_a_drag_changes_cost_numbers_and_sentence(opened):
         assert costs_shown(page, 6)[0, 1] == 0.1
 
 
-def test_shift_drags_finely(opened):
-    with opened("k6") as page:
+def test_shift_drags_finely(explored):
+    with explored("two") as page:
         page.keyboard.down("Shift")
         drag(page, 2, 1, right=100)
         page.keyboard.up("Shift")
         assert costs_shown(page, 6)[1, 0] == 1.26
 
 
-def test_a_number_is_typed(opened):
-    with opened("k6") as page:
+def test_a_number_is_typed(explored):
+    with explored("two") as page:
         for text, cost in (("20", 20), ("1/50", 0.02), ("0,5", 0.5), ("1,000", 1000), ("5e6", 1000), ("3.25", 3.25)):
             typed(page, 3, 5, text)
             assert costs_shown(page, 6)[2, 4] == cost, text
@@ -219,9 +151,9 @@ def test_a_number_is_typed(opened):
         assert costs_shown(page, 6)[2, 4] == 3.25
 
 
-def test_keys_move_and_change(opened):
+def test_keys_move_and_change(explored):
     focused = "[document.activeElement.dataset.r, document.activeElement.dataset.c].join()"
-    with opened("k6") as page:
+    with explored("two") as page:
         cell(page, 1, 2).focus()
         for key, place in (("ArrowRight", "1,3"), ("ArrowDown", "2,3"), ("Home", "2,0"), ("End", "2,7")):
             page.keyboard.press(key)
@@ -239,8 +171,8 @@ def test_keys_move_and_change(opened):
         assert page.evaluate("document.activeElement.closest('#explorer-grid')") is None
 
 
-def test_the_name_of_a_class_moves_its_row_or_column(opened):
-    with opened("k6") as page:
+def test_the_name_of_a_class_moves_its_row_or_column(explored):
+    with explored("two") as page:
         typed(page, 2, 0, "10")
         costs = np.ones((6, 6))
         costs[1] = 10
@@ -257,8 +189,8 @@ def test_the_name_of_a_class_moves_its_row_or_column(opened):
         np.testing.assert_array_equal(costs_shown(page, 6), costs)
 
 
-def test_several_changes_are_counted(opened):
-    with opened("k6") as page:
+def test_several_changes_are_counted(explored):
+    with explored("two") as page:
         for column, text in ((2, "100"), (3, "50"), (4, "20"), (5, "5")):
             typed(page, 1, column, text)
         assert says(page).endswith(
@@ -266,8 +198,8 @@ def test_several_changes_are_counted(opened):
         )
 
 
-def test_the_share_of_a_class_is_dragged_and_folded_in(opened):
-    with opened("k6") as page:
+def test_the_share_of_a_class_is_dragged_and_folded_in(explored):
+    with explored("two") as page:
         drag(page, 5, 7, right=100)
         assert cell(page, 5, 7).inner_text() == f"{TIMES}10"
         assert "How common class 04 is where the model is used" in page.locator("#explorer-what").inner_text()
@@ -280,10 +212,10 @@ def test_the_share_of_a_class_is_dragged_and_folded_in(opened):
             assert shown(page, place) == pytest.approx(one.auc, abs=5.2e-5)
 
 
-def test_reset_and_undo_go_back(opened):
-    with opened("given") as page:
+def test_reset_and_undo_go_back(explored):
+    with explored("given") as page:
         opening, sentence = costs_shown(page, 6), says(page)
-        np.testing.assert_array_equal(opening, np.where(np.eye(6, dtype=bool), 1, GIVEN))
+        np.testing.assert_array_equal(opening, np.where(np.eye(6, dtype=bool), 1, GIVEN_COSTS))
         assert sentence.endswith(", at the costs as given.")
         numbers = [shown(page, place) for place in (0, 1)]
         typed(page, 2, 3, "3")
@@ -301,10 +233,10 @@ def test_reset_and_undo_go_back(opened):
         assert costs_shown(page, 6)[1, 2] == 3
 
 
-@pytest.mark.parametrize("name", ["k6", "given", "awkward"])
-def test_what_is_copied_gives_the_d_that_was_shown(opened, results, tmp_path, name):
-    labels = [str(label) for label in next(iter(results(name).evaluations.values())).labels]
-    with opened(name) as page:
+@pytest.mark.parametrize("name", ["two", "given", "awkward"])
+def test_what_is_copied_gives_the_d_that_was_shown(explored, results, tmp_path, name):
+    labels = [str(label) for label in next(iter(results[name].evaluations.values())).labels]
+    with explored(name) as page:
         drag(page, 1, 2, right=100, up=30)
         typed(page, 4, 0, "3")
         typed(page, 2, 7, "0.25")
@@ -326,11 +258,11 @@ def test_what_is_copied_gives_the_d_that_was_shown(opened, results, tmp_path, na
         assert mean == pytest.approx(judged[model]["mean_auc"], abs=5.2e-5)
 
 
-def test_classes_without_samples_are_in_the_file_but_not_in_the_grid(opened, tmp_path):
+def test_classes_without_samples_are_in_the_file_but_not_in_the_grid(explored, tmp_path):
     from polyroc.cli._problem import read_costs
 
     labels = [f"class {c:02d}" for c in range(7)]
-    with opened("missing") as page:
+    with explored("missing") as page:
         names = page.locator("#explorer-grid tbody th").all_inner_texts()
         assert names == [label for label in labels if label != "class 03"]
         assert "Classes without samples are not in the grid." in page.locator("#explorer-help").inner_text()
@@ -341,8 +273,8 @@ def test_classes_without_samples_are_in_the_file_but_not_in_the_grid(opened, tmp
     np.testing.assert_array_equal(read_costs(str(tmp_path / "costs.csv"), labels), costs)
 
 
-def test_refused_clipboards_leave_the_text_selected(opened):
-    with opened("k3") as page:
+def test_refused_clipboards_leave_the_text_selected(explored):
+    with explored("k3") as page:
         page.evaluate(
             "Object.defineProperty(navigator, 'clipboard', { value: { writeText: () => Promise.reject(Error()) } })"
         )
@@ -353,7 +285,7 @@ def test_refused_clipboards_leave_the_text_selected(opened):
         assert text.splitlines()[0] == "true class,class 00,class 01,class 02"
 
 
-def test_an_entry_of_the_tipping_list_is_shown_in_the_grid(opened):
+def test_an_entry_of_the_tipping_list_is_shown_in_the_grid(explored):
     entry = (
         '<p data-true="2" data-taken="4" data-factor="20">'
         '<button type="button" class="control" hidden>Show in the grid</button></p>'
@@ -363,18 +295,18 @@ def test_an_entry_of_the_tipping_list_is_shown_in_the_grid(opened):
         start = text.index('<p id="explorer-says"')
         return text[:start] + entry + text[start:]
 
-    with opened("given", change=with_entry) as page:
+    with explored("given", change=with_entry) as page:
         typed(page, 1, 2, "9")
         page.get_by_role("button", name="Show in the grid").click()
-        costs = np.where(np.eye(6, dtype=bool), 1, GIVEN)
+        costs = np.where(np.eye(6, dtype=bool), 1, GIVEN_COSTS)
         costs[2, 4] *= 20
         np.testing.assert_array_equal(costs_shown(page, 6), costs)
         assert says(page).endswith("; taking class 02 for class 04 costs 40 instead of 2.")
         assert page.evaluate("document.activeElement.dataset.r + document.activeElement.dataset.c") == "35"
 
 
-def test_one_model_has_no_place_and_nobody_is_first(opened):
-    with opened("k3") as page:
+def test_one_model_has_no_place_and_nobody_is_first(explored):
+    with explored("k3") as page:
         typed(page, 1, 2, "20")
         assert re.fullmatch(
             r"D is 0\.\d{3}, as judged 0\.\d{3}; the mean area is 0\.\d{3}, as judged 0\.\d{3}; "
@@ -416,8 +348,8 @@ def test_the_sentence_claims_no_more_than_the_numbers():
     ]
 
 
-def test_a_finger_selects_and_the_slider_changes(opened):
-    with opened("k6", **PHONE) as page:
+def test_a_finger_selects_and_the_slider_changes(explored):
+    with explored("two", **PHONE) as page:
         cell(page, 2, 4).tap()
         assert page.locator("#explorer-what").inner_text() == "Cost of taking class 01 for class 03"
         assert np.all(costs_shown(page, 6) == 1)
@@ -436,14 +368,14 @@ def test_a_finger_selects_and_the_slider_changes(opened):
         assert min(box["width"], box["height"]) >= 44
 
 
-@pytest.mark.parametrize("name", ["k3", "k6", "k50", "long", "hostile"])
-def test_a_phone_does_not_scroll_sideways(opened, name):
-    with opened(name, **PHONE) as page:
+@pytest.mark.parametrize("name", ["k3", "two", "k50", "long classes", "hostile"])
+def test_a_phone_does_not_scroll_sideways(explored, name):
+    with explored(name, **PHONE) as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_fifty_classes_have_a_grid(opened):
-    with opened("k50") as page:
+def test_fifty_classes_have_a_grid(explored):
+    with explored("k50") as page:
         assert page.locator("#explorer-grid tbody td:not(.none):not(.share)").count() == 50 * 49
         drag(page, 7, 30, right=100)
         assert page.locator("#explorer-value").input_value() == "10"
@@ -455,19 +387,19 @@ def test_fifty_classes_have_a_grid(opened):
         assert grid["width"] <= 1056
 
 
-def test_long_names_are_cut_in_the_grid_and_whole_in_the_sentence(opened):
-    with opened("long") as page:
+def test_long_names_are_cut_in_the_grid_and_whole_in_the_sentence(explored):
+    with explored("long classes") as page:
         names = page.locator("#explorer-grid tbody th").all_inner_texts()
         assert len(set(names)) == 12
         assert max(map(len, names)) <= 14
         typed(page, 1, 3, "4")
-        assert says(page).endswith(f"; taking {LONG[0]} for {LONG[2]} counts 4 times.")
+        assert says(page).endswith(f"; taking {LONG_CLASSES[0]} for {LONG_CLASSES[2]} counts 4 times.")
 
 
-def test_hostile_names_are_inert(opened, tmp_path):
+def test_hostile_names_are_inert(explored, tmp_path):
     from polyroc.cli._problem import read_costs
 
-    with opened("hostile") as page:
+    with explored("hostile") as page:
         for row in range(1, len(HOSTILE) + 1):
             typed(page, row, 1 + row % len(HOSTILE), "3")
             cell(page, row, 0).click()
@@ -480,25 +412,17 @@ def test_hostile_names_are_inert(opened, tmp_path):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["k3", "k6", "long", "k50"])
-def test_axe_finds_nothing_serious(opened, name, scheme):
-    from axe_playwright_python.sync_playwright import Axe
-
-    with opened(name, color_scheme=scheme) as page:
+@pytest.mark.parametrize("name", ["k3", "two", "long classes", "k50"])
+def test_axe_finds_nothing_serious(explored, name, scheme):
+    with explored(name, color_scheme=scheme) as page:
         for column, text in ((2, "1000"), (3, "0.001"), (4, "7")):
             if cell(page, 1, column).count():
                 typed(page, 1, column, text)
-        found = Axe().run(page, "#explorer", options={"resultTypes": ["violations"]}).response["violations"]
-        serious = [
-            (one["id"], one["help"], [node["html"][:120] for node in one["nodes"][:3]])
-            for one in found
-            if one["impact"] in ("serious", "critical")
-        ]
-        assert not serious, serious
+        assert serious_violations(page, "#explorer") == []
 
 
-def test_a_screen_reader_is_told_at_rest(opened):
-    with opened("k6") as page:
+def test_a_screen_reader_is_told_at_rest(explored):
+    with explored("two") as page:
         typed(page, 1, 2, "50")
         page.wait_for_timeout(900)
         live = page.locator("#explorer-live")
@@ -506,11 +430,11 @@ def test_a_screen_reader_is_told_at_rest(opened):
         assert live.text_content() == says(page)
 
 
-def test_another_part_of_the_page_can_add_a_column(opened, monkeypatch):
+def test_another_part_of_the_page_can_add_a_column(explored, monkeypatch):
     added = "explorer.addColumn('of costs', (model, costs, shares) => `${model}: ${costs[1]}, ${shares[2]}`);"
     text = _page._text
     monkeypatch.setattr(_page, "_text", lambda name: text(name) + (added if name == "report.js" else ""))
-    with opened("k6", change=str) as page:
+    with explored("two", change=str) as page:
         typed(page, 1, 2, "50")
         typed(page, 3, 7, "4")
         assert page.locator("#explorer-numbers thead th").last.inner_text() == "of costs"
@@ -518,8 +442,8 @@ def test_another_part_of_the_page_can_add_a_column(opened, monkeypatch):
         assert sorted(cells) == ["0: 50, 4", "1: 50, 4"]
 
 
-def test_without_javascript_a_sentence_says_so(opened):
-    with opened("k6", ready=False, java_script_enabled=False) as page:
+def test_without_javascript_a_sentence_says_so(explored):
+    with explored("two", java_script_enabled=False) as page:
         assert page.get_by_text("The grid in which costs are tried needs JavaScript.").is_visible()
         assert not page.locator("#explorer-grid").is_visible()
 

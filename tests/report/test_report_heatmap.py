@@ -6,51 +6,15 @@ import re
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from report_pages import Page, comparison_of, evaluation_of
-from table_pages import cell_at, chromium, come_to_heatmap, hash_of, page_of
+from report_pages import Page
+from table_pages import cell_at, come_to_heatmap, hash_of
 
 from polyroc._lib._names import short_names
-from polyroc.report import render_html, summarize
+from polyroc.report import render_html
 
 # The ends of the scales, light and dark: areas from 0.9999 and up to 0.5.
 ENDS = {"light": ("#e8f0f8", "#08306b"), "dark": ("#1b2530", "#e0f0fd")}
 BACKGROUND = {"light": (255, 255, 255), "dark": (20, 23, 28)}
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as started:
-        yield started
-
-
-def with_areas(k, areas):
-    """A summary of which the first areas are those."""
-    summary = summarize(evaluation_of(k))
-    summary["pairs"]["auc"][: len(areas)] = areas
-    summary["heatmap_classes"], summary["heatmap_tree"] = list(range(k)), None
-    return summary
-
-
-@pytest.fixture(scope="module")
-def summaries():
-    known = [0.3, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99996, 0.9995, 1.0, 0.0, 1 - 1e-9, 0.934]
-    sharp = evaluation_of(3, n=3000, strength=6)
-    return {
-        "known": with_areas(4, known),
-        "k10": summarize(evaluation_of(10)),
-        "k100": summarize(evaluation_of(100)),
-        "compared": summarize(comparison_of(n_resamples=9)),
-        "sharp": summarize(sharp),
-        "few": summarize(evaluation_of(20, options={"max_pairs": 200})),
-    }
-
-
-@pytest.fixture(scope="module")
-def pages(summaries, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("heatmap")
-    for name, summary in summaries.items():
-        (folder / f"{name}.html").write_text(render_html(summary), encoding="utf-8")
-    return {name: folder / f"{name}.html" for name in summaries}
 
 
 def channels(colour):
@@ -87,8 +51,8 @@ def drawn_cells(page):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_colours_of_known_areas_have_fixed_ends(browser, pages, scheme):
-    with page_of(browser, pages["known"], color_scheme=scheme) as page:
+def test_colours_of_known_areas_have_fixed_ends(opened, scheme):
+    with opened("known", color_scheme=scheme) as page:
         cells = list(drawn_cells(page).values())
     easy, hard = (channels(end) for end in ENDS[scheme])
     colours = [channels(cell[0]) for cell in cells]
@@ -107,8 +71,8 @@ def test_colours_of_known_areas_have_fixed_ends(browser, pages, scheme):
         assert contrast(colour, channels(ink)) >= 4.5
 
 
-def test_between_the_ends_colours_follow_the_logarithm(browser, pages):
-    with page_of(browser, pages["known"]) as page:
+def test_between_the_ends_colours_follow_the_logarithm(opened):
+    with opened("known") as page:
         cells = list(drawn_cells(page).values())
         bar = page.locator(".heat-bar").evaluate("(bar) => bar.style.background")
         ticks = page.locator(".heat-bar span").evaluate_all(
@@ -127,25 +91,25 @@ def test_between_the_ends_colours_follow_the_logarithm(browser, pages):
         assert left == pytest.approx(100 * (1 - share), abs=0.01)
 
 
-def test_numbers_have_three_digits_and_none_is_perfect_that_is_not(browser, pages, summaries):
-    with page_of(browser, pages["known"]) as page:
+def test_numbers_have_three_digits_and_none_is_perfect_that_is_not(opened, summaries):
+    with opened("known") as page:
         texts = [text for _, text, _ in drawn_cells(page).values()]
     assert texts == [
         ".300", ".500", ".900", ".990", ".999", ".9999", ">.999", ".9995", "1", "0", ">.999", ".934"
     ]  # fmt: skip
     areas = summaries["sharp"]["pairs"]["auc"]
     assert any(0.9995 < area < 1 for area in areas)
-    with page_of(browser, pages["sharp"]) as page:
+    with opened("sharp") as page:
         texts = [text for _, text, _ in drawn_cells(page).values()]
     assert len(texts) == len(areas)
     assert texts.count("1") == areas.count(1.0)
     assert "1.000" not in texts
 
 
-def test_cells_are_those_of_the_model_that_is_looked_at(browser, pages, summaries):
-    summary = summaries["compared"]
+def test_cells_are_those_of_the_model_that_is_looked_at(opened, summaries):
+    summary = summaries["comparison"]
     order = [summary["labels"][c] for c in summary["heatmap_classes"]]
-    with page_of(browser, pages["compared"]) as page:
+    with opened("comparison") as page:
         come_to_heatmap(page)
         for place, name in enumerate(("first", "second", "third")):
             page.locator("#model").select_option(str(place))
@@ -193,8 +157,8 @@ def test_the_tree_joins_neighbours_at_the_mean_area_between_them(summaries):
     assert all(abs(order.index(c) - order.index(c + 1)) == 1 for c in (0, 4, 8))
 
 
-def test_the_page_draws_the_tree_and_a_stored_dict_without_one_too(browser, pages, summaries):
-    with page_of(browser, pages["k10"]) as page:
+def test_the_page_draws_the_tree_and_a_stored_dict_without_one_too(opened, summaries):
+    with opened("k10") as page:
         come_to_heatmap(page)
         path = page.locator(".heat-tree").get_attribute("d")
         assert path.count("M") == 9
@@ -204,15 +168,15 @@ def test_the_page_draws_the_tree_and_a_stored_dict_without_one_too(browser, page
         assert min(across) > left + 10 * cell
         width = page.locator(".heat-stage svg").bounding_box()["width"]
         assert max(across) < width
-    with page_of(browser, pages["known"]) as page:
+    with opened("known") as page:
         come_to_heatmap(page)
         assert page.locator(".heat-tree").count() == 0
 
 
-def test_names_along_the_sides_are_cut_together(browser, pages, summaries):
+def test_names_along_the_sides_are_cut_together(opened, summaries):
     summary = summaries["k10"]
     expected = short_names([summary["labels"][c] for c in summary["heatmap_classes"]], 14)
-    with page_of(browser, pages["k10"]) as page:
+    with opened("k10") as page:
         come_to_heatmap(page)
         names = page.locator(".heat-names text[data-class]").all_text_contents()
         assert names[0::2] == names[1::2] == expected
@@ -220,7 +184,7 @@ def test_names_along_the_sides_are_cut_together(browser, pages, summaries):
         assert titles == ["negative class", "positive class"]
 
 
-def test_many_classes_are_painted_sharply(browser, pages, summaries):
+def test_many_classes_are_painted_sharply(opened, summaries):
     summary = summaries["k100"]
     labels, order = summary["labels"], summary["heatmap_classes"]
     areas, place = np.array(summary["pairs"]["auc"]), {labels[c]: at for at, c in enumerate(order)}
@@ -228,7 +192,7 @@ def test_many_classes_are_painted_sharply(browser, pages, summaries):
     spread = inside[np.argsort(areas[inside])][np.linspace(0, len(inside) - 1, 6).astype(int)]
     cells = [[place[summary["pairs"][side][p]] for side in ("positive", "negative")] for p in spread]
     for scale in (1, 2):
-        with page_of(browser, pages["k100"], device_scale_factor=scale) as page:
+        with opened("k100", device_scale_factor=scale) as page:
             come_to_heatmap(page)
             assert page.locator(".heat-cells").count() == 0
             canvas = page.locator(".heat-stage canvas")
@@ -251,11 +215,11 @@ def test_many_classes_are_painted_sharply(browser, pages, summaries):
             assert len(set(shades)) == len(cells)
 
 
-def test_the_pointer_finds_the_numbers_of_a_pair(browser, pages, summaries):
+def test_the_pointer_finds_the_numbers_of_a_pair(opened, summaries):
     summary = summaries["k100"]
     order, pairs = summary["heatmap_classes"], summary["pairs"]
     areas = dict(zip(zip(pairs["positive"], pairs["negative"], strict=True), pairs["auc"], strict=True))
-    with page_of(browser, pages["k100"]) as page:
+    with opened("k100") as page:
         for row, column in ((3, 50), (90, 7), (99, 98), (0, 99)):
             names = summary["labels"][order[row]], summary["labels"][order[column]]
             page.mouse.move(*cell_at(page, row, column))
@@ -269,9 +233,9 @@ def test_the_pointer_finds_the_numbers_of_a_pair(browser, pages, summaries):
         assert not tip.is_visible()
 
 
-def test_keys_move_a_cursor_over_the_cells_and_enter_selects(browser, pages, summaries):
+def test_keys_move_a_cursor_over_the_cells_and_enter_selects(opened, summaries):
     order, labels = summaries["k10"]["heatmap_classes"], summaries["k10"]["labels"]
-    with page_of(browser, pages["k10"]) as page:
+    with opened("k10") as page:
         come_to_heatmap(page)
         page.locator(".heat-stage").focus()
         page.keyboard.press("ArrowDown")  # over the diagonal, from (0, 1)
@@ -292,21 +256,21 @@ def test_keys_move_a_cursor_over_the_cells_and_enter_selects(browser, pages, sum
         assert said.get_attribute("role") == "status"
 
 
-def test_a_click_on_a_name_selects_the_class(browser, pages, summaries):
+def test_a_click_on_a_name_selects_the_class(opened, summaries):
     order = summaries["k10"]["heatmap_classes"]
-    with page_of(browser, pages["k10"]) as page:
+    with opened("k10") as page:
         come_to_heatmap(page)
         page.locator(f".heat-names text[data-class='{order[4]}']").first.click()
         assert hash_of(page) == f"#model=0&class={order[4]}"
 
 
-def test_pairs_that_were_not_sampled_are_blank(browser, pages, summaries):
-    with page_of(browser, pages["few"]) as page:
-        assert len(drawn_cells(page)) == 200 == len(summaries["few"]["pairs"]["auc"])
+def test_pairs_that_were_not_sampled_are_blank(opened, summaries):
+    with opened("sampled") as page:
+        assert len(drawn_cells(page)) == 200 == len(summaries["sampled"]["pairs"]["auc"])
 
 
-def test_paper_has_the_heatmap_in_light_colours_also_in_the_dark(browser, pages):
-    with page_of(browser, pages["known"], color_scheme="dark") as page:
+def test_paper_has_the_heatmap_in_light_colours_also_in_the_dark(opened):
+    with opened("known", color_scheme="dark") as page:
         assert channels(next(iter(drawn_cells(page).values()))[0]) == channels(ENDS["dark"][1])
         page.set_viewport_size({"width": 680, "height": 1000})
         page.emulate_media(media="print", color_scheme="dark")
@@ -328,12 +292,12 @@ def test_the_page_carries_areas_in_millionths_and_none_becomes_one(summaries):
     assert packed["first"] == np.argsort(areas, kind="stable").tolist()
 
 
-def test_of_more_pairs_than_a_page_holds_the_heatmap_has_its_own(monkeypatch, summaries, browser, tmp_path):
+def test_of_more_pairs_than_a_page_holds_the_heatmap_has_its_own(monkeypatch, summaries, opened, tmp_path):
     summary = summaries["k10"]
     monkeypatch.setattr("polyroc.report._context.MOST_PAIRS", 12)
     (tmp_path / "cut.html").write_text(render_html(summary), encoding="utf-8")
     order = [summary["labels"][c] for c in summary["heatmap_classes"]]
-    with page_of(browser, tmp_path / "cut.html") as page:
+    with opened(tmp_path / "cut.html") as page:
         cells = drawn_cells(page)
         assert len(cells) == 90
         pairs = summary["pairs"]

@@ -1,62 +1,17 @@
 """What stands where: the verdict first, intervals as whiskers, differences around zero, one sheet of paper."""
 
-import os
 import re
-import shutil
-from contextlib import contextmanager
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from report_pages import HOSTILE, Page, comparison_of, evaluation_of
+from browser_pages import PAPER, n_sheets, serious_violations
+from report_pages import HOSTILE, Page, evaluation_of
+from report_shelf import MANY_MODELS
 
-import polyroc
 from polyroc._lib._numbers import percent_and_ends
 from polyroc.report import render_html, summarize
 from polyroc.report._axes import difference_axis, logit_axis
 from polyroc.report._names import names_of
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-MANY = [f"gradient boosting, depth {depth:02d}, trained for a very long time" for depth in range(12)]
-# Pixels of 180 mm by 271 mm, what A4 leaves between the margins.
-PAPER = {"width": 680, "height": 1024}
-
-
-def close_models(n=900, n_resamples=49):
-    """Three models of which every D is above 0.99, so that a linear axis would show one blob."""
-    rng = np.random.default_rng(0)
-    y_true = np.arange(n) % 3
-    scores = 4.2 * np.eye(3)[y_true] + rng.normal(size=(n, 3))
-    noise = rng.normal(size=(2, n, 3))
-    models = {"near": scores, "nearer": scores + 0.3 * noise[0], "nearest": scores + 0.6 * noise[1]}
-    return polyroc.compare(y_true, models, n_resamples=n_resamples, rng=0)
-
-
-@pytest.fixture(scope="module")
-def results():
-    costs = np.ones((6, 6))
-    costs[1, 2] = 17
-    return {
-        "close": close_models(),
-        "costs": comparison_of(options={"costs": costs}),
-        "many": comparison_of(k=4, names=MANY, n_resamples=9, n=160),
-        "alone": evaluation_of(3),
-        "hostile": comparison_of(k=len(HOSTILE), names=HOSTILE[:3], classes=HOSTILE, n_resamples=9),
-    }
-
-
-@pytest.fixture(scope="module")
-def summaries(results):
-    alone = results["alone"]
-    made = {name: summarize(one) for name, one in results.items() if name != "alone"}
-    measured = alone.measures()
-    return made | {"alone": summarize(alone, bootstrap=alone.bootstrap(49, rng=0), measures=measured)}
-
-
-@pytest.fixture(scope="module")
-def pages(summaries):
-    titles = {"hostile": HOSTILE[0]}
-    return {name: render_html(summary, title=titles.get(name)) for name, summary in summaries.items()}
 
 
 def part(page, pattern):
@@ -86,7 +41,7 @@ def logit(value):
 # Whiskers
 
 
-@pytest.mark.parametrize("name", ["close", "costs", "many"])
+@pytest.mark.parametrize("name", ["near", "costs", "many"])
 def test_whiskers_lie_at_the_logits_of_d_and_m_and_of_their_intervals(pages, results, name):
     comparison = results[name]
     board = part(pages[name], r'<table class="board[^"]*">.*?</table>')
@@ -108,7 +63,7 @@ def test_whiskers_lie_at_the_logits_of_d_and_m_and_of_their_intervals(pages, res
 
 
 def test_the_tiles_of_one_model_have_one_axis_that_begins_at_guessing(pages, summaries):
-    summary, text = summaries["alone"], part(pages["alone"], r'<div class="alone">.*?</div>')
+    summary, text = summaries["k3"], part(pages["k3"], r'<div class="k3">.*?</div>')
     places, numbers = ticks(text)
     assert 0.5 in numbers
     slope, start = np.polyfit(logit(numbers), places, 1)
@@ -122,7 +77,7 @@ def test_without_intervals_there_are_points_and_no_whiskers():
     page = render_html(summarize(evaluation_of(3)))
     assert 'class="reach"' not in page
     assert "intervals. 0.5 is guessing" not in Page(page).text
-    assert part(page, r'<div class="alone">.*?</div>').count('class="point ') == 2
+    assert part(page, r'<div class="k3">.*?</div>').count('class="point ') == 2
 
 
 def test_two_classes_have_one_mark():
@@ -141,7 +96,7 @@ def test_perfect_areas_lie_at_the_end_of_the_axis():
     both = logit_axis([0.0, 1.0])
     assert (both.place(0.0), both.place(0.5), both.place(1.0)) == (6, 50, 94)
     page = render_html(summarize(evaluation_of(3, strength=100)))
-    assert "nan" not in part(page, r'<div class="alone">.*?</div>')
+    assert "nan" not in part(page, r'<div class="k3">.*?</div>')
 
 
 @pytest.mark.parametrize(
@@ -178,7 +133,7 @@ def test_shares_have_the_digits_that_keep_their_ends_apart():
 # Differences
 
 
-@pytest.mark.parametrize("name", ["close", "costs", "many"])
+@pytest.mark.parametrize("name", ["near", "costs", "many"])
 def test_whiskers_of_differences_cross_zero_exactly_where_the_interval_contains_it(pages, results, name):
     for contest in (results[name].by_auc, results[name].by_hand_till):
         letter = {"auc": "D", "hand_till": "M"}[contest.statistic]
@@ -217,7 +172,7 @@ def test_of_many_models_the_differences_to_the_leader_are_drawn_and_the_rest_is_
     page, contest = pages["many"], results["many"].by_auc
     section = part(page, r'<section id="comparison".*?</section>')
     before, folded = section.split("<details>", 1)
-    leader = names_of(MANY)[
+    leader = names_of(MANY_MODELS)[
         [one.model for one in contest.estimates].index(max(contest.estimates, key=lambda one: one.value).model)
     ]
     rows = part(before, r"<tbody>.*</tbody>").split("<tr")[1:]
@@ -232,8 +187,8 @@ def test_of_many_models_the_differences_to_the_leader_are_drawn_and_the_rest_is_
 def test_sections_come_in_the_order_in_which_people_ask(pages):
     wanted = ["summary", "curve-section", "words", "classes", "pairs-section", "heatmap-section"]
     ends = {
-        "alone": ["measures", "settings", "cite"],
-        "close": ["comparison", "settings", "cite"],
+        "k3": ["measures", "settings", "cite"],
+        "near": ["comparison", "settings", "cite"],
         "costs": ["comparison", "costs", "settings", "cite"],
     }
     for name, rest in ends.items():
@@ -251,11 +206,11 @@ def test_the_verdict_is_short_and_says_how_often_the_right_class_is_named(summar
             assert len(words.split()) <= 70, words
         text = Page(pages[name]).text
         assert " ".join(words.split()) in text
-    alone = results["alone"]
+    alone = results["k3"]
     low, high = alone.accuracy_interval(0.95)
     ends = f"({100 * low:.0f} % to {100 * high:.0f} %)"
     said = f"They name the right class in {100 * alone.accuracy:.0f} % of samples {ends}."
-    assert said in summaries["alone"]["advice"][0]
+    assert said in summaries["k3"]["advice"][0]
     best = summaries["costs"]["best"]
     low, high = results["costs"].evaluations[best].accuracy_interval(0.95)
     assert f"of samples ({100 * low:.0f} % to {100 * high:.0f} %)." in summaries["costs"]["advice"][0]
@@ -276,7 +231,7 @@ def test_what_few_ask_for_is_folded(pages):
     for words in ("standard error", "Orders of the models", "By Hand and Till's M", "Versions", "@article"):
         assert words in folded
         assert words not in open_
-    read = Folded(pages["alone"])
+    read = Folded(pages["k3"])
     folded, open_ = (
         " ".join(text for where, text in read.texts if (where == "details") is inside) for inside in (True, False)
     )
@@ -298,7 +253,7 @@ def test_the_sheet_names_the_hardest_classes_and_pairs(pages, results):
     said = " ".join(f"class 0{c} {found[c]:.3f}" for c in hardest)
     assert f"Hardest classes of first class share found {said} " in read.text
     assert "Costs: as given." in read.text
-    assert "Costs: none given." in Page(pages["alone"]).text
+    assert "Costs: none given." in Page(pages["k3"]).text
 
 
 def test_hostile_names_are_text_in_every_new_place(pages):
@@ -326,39 +281,7 @@ def test_hostile_names_are_text_in_every_new_place(pages):
 # In a browser
 
 
-@pytest.fixture(scope="module")
-def browser():
-    missing = [name for name in ("playwright", "axe_playwright_python") if find_spec(name) is None]
-    missing += [] if CHROMIUM else ["chromium"]
-    if missing:
-        said = f"needs {', '.join(missing)}"
-        pytest.fail(said, pytrace=False) if os.environ.get("POLYROC_BROWSER") == "1" else pytest.skip(said)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield started
-        started.close()
-
-
-@pytest.fixture
-def opened(browser, pages, tmp_path):
-    @contextmanager
-    def open_page(name, *, script=True, **options):
-        path = tmp_path / f"{name}.html"
-        path.write_text(pages[name], encoding="utf-8")
-        context = browser.new_context(offline=True, java_script_enabled=script, **options)
-        page = context.new_page()
-        page.goto(path.as_uri())
-        if script:
-            page.wait_for_selector("html[data-ready]", state="attached", timeout=20_000)
-        yield page
-        context.close()
-
-    return open_page
-
-
-@pytest.mark.parametrize("name", ["alone", "close", "many"])
+@pytest.mark.parametrize("name", ["k3", "near", "many"])
 @pytest.mark.parametrize("width", [390, 1440])
 def test_no_point_hides_its_interval_and_nothing_scrolls_sideways(opened, name, width):
     box = "(one) => { const box = one.getBoundingClientRect(); return [box.left, box.right, box.top, box.bottom]; }"
@@ -379,7 +302,7 @@ def test_no_point_hides_its_interval_and_nothing_scrolls_sideways(opened, name, 
 
 
 def test_d_and_m_are_drawn_at_the_height_of_their_numbers(opened):
-    with opened("close", viewport={"width": 1440, "height": 900}) as page:
+    with opened("near", viewport={"width": 1440, "height": 900}) as page:
         middle = "(one) => { const box = one.getBoundingClientRect(); return (box.top + box.bottom) / 2; }"
         for row in page.locator(".board tbody tr").all():
             numbers = [one.evaluate(middle) for one in row.locator(".statistic").all()]
@@ -389,7 +312,7 @@ def test_d_and_m_are_drawn_at_the_height_of_their_numbers(opened):
 
 @pytest.mark.parametrize("viewport", [{"width": 390, "height": 844}, {"width": 1280, "height": 800}])
 def test_the_verdict_is_above_the_fold_and_the_links_stay_in_sight(opened, viewport):
-    with opened("close", viewport=viewport) as page:
+    with opened("near", viewport=viewport) as page:
         lead = page.locator(".lead").bounding_box()
         assert lead["y"] + lead["height"] <= viewport["height"]
         page.locator("#settings").scroll_into_view_if_needed()
@@ -402,14 +325,10 @@ def test_the_verdict_is_above_the_fold_and_the_links_stay_in_sight(opened, viewp
             assert all(link.bounding_box()["height"] >= 43.5 for link in page.locator("nav a").all())
 
 
-def n_sheets(document):
-    return len(re.findall(rb"/Type\s*/Page\b", document))
-
-
 @pytest.mark.parametrize("script", [True, False])
-@pytest.mark.parametrize("name", ["alone", "close", "costs", "many"])
+@pytest.mark.parametrize("name", ["k3", "near", "costs", "many"])
 def test_the_summary_is_one_sheet_of_paper(opened, name, script):
-    with opened(name, script=script) as page:
+    with opened(name, java_script_enabled=script) as page:
         whole = page.pdf(prefer_css_page_size=True)
         assert n_sheets(whole) >= 2
         if not script:
@@ -443,7 +362,7 @@ def test_of_many_models_ten_are_on_the_sheet_and_all_are_printed(opened):
 
 @pytest.mark.parametrize("script", [True, False])
 def test_settings_are_printed_and_the_tables_of_m_are_not(opened, script):
-    with opened("costs", script=script, viewport=PAPER) as page:
+    with opened("costs", java_script_enabled=script, viewport=PAPER) as page:
         assert not page.locator("#settings dl").is_visible()
         page.emulate_media(media="print")
         page.locator("#settings dl").wait_for(state="visible", timeout=5_000)
@@ -457,7 +376,7 @@ def test_settings_are_printed_and_the_tables_of_m_are_not(opened, script):
 
 
 def test_without_a_script_the_page_is_complete(opened):
-    with opened("close", script=False) as page:
+    with opened("near", java_script_enabled=False) as page:
         for selector in (
             ".lead",
             ".board .whiskers",
@@ -472,20 +391,12 @@ def test_without_a_script_the_page_is_complete(opened):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["alone", "close", "hostile"])
+@pytest.mark.parametrize("name", ["k3", "near", "hostile"])
 def test_axe_finds_nothing_serious(opened, name, scheme):
-    from axe_playwright_python.sync_playwright import Axe
-
     with opened(name, color_scheme=scheme) as page:
         for folded in page.locator("details").all():
             folded.evaluate("(one) => { one.open = true; }")
-        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-        serious = [
-            (one["id"], [node["html"][:160] for node in one["nodes"][:3]])
-            for one in found
-            if one["impact"] in ("serious", "critical")
-        ]
-        assert not serious, serious
+        assert serious_violations(page) == []
 
 
 def test_hostile_names_do_nothing_in_a_browser(opened):

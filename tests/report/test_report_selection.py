@@ -2,35 +2,11 @@
 
 import numpy as np
 import pytest
-from report_pages import HOSTILE, comparison_of, evaluation_of
-from table_pages import PHONE, cell_at, chromium, come_to_heatmap, hash_of, page_of, selected, table
+from browser_pages import PHONE
+from report_pages import HOSTILE
+from table_pages import cell_at, come_to_heatmap, hash_of, selected, table
 
-from polyroc.report import render_html, summarize
 from polyroc.report._names import names_of
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def summaries():
-    hostile = comparison_of(k=len(HOSTILE), classes=HOSTILE, names=HOSTILE[:3], n_resamples=3)
-    return {
-        "k6": summarize(comparison_of(n_resamples=9)),
-        "k40": summarize(evaluation_of(40)),
-        "hostile": summarize(hostile),
-    }
-
-
-@pytest.fixture(scope="module")
-def pages(summaries, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("selection")
-    for name, summary in summaries.items():
-        (folder / f"{name}.html").write_text(render_html(summary), encoding="utf-8")
-    return {name: folder / f"{name}.html" for name in summaries}
 
 
 def marked_cell(page):
@@ -46,14 +22,14 @@ def marked_cell(page):
     )
 
 
-def test_a_click_on_a_row_selects_the_cell_and_goes_into_the_address(browser, pages, summaries):
-    order = summaries["k6"]["heatmap_classes"]
-    with page_of(browser, pages["k6"]) as page:
+def test_a_click_on_a_row_selects_the_cell_and_goes_into_the_address(opened, summaries):
+    order = summaries["comparison"]["heatmap_classes"]
+    with opened("comparison") as page:
         come_to_heatmap(page)
         assert hash_of(page) == ""
         first = table(page, "#pairs")[3][:2]
         page.locator("#pairs tbody tr").nth(3).click()
-        pair = [summaries["k6"]["labels"].index(name) for name in first]
+        pair = [summaries["comparison"]["labels"].index(name) for name in first]
         assert hash_of(page) == f"#model=0&pair={pair[0]},{pair[1]}"
         assert selected(page, "#pairs") == [first]
         assert marked_cell(page) == [order.index(c) for c in pair]
@@ -62,13 +38,13 @@ def test_a_click_on_a_row_selects_the_cell_and_goes_into_the_address(browser, pa
         assert (hash_of(page), selected(page, "#pairs"), marked_cell(page)) == ("", [], None)
 
 
-def test_a_click_on_a_cell_selects_the_row_and_shows_it_in_its_box(browser, pages, summaries):
+def test_a_click_on_a_cell_selects_the_row_and_shows_it_in_its_box(opened, summaries):
     summary = summaries["k40"]
     order, areas = summary["heatmap_classes"], np.array(summary["pairs"]["auc"])
     easiest = int(np.argmax(areas))  # last of 1,560 pairs, of which the page shows 200
     names = [summary["pairs"][side][easiest] for side in ("positive", "negative")]
     pair = [summary["labels"].index(name) for name in names]
-    with page_of(browser, pages["k40"]) as page:
+    with opened("k40") as page:
         page.mouse.click(*cell_at(page, *(order.index(c) for c in pair)))
         assert hash_of(page) == f"#model=0&pair={pair[0]},{pair[1]}"
         assert selected(page, "#pairs") == [names]
@@ -86,9 +62,9 @@ def test_a_click_on_a_cell_selects_the_row_and_shows_it_in_its_box(browser, page
         assert frame["y"] < row["y"] < frame["y"] + frame["height"] - row["height"]
 
 
-def test_a_link_restores_model_and_pair(browser, pages, summaries):
-    with page_of(browser, pages["k6"], "#model=2&pair=3,5") as page:
-        labels = summaries["k6"]["labels"]
+def test_a_link_restores_model_and_pair(opened, summaries):
+    with opened("comparison", "#model=2&pair=3,5") as page:
+        labels = summaries["comparison"]["labels"]
         assert page.locator("#model").input_value() == "2"
         assert page.locator("#pairs-title").inner_text() == "Pairs of classes: third"
         assert page.locator("#classes-title").inner_text() == "Classes: third"
@@ -125,8 +101,8 @@ def test_a_link_restores_model_and_pair(browser, pages, summaries):
         "#nowhere",
     ],
 )
-def test_what_is_no_selection_is_ignored(browser, pages, bad):
-    with page_of(browser, pages["k6"], bad) as page:
+def test_what_is_no_selection_is_ignored(opened, bad):
+    with opened("comparison", bad) as page:
         assert page.locator("#model").input_value() == "0"
         assert page.locator("tr.selected").count() == 0
         assert not page.locator("#only-class").is_visible()
@@ -134,8 +110,8 @@ def test_what_is_no_selection_is_ignored(browser, pages, bad):
         assert hash_of(page).startswith("#model=0&pair=")
 
 
-def test_anchors_stay_anchors(browser, pages):
-    with page_of(browser, pages["k6"], "#model=0&pair=1,2") as page:
+def test_anchors_stay_anchors(opened):
+    with opened("comparison", "#model=0&pair=1,2") as page:
         page.locator("nav a[href='#classes']").click()
         assert hash_of(page) == "#classes"
         assert len(selected(page, "#pairs")) == 1
@@ -144,9 +120,9 @@ def test_anchors_stay_anchors(browser, pages):
         assert (hash_of(page), selected(page, "#pairs")) == ("#classes", [])
 
 
-def test_a_class_filters_the_pairs_and_a_chip_takes_it_back(browser, pages, summaries):
-    labels = summaries["k6"]["labels"]
-    with page_of(browser, pages["k6"]) as page:
+def test_a_class_filters_the_pairs_and_a_chip_takes_it_back(opened, summaries):
+    labels = summaries["comparison"]["labels"]
+    with opened("comparison") as page:
         come_to_heatmap(page)
         page.locator("#class-table tbody tr").nth(2).click()
         assert hash_of(page) == "#model=0&class=2"
@@ -175,8 +151,8 @@ def test_a_class_filters_the_pairs_and_a_chip_takes_it_back(browser, pages, summ
         assert len(selected(page, "#pairs")) == 1
 
 
-def test_escape_clears_but_not_while_somebody_types(browser, pages):
-    with page_of(browser, pages["k6"], "#model=1&class=2") as page:
+def test_escape_clears_but_not_while_somebody_types(opened):
+    with opened("comparison", "#model=1&class=2") as page:
         page.locator("#search").focus()
         page.keyboard.press("Escape")
         assert hash_of(page) == "#model=1&class=2"
@@ -188,8 +164,8 @@ def test_escape_clears_but_not_while_somebody_types(browser, pages):
         assert page.locator("tr.selected").count() == 0
 
 
-def test_keys_select_rows(browser, pages):
-    with page_of(browser, pages["k6"]) as page:
+def test_keys_select_rows(opened):
+    with opened("comparison") as page:
         for selector in ("#pairs", "#class-table"):
             stops = page.locator(f"{selector} tbody tr[tabindex='0']")
             assert stops.count() == 1
@@ -206,8 +182,8 @@ def test_keys_select_rows(browser, pages):
             assert stops.count() == 1
 
 
-def test_marks_are_not_printed_and_a_filter_is_said(browser, pages, summaries):
-    with page_of(browser, pages["k6"], "#model=0&class=2", color_scheme="dark") as page:
+def test_marks_are_not_printed_and_a_filter_is_said(opened, summaries):
+    with opened("comparison", "#model=0&class=2", color_scheme="dark") as page:
         row = page.locator("#class-table tr.selected")
         assert row.evaluate("(row) => getComputedStyle(row).boxShadow") != "none"
         assert not page.locator("#only-words").is_visible()
@@ -216,14 +192,14 @@ def test_marks_are_not_printed_and_a_filter_is_said(browser, pages, summaries):
         assert not page.locator("#only-class").is_visible()
         page.locator("#heatmap .heat-stage svg").wait_for(state="attached", timeout=5_000)
         assert not page.locator("#heatmap .heat-mark").first.is_visible()
-        assert page.locator("#only-words").inner_text() == f"Pairs of class {summaries['k6']['labels'][2]} only."
+        assert page.locator("#only-words").inner_text() == f"Pairs of class {summaries['comparison']['labels'][2]} only."
 
 
-def test_hostile_names_are_text_in_the_chip_the_tip_and_the_announcement(browser, pages, summaries):
+def test_hostile_names_are_text_in_the_chip_the_tip_and_the_announcement(opened, summaries):
     shown = [name.text for name in names_of(HOSTILE)]
     whole = [name.whole for name in names_of(HOSTILE)]
     order = summaries["hostile"]["heatmap_classes"]
-    with page_of(browser, pages["hostile"]) as page:
+    with opened("hostile") as page:
         come_to_heatmap(page)
         for c in range(len(HOSTILE)):
             page.evaluate(f"location.hash = '#model=0&class={c}'")
@@ -241,8 +217,8 @@ def test_hostile_names_are_text_in_the_chip_the_tip_and_the_announcement(browser
         assert page.locator("main img, main script, main bdi *, #heatmap a, .chip a").count() == 0
 
 
-def test_on_a_phone_names_stay_and_rows_can_be_hit(browser, pages):
-    with page_of(browser, pages["k6"], **PHONE) as page:
+def test_on_a_phone_names_stay_and_rows_can_be_hit(opened):
+    with opened("comparison", **PHONE) as page:
         for selector, first in (("#pairs", "td"), ("#class-table", "th")):
             row = page.locator(f"{selector} tbody tr").nth(1)
             assert row.bounding_box()["height"] >= 44
