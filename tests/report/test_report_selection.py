@@ -192,7 +192,9 @@ def test_marks_are_not_printed_and_a_filter_is_said(opened, summaries):
         assert not page.locator("#only-class").is_visible()
         page.locator("#heatmap .heat-stage svg").wait_for(state="attached", timeout=5_000)
         assert not page.locator("#heatmap .heat-mark").first.is_visible()
-        assert page.locator("#only-words").inner_text() == f"Pairs of class {summaries['comparison']['labels'][2]} only."
+        assert (
+            page.locator("#only-words").inner_text() == f"Pairs of class {summaries['comparison']['labels'][2]} only."
+        )
 
 
 def test_hostile_names_are_text_in_the_chip_the_tip_and_the_announcement(opened, summaries):
