@@ -59,7 +59,7 @@ def pytest_xdist_auto_num_workers():
 
 @pytest.hookimpl(tryfirst=True)  # before those that are not asked for are left out
 def pytest_collection_modifyitems(items):
-    """Mark what is slow without saying so: examples that run experiments, and Chromium but for a smoke test of the page."""
+    """Mark what is slow by itself: examples that run experiments, and tests in Chromium but for a smoke test."""
     for item in items:
         if isinstance(item, pytest.DoctestItem) and item.path.parent.name == "experiments":
             item.add_marker(pytest.mark.slow)

@@ -63,7 +63,7 @@ def test_whiskers_lie_at_the_logits_of_d_and_m_and_of_their_intervals(pages, res
 
 
 def test_the_tiles_of_one_model_have_one_axis_that_begins_at_guessing(pages, summaries):
-    summary, text = summaries["k3"], part(pages["k3"], r'<div class="k3">.*?</div>')
+    summary, text = summaries["k3"], part(pages["k3"], r'<div class="alone">.*?</div>')
     places, numbers = ticks(text)
     assert 0.5 in numbers
     slope, start = np.polyfit(logit(numbers), places, 1)
@@ -77,7 +77,7 @@ def test_without_intervals_there_are_points_and_no_whiskers():
     page = render_html(summarize(evaluation_of(3)))
     assert 'class="reach"' not in page
     assert "intervals. 0.5 is guessing" not in Page(page).text
-    assert part(page, r'<div class="k3">.*?</div>').count('class="point ') == 2
+    assert part(page, r'<div class="alone">.*?</div>').count('class="point ') == 2
 
 
 def test_two_classes_have_one_mark():
@@ -96,7 +96,7 @@ def test_perfect_areas_lie_at_the_end_of_the_axis():
     both = logit_axis([0.0, 1.0])
     assert (both.place(0.0), both.place(0.5), both.place(1.0)) == (6, 50, 94)
     page = render_html(summarize(evaluation_of(3, strength=100)))
-    assert "nan" not in part(page, r'<div class="k3">.*?</div>')
+    assert "nan" not in part(page, r'<div class="alone">.*?</div>')
 
 
 @pytest.mark.parametrize(
