@@ -85,6 +85,7 @@ def test_the_table_is_searched_and_filled_up(opened, summaries):
         assert not page.locator("#more").is_visible()
 
 
+@pytest.mark.smoke
 def test_keys_are_enough(opened):
     with opened("comparison") as page:
         page.locator("#search").focus()
@@ -161,6 +162,7 @@ def test_cut_names_differ_on_a_phone_too(opened):
         assert len(set(page.locator(".board th bdi").all_inner_texts())) == 2
 
 
+@pytest.mark.smoke
 def test_another_model_is_looked_at(opened, summaries):
     with opened("comparison") as page:
         for place, name in enumerate(("first", "second", "third")):
@@ -179,7 +181,7 @@ def test_another_model_is_looked_at(opened, summaries):
             assert int(np.argmax(widths)) == place
 
 
-@pytest.mark.parametrize("name", ["k3", "k100", "comparison"])
+@pytest.mark.parametrize("name", ["k3", "k100", pytest.param("comparison", marks=pytest.mark.smoke)])
 def test_it_prints_on_a4_in_light_colours(opened, name):
     with opened(name, color_scheme="dark") as page:
         document = page.pdf(prefer_css_page_size=True, print_background=True)
@@ -246,6 +248,7 @@ def test_two_classes_are_compared_without_a_heatmap(opened, summaries):
         assert page.pdf().startswith(b"%PDF")
 
 
+@pytest.mark.smoke
 def test_without_javascript_words_curve_and_tables_are_there(opened, summaries):
     with opened("comparison", ready=False, java_script_enabled=False) as page:
         assert page.locator("#summary .lead").inner_text().startswith("Use first: it is better than both")

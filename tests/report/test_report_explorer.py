@@ -110,6 +110,7 @@ def test_it_opens_with_what_was_judged(explored, results):
         assert page.locator("#explorer-grid td.none").count() == 6
 
 
+@pytest.mark.smoke
 def test_a_drag_changes_cost_numbers_and_sentence(explored):
     with explored("two") as page:
         before = shown(page, 0)

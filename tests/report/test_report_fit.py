@@ -334,6 +334,7 @@ IN_PAGE = f"""async (jobs) => {{
 
 
 @pytest.mark.usefixtures("browser")
+@pytest.mark.smoke
 def test_a_worker_of_the_page_gives_the_packages_numbers(tmp_path):
     costs = 10 ** np.random.default_rng(3).uniform(-1, 1, (5, 5))
     write_html(comparison_of(k=5), tmp_path / "page.html")

@@ -200,7 +200,8 @@ def test_sections_come_in_the_order_in_which_people_ask(pages):
 
 
 def test_the_verdict_is_short_and_says_how_often_the_right_class_is_named(summaries, results, pages):
-    for name, summary in summaries.items():
+    for name in ("near", "costs", "many", "k3", "hostile"):
+        summary = summaries[name]
         words = " ".join(summary["advice"])
         if name not in ("hostile", "many"):
             assert len(words.split()) <= 70, words

@@ -1,5 +1,6 @@
 """What the page promises everywhere at once: nobody is shut out, nothing is loaded or evaluated, names stay names."""
 
+import itertools
 import re
 
 import pytest
@@ -43,8 +44,14 @@ def used(page):
     page.keyboard.press("ArrowRight")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["k3", "k50", "comparison", "two", "near", "long classes", "hostile"])
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    [
+        pytest.param("comparison", "light", marks=pytest.mark.smoke),
+        ("comparison", "dark"),
+        *itertools.product(("k3", "k50", "near", "long classes", "hostile"), ("light", "dark")),
+    ],
+)
 def test_axe_finds_nothing_serious(opened, name, scheme):
     with opened(name, color_scheme=scheme) as page:
         assert page.locator("#explorer-grid td:not(.none)").count() > 0
@@ -55,7 +62,7 @@ def test_axe_finds_nothing_serious(opened, name, scheme):
         assert serious_violations(page, ".by-model") == []
 
 
-@pytest.mark.parametrize("name", ["comparison", "k50"])
+@pytest.mark.parametrize("name", [pytest.param("comparison", marks=pytest.mark.smoke), "k50"])
 def test_nothing_is_asked_for_whatever_is_used(opened, name):
     with opened(name) as page:
         asked = []

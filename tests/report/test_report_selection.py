@@ -22,6 +22,7 @@ def marked_cell(page):
     )
 
 
+@pytest.mark.smoke
 def test_a_click_on_a_row_selects_the_cell_and_goes_into_the_address(opened, summaries):
     order = summaries["comparison"]["heatmap_classes"]
     with opened("comparison") as page:
@@ -62,6 +63,7 @@ def test_a_click_on_a_cell_selects_the_row_and_shows_it_in_its_box(opened, summa
         assert frame["y"] < row["y"] < frame["y"] + frame["height"] - row["height"]
 
 
+@pytest.mark.smoke
 def test_a_link_restores_model_and_pair(opened, summaries):
     with opened("comparison", "#model=2&pair=3,5") as page:
         labels = summaries["comparison"]["labels"]
