@@ -33,8 +33,8 @@ WRITTEN = {"docs/tutorial.md": ("curves.png", "predictions.csv", "report.html", 
 SOURCES = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
 
 
-# An experiment, 999 resamples ten times, twice the comparison that README shows as well, every picture, tuned decisions,
-# and large data.
+# An experiment, 999 resamples ten times, twice the comparison that README shows as well, every picture, decisions that
+# are tuned, and large data.
 SLOW = (
     *("docs/reproduction.md", "docs/faq.md", "docs/tutorial.md", "docs/comparing.md"),
     *("docs/displays.md", "docs/decisions.md", "docs/large.md"),
