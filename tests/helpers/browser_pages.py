@@ -80,7 +80,7 @@ def serious_violations(page, part=None):
 
     found = Axe().run(page, part, options={"resultTypes": ["violations"]}).response["violations"]
     return [
-        (one["id"], one["help"], [node["html"][:160] for node in one["nodes"][:3]])
+        (one["id"], [(node["html"][:160], node["failureSummary"]) for node in one["nodes"][:3]])
         for one in found
         if one["impact"] in ("serious", "critical")
     ]

@@ -87,7 +87,7 @@ function explorerGrid(table, costs, { names, labels }) {
     cell.classList.toggle("more", log > 1e-9);
     cell.classList.toggle("less", log < -1e-9);
     cell.classList.toggle("changed", changed);
-    cell.style.setProperty("--heat", `${Math.round(12 + 58 * Math.min(1, Math.abs(log) / 3))}%`);
+    cell.style.setProperty("--heat", `${Math.round(12 + 53 * Math.min(1, Math.abs(log) / 3))}%`);
     const share = cell.classList.contains("share");
     cell.textContent = `${share ? "×" : ""}${explorerNumber(value)}`;
     cell.setAttribute("aria-label", `${label}: ${explorerNumber(value)}`);
