@@ -39,6 +39,7 @@ _SCRIPTS = (
     "curve.js",
     "pointing.js",
     "difference.js",
+    "curve_numbers.js",
     "heat_scale.js",
     "heatmap.js",
     "explore.js",
