@@ -22,14 +22,14 @@ function newPoint(R, K) {
 
 // The derivatives at a point, in one pass over the cells. The deviance takes a pass of its own, for steps that need it.
 function linearise(cells, at) {
-  const { K, T, keep, weights } = cells;
+  const { K, T, weights } = cells;
   at.rowGradient.fill(0);
   at.rowBlock.fill(0);
   const sums = new Float64Array(2);
   for (let j = 0; j < K; j++) {
     sums.fill(0);
-    half(cells, at, j, 0, T, weights.tpr[j], keep[j], sums);
-    half(cells, at, j, T, 2 * T, weights.fpr[j], keep[j], sums);
+    half(cells, at, j, 0, T, weights.tpr, sums);
+    half(cells, at, j, T, 2 * T, weights.fpr, sums);
     at.pairGradient[j] = sums[0];
     at.pairBlock[j] = sums[1] + TINY;
   }
@@ -38,8 +38,8 @@ function linearise(cells, at) {
 }
 
 // The true or the false positive rates of one pair.
-function half({ R, rates, omega, mean }, { row, pair, rowGradient, rowBlock, cross }, j, start, stop, on, own, sums) {
-  const v = pair[j], base = R * j, shared = 1 - own;
+function half({ R, rates, omega, mean, keep }, { row, pair, rowGradient, rowBlock, cross }, j, start, stop, onRates, sums) {
+  const v = pair[j], base = R * j, on = onRates[j], own = keep[j], shared = 1 - own;
   let gradient = 0, block = 0;
   for (let i = start; i < stop; i++) {
     const effect = row[i], eta = effect * v, weight = omega[i] * on;
