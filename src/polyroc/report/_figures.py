@@ -113,7 +113,7 @@ def curve_svg(summary: dict[str, Any]) -> dict[str, Any]:
                 curve = thinned(curve, _MOST_DRAWN)
                 style = colour | {"kind": kind, "dash": dash_array(kind, place)}
                 lines.append(style | {"points": _points(view, curve["fpr"], curve["tpr"])})
-            if (around := model.record[band]) is not None and opens_with_bands(summary):
+            if (around := model.record[band]) is not None and draws_all(summary):
                 sides = [_points(view, around[side]["fpr"], around[side]["tpr"]) for side in ("lower", "upper")]
                 bands.append(colour | {"points": f"{sides[0]} {' '.join(sides[1].split()[::-1])}"})
     marks = [(*_place(mark, mark), *texts) for mark, *texts in view.ticks()]
@@ -124,8 +124,10 @@ def curve_svg(summary: dict[str, Any]) -> dict[str, Any]:
     return {"bands": bands, "lines": lines, "ticks": ticks, "chance": chance, "is_corner": view.is_corner, **frame}
 
 
-def opens_with_bands(summary: dict[str, Any]) -> bool:
-    """Whether bands and second curves are shown from the start: of many models they would only hide each other."""
+def draws_all(summary: dict[str, Any]) -> bool:
+    """Whether mean curves are shown from the start, and bands where no script runs: of many models they would only
+    hide each other. A script shows bands when somebody asks for them.
+    """
     return len(models_of(summary)) <= _MOST_BANDS
 
 

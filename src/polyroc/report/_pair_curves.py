@@ -14,6 +14,13 @@ _OF_ROOM, _OF_ONE = 32767, 65535
 _ROUNDING = 3e-5
 
 
+def curves_of(curves: dict[str, Any] | None, *, are_explored: bool) -> dict[str, Any] | None:
+    """How many curves of pairs there are, and their rates unless the page has those of all pairs anyway."""
+    if curves is None:
+        return None
+    return {"n": len(curves["tpr"])} if are_explored else packed_curves(curves)
+
+
 def packed_curves(curves: dict[str, Any]) -> dict[str, Any]:
     """`tpr` and `fpr` as base64 of little-endian integers, a row per pair.
 

@@ -1,6 +1,6 @@
 """Pairwise rates as the page's script takes them: what its fit needs to follow costs that somebody drags.
 
-Rates lie by pairs, base64 of little-endian integers. With own thresholds, and with those on differences, a rate is
+Rates lie by pairs, as whole numbers: of 16 bits as `_signs.py` writes them, of 32 bits in base64, little-endian. With own thresholds, and with those on differences, a rate is
 stored as (TPR - s) / min(s, 1 - s), its share of the room around the call rate s, and FPR = 2 s - TPR follows; with
 shared thresholds both rates are stored as they are. 0 and +-1 are exact, and nothing else becomes 1 by rounding.
 """
@@ -15,10 +15,11 @@ from polyroc._estimator._weights import pair_weights
 from polyroc._evaluation import Evaluation
 from polyroc._lib._typing import FloatArray
 from polyroc._records import AllPairs
+from polyroc.report._signs import as_signs
 
 # A grid of costs of more classes nobody reads.
 MOST_CLASSES = 50
-# Rates of one model: those of MOST_CLASSES on the usual grid, 0.7 MB.
+# Rates of one model: those of MOST_CLASSES on the usual grid, about 0.5 MB.
 _MOST_RATES = 300_000
 # Of few pairs no mean evens out what rounding takes: so many rates have 32 bits, the others 16.
 _FINE_RATES = 5_000
@@ -109,9 +110,9 @@ def _of_model(evaluation: Evaluation, bits: int) -> dict[str, Any]:
 def _packed(shares: FloatArray, width: FloatArray, bits: int) -> str:
     """Numbers from -1 to 1, shape (K, T), as integers; `width` is what one of them counts for at each call rate.
 
-    >>> packed = base64.b64decode(_packed(np.array([[-1, 0, 0.999999, 1]]), np.ones(4), 16))
-    >>> np.frombuffer(packed, "<i2").tolist()
-    [-32767, 0, 32766, 32767]
+    >>> packed = base64.b64decode(_packed(np.array([[-1, 0, 0.9999999999, 1]]), np.ones(4), 32))
+    >>> np.frombuffer(packed, "<i4").tolist()
+    [-2147483647, 0, 2147483646, 2147483647]
     """
     limit = 2 ** (bits - 1) - 1
     scaled = np.clip(shares, -1, 1) * limit
@@ -125,4 +126,6 @@ def _packed(shares: FloatArray, width: FloatArray, bits: int) -> str:
         rounded = np.clip(np.rint(wanted), 1 - limit, limit - 1)
         whole[:, t] = np.where(is_exact[:, t], whole[:, t], rounded)
         owed += (scaled[:, t] - whole[:, t]) * width[t]
-    return base64.b64encode(whole.astype(f"<i{bits // 8}").tobytes()).decode("ascii")
+    if bits == 16:
+        return as_signs(whole.astype(np.int64))
+    return base64.b64encode(whole.astype("<i4").tobytes()).decode("ascii")
