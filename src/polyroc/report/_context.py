@@ -57,6 +57,8 @@ def payload(summary: dict[str, Any]) -> dict[str, Any]:
         "first_classes": FEW,
         "explorer": summary.get("explorer"),
         "explorer_note": summary.get("explorer_note", ""),
+        # Samples stand on the page only where somebody asked for them and something shows them.
+        "decisions": summary.get("decisions") if summary.get("explorer") else None,
     }
 
 
