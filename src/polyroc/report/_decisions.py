@@ -22,6 +22,17 @@ from polyroc.report._sentences import Sentence, joined
 # Scores of all models together, 1.3 MB on the page; of more samples some are drawn.
 MOST_SCORES = 500_000
 _SEED = 0
+_WHAT: Sentence = (
+    "What naming classes costs per sample at these costs and shares, judged on the same samples: point estimates. "
+    "Naming the right class costs 0.",
+)
+_RULES: Sentence = (
+    "The class of the lowest expected cost is named, with scores taken as probabilities. The last column names the "
+    "class of the highest score, whatever mistakes cost.",
+)
+_CONTAINS: Sentence = (
+    "This page contains true classes and scores of single samples. Send it only to people who may see them.",
+)
 
 
 def packed_decisions(evaluations: Sequence[Evaluation]) -> dict[str, Any] | None:
@@ -46,44 +57,24 @@ def packed_decisions(evaluations: Sequence[Evaluation]) -> dict[str, Any] | None
     }
 
 
-def decision_words(summary: dict[str, Any]) -> list[Sentence]:
-    """What the costs of decisions are, and what the page contains because of them; nothing where it has none."""
+def decision_words(summary: dict[str, Any]) -> dict[str, list[Sentence]] | None:
+    """What the costs of decisions are, and what the page contains because of them; None where it has none."""
     found = summary.get("decisions")
     if found is None:
-        return []
-    models = list(zip(models_of(summary), found["models"], strict=True))
-    free = [model for model, record in models if record["scores"] is None]
-    said: list[Sentence] = [
-        (
-            "Cost per sample: what naming classes costs at these costs and shares, judged on the same samples. "
-            "These are point estimates; naming the right class costs 0.",
-        )
-    ]
-    if len(free) == len(models):
-        return [
-            *said,
-            (
-                "The class of the highest score is named, because the scores are not probabilities and have no "
-                "expected cost. That takes only a table of true and named classes: the page contains no scores of "
-                "single samples.",
-            ),
-        ]
-    said.append(
-        (
-            "By least expected cost: scores are taken as probabilities, and the class of the lowest expected cost is "
-            "named. By highest score: the same class is named whatever mistakes cost.",
-        )
-    )
+        return None
+    free = [model for model, one in zip(models_of(summary), found["models"], strict=True) if one["scores"] is None]
+    if len(free) == len(found["models"]):
+        rule = "The class of the highest score is named, because the scores are not probabilities."
+        table = "For that the page contains a table of true and named classes, and no scores of single samples."
+        return {"what": [_WHAT, (rule,)], "contains": [(table,)]}
+    said = [_WHAT, _RULES]
     if free:
         names = joined([(model.name,) for model in free if model.name is not None])
-        said.append(("The scores of ", *names, " are not probabilities and have no expected cost."))
+        said.append(("The scores of ", *names, " are not probabilities, so only the highest score is judged."))
     if found["n_rows"] < found["n_samples"]:
         drawn, all_samples = f"{found['n_rows']:,}", counted(found["n_samples"], "sample")
         said.append((f"These costs are judged on a random sample of {drawn} of the {all_samples} (seed 0).",))
-    return [
-        *said,
-        ("This page contains the scores and true classes of single samples: send it only to those who may see them.",),
-    ]
+    return {"what": said, "contains": [_CONTAINS]}
 
 
 def _of_model(found: NamedScores) -> dict[str, Any]:

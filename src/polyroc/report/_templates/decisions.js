@@ -12,14 +12,14 @@ function decisionBytes(text) {
 // Little-endian on every machine.
 function decisionNumbers(text, size, get) {
   const view = decisionBytes(text), found = new Float64Array(view.byteLength / size);
-  for (let i = 0; i < found.length; i++) found[i] = view[get](size * i, true);
+  for (let i = 0; i < found.length; i++) found[i] = get(view, size * i);
   return found;
 }
 
 // Probabilities, sample by sample, as `_coded.py` has coded them.
 function decisionScores({ codes, values, low, step }) {
-  const listed = values === null ? null : decisionNumbers(values, 8, "getFloat64");
-  const found = decisionNumbers(codes, 2, "getUint16");
+  const listed = values === null ? null : decisionNumbers(values, 8, (view, at) => view.getFloat64(at, true));
+  const found = decisionNumbers(codes, 2, (view, at) => view.getUint16(at, true));
   for (let i = 0; i < found.length; i++) {
     const code = found[i];
     if (listed) found[i] = listed[code];
@@ -89,8 +89,8 @@ function leastExpected(scores, k, costs, shares) {
 
 // `decisions` is data.decisions. Returned is for each model a function of costs and shares, which gives both costs.
 function openDecisions(decisions, k) {
-  const truth = decisions.true === null ? null : decisionNumbers(decisions.true, 1, "getUint8");
-  const weight = decisions.weight === null ? null : decisionNumbers(decisions.weight, 4, "getFloat32");
+  const truth = decisions.true === null ? null : decisionNumbers(decisions.true, 1, (view, at) => view.getUint8(at));
+  const weight = decisions.weight === null ? null : decisionNumbers(decisions.weight, 4, (view, at) => view.getFloat32(at, true));
   return decisions.models.map(({ confusion, scores: coded }) => {
     const highest = confusion.flat();
     const scores = coded === null ? null : decisionScores(coded);
@@ -133,6 +133,7 @@ function addDecisions(data, explorer) {
     const one = found(m, costs, shares);
     return one.isOld && one[key] !== null ? "…" : decisionText(one[key]);
   });
-  if (data.decisions.models.some((model) => model.scores !== null)) add("cost per sample by least expected cost", "least");
-  add("cost per sample by highest score", "highest");
+  const expects = data.decisions.models.some((model) => model.scores !== null);
+  if (expects) add("cost of decisions", "least");
+  add(expects ? "by highest score" : "cost of decisions", "highest");
 }
