@@ -55,6 +55,8 @@ def payload(summary: dict[str, Any]) -> dict[str, Any]:
         "first_rows": WORST,
         "first_classes": FEW,
         "explorer": summary.get("explorer"),
+        # Samples stand on the page only where somebody asked for them and something shows them.
+        "decisions": summary.get("decisions") if summary.get("explorer") else None,
     }
 
 

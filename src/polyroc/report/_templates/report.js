@@ -79,6 +79,7 @@ addEventListener("beforeprint", () => onPaper(true));
 addEventListener("afterprint", () => onPaper(false));
 
 const explorer = explorerPanel(data, { chart, selection });
+if (explorer) addDecisions(data, explorer);
 
 if (heatmap) {
   const near = new IntersectionObserver((seen) => {
