@@ -1,8 +1,8 @@
 """Take pictures of the report in Chromium: what the documentation shows into docs/images/report.
 
-`--look FOLDER` writes more of them there, to be looked at and not kept: 3, 50 and 100 classes, close models, long names,
-costs, each on a wide screen, dark, on a phone and on paper. Needs Chromium on the path. Letters look as the fonts that are
-installed.
+`--look FOLDER` writes more of them there, to be looked at and not kept: 3, 50 and 100 classes, close models, long
+names, costs, each on a wide screen, dark, on a phone and on paper. Needs Chromium on the path. Letters look as the
+fonts that are installed.
 """
 
 import argparse
@@ -176,7 +176,8 @@ def main():
             for_looking(browser, made, look)
         browser.close()
     sizes = [path.stat().st_size for path in FOLDER.iterdir()]
-    assert sum(sizes) < MOST_BYTES and max(sizes) < MOST_OF_ONE, f"{sizes} bytes are more than a repository should hold"
+    assert sum(sizes) < MOST_BYTES, f"{sum(sizes)} bytes are more than a repository should hold of pictures"
+    assert max(sizes) < MOST_OF_ONE, f"a picture of {max(sizes)} bytes"
 
 
 if __name__ == "__main__":
