@@ -11,9 +11,9 @@ import pytest
 from report_pages import HOSTILE, Page, comparison_of, evaluation_of
 
 import polyroc
+from polyroc._lib._axis import difference_axis, logit_axis
 from polyroc._lib._numbers import percent_and_ends
 from polyroc.report import render_html, summarize
-from polyroc.report._axes import difference_axis, logit_axis
 from polyroc.report._names import names_of
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
