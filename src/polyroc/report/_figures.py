@@ -91,7 +91,7 @@ def rounded_rate(rate: float) -> float:
 
 
 def thinned(curve: dict[str, list[float]], most: int) -> dict[str, list[float]]:
-    """A curve with at most so many points, about equally far apart in call rate; both corners stay."""
+    """A curve with at most this many points, about equally far apart in call rate; both corners stay."""
     rates = curve["call_rate"]
     if len(rates) <= most:
         return curve
