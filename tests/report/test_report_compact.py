@@ -39,7 +39,7 @@ def test_the_scripts_of_the_page_have_the_same_tree_in_three_quarters_of_the_let
 HARD = [
     "let a = 1 // why\nlet b = 2 /* because\nof this */ let c = 3",
     "a = b / c / d; e = f[0] / 2; g = (1 + 2) / 3 / 4",
-    "const f = (x) => /[/\"'`]\\/\\//g.test(x) // \"none\"",
+    'const f = (x) => /[/"\'`]\\/\\//g.test(x) // "none"',
     "const f = (x) => { return /a  b/.test(x) }",
     'a = "// no comment"; b = \'/* none */ "\'; c = "\\"  \\\\"; d = e',
     "a = `  // none ${b ? `in  ${c + { d: `}` }.d}  ` : '}'}  /* none */`\nb = `\\`  ${1}`",

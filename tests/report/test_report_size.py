@@ -78,7 +78,9 @@ def test_curves_of_pairs_are_the_same_from_both_sources(thresholds):
       const model = { ...unpacked(data).models[0], at: 0 };
       return pairCurvesOf(data, model).at(place);
     })"""
-    found = run_script(run, jobs, script=script.replace("const isSame = (one, other) =>", "var isSame = (one, other) =>"))
+    found = run_script(
+        run, jobs, script=script.replace("const isSame = (one, other) =>", "var isSame = (one, other) =>")
+    )
     areas = np.argsort(evaluation.pairs.auc, kind="stable")
     for stored, explored, place in zip(found[:3], found[3:], (0, 3, 41), strict=True):
         for key in ("call_rate", "tpr", "fpr"):

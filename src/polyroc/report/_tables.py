@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from polyroc._lib._axis import logit_axis
 from polyroc._lib._numbers import (
     area,
     area_and_ends,
@@ -14,7 +15,6 @@ from polyroc._lib._numbers import (
     share_of_resamples,
 )
 from polyroc._uncertainty._paired_influence import N_DRAWS
-from polyroc.report._axes import logit_axis
 from polyroc.report._differences import drawn_differences
 from polyroc.report._figures import thinned
 from polyroc.report._models import Model, models_of
