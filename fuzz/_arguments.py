@@ -277,11 +277,13 @@ def _of_a_curve() -> dict[str, Entry]:
 def _of_a_report() -> dict[str, Entry]:
     one = polyroc.evaluate(_Y, _S, n_thresholds=9, engine="numpy")
     given = {"bootstrap": one.bootstrap(3, rng=0), "confidence_level": 0.95}
-    told = given | {"seed": 0, "source": {"file": "x"}, "warnings": ["x"]}
+    told = given | {"seed": 0, "source": {"file": "x"}, "warnings": ["x"], "include_decisions": True}
     page = {"result": one, "path": "report.html"}
     return {
         "summarize": Entry(report.summarize, {"result": one}, told, _summary),
-        "write_html": Entry(report.write_html, page, given | {"title": "x", "progress": False}, _anything),
+        "write_html": Entry(
+            report.write_html, page, given | {"title": "x", "progress": False, "include_decisions": True}, _anything
+        ),
     }
 
 

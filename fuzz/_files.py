@@ -141,7 +141,7 @@ def _options(given: Attempt, command: str) -> list[str]:
     for name in map(str, chosen):
         options += [name, given.choose(_SOME[name])] if _SOME[name] else [name]
     if given.happens(0.02):
-        options += ["--report", "report.html"]
+        options += ["--report", "report.html", *(["--include-decisions"] if given.happens(0.5) else [])]
     if given.happens(0.005) and command == "evaluate":
         options += ["--plot", given.choose(["curve.png", "curve.svg"])]
     return options

@@ -55,6 +55,33 @@ def test_a_page_is_written_beside_text_and_json(call, folder, capsys):
     assert f"{one['auc']:.4f}" in read("page.html").text
 
 
+@pytest.mark.parametrize("call", ["evaluate a.parquet", "compare a.parquet b.parquet"])
+def test_decisions_are_on_the_page_where_asked_for_and_never_in_json(call, folder, capsys):
+    call = [*shlex.split(call), "--target", "label", "--resamples", "9", "--report", "page.html", "--json"]
+    assert main(call) == 0
+    assert read("page.html").data["decisions"] is None
+    plain = json.loads(capsys.readouterr().out)
+    assert main([*call, "--include-decisions"]) == 0
+    assert json.loads(capsys.readouterr().out) == plain
+    page = read("page.html")
+    decisions = page.data["decisions"]
+    assert len(decisions["models"]) == len(page.data["models"])
+    right = sum(row[place] for place, row in enumerate(decisions["models"][0]["confusion"])) / decisions["n_samples"]
+    one = plain if "accuracy" in plain else plain["evaluations"]["a"]
+    assert right == pytest.approx(one["accuracy"], abs=1e-12)
+    assert "Cost of decisions." in page.text
+
+
+def test_decisions_need_a_page_with_costs_to_change(folder, capsys):
+    assert main(shlex.split("evaluate a.parquet --target label --include-decisions")) == 2
+    assert "--include-decisions needs --report" in capsys.readouterr().err
+    call = "evaluate a.parquet --target label --resamples 0 --model centered --report page.html --include-decisions"
+    assert main(shlex.split(call)) == 0
+    said = "--include-decisions adds nothing to this page: Costs cannot be changed here with the centered model."
+    assert said in capsys.readouterr().err
+    assert read("page.html").data["decisions"] is None
+
+
 def test_the_page_names_its_source_seed_and_columns(folder, capsys):
     call = "evaluate a.parquet --target label --resamples 9 --seed 5 --report page.htm --quiet"
     assert main(shlex.split(call)) == 0

@@ -185,7 +185,7 @@ def test_four_pictures_in_one_figure(display):
 
 
 def test_wrong_words_are_refused(display):
-    with pytest.raises(ValueError, match="`kind` must be one of 'box', 'ridge', 'differences', 'rankings'"):
+    with pytest.raises(ValueError, match="`kind` must be one of 'curves', 'box', 'ridge', 'differences', 'rankings'"):
         display.plot(kind="violin")
     with pytest.raises(ValueError, match="`statistic` must be one of"):
         display.plot(statistic="D")

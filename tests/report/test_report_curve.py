@@ -9,8 +9,9 @@ from browser_pages import PHONE, until
 from report_pages import HOSTILE, Page, comparison_of, evaluation_of, problem
 
 import polyroc
+from polyroc._lib._corner import View
 from polyroc.report import render_html, summarize
-from polyroc.report._curve_view import View, opening_view
+from polyroc.report._curve_view import opening_view
 from polyroc.report._figures import curve_svg, rounded_rate
 from polyroc.report._names import names_of
 from polyroc.report._pair_curves import packed_curves
@@ -43,7 +44,7 @@ def test_the_corner_opens_where_the_best_d_is_above_95_percent(summaries):
 def test_lines_between_points_bend_as_straight_lines_of_rates_do():
     view = View(is_corner=True, decades=4)
     (x0, y0), (x1, y1) = (0.0005, 0.4), (0.3, 0.9999)
-    places = np.array(view.places([x0, x1], [y0, y1]))
+    places = np.column_stack(view.places(np.array([x0, x1]), np.array([y0, y1])))
     fpr, tpr = 10 ** (4 * (places[:, 0] - 1)), 1 - 10 ** (-4 * places[:, 1])
     np.testing.assert_allclose(tpr, y0 + (fpr - x0) / (x1 - x0) * (y1 - y0), rtol=1e-9)
     # No step of either rate is large.
@@ -53,7 +54,8 @@ def test_lines_between_points_bend_as_straight_lines_of_rates_do():
 
 def test_rates_of_0_stand_outside_of_the_frame():
     view = View(is_corner=True, decades=3)
-    places = view.places([0, 0, 0.5, 1], [0, 0.9, 1, 1])
+    across, up = view.places(np.array([0, 0, 0.5, 1]), np.array([0, 0.9, 1, 1]))
+    places = list(zip(across, up, strict=True))
     # Straight up outside of the frame to 90 %, a third of the way.
     outside = [up for across, up in places if across < 0]
     assert outside[0] == 0
@@ -63,6 +65,14 @@ def test_rates_of_0_stand_outside_of_the_frame():
     # Where the line crosses the edge: 0.1 % of the way from 90 % to 100 %, at a false positive rate of 0.1 %.
     inside = next(place for place in places if place[0] >= 0)
     assert inside[1] == pytest.approx(-np.log10(0.1 * (1 - 0.002 * 10 ** (3 * inside[0]))) / 3, rel=1e-6)
+
+
+def distance_to_line(points, point):
+    """From a point to the nearest of the straight lines between points."""
+    start, way = points[:-1], np.diff(points, axis=0)
+    share = np.sum((point - start) * way, axis=1) / np.sum(way**2, axis=1)
+    nearest = start + np.clip(share, 0, 1)[:, None] * way
+    return np.min(np.hypot(*(nearest - point).T))
 
 
 def test_the_drawing_without_a_script_is_the_corner_too(summaries):
@@ -81,7 +91,7 @@ def test_the_drawing_without_a_script_is_the_corner_too(summaries):
             x = ticks["1 %"] + np.log10(fpr / 0.01) * (ticks["10 %"] - ticks["1 %"])
             y = ups["90 %"] + np.log10(0.1 / max(1 - tpr, 1e-9)) * (ups["99 %"] - ups["90 %"])
             if y > svg["top"]:
-                assert np.min(np.hypot(drawn[:, 0] - x, drawn[:, 1] - y)) < 0.2
+                assert distance_to_line(drawn, (x, y)) < 0.2
     # Of four models bands would hide each other.
     assert svg["bands"] == []
 

@@ -1,6 +1,5 @@
 """The fit in the page against the package, at costs that were never evaluated before the page was made."""
 
-import base64
 import json
 
 import numpy as np
@@ -14,6 +13,7 @@ from polyroc._records import PairwiseRates
 from polyroc.report import summarize, write_html
 from polyroc.report._page import _text
 from polyroc.report._rates_packed import packed_rates
+from polyroc.report._signs import as_signs
 
 # Each job: what a page carries, and one question after the other.
 ASK = """(jobs) => jobs.map(({ explorer, asks }) => {
@@ -203,8 +203,23 @@ def test_perfect_and_backward_scores_stay_at_the_ends():
     np.testing.assert_allclose(found, [1, 0, 0.5], atol=1e-12)
 
 
-def unpacked(text, bits):
-    return np.frombuffer(base64.b64decode(text), dtype=f"<i{bits // 8}") / (2 ** (bits - 1) - 1)
+def unpacked(explorer):
+    """Shares of the room around the call rates, as the script reads them; of 16 bits."""
+    run = "(jobs) => jobs.map((one) => fromSigns(one.models[0].rates))"
+    return np.array(run_script(run, [explorer])[0]) / (2**15 - 1)
+
+
+def test_numbers_come_back_from_their_signs():
+    rng = np.random.default_rng(0)
+    # Steps of every length, of which some take one sign, some two, some three, and the longest.
+    steps = [0, 1, 19, 20, 21, 1399, 1400, 1401, 32767, 65534]
+    walks = [np.cumsum([0, step, -step, -step, step]) - step // 2 for step in steps]
+    numbers = np.concatenate([*walks, [32767, -32767, 32767], rng.integers(-32767, 32768, 2000)])
+    text = as_signs(numbers)
+    (found,) = run_script("(jobs) => jobs.map((text) => fromSigns(text))", [text])
+    assert found == numbers.tolist()
+    assert not set(text) & set('"&<>\\ ')
+    assert len(as_signs(np.zeros(100, dtype=int))) == 100
 
 
 @pytest.mark.parametrize("thresholds", ["own", "shared", "difference"])
@@ -233,7 +248,7 @@ def test_rates_nearly_one_do_not_become_one():
     s = evaluation.rates.call_rates[:, None]
     tpr = s + nearly * np.minimum(s, 1 - s)
     evaluation.__dict__["rates"] = PairwiseRates(tpr, None, evaluation.rates.call_rates)
-    shares = unpacked(packed_rates([evaluation])["models"][0]["rates"], 16).reshape(72, -1)
+    shares = unpacked(packed_rates([evaluation])).reshape(72, -1)
     assert np.all(shares[0] < 1)
     assert np.all(shares[1:] == 1)
 

@@ -8,9 +8,9 @@ from browser_pages import PAPER, n_sheets
 from report_pages import HOSTILE, Page, evaluation_of
 from report_shelf import MANY_MODELS
 
+from polyroc._lib._axis import difference_axis, logit_axis
 from polyroc._lib._numbers import percent_and_ends
 from polyroc.report import render_html, summarize
-from polyroc.report._axes import difference_axis, logit_axis
 from polyroc.report._names import names_of
 
 

@@ -222,3 +222,30 @@ def test_of_many_models_the_best_are_drawn():
 def test_colours_are_seen_on_white_and_on_black():
     for colour in COLOURS:
         assert min(contrast(colour, "white"), contrast(colour, "black")) >= 3
+
+
+def test_a_perfect_curve_is_seen_at_the_frame():
+    y_true, _ = problem(3)
+    truth = (np.unique(y_true) == y_true[:, None]).astype(float)
+    page = polyroc.evaluate(y_true, truth)._repr_html_()
+    shown = [float(x) for x in re.search(r'viewBox="(-[^"]*)"', page)[1].split()]
+    drawn = points(coloured(Cells(page))[-1])
+    # Up along the left side, then to the right along the upper one: outside of the frame, inside of what is shown.
+    assert shown[0] < drawn[:-1, 0].max() < 0
+    assert shown[1] < drawn[1:, 1].max() < 0
+
+
+def test_curves_are_drawn_alike_in_notebooks_and_on_pages():
+    from polyroc.report import summarize
+    from polyroc.report._figures import LEFT, SIDE, TOP, curve_svg
+
+    evaluation = evaluation_of(3, n=900, strength=4.0)
+    path = coloured(Cells(evaluation._repr_html_()))[-1]
+    summary = summarize(evaluation)
+    [line] = [line for line in curve_svg(summary)["lines"] if line["kind"] == "curve"]
+    drawn = np.array([point.split(",") for point in line["points"].split()], dtype=float)
+    across, up = (drawn[:, 0] - LEFT) / SIDE, (drawn[:, 1] - TOP) / SIDE
+    x, y = (points(path) / 220).T
+    # Length along both lines, of which rates are functions: half a pixel of the smaller picture.
+    for at in np.linspace(0.05, 1.95, 60):
+        assert np.interp(at, x + 1 - y, x) == pytest.approx(np.interp(at, across + 1 - up, across), abs=0.5 / 220)

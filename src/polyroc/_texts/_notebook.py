@@ -7,6 +7,7 @@ from typing import TypeAlias
 import numpy as np
 
 from polyroc._estimator._curve import RocCurve
+from polyroc._lib._corner import View, decades_of, opens_in_corner
 from polyroc._lib._names import short_names
 from polyroc._lib._numbers import area, level
 from polyroc._pairs import Pairs
@@ -18,8 +19,6 @@ _NAME = 30
 # Models in the picture of a comparison: as many as there are colours.
 MOST_MODELS = 6
 _MODEL = 16
-# Above this, curves are one line in the square.
-_CORNER = 0.95
 _BESIDE = "display: flex; flex-wrap: wrap; gap: 0.5em 2em; align-items: flex-start"
 
 # The shared curve and the mean curve, which two classes do not have.
@@ -81,10 +80,11 @@ def _picture(curves: Mapping[str, Curves], whiskers: Sequence[Whisker], confiden
         if mean is not None:
             lines.append(Line(mean.fpr, mean.tpr, place, "mean"))
         lines.append(Line(shared.fpr, shared.tpr, place))
-    near_one = min(shared.auc for shared, _ in curves.values()) > _CORNER
+    is_corner = opens_in_corner(shared.auc for shared, _ in curves.values())
+    view = View(is_corner, decades_of((line.fpr, line.tpr) for line in lines))
     several = any(mean is not None for _, mean in curves.values())
     legend = "solid: shared curve (D); dashed: mean of pairs (M)" if several else ""
-    parts = [_figure(curve_svg(lines, scale="corner" if near_one else "square"), legend)]
+    parts = [_figure(curve_svg(lines, view), legend)]
     if whiskers:
         legend = "filled: D; hollow: M; " if several else ""
         parts.append(_figure(whiskers_svg(whiskers), f"{legend}{level(confidence_level)} intervals"))

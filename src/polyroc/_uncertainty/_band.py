@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import expit, logit, ndtri, stdtrit
 
 from polyroc._estimator._curve import RocCurve
+from polyroc._estimator._partial import with_corners
 from polyroc._lib._grid import grid
 from polyroc._lib._typing import FloatArray
 from polyroc._records import Frozen
@@ -56,7 +57,7 @@ class ConfidenceBand(Frozen):
     def share_inside(self, curve: RocCurve) -> float:
         """On how many of its lines the band holds the curve, as a share of all."""
         lines = ((self.lower.fpr + self.lower.tpr) / 2)[1:-1]
-        height = _heights(curve.fpr, curve.tpr, lines)
+        height = heights(curve.fpr, curve.tpr, lines)
         low, high = (self.lower.tpr - self.lower.fpr)[1:-1], (self.upper.tpr - self.upper.fpr)[1:-1]
         return float(np.mean((low - 1e-12 <= height) & (height <= high + 1e-12)))
 
@@ -77,18 +78,15 @@ def confidence_band(
 
     `unshrunk` is the curve without shrinkage, of a curve that is a fit; None of one that is not.
     """
-    lines = grid(_N_THRESHOLDS)
-    corner = np.zeros((len(fpr), 1))
-    fpr, tpr = np.hstack([corner, fpr, corner + 1]), np.hstack([corner, tpr, corner + 1])
+    lines = band_lines()
     # TPR - FPR as a share of the room that it has on its line.
     room = 2 * np.minimum(lines, 1 - lines)
     observed = _places(curve, lines, room)
-    replicates = (1 + np.array([_heights(f, t, lines) for f, t in zip(fpr, tpr, strict=True)]) / room) / 2
+    replicates = (1 + heights_of_replicates(fpr, tpr, lines) / room) / 2
     error, mean = replicates.std(axis=0, ddof=1), np.clip(replicates.mean(axis=0), _EDGE, 1 - _EDGE)
     tail = (1 - confidence_level) / 2
-    # Where not one sample is on the wrong side no replicate varies. Still a share of the smallest class may belong
-    # there, as large as leaves none among its samples. Nearer to an end than that, the band goes from the end to it.
-    unseen = _UNSEEN_SHARE * (1 - tail ** (1 / least_class)) / room
+    # Nearer to an end than this, the band goes from the end to it.
+    unseen = unseen_share(tail, least_class) / room
     reach = -float(ndtri(tail))
     if simultaneous:
         fitted = (error > _EDGE) & (observed > unseen) & (observed < 1 - unseen)
@@ -128,14 +126,32 @@ def _largest_deviation(replicates: FloatArray, error: FloatArray, confidence_lev
 
 def _places(curve: RocCurve, lines: FloatArray, room: FloatArray) -> FloatArray:
     """Where a curve stands on the lines, between 0 (all wrong) and 1."""
-    places: FloatArray = np.clip((1 + _heights(curve.fpr, curve.tpr, lines) / room) / 2, _EDGE, 1 - _EDGE)
+    places: FloatArray = np.clip((1 + heights(curve.fpr, curve.tpr, lines) / room) / 2, _EDGE, 1 - _EDGE)
     return places
 
 
-def _heights(fpr: FloatArray, tpr: FloatArray, lines: FloatArray) -> FloatArray:
+def unseen_share(tail: float, least_class: int) -> float:
+    """Where not one sample is on the wrong side no replicate varies.
+
+    Still a share of the smallest class may belong there, as large as leaves none among its samples.
+    """
+    return float(_UNSEEN_SHARE * (1 - tail ** (1 / least_class)))
+
+
+def band_lines() -> FloatArray:
+    """The call rates of the lines."""
+    return grid(_N_THRESHOLDS)
+
+
+def heights(fpr: FloatArray, tpr: FloatArray, lines: FloatArray) -> FloatArray:
     """TPR - FPR where a curve cuts the lines."""
-    heights: FloatArray = np.interp(lines, (fpr + tpr) / 2, tpr - fpr)
-    return heights
+    found: FloatArray = np.interp(lines, (fpr + tpr) / 2, tpr - fpr)
+    return found
+
+
+def heights_of_replicates(fpr: FloatArray, tpr: FloatArray, lines: FloatArray) -> FloatArray:
+    """The same of curves without their corners, shape (R, T) each."""
+    return np.array([heights(f, t, lines) for f, t in zip(*with_corners(fpr, tpr), strict=True)])
 
 
 def _widened(height: FloatArray, lines: FloatArray, *, down: bool) -> FloatArray:

@@ -10,13 +10,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from polyroc._estimator._curve import RocCurve
-from polyroc._lib._grid import grid
 from polyroc._lib._typing import Curve, FloatArray
 from polyroc._records import Frozen
+from polyroc._uncertainty._band import band_lines, heights, heights_of_replicates, unseen_share
 from polyroc._uncertainty._bootstrap import BootstrapResult
-
-# Lines of the difference, as of the band.
-_N_THRESHOLDS = 99
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,33 +30,44 @@ def curve_difference(
     first: BootstrapResult, second: BootstrapResult, *, curve: Curve, confidence_level: float
 ) -> CurveDifference:
     """The difference of two models whose replicates were drawn together, with a pointwise band."""
-    lines = grid(_N_THRESHOLDS)
-    value = _observed(first, curve, lines) - _observed(second, curve, lines)
-    replicates = _replicates(first, curve, lines) - _replicates(second, curve, lines)
+    lines = band_lines()
+    tail = (1 - confidence_level) / 2
+    observed = [_observed(drawn, curve, lines) for drawn in (first, second)]
+    value = observed[0] - observed[1]
+    of_first = _replicates(first, curve, lines)
+    replicates = of_first - _replicates(second, curve, lines)
     # Points of a curve are biased at kinks. The replicates show how much, but not surely: as in the band of a curve,
     # half of it moves the centre, and all of it widens the band.
     bias = replicates.mean(axis=0) - value
-    reach = -float(ndtri((1 - confidence_level) / 2)) * np.hypot(replicates.std(axis=0, ddof=1), bias)
+    reach = -float(ndtri(tail)) * np.hypot(replicates.std(axis=0, ddof=1), bias)
+    low, high = (value - bias / 2 + side * reach for side in (-1, 1))
+    # The same scores have the same errors, also those that are not seen. Curves that never vary do not show it.
+    if np.any(replicates) or np.any(value) or not np.any(np.ptp(of_first, axis=0)):
+        unseen = unseen_share(tail, min(first.n_independent, second.n_independent))
+        falls, rises = zip(*(_may_move(tpr, lines, unseen) for tpr in observed), strict=True)
+        low = np.minimum(low, value - np.maximum(falls[0], rises[1]))
+        high = np.maximum(high, value + np.maximum(rises[0], falls[1]))
     room = 2 * np.minimum(lines, 1 - lines)
-    low, high = (np.clip(value - bias / 2 + side * reach, -room, room) for side in (-1, 1))
-    return CurveDifference(call_rates=lines, value=value, low=low, high=high)
+    return CurveDifference(
+        call_rates=lines, value=value, low=np.clip(low, -room, room), high=np.clip(high, -room, room)
+    )
+
+
+def _may_move(tpr: FloatArray, lines: FloatArray, unseen: float) -> tuple[FloatArray, FloatArray]:
+    """How far errors that are not seen may move a curve down and up: one that is nearer to an end than they are."""
+    most = np.minimum(2 * lines, 1.0)
+    least = np.maximum(2 * lines - 1, 0.0)
+    return np.where(most - tpr < unseen, unseen, 0.0), np.where(tpr - least < unseen, unseen, 0.0)
 
 
 def _observed(drawn: BootstrapResult, curve: Curve, lines: FloatArray) -> FloatArray:
+    """TPR where a curve cuts the lines, of which TPR - FPR has twice the differences."""
     observed: RocCurve = drawn.curve if curve == "shared" else drawn.mean_curve
-    return _true_positives(observed.fpr, observed.tpr, lines)
+    return lines + heights(observed.fpr, observed.tpr, lines) / 2
 
 
 def _replicates(drawn: BootstrapResult, curve: Curve, lines: FloatArray) -> FloatArray:
     fpr, tpr = (drawn.fpr, drawn.tpr) if curve == "shared" else (drawn.mean_fpr, drawn.mean_tpr)
     assert fpr is not None
     assert tpr is not None
-    corner = np.zeros((len(fpr), 1))
-    fpr, tpr = np.hstack([corner, fpr, corner + 1]), np.hstack([corner, tpr, corner + 1])
-    return np.array([_true_positives(f, t, lines) for f, t in zip(fpr, tpr, strict=True)])
-
-
-def _true_positives(fpr: FloatArray, tpr: FloatArray, lines: FloatArray) -> FloatArray:
-    """TPR where a curve cuts the lines."""
-    found: FloatArray = np.interp(lines, (fpr + tpr) / 2, tpr)
-    return found
+    return lines + heights_of_replicates(fpr, tpr, lines) / 2

@@ -29,7 +29,7 @@ from polyroc._uncertainty._paired import Contest
 _N_DRAWS = 9_999
 # Letters of a name in a table.
 _NAME = 40
-_LABELS = {"auc": "D", "hand_till": "M", "mean_auc": "mean curve", "partial_auc": "partial area"}
+STATISTIC_LABELS = {"auc": "D", "hand_till": "M", "mean_auc": "mean curve", "partial_auc": "partial area"}
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class RankIntervals:
         return frame_of({name: np.array([row[name] for row in rows]) for name in rows[0]}, backend)
 
     def __str__(self) -> str:
-        header = ["model", _LABELS[self.statistic], "rank", f"{level(self.confidence_level)} together"]
+        header = ["model", STATISTIC_LABELS[self.statistic], "rank", f"{level(self.confidence_level)} together"]
         names = short_names([one.model for one in self.by_rank], _NAME)
         rows = [[name, area(one.value), str(one.rank), str(one)] for name, one in zip(names, self.by_rank, strict=True)]
         return "\n".join(aligned([header, *rows]))

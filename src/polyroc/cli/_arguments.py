@@ -269,6 +269,15 @@ Report: TypeAlias = Annotated[
     Path | None,
     typer.Option(help="Save everything as one .html page that works offline.", rich_help_panel=_OUTPUT),
 ]
+IncludeDecisions: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--include-decisions",
+        help="Also show on the page of --report what naming classes costs. The page then contains scores of single "
+        "samples.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
 Force: TypeAlias = Annotated[
     bool,
     typer.Option(

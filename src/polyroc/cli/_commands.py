@@ -38,7 +38,7 @@ def run_evaluate(path: str, settings: Settings) -> None:
             draw_curve(settings.plot, evaluation, drawn, settings.confidence_level)
         measures = _measures(evaluation, drawn, problem.groups, settings)
         summarized = partial(_summary, problem, evaluation, drawn, settings, messages)
-        _report_and_json(partial(_with_measures, summarized, measures), settings)
+        _report_and_json(partial(_with_measures, summarized, measures), settings, messages)
         if not settings.json:
             from polyroc.cli._text import print_evaluation
 
@@ -60,16 +60,18 @@ def check_files(paths: Sequence[str], settings: Settings) -> None:
     check_outputs(settings, paths)
 
 
-def _report_and_json(summarized: Callable[[], dict[str, Any]], settings: Settings) -> None:
+def _report_and_json(summarized: Callable[[], dict[str, Any]], settings: Settings, messages: Messages) -> None:
     """What is made from the summary; where nobody wants either, nothing is summarized."""
     if settings.report is None and not settings.json:
         return
     summary = summarized()
     if settings.report is not None:
         write_report(settings.report, summary)
+    if settings.include_decisions and summary["decisions"] is None:
+        messages.note(f"--include-decisions adds nothing to this page: {summary['explorer_note']}")
     if settings.json:
-        # Only the page follows costs that somebody changes.
-        numbers = {key: value for key, value in summary.items() if not key.startswith("explorer")}
+        # Only the page follows costs that somebody changes, and names single samples.
+        numbers = {key: value for key, value in summary.items() if not key.startswith(("explorer", "decisions"))}
         sys.stdout.write(f"{as_json(numbers)}\n")
 
 
@@ -87,6 +89,7 @@ def _summary(
         source={"file": problem.file, **columns},
         warnings=messages.warnings,
         include_rates=settings.report is not None,
+        include_decisions=settings.include_decisions,
     )
     return summary if settings.max_fpr is None else summary | {"partial_auc": _partial(evaluation, drawn, settings)}
 
@@ -194,10 +197,11 @@ def _compare_and_say(rivals: _Rivals, settings: Settings, messages: Messages, hi
         source=rivals.source,
         warnings=messages.warnings,
         include_rates=settings.report is not None,
+        include_decisions=settings.include_decisions,
         tipping=tipping,
     )
     measures = comparison.measures() if settings.measures else None
-    _report_and_json(partial(_with_measures, summarized, measures), settings)
+    _report_and_json(partial(_with_measures, summarized, measures), settings, messages)
     if not settings.json:
         from polyroc.cli._text import print_comparison
 

@@ -42,6 +42,8 @@ class Settings:
     """Whether all measures are asked for."""
     max_fpr: float | None = None
     """Where the partial area stops; None where nobody wants it."""
+    include_decisions: bool = False
+    """Whether the page may contain scores of single samples."""
 
     def __post_init__(self) -> None:
         # Before any file is read: the library would say the same, but only after the first evaluation.
@@ -51,6 +53,9 @@ class Settings:
         _check_resamples(self.resamples)
         if self.max_fpr is not None:
             as_interval_max_fpr(self.max_fpr)
+        if self.include_decisions and self.report is None:
+            msg = "--include-decisions needs --report, because it adds to the page"
+            raise CommandError(msg)
 
 
 def _check_resamples(count: int | None) -> None:
@@ -72,7 +77,7 @@ def settings_of(given: dict[str, Any]) -> Settings:
     # Costs are a file here, which is read later.
     method = {name: given[name] for name in DECLARED if name in given and name != "costs"}
     rest = ("costs", "confidence_level", "resamples", "seed", "jobs", "json", "plot", "out", "report", "max_fpr")
-    flags = {name: bool(given.get(name)) for name in ("force", "quiet", "measures")}
+    flags = {name: bool(given.get(name)) for name in ("force", "quiet", "measures", "include_decisions")}
     return Settings(columns, method, **flags, **{name: given.get(name) for name in rest})  # type: ignore[arg-type]
 
 

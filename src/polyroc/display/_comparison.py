@@ -14,6 +14,7 @@ from polyroc._lib._numbers import percent
 from polyroc._lib._typing import FloatArray, Statistic
 from polyroc._records import Frozen
 from polyroc._uncertainty._paired import Contest, Ranking
+from polyroc._uncertainty._ranks import STATISTIC_LABELS
 from polyroc.display._compared_curves import curve_displays, draw_curves
 from polyroc.display._frames import Scale
 from polyroc.display._roc_curve import Curves, RocCurveDisplay
@@ -23,8 +24,7 @@ from polyroc.display._style import (
     despined,
     faint_grid,
     fit_names,
-    font_points,
-    letters_in,
+    letters_beside,
     literal,
     names_of,
     pyplot,
@@ -36,9 +36,10 @@ if TYPE_CHECKING:
 
 ComparisonKind: TypeAlias = Literal["curves", "box", "ridge", "differences", "rankings"]
 
-_SYMBOL = {"auc": "D", "hand_till": "M"}
 _STATISTICS: tuple[Statistic, ...] = ("auc", "hand_till")
 _MOST_RANKINGS = 10
+# Letters of a name, and the share of the width that names get at most.
+_NAME, _SHARE = 30, 0.45
 # Longer rankings are told by their first places.
 _MOST_LINES = 4
 
@@ -240,9 +241,12 @@ class ComparisonDisplay:
             drawn = f" of {self.n_resamples} resamples"
             spread = drawn if self.n_resamples else ", normal distribution by influences"
         mark = "triangle: M, Hand and Till" if contest.statistic == "auc" else "triangle: D"
-        ax.set_xlabel(f"{_SYMBOL[contest.statistic]}{spread}\n({mark})")
+        ax.set_xlabel(f"{STATISTIC_LABELS[contest.statistic]}{spread}\n({mark})")
         ax.set_ylim(len(values) - 0.4, -above)
-        fit_names(ax, names_of([estimate.model for estimate in contest.estimates], _letters_of_names(ax)))
+        fit_names(
+            ax,
+            names_of([estimate.model for estimate in contest.estimates], letters_beside(ax, share=_SHARE, most=_NAME)),
+        )
 
 
 def _differences(ax: "Axes", contest: Contest) -> list[Any]:
@@ -257,9 +261,9 @@ def _differences(ax: "Axes", contest: Contest) -> list[Any]:
         interval = ax.errorbar([entry.value], [place], xerr=reach, fmt="o", color=colour, capsize=2.5, markersize=5)
         interval.lines[0].set_markerfacecolor(colour if sure else ax.get_facecolor())
         drawn.append(interval)
-    ax.set_xlabel(f"difference of {_SYMBOL[contest.statistic]}")
+    ax.set_xlabel(f"difference of {STATISTIC_LABELS[contest.statistic]}")
     ax.set_ylim(len(entries) - 0.4, -0.6)
-    room = _letters_of_names(ax)
+    room = letters_beside(ax, share=_SHARE, most=_NAME)
     models = list(dict.fromkeys(name for entry in entries for name in (entry.first, entry.second)))
     short = dict(zip(models, names_of(models, room - 2), strict=True))
     fit_names(ax, [_minus(short[entry.first], short[entry.second], room) for entry in entries])
@@ -275,7 +279,7 @@ def _minus(first: str, second: str, room: int) -> str:
 def _rankings(ax: "Axes", contest: Contest) -> list[Any]:
     shown = contest.rankings[:_MOST_RANKINGS]
     shares = [ranking.probability for ranking in shown]
-    room = _letters_of_names(ax, share=0.6, most=40)
+    room = letters_beside(ax, share=0.6, most=40)
     models = [estimate.model for estimate in contest.estimates]
     short = dict(zip(models, names_of(models, min(30, max(8, room - 2))), strict=True))
     names = [_in_words(ranking, short, room) for ranking in shown]
@@ -289,7 +293,7 @@ def _rankings(ax: "Axes", contest: Contest) -> list[Any]:
     # Room on the right for the number beside the longest bar; but no share is above 1.
     ax.set_xlim(0, 1.25 * max(shares))
     ax.set_xticks([tick for tick in ax.get_xticks() if tick <= min(1, 1.25 * max(shares))])
-    ax.set_xlabel(f"share of resamples, by {_SYMBOL[contest.statistic]}")
+    ax.set_xlabel(f"share of resamples, by {STATISTIC_LABELS[contest.statistic]}")
     # A single ranking is a bar, not a wall.
     ax.set_ylim(max(len(shares), 3) - 0.4, -0.6)
     fit_names(ax, names)
@@ -302,12 +306,6 @@ def _in_words(ranking: Ranking, short: Mapping[str, str], room: int) -> str:
     text = "\xa0> ".join(places)
     lines = textwrap.wrap(text, room, max_lines=_MOST_LINES, placeholder=" ...", break_on_hyphens=False)
     return "\n".join(line.replace("\xa0", " ") for line in lines)
-
-
-def _letters_of_names(ax: "Axes", share: float = 0.45, most: int = 30) -> int:
-    """How long names may be: they get at most a share of the width that axes have without them."""
-    size = font_points(pyplot().rcParams["ytick.labelsize"])
-    return max(8, min(most, letters_in(share * 72 * ax.get_window_extent().width / ax.figure.dpi, size)))
 
 
 def _spread(replicates: FloatArray, confidence_level: float) -> Density:

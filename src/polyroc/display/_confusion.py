@@ -20,6 +20,7 @@ from polyroc.display._style import (
     letters_in,
     literal,
     names_of,
+    points_now,
     points_of,
     pyplot,
     square_axes_of,
@@ -132,8 +133,7 @@ class ConfusionDisplay:
     def _name(self, ax: "Axes") -> None:
         """Names of rows and columns; they take at most a quarter of the side."""
         k = len(self.labels)
-        box = ax.get_window_extent()
-        room = 72 * min(box.width, box.height) / ax.figure.dpi / 4
+        room = min(points_now(ax)) / 4
         names = names_of(self.labels, min(30, letters_in(room, font_points(pyplot().rcParams["ytick.labelsize"]))))
         abstains = self.confusion.shape[1] > k
         fit_names(ax, [*names, _ABSTAINED] if abstains else names, axes="xy")

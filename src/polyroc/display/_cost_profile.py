@@ -20,6 +20,7 @@ from polyroc.display._style import (
     font_points,
     letters_in,
     names_of,
+    points_now,
     pyplot,
 )
 
@@ -153,7 +154,7 @@ class CostProfileDisplay:
     def _draw(self, ax: "Axes", *, bands: bool) -> None:
         profile = self.profile
         assert profile.ratios is not None
-        width = 72 * ax.get_window_extent().width / ax.figure.dpi
+        width = points_now(ax)[0]
         room = letters_in(width / 2, font_points("small"))
         names = names_of([_name_of(one.name) for one in profile.models], max(8, min(30, room)))
         low, high = profile.bands
@@ -200,7 +201,7 @@ class CostProfileDisplay:
                 else NullFormatter()
             )
         ax.legend(fontsize="small", frameon=True, framealpha=0.8, edgecolor="none")
-        width = 72 * ax.get_window_extent().width / ax.figure.dpi
+        width = points_now(ax)[0]
         xlabel = _confusion(profile.family, letters_in(width, font_points(rc["axes.labelsize"])))
         ylabel = "expected cost per sample"
         if bands:

@@ -18,6 +18,7 @@ from polyroc.display._style import (
     letters_in,
     literal,
     names_of,
+    points_now,
     pyplot,
     square_axes_of,
 )
@@ -144,7 +145,7 @@ def _draw_areas(ax: "Axes", sweep: CostSweep, *, banded: bool) -> list[Any]:
     ax.legend(fontsize="small", frameon=True, framealpha=0.8, edgecolor="none")
     ax.xaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}"))
     ax.ticklabel_format(axis="y", useOffset=False)
-    width = 72 * ax.get_window_extent().width / ax.figure.dpi
+    width = points_now(ax)[0]
     ylabel = "area under the curve"
     if banded and sweep.confidence_level is not None:
         ylabel += f"\n({literal(level(sweep.confidence_level))} intervals)"
@@ -164,7 +165,7 @@ def _draw_curves(ax: "Axes", sweep: CostSweep, cmap: Any) -> list[Any]:
         for ratio, curve in zip(sweep.ratios.tolist(), sweep.curves, strict=True)
     ]
     dress(ax)
-    height = 72 * ax.get_window_extent().height / ax.figure.dpi
+    height = points_now(ax)[1]
     room = letters_in(height, font_points(pyplot().rcParams["axes.labelsize"]))
     bar = ax.figure.colorbar(scale, ax=ax, label=_cost_of(sweep, room), fraction=0.046, pad=0.04)
     bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}"))

@@ -10,8 +10,7 @@ import numpy as np
 
 from polyroc._estimator._curve import RocCurve
 from polyroc._inputs._checks import InputError
-from polyroc._lib._corner import densified, lowest_rate
-from polyroc._lib._numbers import level
+from polyroc._lib._corner import View, decades_of, densified
 from polyroc._lib._typing import FloatArray
 from polyroc.display._style import faint_grid, font_points, letters_in, literal, points_of, pyplot
 
@@ -54,12 +53,12 @@ class Square:
 
 @dataclass(frozen=True)
 class Corner:
-    """FPR against 1 - TPR, both on log axes from 1 down to `lowest`; better is up and left.
+    """FPR against 1 - TPR, both on log axes of this many decades; better is up and left.
 
     The axes take rates as they are, FPR and TPR, so that more can be drawn into them.
     """
 
-    lowest: float
+    decades: int
 
     def points(self, fpr: FloatArray, tpr: FloatArray) -> tuple[FloatArray, FloatArray]:
         return densified(fpr, tpr)
@@ -70,24 +69,19 @@ class Corner:
 
     def dress(self, ax: "Axes") -> None:
         """Scales, limits, ticks in percent, labels and grid."""
-        from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter
-
         setattr(ax, _KEPT, self)
         ax.set_xscale("log", nonpositive="clip")
         ax.set_yscale("function", functions=(_height, _rate))
-        ax.set(xlim=(self.lowest, _MARGIN), ylim=(1 - _MARGIN, 1 - self.lowest), aspect="auto")
+        lowest = 10.0**-self.decades
+        ax.set(xlim=(lowest, _MARGIN), ylim=(1 - _MARGIN, 1 - lowest), aspect="auto")
         ax.set_box_aspect(1)
         ax.set(xlabel="false positive rate (log scale)", ylabel="true positive rate (log scale of misses)")
-        exponents = range(round(math.log10(self.lowest)), 1)
-        minor = np.array([digit * 10.0**exponent for exponent in exponents[:-1] for digit in range(2, 10)])
+        ticks = View(is_corner=True, decades=self.decades).ticks()[::-1]
+        minor = np.array([digit * tick.fpr for tick in ticks[1:] for digit in range(2, 10)])
         # First the labels at the left, which take room from those below.
-        for axis, turned in ((ax.yaxis, True), (ax.xaxis, False)):
-            each = exponents if turned else exponents[:: -_step(ax, exponents)]
-            rates = [1 - 10.0**exponent if turned else 10.0**exponent for exponent in each]
-            axis.set_major_locator(FixedLocator(rates))
-            axis.set_major_formatter(FixedFormatter([literal(level(rate)) for rate in rates]))
-            axis.set_minor_locator(FixedLocator((1 - minor if turned else minor).tolist()))
-            axis.set_minor_formatter(NullFormatter())
+        _tick(ax.yaxis, [tick.tpr for tick in ticks], [tick.up for tick in ticks], 1 - minor)
+        shown = ticks[:: _step(ax, [tick.across for tick in ticks])]
+        _tick(ax.xaxis, [tick.fpr for tick in shown], [tick.across for tick in shown], minor)
         faint_grid(ax)
 
 
@@ -100,8 +94,17 @@ def frame_of(ax: "Axes", scale: Scale, curves: Sequence[RocCurve]) -> Square | C
         raise InputError("scale", f"must be {other!r}, as that of the curves in these axes", repr(scale))
     if scale == "square":
         return Square()
-    lowest = lowest_rate((one.fpr, one.tpr) for one in curves)
-    return Corner(lowest if kept is None else min(kept.lowest, lowest))
+    decades = decades_of((one.fpr, one.tpr) for one in curves)
+    return Corner(decades if kept is None else max(kept.decades, decades))
+
+
+def _tick(axis: Any, rates: Sequence[float], texts: Sequence[str], minor: FloatArray) -> None:
+    from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter
+
+    axis.set_major_locator(FixedLocator(rates))
+    axis.set_major_formatter(FixedFormatter([literal(text) for text in texts]))
+    axis.set_minor_locator(FixedLocator(minor.tolist()))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _height(tpr: Any) -> Any:
@@ -112,11 +115,10 @@ def _rate(height: Any) -> Any:
     return 1 - 10.0 ** -np.asarray(height, dtype=float)
 
 
-def _step(ax: "Axes", exponents: range) -> int:
+def _step(ax: "Axes", texts: Sequence[str]) -> int:
     """Every how many decades there is room for a label below the axis."""
-    width = points_of(ax)[0] / max(len(exponents) - 1, 1)
-    lengths = [len(level(10.0**exponent)) for exponent in exponents]
+    width = points_of(ax)[0] / max(len(texts) - 1, 1)
     # Half of each of two neighbours, and a letter between them.
-    longest = max((one + other) / 2 for one, other in pairwise(lengths)) + 1
+    longest = max((len(one) + len(other)) / 2 for one, other in pairwise(texts)) + 1
     room = letters_in(width, font_points(pyplot().rcParams["xtick.labelsize"]))
     return max(1, math.ceil(longest / max(room, 1)))

@@ -9,8 +9,9 @@ import numpy as np
 from polyroc._evaluation import Evaluation
 from polyroc._inputs._checks import InputError, one_of
 from polyroc._lib._numbers import area as area_text
-from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._lib._typing import FloatArray
 from polyroc._records import PairIndex, read_only
+from polyroc.display._class_order import clustered
 from polyroc.display._style import (
     SMALLEST_FONT,
     contrast,
@@ -19,6 +20,7 @@ from polyroc.display._style import (
     is_light,
     letters_in,
     names_of,
+    points_now,
     points_of,
     pyplot,
     square_axes_of,
@@ -29,8 +31,6 @@ if TYPE_CHECKING:
 
 # Of more classes nobody finds a group of confused ones in the order in which they happen to be given.
 MANY_CLASSES = 12
-# The best order of the leaves takes time with the cube of their number.
-_MOST_ORDERED = 200
 
 
 def pair_matrix(n_classes: int, pairs: PairIndex, column: FloatArray) -> FloatArray:
@@ -38,35 +38,6 @@ def pair_matrix(n_classes: int, pairs: PairIndex, column: FloatArray) -> FloatAr
     values = np.full((n_classes, n_classes), np.nan)
     values[pairs.positive, pairs.negative] = column
     return values
-
-
-def clustered(areas: FloatArray) -> IntArray:
-    """An order in which classes that are hard to tell apart are neighbours."""
-    return np.arange(len(areas)) if len(areas) < 3 else leaves(cluster_tree(areas))
-
-
-def cluster_tree(areas: FloatArray) -> FloatArray:
-    """Which classes and groups are joined, as SciPy's `linkage` writes it; heights are mean areas."""
-    from scipy.cluster.hierarchy import linkage
-
-    both = np.stack([areas, areas.T])
-    known = ~np.isnan(both)
-    total = np.where(known, both, 0).sum(axis=0)
-    # Pairs that were not sampled are taken for middling ones.
-    mean = np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.nanmean(areas))
-    distances = mean[np.triu_indices(len(areas), 1)]
-    least = distances.min()
-    tree: FloatArray = linkage(distances - least, "average", optimal_ordering=len(areas) <= _MOST_ORDERED)
-    tree[:, 2] += least
-    return tree
-
-
-def leaves(tree: FloatArray) -> IntArray:
-    """The classes in the order of their tree."""
-    from scipy.cluster.hierarchy import leaves_list
-
-    order: IntArray = leaves_list(tree)
-    return order
 
 
 Value: TypeAlias = Literal["auc", "effect"]
@@ -173,8 +144,7 @@ class PairwiseHeatmapDisplay:
             self.figure_.colorbar(self.im_, ax=ax, label=_MEANING[self.value], fraction=0.05, pad=0.04, aspect=25)
         ax.set(xlabel="negative class", ylabel="positive class")
         # Names take at most a quarter of the side, so that the table stays the largest thing.
-        box = ax.get_window_extent()
-        room = 72 * min(box.width, box.height) / ax.figure.dpi / 4
+        room = min(points_now(ax)) / 4
         size = font_points(pyplot().rcParams["ytick.labelsize"])
         fit_names(ax, names_of(self.labels, min(30, letters_in(room, size))), axes="xy")
         write = cell_text if self.value == "auc" else _effect_text

@@ -9,7 +9,7 @@ import numpy as np
 from polyroc._estimator._curve import RocCurve
 from polyroc._lib._numbers import area, area_and_ends, counted
 from polyroc._uncertainty._intervals import Interval
-from polyroc.display._style import font_points, letters_in, names_of
+from polyroc.display._style import font_points, letters_in, names_of, points_now
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,8 +64,7 @@ def label(ax: "Axes", line: Any, entry: Entry) -> None:
     """Give a line its entry, and all lines of the axes names that differ."""
     setattr(line, _KEPT, entry)
     lines = [one for one in ax.get_lines() if hasattr(one, _KEPT)]
-    box = ax.get_window_extent()
-    room = letters_in(72 * min(box.width, box.height) / ax.figure.dpi, font_points("small")) - 5
+    room = letters_in(min(points_now(ax)), font_points("small")) - 5
     names = [name for one in lines if (name := getattr(one, _KEPT).name) is not None]
     short = dict(zip(names, names_of(names, min(_LONGEST, room)), strict=True))
     for one in lines:

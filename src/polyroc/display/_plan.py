@@ -18,6 +18,7 @@ from polyroc.display._style import (
     letters_in,
     literal,
     names_of,
+    points_now,
     pyplot,
 )
 
@@ -155,7 +156,7 @@ class PlanDisplay:
         ax.xaxis.set_major_formatter(FuncFormatter(lambda total, _: f"{total:,.0f}"))
         ax.set(xlabel="samples", ylabel=self._height_name())
         if plan.models is not None:
-            width = 72 * ax.get_window_extent().width / ax.figure.dpi
+            width = points_now(ax)[0]
             room = letters_in(width, font_points(pyplot().rcParams["axes.titlesize"]))
             first, second = names_of(plan.models, max(6, (room - 5) // 2))
             ax.set_title(f"{first} and {second}")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from polyroc._comparison import Comparison
 from polyroc._lib._numbers import area, level
 from polyroc._lib._typing import AnyStatistic
-from polyroc._uncertainty._ranks import RankIntervals
+from polyroc._uncertainty._ranks import STATISTIC_LABELS, RankIntervals
 from polyroc.display._style import (
     axes_of,
     colour_of,
@@ -13,7 +13,7 @@ from polyroc.display._style import (
     faint_grid,
     fit_names,
     font_points,
-    letters_in,
+    letters_beside,
     literal,
     names_of,
     points_of,
@@ -23,7 +23,6 @@ from polyroc.display._style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_SYMBOL = {"auc": "D", "hand_till": "M", "mean_auc": "mean curve", "partial_auc": "partial area"}
 # Letters of an estimate, and of a name; names get at most this share of the width.
 _ESTIMATE, _NAME, _SHARE = 8, 30, 0.4
 
@@ -105,15 +104,13 @@ class RankDisplay:
         ink = pyplot().rcParams["text.color"]
         [self.line_] = ax.plot([one.rank for one in shown], range(len(shown)), "o", color=ink, markersize=4, zorder=4)
         ax.set_ylim(max(len(shown), 3) - 0.4, -0.6)
-        statistic = _SYMBOL[self.ranks.statistic]
+        statistic = STATISTIC_LABELS[self.ranks.statistic]
         sure = literal(level(self.ranks.confidence_level))
         ax.set_xlabel(f"rank by {statistic}\n(dot: as measured; bars: {sure} together)")
         ax.locator_params(axis="x", integer=True)
         faint_grid(ax, "x")
         ax.tick_params(axis="y", length=0)
-        width = 72 * ax.get_window_extent().width / ax.figure.dpi
-        letters = letters_in(_SHARE * width, font_points(pyplot().rcParams["ytick.labelsize"]))
-        fit_names(ax, names_of([one.model for one in shown], max(8, min(_NAME, letters))))
+        fit_names(ax, names_of([one.model for one in shown], letters_beside(ax, share=_SHARE, most=_NAME)))
         self._say_estimates(ax)
         if despine:
             despined(ax)

@@ -153,8 +153,13 @@ def points_of(ax: "Axes") -> tuple[float, float]:
     figure: Any = ax.figure
     # The figure of a subfigure is the whole one, which alone can be laid out.
     figure.figure.draw_without_rendering()
-    box = ax.get_window_extent()
-    return 72 * box.width / figure.dpi, 72 * box.height / figure.dpi
+    return points_now(ax)
+
+
+def points_now(ax: "Axes") -> tuple[float, float]:
+    """Width and height of the axes in points, before labels and names take room from them."""
+    box, dpi = ax.get_window_extent(), ax.figure.dpi
+    return 72 * box.width / dpi, 72 * box.height / dpi
 
 
 def font_points(size: Any) -> float:
@@ -167,6 +172,12 @@ def font_points(size: Any) -> float:
 def letters_in(points: float, size: float) -> int:
     """How many letters of a font size have room."""
     return int(points / (_LETTER * size))
+
+
+def letters_beside(ax: "Axes", *, share: float, most: int) -> int:
+    """How long names may be: they get at most a share of the width that axes have without them."""
+    size = font_points(pyplot().rcParams["ytick.labelsize"])
+    return max(8, min(most, letters_in(share * points_now(ax)[0], size)))
 
 
 def fit_names(ax: "Axes", names: Sequence[str], *, axes: str = "y") -> None:

@@ -17,7 +17,7 @@ from polyroc.report._figures import (
     curve_numbers,
     curve_svg,
     dash_array,
-    opens_with_bands,
+    draws_all,
     themes,
     variables,
 )
@@ -26,7 +26,7 @@ from polyroc.report._measure_rows import measure_tables
 from polyroc.report._models import Model, best_of, best_place, models_of
 from polyroc.report._names import class_names, model_names
 from polyroc.report._packed_pairs import packed_pairs
-from polyroc.report._pair_curves import packed_curves
+from polyroc.report._pair_curves import curves_of
 from polyroc.report._sentences import n_classes
 from polyroc.report._settings import setting_entries
 from polyroc.report._sheet import sheet_of
@@ -50,24 +50,24 @@ def payload(summary: dict[str, Any]) -> dict[str, Any]:
         "decades": view.decades,
         "curve_differences": _numbers_of_differences(summary),
         "heatmap": heatmap_data(summary),
-        "bands": opens_with_bands(summary),
-        "kinds": {"curve": True, "mean_curve": opens_with_bands(summary)},
+        "kinds": {"curve": True, "mean_curve": draws_all(summary)},
         "themes": themes(),
         "first_rows": WORST,
         "first_classes": FEW,
         "explorer": summary.get("explorer"),
-        "explorer_note": summary.get("explorer_note", ""),
+        # Samples stand on the page only where somebody asked for them and something shows them.
+        "decisions": summary.get("decisions") if summary.get("explorer") else None,
     }
 
 
 def _of_model(summary: dict[str, Any], model: Model) -> dict[str, Any]:
-    curves = model.record["pair_curves"]
+    explored = summary.get("explorer") is not None
     return {
         "name": None if model.name is None else model.name.to_dict(),
         "n_pairs": len(model.record["pairs"]["auc"]),
         "pairs": packed_pairs(summary, model, most=MOST_PAIRS, first=WORST),
         # In the order of the pairs, once the script has unpacked them: both begin with the smallest area.
-        "curves": None if curves is None else packed_curves(curves),
+        "curves": curves_of(model.record["pair_curves"], are_explored=explored),
         "heatmap": heatmap_areas(summary, model, most=MOST_PAIRS),
         "classes": class_columns(summary, model),
     }
@@ -125,6 +125,7 @@ def context_of(summary: dict[str, Any], title: str | None) -> dict[str, Any]:
         "colours": {"light": variables("light"), "dark": variables("dark"), "n": len(CURVES["light"])},
         "dashes": [dash_array("curve", place) for place in range(len(models_of(summary)))],
         "explorer": explorer_section(summary, explorer),
+        "explorer_note": summary.get("explorer_note", ""),
         "payload": embedded(data | explorer_names(summary, explorer)),
     }
 
@@ -164,7 +165,7 @@ def _curve(summary: dict[str, Any]) -> dict[str, Any]:
         "differences": _differences(summary),
         "tables": curve_tables(summary),
         "has_band": best["band"] is not None,
-        "shows_band": opens_with_bands(summary),
+        "shows_band": draws_all(summary),
         "has_mean": best["mean_curve"] is not None,
         "has_mean_band": best["mean_band"] is not None,
         "mean_name": _mean_name(summary["options"]["thresholds"], best),

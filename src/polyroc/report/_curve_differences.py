@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from polyroc._comparison import Comparison
-from polyroc._lib._typing import FloatArray
+from polyroc._lib._typing import Curve, FloatArray
 from polyroc._uncertainty._bootstrap import BootstrapResult
 from polyroc._uncertainty._curve_difference import CurveDifference, curve_difference
 
@@ -39,7 +39,9 @@ def curve_differences(comparison: Comparison) -> dict[str, Any] | None:
     return {"call_rate": _rounded(call_rates), "level": comparison.confidence_level, "pairs": found}
 
 
-def _difference(first: BootstrapResult, second: BootstrapResult, comparison: Comparison, curve: Any) -> CurveDifference:
+def _difference(
+    first: BootstrapResult, second: BootstrapResult, comparison: Comparison, curve: Curve
+) -> CurveDifference:
     return curve_difference(first, second, curve=curve, confidence_level=comparison.confidence_level)
 
 

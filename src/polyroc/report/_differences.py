@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from polyroc._lib._axis import Axis, difference_axis
 from polyroc._lib._numbers import difference_and_ends, p_value
-from polyroc.report._axes import Axis, difference_axis
 from polyroc.report._names import Name, model_names
 
 # Of more models, 45 pairs and more, those with the leader are drawn; the rest is folded.

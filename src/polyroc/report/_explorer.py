@@ -4,6 +4,7 @@ from typing import Any
 
 from polyroc._lib._names import short_names
 from polyroc._lib._numbers import area
+from polyroc.report._decisions import decision_words
 from polyroc.report._models import models_of
 
 # Letters of a name along a side of the grid.
@@ -23,6 +24,7 @@ def explorer_section(summary: dict[str, Any], explorer: dict[str, Any] | None) -
         "n_left_out": len(summary["labels"]) - k,
         "given": summary["options"]["costs"] is not None,
         "size": "wide" if k <= _WIDE else "medium" if k <= _NUMBERED else "small",
+        "decisions": decision_words(summary),
         "judged": [{key: area(one[key]) for key in ("auc", "mean_auc")} for one in explorer["models"]],
     }
 

@@ -3,10 +3,15 @@
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
+import numpy as np
+
+from polyroc._lib._corner import View
+from polyroc._lib._path import seen_points
+from polyroc._lib._typing import FloatArray
 from polyroc.display._style import COLOURS_ON_DARK, COLOURS_ON_LIGHT
-from polyroc.report._curve_view import View, opening_view
+from polyroc.report._curve_view import opening_view
 from polyroc.report._models import Model, models_of
 
 LIGHT = {
@@ -86,7 +91,7 @@ def rounded_rate(rate: float) -> float:
 
 
 def thinned(curve: dict[str, list[float]], most: int) -> dict[str, list[float]]:
-    """A curve with at most so many points, about equally far apart in call rate; both corners stay."""
+    """A curve with at most this many points, about equally far apart in call rate; both corners stay."""
     rates = curve["call_rate"]
     if len(rates) <= most:
         return curve
@@ -96,6 +101,7 @@ def thinned(curve: dict[str, list[float]], most: int) -> dict[str, list[float]]:
     return {key: [values[point] for point in chosen] for key, values in curve.items()}
 
 
+Place = TypeVar("Place", float, FloatArray)
 # Inside of the frame, in units of the drawing, which is 400 wide and 374 high.
 LEFT, TOP, SIDE = 62, 12, 322
 _MOST_DRAWN = 300
@@ -113,28 +119,33 @@ def curve_svg(summary: dict[str, Any]) -> dict[str, Any]:
                 curve = thinned(curve, _MOST_DRAWN)
                 style = colour | {"kind": kind, "dash": dash_array(kind, place)}
                 lines.append(style | {"points": _points(view, curve["fpr"], curve["tpr"])})
-            if (around := model.record[band]) is not None and opens_with_bands(summary):
+            if (around := model.record[band]) is not None and draws_all(summary):
                 sides = [_points(view, around[side]["fpr"], around[side]["tpr"]) for side in ("lower", "upper")]
                 bands.append(colour | {"points": f"{sides[0]} {' '.join(sides[1].split()[::-1])}"})
-    marks = [(*_place(mark, mark), *texts) for mark, *texts in view.ticks()]
-    ticks = [{"x": x, "y": y, "across": across, "up": up} for x, y, across, up in marks]
+    ticks = [
+        {"x": round(_x(tick.place), 1), "y": round(_y(tick.place), 1), "across": tick.across, "up": tick.up}
+        for tick in view.ticks()
+    ]
     frame = {"left": LEFT, "top": TOP, "right": LEFT + SIDE, "bottom": TOP + SIDE}
-    steps = [step / 40 for step in range(41)]
-    chance = _points(view, steps, steps)
+    chance = _points(view, [0, 1], [0, 1])
     return {"bands": bands, "lines": lines, "ticks": ticks, "chance": chance, "is_corner": view.is_corner, **frame}
 
 
-def opens_with_bands(summary: dict[str, Any]) -> bool:
-    """Whether bands and second curves are shown from the start: of many models they would only hide each other."""
+def draws_all(summary: dict[str, Any]) -> bool:
+    """Whether mean curves are shown from the start, and bands where no script runs: of many models they would only
+    hide each other. A script shows bands when somebody asks for them.
+    """
     return len(models_of(summary)) <= _MOST_BANDS
 
 
 def _points(view: View, fpr: Sequence[float], tpr: Sequence[float]) -> str:
-    places = [_place(x, y) for x, y in view.places(fpr, tpr)]
-    # Points that fall on the one before say nothing.
-    kept = [place for before, place in zip([None, *places], places, strict=False) if place != before]
-    return " ".join(f"{x},{y}" for x, y in kept)
+    across, up = view.places(np.array(fpr, dtype=float), np.array(tpr, dtype=float))
+    return " ".join(f"{x},{y}" for x, y in seen_points(_x(across), _y(up)))
 
 
-def _place(across: float, up: float) -> tuple[float, float]:
-    return round(LEFT + SIDE * across, 1), round(TOP + SIDE * (1 - up), 1)
+def _x(across: Place) -> Place:
+    return LEFT + SIDE * across
+
+
+def _y(up: Place) -> Place:
+    return TOP + SIDE * (1 - up)

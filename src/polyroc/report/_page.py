@@ -3,10 +3,12 @@
 import base64
 import hashlib
 from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from polyroc._inputs._checks import InputError, shown
+from polyroc.report._compact import compact_script, compact_style
 from polyroc.report._context import context_of
 from polyroc.report._names import Name
 
@@ -37,6 +39,7 @@ _SCRIPTS = (
     "curve.js",
     "pointing.js",
     "difference.js",
+    "curve_numbers.js",
     "heat_scale.js",
     "heatmap.js",
     "explore.js",
@@ -81,12 +84,12 @@ def render_html(summary: Mapping[str, Any], *, title: str | None = None) -> str:
     """
     _check_summary(summary)
     check_title(title)
-    environment, scripts = _environment(), (inlined("\n".join(_text(name) for name in _FIT)), _script())
+    environment, scripts = _environment(), _scripts()
     parts = {
         "context": context_of(dict(summary), title),
         "allowed": " ".join(_hash_of(script) for script in scripts),
         "scripts": scripts,
-        "style": "\n".join(_text(name) for name in _STYLES),
+        "style": _style(),
     }
     page: str = environment.get_template("report.html.j2").render(**parts)
     # Half a character, as the name of a file may hold, cannot be written.
@@ -130,9 +133,17 @@ def _text(name: str) -> str:
     return (files("polyroc.report") / _TEMPLATES / name).read_text(encoding="utf-8")
 
 
-def _script() -> str:
-    parts = "\n".join(_text(name) for name in _SCRIPTS)
-    return f'(() => {{\n"use strict";\n{parts}}})();'
+# All pages of a process have the same: they are made once.
+@cache
+def _scripts() -> tuple[str, str]:
+    """The fit, and the page."""
+    fit, page = ("\n".join(compact_script(_text(name)) for name in names) for names in (_FIT, _SCRIPTS))
+    return inlined(fit), inlined(f'(() => {{\n"use strict";\n{page}\n}})();')
+
+
+@cache
+def _style() -> str:
+    return "\n".join(compact_style(_text(name)) for name in _STYLES)
 
 
 def _hash_of(script: str) -> str:

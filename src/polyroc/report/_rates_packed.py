@@ -1,11 +1,10 @@
 """Pairwise rates as the page's script takes them: what its fit needs to follow costs that somebody drags.
 
-Rates lie by pairs, base64 of little-endian integers. With own thresholds, and with those on differences, a rate is
-stored as (TPR - s) / min(s, 1 - s), its share of the room around the call rate s, and FPR = 2 s - TPR follows; with
-shared thresholds both rates are stored as they are. 0 and +-1 are exact, and nothing else becomes 1 by rounding.
+Rates lie by pairs, as whole numbers: of 16 bits as `_signs.py` writes them, of 32 bits in base64, little-endian. With own
+thresholds, and with those on differences, a rate is stored as (TPR - s) / min(s, 1 - s), its share of the room around the
+call rate s, and FPR = 2 s - TPR follows; with shared thresholds both rates are stored as they are. 0 and +-1 are exact, and nothing else becomes 1 by rounding.
 """
 
-import base64
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,12 +14,14 @@ from polyroc._estimator._weights import pair_weights
 from polyroc._evaluation import Evaluation
 from polyroc._lib._typing import FloatArray
 from polyroc._records import AllPairs
+from polyroc.report._packing import as_base64, share_of_room
+from polyroc.report._signs import as_signs
 
 # A grid of costs of more classes nobody reads.
 MOST_CLASSES = 50
-# Rates of one model: those of MOST_CLASSES on the usual grid, 0.7 MB.
+# Rates of one model: those of MOST_CLASSES on the usual grid, about 0.5 MB.
 _MOST_RATES = 300_000
-# Of few pairs no mean evens out what rounding takes: so many rates have 32 bits, the others 16.
+# Of few pairs no mean evens out what rounding takes: up to this many rates have 32 bits, more have 16.
 _FINE_RATES = 5_000
 # Of an area: as exact as its sums are.
 _DIGITS = 13
@@ -95,8 +96,8 @@ def _of_model(evaluation: Evaluation, bits: int) -> dict[str, Any]:
     rates = evaluation.rates
     tpr, fpr, width = rates.tpr.T.astype(float), rates.separate_fpr, rates.row_weights
     if fpr is None:
-        room = np.minimum(rates.call_rates, 1 - rates.call_rates)
-        tpr, width = (tpr - rates.call_rates) / room, width * room
+        tpr = share_of_room(tpr, rates.call_rates)
+        width = width * np.minimum(rates.call_rates, 1 - rates.call_rates)
     return {
         "rates": _packed(tpr, width, bits),
         "fpr": None if fpr is None else _packed(fpr.T.astype(float), width, bits),
@@ -109,9 +110,10 @@ def _of_model(evaluation: Evaluation, bits: int) -> dict[str, Any]:
 def _packed(shares: FloatArray, width: FloatArray, bits: int) -> str:
     """Numbers from -1 to 1, shape (K, T), as integers; `width` is what one of them counts for at each call rate.
 
-    >>> packed = base64.b64decode(_packed(np.array([[-1, 0, 0.999999, 1]]), np.ones(4), 16))
-    >>> np.frombuffer(packed, "<i2").tolist()
-    [-32767, 0, 32766, 32767]
+    >>> import base64
+    >>> packed = base64.b64decode(_packed(np.array([[-1, 0, 0.9999999999, 1]]), np.ones(4), 32))
+    >>> np.frombuffer(packed, "<i4").tolist()
+    [-2147483647, 0, 2147483646, 2147483647]
     """
     limit = 2 ** (bits - 1) - 1
     scaled = np.clip(shares, -1, 1) * limit
@@ -125,4 +127,4 @@ def _packed(shares: FloatArray, width: FloatArray, bits: int) -> str:
         rounded = np.clip(np.rint(wanted), 1 - limit, limit - 1)
         whole[:, t] = np.where(is_exact[:, t], whole[:, t], rounded)
         owed += (scaled[:, t] - whole[:, t]) * width[t]
-    return base64.b64encode(whole.astype(f"<i{bits // 8}").tobytes()).decode("ascii")
+    return as_signs(whole.astype(np.int64)) if bits == 16 else as_base64(whole, "<i4")

@@ -29,6 +29,7 @@ from polyroc._uncertainty._resampling import Units, units_of
 from polyroc._version import __version__
 from polyroc.report._advice import advice
 from polyroc.report._curve_differences import curve_differences
+from polyroc.report._decisions import packed_decisions
 from polyroc.report._figures import rounded_rate
 from polyroc.report._pair_facts import heatmap_order, operating_point, pair_costs
 from polyroc.report._rates_packed import explorer_note, packed_rates
@@ -56,6 +57,7 @@ def summarize(
     measures: Measures | ComparedMeasures | None = None,
     include_rates: bool = False,
     tipping: TippingCosts | None = None,
+    include_decisions: bool = False,
 ) -> dict[str, Any]:
     """Everything that a report shows, as one plain dict that `json` can write.
 
@@ -82,6 +84,11 @@ def summarize(
         changes. It takes 30 kB of 10 classes and 0.8 MB of 50, for each model; of more there is none.
     tipping : TippingCosts, optional
         What ``result.tipping_costs()`` gave for a comparison, if the page is to show it.
+    include_decisions : bool
+        Add ``"decisions"``: true classes and scores of single samples, with which the page shows what naming classes
+        costs, at costs that somebody changes. At most 500,000 scores, 1.3 MB; of more samples, a random sample. Where
+        a page has no costs to change, this is None. Scores that are not probabilities are not added: of these a table
+        of true and named classes is enough.
 
     Returns
     -------
@@ -103,6 +110,7 @@ def summarize(
     check_result(result, bootstrap, confidence_level)
     check_measures(result, measures)
     include_rates = as_flag(include_rates, "include_rates")
+    include_decisions = as_flag(include_decisions, "include_decisions")
     check_tipping(result, tipping)
     if isinstance(result, Comparison):
         summary = _of_comparison(result)
@@ -116,6 +124,8 @@ def summarize(
         summary["measures"] = measures.to_dict()
     if include_rates:
         summary |= _explorer(result)
+    if include_decisions:
+        summary["decisions"] = packed_decisions(_evaluations(result))
     if tipping is not None:
         summary["tipping"] = tipping.to_dict()
     found = versions()
@@ -249,8 +259,12 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
 
 def _explorer(result: Evaluation | Comparison) -> dict[str, Any]:
     """What the page needs to follow other costs, or why it does not."""
-    evaluations = list(result.evaluations.values()) if isinstance(result, Comparison) else [result]
+    evaluations = _evaluations(result)
     return {"explorer": packed_rates(evaluations), "explorer_note": explorer_note(evaluations[0])}
+
+
+def _evaluations(result: Evaluation | Comparison) -> list[Evaluation]:
+    return list(result.evaluations.values()) if isinstance(result, Comparison) else [result]
 
 
 def _of_model(

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from polyroc._lib._axis import logit_axis
 from polyroc._lib._numbers import (
     area,
     area_and_ends,
@@ -14,7 +15,6 @@ from polyroc._lib._numbers import (
     share_of_resamples,
 )
 from polyroc._uncertainty._paired_influence import N_DRAWS
-from polyroc.report._axes import logit_axis
 from polyroc.report._differences import drawn_differences
 from polyroc.report._figures import thinned
 from polyroc.report._models import Model, models_of
@@ -23,7 +23,8 @@ from polyroc.report._sentences import is_binary
 
 # Rows that are there when the page opens; the script has the rest.
 WORST = 200
-_CURVE_POINTS = 113
+# Of a curve, where no script fills its table up.
+_CURVE_POINTS = 41
 _RANKINGS = 10
 # Of a matrix of more classes, the largest entries are listed.
 _MATRIX = 12

@@ -33,6 +33,7 @@ def write_html(
     title: str | None = None,
     measures: Measures | ComparedMeasures | None = None,
     tipping: TippingCosts | None = None,
+    include_decisions: bool = False,
     progress: bool = False,
 ) -> None:
     """Write a result as one page that works offline (needs ``polyroc[report]``).
@@ -62,6 +63,10 @@ def write_html(
         What ``result.tipping_costs()`` gave for a comparison: what a single mistake would have to cost to change the
         order of the models. By default it is computed here where that takes about a second: two models of up to 10
         classes, three of up to 7, five of up to 5.
+    include_decisions : bool
+        Show what naming classes costs next to D in the cost explorer (3 to 50 classes), by the least expected cost and
+        by the highest score. The page then contains true classes and scores of single samples, and says so. By
+        default it contains none.
     progress : bool
         Show a bar with the time left while resampling (needs ``polyroc[progress]``).
 
@@ -80,6 +85,7 @@ def write_html(
     True
     """
     file, progress = _as_path(path), as_flag(progress, "progress")
+    include_decisions = as_flag(include_decisions, "include_decisions")
     check_title(title)
     check_result(result, bootstrap, confidence_level)
     check_measures(result, measures)
@@ -97,6 +103,7 @@ def write_html(
         measures=measures,
         include_rates=True,
         tipping=_tipping(result) if tipping is None else tipping,
+        include_decisions=include_decisions,
     )
     summary["drawn_for_the_page"] = bool(wanted)
     write_whole(file, render_html(summary, title=title).encode("utf-8"))

@@ -11,16 +11,35 @@ function unpackedRates(text, areRates) {
 }
 
 // The curves of single pairs, smallest area first, with their corners.
-function pairCurvesOf(model) {
-  if (!model.curves) return [];
-  const { call_rate: rates, n } = model.curves;
-  const [tpr, fpr] = [model.curves.tpr, model.curves.fpr].map((text) => text && unpackedRates(text, model.curves.fpr !== null));
+// How many a menu may show, and a function from the place of a pair to its curve, null where there is none.
+function pairCurvesOf(data, model) {
+  if (!model.curves) return { n: 0, at: () => null };
   const corners = (values) => [0, ...values, 1];
-  return Array.from({ length: n }, (_, p) => {
-    const at = (i) => p * rates.length + i;
-    const rate = fpr ? (values) => rates.map((_, i) => values[at(i)]) : (values, sign) => rates.map((s, i) => s + sign * values[at(i)] * Math.min(s, 1 - s));
-    return { call_rate: corners(rates), tpr: corners(rate(tpr, 1)), fpr: corners(rate(fpr || tpr, -1)) };
-  });
+  const { rates, both } = model.curves.tpr ? storedRates(model.curves) : exploredRates(data.explorer, model);
+  return {
+    n: model.curves.n,
+    at: (i) => {
+      const found = both(i);
+      return found && { call_rate: corners(rates), tpr: corners(found.tpr), fpr: corners(found.fpr) };
+    },
+  };
+}
+
+function storedRates({ call_rate: rates, n, ...texts }) {
+  const [tpr, fpr] = [texts.tpr, texts.fpr].map((text) => text && unpackedRates(text, texts.fpr !== null));
+  const rate = (values, p, sign) => rates.map((s, i) => (fpr ? values[p * rates.length + i] : s + sign * values[p * rates.length + i] * Math.min(s, 1 - s)));
+  return { rates, both: (p) => (p < n ? { tpr: rate(tpr, p, 1), fpr: rate(fpr || tpr, p, -1) } : null) };
+}
+
+// A page whose costs can be changed has the rates of all pairs.
+function exploredRates(explorer, model) {
+  const cells = decodeRates(explorer, explorer.models[model.at]), T = explorer.grid.length;
+  const place = new Map(explorer.positive.map((a, j) => [`${a},${explorer.negative[j]}`, j]));
+  const both = (i) => {
+    const from = 2 * T * place.get(`${model.pairs.positive[i]},${model.pairs.negative[i]}`);
+    return { tpr: cells.subarray(from, from + T), fpr: cells.subarray(from + T, from + 2 * T) };
+  };
+  return { rates: explorer.grid, both };
 }
 
 // The parts of the drawing, from back to front, in place of the drawing for pages without a script.
@@ -124,24 +143,24 @@ function curveChart(data, state, selection = null) {
   }
 
   function pairsOf(place) {
-    if (!decoded.has(place)) decoded.set(place, pairCurvesOf(data.models[place]));
+    if (!decoded.has(place)) decoded.set(place, pairCurvesOf(data, { ...data.models[place], at: place }));
     return decoded.get(place);
   }
 
   function drawPairs() {
     const model = data.models[state.model];
     const name = (label) => nameElement(data.labels[label]);
-    const line = (curve, i) => ({
+    const line = (curve, i) => curve && ({
       pair: [model.pairs.positive[i], model.pairs.negative[i]], now: curve, places: placed(chart.scale, curve),
       called: () => [name(model.pairs.positive[i]), " against ", name(model.pairs.negative[i])],
     });
     // Before somebody asks for them, nothing is unpacked.
     const chosen = selection && selection.get().pair;
-    const all = state.pairCurves > 0 || chosen ? pairsOf(state.model) : [];
-    chart.pairs = all.slice(0, state.pairCurves).map(line);
+    const all = state.pairCurves > 0 || chosen ? pairsOf(state.model) : { n: 0 };
+    chart.pairs = Array.from({ length: Math.min(all.n, state.pairCurves) }, (_, i) => line(all.at(i), i));
     paintPairs(chart);
-    const found = chosen ? all.findIndex((_, i) => model.pairs.positive[i] === chosen[0] && model.pairs.negative[i] === chosen[1]) : -1;
-    chart.picked = found < 0 ? null : line(all[found], found);
+    const found = placeOf(model, chosen ?? null);
+    chart.picked = found === undefined ? null : line(all.at(found), found);
     parts.picked.replaceChildren(...(chart.picked ? [shape("path", { class: "picked", d: pathOf(chart.picked.places, chart.pixels) })] : []));
   }
 

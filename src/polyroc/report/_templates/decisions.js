@@ -1,1 +1,139 @@
-// What decisions cost, where the page carries samples.
+// What naming classes costs, at the costs and shares of the grid: on request, because it takes scores of single samples.
+
+const DECISIONS_SLOW = 50; // milliseconds; what takes longer waits until somebody lets go
+const DECISIONS_FLOOR = 2 ** -1022; // what an expected cost of 0 counts as
+
+function decisionBytes(text) {
+  const raw = atob(text), bytes = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
+  return new DataView(bytes.buffer);
+}
+
+// Little-endian on every machine.
+function decisionNumbers(text, size, get) {
+  const view = decisionBytes(text), found = new Float64Array(view.byteLength / size);
+  for (let i = 0; i < found.length; i++) found[i] = get(view, size * i);
+  return found;
+}
+
+// Probabilities, sample by sample, as `_coded.py` has coded them.
+function decisionScores({ codes, values, low, step }) {
+  const listed = values === null ? null : decisionNumbers(values, 8, (view, at) => view.getFloat64(at, true));
+  const found = decisionNumbers(codes, 2, (view, at) => view.getUint16(at, true));
+  for (let i = 0; i < found.length; i++) {
+    const code = found[i];
+    if (listed) found[i] = listed[code];
+    else found[i] = code > 0 ? Math.exp(low + (code - 1) * step) : 0;
+  }
+  return found;
+}
+
+// The mean cost of a table of true and named classes (rows by true class), with classes as common as `shares` says.
+function tableCost(table, k, costs, shares) {
+  let sum = 0, total = 0;
+  for (let a = 0; a < k; a++) {
+    for (let b = 0; b < k; b++) {
+      const weight = shares[a] * table[a * k + b];
+      total += weight;
+      if (a !== b) sum += weight * costs[a * k + b];
+    }
+  }
+  return sum / total;
+}
+
+// Which of two lists of numbers comes first.
+function listOrder(x, y) {
+  const i = x.findIndex((value, place) => value !== y[place]);
+  return i < 0 ? 0 : x[i] - y[i];
+}
+
+// Costs in units of the highest, a row for each true class, in the order in which the package sums over them: where
+// expected costs are equal, as they often are of votes, the last bit decides.
+function orderedCosts(costs, k, shares) {
+  const most = costs.reduce((found, cost, i) => (i % (k + 1) ? Math.max(found, cost) : found), 0);
+  const rows = Array.from({ length: k }, (_, a) => {
+    const row = Float64Array.from({ length: k }, (_, j) => (a === j ? 0 : costs[a * k + j] / most));
+    return { a, row, share: shares[a], largest: row.slice().sort().reverse() };
+  });
+  return rows.sort((x, y) => x.share - y.share || listOrder(x.largest, y.largest));
+}
+
+// The lowest number, the first of equal ones; by logarithms, as the package compares them.
+function lowest(numbers) {
+  let best = 0, level = Infinity;
+  for (let j = 0; j < numbers.length; j++) {
+    const own = Math.log(Math.max(numbers[j], DECISIONS_FLOOR));
+    if (own < level) { level = own; best = j; }
+  }
+  return best;
+}
+
+// The class of the least expected cost for each sample: costs[a * k + j] of taking a for j.
+function leastExpected(scores, k, costs, shares) {
+  const rows = orderedCosts(costs, k, shares), p = new Float64Array(k), expected = new Float64Array(k);
+  const named = new Uint8Array(scores.length / k);
+  for (let i = 0; i < named.length; i++) {
+    let total = 0;
+    for (let r = 0; r < k; r++) { p[r] = scores[i * k + rows[r].a] * rows[r].share; total += p[r]; }
+    // Of a sample without any probability nothing is known: every class may be the true one.
+    if (total === 0) { p.fill(1); total = k; }
+    expected.fill(0);
+    for (let r = 0; r < k; r++) {
+      const { row } = rows[r], q = p[r] / total;
+      if (q > 0) for (let j = 0; j < k; j++) expected[j] += q * row[j];
+    }
+    named[i] = lowest(expected);
+  }
+  return named;
+}
+
+// `decisions` is data.decisions. Returned is for each model a function of costs and shares, which gives both costs.
+function openDecisions(decisions, k) {
+  const truth = decisions.true === null ? null : decisionNumbers(decisions.true, 1, (view, at) => view.getUint8(at));
+  const weight = decisions.weight === null ? null : decisionNumbers(decisions.weight, 4, (view, at) => view.getFloat32(at, true));
+  return decisions.models.map(({ confusion, scores: coded }) => {
+    const highest = confusion.flat();
+    const scores = coded === null ? null : decisionScores(coded);
+    return (costs, shares) => {
+      const found = { highest: tableCost(highest, k, costs, shares), least: null };
+      if (scores === null) return found;
+      const named = leastExpected(scores, k, costs, shares), table = new Float64Array(k * k);
+      for (let i = 0; i < named.length; i++) table[truth[i] * k + named[i]] += weight ? weight[i] : 1;
+      found.least = tableCost(table, k, costs, shares);
+      return found;
+    };
+  });
+}
+
+// Four digits, and 0 only of 0.
+function decisionText(cost) {
+  if (cost === null) return "–";
+  return cost === 0 ? "0" : cost.toLocaleString("en", { minimumSignificantDigits: 4, maximumSignificantDigits: 4 });
+}
+
+// Columns of the explorer's table that follow what is dragged.
+function addDecisions(data, explorer) {
+  if (!data.decisions) return;
+  const section = document.getElementById("explorer");
+  const models = openDecisions(data.decisions, data.explorer.classes.length);
+  const known = models.map(() => ({ asked: "", found: null, took: 0 }));
+
+  function found(m, costs, shares) {
+    const one = known[m], asked = `${costs};${shares}`;
+    const waits = one.took > DECISIONS_SLOW && section.dataset.settled !== "true";
+    if (one.asked === asked || waits) return { ...one.found, isOld: one.asked !== asked };
+    const start = performance.now();
+    one.found = models[m](costs, shares);
+    one.asked = asked;
+    one.took = performance.now() - start;
+    return one.found;
+  }
+
+  const add = (title, key) => explorer.addColumn(title, (m, costs, shares) => {
+    const one = found(m, costs, shares);
+    return one.isOld && one[key] !== null ? "…" : decisionText(one[key]);
+  });
+  const expects = data.decisions.models.some((model) => model.scores !== null);
+  if (expects) add("cost of decisions", "least");
+  add(expects ? "by highest score" : "cost of decisions", "highest");
+}

@@ -1,6 +1,7 @@
 // The grid of costs: a row for the true class, a column for the class it is taken for, one more for the shares.
 
 const EXPLORER_DECADE = 100; // pixels of a drag to ten times the cost
+const EXPLORER_NUMBERED = 20; // classes above which cells are too small for numbers
 const EXPLORER_STILL = 3; // pixels that are no drag yet
 
 function explorerCell(tag, r, c, label) {
@@ -22,6 +23,8 @@ function explorerGrid(table, costs, { names, labels }) {
   function head(tag, r, c, i, scope) {
     const cell = explorerCell(tag, r, c, scope === "row" ? `true class ${whole(i)}` : `taken for ${whole(i)}`);
     cell.scope = scope;
+    // Numbers and other short names need not be turned.
+    if (scope === "col" && [...names[i]].length <= (k > EXPLORER_NUMBERED ? 2 : 3)) cell.classList.add("upright");
     cell.append(nameElement({ text: names[i], whole: names[i] === whole(i) ? "" : whole(i) }));
     return cell;
   }

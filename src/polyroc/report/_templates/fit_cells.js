@@ -10,19 +10,35 @@ const EDGE = 1 / (1 + Math.exp(LOGIT_BOUND));
 const LARGEST_RATIO = 1e12; // of two weights, as the package allows
 const SAME = 1e-12; // shares of weights that differ by no more are the same to rounding
 
-// Whole numbers from base64, little-endian on every machine.
-function integersOf(text, bits) {
+// Whole numbers of 32 bits from base64, little-endian on every machine.
+function integersOf(text) {
   const raw = atob(text), view = new DataView(new ArrayBuffer(raw.length));
   for (let i = 0; i < raw.length; i++) view.setUint8(i, raw.charCodeAt(i));
-  const step = bits / 8, found = new Float64Array(raw.length / step);
-  for (let i = 0; i < found.length; i++) found[i] = bits === 16 ? view.getInt16(step * i, true) : view.getInt32(step * i, true);
-  return found;
+  return Float64Array.from({ length: raw.length / 4 }, (_, i) => view.getInt32(4 * i, true));
+}
+
+// Whole numbers as `_signs.py` writes them: what each differs from the one before it, in one to three of 89 signs.
+function fromSigns(text) {
+  const place = new Uint8Array(127), found = new Float64Array(text.length);
+  let base = 0, n = 0, value = 0;
+  for (let code = 33; code < 127; code++) if (!'"&<>\\'.includes(String.fromCharCode(code))) place[code] = base++;
+  const alone = 40, inTwo = 31;
+  for (let i = 0; i < text.length; i++) {
+    let code = place[text.charCodeAt(i)];
+    if (code >= alone + inTwo) {
+      code = alone + inTwo * base + ((code - alone - inTwo) * base + place[text.charCodeAt(i + 1)]) * base + place[text.charCodeAt(i + 2)];
+      i += 2;
+    } else if (code >= alone) code = alone + (code - alone) * base + place[text.charCodeAt(++i)];
+    value += code % 2 ? -(code + 1) / 2 : code / 2;
+    found[n++] = value;
+  }
+  return found.subarray(0, n);
 }
 
 // All rates of a model, cell by cell, as `_rates_packed.py` has packed them.
 function decodeRates(explorer, model) {
   const { grid, bits } = explorer, T = grid.length, limit = 2 ** (bits - 1) - 1;
-  const first = integersOf(model.rates, bits), second = model.fpr === null ? null : integersOf(model.fpr, bits);
+  const numbers = bits === 16 ? fromSigns : integersOf, first = numbers(model.rates), second = model.fpr === null ? null : numbers(model.fpr);
   // Single precision has more digits than 16 bits, and 0 and 1 are exact there, too.
   const K = first.length / T, rates = new (bits === 16 ? Float32Array : Float64Array)(2 * T * K);
   for (let j = 0; j < K; j++) {

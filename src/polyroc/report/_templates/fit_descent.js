@@ -4,7 +4,7 @@ const MAX_ITER = 200, FIRST_DAMPING = 0.1, MAX_DAMPING = 1e12;
 const STILL = 1e-9, FLAT = 1e-8, AT_REST = 1e-12, SOME_DAMPING = 1e-3;
 const NEAR = 0.1; // moves of the predictor within which two gradients give the change of the deviance
 const FRAME_STEPS = 3, FALLBACK_ITER = 6;
-const SETTLED = 3e-6; // a step of a frame that need not be followed by another
+const SETTLED = 1e-4; // a step of a frame that nobody sees, in the curve or in four digits of D
 const SLOW = 0.25; // a step this long compared with the one before it: the factor is too old
 
 // Where a fit begins: all pairs alike, each row at the logit of its mean.
@@ -14,10 +14,9 @@ function setStart(cells, at) {
 }
 
 // Move from one point to another; each v is cut by itself, at a tenth of what it was.
-function advance(cells, from, to, { rowMove, pairMove }) {
+function move(from, to, { rowMove, pairMove }) {
   for (let i = 0; i < rowMove.length; i++) to.row[i] = from.row[i] + rowMove[i];
   for (let j = 0; j < pairMove.length; j++) to.pair[j] = Math.max(from.pair[j] + pairMove[j], 0.1 * from.pair[j]);
-  linearise(cells, to);
 }
 
 const largest = (values) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
@@ -58,11 +57,12 @@ function changeOf(cells, from, to) {
   // A short move changes the deviance by less than its rounding; its slope at both ends has no such loss.
   const isNear = moves.row * largest(to.pair) + largest(from.row) * moves.pair <= NEAR;
   if (isNear) return { change: slope, noise: 1e-15 * noise };
-  return { change: to.deviance - from.deviance, noise: 1e-14 * Math.abs(from.deviance) };
+  const before = devianceOf(cells, from);
+  return { change: devianceOf(cells, to) - before, noise: 1e-14 * Math.abs(before) };
 }
 
-// How far rates moved: coordinates of the curve, and the cells of a row and of a pair in the mean.
-function moveOf(cells, from, to) {
+// How far rates moved: coordinates of the curve, and the cells of a row and of a pair in the mean, by the bend at a point.
+function moveOf(cells, from, to, { rowBlock, pairBlock } = to) {
   const { R, K, T, omega, weights } = cells, before = sum(from.pair) / K, after = sum(to.pair) / K;
   const onTpr = sum(weights.tpr), onFpr = sum(weights.fpr), onRows = sum(omega.subarray(0, T)), onOthers = sum(omega.subarray(T));
   let most = 0;
@@ -70,11 +70,11 @@ function moveOf(cells, from, to) {
     if (omega[i] === 0) continue;
     const move = to.row[i] - from.row[i], weight = omega[i] * (i < T ? onTpr : onFpr);
     most = Math.max(most, Math.abs(expit(to.row[i] * after) - expit(from.row[i] * before)));
-    most = Math.max(most, Math.abs(move) * Math.sqrt(to.rowBlock[i] / weight) / 2);
+    most = Math.max(most, Math.abs(move) * Math.sqrt(rowBlock[i] / weight) / 2);
   }
   for (let j = 0; j < K; j++) {
     const weight = weights.tpr[j] * onRows + weights.fpr[j] * onOthers;
-    most = Math.max(most, (Math.abs(to.pair[j] - from.pair[j]) * Math.sqrt(to.pairBlock[j] / weight)) / 2);
+    most = Math.max(most, (Math.abs(to.pair[j] - from.pair[j]) * Math.sqrt(pairBlock[j] / weight)) / 2);
   }
   return most;
 }
@@ -109,7 +109,10 @@ function descend(cells, room, maxIter) {
     const factor = factored(room.at, room, 1 + damping);
     if (factor === null && damping >= SOME_DAMPING && scaledGradient(cells, room.at) <= AT_REST) return false;
     const promised = factor && step(room.at, room, factor, 1 + damping);
-    if (factor) advance(cells, room.at, room.trial, room);
+    if (factor) {
+      move(room.at, room.trial, room);
+      linearise(cells, room.trial);
+    }
     const found = factor && changeOf(cells, room.at, room.trial);
     isNew = factor !== null && found.change <= found.noise;
     if (!isNew) {
@@ -174,7 +177,7 @@ function keepEffects(kept, { row, pair }) {
   kept.pair = pair.map((effect) => effect / scale);
 }
 
-const isFinitePoint = (at) => Number.isFinite(at.deviance) && at.row.every(Number.isFinite) && at.pair.every(Number.isFinite);
+const isFinitePoint = (at) => Number.isFinite(sum(at.pairGradient)) && at.row.every(Number.isFinite) && at.pair.every(Number.isFinite);
 
 // To rest, from v = 1: D is the optimum that is reached from there.
 function fitToRest(cells, kept, room) {
@@ -188,7 +191,8 @@ function fitToRest(cells, kept, room) {
   keepEffects(kept, room.at);
 }
 
-// From where the last frame ended: a few steps with the factor that was kept, each of which must lower the deviance.
+// From where the last frame ended: a few steps with the factor that was kept, each of which must lower the deviance, but for
+// one too short to be seen, which ends the frame without another pass.
 function fitFrame(cells, kept, room) {
   setStart(cells, room.at);
   for (let i = 0; i < cells.R; i++) if (cells.omega[i] > 0 && kept.row[i] !== 0) room.at.row[i] = kept.row[i];
@@ -201,7 +205,15 @@ function fitFrame(cells, kept, room) {
   for (let n = 0; n < FRAME_STEPS; n++) {
     setScales(room.at, room);
     step(room.at, room, kept.factor, 1);
-    advance(cells, room.at, room.trial, room);
+    move(room.at, room.trial, room);
+    const moved = moveOf(cells, room.at, room.trial, room.at);
+    kept.isOld = moved > SETTLED && moved > SLOW * before;
+    before = moved;
+    if (moved <= SETTLED) {
+      [room.at, room.trial] = [room.trial, room.at];
+      break;
+    }
+    linearise(cells, room.trial);
     const { change, noise } = changeOf(cells, room.at, room.trial);
     if (!(change <= noise) || !isFinitePoint(room.trial)) {
       // From the last point that was good. Where that does not suffice in a frame, the next one goes on.
@@ -209,11 +221,7 @@ function fitFrame(cells, kept, room) {
       kept.isOld = true;
       break;
     }
-    const moved = moveOf(cells, room.at, room.trial);
     [room.at, room.trial] = [room.trial, room.at];
-    kept.isOld = moved > SETTLED && moved > SLOW * before;
-    before = moved;
-    if (moved <= SETTLED) break;
   }
   keepEffects(kept, room.at);
 }

@@ -20,29 +20,27 @@ function newPoint(R, K) {
     deviance: NaN };
 }
 
-// Everything about a point that follows from its effects, in one pass over the cells.
+// The derivatives at a point, in one pass over the cells. The deviance takes a pass of its own, for steps that need it.
 function linearise(cells, at) {
-  const { K, T, keep, weights } = cells;
+  const { K, T, weights } = cells;
   at.rowGradient.fill(0);
   at.rowBlock.fill(0);
-  const sums = new Float64Array(3);
-  let deviance = 0;
+  const sums = new Float64Array(2);
   for (let j = 0; j < K; j++) {
     sums.fill(0);
-    half(cells, at, j, 0, T, weights.tpr[j], keep[j], sums);
-    half(cells, at, j, T, 2 * T, weights.fpr[j], keep[j], sums);
+    half(cells, at, j, 0, T, weights.tpr, sums);
+    half(cells, at, j, T, 2 * T, weights.fpr, sums);
     at.pairGradient[j] = sums[0];
     at.pairBlock[j] = sums[1] + TINY;
-    deviance += sums[2];
   }
   for (let i = 0; i < 2 * T; i++) at.rowBlock[i] += TINY;
-  at.deviance = deviance; // without the entropy of the rates, and halved
+  at.deviance = NaN; // not known yet
 }
 
 // The true or the false positive rates of one pair.
-function half({ R, rates, omega, mean, ends }, { row, pair, rowGradient, rowBlock, cross }, j, start, stop, on, own, sums) {
-  const v = pair[j], base = R * j, shared = 1 - own;
-  let gradient = 0, block = 0, linear = 0, logarithms = 0, product = 1;
+function half({ R, rates, omega, mean, keep }, { row, pair, rowGradient, rowBlock, cross }, j, start, stop, onRates, sums) {
+  const v = pair[j], base = R * j, on = onRates[j], own = keep[j], shared = 1 - own;
+  let gradient = 0, block = 0;
   for (let i = start; i < stop; i++) {
     const effect = row[i], eta = effect * v, weight = omega[i] * on;
     const rate = own * rates[base + i] + shared * mean[i];
@@ -56,16 +54,30 @@ function half({ R, rates, omega, mean, ends }, { row, pair, rowGradient, rowBloc
     gradient += effect * residual;
     block += effect * turned;
     cross[base + i] = turned * v + residual;
-    linear += weight * ((eta < 0 ? 0 : eta) - rate * eta);
-    product *= 1 + e;
-    if (ends[i]) {
-      logarithms += weight * Math.log(product);
-      product = 1;
-    }
   }
   sums[0] += gradient;
   sums[1] += block;
-  sums[2] += linear + logarithms;
+}
+
+// Half the deviance of a point, without the entropy of the rates; once computed, it is known.
+function devianceOf({ K, R, T, rates, keep, weights, omega, mean, ends }, at) {
+  if (!Number.isNaN(at.deviance)) return at.deviance;
+  let total = 0;
+  for (let j = 0; j < K; j++) {
+    const v = at.pair[j], own = keep[j];
+    let product = 1;
+    for (let i = 0; i < R; i++) {
+      const eta = at.row[i] * v, weight = omega[i] * (i < T ? weights.tpr[j] : weights.fpr[j]);
+      const rate = own * rates[R * j + i] + (1 - own) * mean[i];
+      total += weight * ((eta < 0 ? 0 : eta) - rate * eta);
+      product *= 1 + Math.exp(eta < 0 ? eta : -eta);
+      if (ends[i]) {
+        total += weight * Math.log(product);
+        product = 1;
+      }
+    }
+  }
+  return (at.deviance = total);
 }
 
 const up = (n) => 4 * Math.ceil(n / 4); // the gram matrix is made by tiles of four

@@ -9,7 +9,7 @@ const state = {
   model: data.selected,
   shown: data.models.map(() => true),
   view: data.view, // the whole square, or its corner
-  bands: data.bands,
+  bands: false, // on demand
   kinds: data.kinds, // shared curves and means of the pairs
   pairCurves: 0,
   heatmap: false, // drawn when somebody comes near to it, for it takes time
@@ -72,12 +72,14 @@ for (const box of document.querySelectorAll("[data-kind]")) box.checked = state.
 const bands = document.getElementById("bands");
 if (bands) bands.checked = state.bands;
 
+curveNumbers(data);
 dark.addEventListener("change", draw);
 paper.addEventListener("change", (event) => onPaper(event.matches));
 addEventListener("beforeprint", () => onPaper(true));
 addEventListener("afterprint", () => onPaper(false));
 
 const explorer = explorerPanel(data, { chart, selection });
+if (explorer) addDecisions(data, explorer);
 
 if (heatmap) {
   const near = new IntersectionObserver((seen) => {

@@ -1,4 +1,4 @@
-// Where rates stand in a chart: in the whole square, or in its corner on logarithmic scales. `_curve_view.py` draws by the
+// Where rates stand in a chart: in the whole square, or in its corner on logarithmic scales. `_lib/_corner.py` draws by the
 // same rules for pages without a script. Places go from 0 to 1, to the right and upwards.
 
 const OUTSIDE = 0.015; // a rate of 0 stands this far outside the frame, so that its line is seen to leave it

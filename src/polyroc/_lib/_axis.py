@@ -5,16 +5,27 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# Room at both ends, in percent of the width, so that no label is cut.
-_MARGIN = 6.0
-# Labels that are closer than this, in percent of the width, would touch.
-_APART = 15.0
 _FEWEST_TICKS = 3
 # Shorter axes would make noise look large: in logits, about 0.90 to 0.92.
 _SHORTEST = 0.25
 # Where all areas are 0 or 1, or an axis has to begin or end somewhere.
 _LAST_LOGIT = 9.0
 _PADDING = 0.06
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The room that labels take, in percent of the width; by default, of columns of the page."""
+
+    margin: float = 6.0
+    """At both ends, so that no label is cut."""
+    apart: float = 15.0
+    """Between the middles of two labels."""
+    letter: float = 0.0
+    """Between them in addition, for each letter of one of them, where few letters fit."""
+
+
+_PAGE = Labels()
 
 
 @dataclass(frozen=True)
@@ -28,18 +39,20 @@ class Tick:
 
 @dataclass(frozen=True)
 class Axis:
-    """A stretch of numbers, drawn from `_MARGIN` to 100 - `_MARGIN` percent of the width."""
+    """A stretch of numbers, drawn across the width but for the margins of the labels."""
 
     low: float
     """Of the numbers as they are drawn: logits, or differences."""
     high: float
     is_logit: bool
+    labels: Labels = _PAGE
 
     def place(self, value: float) -> float:
         """Where a number lies, in percent of the width; what lies beyond an end is drawn at that end."""
         drawn = _logit(value) if self.is_logit else value
         share = (min(max(drawn, self.low), self.high) - self.low) / (self.high - self.low)
-        return round(_MARGIN + (100 - 2 * _MARGIN) * share, 3)
+        margin = self.labels.margin
+        return round(margin + (100 - 2 * margin) * share, 3)
 
     def whisker(self, value: float, low: float | None, high: float | None) -> dict[str, float | None]:
         """The places of a number and of the ends of its interval."""
@@ -51,28 +64,32 @@ class Axis:
         """Round numbers, from left to right, as many as have room."""
         if not self.is_logit:
             chosen = self._with_room(sorted(_round_numbers(self.low, self.high), key=abs))
-            return [Tick(self.place(value), _signed(value)) for value in sorted(chosen)]
+            return [Tick(self.place(value), self._text(value)) for value in sorted(chosen)]
         first, last = _area(self.low), _area(self.high)
         inside = [value for value in _round_areas() if first <= value <= last]
         chosen = self._with_room(inside)
         for finer in (1, 2):
             if len(chosen) < _FEWEST_TICKS:
                 chosen = self._with_room([*chosen, *_round_numbers(first, last, finer=finer)])
-        return [Tick(self.place(value), _plain(value)) for value in sorted(chosen)]
+        return [Tick(self.place(value), self._text(value)) for value in sorted(chosen)]
 
     def _with_room(self, values: Iterable[float]) -> list[float]:
         chosen: list[float] = []
         for value in values:
-            if all(abs(self.place(value) - self.place(other)) >= _APART for other in chosen):
+            apart = self.labels.apart + self.labels.letter * len(self._text(value))
+            if all(abs(self.place(value) - self.place(other)) >= apart for other in chosen):
                 chosen.append(value)
         return chosen
+
+    def _text(self, value: float) -> str:
+        return _plain(value) if self.is_logit else _signed(value)
 
     def to_dict(self) -> dict[str, Any]:
         """For the template."""
         return {"ticks": self.ticks, "zero": None if self.is_logit else self.place(0.0)}
 
 
-def logit_axis(values: Sequence[float], *, from_guessing: bool = False) -> Axis:
+def logit_axis(values: Sequence[float], *, from_guessing: bool = False, labels: Labels = _PAGE) -> Axis:
     """An axis for areas; 0 and 1, whose logits are infinite, lie at its ends."""
     logits = [_logit(value) for value in values]
     known = [logit for logit in logits if math.isfinite(logit)]
@@ -84,7 +101,7 @@ def logit_axis(values: Sequence[float], *, from_guessing: bool = False) -> Axis:
     room = _PADDING * (high - low)
     low = min(low - 3 * room, -_LAST_LOGIT) if -math.inf in logits else low - room
     high = max(high + 3 * room, _LAST_LOGIT) if math.inf in logits else high + room
-    return Axis(low, high, is_logit=True)
+    return Axis(low, high, is_logit=True, labels=labels)
 
 
 def difference_axis(values: Sequence[float]) -> Axis:

@@ -1,0 +1,95 @@
+"""Scores of single samples for the page, on request: what naming classes costs, at costs that somebody drags.
+
+The highest score names the same class whatever mistakes cost, so a table of true and named classes says what that
+costs. Only the least expected cost takes the scores themselves, and only probabilities have one.
+"""
+
+import base64
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from polyroc._engines._coded import CodedScores, NamedScores, drawn_rows, named_scores, row_weights, true_places
+from polyroc._engines._samples import can_be_probabilities
+from polyroc._evaluation import Evaluation
+from polyroc._lib._numbers import counted
+from polyroc._records import AllPairs
+from polyroc.report._models import models_of
+from polyroc.report._rates_packed import explorer_note
+from polyroc.report._sentences import Sentence, joined
+
+# Scores of all models together, 1.3 MB on the page; of more samples some are drawn.
+MOST_SCORES = 500_000
+_SEED = 0
+_WHAT: Sentence = (
+    "What naming classes costs per sample at these costs and shares, judged on the same samples: point estimates. "
+    "Naming the right class costs 0.",
+)
+_RULES: Sentence = (
+    "The class of the lowest expected cost is named, with scores taken as probabilities. The last column names the "
+    "class of the highest score, whatever mistakes cost.",
+)
+_CONTAINS: Sentence = (
+    "This page contains true classes and scores of single samples. Send it only to people who may see them.",
+)
+
+
+def packed_decisions(evaluations: Sequence[Evaluation]) -> dict[str, Any] | None:
+    """What the script needs to name classes; None where the page has no grid of costs."""
+    if any(explorer_note(evaluation) for evaluation in evaluations):
+        return None
+    sources, pairs = [evaluation._unchanged.source for evaluation in evaluations], evaluations[0]._pair_index
+    assert isinstance(pairs, AllPairs)
+    classes, first = pairs.classes, sources[0]
+    n_coded = sum(can_be_probabilities(source) for source in sources)
+    # Where no model needs its scores, all samples count.
+    most = MOST_SCORES // (n_coded * len(classes)) if n_coded else first.n_samples
+    rows = drawn_rows(first.n_samples, most, _SEED)
+    weight = row_weights(first, rows)
+    return {
+        "n_samples": first.n_samples,
+        "n_rows": first.n_samples if rows is None else len(rows),
+        # Fewer than 256 classes have a grid.
+        "true": _text(true_places(first, classes, rows).astype("u1")) if n_coded else None,
+        "weight": _text(weight.astype("<f4")) if n_coded and weight is not None else None,
+        "models": [_of_model(named_scores(source, classes, rows)) for source in sources],
+    }
+
+
+def decision_words(summary: dict[str, Any]) -> dict[str, list[Sentence]] | None:
+    """What the costs of decisions are, and what the page contains because of them; None where it has none."""
+    found = summary.get("decisions")
+    if found is None:
+        return None
+    free = [model for model, one in zip(models_of(summary), found["models"], strict=True) if one["scores"] is None]
+    if len(free) == len(found["models"]):
+        rule = "The class of the highest score is named, because the scores are not probabilities."
+        table = "For that the page contains a table of true and named classes, and no scores of single samples."
+        return {"what": [_WHAT, (rule,)], "contains": [(table,)]}
+    said = [_WHAT, _RULES]
+    if free:
+        names = joined([(model.name,) for model in free if model.name is not None])
+        said.append(("The scores of ", *names, " are not probabilities, so only the highest score is judged."))
+    if found["n_rows"] < found["n_samples"]:
+        drawn, all_samples = f"{found['n_rows']:,}", counted(found["n_samples"], "sample")
+        said.append((f"These costs are judged on a random sample of {drawn} of the {all_samples} (seed 0).",))
+    return {"what": said, "contains": [_CONTAINS]}
+
+
+def _of_model(found: NamedScores) -> dict[str, Any]:
+    scores = None if found.scores is None else _of_scores(found.scores)
+    return {"confusion": found.confusion.tolist(), "scores": scores}
+
+
+def _of_scores(scores: CodedScores) -> dict[str, Any]:
+    return {
+        "codes": _text(scores.codes.astype("<u2")),
+        "values": None if scores.values is None else _text(scores.values.astype("<f8")),
+        "low": scores.low,
+        "step": scores.step,
+    }
+
+
+def _text(numbers: np.ndarray[Any, Any]) -> str:
+    return base64.b64encode(numbers.tobytes()).decode("ascii")
