@@ -80,6 +80,7 @@ RULES = """(styles) => styles.map((text) => {
 })"""
 
 
+@pytest.mark.usefixtures("browser")
 def test_the_browser_reads_the_same_rules():
     texts = [_text(name) for name in _STYLES]
     compacted = [compact_style(text) for text in texts]

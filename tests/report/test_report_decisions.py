@@ -338,6 +338,7 @@ TYPE = """async ([typed]) => {
 }"""
 
 
+@pytest.mark.usefixtures("browser")
 def test_the_page_follows_costs_and_shares(tmp_path):
     y_true, models, comparison = two_models()
     write_html(comparison, tmp_path / "page.html", include_decisions=True)

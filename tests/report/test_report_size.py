@@ -53,6 +53,7 @@ CURVES = """async (jobs) => jobs.map((name) => {
 })"""
 
 
+@pytest.mark.usefixtures("browser")
 def test_curves_of_pairs_are_drawn_from_the_rates_of_all_pairs(pages):
     assert run_in_chromium(CURVES, ["0", "50", "0"], page=pages(10)) == [False, True, False]
 
@@ -106,6 +107,7 @@ NUMBERS = """async (jobs) => {
 }"""
 
 
+@pytest.mark.usefixtures("browser")
 def test_the_script_fills_the_table_of_points_up(pages):
     n, caption, row = run_in_chromium(NUMBERS, [], page=pages(10))
     evaluation = evaluation_of(10)
@@ -124,6 +126,7 @@ PAINT = """async (jobs) => {
 
 @pytest.mark.clock
 @pytest.mark.parametrize("k", [10, 50, 100])
+@pytest.mark.usefixtures("browser")
 def test_a_page_is_there_soon(pages, k):
     # The best of some: another program may have had the machine meanwhile.
     times = [run_in_chromium(PAINT, [], page=pages(k)) for _ in range(3)]
@@ -139,6 +142,7 @@ BANDS = """async (jobs) => {
 }"""
 
 
+@pytest.mark.usefixtures("browser")
 def test_bands_are_there_on_demand(pages):
     before, after = run_in_chromium(BANDS, [], page=pages(10))
     assert before == [False, False, False]
@@ -162,6 +166,7 @@ UPRIGHT = """async (jobs) => {
 }"""
 
 
+@pytest.mark.usefixtures("browser")
 def test_short_names_are_not_turned(tmp_path):
     names = ["1", "two", "four", "ünü"]
     write_html(evaluation_of(4, names=names), tmp_path / "page.html")
