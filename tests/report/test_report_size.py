@@ -103,7 +103,8 @@ NUMBERS = """async (jobs) => {
   const table = document.querySelector("table.numbers");
   table.closest("details").open = true;
   await new Promise((resolve) => setTimeout(resolve, 200));
-  return [table.tBodies[0].rows.length, table.caption.textContent, [...table.tBodies[0].rows[60].cells].map((cell) => cell.textContent)];
+  const { rows } = table.tBodies[0];
+  return [rows.length, table.caption.textContent, [...rows[60].cells].map((cell) => cell.textContent)];
 }"""
 
 
