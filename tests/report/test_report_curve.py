@@ -438,6 +438,8 @@ def test_bands_and_curves_can_be_switched_off(opened):
         return len(page.evaluate(PATHS, f"path.{what}"))
 
     with opened("comparison") as page:
+        assert [seen("line"), seen("band")] == [6, 0]
+        page.locator("#bands").check()
         assert [seen("line"), seen("band")] == [6, 6]
         page.locator("[data-curve='1']").uncheck()
         assert [seen("line"), seen("band")] == [4, 4]
@@ -450,6 +452,7 @@ def test_bands_and_curves_can_be_switched_off(opened):
 def test_bands_are_where_the_numbers_say(opened, summaries):
     band = summaries["k10"]["band"]
     with opened("k10") as page:
+        page.locator("#bands").check()
         [drawn] = (pixels(path) for path in page.evaluate(PATHS, "path.band.curve"))
         across, up = axis(page, "x"), axis(page, "y")
         for side in ("lower", "upper"):

@@ -218,7 +218,7 @@ def test_numbers_come_back_from_their_signs():
     text = as_signs(numbers)
     (found,) = run_script("(jobs) => jobs.map((text) => fromSigns(text))", [text])
     assert found == numbers.tolist()
-    assert not set(text) & set("\"&<>\\ ")
+    assert not set(text) & set('"&<>\\ ')
     assert len(as_signs(np.zeros(100, dtype=int))) == 100
 
 

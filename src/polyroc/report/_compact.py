@@ -21,9 +21,9 @@ _OPENING, _CLOSING = frozenset("{([,;"), frozenset("})]")
 
 
 def compact_script(text: str) -> str:
-    """The same program in fewer letters; strings, templates and regular expressions stay letter by letter.
+    r"""The same program in fewer letters; strings, templates and regular expressions stay letter by letter.
 
-    >>> compact_script("const a = [1, 2]; // two\\nlet b = a.map((x) => `${x} / 2`)\\n")
+    >>> compact_script("const a = [1, 2]; // two\nlet b = a.map((x) => `${x} / 2`)\n")
     'const a=[1,2];let b=a.map((x)=>`${x} / 2`)'
     """
     found, last, gap = [], "", ""

@@ -125,9 +125,7 @@ def curve_svg(summary: dict[str, Any]) -> dict[str, Any]:
 
 
 def draws_all(summary: dict[str, Any]) -> bool:
-    """Whether mean curves are shown from the start, and bands where no script runs: of many models they would only
-    hide each other. A script shows bands when somebody asks for them.
-    """
+    """Whether mean curves, and bands where no script runs, are drawn: of many models they would hide each other."""
     return len(models_of(summary)) <= _MOST_BANDS
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from polyroc._lib._typing import IntArray
 
 # What can be printed, less what ends strings or has a meaning in HTML.
-SIGNS = "".join(chr(code) for code in range(33, 127) if chr(code) not in "\"&<>\\")
+SIGNS = "".join(chr(code) for code in range(33, 127) if chr(code) not in '"&<>\\')
 _BASE = len(SIGNS)
 # How many first signs stand alone, and how many have one more; the others have two more.
 _ALONE, _IN_TWO = 40, 31
