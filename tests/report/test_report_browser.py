@@ -112,11 +112,11 @@ def test_keys_are_enough(opened):
 def test_the_caption_names_the_band_only_while_it_is_there(opened):
     with opened("comparison") as page:
         caption = page.locator("#curve-section figcaption")
-        assert "Each has its 95 % band." in caption.inner_text()
-        page.locator("#bands").uncheck()
         assert "band" not in caption.inner_text()
         page.locator("#bands").check()
         assert "Each has its 95 % band." in caption.inner_text()
+        page.locator("#bands").uncheck()
+        assert "band" not in caption.inner_text()
 
 
 def test_no_area_of_the_page_is_called_perfect_that_is_not(opened, summaries):

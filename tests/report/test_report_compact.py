@@ -12,9 +12,7 @@ from polyroc.report._page import _FIT, _SCRIPTS, _STYLES, _scripts, _text
 # Node brings a parser along. What remains of a tree is all but the places of its nodes.
 PARSE = """
 const acorn = require("internal/deps/acorn/acorn/dist/acorn");
-const plain = (key, value) => (
-  key === "start" || key === "end" ? undefined : typeof value === "bigint" ? String(value) : value
-);
+const plain = (key, value) => (key === "start" || key === "end" ? undefined : value);
 const tree = (text) => JSON.stringify(acorn.parse(text, { ecmaVersion: "latest" }), plain);
 const given = JSON.parse(require("fs").readFileSync(0, "utf8"));
 process.stdout.write(JSON.stringify(given.map(([one, other]) => tree(one) === tree(other))));

@@ -2,8 +2,8 @@
 
 Rates lie by pairs, as whole numbers: of 16 bits as `_signs.py` writes them, of 32 bits in base64, little-endian. With
 own thresholds, and with those on differences, a rate is stored as (TPR - s) / min(s, 1 - s), its share of the room
-around the call rate s, and FPR = 2 s - TPR follows; with shared thresholds both rates are stored as they are. 0 and
-+-1 are exact, and nothing else becomes 1 by rounding.
+around the call rate s, and FPR = 2 s - TPR follows; with shared thresholds both rates are stored as they are. 0 and +-1
+are exact, and nothing else becomes 1 by rounding.
 """
 
 from collections.abc import Sequence
