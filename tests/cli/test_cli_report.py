@@ -175,3 +175,29 @@ def test_json_keeps_lists_on_a_line_and_reads_back():
     assert text.isascii()
     with pytest.raises(ValueError, match="Out of range"):
         as_json({"a": float("nan")})
+
+
+def test_the_page_of_a_comparison_says_what_would_change_the_order(folder, capsys):
+    parquet.write_table(animal_table(seed=2), "b.parquet")
+    call = "compare a.parquet b.parquet --target label --resamples 9 --quiet --json"
+    assert main(shlex.split(call)) == 0
+    assert "tipping" not in json.loads(capsys.readouterr().out)
+    assert main(shlex.split(f"{call} --report page.html")) == 0
+    found = json.loads(capsys.readouterr().out)
+    tips = {one["statistic"]: one for one in found["tipping"]["entries"]}
+    by_auc = tips["auc"]
+    page = read("page.html").text
+    # As a file of costs, it is what it says.
+    labels = found["labels"]
+    costs = [[1.0] * len(labels) for _ in labels]
+    row, column = (labels.index(by_auc[key]) for key in ("true_class", "predicted_class"))
+    costs[row][column] = by_auc["cost"]
+    lines = [",".join(labels), *(",".join(map(str, one)) for one in costs)]
+    (folder / "costs.csv").write_text("\n".join(lines))
+    assert main(shlex.split(f"{call} --costs costs.csv")) == 0
+    after = json.loads(capsys.readouterr().out)["evaluations"]
+    assert after[by_auc["model"]]["auc"] == pytest.approx(by_auc["value"], abs=1e-6)
+    assert after[by_auc["model"]]["auc"] > after[by_auc["first"]]["auc"]
+    before = found["evaluations"]
+    assert before[by_auc["model"]]["auc"] < before[by_auc["first"]]["auc"]
+    assert f"{by_auc['model']} becomes first by D if taking" in " ".join(page.split())
