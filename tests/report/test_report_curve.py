@@ -621,6 +621,7 @@ def changed(folder, name, *replacements):
 def test_live_curves_take_the_places_of_the_judged_and_are_fast(browser, folder):
     path = changed(folder, "comparison", (r"const chart ?= ?curveChart", "const chart = window.chart = curveChart"))
     with opened_page(browser, path) as page:
+        page.locator("#bands").check()
         before = page.evaluate(PATHS, "path.line")
         result = page.evaluate("""() => {
           const { models } = JSON.parse(document.getElementById("data").textContent);
