@@ -585,6 +585,7 @@ def test_live_curves_take_the_places_of_the_judged_and_are_fast(opened, pages, t
         (r"const chart ?= ?curveChart", "const chart = window.chart = curveChart"),
     )
     with opened(path) as page:
+        page.locator("#bands").check()
         before = page.evaluate(PATHS, "path.line")
         result = page.evaluate("""() => {
           const { models } = JSON.parse(document.getElementById("data").textContent);
