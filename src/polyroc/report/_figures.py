@@ -80,10 +80,10 @@ def _rounded_curve(curve: dict[str, list[float]]) -> dict[str, list[float]]:
 
 
 def rounded_rate(rate: float) -> float:
-    """Five decimals, and five digits of what a rate lacks to 0 or 1: the corner shows that on a logarithmic scale.
+    """Five decimals, and six digits of what a rate lacks to 0 or 1: the corner shows that on a logarithmic scale.
 
     >>> rounded_rate(0.123456789), rounded_rate(0.0000123456789), rounded_rate(0.999987654321), rounded_rate(1.0)
-    (0.12346, 1.23457e-05, 0.9999876543, 1.0)
+    (0.123457, 1.23457e-05, 0.9999876543, 1.0)
     """
     lacks = min(rate, 1 - rate)
     digits = _DIGITS if lacks <= 0 else max(_DIGITS, min(_MOST_DIGITS, _DIGITS - math.floor(math.log10(lacks))))

@@ -36,7 +36,7 @@ def packed_pairs(summary: dict[str, Any], model: Model, *, most: int, first: int
 def millionths(area: float) -> float:
     """An area in whole millionths; only one that would become 0 or 1 keeps its digits.
 
-    >>> millionths(0.98765432), millionths(1.0), millionths(1 - 2e-9)
+    >>> millionths(0.98765432), millionths(1.0), round(millionths(1 - 2e-9), 3)
     (987654, 1000000, 999999.998)
     """
     parts = round(area * _PARTS)
