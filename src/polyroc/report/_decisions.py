@@ -4,11 +4,8 @@ The highest score names the same class whatever mistakes cost, so a table of tru
 costs. Only the least expected cost takes the scores themselves, and only probabilities have one.
 """
 
-import base64
 from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from polyroc._engines._coded import CodedScores, NamedScores, drawn_rows, named_scores, row_weights, true_places
 from polyroc._engines._samples import can_be_probabilities
@@ -16,6 +13,7 @@ from polyroc._evaluation import Evaluation
 from polyroc._lib._numbers import counted
 from polyroc._records import AllPairs
 from polyroc.report._models import models_of
+from polyroc.report._packing import as_base64
 from polyroc.report._rates_packed import explorer_note
 from polyroc.report._sentences import Sentence, joined
 
@@ -51,8 +49,8 @@ def packed_decisions(evaluations: Sequence[Evaluation]) -> dict[str, Any] | None
         "n_samples": first.n_samples,
         "n_rows": first.n_samples if rows is None else len(rows),
         # Fewer than 256 classes have a grid.
-        "true": _text(true_places(first, classes, rows).astype("u1")) if n_coded else None,
-        "weight": _text(weight.astype("<f4")) if n_coded and weight is not None else None,
+        "true": as_base64(true_places(first, classes, rows), "u1") if n_coded else None,
+        "weight": as_base64(weight, "<f4") if n_coded and weight is not None else None,
         "models": [_of_model(named_scores(source, classes, rows)) for source in sources],
     }
 
@@ -84,12 +82,8 @@ def _of_model(found: NamedScores) -> dict[str, Any]:
 
 def _of_scores(scores: CodedScores) -> dict[str, Any]:
     return {
-        "codes": _text(scores.codes.astype("<u2")),
-        "values": None if scores.values is None else _text(scores.values.astype("<f8")),
+        "codes": as_base64(scores.codes, "<u2"),
+        "values": None if scores.values is None else as_base64(scores.values, "<f8"),
         "low": scores.low,
         "step": scores.step,
     }
-
-
-def _text(numbers: np.ndarray[Any, Any]) -> str:
-    return base64.b64encode(numbers.tobytes()).decode("ascii")

@@ -1,19 +1,19 @@
-"""Numbers as text that a page carries: base64 of little-endian integers, which curve.js and fit_cells.js read."""
+"""Numbers as text that a page carries: base64, little-endian, which curve.js, fit_cells.js and decisions.js read."""
 
 import base64
 
 import numpy as np
 
-from polyroc._lib._typing import FloatArray
+from polyroc._lib._typing import FloatArray, IntArray
 
 
-def as_base64(integers: FloatArray, kind: str) -> str:
-    """Whole numbers in few letters; `kind` as NumPy names it.
+def as_base64(numbers: FloatArray | IntArray, kind: str) -> str:
+    """Numbers in few letters; `kind` as NumPy names it.
 
     >>> as_base64(np.array([[1.0, -1.0], [0.0, 32767.0]]), "<i2")
     'AQD//wAA/38='
     """
-    return base64.b64encode(integers.astype(kind).tobytes()).decode("ascii")
+    return base64.b64encode(numbers.astype(kind).tobytes()).decode("ascii")
 
 
 def share_of_room(tpr: FloatArray, call_rates: FloatArray) -> FloatArray:
