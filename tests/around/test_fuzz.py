@@ -82,6 +82,7 @@ def test_files_are_the_same_each_time(suffix, tmp_path):
     assert content() == content()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("area", _areas.SHARES)
 def test_every_area_tries_something(area, tmp_path, monkeypatch):
     """Each makes calls, and none of its first cases is a fault of the fuzzer itself."""
@@ -327,6 +328,7 @@ def test_a_schedule_ends_and_shares_the_numbers():
     assert list(Schedule(["numeric"], 0, seconds=0)) == []
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_an_escape_and_another_goes_on(tmp_path, monkeypatch):
     """The deepest NDJSON once ended the process; here a case is told to."""
     monkeypatch.setenv(_workers.CRASH, "arguments:0:3")

@@ -33,16 +33,12 @@ WRITTEN = {"docs/tutorial.md": ("curves.png", "predictions.csv", "report.html", 
 SOURCES = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
 
 
-# An experiment, 999 resamples ten times, twice the comparison that README shows as well, every picture, decisions that
-# are tuned, and large data.
-SLOW = (
-    *("docs/reproduction.md", "docs/faq.md", "docs/tutorial.md", "docs/comparing.md"),
-    *("docs/displays.md", "docs/decisions.md", "docs/large.md"),
-)
+# What a newcomer pastes first; the code of all other pages takes minutes.
+FIRST = ("README.md", "docs/index.md", "docs/first-steps.md")
 
 
 @pytest.mark.parametrize(
-    "page", [pytest.param(page, marks=[pytest.mark.slow] if page in SLOW else []) for page in PAGES]
+    "page", [pytest.param(page, marks=[] if page in FIRST else [pytest.mark.slow]) for page in PAGES]
 )
 def test_code_runs_as_pasted_and_prints_what_is_shown(page, tmp_path):
     done = run(page, tmp_path)

@@ -170,6 +170,7 @@ def test_the_study_judges_two_models_as_the_library_does():
     assert found["M, DeLong, significant"] == (compared.delong[0].p_value < 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [COVERAGE[2], GROUPED[1], *VARIANTS[:1], *VARIANTS[4:5]], ids=lambda one: one.name)
 def test_the_study_of_influences_records_the_interval_of_the_library(asked):
     """One sample: the same interval by the public method, and again from the parts that are kept."""
@@ -372,6 +373,7 @@ def test_a_small_run_writes_every_table(tmp_path):
     assert f"| {COVERAGE[0].name} |" in _page.page(results)
 
 
+@pytest.mark.slow
 def test_the_study_of_measures_judges_every_measure_and_writes_its_table():
     from studies import _measures
 

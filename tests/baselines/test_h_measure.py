@@ -85,6 +85,7 @@ def test_agrees_with_quadrature_over_all_thresholds(severity_ratio, weighted):
     assert_allclose(found, h_by_quadrature(y_true, scores, weight, severity_ratio), atol=1e-7)
 
 
+@pytest.mark.slow
 def test_file_in_the_format_of_hmeasure(tmp_path):
     # The same in R, which prints AUCH, MER and H of the file that is written here:
     #

@@ -98,6 +98,7 @@ def test_standard_error_agrees_with_the_jackknife(decimals):
     assert pdi(y, s).standard_error == pytest.approx(np.sqrt(variance), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_standard_error_is_that_of_new_samples():
     rng = np.random.default_rng(5)
     found = [pdi(*normal_scores(40, 4, rng)) for _ in range(400)]
@@ -131,6 +132,7 @@ def test_scores_without_order_give_one_of_k_and_separated_ones_the_ends(k):
     assert pdi(y, -np.eye(k)[y]).value == 0
 
 
+@pytest.mark.slow
 def test_many_classes_tied_at_the_top_share_what_is_won():
     # All samples but that of the last class are at the top of every column.
     k = 700

@@ -96,6 +96,7 @@ def test_the_mean_of_the_influences_over_classes_is_that_of_m():
     assert_allclose(mean, evaluation.hand_till_influences, atol=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grouped", [False, True])
 def test_standard_errors_agree_with_resamples(grouped):
     rng = np.random.default_rng(5)

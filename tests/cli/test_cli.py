@@ -416,6 +416,7 @@ def test_debug_shows_where_and_without_it_there_is_one_line(folder, capsys, monk
     assert "Traceback" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_shell_completes_commands(tmp_path):
     environment = {**os.environ, "_POLYROC_COMPLETE": "complete_bash", "COMP_WORDS": "polyroc ev", "COMP_CWORD": "1"}
     done = python("-m", "polyroc", env=environment)
@@ -433,6 +434,7 @@ def test_an_interrupt_ends_with_130(folder, capsys, monkeypatch):
     assert err.strip() == "polyroc: interrupted"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
 def test_ctrl_c_ends_a_process_with_130(tmp_path):
     example_files(tmp_path)
@@ -459,6 +461,7 @@ def test_ctrl_c_ends_a_process_with_130(tmp_path):
     assert err.strip() == "note: not used as scores: 'id'\n\npolyroc: interrupted"
 
 
+@pytest.mark.slow
 def test_module_and_console_script_are_the_same_program(folder):
     call = ["evaluate", "animals.parquet", "--target", "label", "--resamples", "0", "--json"]
     by_module = python("-W", "error", "-m", "polyroc", *call)

@@ -74,6 +74,7 @@ def test_out_has_the_rows_with_the_named_class(folder, capsys):
     assert [float(row["p_owl"]) for row in rows] == SCORES[:, 2].tolist()
 
 
+@pytest.mark.slow
 def test_where_the_rule_abstains_the_cell_is_empty(folder, capsys):
     assert made("--reject-cost", "0.1", "--out", "decisions.parquet", "--method", "bayes") == 0
     named = polyroc.decide(Y_TRUE, SCORES, COSTS, reject_cost=0.1, method="bayes").predict(SCORES)
@@ -283,6 +284,7 @@ def test_names_that_a_spreadsheet_would_run_are_quoted(folder):
     assert ",'=1+1," in first
 
 
+@pytest.mark.slow
 def test_from_a_shell_with_pipes(folder):
     polyroc_ = f"{shlex.quote(sys.executable)} -m polyroc decide"
     script = (

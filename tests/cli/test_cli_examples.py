@@ -57,6 +57,7 @@ def test_help_and_docs_have_examples():
     assert all(len(command) < 79 for command in HELP)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_examples_run_as_written(command, folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)

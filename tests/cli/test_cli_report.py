@@ -27,6 +27,7 @@ def read(name):
         return Page(file.read())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "call",
     [

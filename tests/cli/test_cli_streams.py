@@ -46,6 +46,7 @@ def fed(path, content):
     return writer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
@@ -141,6 +142,7 @@ def test_a_reader_that_has_gone_ends_it_with_141(call, folder):
     assert (done.returncode, done.stderr) == (141, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["2>&-", "2>/dev/full"])
 def test_a_standard_error_that_cannot_be_written_changes_nothing(where, folder):
     if shell(f"{shlex.quote(sys.executable)} -c 'import scipy.special' {where}").returncode != 0:
@@ -159,6 +161,7 @@ def too_large():
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--report page.html", "--plot curve.svg"])
 def test_a_file_that_does_not_fit_leaves_nothing_behind(option, folder):
     call = shlex.split(f"evaluate a.parquet --target label --resamples 0 {option}")

@@ -153,6 +153,7 @@ def test_notes_and_warnings_are_said_once(capsys):
     assert capsys.readouterr().err == "note: compiling\nwarning: a class is small\n"
 
 
+@pytest.mark.slow
 def test_no_line_on_a_narrow_terminal_is_longer_than_it(monkeypatch, capsys):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "64")

@@ -52,6 +52,7 @@ def cost_by_loops(y, named, costs, prior=None, weight=None):
 # Two classes: the ROC hull
 
 
+@pytest.mark.slow
 def test_two_classes_end_at_the_tangent_point_of_the_hull():
     for seed in range(20):
         rng = np.random.default_rng(seed)
@@ -121,6 +122,7 @@ def test_costs_by_true_class_keep_log_probabilities():
     assert "Offsets, added to the log probabilities: 0 " in str(decision)
 
 
+@pytest.mark.slow
 def test_tuned_costs_no_more_than_the_highest_score_on_its_own_samples():
     for seed in range(10):
         y, p = samples(seed, n=60)
@@ -280,6 +282,7 @@ def test_cost_is_that_of_the_confusion_matrix():
         assert decision.confusion.sum() == len(y)
 
 
+@pytest.mark.slow
 def test_cost_of_scores_without_information_is_not_too_low():
     rng = np.random.default_rng(0)
     costs = np.array([[0, 1, 1.1], [0.9, 0, 1], [1, 1.1, 0]])

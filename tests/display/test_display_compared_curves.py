@@ -90,6 +90,7 @@ def test_the_other_views_are_those_of_the_display(kind):
     assert len(display.artists_) == len(other.artists_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", ["square", "corner"])
 @pytest.mark.parametrize("style", ["default", "dark_background"])
 def test_names_are_text_and_have_room(scale, style):

@@ -195,6 +195,7 @@ assert len(_numba_fit.sweep.signatures) > 0
 """
 
 
+@pytest.mark.slow
 def test_kernels_are_compiled_once_for_all_problems():
     """Whatever rows are left out of a fit, and of whichever pairs: the sweep exists once for each side to keep."""
     # A process of its own: replicates have kernels that call these with arrays that may be written to.

@@ -283,6 +283,7 @@ def two_models():
     return evaluations, np.array([one.bootstrap(999, rng=0).auc for one in evaluations])
 
 
+@pytest.mark.slow
 def test_covariance_of_two_models_is_that_of_paired_resamples(engine):
     """With 999 resamples errors are uncertain by 2 %, and a correlation of 0.8 by 0.01."""
     evaluations, draws = two_models()

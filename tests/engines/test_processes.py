@@ -82,6 +82,7 @@ with multiprocessing.get_context("fork").Pool(2) as pool:
     )
 
 
+@pytest.mark.slow
 def test_spawned_workers_compute_the_same(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
@@ -120,6 +121,7 @@ def test_four_threads_may_ask_one_evaluation_for_its_areas():
     assert np.abs(found[1] - found[0]).max() < 1e-13
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_ends_a_long_evaluation(n_jobs):
@@ -174,6 +176,7 @@ print(polyroc.auc_score(y_true, y_score))
 FAST = LARGE.replace("y_score))", "y_score, engine='numba'))")
 
 
+@pytest.mark.slow
 def test_large_problems_load_numba_where_it_is_and_do_without_where_it_is_not():
     run(FAST)  # compiled by now
     with_numba = run(LARGE + "import sys; assert 'numba' in sys.modules")
@@ -196,6 +199,7 @@ except ModuleNotFoundError as error:
     assert "polyroc[fast]" in said
 
 
+@pytest.mark.slow
 def test_auto_does_without_a_numba_that_does_not_import():
     """As after an upgrade of NumPy to a version that numba does not know yet."""
     broken = """

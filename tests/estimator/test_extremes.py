@@ -75,6 +75,7 @@ def test_parametric_replicates_of_one_sample_per_class(engine, method):
     assert np.all((drawn.auc >= 0) & (drawn.auc <= 1))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::polyroc.ResamplingWarning")
 def test_numpy_may_raise_all_that_it_knows(engine):
     """`centered` has predictors so large that probabilities vanish, which is no error."""

@@ -154,6 +154,7 @@ def grouped(n_classes=6):
     return y_true, y_score, np.r_[n_classes, y_true[1:] // 2]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::polyroc.ResamplingWarning")
 @pytest.mark.parametrize("model", ["rank-one", "centered", "saturated"])
 def test_resamples_of_groups_without_a_sampled_pair_are_drawn_again(model, engine):

@@ -190,6 +190,7 @@ def less_cost(model, X, y):
     return -model.cost(X, y)
 
 
+@pytest.mark.slow
 def test_searches_pipelines_clones_and_pickles():
     model = CostSensitiveClassifier(make_pipeline(StandardScaler(), LogisticRegression()), COSTS, cv=3)
     grid = {"estimator__logisticregression__C": [0.01, 1], "method": ["tuned", "bayes"]}
@@ -203,6 +204,7 @@ def test_searches_pipelines_clones_and_pickles():
     assert repr(model).startswith("CostSensitiveClassifier(costs=array(")
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_jobs():
     one, two = (CostSensitiveClassifier(GaussianNB(), COSTS, n_jobs=n).fit(X, NAMES) for n in (None, 2))
     assert_array_equal(one.decision_.offsets, two.decision_.offsets)

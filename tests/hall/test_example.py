@@ -75,6 +75,7 @@ def test_file_is_small_and_holds_no_pickle():
         np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
 
 
+@pytest.mark.slow
 def test_script_makes_the_file(tmp_path):
     pytest.importorskip("sklearn")
     recorded = np.load(io.BytesIO(stored_bytes()), allow_pickle=False)["sklearn_version"].item()

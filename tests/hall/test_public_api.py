@@ -96,6 +96,7 @@ def test_reports_load_jinja_only_to_render():
     assert not loaded_by("import polyroc.report") & HEAVY
 
 
+@pytest.mark.slow
 def test_summary_curves_load_the_optimiser_only_to_fit():
     loaded = loaded_by("import polyroc.meta") - loaded_by("import scipy.special")
     assert not loaded & (HEAVY | SLOW_PARTS_OF_SCIPY)

@@ -57,6 +57,7 @@ def test_a_decision_function_will_do():
     assert polyroc.auc_scorer(binary, X, Y > 0) == polyroc.auc_score(Y > 0, binary.decision_function(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_cross_val_score_and_search(n_jobs):
     scores = cross_val_score(GaussianNB(), X, NAMES, scoring=polyroc.auc_scorer, cv=3, n_jobs=n_jobs)

@@ -92,3 +92,11 @@ class Page(HTMLParser):
 
     def inside(self, tag):
         return [text for name, text in self.texts if name == tag and text.strip()]
+
+
+def distance_to_line(points, point):
+    """From a point to the nearest of the straight lines between points."""
+    start, way = points[:-1], np.diff(points, axis=0)
+    share = np.sum((point - start) * way, axis=1) / np.sum(way**2, axis=1)
+    nearest = start + np.clip(share, 0, 1)[:, None] * way
+    return np.min(np.hypot(*(nearest - point).T))

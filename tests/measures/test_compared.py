@@ -32,6 +32,7 @@ def test_d_and_m_are_those_of_the_comparison(comparison, measures):
     assert measures["hand_till"].differences == comparison.by_hand_till.differences
 
 
+@pytest.mark.slow
 def test_d_and_m_of_resamples_are_not_computed_again():
     example = polyroc.load_example()
     drawn = polyroc.compare(example.y_true, example.scores, n_resamples=99, rng=0)

@@ -200,6 +200,7 @@ def test_groups_count_as_units(evaluation):
     assert alone["mcc"].standard_error == pytest.approx(once["mcc"].standard_error / np.sqrt(2), rel=0.01)
 
 
+@pytest.mark.slow
 def test_standard_errors_are_those_of_resamples():
     """By the bootstrap: labels drawn at random where a measure depends on prevalence, else within classes."""
     rng = np.random.default_rng(0)

@@ -282,6 +282,7 @@ def test_free_scores_have_no_bayes_rule():
     assert_allclose(tuned.cost_by_matrix, same.cost_by_matrix, rtol=0.15)
 
 
+@pytest.mark.slow
 def test_same_bits_whatever_the_order_of_models_and_threads():
     y_true, scores = made(60, 3, 22)
     costs = polyroc.CostRange(low=1 - np.eye(3), high=[[0, 7, 3], [4, 0, 2], [9, 2, 0]])

@@ -49,6 +49,7 @@ def test_intervals_are_there_where_the_page_has_some(evaluation):
     assert summarize(evaluation, bootstrap=grouped)["classes"]["confidence_level"] is None
 
 
+@pytest.mark.slow
 def test_of_many_classes_the_worst_are_shown_and_the_others_open_on_a_click():
     y, score = problem(26)
     evaluation = polyroc.evaluate(y, score)

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 from browser_pages import PHONE, until
-from report_pages import HOSTILE, Page, comparison_of, evaluation_of, problem
+from report_pages import HOSTILE, Page, comparison_of, distance_to_line, evaluation_of, problem
 
 import polyroc
 from polyroc._lib._corner import View
@@ -28,6 +28,7 @@ TOO_SMALL = 1.5  # pixels
 # Without a browser
 
 
+@pytest.mark.slow
 def test_the_corner_opens_where_the_best_d_is_above_95_percent(summaries):
     for name in ("k10", "comparison", "crossing", "binary", "hostile"):
         summary = summaries[name]
@@ -65,14 +66,6 @@ def test_rates_of_0_stand_outside_of_the_frame():
     # Where the line crosses the edge: 0.1 % of the way from 90 % to 100 %, at a false positive rate of 0.1 %.
     inside = next(place for place in places if place[0] >= 0)
     assert inside[1] == pytest.approx(-np.log10(0.1 * (1 - 0.002 * 10 ** (3 * inside[0]))) / 3, rel=1e-6)
-
-
-def distance_to_line(points, point):
-    """From a point to the nearest of the straight lines between points."""
-    start, way = points[:-1], np.diff(points, axis=0)
-    share = np.sum((point - start) * way, axis=1) / np.sum(way**2, axis=1)
-    nearest = start + np.clip(share, 0, 1)[:, None] * way
-    return np.min(np.hypot(*(nearest - point).T))
 
 
 def test_the_drawing_without_a_script_is_the_corner_too(summaries):
@@ -168,6 +161,7 @@ def test_the_same_scores_have_no_difference():
         assert not np.any([pair[kind][key] for key in ("value", "low", "high")])
 
 
+@pytest.mark.slow
 def test_pages_are_small_and_hold_no_library(pages):
     assert len(pages["k10"].encode()) < 250_000
     assert "plotly" not in pages["k10"].lower()

@@ -14,8 +14,7 @@ from polyroc._estimator._weight_gradient import weight_gradient
 from polyroc._estimator._weights import pair_weights
 from polyroc._records import PairWeights
 from polyroc._tipping._find import _Finder, find_tipping
-from polyroc._tipping._rivals import rivals_of
-from polyroc._tipping._search import races
+from polyroc._tipping._search import Race, races
 
 # A coarse grid: hundreds of fits, of which all that matters is which is larger.
 COARSE = 9
@@ -150,6 +149,7 @@ def test_by_the_mean_area_no_smaller_change_will_do(options):
                 assert not is_first(there, one.model), (seed, one, cell, factor)
 
 
+@pytest.mark.slow
 def test_first_means_ahead_of_every_model_and_not_only_of_the_one_that_is_first():
     """Where a cost makes a model overtake the first one, a third may be ahead of both."""
     seen = 0
@@ -314,16 +314,23 @@ def test_plain_data_frames_and_pickles():
 
 
 def test_rates_are_measured_once_and_no_model_is_fitted_twice_at_a_cost(monkeypatch):
-    comparison = compared(*rivals(3, 0))
+    comparison = compared(*rivals(3, 0), engine="numpy")
     asked = []
-    # Many fits may be worth another engine than the one that evaluated.
-    [fitting] = {type(one._prepared) for one in rivals_of(comparison.evaluations)}
-    for kind in {fitting, *(type(one._prepared) for one in comparison.evaluations.values())}:
-        monkeypatch.setattr(kind, "rates", lambda *_: pytest.fail("rates were measured again"))
+    [fitting] = {type(one._prepared) for one in comparison.evaluations.values()}
+    monkeypatch.setattr(fitting, "rates", lambda *_: pytest.fail("rates were measured again"))
     fit = fitting.fit
     monkeypatch.setattr(fitting, "fit", lambda self, *given, **more: asked.append(1) or fit(self, *given, **more))
     tipping = comparison.tipping_costs()
     assert len(asked) == tipping.n_fits > 0
+
+
+def test_where_a_fit_does_not_converge_nobody_is_first():
+    race = Race(0, ((1, 0.0), (2, 0.0)))
+    nan = float("nan")
+    for values in ((nan, 0.5, 0.5), (0.6, nan, 0.5), (0.6, 0.5, nan)):
+        assert race.margin(values.__getitem__) == -float("inf")
+    assert race.margin((0.6, 0.5, 0.55).__getitem__) == pytest.approx(0.05)
+    assert race.margin((0.6, 0.5, 0.7).__getitem__) == pytest.approx(-0.1)
 
 
 def smaller_change(y_true, scores, one, statistic="auc"):

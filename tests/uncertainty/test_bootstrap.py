@@ -71,6 +71,7 @@ def test_replicates_are_evaluations_of_the_drawn_samples():
         assert drawn.auc[r] == pytest.approx(expected.auc, abs=SINGLE)
 
 
+@pytest.mark.slow
 def test_standard_errors_are_those_of_new_samples():
     """What the bootstrap is about: how much the statistic varies from sample to sample."""
     problems = [gaussian_problem(seed, 400, 3) for seed in range(300)]
@@ -375,6 +376,7 @@ def array_bytes(record):
     return sum(map(array_bytes, vars(record).values())) if hasattr(record, "__dataclass_fields__") else 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["bootstrap", "parametric-samples"])
 @pytest.mark.parametrize("engine", ["numpy", "numba"])
 def test_a_replicate_depends_on_the_seed_and_its_number_alone(engine, method, monkeypatch):
@@ -420,6 +422,7 @@ def test_progress_without_tqdm_says_what_to_install(evaluation, monkeypatch):
         evaluation.bootstrap(4, progress=True)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_stops_sooner_than_a_hundred_replicates_take(n_jobs):

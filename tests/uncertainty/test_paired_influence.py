@@ -88,6 +88,7 @@ def test_perfect_models_are_compared_by_their_intervals():
     assert one.p_value == 1
 
 
+@pytest.mark.slow
 def test_groups_and_weights_reach_the_influences():
     found = polyroc.load_example()
     groups = np.arange(len(found.y_true)) // 3

@@ -13,6 +13,8 @@ from polyroc._estimator._adjoint import area_gradient, point_gradient
 from polyroc._estimator._partial import partial_areas, partial_slopes
 from polyroc._estimator._weights import pair_weights
 from polyroc._uncertainty._bootstrap import _at_call_rates
+from polyroc._uncertainty._delong import standard_error
+from polyroc._uncertainty._resampling import units_of
 
 
 def problem(seed=0, k=4, n_class=60, strength=1.3):
@@ -110,7 +112,7 @@ def test_whole_area_is_d(evaluation):
 @pytest.mark.parametrize("max_fpr", [0.05, 0.1, 0.5])
 def test_standard_errors_agree_with_resamples(evaluation, drawn, max_fpr):
     """399 resamples know a standard error to 3.5 %; three of these."""
-    spread = evaluation._spread("partial_auc", polyroc._evaluation.units_of(evaluation._source, None), max_fpr)
+    spread = evaluation._spread("partial_auc", units_of(evaluation._source, None), max_fpr)
     by_resamples = drawn.standard_error("partial_auc", max_fpr=max_fpr)
     assert spread.standard_error == pytest.approx(by_resamples, rel=0.11)
     found = evaluation.confidence_interval(statistic="partial_auc", max_fpr=max_fpr)
@@ -336,8 +338,8 @@ def test_what_has_no_formula_is_refused_by_name(evaluation):
 def test_a_sample_of_the_pairs_adds_to_the_error():
     y_true, y_score = problem(k=12, n_class=30)
     evaluation = polyroc.evaluate(y_true, y_score, max_pairs=60, rng=0, engine="numpy")
-    units = polyroc._evaluation.units_of(evaluation._source, None)
+    units = units_of(evaluation._source, None)
     spread = evaluation._spread("partial_auc", units, 0.1)
     assert spread.pair_error > 0
     assert spread.pair_error != evaluation.pair_sampling_error
-    assert spread.standard_error > polyroc._evaluation.standard_error(spread.influences, units)
+    assert spread.standard_error > standard_error(spread.influences, units)

@@ -106,6 +106,7 @@ SETTINGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETTINGS)
 def test_realised_half_widths_are_those_planned(name):
     counts, strengths, statistic, allocation, half_width = SETTINGS[name]

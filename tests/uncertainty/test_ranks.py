@@ -156,6 +156,7 @@ def share_of_compared(n, **options):
     )
 
 
+@pytest.mark.slow
 def test_equal_models_keep_all_ranks_through_compare():
     assert share_of_compared(15, engine="numpy") >= 0.95 - 2 * np.sqrt(0.95 * 0.05 / 15)
 

@@ -27,6 +27,7 @@ def test_each_class_is_drawn_from_itself_once_less_than_it_has_samples():
     assert np.array_equal(weights, np.rint(weights))
 
 
+@pytest.mark.slow
 def test_the_variance_of_a_mean_is_the_unbiased_one():
     """That is what one draw less is for: the variance over all draws is s^2 / n, not (n - 1) / n of it."""
     values = np.random.default_rng(0).normal(size=6)

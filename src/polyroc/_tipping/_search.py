@@ -64,10 +64,12 @@ class Race:
         """By how much the target is first; where it is not, by how much some other model is ahead of it."""
         own, least = value(self.target), float("inf")
         for other, needed in self.others:
-            least = min(least, own - value(other) - needed)
-            if not least > 0:  # nor is NaN
-                break
-        return least if least == least else -float("inf")
+            gap = own - value(other) - needed
+            if not gap > 0:
+                # Of a fit that did not converge nobody knows who is ahead; `min` would pass over a NaN.
+                return gap if gap <= 0 else -float("inf")
+            least = min(least, gap)
+        return least
 
 
 def races(values: Sequence[float]) -> list[Race]:

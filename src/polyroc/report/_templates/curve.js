@@ -138,6 +138,7 @@ function curveChart(data, state, selection = null) {
       shapeLine(line);
       shapeBand(line);
     }
+    sayBands();
     drawPairs();
     chart.refresh?.();
   }
@@ -165,11 +166,19 @@ function curveChart(data, state, selection = null) {
   }
 
   // Only lines: this runs in every frame while somebody drags a cost.
+  // Bands are those of the costs as given: while others are tried there are none, and the caption names none.
+  function sayBands() {
+    for (const words of document.querySelectorAll(".band-words")) words.hidden = !state.bands || chart.live !== null;
+  }
+
   function show(live) {
     const changed = (live === null) !== (chart.live === null);
     chart.live = live;
     for (const line of chart.lines) shapeLine(line);
-    if (changed) for (const line of chart.lines) shapeBand(line);
+    if (changed) {
+      for (const line of chart.lines) shapeBand(line);
+      sayBands();
+    }
     chart.repoint?.();
   }
 

@@ -24,7 +24,6 @@ const cells = heatmap && heatmapChart(data, selection);
 const chart = curveChart(data, state, selection);
 
 function draw() {
-  for (const words of document.querySelectorAll(".band-words")) words.hidden = !state.bands;
   chart.draw();
   if (state.heatmap) cells.draw({ model: state.model, dark: dark.matches && !state.printing, printing: state.printing });
 }
