@@ -48,7 +48,7 @@ from polyroc._uncertainty._resampling import ResamplingPlan, Units, as_seed, pla
 if TYPE_CHECKING:
     from polyroc.display import RocCurveDisplay
 
-# Samples times pairs, and pairs, up to which a notebook shows intervals: about half a second.
+# Samples times pairs, and pairs, up to which a notebook shows intervals: nobody waits to see a result.
 _QUICK_CELLS, _QUICK_PAIRS = 2_000_000, 90
 
 

@@ -11,7 +11,7 @@ from polyroc._records import Frozen
 from polyroc._uncertainty._resampling import Units
 from polyroc._uncertainty._streams import Streams
 
-# Of more units than this, several are drawn together. The spread over so many batches is known to 2 %.
+# Of more units than this, several are drawn together. The spread over this many batches is known to 2 %.
 _MOST_BATCHES = 2000
 # Small strata are not thrown together into fewer batches than this.
 _LEAST_BATCHES = 10

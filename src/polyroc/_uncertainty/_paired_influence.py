@@ -72,7 +72,7 @@ class Test(Protocol):
         """Standard errors to either side of a difference."""
 
     def p_value(self, distance: float, freedom: float) -> float:
-        """Two-sided p value of a difference so many standard errors from 0."""
+        """Two-sided p value of a difference at this distance from 0, in standard errors."""
 
 
 class Once:

@@ -18,8 +18,8 @@ from polyroc.report._summarize import check_measures, check_result, check_tippin
 
 # So that the same evaluation gives the same page.
 _SEED = 0
-# Pairs of classes, times models that are not first, up to which tipping costs take about a second: each such model
-# takes about 110 fits, and a compiled fit of 90 pairs 4 ms. So three models of ten classes have their list.
+# Pairs of classes, times models that are not first, up to which a page has its list of tipping costs unasked: three models
+# of ten classes, whose two hundred compiled fits take about a second.
 _QUICK = 180
 
 
