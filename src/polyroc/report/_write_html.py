@@ -18,8 +18,8 @@ from polyroc.report._summarize import check_measures, check_result, check_tippin
 
 # So that the same evaluation gives the same page.
 _SEED = 0
-# Pairs of classes, times models that are not first, up to which a page has its list of tipping costs unasked: three models
-# of ten classes, whose two hundred compiled fits take about a second.
+# Pairs of classes, times models that are not first, up to which a page has its list of tipping costs unasked: three
+# models of ten classes, whose two hundred compiled fits take about a second.
 _QUICK = 180
 
 
