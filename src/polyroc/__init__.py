@@ -3,6 +3,7 @@
 evaluate(y_true, y_score) -> Evaluation     D and M, their curves, the pairs, the fit
 auc_score(y_true, y_score) -> float         D alone
 compare(y_true, {name: y_score, ...}) -> Comparison     which model is better, and how sure that is
+RocAccumulator(labels)                      the same of samples that come in batches and are not kept
 decide(y_true, y_score, costs) -> Decision  which class to name, and what that costs
 CostSensitiveClassifier(estimator, costs)   the same as a scikit-learn classifier
 plan(evaluation, half_width=...) -> Plan    how many samples of each class it takes
@@ -21,6 +22,7 @@ from polyroc._compare import compare
 from polyroc._comparison import Comparison
 from polyroc._cost_sweep import CostSweep, cost_sweep
 from polyroc._cross_validation import CrossValidation, evaluate_cv
+from polyroc._engines._counted import SamplesNeededError
 from polyroc._estimator._curve import RocCurve
 from polyroc._evaluate import ConvergenceWarning, auc_score, evaluate
 from polyroc._evaluation import Evaluation
@@ -50,6 +52,8 @@ if _TYPE_CHECKING:
     from polyroc._profile._cost_profile import cost_profile
     from polyroc._profile._families import CostRange, CostRatios
     from polyroc._profile._profile import CostDifference, CostProfile, ModelCost
+    from polyroc._scale._accumulator import RocAccumulator
+    from polyroc._scale._second_pass import PairedSecondPass, SecondPass
     from polyroc._uncertainty._planning import PlanGoal
 
 __all__ = [
@@ -83,6 +87,7 @@ __all__ = [
     "ModelCost",
     "ModelEstimate",
     "Pair",
+    "PairedSecondPass",
     "Pairs",
     "PairwiseRates",
     "Plan",
@@ -92,8 +97,11 @@ __all__ = [
     "RankIntervals",
     "Ranking",
     "ResamplingWarning",
+    "RocAccumulator",
     "RocCurve",
     "RuleCost",
+    "SamplesNeededError",
+    "SecondPass",
     "Status",
     "TippingCost",
     "TippingCosts",
@@ -125,10 +133,13 @@ _LATER = {
     "Decision": "_decide._decision",
     "DecisionRates": "_decide._decision",
     "ModelCost": "_profile._profile",
+    "PairedSecondPass": "_scale._second_pass",
     "Plan": "_planned",
     "PlanGoal": "_uncertainty._planning",
     "PlanPoint": "_planned",
+    "RocAccumulator": "_scale._accumulator",
     "RuleCost": "_decide._decision",
+    "SecondPass": "_scale._second_pass",
     "cost_profile": "_profile._cost_profile",
     "decide": "_decide._decide",
     "plan": "_plan",

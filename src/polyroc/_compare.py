@@ -40,7 +40,7 @@ from polyroc._uncertainty._jackknife import jackknife_influences
 from polyroc._uncertainty._paired import Contest, contest
 from polyroc._uncertainty._paired_influence import USUAL_SAMPLES, Anytime, Once, contest_by_influence
 from polyroc._uncertainty._replicates import USUAL_RESAMPLES
-from polyroc._uncertainty._resampling import ResamplingPlan, Units, as_seed, plain_seed, units_of
+from polyroc._uncertainty._resampling import AnyUnits, ResamplingPlan, Units, as_seed, plain_seed, units_of
 
 _STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
 
@@ -134,7 +134,7 @@ def compare(
     check_option_names(options, compare)
     evaluations = _evaluate_all(y_true, scores, {**options, "n_jobs": n_jobs})
     first = next(iter(evaluations.values()))
-    units = units_of(first._source, groups)
+    units = units_of(first._samples, groups)
     warn_of_small_classes(first._source, units)
     if method == "auto" and planned is None:
         doubts = resamples or any(_doubt(evaluation, stop) for evaluation in evaluations.values())
@@ -142,11 +142,10 @@ def compare(
     if method == "influence" or planned is not None:
         _check_influence(evaluations, method, interval, stop)
         test = Once() if planned is None else Anytime(units.n_units, planned)
-        contests = _contests_by_influence(evaluations, units, level, test)
+        found = by_influence(evaluations, units, level, test)
         partial = None if stop is None else _partial_by_influence(evaluations, units, level, test, stop)
-        _warn_of_backwards(contests[0])
-        return Comparison(evaluations, {}, *contests, level, interval, units, None, "influence", planned, partial, stop)
-    plan = ResamplingPlan(first._source, units, n_resamples, as_seed(rng), first._pair_index)
+        return replace(found, anytime=planned, by_partial_auc=partial, max_fpr=stop)
+    plan = ResamplingPlan(first._samples, units, n_resamples, as_seed(rng), first._pair_index)
     # As many as each model by itself would draw, so that the same engine gives the same replicates.
     replicates = [evaluation._replicates(n_resamples, n_models=len(evaluations)) for evaluation in evaluations.values()]
     drawn = draw_samples(replicates, plan, n_jobs=n_jobs, progress=progress)
@@ -173,6 +172,15 @@ def compare(
         by_partial_auc=partial,
         max_fpr=stop,
     )
+
+
+def by_influence(
+    evaluations: dict[str, Evaluation], units: AnyUnits, level: float, test: Once | Anytime | None = None
+) -> Comparison:
+    """The comparison of evaluated models without resampling."""
+    contests = _contests_by_influence(evaluations, units, level, test or Once())
+    _warn_of_backwards(contests[0])
+    return Comparison(evaluations, {}, *contests, level, "logit", units, None, "influence")
 
 
 def _doubt(evaluation: Evaluation, max_fpr: float | None) -> str:
@@ -244,7 +252,7 @@ def _check_influence(
 
 
 def _contests_by_influence(
-    evaluations: dict[str, Evaluation], units: Units, level: float, test: Once | Anytime
+    evaluations: dict[str, Evaluation], units: AnyUnits, level: float, test: Once | Anytime
 ) -> tuple[Contest, Contest, Contest]:
     """By D, by M and by the area under the mean curve."""
     auc, hand_till, mean_auc = (

@@ -34,7 +34,7 @@ from polyroc._uncertainty._delong import standard_error
 from polyroc._uncertainty._paired import Contest, Difference, normal_differences
 from polyroc._uncertainty._paired_influence import Anytime, Once, normal_draws
 from polyroc._uncertainty._ranks import RankIntervals, rank_intervals
-from polyroc._uncertainty._resampling import Units
+from polyroc._uncertainty._resampling import AnyUnits, sampled_units
 
 if TYPE_CHECKING:
     from polyroc.display import ComparisonDisplay
@@ -90,7 +90,7 @@ class Comparison(Frozen):
     by_mean_auc: Contest
     confidence_level: float
     interval: IntervalKind
-    units: Units
+    units: AnyUnits
     seed: int | None = None
     method: ComparisonMethod = "bootstrap"
     anytime: int | None = None
@@ -293,7 +293,7 @@ class Comparison(Frozen):
         contests = {"auc": self.by_auc, "hand_till": self.by_hand_till}
         measured, left_out = {}, {}
         for name, evaluation in self.evaluations.items():
-            found, left_out[name] = evaluation._measured(kinds, self.units, without=tuple(contests))
+            found, left_out[name] = evaluation._measured(kinds, sampled_units(self.units), without=tuple(contests))
             measured[name] = {one.kind.name: one for one in found}
         test = Once() if self.anytime is None else Anytime(self.units.n_units, self.anytime)
         return compared(measured, left_out, contests, self.confidence_level, test)

@@ -173,7 +173,7 @@ def cost_sweep(
 
 def _with_intervals(sweep: CostSweep, evaluations: list[Evaluation], level: float) -> CostSweep:
     """An interval of both areas at each ratio; those of D only where influences give one."""
-    source = evaluations[0]._source
+    source = evaluations[0]._samples
     units = units_of(source, None)
     # Once for all ratios, which have the same samples.
     warn_of_small_classes(source, units)

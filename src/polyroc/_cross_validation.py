@@ -57,7 +57,7 @@ class CrossValidation(Frozen):
 
     @cached_property
     def pooled(self) -> Evaluation:
-        y_true, scores, classes = stacked([fold._unchanged.source for fold in self.folds])
+        y_true, scores, classes = stacked([fold._unchanged.samples for fold in self.folds])
         return evaluate(y_true, scores, labels=classes, **self.options)
 
     def __repr__(self) -> str:

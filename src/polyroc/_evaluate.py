@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polyroc._engines import Prepared
+from polyroc._engines._counted import refuse_differences
 from polyroc._estimator._curve import RocCurve, shared_curve
 from polyroc._estimator._doubts import is_below_chance, warn_of_backwards, warn_of_disagreement
 from polyroc._estimator._factorization import fit_of
 from polyroc._estimator._pairs import sampled_pairs
-from polyroc._estimator._rates import prepared_for, rates_of
+from polyroc._estimator._rates import counted_for, prepared_for, rates_of
 from polyroc._evaluation import Evaluation
 from polyroc._inputs._checks import listed
 from polyroc._inputs._fingerprint import Fingerprint
@@ -20,7 +21,7 @@ from polyroc._inputs._options import DECLARED, Options, as_options
 from polyroc._inputs._predictions import as_predictions
 from polyroc._lib._typing import Model, Thresholds, Weighting
 from polyroc._lib._warnings import underflow_is_zero, warn
-from polyroc._records import PairIndex, PairwiseRates, Predictions, Status
+from polyroc._records import PairIndex, PairwiseRates, Predictions, ScoreCounts, Status
 
 # Rates of more cells than this are not kept but computed again when somebody asks for them.
 _KEPT_CELLS = 4_000_000
@@ -192,6 +193,15 @@ def _keywords(function: Callable[..., Any]) -> list[str]:
     return [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
 
 
+def evaluate_counts(counts: ScoreCounts, options: Options) -> Evaluation:
+    """The same method from counts of scores."""
+    refuse_differences(options.thresholds)
+    pairs = sampled_pairs(counts, options.max_pairs, options.rng)
+    prepared = counted_for(counts, pairs, options)
+    found = Measured(prepared, Fingerprint.of(counts), pairs, rates_of(prepared, pairs, options))
+    return checked(fitted(found, options))
+
+
 def evaluate_predictions(predictions: Predictions, options: Options) -> Evaluation:
     """The method from end to end: pairs, rates, weights, fit, curve."""
     return fitted(measured(predictions, options), options)
@@ -232,10 +242,11 @@ def fitted(found: Measured, options: Options) -> Evaluation:
 
 def checked(evaluation: Evaluation) -> Evaluation:
     """The evaluation itself, with a warning where its scores were probably not meant as they were read."""
-    predictions = evaluation._source
-    warn_of_disagreement(predictions)
+    source = evaluation._source
+    if isinstance(source, Predictions):
+        warn_of_disagreement(source)
     # M takes another pass over the samples, which only a D below 1/2 is worth.
-    if evaluation.auc < 0.5 and is_below_chance(evaluation.hand_till, predictions, evaluation._pair_index):
+    if evaluation.auc < 0.5 and is_below_chance(evaluation.hand_till, source, evaluation._pair_index):
         warn_of_backwards()
     return evaluation
 

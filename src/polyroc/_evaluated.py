@@ -22,7 +22,7 @@ from polyroc._inputs._options import Options
 from polyroc._lib._typing import FloatArray, IntArray, LabelArray, Thresholds
 from polyroc._lib._warnings import underflow_is_zero
 from polyroc._pairs import Pair, Pairs
-from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates, Predictions, read_only
+from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates, Predictions, Source, read_only
 from polyroc._texts._evaluation import FAILED_PAIR, Headline
 from polyroc._uncertainty._intervals import Interval
 from polyroc.baselines._accuracy import accuracy, accuracy_interval, why_no_accuracy
@@ -42,8 +42,13 @@ class Evaluated(Frozen):
     """Of the samples when they were evaluated."""
 
     @property
-    def _source(self) -> Predictions:
+    def _source(self) -> Source:
         return self._prepared.source
+
+    @property
+    def _samples(self) -> Predictions:
+        """The source where it holds samples; an error that says so where it holds counts."""
+        return self._prepared.samples
 
     @property
     def is_binary(self) -> bool:
@@ -318,21 +323,6 @@ class Evaluated(Frozen):
         """The curve without shrinkage, by one more fit on first access; None of two classes, whose curve is no fit."""
         return unshrunk_curve(self._prepared, self._pair_index, self.rates, self._options, self.curve)
 
-    @cached_property
-    @underflow_is_zero
-    def hand_till_influences(self) -> FloatArray:
-        """What each sample adds to Hand and Till's M: DeLong's structural components, shape (n_samples,)."""
-        return read_only(self._unchanged.area_influences(self._pair_index, self._equal_shares))
-
-    @cached_property
-    @underflow_is_zero
-    def _mean_area_influences(self) -> FloatArray:
-        """What each sample adds to the mean of the areas of the pairs as they are ranked, shape (n_samples,)."""
-        if self._thresholds != "difference":
-            return self.hand_till_influences
-        asked = (self._pair_index, self._equal_shares, self._thresholds)
-        return read_only(self._unchanged.area_influences(*asked))
-
     @property
     def _equal_shares(self) -> FloatArray:
         return np.full(len(self._pair_index), 1 / len(self._pair_index))
@@ -340,6 +330,6 @@ class Evaluated(Frozen):
 
 def _hull_areas(prepared: Prepared, pairs: PairIndex, thresholds: Thresholds, fingerprint: Fingerprint) -> FloatArray:
     """Areas under the hulls of the pairs, if the samples are still those that were evaluated."""
-    fingerprint.check(prepared.source)
+    fingerprint.check(prepared.samples)
     found = difference_hull_areas if thresholds == "difference" else hull_areas
-    return found(prepared.source, pairs, prepared.resources.n_jobs)
+    return found(prepared.samples, pairs, prepared.resources.n_jobs)

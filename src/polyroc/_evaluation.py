@@ -234,7 +234,7 @@ class Evaluation(Influenced):
             raise InputError("interval", rule, repr(interval))
         if doubt := self._doubt(statistic, max_fpr):
             raise InputError("method", f"must be 'bootstrap' where {doubt}", "'influence'")
-        units = units_of(self._source, groups)
+        units = self._units(groups)
         warn_of_small_classes(self._source, units)
         spread = self._spread(statistic, units, max_fpr)
         warn_of_few_carriers(spread.freedom, spread.at_end)
@@ -288,7 +288,7 @@ class Evaluation(Influenced):
         True
         """
         kinds, level = as_kinds(names, ordered), as_confidence_level(confidence_level)
-        units = units_of(self._source, groups)
+        units = units_of(self._samples, groups)
         warn_of_small_classes(self._source, units)
         found, left_out = self._measured(kinds, units)
         return table_of(found, left_out, level)
@@ -376,10 +376,10 @@ class Evaluation(Influenced):
     def _drawn(
         self, n_resamples: int, groups: Any, seed: list[int], n_jobs: int | None, progress: bool, influences: bool
     ) -> BootstrapResult:
-        units = units_of(self._source, groups)
+        units = units_of(self._samples, groups)
         warn_of_small_classes(self._source, units)
         replicates = self._replicates(n_resamples)
-        plan = ResamplingPlan(self._source, units, n_resamples, seed, self._pair_index)
+        plan = ResamplingPlan(self._samples, units, n_resamples, seed, self._pair_index)
         [drawn] = draw_samples([replicates], plan, n_jobs=n_jobs, progress=progress)
         found = jackknife_influences(replicates, units, n_jobs) if influences else None
         return self._bootstrap_result(drawn, units, influences=found)
@@ -398,7 +398,7 @@ class Evaluation(Influenced):
             self._prepared, self._pair_index, self._options, self.factorization, self.rates, method, n_resamples
         )
         drawn = draw_rates(parametric, n_resamples, seed, n_jobs=n_jobs, progress=progress)
-        return self._bootstrap_result(drawn, units_of(self._source, None), method=method)
+        return self._bootstrap_result(drawn, units_of(self._samples, None), method=method)
 
     def _bootstrap_result(
         self,
@@ -418,7 +418,7 @@ class Evaluation(Influenced):
             observed_mean_area=self._mean_area,
             hand_till_influences=self.hand_till_influences,
             mean_area_influences=self._mean_area_influences,
-            predictions=self._source,
+            predictions=self._samples,
             units=units,
             method=method,
             influences=influences,
@@ -475,7 +475,7 @@ class Evaluation(Influenced):
         if method == "influence":
             if why := self._why_no_band(curve):
                 raise InputError("method", f"must be 'bootstrap' {why}", "'influence'")
-            units = units_of(self._source, groups)
+            units = units_of(self._samples, groups)
             warn_of_small_classes(self._source, units)
             return self._band_by_influences(level, curve, units, simultaneous=as_flag(simultaneous, "simultaneous"))
         count = USUAL_RESAMPLES if n_resamples is None else n_resamples
@@ -484,6 +484,8 @@ class Evaluation(Influenced):
 
     def _why_no_band(self, curve: Curve) -> str:
         """Why a curve has no band by influences; empty where it has one."""
+        if not self._has_samples:
+            return "for counted scores"
         if self.is_binary:
             return "for two classes, whose curve is no function of call rates"
         return f"where {self.influence_note}" if curve == "shared" and self.influence_note else ""
@@ -580,9 +582,9 @@ class Evaluation(Influenced):
         if n_pairs > _QUICK_PAIRS or self.n_samples * n_pairs > _QUICK_CELLS:
             return []
         try:
-            if self.influence_note:
+            if (not self._has_samples and self._evidence is None) or self.influence_note:
                 return []
-            units = units_of(self._source, None)
+            units = self._units()
             statistics: tuple[AnyStatistic, ...] = ("auc",) if self.is_binary else ("auc", "hand_till")
             return [(self._estimate(one, None), *self._spread(one, units).ends(0.95)) for one in statistics]
         except RuntimeError:

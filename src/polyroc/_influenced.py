@@ -1,16 +1,19 @@
 """What each sample contributes to an evaluation, and how sure its statistics are by that: nothing is resampled."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, TypeGuard
 
 import numpy as np
 
+from polyroc._engines._counted import second_pass_needed
 from polyroc._estimator._mean_curve import is_mean
 from polyroc._estimator._partial import error_cost, least_area
 from polyroc._evaluated import Evaluated
+from polyroc._inputs._checks import InputError
 from polyroc._lib._typing import AnyStatistic, FloatArray
-from polyroc._lib._warnings import underflow_is_zero
-from polyroc._records import read_only
+from polyroc._lib._warnings import ResamplingWarning, underflow_is_zero, warn
+from polyroc._records import Predictions, read_only
 from polyroc._uncertainty._bootstrap import least_class
 from polyroc._uncertainty._delong import standard_error
 from polyroc._uncertainty._influence import (
@@ -26,12 +29,34 @@ from polyroc._uncertainty._influence import (
 )
 from polyroc._uncertainty._intervals import is_at_end
 from polyroc._uncertainty._replicates import USUAL_RESAMPLES, Replicates
-from polyroc._uncertainty._resampling import Units, units_of
+from polyroc._uncertainty._resampling import AnyUnits, Units, units_of
+from polyroc._uncertainty._streamed import Evidence
 
 
 @dataclass(frozen=True, eq=False)
 class Influenced(Evaluated):
     """The part of `Evaluation` that its samples' influences are in; documented there."""
+
+    _evidence: Evidence | None = field(default=None, repr=False)
+    """Of counted scores, what a second pass over the samples found."""
+
+    def _units(self, groups: Any = None) -> AnyUnits:
+        """What is independent: single samples, or groups; of counted scores, whatever the second pass took."""
+        if self._has_samples:
+            return units_of(self._samples, groups)
+        if groups is not None:
+            raise InputError("groups", "must be None for counted scores: they belong to the second pass")
+        return self._found_evidence.units
+
+    @property
+    def _has_samples(self) -> bool:
+        return isinstance(self._source, Predictions)
+
+    @property
+    def _found_evidence(self) -> Evidence:
+        if self._evidence is None:
+            raise second_pass_needed()
+        return self._evidence
 
     @cached_property
     def _fitted(self) -> Fitted:
@@ -81,8 +106,25 @@ class Influenced(Evaluated):
         True
         """
         refuse_centered(self._options)
-        self._fingerprint.check(self._source)
+        self._fingerprint.check(self._samples)
         return read_only(self._fitted.influences("auc"))
+
+    @cached_property
+    @underflow_is_zero
+    def hand_till_influences(self) -> FloatArray:
+        """What each sample adds to Hand and Till's M: DeLong's structural components, shape (n_samples,)."""
+        if not self._has_samples:
+            return self._found_evidence.of("hand_till")
+        return read_only(self._unchanged.area_influences(self._pair_index, self._equal_shares))
+
+    @cached_property
+    @underflow_is_zero
+    def _mean_area_influences(self) -> FloatArray:
+        """What each sample adds to the mean of the areas of the pairs as they are ranked, shape (n_samples,)."""
+        if self._thresholds != "difference":
+            return self.hand_till_influences
+        asked = (self._pair_index, self._equal_shares, self._thresholds)
+        return read_only(self._unchanged.area_influences(*asked))
 
     @cached_property
     @underflow_is_zero
@@ -101,8 +143,7 @@ class Influenced(Evaluated):
         >>> round(evaluation.standard_error, 4)
         0.0069
         """
-        units = units_of(self._source, None)
-        return whole_error(self.influences, units, self.pair_sampling_error)
+        return whole_error(self._statistic_influences("auc"), self._units(), self.pair_sampling_error)
 
     def _doubt(self, statistic: AnyStatistic, max_fpr: float | None) -> str:
         """Why a statistic has no interval by influences; empty where it has one."""
@@ -115,10 +156,10 @@ class Influenced(Evaluated):
         if (doubt := self.influence_note) or is_at_end(self._mean_area):
             return doubt
         name, value = "the partial area", self.partial_auc(max_fpr)
-        error = standard_error(self._statistic_influences(statistic, max_fpr), units_of(self._source, None))
+        error = standard_error(self._statistic_influences(statistic, max_fpr), self._units())
         return near_end(value, name) or too_large(error, value, name)
 
-    def _spread(self, statistic: AnyStatistic, units: Units, max_fpr: float | None = None) -> Spread:
+    def _spread(self, statistic: AnyStatistic, units: AnyUnits, max_fpr: float | None = None) -> Spread:
         """How sure a statistic is by its influences; the bias of D, which an interval needs, takes some refits."""
         is_fit = statistic in ("auc", "partial_auc") and not self.is_binary
         influences = self._statistic_influences(statistic, max_fpr)
@@ -128,7 +169,7 @@ class Influenced(Evaluated):
         if is_fit and not at_end:
             assert self.unshrunk_curve is not None
             unshrunk = self.unshrunk_curve.auc if max_fpr is None else self.unshrunk_curve.partial_auc(max_fpr)
-            if needs_bias(units, len(self.labels)):
+            if needs_bias(units, len(self.labels)) and self._can_refit(units):
                 bias = refitted_bias(self._replicates(N_REFITS), estimate, influences, units, max_fpr)
         return Spread(
             estimate=estimate,
@@ -144,6 +185,16 @@ class Influenced(Evaluated):
             floor=0.0 if max_fpr is None else least_area(max_fpr),
         )
 
+    def _can_refit(self, units: AnyUnits) -> TypeGuard[Units]:
+        """Whether samples are there to be weighed again; a warning where their bias stays in D."""
+        if not self._has_samples:
+            msg = (
+                "The interval of D is not corrected for its bias, because that needs samples in memory. With this few "
+                "samples of each class, `polyroc.evaluate` has room for all of them."
+            )
+            warn(msg, ResamplingWarning)
+        return self._has_samples
+
     def _pair_error(self, max_fpr: float | None) -> float:
         return self.pair_sampling_error if max_fpr is None else self._pair_sampling_error(max_fpr)
 
@@ -153,7 +204,9 @@ class Influenced(Evaluated):
         return {"auc": self.auc, "hand_till": self.hand_till}.get(statistic, self.mean_auc)
 
     def _statistic_influences(self, statistic: AnyStatistic, max_fpr: float | None = None) -> FloatArray:
-        """What each sample contributes to one of the statistics, shape (n_samples,)."""
+        """What each sample contributes to one of the statistics, shape (n_samples,); or what stands for that."""
+        if not self._has_samples:
+            return self._found_evidence.of(statistic)
         if statistic == "auc":
             return self.influences
         if max_fpr is not None:

@@ -200,7 +200,7 @@ def _note(evaluation: Evaluation) -> str:
 def _forecast(chosen: dict[str, Evaluation], statistic: Statistic) -> Forecast:
     """What the influences of one model, or of two on the same samples, foretell."""
     evaluations = list(chosen.values())
-    units = units_of(evaluations[0]._source, None)
+    units = units_of(evaluations[0]._samples, None)
     effective = evaluations[0]._source.effective_counts
     spreads = [evaluation._spread(statistic, units) for evaluation in evaluations]
     areas = [AreaForecast.of(spread, effective) for spread in spreads]

@@ -1,6 +1,6 @@
 """The frozen records that pass from one step to the next.
 
-Predictions -> PairwiseRates -> Factorization -> RocCurve. Nobody who is handed
+Predictions or ScoreCounts -> PairwiseRates -> Factorization -> RocCurve. Nobody who is handed
 a record can write to its arrays, nor to those of a copy. One door stays open:
 scores and weights are not copied, so that whoever made these arrays can still
 change them. An evaluation notices that by its fingerprint before it reads them
@@ -45,7 +45,7 @@ class Frozen:
 
 
 class Source(Protocol):
-    """What scores come from, known by its classes: samples now, mergeable counts of samples later."""
+    """What scores come from, known by its classes: samples, or counts of samples, which can be added."""
 
     @property
     def labels(self) -> LabelArray:
@@ -141,6 +141,88 @@ class Predictions(Frozen):
         total = np.bincount(self.codes, relative, minlength=len(self.labels))
         squares = np.bincount(self.codes, relative**2, minlength=len(self.labels))
         return read_only(np.divide(total**2, squares, out=np.zeros_like(total), where=squares > 0))
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnCounts(Frozen):
+    """One column of scores, counted: how much of each class lies in each bin."""
+
+    bins: IntArray
+    """The bins that have samples, the highest scores first, shape (B,)."""
+    weight: FloatArray | IntArray
+    """Number of samples of each class in each bin, or their weight, shape (B, k)."""
+
+    def shares(self) -> FloatArray:
+        """Share of each class in the bins before each bin, and in all of them, shape (B + 1, k); 0 without samples.
+
+        Made anew whenever asked: those of all columns would take as much memory as the counts.
+        """
+        cumulated = np.zeros((len(self.bins) + 1, self.weight.shape[1]))
+        # Whole numbers are added as such, so that no order of samples changes a bit.
+        cumulated[1:] = np.cumsum(self.weight, axis=0)
+        total = cumulated[-1].copy()
+        np.divide(cumulated, total, out=cumulated, where=total > 0)
+        return cumulated
+
+
+class Binning(Protocol):
+    """How scores are put into bins, which are numbered in the order of the scores."""
+
+    @property
+    def n_bins(self) -> int:
+        """How many there can be."""
+
+    def lower_ends(self, index: IntArray) -> FloatArray:
+        """The lowest score of each bin."""
+
+    def coarser(self, index: IntArray) -> IntArray:
+        """Bins twice as wide."""
+
+
+@dataclass(frozen=True, eq=False)
+class NamedCounts(Frozen):
+    """What the highest columns named, and what the scores looked like: all that is known of rows."""
+
+    confusion: FloatArray | IntArray
+    """Weight of the samples of each class (row) for which each class is named (column), shape (k, k)."""
+    times: IntArray
+    """How often each class is named, shape (k,)."""
+    lowest: FloatArray
+    """Lowest score of each column, shape (k,)."""
+    highest: FloatArray
+    worst_row: float
+    """How far the sum of a row is from 1 at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreCounts(Frozen):
+    """Counts of the scores of each class in each column: the source that holds no sample.
+
+    Own and shared thresholds need no more: they compare scores of classes within columns. A bin is a large tie.
+    """
+
+    labels: LabelArray
+    columns: tuple[ColumnCounts, ...]
+    class_counts: IntArray
+    class_weights: FloatArray
+    effective_counts: FloatArray
+    is_weighted: bool
+    named: NamedCounts | None
+    """None of a single column."""
+    bins: Binning
+    """How scores were binned."""
+
+    @property
+    def n_samples(self) -> int:
+        return int(self.class_counts.sum())
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.columns)
+
+    @property
+    def is_binary(self) -> bool:
+        return self.n_columns <= 2
 
 
 class PairIndex(Protocol):

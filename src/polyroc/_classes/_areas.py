@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._engines._class_wins import areas_against_rest
+from polyroc._engines import Prepared
 from polyroc._lib._typing import FloatArray, IntArray
-from polyroc._records import Frozen, PairIndex, Predictions
+from polyroc._records import Frozen, PairIndex, Source
 from polyroc.baselines._one_vs_rest import mixed_areas
 
 
@@ -25,32 +25,33 @@ class ClassAreas(Frozen):
     """That mean of both areas."""
 
     @classmethod
-    def of(cls, predictions: Predictions, pairs: PairIndex, areas: FloatArray) -> "ClassAreas":
+    def of(cls, prepared: Prepared, pairs: PairIndex, areas: FloatArray) -> "ClassAreas":
+        source = prepared.source
         if pairs.stratum is not None:
-            return cls(areas_against_rest(predictions), None, None, None)
-        k, present = len(predictions.labels), np.flatnonzero(predictions.class_counts)
+            return cls(prepared.areas_against_rest(), None, None, None)
+        k, present = len(source.labels), np.flatnonzero(source.class_counts)
         both = np.full((len(present), len(present)), np.inf)
         place = np.zeros(k, dtype=np.intp)
         place[present] = np.arange(len(present))
         both[place[pairs.positive], place[pairs.negative]] = areas
-        if predictions.is_binary:  # one pair, which is both
+        if source.is_binary:  # one pair, which is both
             both[place[pairs.negative], place[pairs.positive]] = areas
         both = (both + both.T) / 2
         hardest = both.argmin(axis=1)
         lowest = both.min(axis=1)
         np.fill_diagonal(both, 0.0)
         return cls(
-            against_rest=_against_rest(predictions, pairs, areas),
+            against_rest=_against_rest(source, pairs, areas),
             of_pairs=_spread_out(both.sum(axis=1) / (len(present) - 1), present, k),
             hardest=_spread_out(present[hardest], present, k, -1),
             of_hardest=_spread_out(lowest, present, k),
         )
 
 
-def _against_rest(predictions: Predictions, pairs: PairIndex, areas: FloatArray) -> FloatArray:
-    if predictions.is_binary:  # each is the rest of the other
-        return np.full(len(predictions.labels), float(areas[0]))
-    weight = predictions.class_weights / predictions.class_weights.max()
+def _against_rest(source: Source, pairs: PairIndex, areas: FloatArray) -> FloatArray:
+    if source.is_binary:  # each is the rest of the other
+        return np.full(len(source.labels), float(areas[0]))
+    weight = source.class_weights / source.class_weights.max()
     # Means of areas that are all 1 may be rounded up.
     found: FloatArray = np.minimum(mixed_areas(pairs, areas, weight), 1.0)
     return found

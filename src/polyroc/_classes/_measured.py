@@ -7,7 +7,7 @@ from typing import Any
 from polyroc._classes._areas import ClassAreas
 from polyroc._classes._intervals import ClassIntervals, class_intervals
 from polyroc._engines import Prepared
-from polyroc._engines._named import Named
+from polyroc._engines._named import Named, named_of
 from polyroc._inputs._fingerprint import Fingerprint
 from polyroc._lib._typing import FloatArray
 from polyroc._records import PairIndex
@@ -30,21 +30,21 @@ class MeasuredClasses:
     @cached_property
     def named(self) -> Named | None:
         """What is named for what; None where no class can be named."""
-        return None if self.why_unnamed else Named.of(self.prepared.source)
+        return None if self.why_unnamed else named_of(self.prepared.source)
 
     @cached_property
     def areas(self) -> ClassAreas:
         """How well each class is ranked."""
-        return ClassAreas.of(self.prepared.source, self.pairs, self.pair_areas)
+        return ClassAreas.of(self.prepared, self.pairs, self.pair_areas)
 
     def units(self, groups: Any) -> Units:
         """What is independent, with a warning where there is little of it."""
-        units = units_of(self.prepared.source, groups)
-        warn_of_small_classes(self.prepared.source, units)
+        units = units_of(self.prepared.samples, groups)
+        warn_of_small_classes(self.prepared.samples, units)
         return units
 
     def intervals(self, confidence_level: float, units: Units) -> ClassIntervals:
         """How sure all of that is."""
-        predictions = self.prepared.source
+        predictions = self.prepared.samples
         self.fingerprint.check(predictions)
         return class_intervals(predictions, self.named, self.areas, units, confidence_level)

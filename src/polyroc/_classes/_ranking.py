@@ -31,7 +31,7 @@ class _Spread(Spread):
 
     @cached_property
     def _sizes(self) -> IntArray:
-        return np.bincount(self.units.stratum)
+        return self.units.sizes
 
     @cached_property
     def _moments(self) -> Moments:

@@ -2,11 +2,11 @@
 
 from polyroc._engines._choice import Task, Work, fast_is_quicker
 from polyroc._engines._fallback import FastOrReference, can_compile
-from polyroc._engines._protocol import Engine, Prepared, Resources, Reweighed
+from polyroc._engines._protocol import Engine, Fitter, Prepared, Resources, Reweighed
 from polyroc._engines._registry import engine_named
 from polyroc._records import Source
 
-__all__ = ["Engine", "Prepared", "Resources", "Reweighed", "get_engine"]
+__all__ = ["Engine", "Fitter", "Prepared", "Resources", "Reweighed", "get_engine"]
 
 
 def get_engine(

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, cast
 
-from polyroc._engines._protocol import Engine, Prepared, Resources
-from polyroc._engines._registry import prepare_again
+from polyroc._engines._protocol import Engine, Fitter, Prepared, Resources
+from polyroc._engines._registry import fitter_again, prepare_again
 from polyroc._lib._warnings import warn
 from polyroc._records import Predictions
 
@@ -41,6 +41,10 @@ class FastOrReference:
         """Made ready by the fast engine, and by the reference where the fast one fails."""
         fast = _Watched(self.fast.prepare(source, resources), lambda: self.reference.prepare(source, resources))
         return cast("Prepared", fast)
+
+    def fitter(self, resources: Resources) -> Fitter:
+        """What needs no source, likewise."""
+        return cast("Fitter", _Watched(self.fast.fitter(resources), lambda: self.reference.fitter(resources)))
 
     @classmethod
     def give_up(cls, error: Exception) -> None:
@@ -93,5 +97,7 @@ class _Watched:
 
         return call
 
-    def __reduce__(self) -> tuple[Callable[..., Prepared], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        if not hasattr(self._fast, "source"):
+            return fitter_again, (self.engine_name, self.resources)
         return prepare_again, (self.engine_name, self.source, self.resources)

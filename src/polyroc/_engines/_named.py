@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._engines._samples import named_classes
+from polyroc._engines._samples import named_classes, row_notes
 from polyroc._lib._typing import FloatArray, IntArray
-from polyroc._records import Frozen, Predictions
+from polyroc._records import Frozen, Predictions, Source
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +40,25 @@ class Named(Frozen):
             mistaken_for=mistaken_for,
             mistaken_share=_share(wrong, total),
         )
+
+
+def named_of(source: Source) -> Named:
+    """Counts of what is named, from samples or from a table of them."""
+    if isinstance(source, Predictions):
+        return Named.of(source)
+    noted, k = row_notes(source), len(source.labels)
+    table = noted.confusion.astype(float)
+    wrong = table - np.diag(np.diag(table))
+    most = wrong.argmax(axis=1)
+    times = wrong[np.arange(k), most]
+    total = table.sum(axis=1)
+    return Named(
+        n_named=noted.times,
+        recall=_share(np.diag(table), total),
+        precision=_share(np.diag(table), table.sum(axis=0)),
+        mistaken_for=np.where(times > 0, most, -1),
+        mistaken_share=np.where(total > 0, _share(times, total), np.nan),
+    )
 
 
 def relative_weights(predictions: Predictions) -> FloatArray:

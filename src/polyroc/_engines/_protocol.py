@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from polyroc._engines._curvature import Curvature
 from polyroc._engines._gradient import Gradient
 from polyroc._lib._typing import FloatArray, Model, Thresholds
-from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, RankOneFits
+from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, RankOneFits, Source
 
 
 @dataclass(frozen=True)
@@ -45,35 +45,19 @@ class Reweighed(Protocol):
         """The rank-one model under each of several weights, shape (R, n); on one thread."""
 
 
-class Prepared(Protocol):
-    """A source that an engine has made ready."""
+class Fitter(Protocol):
+    """How an engine computes what passes over rates of pairs and no source."""
 
     @property
     def engine_name(self) -> str:
-        """Which engine made it."""
-
-    @property
-    def source(self) -> Predictions:
-        """What was made ready."""
+        """Which engine it is."""
 
     @property
     def resources(self) -> Resources:
         """With what it computes."""
 
-    def memory_available(self) -> int | None:
-        """Bytes that can still be had where this engine computes; None where that is unknown."""
-
-    def memory_needed(self, n_pairs: int, n_call_rates: int, thresholds: Thresholds = "own") -> int:
-        """Bytes that rates and fit will need at most, in addition to the scores themselves."""
-
-    def memory_to_reweigh(self, pairs: PairIndex, thresholds: Thresholds) -> int:
-        """Bytes that `reweigh` will keep, in addition to the scores themselves."""
-
-    def rates(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> PairwiseRates:
-        """Where each pair's ROC polygon has the call rates of the grid (method, steps 2 and 3)."""
-
-    def score_thresholds(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> FloatArray:
-        """The score at which every pair reaches every call rate, shape (T, K)."""
+    def memory_for_cells(self, n_pairs: int, n_call_rates: int) -> int:
+        """Bytes that the rates of pairs and their fit need."""
 
     def fit(self, rates: PairwiseRates, weights: PairWeights, *, shrinkage: float, model: Model) -> Factorization:
         """Shrink rates and fit a model to them, scaled to mean(v) = 1 (method, steps 4, 6 and 7).
@@ -86,11 +70,44 @@ class Prepared(Protocol):
     ) -> Curvature | None:
         """Passes over the cells at the end of a rank-one fit, for gradients; None for those of the formula itself."""
 
+
+class Prepared(Fitter, Protocol):
+    """A source that an engine has made ready: samples, or counts of samples."""
+
+    @property
+    def source(self) -> Source:
+        """What was made ready."""
+
+    @property
+    def samples(self) -> Predictions:
+        """The source where it holds samples; a ValueError that says so where it holds counts."""
+
+    def memory_available(self) -> int | None:
+        """Bytes that can still be had where this engine computes; None where that is unknown."""
+
+    def memory_needed(self, n_pairs: int, n_call_rates: int, thresholds: Thresholds = "own") -> int:
+        """Bytes that rates and fit will need at most, in addition to the scores themselves."""
+
+    def memory_to_reweigh(self, pairs: PairIndex, thresholds: Thresholds) -> int:
+        """Bytes that `reweigh` will keep, in addition to the scores themselves."""
+
+    def polygon(self) -> tuple[PairwiseRates, FloatArray]:
+        """The vertices of the ordinary ROC curve of two classes, without its two corners, and their scores, (T, 1)."""
+
+    def rates(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> PairwiseRates:
+        """Where each pair's ROC polygon has the call rates of the grid (method, steps 2 and 3)."""
+
+    def score_thresholds(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> FloatArray:
+        """The score at which every pair reaches every call rate, shape (T, K)."""
+
     def areas(self, pairs: PairIndex, thresholds: Thresholds = "own") -> FloatArray:
         """Mann-Whitney area of each pair, shape (K,), ranked by the difference of two columns or by its own column.
 
         With shared thresholds, too, it is the column of its own that ranks a pair.
         """
+
+    def areas_against_rest(self) -> FloatArray:
+        """Area of each class against all the others, shape (k,); NaN of a class without samples."""
 
     def contrast_areas(self, pairs: PairIndex, partition: FloatArray) -> FloatArray:
         """As `areas`, each pair ranked along (A[negative] - A[positive]) · p by a partition matrix A."""
@@ -127,4 +144,7 @@ class Engine(Protocol):
         """As users give it."""
 
     def prepare(self, source: Predictions, resources: Resources) -> Prepared:
-        """Make a source ready; what takes long is done when it is first needed, and once."""
+        """Make samples ready; what takes long is done when it is first needed, and once."""
+
+    def fitter(self, resources: Resources) -> Fitter:
+        """What needs no source."""

@@ -6,9 +6,12 @@ from importlib import import_module
 from typing import Any, ClassVar, cast
 
 from polyroc._engines import _memory
-from polyroc._engines._protocol import Engine, Prepared, Resources
+from polyroc._engines._class_wins import areas_against_rest
+from polyroc._engines._protocol import Engine, Fitter, Prepared, Resources
+from polyroc._engines._samples import whole_polygon
 from polyroc._inputs._options import ENGINES
-from polyroc._records import Predictions
+from polyroc._lib._typing import FloatArray
+from polyroc._records import PairwiseRates, Predictions
 
 
 def engine_named(name: str) -> Engine:
@@ -23,11 +26,19 @@ def engine_named(name: str) -> Engine:
 
 def prepare_again(name: str, source: Predictions, resources: Resources) -> Prepared:
     """What comes out of a pickle: made by the same engine, or by the reference where that one is not installed."""
+    return _installed(name).prepare(source, resources)
+
+
+def fitter_again(name: str, resources: Resources) -> Fitter:
+    """The same of what needs no source."""
+    return _installed(name).fitter(resources)
+
+
+def _installed(name: str) -> Engine:
     try:
-        engine = engine_named(name)
+        return engine_named(name)
     except ImportError:
-        engine = engine_named("numpy")
-    return engine.prepare(source, resources)
+        return engine_named("numpy")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +48,19 @@ class OnHost:
     source: Predictions
     resources: Resources
     engine_name: ClassVar[str]
+
+    @property
+    def samples(self) -> Predictions:
+        """The source itself."""
+        return self.source
+
+    def polygon(self) -> tuple[PairwiseRates, FloatArray]:
+        """The vertices of the ordinary ROC curve of two classes."""
+        return whole_polygon(self.source)
+
+    def areas_against_rest(self) -> FloatArray:
+        """Area of each class against all the others, shape (k,)."""
+        return areas_against_rest(self.source)
 
     def memory_available(self) -> int | None:
         """Bytes that can still be had; None where that is unknown."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from polyroc._lib._typing import BoolArray, FloatArray, IntArray
-from polyroc._records import PairwiseRates, Predictions
+from polyroc._records import NamedCounts, PairwiseRates, Predictions, ScoreCounts, Source
 
 # Probabilities in a file are often rounded: rows sum to one to this, each of them or in the mean over the rows.
 _ROUNDED = 0.02
@@ -134,9 +134,27 @@ def _row_errors(scores: FloatArray) -> FloatArray:
     return off
 
 
-def column_ranges(predictions: Predictions) -> tuple[FloatArray, FloatArray]:
+def every_row_is_one(source: Source) -> bool:
+    """Whether every row of scores is one of probabilities; of counts, by what was noted of the rows."""
+    if isinstance(source, Predictions):
+        return are_probabilities(source, every_row=True)
+    lowest, highest = column_ranges(source)
+    return bool(lowest.min() >= 0 and highest.max() <= 1 and row_notes(source).worst_row < _ROUNDED)
+
+
+def column_ranges(source: Source) -> tuple[FloatArray, FloatArray]:
     """Lowest and highest score of each column, shape (k,) each."""
-    return predictions.scores.min(axis=0), predictions.scores.max(axis=0)
+    if isinstance(source, Predictions):
+        return source.scores.min(axis=0), source.scores.max(axis=0)
+    noted = row_notes(source)
+    return noted.lowest, noted.highest
+
+
+def row_notes(source: Source) -> NamedCounts:
+    """What counts keep of rows: which class was named, and what the scores looked like; not of a single column."""
+    assert isinstance(source, ScoreCounts)
+    assert source.named is not None
+    return source.named
 
 
 def named_right(predictions: Predictions) -> BoolArray:

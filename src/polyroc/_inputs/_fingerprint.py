@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyroc._lib._typing import FloatArray, IntArray
-from polyroc._records import Frozen, Predictions
+from polyroc._records import Frozen, Predictions, Source
 
 # Numbers of a block: they are added at once, and so about as many are kept.
 _AT_ONCE = 8_192
@@ -28,14 +28,16 @@ class Fingerprint(Frozen):
     weight: IntArray | None
 
     @staticmethod
-    def of(predictions: Predictions) -> "Fingerprint":
-        """Read the samples once, or some of very many."""
-        weight = predictions.sample_weight
-        return Fingerprint(_sums(predictions.scores), None if weight is None else _sums(weight[:, None]))
+    def of(source: Source) -> "Fingerprint":
+        """Read the samples once, or some of very many; counts of samples are copies, which nobody else can write."""
+        if not isinstance(source, Predictions):
+            return Fingerprint(np.empty(0, dtype=np.intp), None)
+        weight = source.sample_weight
+        return Fingerprint(_sums(source.scores), None if weight is None else _sums(weight[:, None]))
 
-    def check(self, predictions: Predictions) -> None:
+    def check(self, source: Source) -> None:
         """Refuse samples that were changed since."""
-        now = Fingerprint.of(predictions)
+        now = Fingerprint.of(source)
         changed = [name for name in ("scores", "weight") if not _is_same(getattr(self, name), getattr(now, name))]
         if changed:
             argument = "y_score" if "scores" in changed else "sample_weight"

@@ -111,6 +111,14 @@ def _check_finite(scores: FloatArray) -> None:
 
 
 def _as_weights(sample_weight: Any, n_samples: int) -> FloatArray:
+    weight = weights_of(sample_weight, n_samples)
+    if not weight.any():
+        raise InputError("sample_weight", "must not be zero everywhere", f"{n_samples} zeros")
+    return weight
+
+
+def weights_of(sample_weight: Any, n_samples: int) -> FloatArray:
+    """Weights of some samples, all of which may be 0."""
     weight = read_table(sample_weight, "sample_weight").values.astype(np.float64, copy=False)
     if weight.shape != (n_samples,):
         raise InputError("sample_weight", f"must have shape ({n_samples},) as `y_true` has", f"{weight.shape}")
@@ -118,8 +126,6 @@ def _as_weights(sample_weight: Any, n_samples: int) -> FloatArray:
     if wrong.any():
         first = int(wrong.argmax())
         raise InputError("sample_weight", "must be finite and not negative", f"{float(weight[first])} in row {first}")
-    if not weight.any():
-        raise InputError("sample_weight", "must not be zero everywhere", f"{n_samples} zeros")
     return weight
 
 
@@ -174,6 +180,11 @@ def labels_array(classes: list[Any]) -> LabelArray:
     return np.array(classes, dtype=np.uint64 if max(classes) >= 2**63 else np.int64)
 
 
+def encoded(truth: LabelArray, classes: list[Any]) -> IntArray:
+    """Each label as its position among the classes, all of which are known."""
+    return _encode(_factorize(truth), classes)
+
+
 def _encode(found: _Factor, classes: list[Any]) -> IntArray:
     if found.values == classes:
         return found.codes
@@ -187,7 +198,12 @@ def _encode(found: _Factor, classes: list[Any]) -> IntArray:
 
 
 def _check_samples(codes: IntArray, classes: list[Any]) -> None:
-    has_samples = np.bincount(codes, minlength=len(classes)) > 0
+    check_class_counts(np.bincount(codes, minlength=len(classes)), classes)
+
+
+def check_class_counts(class_counts: IntArray, classes: list[Any]) -> None:
+    """Two classes must have samples; those that have none are named in a warning."""
+    has_samples = class_counts > 0
     if has_samples.all():
         return
     check_two([label for label, present in zip(classes, has_samples, strict=True) if present])

@@ -63,7 +63,7 @@ class Passes:
 
     @property
     def source(self) -> Predictions:
-        return self.prepared.source
+        return self.prepared.samples
 
     @cached_property
     def overall(self) -> Units:

@@ -14,7 +14,7 @@ def one_vs_rest_functional(prepared: Prepared, areas: FloatArray, *, weighted: b
     `areas` are those of all pairs. Class i has the area R_i = sum_j W_j A_ij / sum_j W_j over the other classes j, and
     counts the same as the others or by its weight W_i. A sample counts in the pairwise areas, and in the weights.
     """
-    source, pairs = prepared.source, all_pairs(prepared.source)
+    source, pairs = prepared.samples, all_pairs(prepared.source)
     weight = source.class_weights / source.class_weights.sum()
     i, j = pairs.positive, pairs.negative
     rest = np.bincount(i, weight[j], minlength=len(weight))

@@ -17,7 +17,7 @@ from polyroc._measures._declared import KINDS, ONLY_ORDERED, Kind
 from polyroc._measures._rows import NamedRows
 from polyroc._texts._notebook import tables_html
 from polyroc._uncertainty._bootstrap import BootstrapResult
-from polyroc._uncertainty._resampling import Units
+from polyroc._uncertainty._resampling import Units, sampled_units
 
 # Measures that resamples know, too.
 _RESAMPLED: dict[str, Statistic] = {"auc": "auc", "hand_till": "hand_till"}
@@ -204,7 +204,9 @@ def covariance_of(measured: Sequence[Sure | None]) -> FloatArray:
     found = np.full((len(measured), len(measured)), np.nan)
     known = [place for place, one in enumerate(measured) if one is not None]
     if known:
-        parts = np.array([_standardized(one.influences, one.units) for one in measured if one is not None])
+        parts = np.array(
+            [_standardized(one.influences, sampled_units(one.units)) for one in measured if one is not None]
+        )
         found[np.ix_(known, known)] = parts @ parts.T
         for place in known:
             sure = measured[place]

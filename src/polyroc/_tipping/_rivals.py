@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from polyroc._engines import Prepared, get_engine
+from polyroc._engines import Fitter, get_engine
 from polyroc._estimator._curve import shared_curve
 from polyroc._estimator._mean_curve import mean_areas
 from polyroc._estimator._weight_gradient import weight_gradient
@@ -68,7 +68,7 @@ class Rival:
     mean_auc: float
     rates: PairwiseRates = field(repr=False)
     _factorization: Factorization = field(repr=False)
-    _prepared: Prepared = field(repr=False)
+    _fitter: Fitter = field(repr=False)
     _options: Options = field(repr=False)
 
     def auc_at(self, weights: PairWeights) -> float:
@@ -86,14 +86,14 @@ class Rival:
         """How D changes with the logarithm of each cost, shape (K,); of other models than rank-one, nearly."""
         weights, fit = cells.weights, self._factorization
         if self._options.model != "rank-one":
-            fit = self._prepared.fit(self.rates, weights, shrinkage=self._options.shrinkage, model="rank-one")
+            fit = self._fitter.fit(self.rates, weights, shrinkage=self._options.shrinkage, model="rank-one")
         shrinkage = self._options.shrinkage
-        curvature = self._prepared.curvature(fit, self.rates, weights, shrinkage)
+        curvature = self._fitter.curvature(fit, self.rates, weights, shrinkage)
         tpr, fpr = weight_gradient(fit, self.rates, weights, shrinkage=shrinkage, curvature=curvature)
         return tpr + fpr[cells.turned]
 
     def _fit(self, weights: PairWeights, options: Options) -> Factorization:
-        return self._prepared.fit(self.rates, weights, shrinkage=options.shrinkage, model=options.model)
+        return self._fitter.fit(self.rates, weights, shrinkage=options.shrinkage, model=options.model)
 
 
 def rivals_of(evaluations: Mapping[str, Evaluation]) -> list[Rival]:
@@ -104,7 +104,7 @@ def rivals_of(evaluations: Mapping[str, Evaluation]) -> list[Rival]:
     ]
 
 
-def _for_many_fits(one: Evaluation) -> Prepared:
+def _for_many_fits(one: Evaluation) -> Fitter:
     """The engine that is done first with as many fits as are to come, which a single one may not have been worth."""
     prepared, options = one._prepared, one._options
     engine = get_engine(
@@ -116,4 +116,4 @@ def _for_many_fits(one: Evaluation) -> Prepared:
     )
     if engine.name == prepared.engine_name:
         return prepared
-    return engine.prepare(prepared.source, prepared.resources)
+    return engine.fitter(prepared.resources)

@@ -17,13 +17,14 @@ from polyroc._lib._numbers import area
 from polyroc._lib._progress import progress_bar
 from polyroc._lib._typing import AnyStatistic, Curve, FloatArray, IntArray, IntervalKind, Method, Statistic
 from polyroc._lib._warnings import ResamplingWarning, underflow_is_zero, warn
-from polyroc._records import Frozen, Predictions
+from polyroc._records import Frozen, Predictions, Source
 from polyroc._uncertainty._band import ConfidenceBand, confidence_band
 from polyroc._uncertainty._delong import freedom
 from polyroc._uncertainty._intervals import Distribution, Interval, is_at_end
 from polyroc._uncertainty._parametric import ParametricReplicates
 from polyroc._uncertainty._replicates import Replicated, Replicates
-from polyroc._uncertainty._resampling import ResamplingPlan, Units
+from polyroc._uncertainty._resampling import AnyUnits, ResamplingPlan, Units
+from polyroc._uncertainty._streamed import StreamedUnits
 from polyroc._uncertainty._streams import Streams
 
 # Fewer samples than these in a class, and its resamples hardly vary.
@@ -372,11 +373,11 @@ def warn_of_few_carriers(freedom: float, at_end: bool) -> None:
         warn(msg, ResamplingWarning)
 
 
-def warn_of_small_classes(predictions: Predictions, units: Units) -> None:
+def warn_of_small_classes(source: Source, units: AnyUnits) -> None:
     """Name the classes whose resamples hardly vary."""
-    counts = _units_by_class(predictions, units)
-    present = predictions.class_counts > 0
-    names = predictions.labels[present].tolist()
+    counts = _units_by_class(source, units)
+    present = source.class_counts > 0
+    names = source.labels[present].tolist()
     small = [f"{listed([name])} ({count})" for name, count in zip(names, counts, strict=True) if count < _FEW_SAMPLES]
     if small:
         what = "groups" if units.are_groups else "samples"
@@ -388,16 +389,19 @@ def warn_of_small_classes(predictions: Predictions, units: Units) -> None:
         warn(msg, ResamplingWarning)
 
 
-def _units_by_class(predictions: Predictions, units: Units) -> IntArray:
+def _units_by_class(source: Source, units: AnyUnits) -> IntArray:
     """In how many units each class that has samples occurs."""
-    if not units.are_groups:
-        return predictions.class_counts[predictions.class_counts > 0]
-    held = np.unique(predictions.codes * units.n_units + units.unit) // units.n_units
-    return np.bincount(held, minlength=len(predictions.labels))[predictions.class_counts > 0]
+    if isinstance(units, StreamedUnits) or not units.are_groups:
+        return source.class_counts[source.class_counts > 0]
+    if units.by_class is not None:
+        return units.by_class[source.class_counts > 0]
+    assert isinstance(source, Predictions)
+    held = np.unique(source.codes * units.n_units + units.unit) // units.n_units
+    return np.bincount(held, minlength=len(source.labels))[source.class_counts > 0]
 
 
-def least_class(predictions: Predictions, units: Units) -> int:
+def least_class(source: Source, units: AnyUnits) -> int:
     """Units of the smallest class; fewer where some of its samples weigh much more than others."""
-    effective = predictions.effective_counts[predictions.class_counts > 0]
+    effective = source.effective_counts[source.class_counts > 0]
     # Equal weights must not lose a sample by rounding.
-    return max(1, min(int(_units_by_class(predictions, units).min()), int(effective.min() + 1e-9)))
+    return max(1, min(int(_units_by_class(source, units).min()), int(effective.min() + 1e-9)))

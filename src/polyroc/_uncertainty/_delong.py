@@ -13,20 +13,23 @@ import numpy as np
 
 from polyroc._lib._typing import FloatArray
 from polyroc._records import Frozen
-from polyroc._uncertainty._resampling import Units
+from polyroc._uncertainty._resampling import AnyUnits
+from polyroc._uncertainty._streamed import StreamedUnits
 
 # With fewer degrees of freedom Student's t has no variance, and intervals say nothing.
 _LEAST_FREEDOM = 2.0
 
 
-def covariance(influences: FloatArray, units: Units) -> FloatArray:
+def covariance(influences: FloatArray, units: AnyUnits) -> FloatArray:
     """Covariance of statistics on the same samples, shape (m, m), from their influences, shape (m, n).
 
     Samples, or whole groups, are independent within their stratum; each stratum is scaled by u / (u - 1) as a
     sample variance is. A stratum of one unit shows no variation and adds nothing.
     """
+    if isinstance(units, StreamedUnits):
+        return units.covariance(influences)
     by_unit = np.array([np.bincount(units.unit, row, minlength=units.n_units) for row in influences])
-    sizes = np.bincount(units.stratum)
+    sizes = units.sizes
     mean = np.array([np.bincount(units.stratum, row) for row in by_unit]) / np.maximum(sizes, 1)
     centred = by_unit - mean[:, units.stratum]
     scale = (sizes / np.maximum(sizes - 1, 1))[units.stratum]
@@ -34,14 +37,14 @@ def covariance(influences: FloatArray, units: Units) -> FloatArray:
     return found
 
 
-def standard_error(influences: FloatArray, units: Units) -> float:
+def standard_error(influences: FloatArray, units: AnyUnits) -> float:
     """Standard error of one statistic, or of the difference of two, from its influences."""
     return float(np.sqrt(covariance(influences[None], units)[0, 0]))
 
 
-def freedom(influences: FloatArray, units: Units) -> float:
+def freedom(influences: FloatArray, units: AnyUnits) -> float:
     """Degrees of freedom of that standard error: few where few samples carry the variance."""
-    return Moments.of(influences, units).freedom(np.bincount(units.stratum))
+    return Moments.of(influences, units).freedom(units.sizes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,10 +56,13 @@ class Moments(Frozen):
     fourth: FloatArray
 
     @classmethod
-    def of(cls, influences: FloatArray, units: Units) -> "Moments":
-        by_unit = np.bincount(units.unit, influences, minlength=units.n_units)
-        sizes = np.bincount(units.stratum)
+    def of(cls, influences: FloatArray, units: AnyUnits) -> "Moments":
+        sizes = units.sizes
         u = np.maximum(sizes, 2).astype(float)
+        if isinstance(units, StreamedUnits):
+            squared, fourth = units.variance_and_fourth(influences)
+            return cls(squared * u**2 / (u - 1), fourth * u**3)
+        by_unit = np.bincount(units.unit, influences, minlength=units.n_units)
         centred = by_unit - (np.bincount(units.stratum, by_unit) / np.maximum(sizes, 1))[units.stratum]
         # An influence is a u-th of what the unit would add alone.
         squares = (centred * u[units.stratum]) ** 2

@@ -14,7 +14,10 @@ import numpy as np
 from scipy.special import expit, logit
 
 from polyroc._engines import Prepared
+from polyroc._engines._counted import CountedPrepared
+from polyroc._engines._counted_influence import InfluenceTables
 from polyroc._engines._curvature import Curvature
+from polyroc._engines._gradient import Gradient
 from polyroc._engines._reach import reach_of_points
 from polyroc._estimator._adjoint import (
     area_gradient,
@@ -35,7 +38,7 @@ from polyroc._uncertainty._delong import covariance, freedom, standard_error
 from polyroc._uncertainty._intervals import Interval, end_interval
 from polyroc._uncertainty._logit_scale import EDGE, Reach, unseen_error
 from polyroc._uncertainty._replicates import Replicates
-from polyroc._uncertainty._resampling import Units
+from polyroc._uncertainty._resampling import AnyUnits, Units
 
 N_REFITS = 4
 # Curves that are drawn for a band.
@@ -72,28 +75,50 @@ class Fitted:
 
         `max_fpr` is that of the partial area, which has no formula for two classes.
         """
-        n_pairs = len(self.pairs)
         if statistic == "hand_till" or self.prepared.source.is_binary:
-            return self.prepared.area_influences(self.pairs, np.full(n_pairs, 1 / n_pairs))
-        weights = pair_weights(self.prepared.source, self.pairs, self.options)
-        if statistic == "mean_auc":
-            shares = area_weights(weights, self.options.thresholds)
-            if shares is not None:
-                return self.prepared.area_influences(self.pairs, shares, self.options.thresholds)
-            gradient = mean_area_gradient(self.factorization, weights)
-        else:
-            gradient = area_gradient(
-                self.factorization,
-                self.rates,
-                weights,
-                shrinkage=self.options.shrinkage,
-                model=self.options.model,
-                curvature=self._curvature,
-                max_fpr=max_fpr,
-            )
-        asked = (self.pairs, self.rates.call_rates, self.options.thresholds, gradient)
+            return self.prepared.area_influences(self.pairs, self._equal_shares)
+        shares = self._area_shares(statistic)
+        if shares is not None:
+            return self.prepared.area_influences(self.pairs, shares, self.options.thresholds)
+        asked = (self.pairs, self.rates.call_rates, self.options.thresholds, self.gradient(statistic, max_fpr))
         found: FloatArray = self.prepared.influences(*asked)[0]
         return found
+
+    def tables(self, statistic: AnyStatistic) -> InfluenceTables:
+        """The same for counted scores: what a sample adds by the bins of its scores."""
+        assert isinstance(self.prepared, CountedPrepared)
+        if statistic == "hand_till" or self.prepared.source.is_binary:
+            return self.prepared.area_tables(self.pairs, self._equal_shares)
+        shares = self._area_shares(statistic)
+        if shares is not None:
+            return self.prepared.area_tables(self.pairs, shares)
+        asked = (self.pairs, self.rates.call_rates, self.options.thresholds, self.gradient(statistic))
+        return self.prepared.influence_tables(*asked)
+
+    @property
+    def _equal_shares(self) -> FloatArray:
+        return np.full(len(self.pairs), 1 / len(self.pairs))
+
+    def _area_shares(self, statistic: AnyStatistic) -> FloatArray | None:
+        """What each pairwise area counts for in the area under the mean curve, where that is a mean of areas."""
+        if statistic != "mean_auc":
+            return None
+        return area_weights(pair_weights(self.prepared.source, self.pairs, self.options), self.options.thresholds)
+
+    def gradient(self, statistic: AnyStatistic, max_fpr: float | None = None) -> Gradient:
+        """Derivatives of D, of the partial area or of the area under the mean curve by the pairwise rates."""
+        weights = pair_weights(self.prepared.source, self.pairs, self.options)
+        if statistic == "mean_auc":
+            return mean_area_gradient(self.factorization, weights)
+        return area_gradient(
+            self.factorization,
+            self.rates,
+            weights,
+            shrinkage=self.options.shrinkage,
+            model=self.options.model,
+            curvature=self._curvature,
+            max_fpr=max_fpr,
+        )
 
     def point_influences(self, curve: Curve) -> FloatArray:
         """What each sample adds to TPR and FPR at every call rate of a curve, shape (2T, n)."""
@@ -164,7 +189,7 @@ class Spread(Frozen):
 
     estimate: float
     influences: FloatArray
-    units: Units
+    units: AnyUnits
     n_independent: int
     """Units of the smallest class."""
     n_classes: int
@@ -269,15 +294,15 @@ def curve_draws(
     return np.maximum.accumulate(fpr, axis=1), np.maximum.accumulate(tpr, axis=1)
 
 
-def whole_error(influences: FloatArray, units: Units, pair_error: float) -> float:
+def whole_error(influences: FloatArray, units: AnyUnits, pair_error: float) -> float:
     """Standard error of the samples and of a sample of the pairs; 0 where influences are nothing but rounding."""
     by_samples = standard_error(influences, units)
     return float(np.hypot(by_samples if by_samples > ROUNDING else 0.0, pair_error))
 
 
-def needs_bias(units: Units, n_classes: int) -> bool:
+def needs_bias(units: AnyUnits, n_classes: int) -> bool:
     """Whether D's bias could be seen: not where every class has very many samples."""
-    sizes = np.bincount(units.stratum)
+    sizes = units.sizes
     size = 1 / np.mean(1 / sizes[sizes > 0])
     return bool(n_classes > _NO_BIAS**2 * size)
 

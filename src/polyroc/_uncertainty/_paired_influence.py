@@ -25,7 +25,7 @@ from polyroc._uncertainty._paired import (
     ties_rounded,
     with_holm,
 )
-from polyroc._uncertainty._resampling import Units
+from polyroc._uncertainty._resampling import AnyUnits
 
 # Draws from the normal distribution of all models' statistics, for rankings: their shares are right to 0.005.
 N_DRAWS = 9_999
@@ -44,7 +44,7 @@ class HasInfluences(HasEnds, Protocol):
         """Shape (n,)."""
 
     @property
-    def units(self) -> Units: ...
+    def units(self) -> AnyUnits: ...
 
     @property
     def standard_error(self) -> float: ...

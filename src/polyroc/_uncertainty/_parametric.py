@@ -35,7 +35,7 @@ class ParametricReplicates:
         check_resampling_memory(prepared, n_resamples, replicate_bytes(len(rates.call_rates)), 0)
         engine = get_engine(options.engine, source, task="replicates", n_pairs=len(pairs), repeats=USUAL_RESAMPLES)
         # Replicates have a thread each.
-        self._prepared = engine.prepare(source, Resources(n_jobs=1))
+        self._fitter = engine.fitter(Resources(n_jobs=1))
         self._weights = pair_weights(source, pairs, options)
         # Row and pair effects multiply to the linear predictor, however they are scaled.
         self._mean = expit(fit.row_effects[:, None] * fit.pair_effects)
@@ -50,7 +50,7 @@ class ParametricReplicates:
             rng.binomial(fpr_size, fpr_mean) / fpr_size,
             self._call_rates,
         )
-        fit = self._prepared.fit(drawn, self._weights, shrinkage=self._options.shrinkage, model="rank-one")
+        fit = self._fitter.fit(drawn, self._weights, shrinkage=self._options.shrinkage, model="rank-one")
         fpr, tpr = shared_rates(fit.row_effects[None])
         auc: FloatArray = areas_under(fpr, tpr)
         nothing, no_curve = np.full(1, np.nan), np.full((1, 0), np.nan)

@@ -18,7 +18,7 @@ from polyroc._uncertainty import _logit_scale
 from polyroc._uncertainty._delong import Moments
 from polyroc._uncertainty._influence import Spread, error_at, place_of
 from polyroc._uncertainty._logit_scale import EDGE, Reach, unseen_error
-from polyroc._uncertainty._resampling import Units
+from polyroc._uncertainty._resampling import AnyUnits, sampled_units
 
 Allocation: TypeAlias = Literal["same", "equal", "optimal"]
 
@@ -60,7 +60,7 @@ class AreaForecast(Frozen):
     @classmethod
     def of(cls, spread: Spread, effective: FloatArray) -> "AreaForecast":
         """From the sureness of the pilot, by classes, and Kish's effective number of samples of each class."""
-        counts = np.bincount(spread.units.stratum, minlength=len(effective))
+        counts = np.bincount(sampled_units(spread.units).stratum, minlength=len(effective))
         return cls(
             moments=moments_of(spread.influences, spread.units),
             sizes=counts[counts > 0],
@@ -136,9 +136,9 @@ class DifferenceForecast(Frozen):
         return quantile * float(np.hypot(noise, shrinkage)), noise
 
 
-def moments_of(influences: FloatArray, units: Units) -> Moments:
+def moments_of(influences: FloatArray, units: AnyUnits) -> Moments:
     """Moments of the classes that have samples."""
-    found, counts = Moments.of(influences, units), np.bincount(units.stratum)
+    found, counts = Moments.of(influences, units), units.sizes
     return Moments(found.variance[counts > 0], found.fourth[counts > 0])
 
 

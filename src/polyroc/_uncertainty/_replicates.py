@@ -75,7 +75,7 @@ class Replicates:
         n_resamples: int = USUAL_RESAMPLES,
         n_models: int = 1,
     ) -> None:
-        source = prepared.source
+        source = prepared.samples
         self._predictions, self._pairs, self._options = source, pairs, options
         self._engine = get_engine(
             options.engine,

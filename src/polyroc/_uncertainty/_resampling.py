@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from polyroc._engines._counted import SamplesNeededError
 from polyroc._inputs._arrays import read_labels
 from polyroc._inputs._checks import InputError
 from polyroc._lib._typing import BoolArray, FloatArray, IntArray
 from polyroc._records import Frozen, PairIndex, Predictions
+from polyroc._uncertainty._streamed import StreamedUnits
 from polyroc._uncertainty._streams import Streams
 
 # Samples weighed at once in one thread, over all replicates of a block.
@@ -27,10 +29,28 @@ class Units(Frozen):
     stratum: IntArray
     """The stratum of each unit, shape (U,)."""
     are_groups: bool
+    by_class: IntArray | None = None
+    """In how many groups each class occurs, shape (k,), where samples themselves are no longer there to tell."""
 
     @property
     def n_units(self) -> int:
         return len(self.stratum)
+
+    @property
+    def sizes(self) -> IntArray:
+        """Number of units of each stratum."""
+        return np.bincount(self.stratum)
+
+
+# Samples that are there, or the sums over samples that are not.
+AnyUnits: TypeAlias = Units | StreamedUnits
+
+
+def sampled_units(units: AnyUnits) -> Units:
+    """Units whose samples are there; a ValueError that says so where they are not."""
+    if isinstance(units, StreamedUnits):
+        raise SamplesNeededError
+    return units
 
 
 def units_of(predictions: Predictions, groups: Any) -> Units:

@@ -5,49 +5,52 @@ import math
 import numpy as np
 from scipy.special import ndtri
 
-from polyroc._engines._samples import are_probabilities, column_ranges, named_right
+from polyroc._engines._samples import column_ranges, every_row_is_one, named_right, row_notes
 from polyroc._lib._names import short_names
-from polyroc._records import Predictions
+from polyroc._records import Predictions, Source
 from polyroc._uncertainty._intervals import Interval
 
 # Letters of a name in a reason, which stands in a table.
 _NAME = 24
 
 
-def why_no_accuracy(predictions: Predictions) -> str:
+def why_no_accuracy(source: Source) -> str:
     """Why the columns name no class; nothing where they do.
 
     Scores that are not probabilities may be on another scale in each column. That is certain where some column lies
     wholly below another one, so that its class could never be named. It is the only case that is refused: columns
     whose ranges overlap are compared as scikit-learn's ``argmax`` would.
     """
-    if predictions.n_columns == 1:
+    if source.n_columns == 1:
         return "There is one score column, so a class is named only by a threshold."
-    if are_probabilities(predictions, every_row=True):
+    if every_row_is_one(source):
         return ""
-    lowest, highest = column_ranges(predictions)
+    lowest, highest = column_ranges(source)
     above = int(np.argmax(lowest))
     below = np.flatnonzero(highest < lowest[above])
     if len(below) == 0:
         return ""
-    lower, higher = short_names([predictions.labels[below[0]], predictions.labels[above]], _NAME)
+    lower, higher = short_names([source.labels[below[0]], source.labels[above]], _NAME)
     return f"The columns are not on a common scale: all scores of {lower} are below those of {higher}."
 
 
-def accuracy(predictions: Predictions) -> float:
+def accuracy(source: Source) -> float:
     """Share of the samples, by their weights, whose highest column is that of their class; the first of equal ones."""
-    return float(np.average(named_right(predictions), weights=predictions.sample_weight))
+    if isinstance(source, Predictions):
+        return float(np.average(named_right(source), weights=source.sample_weight))
+    table = row_notes(source).confusion
+    return float(np.trace(table) / table.sum())
 
 
-def accuracy_interval(predictions: Predictions, confidence_level: float) -> Interval:
+def accuracy_interval(source: Source, confidence_level: float) -> Interval:
     """Wilson's interval; with weights, for as many samples as Kish's effective number."""
-    weight = predictions.sample_weight
-    if weight is None:
-        n = float(predictions.n_samples)
-    else:
-        relative = weight / weight.max()
-        n = float(relative.sum() ** 2 / np.sum(relative**2))
-    return wilson_interval(accuracy(predictions), n, confidence_level)
+    n = float(source.n_samples)
+    if source.is_weighted:
+        # Sums of squares by class, from Kish's number of each; over the largest sum, so that none overflows.
+        present = source.class_counts > 0
+        relative = source.class_weights[present] / source.class_weights.max()
+        n = float(relative.sum() ** 2 / np.sum(relative**2 / source.effective_counts[present]))
+    return wilson_interval(accuracy(source), n, confidence_level)
 
 
 def wilson_interval(share: float, n: float, confidence_level: float) -> Interval:

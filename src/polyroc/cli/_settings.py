@@ -141,7 +141,7 @@ def plan_resamples(
 
 def seconds_of_one(evaluation: Evaluation, groups: Any, n_jobs: int | None) -> float:
     """How long one resample takes among many: a block for each thread, after a warm-up."""
-    predictions = evaluation._source
+    predictions = evaluation._samples
     units, replicates = units_of(predictions, groups), evaluation._replicates()
 
     def draw(count: int) -> float:

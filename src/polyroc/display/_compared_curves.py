@@ -6,6 +6,7 @@ from polyroc._comparison import Comparison
 from polyroc._lib._typing import Curve
 from polyroc._uncertainty._band import ConfidenceBand
 from polyroc._uncertainty._intervals import Interval
+from polyroc._uncertainty._resampling import sampled_units
 from polyroc.display._frames import Scale
 from polyroc.display._roc_curve import Curves, RocCurveDisplay
 
@@ -40,7 +41,7 @@ def _band(comparison: Comparison, name: str, curve: Curve) -> ConfidenceBand | N
     evaluation = comparison.evaluations[name]
     if evaluation._why_no_band(curve):
         return None
-    return evaluation._band_by_influences(level, curve, comparison.units)
+    return evaluation._band_by_influences(level, curve, sampled_units(comparison.units))
 
 
 def draw_curves(

@@ -37,7 +37,7 @@ def packed_decisions(evaluations: Sequence[Evaluation]) -> dict[str, Any] | None
     """What the script needs to name classes; None where the page has no grid of costs."""
     if any(explorer_note(evaluation) for evaluation in evaluations):
         return None
-    sources, pairs = [evaluation._unchanged.source for evaluation in evaluations], evaluations[0]._pair_index
+    sources, pairs = [evaluation._unchanged.samples for evaluation in evaluations], evaluations[0]._pair_index
     assert isinstance(pairs, AllPairs)
     classes, first = pairs.classes, sources[0]
     n_coded = sum(can_be_probabilities(source) for source in sources)

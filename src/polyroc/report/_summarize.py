@@ -25,7 +25,7 @@ from polyroc._tipping._record import TippingCosts
 from polyroc._uncertainty._band import ConfidenceBand
 from polyroc._uncertainty._bootstrap import BootstrapResult
 from polyroc._uncertainty._paired import ModelEstimate
-from polyroc._uncertainty._resampling import Units, units_of
+from polyroc._uncertainty._resampling import AnyUnits, Units, units_of
 from polyroc._version import __version__
 from polyroc.report._advice import advice
 from polyroc.report._curve_differences import curve_differences
@@ -239,7 +239,7 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
     models = {}
     for name, evaluation in comparison.evaluations.items():
         own = {key: value for key, value in evaluation.to_dict().items() if key not in common}
-        models[name] = own | _of_model(evaluation, comparison.bootstraps.get(name), level, comparison.units)
+        models[name] = own | _of_model(evaluation, comparison.bootstraps.get(name), level, _sampled(comparison.units))
     for key, contest in (("confidence_interval", comparison.by_auc), ("hand_till_interval", comparison.by_hand_till)):
         for one in contest.estimates:
             models[one.model][key] = _estimated(one, comparison)
@@ -255,6 +255,11 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
         "by_groups": comparison.units.are_groups,
         "n_independent": comparison.n_independent,
     }
+
+
+def _sampled(units: AnyUnits) -> Units | None:
+    """Units whose samples are there; of counted scores there are none, and tables of classes have no intervals."""
+    return units if isinstance(units, Units) else None
 
 
 def _explorer(result: Evaluation | Comparison) -> dict[str, Any]:
@@ -288,7 +293,7 @@ def _of_model(
 def _classes(evaluation: Evaluation, drawn: BootstrapResult | None, level: float, units: Units | None) -> Classes:
     """The table of classes; with intervals where some were asked for, not where groups are known no more."""
     if units is None and drawn is not None and not drawn.by_groups:
-        units = units_of(evaluation._source, None)
+        units = units_of(evaluation._samples, None)
     # Intervals of very many classes take longer than all the rest.
     if units is None or len(evaluation.labels) > _MOST_CLASSES:
         return evaluation.classes

@@ -44,10 +44,38 @@ class _Sorted:
 
 
 @dataclass(frozen=True, eq=False)
-class NumbaPrepared(OnHost):
+class NumbaFitter:
+    """Compiled fits."""
+
+    resources: Resources
+    engine_name: ClassVar[str] = "numba"
+
+    def memory_for_cells(self, n_pairs: int, n_call_rates: int) -> int:
+        """Bytes that the rates of pairs and their fit need."""
+        cells, n_rows, n_pieces = 2 * n_call_rates * n_pairs, 2 * n_call_rates, len(pieces(n_pairs))
+        # The side that is solved for: a gram matrix for each piece of the work and some for their sum, or cross terms.
+        rooms = 8 * passes.BLOCK * n_rows * n_pieces
+        grams = (4 * n_pieces + 32) * n_rows**2 + rooms if n_pairs > n_rows else 32 * n_rows * n_pairs
+        return (4 if cells > SINGLE_CELLS else 8) * cells + 128 * n_pairs + grams
+
+    def fit(self, rates: PairwiseRates, weights: PairWeights, *, shrinkage: float, model: Model) -> Factorization:
+        """The rank-one model compiled; the others, which are for comparison, as the reference."""
+        if model == "saturated":
+            return saturated(rates, weights, shrinkage)
+        found = fit_rank_one(rates, weights, shrinkage, n_jobs=self.resources.n_jobs)
+        return found if model == "rank-one" else centered(rates, weights, shrinkage, found)
+
+    def curvature(
+        self, factorization: Factorization, rates: PairwiseRates, weights: PairWeights, shrinkage: float
+    ) -> Curvature | None:
+        """Compiled passes over the cells at the end of a fit."""
+        return CompiledCurvature(factorization, rates, weights, shrinkage, self.resources.n_jobs)
+
+
+@dataclass(frozen=True, eq=False)
+class NumbaPrepared(NumbaFitter, OnHost):
     """Samples, and from the first question on their scores sorted by class and column."""
 
-    engine_name: ClassVar[str] = "numba"
     _sorted: _Sorted = field(default_factory=_Sorted, repr=False)
     _differences: _Sorted = field(default_factory=_Sorted, repr=False)
 
@@ -69,16 +97,11 @@ class NumbaPrepared(OnHost):
 
     def memory_needed(self, n_pairs: int, n_call_rates: int, thresholds: Thresholds = "own") -> int:
         """Bytes that rates and fit will need at most, in addition to the scores themselves."""
-        scores, cells = self.source.scores, 2 * n_call_rates * n_pairs
+        scores = self.source.scores
         weighted = 12 * scores.size if self.source.is_weighted else 0
-        # The side that is solved for: a gram matrix for each piece of the work and some for their sum, or cross terms.
-        n_rows = 2 * n_call_rates
-        n_pieces = len(pieces(n_pairs))
-        rooms = 8 * passes.BLOCK * n_rows * n_pieces
-        grams = (4 * n_pieces + 32) * n_rows**2 + rooms if n_pairs > n_rows else 32 * n_rows * n_pairs
         # Differences are in double precision; gathered scores in another one are copied.
         copied = 8 * scores.size if thresholds == "difference" and scores.dtype != np.float64 else 0
-        return scores.nbytes + copied + weighted + (4 if cells > SINGLE_CELLS else 8) * cells + 128 * n_pairs + grams
+        return scores.nbytes + copied + weighted + self.memory_for_cells(n_pairs, n_call_rates)
 
     def memory_to_reweigh(self, pairs: PairIndex, thresholds: Thresholds) -> int:
         """Bytes that `reweigh` will keep: sorted scores, which sample stands where, and the paths of all pairs."""
@@ -122,19 +145,6 @@ class NumbaPrepared(OnHost):
         if thresholds == "difference":
             return difference_thresholds(self.source, pairs, call_rates)
         return score_thresholds(self.source, pairs, call_rates, thresholds)
-
-    def fit(self, rates: PairwiseRates, weights: PairWeights, *, shrinkage: float, model: Model) -> Factorization:
-        """The rank-one model compiled; the others, which are for comparison, as the reference."""
-        if model == "saturated":
-            return saturated(rates, weights, shrinkage)
-        found = fit_rank_one(rates, weights, shrinkage, n_jobs=self.resources.n_jobs)
-        return found if model == "rank-one" else centered(rates, weights, shrinkage, found)
-
-    def curvature(
-        self, factorization: Factorization, rates: PairwiseRates, weights: PairWeights, shrinkage: float
-    ) -> Curvature | None:
-        """Compiled passes over the cells at the end of a fit."""
-        return CompiledCurvature(factorization, rates, weights, shrinkage, self.resources.n_jobs)
 
     def areas(self, pairs: PairIndex, thresholds: Thresholds = "own") -> FloatArray:
         """Mann-Whitney area of each pair, shape (K,)."""
@@ -197,6 +207,10 @@ class NumbaEngine:
     def prepare(self, source: Predictions, resources: Resources) -> NumbaPrepared:
         """Sorted when first asked."""
         return NumbaPrepared(source, resources)
+
+    def fitter(self, resources: Resources) -> NumbaFitter:
+        """What needs no source."""
+        return NumbaFitter(resources)
 
 
 ENGINE: Engine = NumbaEngine()

@@ -34,7 +34,7 @@ class Differences:
         """The same sorted, with the share of each class at or above any difference."""
         members, weight = (self.members[i], self.members[j]), self._weight
         return [
-            Run(score, None if weight is None else weight[who])
+            Run.of(score, None if weight is None else weight[who])
             for score, who in zip(self.scores(i, j), members, strict=True)
         ]
 

@@ -27,15 +27,39 @@ from polyroc._lib._typing import FloatArray, Model, Thresholds
 from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, RankOneFits
 
 
-class NumpyPrepared(OnHost):
-    """Samples as they came: nothing is done once. One thread, whatever is asked."""
+@dataclass(frozen=True, eq=False)
+class NumpyFitter:
+    """Fits in plain NumPy. One thread, whatever is asked."""
 
+    resources: Resources
     engine_name: ClassVar[str] = "numpy"
+
+    def memory_for_cells(self, n_pairs: int, n_call_rates: int) -> int:
+        """Bytes that the rates of pairs and their fit need."""
+        # Rates, shrunk rates, weights and the arrays of two points of the fit, each of all cells in double precision.
+        return 20 * 8 * 2 * n_call_rates * n_pairs
+
+    def fit(self, rates: PairwiseRates, weights: PairWeights, *, shrinkage: float, model: Model) -> Factorization:
+        """The model's shared and pair effects."""
+        if model == "saturated":
+            return saturated(rates, weights, shrinkage)
+        found = rank_one(rates, weights, shrinkage)
+        return found if model == "rank-one" else centered(rates, weights, shrinkage, found)
+
+    def curvature(
+        self, factorization: Factorization, rates: PairwiseRates, weights: PairWeights, shrinkage: float
+    ) -> Curvature | None:
+        """None: the formula's own passes are in NumPy."""
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class NumpyPrepared(NumpyFitter, OnHost):
+    """Samples as they came: nothing is done once."""
 
     def memory_needed(self, n_pairs: int, n_call_rates: int, thresholds: Thresholds = "own") -> int:
         """Bytes that rates and fit will need at most, in addition to the scores themselves."""
-        # Rates, shrunk rates, weights and the arrays of two points of the fit, each of all cells in double precision.
-        return 2 * self.source.scores.nbytes + 20 * 8 * 2 * n_call_rates * n_pairs
+        return 2 * self.source.scores.nbytes + self.memory_for_cells(n_pairs, n_call_rates)
 
     def memory_to_reweigh(self, pairs: PairIndex, thresholds: Thresholds) -> int:
         """None: samples are sorted anew for each weight."""
@@ -50,19 +74,6 @@ class NumpyPrepared(OnHost):
         if thresholds == "difference":
             return difference_thresholds(self.source, pairs, call_rates)
         return score_thresholds(self.source, pairs, call_rates, thresholds)
-
-    def fit(self, rates: PairwiseRates, weights: PairWeights, *, shrinkage: float, model: Model) -> Factorization:
-        """The model's shared and pair effects."""
-        if model == "saturated":
-            return saturated(rates, weights, shrinkage)
-        found = rank_one(rates, weights, shrinkage)
-        return found if model == "rank-one" else centered(rates, weights, shrinkage, found)
-
-    def curvature(
-        self, factorization: Factorization, rates: PairwiseRates, weights: PairWeights, shrinkage: float
-    ) -> Curvature | None:
-        """None: the formula's own passes are in NumPy."""
-        return None
 
     def areas(self, pairs: PairIndex, thresholds: Thresholds = "own") -> FloatArray:
         """Mann-Whitney area of each pair, shape (K,)."""
@@ -147,6 +158,10 @@ class NumpyEngine:
     def prepare(self, source: Predictions, resources: Resources) -> NumpyPrepared:
         """Nothing is done before it is asked for."""
         return NumpyPrepared(source, resources)
+
+    def fitter(self, resources: Resources) -> NumpyFitter:
+        """What needs no source."""
+        return NumpyFitter(resources)
 
 
 ENGINE: Engine = NumpyEngine()

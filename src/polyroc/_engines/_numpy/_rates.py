@@ -9,15 +9,16 @@ from polyroc._records import PairIndex, PairwiseRates, Predictions
 class Run:
     """The scores of one class in one column, and the share of the class at or above any score."""
 
-    def __init__(self, scores: FloatArray, weight: FloatArray | None) -> None:
+    def __init__(self, scores: FloatArray, tail: FloatArray) -> None:
+        self.scores, self.tail = scores, tail
+
+    @classmethod
+    def of(cls, scores: FloatArray, weight: FloatArray | None) -> "Run":
         if weight is None:
-            self.scores = np.sort(scores)
-            self.tail = np.arange(len(scores), -1, -1) / len(scores)
-        else:
-            order = np.argsort(scores, kind="stable")
-            self.scores = scores[order]
-            cumulated = np.concatenate([[0.0], np.cumsum(weight[order][::-1])])
-            self.tail = (cumulated / cumulated[-1])[::-1]
+            return cls(np.sort(scores), np.arange(len(scores), -1, -1) / len(scores))
+        order = np.argsort(scores, kind="stable")
+        cumulated = np.concatenate([[0.0], np.cumsum(weight[order][::-1])])
+        return cls(scores[order], (cumulated / cumulated[-1])[::-1])
 
     def share_from(self, score: FloatArray) -> FloatArray:
         return self.tail[np.searchsorted(self.scores, score, side="left")]
@@ -40,7 +41,7 @@ class Runs:
         if key not in self._made:
             members, weight = self._members[members_of], self._predictions.sample_weight
             scores = self._predictions.scores[members, column]
-            self._made[key] = Run(scores, None if weight is None else weight[members])
+            self._made[key] = Run.of(scores, None if weight is None else weight[members])
         return self._made[key]
 
 
@@ -99,10 +100,14 @@ def polygon(
     runs: Runs, i: int, j: int, column: int, thresholds: Thresholds
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """One vertex per distinct score, highest first, after the corner (0, 0): scores, then call rate, TPR and FPR."""
-    positive, negative = runs(i, column), runs(j, column)
-    counted = [positive, negative]
+    counted = [runs(i, column), runs(j, column)]
     if thresholds == "shared":
         counted += [runs(i, j), runs(j, j)]
+    return merged_polygon(counted)
+
+
+def merged_polygon(counted: list[Run]) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """The polygon through the scores of some runs, each of which counts alike; the first two are its coordinates."""
     score = np.unique(np.concatenate([run.scores for run in counted]))[::-1]
     shares = np.zeros((len(counted), len(score) + 1))
     for share, run in zip(shares, counted, strict=True):

@@ -1,0 +1,209 @@
+"""Counts of scores, made ready: what an engine answers about samples, answered from the bins that they fell into.
+
+Rates and areas need the share of each class above each bin of a column, and nothing else: a bin is a large tie. What
+needs single samples is refused, in one sentence.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from polyroc._engines import _memory
+from polyroc._engines._counted_influence import InfluenceTables, area_tables, counted_run, cut_tables
+from polyroc._engines._curvature import Curvature
+from polyroc._engines._gradient import Gradient
+from polyroc._engines._numpy._rates import merged_polygon
+from polyroc._engines._protocol import Fitter, PdiTerms, Resources, Reweighed
+from polyroc._inputs._checks import InputError
+from polyroc._lib._typing import FloatArray, Model, Thresholds
+from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, ScoreCounts
+
+_NO_SAMPLES = (
+    "This needs single samples, and the evaluation was computed from counts in bins, which do not keep them. Call "
+    "`polyroc.evaluate` with samples that fit in memory, a random part of all if need be."
+)
+_NO_SECOND_PASS = (
+    "Standard errors and intervals of counted scores need a second pass over the samples, and there was none: only "
+    "point estimates are known. Pass the same samples to `RocAccumulator.second_pass()`."
+)
+
+
+class SamplesNeededError(ValueError):
+    """What was asked for needs single samples, and the evaluation holds counts of them."""
+
+    def __init__(self, message: str = _NO_SAMPLES) -> None:
+        super().__init__(message)
+
+
+def second_pass_needed() -> SamplesNeededError:
+    """What to do for standard errors of counted scores."""
+    return SamplesNeededError(_NO_SECOND_PASS)
+
+
+def refuse_differences(thresholds: Thresholds) -> None:
+    """Differences of columns are made of joint scores, of which counts by column know nothing."""
+    if thresholds == "difference":
+        rule = "must be 'own' or 'shared' for counts of scores, which hold each column by itself"
+        raise InputError("thresholds", rule, "'difference'")
+
+
+@dataclass(frozen=True, eq=False)
+class CountedPrepared:
+    """Counts of scores, with an engine's way to fit."""
+
+    source: ScoreCounts
+    fitter: Fitter
+
+    @property
+    def samples(self) -> Predictions:
+        """There are none."""
+        raise SamplesNeededError
+
+    @property
+    def engine_name(self) -> str:
+        """That of the fit."""
+        return self.fitter.engine_name
+
+    @property
+    def resources(self) -> Resources:
+        """Those of the fit."""
+        return self.fitter.resources
+
+    def memory_available(self) -> int | None:
+        """Bytes that can still be had; None where that is unknown."""
+        return _memory.available()
+
+    def memory_for_cells(self, n_pairs: int, n_call_rates: int) -> int:
+        """Bytes that the rates of pairs and their fit need."""
+        return self.fitter.memory_for_cells(n_pairs, n_call_rates)
+
+    def memory_needed(self, n_pairs: int, n_call_rates: int, thresholds: Thresholds = "own") -> int:
+        """Bytes that rates and fit will need at most; the shares of a column as well."""
+        largest = max(column.weight.size for column in self.source.columns)
+        return 16 * largest + 16 * n_call_rates * n_pairs + self.memory_for_cells(n_pairs, n_call_rates)
+
+    def memory_to_reweigh(self, pairs: PairIndex, thresholds: Thresholds) -> int:
+        """Nothing is weighed again."""
+        raise SamplesNeededError
+
+    def polygon(self) -> tuple[PairwiseRates, FloatArray]:
+        """The vertices of the ordinary ROC curve of two classes, without its two corners, and their scores, (T, 1)."""
+        column = self.source.columns[-1]
+        fpr, tpr = column.shares()[1:-1].T
+        scores = self.source.bins.lower_ends(column.bins[:-1])
+        return PairwiseRates(tpr[:, None], fpr[:, None], (tpr + fpr) / 2), scores[:, None]
+
+    def rates(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> PairwiseRates:
+        """Cut every pair's ROC polygon at the call rates."""
+        refuse_differences(thresholds)
+        tpr: FloatArray = np.empty((len(call_rates), len(pairs)))
+        if thresholds == "own":
+            for i, of_class in _by_positive(pairs):
+                shares = self.source.columns[int(pairs.column[of_class[0]])].shares()
+                for pair in of_class.tolist():
+                    # Bins that only other classes have repeat a vertex, which changes no polygon.
+                    call_rate = (shares[:, i] + shares[:, pairs.negative[pair]]) / 2
+                    tpr[:, pair] = np.interp(call_rates, call_rate, shares[:, i])
+            return PairwiseRates(tpr, None, call_rates)
+        fpr = np.empty_like(tpr)
+        for pair, (i, j) in enumerate(zip(pairs.positive.tolist(), pairs.negative.tolist(), strict=True)):
+            _, called, positive, negative = self._shared_polygon(i, j)
+            tpr[:, pair] = np.interp(call_rates, called, positive)
+            fpr[:, pair] = np.interp(call_rates, called, negative)
+        return PairwiseRates(tpr, fpr, call_rates)
+
+    def _shared_polygon(self, i: int, j: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """One vertex per bin of either column, the highest first: bins, then call rate, TPR and FPR."""
+        return merged_polygon([counted_run(self.source, *each) for each in ((i, i), (j, i), (i, j), (j, j))])
+
+    def score_thresholds(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> FloatArray:
+        """The lowest score of the bin in which every pair reaches every call rate, shape (T, K)."""
+        refuse_differences(thresholds)
+        found = np.empty((len(call_rates), len(pairs)))
+        for pair, (i, j, c) in enumerate(zip(pairs.positive, pairs.negative, pairs.column, strict=True)):
+            if thresholds == "own":
+                column = self.source.columns[c]
+                bins, call_rate = column.bins, column.shares()[:, [i, j]].mean(axis=1)
+            else:
+                bins, call_rate, _, _ = self._shared_polygon(int(i), int(j))
+            reached = np.searchsorted(call_rate[1:], call_rates - 1e-12, side="left")
+            found[:, pair] = self.source.bins.lower_ends(bins[np.minimum(reached, len(bins) - 1)].astype(np.int64))
+        return found
+
+    def fit(self, rates: PairwiseRates, weights: PairWeights, *, shrinkage: float, model: Model) -> Factorization:
+        """The model's shared and pair effects."""
+        return self.fitter.fit(rates, weights, shrinkage=shrinkage, model=model)
+
+    def curvature(
+        self, factorization: Factorization, rates: PairwiseRates, weights: PairWeights, shrinkage: float
+    ) -> Curvature | None:
+        """The engine's passes over the cells at the end of a fit."""
+        return self.fitter.curvature(factorization, rates, weights, shrinkage)
+
+    def areas(self, pairs: PairIndex, thresholds: Thresholds = "own") -> FloatArray:
+        """Mann-Whitney area of each pair, samples of one bin counting as ties, shape (K,)."""
+        refuse_differences(thresholds)
+        areas = np.empty(len(pairs))
+        for i, of_class in _by_positive(pairs):
+            shares = self.source.columns[int(pairs.column[of_class[0]])].shares()
+            # Share of the positive class above each bin, half of those in it; what the others have there loses to it.
+            above = 0.5 * (shares[1:, i] + shares[:-1, i])
+            areas[of_class] = above @ np.diff(shares[:, pairs.negative[of_class]], axis=0)
+        found: FloatArray = np.clip(areas, 0.0, 1.0)
+        return found
+
+    def areas_against_rest(self) -> FloatArray:
+        """Area of each class against all the others, shape (k,); NaN of a class without samples."""
+        found = np.full(len(self.source.labels), np.nan)
+        for i in np.flatnonzero(self.source.class_counts):
+            column = self.source.columns[i]
+            shares = column.shares()[:, i]
+            above = 0.5 * (shares[1:] + shares[:-1])
+            rest = column.weight.sum(axis=1) - column.weight[:, i]
+            found[i] = float(above @ rest / rest.sum())
+        return found
+
+    def influence_tables(
+        self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds, gradient: Gradient
+    ) -> InfluenceTables:
+        """What a sample adds to each of m numbers by the bin of each of its scores, not yet centred."""
+        refuse_differences(thresholds)
+        return cut_tables(self.source, pairs, call_rates, thresholds, gradient)
+
+    def area_tables(self, pairs: PairIndex, share: FloatArray) -> InfluenceTables:
+        """The same for the mean of the pairs' areas by these shares: DeLong's components."""
+        return area_tables(self.source, pairs, share)
+
+    def contrast_areas(self, pairs: PairIndex, partition: FloatArray) -> FloatArray:
+        """Contrasts are made of joint scores."""
+        raise SamplesNeededError
+
+    def influences(
+        self,
+        pairs: PairIndex,
+        call_rates: FloatArray,
+        thresholds: Thresholds,
+        gradient: Gradient,
+        *,
+        least_reach: float = 0.0,
+    ) -> FloatArray:
+        """There are no samples that could add anything."""
+        raise SamplesNeededError
+
+    def area_influences(self, pairs: PairIndex, share: FloatArray, thresholds: Thresholds = "own") -> FloatArray:
+        """There are no samples that could add anything."""
+        raise SamplesNeededError
+
+    def pdi_terms(self) -> PdiTerms:
+        """PDI compares tuples of samples."""
+        raise SamplesNeededError
+
+    def reweigh(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> Reweighed:
+        """Samples cannot be weighed again."""
+        raise SamplesNeededError
+
+
+def _by_positive(pairs: PairIndex) -> list[tuple[int, Any]]:
+    """Each positive class with the places of its pairs."""
+    return [(int(i), np.flatnonzero(pairs.positive == i)) for i in np.unique(pairs.positive)]

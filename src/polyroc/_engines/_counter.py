@@ -1,0 +1,73 @@
+"""Counts of one score column that grow batch by batch: a row of class counts for every bin that has occurred."""
+
+from typing import Any
+
+import numpy as np
+
+from polyroc._engines._fallback import FastOrReference, can_compile
+from polyroc._engines._numpy import _counting as reference
+from polyroc._lib._typing import IntArray
+from polyroc._records import ColumnCounts
+
+# Rows that there is room for at first: scores of most models fall into some hundred bins or more.
+_FIRST_ROWS = 256
+# Scores from which on compiled passes are worth to be loaded.
+_WORTH_COMPILING = 1_000_000
+
+
+class ColumnCounter:
+    """Room for the counts of one column."""
+
+    def __init__(self, n_bins: int, n_classes: int) -> None:
+        self.slots = np.full(n_bins, -1, dtype=np.int32)
+        """The row of each bin, -1 of bins that have not occurred."""
+        self.rows: Any = np.zeros((_FIRST_ROWS, n_classes), dtype=np.int64)
+        """Counts of each class, or their weights; rows in the order in which their bins occurred."""
+        self.n_used = 0
+
+    def take_weights(self) -> None:
+        """Go on with weights instead of counts."""
+        if self.rows.dtype != np.float64:
+            self.rows = self.rows.astype(np.float64)
+
+    def make(self, bins: IntArray) -> None:
+        """See to it that each of these bins, which are distinct, has a row."""
+        new = bins[self.slots[bins] < 0]
+        self.grow(self.n_used + len(new))
+        self.slots[new] = np.arange(self.n_used, self.n_used + len(new))
+        self.n_used += len(new)
+
+    def grow(self, least: int) -> None:
+        """Have room for at least this many rows, and for twice as many as before where that is not so."""
+        if least <= len(self.rows):
+            return
+        rows = np.zeros((min(len(self.slots), max(2 * len(self.rows), least)), self.rows.shape[1]), self.rows.dtype)
+        rows[: self.n_used] = self.rows[: self.n_used]
+        self.rows = rows
+
+    def add_rows(self, bins: IntArray, rows: Any) -> None:
+        """Add counts of distinct bins."""
+        if rows.dtype == np.float64:
+            self.take_weights()
+        self.make(bins)
+        self.rows[self.slots[bins]] += rows
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.slots.nbytes + self.rows.nbytes)
+
+    def counts(self) -> ColumnCounts:
+        """A copy of the counts, the bin of the highest scores first."""
+        bins = np.flatnonzero(self.slots >= 0)[::-1]
+        return ColumnCounts(bins, self.rows[self.slots[bins]])
+
+
+def counting_for(n_scores: int) -> Any:
+    """The module of passes over this many scores: compiled ones for many, where numba is there."""
+    if n_scores < _WORTH_COMPILING or not FastOrReference.works:
+        return reference
+    try:
+        from polyroc._engines._numba import _counting as compiled
+    except ImportError:
+        return reference
+    return compiled if can_compile() else reference

@@ -1,0 +1,45 @@
+"""Passes over the scores of a batch, one column at a time: into bins, and from bins to what each sample adds."""
+
+from typing import Any
+
+import numpy as np
+
+from polyroc._engines._bins import ScoreBins
+from polyroc._lib._typing import FloatArray, IntArray
+
+
+def count(counter: Any, bins: ScoreBins, scores: FloatArray, codes: IntArray, weight: FloatArray | None) -> None:
+    """Count the scores of a column, shape (n,), by bin and class."""
+    index, occurred = bins.index(scores), np.zeros(bins.n_bins, dtype=bool)
+    occurred[index] = True
+    counter.make(np.flatnonzero(occurred))
+    n_classes = counter.rows.shape[1]
+    cell = counter.slots[index] * n_classes + codes
+    counted = np.bincount(cell, weight, minlength=counter.n_used * n_classes)
+    counter.rows[: counter.n_used] += counted.reshape(-1, n_classes).astype(counter.rows.dtype, copy=False)
+
+
+def note_rows(columns: list[FloatArray]) -> tuple[IntArray, float]:
+    """The column with the highest score of each row, the first of equal ones, and the worst sum of a row, from 1."""
+    highest, named = columns[0].copy(), np.zeros(len(columns[0]), dtype=np.intp)
+    total = columns[0].astype(np.float64)
+    for place, column in enumerate(columns[1:], 1):
+        higher = column > highest
+        np.copyto(highest, column, where=higher)
+        named[higher] = place
+        total += column
+    return named, float(np.abs(total - 1).max())
+
+
+def look_up(
+    slots: IntArray, table: FloatArray, bins: ScoreBins, scores: FloatArray, codes: IntArray, found: FloatArray
+) -> bool:
+    """Add to `found`, shape (n, m), what the table, shape (rows, k, m), has for the bin and the class of each score.
+
+    False where a bin has no row in the table.
+    """
+    row = slots[bins.index(scores)]
+    if row.min() < 0:
+        return False
+    found += table[row, codes]
+    return True

@@ -1,0 +1,165 @@
+"""What is known of samples that have passed: counts by column, bin and class, and a few facts about rows.
+
+Everything is added or is a smallest or largest, so that batches, files and machines can be counted apart and merged
+in any order. Without weights all counts are whole numbers, and any order gives the same bytes.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from polyroc._engines._bins import ROUNDED, ScoreBins
+from polyroc._engines._counter import ColumnCounter, counting_for
+from polyroc._engines._threads import Threads
+from polyroc._inputs._batch import Batch
+from polyroc._inputs._checks import InputError
+from polyroc._lib._typing import LabelArray
+from polyroc._records import NamedCounts, ScoreCounts
+
+# Rows whose highest scores stay in the cache while all columns pass.
+_BLOCK = 16_384
+# Scores of a batch from which on columns are worth a thread each.
+_WORTH_A_THREAD = 2**18
+# Weights outside would lose their squares.
+_SMALLEST, _LARGEST = 1e-150, 1e150
+
+
+class Tally:
+    """Counts that grow; `counts` gives what they are now."""
+
+    def __init__(self, labels: LabelArray, bins: ScoreBins) -> None:
+        self.labels, self.bins = labels, bins
+        self.counters: list[ColumnCounter] = []
+        k = len(labels)
+        self.class_counts = np.zeros(k, dtype=np.int64)
+        self.class_weights, self.class_squares = np.zeros(k), np.zeros(k)
+        self.is_weighted = False
+        self.confusion: Any = np.zeros((k, k), dtype=np.int64)
+        self.times = np.zeros(k, dtype=np.int64)
+        self.lowest, self.highest, self.worst_row = np.full(k, np.inf), np.full(k, -np.inf), 0.0
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.counters)
+
+    @property
+    def n_scores(self) -> int:
+        return int(self.class_counts.sum()) * self.n_columns
+
+    @property
+    def nbytes(self) -> int:
+        return int(sum(counter.nbytes for counter in self.counters) + self.confusion.nbytes)
+
+    def add(self, batch: Batch, n_jobs: int | None = None) -> None:
+        """Count a batch: all of it, or nothing where it is refused."""
+        ranges = self._checked(batch)
+        if not self.counters:
+            self.set_columns(len(batch.columns))
+        if batch.weight is not None:
+            self.take_weights()
+        k, codes, weight = len(self.labels), batch.codes, batch.weight
+        passes = counting_for(self.n_scores + len(batch) * self.n_columns)
+        with Threads(n_jobs if len(batch) * self.n_columns >= _WORTH_A_THREAD else 1) as threads:
+            threads.map(
+                lambda counter, column: passes.count(counter, self.bins, column, codes, weight),
+                list(zip(self.counters, batch.columns, strict=True)),
+            )
+        self.class_counts += np.bincount(codes, minlength=k)
+        if weight is not None:
+            self.class_weights += np.bincount(codes, weight, minlength=k)
+            self.class_squares += np.bincount(codes, weight**2, minlength=k)
+        elif self.is_weighted:
+            self.class_weights += np.bincount(codes, minlength=k)
+            self.class_squares += np.bincount(codes, minlength=k)
+        if self.n_columns > 1:
+            self._note_rows(batch, passes)
+            low, high = ranges
+            self.lowest, self.highest = np.minimum(self.lowest, low), np.maximum(self.highest, high)
+
+    def _checked(self, batch: Batch) -> tuple[Any, Any]:
+        """Lowest and highest score of each column of a batch that can be counted."""
+        low = np.array([column.min() for column in batch.columns], dtype=float)
+        high = np.array([column.max() for column in batch.columns], dtype=float)
+        if self.counters and len(batch.columns) != self.n_columns:
+            came = f"{len(batch.columns)} after {self.n_columns} in earlier batches"
+            raise InputError("y_score", "must have the same number of columns in all batches", came)
+        if self.bins.scores == "probabilities" and (low.min() < -ROUNDED or high.max() > 1 + ROUNDED):
+            outside = float(low.min() if low.min() < -ROUNDED else high.max())
+            raise InputError(
+                "y_score",
+                "must lie between 0 and 1",
+                f"{outside:g}",
+                hint=": for scores that are no probabilities make the accumulator with `scores='free'`",
+            )
+        if batch.weight is not None and not (batch.weight.min() >= _SMALLEST and batch.weight.max() <= _LARGEST):
+            rule = f"must be 0 or lie between {_SMALLEST:g} and {_LARGEST:g} for counts that are added"
+            raise InputError("sample_weight", rule, f"{batch.weight.min():g} to {batch.weight.max():g}")
+        return low, high
+
+    def set_columns(self, n_columns: int) -> None:
+        """Make room for the columns, whose number the first batch tells."""
+        self.counters = [ColumnCounter(self.bins.n_bins, len(self.labels)) for _ in range(n_columns)]
+
+    def take_weights(self) -> None:
+        """Go on with weights: samples so far count 1 each."""
+        if self.is_weighted:
+            return
+        self.is_weighted = True
+        self.class_weights += self.class_counts
+        self.class_squares += self.class_counts
+        self.confusion = self.confusion.astype(float)
+        for counter in self.counters:
+            counter.take_weights()
+
+    def _note_rows(self, batch: Batch, passes: Any) -> None:
+        """Which class has the highest column, and how far the sum of a row is from 1 at most."""
+        k = len(self.labels)
+        for start in range(0, len(batch), _BLOCK):
+            rows = slice(start, min(start + _BLOCK, len(batch)))
+            codes = batch.codes[rows]
+            named, worst = passes.note_rows([column[rows] for column in batch.columns])
+            self.worst_row = max(self.worst_row, worst)
+            self.times += np.bincount(named, minlength=k)
+            weight = None if batch.weight is None else batch.weight[rows]
+            cells = np.bincount(codes * np.int64(k) + named, weight, minlength=k * k).reshape(k, k)
+            self.confusion += cells.astype(self.confusion.dtype, copy=False)
+
+    def merge(self, other: "Tally") -> None:
+        """Add the counts of another tally of the same classes and bins."""
+        if other.n_columns == 0:
+            return
+        if not self.counters:
+            self.set_columns(other.n_columns)
+        if other.n_columns != self.n_columns:
+            raise InputError("other", f"must have {self.n_columns} score columns as this one", f"{other.n_columns}")
+        # Counted apart with and without weights: those without count 1 each.
+        if other.is_weighted:
+            self.take_weights()
+        if self.is_weighted:
+            self.class_weights += other.class_weights if other.is_weighted else other.class_counts
+            self.class_squares += other.class_squares if other.is_weighted else other.class_counts
+        for counter, added in zip(self.counters, other.counters, strict=True):
+            bins = np.flatnonzero(added.slots >= 0)
+            counter.add_rows(bins, added.rows[added.slots[bins]])
+        self.class_counts += other.class_counts
+        self.confusion += other.confusion
+        self.times += other.times
+        self.lowest, self.highest = np.minimum(self.lowest, other.lowest), np.maximum(self.highest, other.highest)
+        self.worst_row = max(self.worst_row, other.worst_row)
+
+    def counts(self) -> ScoreCounts:
+        """What has been counted, as a source that later batches do not change."""
+        counts = self.class_counts.copy()
+        weights, squares = self.class_weights, self.class_squares
+        effective = np.divide(weights**2, squares, out=np.zeros(len(weights)), where=squares > 0)
+        named = NamedCounts(self.confusion.copy(), self.times.copy(), self.lowest, self.highest, self.worst_row)
+        return ScoreCounts(
+            labels=self.labels,
+            columns=tuple(counter.counts() for counter in self.counters),
+            class_counts=counts,
+            class_weights=weights.copy() if self.is_weighted else counts.astype(float),
+            effective_counts=effective if self.is_weighted else counts.astype(float),
+            is_weighted=self.is_weighted,
+            named=named if self.n_columns > 1 else None,
+            bins=self.bins,
+        )

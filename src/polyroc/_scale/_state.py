@@ -1,0 +1,91 @@
+"""What has been counted <-> plain arrays that can be stored and sent; whatever comes back is checked, nothing is run."""
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from polyroc._inputs._checks import InputError, shown
+from polyroc._inputs._predictions import labels_array
+from polyroc._lib._typing import LabelArray
+
+VERSION = 1
+HEADER = "header"
+
+
+def packed_header(kind: str, labels: LabelArray, **facts: Any) -> Any:
+    """What a state is of, as text in bytes: labels may be text of any length."""
+    header = {"kind": kind, "version": VERSION, "labels": labels.tolist(), **facts}
+    return np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+
+
+def read_header(state: Any, kind: str) -> dict[str, Any]:
+    """The header of a state of this kind and version."""
+    if not isinstance(state, Mapping) or HEADER not in state:
+        raise InputError("state", "must be what `state_dict()` gives", shown(type(state).__name__))
+    try:
+        header = json.loads(bytes(np.asarray(state[HEADER], dtype=np.uint8)))
+        found = header["kind"], header["version"], list(header["labels"])
+    except (ValueError, TypeError, KeyError, UnicodeDecodeError) as error:
+        raise InputError("state", "must have a header that can be read") from error
+    if found[0] != kind:
+        raise InputError("state", f"must be of kind {kind!r}", shown(found[0]))
+    if found[1] != VERSION:
+        raise InputError("state", f"must be of version {VERSION}", f"version {shown(found[1])}")
+    return dict(header)
+
+
+def check_same(header: Mapping[str, Any], **expected: Any) -> None:
+    """Refuse a state of other classes, or of scores that were counted otherwise."""
+    for name, value in expected.items():
+        if header.get(name) != value:
+            raise InputError(
+                "state", f"must have the same `{name}` as this one, {shown(value)}", shown(header.get(name))
+            )
+
+
+def labels_of(header: Mapping[str, Any]) -> LabelArray:
+    """The classes of a state."""
+    return labels_array(list(header["labels"]))
+
+
+def read_array(state: Mapping[str, Any], name: str, shape: tuple[int | None, ...], kinds: str) -> Any:
+    """An array of a state, copied, of this shape (None for any length) and of one of these kinds of numbers."""
+    if name not in state:
+        raise InputError("state", f"must hold {name!r}", hint=": it was cut short, or is not one of polyroc's")
+    array = np.asarray(state[name])
+    fits = len(array.shape) == len(shape) and all(
+        a == b for a, b in zip(array.shape, shape, strict=True) if b is not None
+    )
+    if array.dtype.kind not in kinds or not fits:
+        wanted = ", ".join("any" if side is None else str(side) for side in shape)
+        came = f"shape {array.shape} of {array.dtype}"
+        raise InputError("state", f"must hold {name!r} of shape ({wanted})", came)
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise InputError("state", f"must hold finite numbers in {name!r}")
+    return array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
+
+
+def check_counts(name: str, *arrays: Any) -> None:
+    """Refuse counts below 0."""
+    if any(array.size and array.min() < 0 for array in arrays):
+        raise InputError("state", f"must hold no negative count in {name!r}")
+
+
+def as_bytes(state: Mapping[str, Any]) -> bytes:
+    """A state as one string of bytes: NumPy's npz, without a pickle."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **dict(state))
+    return buffer.getvalue()
+
+
+def from_bytes(data: Any, name: str = "state") -> dict[str, Any]:
+    """The arrays of a state; whatever is damaged or cut short is refused."""
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as stored:
+            return {key: stored[key] for key in stored.files}
+    except (OSError, ValueError, TypeError, EOFError, KeyError, zipfile.BadZipFile, AttributeError) as error:
+        raise InputError(name, "must be a whole npz file of arrays", hint=f": {str(error).rstrip('.')}") from error
