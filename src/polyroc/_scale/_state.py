@@ -1,4 +1,4 @@
-"""What has been counted <-> plain arrays that can be stored and sent; whatever comes back is checked, nothing is run."""
+"""What has been counted <-> plain arrays to be stored and sent; whatever comes back is checked, and nothing is run."""
 
 import io
 import json
