@@ -6,7 +6,8 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from polyroc._engines._counted import second_pass_needed
+from polyroc._engines._counted import CountedPrepared, second_pass_needed
+from polyroc._estimator._binning import BinningError, binning_error
 from polyroc._estimator._mean_curve import is_mean
 from polyroc._estimator._partial import error_cost, least_area
 from polyroc._evaluated import Evaluated
@@ -61,6 +62,28 @@ class Influenced(Evaluated):
     @cached_property
     def _fitted(self) -> Fitted:
         return Fitted(self._prepared, self._pair_index, self.rates, self.factorization, self._options)
+
+    @cached_property
+    @underflow_is_zero
+    def binning_error(self) -> BinningError | None:
+        """How far bins can have moved D and M, of counted scores; None where samples were evaluated.
+
+        Examples
+        --------
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> accumulator = polyroc.RocAccumulator(range(10))
+        >>> accumulator.update(example.y_true, example.scores["logistic"])
+        >>> error = accumulator.compute().binning_error
+        >>> error.hand_till < 0.001, error.auc < 0.0001
+        (True, True)
+        """
+        prepared = self._prepared
+        if not isinstance(prepared, CountedPrepared):
+            return None
+        has_gradient = not self.is_binary and self._options.model != "centered"
+        gradient = self._fitted.gradient("auc") if has_gradient else None
+        return binning_error(prepared, self._pair_index, self.rates, gradient)
 
     @property
     def influence_note(self) -> str:

@@ -153,6 +153,14 @@ class CountedPrepared:
         found: FloatArray = np.clip(areas, 0.0, 1.0)
         return found
 
+    def shares_within_bins(self, pairs: PairIndex) -> FloatArray:
+        """Share of each pair's comparisons that are made within a bin, so that nobody knows who won, shape (K,)."""
+        found = np.empty(len(pairs))
+        for i, of_class in _by_positive(pairs):
+            rise = np.diff(self.source.columns[int(pairs.column[of_class[0]])].shares(), axis=0)
+            found[of_class] = rise[:, i] @ rise[:, pairs.negative[of_class]]
+        return found
+
     def areas_against_rest(self) -> FloatArray:
         """Area of each class against all the others, shape (k,); NaN of a class without samples."""
         found = np.full(len(self.source.labels), np.nan)

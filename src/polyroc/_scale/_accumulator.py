@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._engines._bins import MANTISSA_BITS, ScoreBins, Scores
+from polyroc._engines._bins import ScoreBins, Scores, usual_bits
 from polyroc._engines._tally import Tally
 from polyroc._evaluate import OF_SAMPLES, check_option_names, evaluate_counts
 from polyroc._evaluation import Evaluation
@@ -34,7 +34,7 @@ class RocAccumulator:
 
     Scores are put into bins made of the highest bits of a float, so there is no range to choose. Counts can be merged
     in any order, over files, processes and machines, and without weights every order gives the same numbers to the
-    last bit. Six bits of the mantissa change D by at most about 1e-6.
+    last bit. `Evaluation.binning_error` says how far bins can have moved D and M; with 8 bits that is about 1e-6.
 
     Parameters
     ----------
@@ -42,8 +42,9 @@ class RocAccumulator:
         The classes in the order of the score columns.
     scores : {"probabilities", "free"}
         Whether scores lie between 0 and 1, or anywhere, as logits do.
-    mantissa_bits : int
-        From 0 to 16. One more halves the width of the bins, and takes up to twice the memory.
+    mantissa_bits : int, optional
+        From 0 to 16. One more halves the width of the bins, and takes up to twice the memory. By default 8 for up to 50
+        classes and 6 for more.
     **options
         Further keyword arguments of `evaluate`, for `compute`; ``thresholds="difference"`` needs single samples.
 
@@ -79,13 +80,13 @@ class RocAccumulator:
         labels: "ArrayLike",
         *,
         scores: Scores = "probabilities",
-        mantissa_bits: int = MANTISSA_BITS,
+        mantissa_bits: int | None = None,
         **options: Any,
     ) -> None:
         classes = distinct(read_labels(labels, "labels"), "labels")
         if len(classes) < 2:
             raise InputError("labels", "must name at least two classes", f"{len(classes)}")
-        bits: Any = mantissa_bits
+        bits: Any = usual_bits(len(classes)) if mantissa_bits is None else mantissa_bits
         if isinstance(bits, bool) or not isinstance(bits, Integral) or not 0 <= int(bits) <= _MOST_BITS:
             raise InputError("mantissa_bits", f"must be an integer from 0 to {_MOST_BITS}", shown(bits))
         check_option_names(options, RocAccumulator, without=OF_SAMPLES)
