@@ -174,6 +174,8 @@ class Influenced(Evaluated):
             return self.influence_note
         if statistic != "partial_auc" or max_fpr is None:
             return ""
+        if not self._has_samples:
+            self._found_evidence.of(statistic)
         if self.is_binary:
             return "two classes have no formula for the partial area"
         if (doubt := self.influence_note) or is_at_end(self._mean_area):

@@ -91,12 +91,14 @@ class CountedPrepared:
         """The vertices of the ordinary ROC curve of two classes, without its two corners, and their scores, (T, 1)."""
         column = self.source.columns[-1]
         fpr, tpr = column.shares()[1:-1].T
-        scores = self.source.bins.lower_ends(column.bins[:-1])
+        scores = self.source.bins.lower_ends(column.bins[:-1], self.source.n_columns - 1)
         return PairwiseRates(tpr[:, None], fpr[:, None], (tpr + fpr) / 2), scores[:, None]
 
     def rates(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> PairwiseRates:
         """Cut every pair's ROC polygon at the call rates."""
         refuse_differences(thresholds)
+        if thresholds == "shared" and not self.source.bins.are_common:
+            raise InputError("thresholds", "must be 'own' for bins by `edges`, which differ by column", "'shared'")
         tpr: FloatArray = np.empty((len(call_rates), len(pairs)))
         if thresholds == "own":
             for i, of_class in _by_positive(pairs):
@@ -128,7 +130,9 @@ class CountedPrepared:
             else:
                 bins, call_rate, _, _ = self._shared_polygon(int(i), int(j))
             reached = np.searchsorted(call_rate[1:], call_rates - 1e-12, side="left")
-            found[:, pair] = self.source.bins.lower_ends(bins[np.minimum(reached, len(bins) - 1)].astype(np.int64))
+            found[:, pair] = self.source.bins.lower_ends(
+                bins[np.minimum(reached, len(bins) - 1)].astype(np.int64), int(c)
+            )
         return found
 
     def fit(self, rates: PairwiseRates, weights: PairWeights, *, shrinkage: float, model: Model) -> Factorization:

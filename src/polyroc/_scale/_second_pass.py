@@ -240,16 +240,20 @@ class PairedSecondPass(_Passing):
 
     Examples
     --------
+    >>> import numpy as np
     >>> import polyroc
-    >>> example = polyroc.load_example()
-    >>> accumulators = {name: polyroc.RocAccumulator(range(10)) for name in example.scores}
-    >>> for name, y_score in example.scores.items():
-    ...     accumulators[name].update(example.y_true, y_score)
+    >>> rng = np.random.default_rng(0)
+    >>> y_true = rng.integers(0, 3, 6_000)
+    >>> scores = {name: rng.normal(size=(6_000, 3)) for name in ("good", "better")}
+    >>> scores["good"] += np.eye(3)[y_true]
+    >>> scores["better"] += 1.5 * np.eye(3)[y_true]
+    >>> accumulators = {name: polyroc.RocAccumulator(range(3), scores="free") for name in scores}
+    >>> for name, y_score in scores.items():
+    ...     accumulators[name].update(y_true, y_score)
     >>> second = polyroc.PairedSecondPass(accumulators)
-    >>> second.update(example.y_true, example.scores)
-    >>> comparison = second.compute()
-    >>> str(comparison.by_auc.rankings[0])
-    'logistic > knn > tree'
+    >>> second.update(y_true, scores)
+    >>> second.compute().best
+    'better'
     """
 
     def __init__(self, accumulators: Mapping[str, RocAccumulator]) -> None:
