@@ -15,6 +15,7 @@ from polyroc._inputs._checks import InputError
 from polyroc._lib._typing import AnyStatistic, FloatArray
 from polyroc._lib._warnings import ResamplingWarning, underflow_is_zero, warn
 from polyroc._records import Predictions, read_only
+from polyroc._texts._evaluation import NO_SECOND_PASS, binning_note
 from polyroc._uncertainty._bootstrap import least_class
 from polyroc._uncertainty._delong import standard_error
 from polyroc._uncertainty._influence import (
@@ -32,6 +33,9 @@ from polyroc._uncertainty._intervals import is_at_end
 from polyroc._uncertainty._replicates import USUAL_RESAMPLES, Replicates
 from polyroc._uncertainty._resampling import AnyUnits, Units, units_of
 from polyroc._uncertainty._streamed import Evidence
+
+# Pairs up to which a summary says what bins have changed.
+_QUICKLY_BINNED = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +88,14 @@ class Influenced(Evaluated):
         has_gradient = not self.is_binary and self._options.model != "centered"
         gradient = self._fitted.gradient("auc") if has_gradient else None
         return binning_error(prepared, self._pair_index, self.rates, gradient)
+
+    def _notes_of_counts(self) -> tuple[str, ...]:
+        if self._has_samples:
+            return ()
+        found = () if self._evidence is not None else (NO_SECOND_PASS,)
+        # Of more pairs the estimate takes longer than the evaluation.
+        error = self.binning_error if len(self._pair_index) <= _QUICKLY_BINNED else None
+        return found if error is None else (binning_note(error.hand_till, error.auc), *found)
 
     @property
     def influence_note(self) -> str:
