@@ -477,7 +477,7 @@ def put(value):
         (changed("class_counts", put(-1)), "negative count in 'class_counts'"),
         (changed("class_counts", put(10**6)), "damaged"),
         (changed("bins", put(10**7)), "rising bins"),
-        (changed("confusion", lambda x: x.astype(object)), "'confusion' of shape"),
+        (changed("confusion", lambda x: x.astype(object)), "array of numbers as 'confusion'"),
         (changed("ranges", put(np.nan)), "finite"),
         (lambda state: 3, "state_dict"),
     ],

@@ -152,7 +152,7 @@ def test_other_samples_are_noticed():
     with pytest.raises(ValueError, match=r"first pass.*not counted"):
         second.update(y_true, predictions("confident", 300, 3, 1)[1])
     second.update(y_true[:200], y_score[:200])
-    with pytest.raises(ValueError, match="The second pass must see the samples of the first"):
+    with pytest.raises(ValueError, match="must have the samples of the first pass"):
         second.compute()
     with pytest.raises(ValueError, match="with all batches"):
         second.update(y_true[200:], y_score[200:], groups=np.arange(100))
@@ -166,6 +166,12 @@ def test_other_samples_are_noticed():
         second.load_state_dict(other.second_pass().state_dict())
     with pytest.raises(ValueError, match="kind"):
         second.load_state_dict(accumulator.state_dict())
+    with pytest.raises(ValueError, match="more than the whole class"):
+        second.update(y_true[200:], y_score[200:], np.full(100, 1e200))
+    doubled = accumulator.second_pass()
+    doubled.update(y_true, y_score, np.full(300, 2.0))
+    with pytest.raises(ValueError, match="other sums of weights"):
+        doubled.compute()
     second.update(y_true[200:], y_score[200:])
     with pytest.raises(ValueError, match="they belong to the second pass"):
         second.compute().confidence_interval(groups=np.arange(300))

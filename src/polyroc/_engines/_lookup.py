@@ -49,6 +49,11 @@ class InfluenceLookup(Frozen):
                 if not passes.look_up(slots, table, self.bins, column[rows], batch.codes[rows], found[rows]):
                     return None
         found -= self.mean[batch.codes]
-        weight = 1.0 if batch.weight is None else batch.weight
-        found *= (weight / self.class_weights[batch.codes])[:, None]
+        found *= self.shares(batch)[:, None]
         return found
+
+    def shares(self, batch: Batch) -> FloatArray:
+        """Share of each sample in the weight of its class, shape (n,)."""
+        weight = 1.0 if batch.weight is None else batch.weight
+        share: FloatArray = weight / self.class_weights[batch.codes]
+        return share
