@@ -17,11 +17,12 @@ import pytest
 from browser_pages import PHONE
 from page_script import run_script
 from pyarrow import parquet
-from report_pages import HOSTILE, Page, evaluation_of, problem
+from report_pages import HOSTILE, Page, distance_to_line, evaluation_of, problem
 from report_shelf import GIVEN_COSTS, LONG_CLASSES, two_models
 
 from polyroc.cli import main
 from polyroc.report import _page, render_html, summarize
+from polyroc.report._curve_view import opening_view
 
 TIMES = "\u00d7"
 
@@ -188,6 +189,55 @@ def test_the_name_of_a_class_moves_its_row_or_column(explored):
         page.keyboard.press("Delete")
         costs[1, [0, 2, 3, 4, 5]] = 1
         np.testing.assert_array_equal(costs_shown(page, 6), costs)
+
+
+def drawn(page, selector):
+    return [path.get_attribute("d") for path in page.locator(selector).all()]
+
+
+def test_the_large_picture_says_what_it_shows(explored):
+    with explored("two") as page:
+        key, live = page.locator(".key .areas"), page.locator("#curve-live")
+        judged, lines = key.all_inner_texts(), drawn(page, "#curve path.line")
+        assert all(re.fullmatch(r"D\s0\.\d{4} M\s0\.\d{4}", one) for one in judged)
+        assert not live.is_visible()
+        typed(page, 1, 2, "100")
+        assert live.is_visible()
+        # At other costs the mean area is not M.
+        assert key.all_inner_texts() == [
+            f"D\u00a0{shown(page, place):.4f} mean\u00a0{shown(page, place, 'mean_auc'):.4f}" for place in (0, 1)
+        ]
+        assert drawn(page, "#curve path.line") != lines
+        # On paper words and lines are those of the costs as judged.
+        before = page.locator("#curve path.line").first.get_attribute("d")
+        page.emulate_media(media="print")
+        on_paper = drawn(page, "#curve path.line")
+        page.locator("#explorer-reset").evaluate("(button) => button.click()")
+        at_rest(page)
+        assert drawn(page, "#curve path.line") == on_paper
+        page.locator("#explorer-undo").evaluate("(button) => button.click()")
+        at_rest(page)
+        assert drawn(page, "#curve path.line") == on_paper
+        page.emulate_media(media="screen")
+        assert page.locator("#curve path.line").first.get_attribute("d") == before
+        page.locator("#explorer-reset").click()
+        assert (key.all_inner_texts(), drawn(page, "#curve path.line")) == (judged, lines)
+        assert not live.is_visible()
+
+
+@pytest.mark.parametrize("name", ["crossing", "two"])
+def test_the_small_picture_has_the_view_of_the_large(explored, summaries, name):
+    view = opening_view(summaries[name])
+    assert view.is_corner == (name == "crossing")
+    with explored(name) as page:
+        lines = drawn(page, "#explorer-curves .curve.now")
+    for line, model in zip(lines, summaries[name]["evaluations"].values(), strict=True):
+        found = np.array([place.split() for place in re.split("[ML]", line)[1:]], dtype=float) / 200
+        wanted = np.column_stack(view.places(np.array(model["curve"]["fpr"]), np.array(model["curve"]["tpr"])))
+        wanted = wanted[[True, *np.any(np.diff(wanted, axis=0) != 0, axis=1)]]
+        found[:, 1] = 1 - found[:, 1]
+        assert max(distance_to_line(found, place) for place in wanted) < 0.005
+        assert max(distance_to_line(wanted, place) for place in found) < 0.005
 
 
 def test_several_changes_are_counted(explored):
@@ -367,6 +417,17 @@ def test_a_finger_selects_and_the_slider_changes(explored):
             assert page.locator(f"#explorer-{button}").bounding_box()["height"] >= 44
         box = cell(page, 2, 4).bounding_box()
         assert min(box["width"], box["height"]) >= 44
+
+
+def test_a_phone_shows_d_without_scrolling(explored):
+    with explored("comparison", **PHONE) as page:
+        page.locator("#explorer-numbers .place").first.evaluate(
+            "(cell) => { cell.textContent = '2 (by the mean area 3)'; }"
+        )
+        box = page.locator("#explorer-numbers .now-auc").first.bounding_box()
+        assert box["x"] + box["width"] <= 390 - 16
+        name = page.locator("#explorer-numbers tbody .name").first
+        assert name.bounding_box()["height"] < 30
 
 
 @pytest.mark.parametrize("name", ["k3", "two", "k50", "long classes", "hostile"])
