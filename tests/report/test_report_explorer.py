@@ -17,11 +17,11 @@ import pytest
 from browser_pages import PHONE
 from page_script import run_script
 from pyarrow import parquet
-from report_pages import HOSTILE, Page, distance_to_line, evaluation_of, problem
+from report_pages import HOSTILE, Page, comparison_of, distance_to_line, evaluation_of, problem
 from report_shelf import GIVEN_COSTS, LONG_CLASSES, two_models
 
 from polyroc.cli import main
-from polyroc.report import _page, render_html, summarize
+from polyroc.report import _page, render_html, summarize, write_html
 from polyroc.report._curve_view import opening_view
 
 TIMES = "\u00d7"
@@ -238,6 +238,46 @@ def test_the_small_picture_has_the_view_of_the_large(explored, summaries, name):
         found[:, 1] = 1 - found[:, 1]
         assert max(distance_to_line(found, place) for place in wanted) < 0.005
         assert max(distance_to_line(wanted, place) for place in found) < 0.005
+
+
+# A cell is dragged by a pixel in every frame; the answers of the worker are awaited.
+DRAG = """async (frames) => {
+  const cell = document.querySelector("#explorer-grid [data-r='9'][data-c='6']");
+  cell.scrollIntoView({ block: "center" });
+  const { x, y } = cell.getBoundingClientRect(), frame = () => new Promise((next) => requestAnimationFrame(next));
+  const always = { bubbles: true, pointerId: 1, pointerType: "mouse", button: 0, buttons: 1, clientY: y + 5 };
+  const send = (type, by) => cell.dispatchEvent(new PointerEvent(type, { ...always, clientX: x + 5 + by }));
+  let answers = 0;
+  const numbers = document.getElementById("explorer-numbers");
+  new MutationObserver(() => { answers += 1; }).observe(numbers, { subtree: true, childList: true });
+  send("pointerdown", 0);
+  for (let by = 1; by <= frames; by += 1) {
+    send("pointermove", by);
+    await frame();
+  }
+  send("pointerup", frames);
+  return answers;
+}"""
+
+
+@pytest.mark.clock
+def test_frames_of_a_drag_take_less_than_16_ms_of_the_page(opened, tmp_path):
+    """Everything that the thread of the page does: events, sentence, table, both pictures, style, layout, painting."""
+    write_html(comparison_of(k=10, n=1000, n_resamples=3), tmp_path / "page.html")
+    with opened(tmp_path / "page.html", viewport={"width": 1280, "height": 1000}) as page:
+        session = page.context.new_cdp_session(page)
+        # Of the processor, because others may use it, too.
+        session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+        def spent():
+            metrics = session.send("Performance.getMetrics")["metrics"]
+            return next(1000 * one["value"] for one in metrics if one["name"] == "TaskDuration")
+
+        page.evaluate(DRAG, 20)
+        at_rest(page)
+        before = spent()
+        assert page.evaluate(DRAG, 120) > 60
+        assert (spent() - before) / 120 < 16
 
 
 def test_several_changes_are_counted(explored):
