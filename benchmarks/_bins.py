@@ -42,7 +42,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=1_000_000)
     n = parser.parse_args().samples
-    print(f"| scores, n = {n:,}, k = {K} | D | 6 bits | 8 bits | 8 bits, as told | M's bound | 200 equal bins | 10,000 |")
+    print(
+        f"| scores, n = {n:,}, k = {K} | D | 6 bits | 8 bits | 8 bits, as told | M's bound | 200 equal bins | 10,000 |"
+    )
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for kind in KINDS:
         y_true, p = predictions(kind, n)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from polyroc._engines._fallback import FastOrReference, can_compile
-from polyroc._engines._numpy import _counting as reference
+from polyroc._engines._numpy import _counting, _cutting
 from polyroc._lib._typing import IntArray
 from polyroc._records import ColumnCounts
 
@@ -84,10 +84,25 @@ class ColumnCounter:
 
 def counting_for(n_scores: int) -> Any:
     """The module of passes over this many scores: compiled ones for many, where numba is there."""
-    if n_scores < _WORTH_COMPILING or not FastOrReference.works:
-        return reference
+    if not _is_worth_compiling(n_scores):
+        return _counting
     try:
         from polyroc._engines._numba import _counting as compiled
     except ImportError:
-        return reference
-    return compiled if can_compile() else reference
+        return _counting
+    return compiled if can_compile() else _counting
+
+
+def cutting_for(n_vertices: int) -> Any:
+    """The module that cuts polygons with this many vertices, likewise."""
+    if not _is_worth_compiling(n_vertices):
+        return _cutting
+    try:
+        from polyroc._engines._numba import _cutting as compiled
+    except ImportError:
+        return _cutting
+    return compiled if can_compile() else _cutting
+
+
+def _is_worth_compiling(n: int) -> bool:
+    return n >= _WORTH_COMPILING and FastOrReference.works
