@@ -75,10 +75,19 @@ class Prepared(Protocol):
     def score_thresholds(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> FloatArray:
         """The score at which every pair reaches every call rate, shape (T, K)."""
 
-    def fit(self, rates: PairwiseRates, weights: PairWeights, *, shrinkage: float, model: Model) -> Factorization:
+    def fit(
+        self,
+        rates: PairwiseRates,
+        weights: PairWeights,
+        *,
+        shrinkage: float,
+        model: Model,
+        near: Factorization | None = None,
+    ) -> Factorization:
         """Shrink rates and fit a model to them, scaled to mean(v) = 1 (method, steps 4, 6 and 7).
 
-        The rates are given, not the pairs, because costs and weights change while rates stay.
+        The rates are given, not the pairs, because costs and weights change while rates stay. `near` is a fit of the
+        same rates with another shrinkage: an engine may begin there where all beginnings lead to one end.
         """
 
     def curvature(
@@ -110,7 +119,10 @@ class Prepared(Protocol):
         """
 
     def area_influences(self, pairs: PairIndex, share: FloatArray, thresholds: Thresholds = "own") -> FloatArray:
-        """What each sample adds to the mean of the pairs' areas by these shares, shape (n,): DeLong's components."""
+        """What each sample adds to means of the pairs' areas by these shares: DeLong's components.
+
+        Shape (..., n) from (..., K): several means take one pass over the samples.
+        """
 
     def pdi_terms(self) -> PdiTerms:
         """Polytomous discrimination index of each class, and what each sample adds to their mean."""

@@ -51,7 +51,15 @@ class NumpyPrepared(OnHost):
             return difference_thresholds(self.source, pairs, call_rates)
         return score_thresholds(self.source, pairs, call_rates, thresholds)
 
-    def fit(self, rates: PairwiseRates, weights: PairWeights, *, shrinkage: float, model: Model) -> Factorization:
+    def fit(
+        self,
+        rates: PairwiseRates,
+        weights: PairWeights,
+        *,
+        shrinkage: float,
+        model: Model,
+        near: Factorization | None = None,
+    ) -> Factorization:
         """The model's shared and pair effects."""
         if model == "saturated":
             return saturated(rates, weights, shrinkage)
@@ -87,7 +95,7 @@ class NumpyPrepared(OnHost):
         return sample_influences(self.source, pairs, call_rates, thresholds, gradient, least_reach=least_reach)
 
     def area_influences(self, pairs: PairIndex, share: FloatArray, thresholds: Thresholds = "own") -> FloatArray:
-        """What each sample adds to a weighted mean of the areas, shape (n,)."""
+        """What each sample adds to weighted means of the areas, shape (..., n) from (..., K)."""
         if thresholds == "difference":
             return difference_area_influences(self.source, pairs, share)
         return area_influences(self.source, pairs, share)
