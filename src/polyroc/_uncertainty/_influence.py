@@ -277,7 +277,7 @@ def whole_error(influences: FloatArray, units: Units, pair_error: float) -> floa
 
 def needs_bias(units: Units, n_classes: int) -> bool:
     """Whether D's bias could be seen: not where every class has very many samples."""
-    sizes = np.bincount(units.stratum)
+    sizes = units.sizes
     size = 1 / np.mean(1 / sizes[sizes > 0])
     return bool(n_classes > _NO_BIAS**2 * size)
 
@@ -308,7 +308,7 @@ def refitted_point_bias(
 def halves(units: Units, count: int = N_REFITS) -> FloatArray:
     """Weights of the samples that differ as those of resamples do, shape (count, n); the same whenever asked."""
     rng = np.random.default_rng(0)
-    sizes = np.bincount(units.stratum)
+    sizes = units.sizes
     weights = np.ones((count, units.n_units))
     for stratum in np.flatnonzero(sizes > 1):
         members = np.flatnonzero(units.stratum == stratum)
@@ -318,4 +318,5 @@ def halves(units: Units, count: int = N_REFITS) -> FloatArray:
         for weight in weights:
             weight[members] += STEP * rng.permutation(half)
     # Of a stratum of two or three a unit may come out below 0; half a percent keeps its class there.
-    return np.maximum(weights, 0.005)[:, units.unit]
+    np.maximum(weights, 0.005, out=weights)
+    return weights[:, units.unit] if units.are_groups else weights
