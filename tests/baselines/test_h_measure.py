@@ -118,7 +118,6 @@ def test_file_in_the_format_of_hmeasure(tmp_path):
     decision = polyroc.decide(y_true, scores, 1 - np.eye(2))
     assert_allclose(decision.resubstitution_cost, 17 / 120, rtol=1e-12)
     assert_allclose(h_measure(y_true, scores), 0.4611740815777948, rtol=1e-12)
-    assert_allclose(h_measure(y_true, scores), h_by_quadrature(y_true, scores, ones, 27 / 93), atol=1e-7)
 
 
 def test_ends():
