@@ -13,7 +13,8 @@ PYTEST_ARGS ?=
 # Numbers, frames, drawing and the command line: what other packages have a hand in, in two to three minutes.
 OLDEST      := published evaluation curve validation public_api baselines scoring numba_math engine_choice \
                display_roc_curve cli cli_files cli_columns cli_long cli_outputs cli_write cli_report cli_text
-# The rooms of the numbers: what needs no other package runs, the rest is skipped.
+# The rooms of the numbers: what needs no other package runs, the rest is skipped. `make test` has them all with more
+# examples; here it is the environment that is tested.
 MINIMAL     := tests/lib tests/inputs tests/engines tests/estimator tests/uncertainty tests/baselines \
                $(patsubst %,tests/hall/test_%.py,comparison evaluation example public_api published) tests/texts/test_verdict.py
 BENCH_ARGS  ?=
@@ -54,7 +55,7 @@ test-oldest: $(VENV_OLDEST)/.oldest  ## run tests of numbers and of the command 
 	NUMBA_CACHE_DIR=$(CURDIR)/$(VENV_OLDEST)/.numba_cache $(VENV_OLDEST)/bin/python -m pytest -W ignore::DeprecationWarning $(PYTEST_ARGS) $(wildcard $(OLDEST:%=tests/*/test_%.py))
 
 test-minimal: $(VENV_MINIMAL)/.minimal  ## run tests of numbers with NumPy, SciPy and narwhals alone
-	POLYROC_MINIMAL=1 $(VENV_MINIMAL)/bin/python -m pytest $(PYTEST_ARGS) $(MINIMAL) tests/around/test_minimal.py
+	POLYROC_MINIMAL=1 HYPOTHESIS_PROFILE=few $(VENV_MINIMAL)/bin/python -m pytest --numprocesses auto --dist worksteal $(PYTEST_ARGS) $(MINIMAL) tests/around/test_minimal.py
 
 lint: $(VENV)/.dev  ## check format, style and the order of modules
 	$(BIN)/ruff format --check .
@@ -184,5 +185,5 @@ $(VENV_OLDEST)/.oldest: pyproject.toml scripts/oldest.py | $(VENV_OLDEST)/.made
 
 # What `pip install polyroc` brings, and what runs the tests.
 $(VENV_MINIMAL)/.minimal: pyproject.toml | $(VENV_MINIMAL)/.made
-	$(VENV_MINIMAL)/bin/python -m pip install --quiet --editable . pytest hypothesis
+	$(VENV_MINIMAL)/bin/python -m pip install --quiet --editable . pytest pytest-xdist hypothesis
 	@touch $@

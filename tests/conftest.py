@@ -18,6 +18,8 @@ os.environ.setdefault("NUMBA_CACHE_DIR", cache_folder())
 # The same examples in every run of CI, and twice as many: a failure there is about the change, not about luck.
 CI = "CI" in os.environ
 settings.register_profile("fast", deadline=None, max_examples=50 if CI else 25, derandomize=CI)
+# For another environment, in which the same tests run once more.
+settings.register_profile("few", deadline=None, max_examples=5, derandomize=CI)
 settings.register_profile("nightly", deadline=None, max_examples=2000, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 

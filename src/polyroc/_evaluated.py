@@ -326,7 +326,7 @@ class Evaluated(Frozen):
     @underflow_is_zero
     def unshrunk_curve(self) -> RocCurve | None:
         """The curve without shrinkage, by one more fit on first access; None of two classes, whose curve is no fit."""
-        return unshrunk_curve(self._prepared, self._pair_index, self.rates, self._options, self.curve)
+        return unshrunk_curve(self._prepared, self._pair_index, self.rates, self._options, self.factorization)
 
     @property
     def _equal_shares(self) -> FloatArray:

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polyroc._engines._threads import threads_for
 from polyroc._estimator._doubts import warn_of_backwards
 from polyroc._estimator._partial import asked_max_fpr
 from polyroc._influenced import Influenced
@@ -20,6 +21,7 @@ from polyroc._measures._compute import Measured, Passes
 from polyroc._measures._declared import Kind
 from polyroc._measures._table import Measures, as_kinds, table_of
 from polyroc._pairs import Pair
+from polyroc._records import read_only
 from polyroc._texts._evaluation import evaluation_text
 from polyroc._texts._notebook import evaluation_html, model_whiskers
 from polyroc._uncertainty._band import ConfidenceBand, confidence_band
@@ -305,14 +307,22 @@ class Evaluation(Influenced):
         """The measures that can be computed, and why the others cannot; `without` those that somebody has elsewhere."""
         areas = None if self._pair_index.stratum is not None else (lambda: self._own_areas)
         passes = Passes(self._unchanged, units, areas)
-        found, left_out = [], {}
-        for kind in kinds:
-            if why := passes.why_not(kind):
-                left_out[kind.name] = why
-            else:
-                known = kind.name in without
-                found.append(Measured(kind, np.nan, None) if known else self._measure(passes, kind))
-        return found, left_out
+        left_out = {kind.name: why for kind in kinds if (why := passes.why_not(kind))}
+        asked = [kind for kind in kinds if kind.name not in left_out]
+        found = {kind.name: Measured(kind, np.nan, None) for kind in asked if kind.name in without}
+        unknown = [kind for kind in asked if kind.name not in found]
+        # D takes as long as all others together, which need not wait for it.
+        lanes = [[kind for kind in unknown if (kind.name == "auc") == is_d] for is_d in (True, False)]
+        with threads_for(self._samples.scores.size, self._options.n_jobs) as threads:
+            for measured in threads.map(partial(self._measure_all, passes), [(lane,) for lane in lanes if lane]):
+                found |= measured
+        return [found[kind.name] for kind in asked], left_out
+
+    def _measure_all(self, passes: Passes, kinds: Sequence[Kind]) -> dict[str, Measured]:
+        if passes.pair_areas is not None and {"hand_till", "ovr_macro"} <= {kind.name for kind in kinds}:
+            # Kept where cached properties are: M's influences come with those of other means of the same areas.
+            vars(self).setdefault("hand_till_influences", read_only(passes.means_of_areas.hand_till_influences))
+        return {kind.name: self._measure(passes, kind) for kind in kinds}
 
     def _measure(self, passes: Passes, kind: Kind) -> Measured:
         """One measure; D and M with the interval that `confidence_interval` gives without resampling."""

@@ -31,6 +31,7 @@ def found(script):
     return script.compute()
 
 
+@pytest.mark.slow
 def test_tables_are_true(script, found):
     assert [name for name, _ in TABLES] == list(found)
     for name, shown in TABLES:
@@ -53,6 +54,7 @@ def column(found, name, measure):
     return [row[columns.index(measure)] for row in rows]
 
 
+@pytest.mark.slow
 def test_what_the_page_claims_is_so(found):
     alike = [column(found, "exchangeable", measure) for measure in ("D", "M", "OvR, macro")]
     assert max(max(row) - min(row) for row in zip(*alike, strict=True)) < 0.002
@@ -81,6 +83,7 @@ def test_what_the_page_claims_is_so(found):
     assert max(mu) - min(mu) < 0.01
 
 
+@pytest.mark.slow
 def test_merged_columns_raise_d_and_lower_all_else(script, found):
     good, merged = ([float(value) for value in row[1:]] for row in found["merged"][1])
     assert merged[0] > good[0]
@@ -98,6 +101,7 @@ def test_merged_columns_raise_d_and_lower_all_else(script, found):
     assert min(gains) > 0
 
 
+@pytest.mark.slow
 def test_every_picture_is_there_and_shown(script, found):
     shown = re.findall(r"images/meaning/(\S+)", TEXT)
     assert sorted(shown) == sorted(f"{name}-{theme}.png" for name in script.pictures(found) for theme in script.THEMES)

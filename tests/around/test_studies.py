@@ -179,7 +179,7 @@ def test_the_study_of_influences_records_the_interval_of_the_library(asked):
     setting = getattr(asked, "setting", asked)
     found = _influence.judge_sample(asked, 7, 1)
     y_true, y_score, groups = draw(setting, np.random.default_rng([7, 2, 1]))
-    options = dict(getattr(asked, "options", ()))
+    options = dict(getattr(asked, "options", ())) | {"engine": _influence.ENGINE}
     if getattr(asked, "weighted", False):
         options["sample_weight"] = np.random.default_rng([7, 4, 1]).gamma(2.0, size=len(y_true))
     evaluation = polyroc.evaluate(y_true, y_score, **options)
@@ -200,7 +200,9 @@ def test_the_study_of_influences_judges_two_models_as_compare_does():
     asked = CONTESTS[0]
     found = _influence.judge_contest(asked, 7, 1)
     y_true, scores = draw_models(asked, np.random.default_rng([7, 3, 1]))
-    compared = polyroc.compare(y_true, dict(zip("ab", scores, strict=True)), method="influence")
+    # On the engine of the study: refits of the fast one are in single precision.
+    models = dict(zip("ab", scores, strict=True))
+    compared = polyroc.compare(y_true, models, method="influence", engine=_influence.ENGINE)
     for name, by in (("D", compared.by_auc), ("M", compared.by_hand_till)):
         [apart] = by.differences
         assert_allclose([found[f"{name}, low"], found[f"{name}, high"]], [apart.low, apart.high], atol=1e-9)

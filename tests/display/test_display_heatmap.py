@@ -92,7 +92,7 @@ def test_numbers_and_hard_pairs_stand_out(style):
     assert max(away, key=away.get) == min(cells, key=lambda at: display.values[at])
 
 
-@pytest.mark.parametrize("k", [3, 10, 50])
+@pytest.mark.parametrize("k", [3, 10, pytest.param(50, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("size", [(3.3, 3), (6.4, 4.8)])
 def test_no_text_upon_other_text(k, size):
     with plt.rc_context({"figure.figsize": size}):

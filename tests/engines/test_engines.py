@@ -101,8 +101,8 @@ def test_fits_that_do_not_converge_end_alike(seeds, fast_engine):
 @pytest.mark.parametrize(
     ("model", "seeds"),
     [
-        ("rank-one", range(20)),
-        pytest.param("rank-one", range(20, 50), marks=pytest.mark.slow),
+        ("rank-one", range(8)),
+        pytest.param("rank-one", range(8, 50), marks=pytest.mark.slow),
         ("centered", range(10)),
         ("saturated", range(10)),
     ],

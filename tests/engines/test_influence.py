@@ -250,6 +250,17 @@ def test_area_influences_are_the_change_with_a_samples_weight(engine, name):
         assert found[sample] == pytest.approx(change, rel=0, abs=1e-9)
 
 
+@pytest.mark.parametrize("thresholds", ["own", "difference"])
+@pytest.mark.parametrize("name", ["plain", "weights"])
+def test_several_means_of_areas_are_those_that_are_asked_for_alone(engine, name, thresholds):
+    evaluation = small(name, 1)
+    ready, pairs = prepared(engine, evaluation._source), evaluation._pair_index
+    shares = np.random.default_rng(1).dirichlet(np.ones(len(pairs)), size=3)
+    together = ready.area_influences(pairs, shares, thresholds)
+    alone = [ready.area_influences(pairs, share, thresholds) for share in shares]
+    assert_allclose(together, alone, rtol=0, atol=1e-16)
+
+
 def test_mean_curve_on_the_grid_is_close_to_its_exact_area(engine):
     """Trapezoids on the grid have nearly the influences of the exact area, reached by another road."""
     evaluation = evaluated(gaussian_problem(3, 2000, 4, 1.2))

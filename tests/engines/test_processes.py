@@ -228,6 +228,7 @@ print("numba" in sys.modules)
     assert said == "False\n"
 
 
+@pytest.mark.slow
 def test_functions_of_others_compile_beside_it():
     """Such as code generators make, which belong to no module."""
     code = """

@@ -57,8 +57,8 @@ def test_random_problems_without_shrinkage_end_with_a_status(seeds):
     assert any(not fit.converged for fit in fits)
 
 
-# Some hundred steps of SciPy's from two starts each: thirty problems in every run, the others with the slow tests.
-@pytest.mark.parametrize("seeds", [range(30), pytest.param(range(30, 100), marks=pytest.mark.slow)], ids=str)
+# Some hundred steps of SciPy's from two starts each: ten problems in every run, the others with the slow tests.
+@pytest.mark.parametrize("seeds", [range(10), pytest.param(range(10, 100), marks=pytest.mark.slow)], ids=str)
 def test_nothing_lower_is_found_by_scipy(seeds):
     optimize = pytest.importorskip("scipy.optimize")
     for seed in seeds:

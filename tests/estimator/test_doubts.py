@@ -40,6 +40,7 @@ def test_columns_in_another_order_are_warned_of_without_an_interval(n_classes, p
         polyroc.auc_score(y_true, scores)
 
 
+@pytest.mark.slow
 def test_scores_without_information_are_hardly_ever_warned_of():
     rng = np.random.default_rng(5)
     said = below = 0

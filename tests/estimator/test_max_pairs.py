@@ -118,7 +118,10 @@ def means_of(kind: str, k: int):
     return np.eye(k) + 0.5 * rng.normal(size=(k, k))
 
 
-@pytest.fixture(scope="module", params=["alike", "classes differ", "pairs differ"])
+_SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("alike", "classes differ")]
+
+
+@pytest.fixture(scope="module", params=["pairs differ", *_SLOW])
 def sampling(request):
     """D of all pairs, and D with its error from thirty samples of a quarter of the pairs."""
     k, rng = 40, np.random.default_rng(1)

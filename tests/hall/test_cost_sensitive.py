@@ -37,8 +37,18 @@ _NOT_OF_RULES = {
 }
 
 
+def without_sparse(checks):
+    """The same checks, of which those on sparse features are slow: they take as long as all others together."""
+    names, each = checks.args
+    marked = [
+        pytest.param(estimator, check, marks=pytest.mark.slow if "sparse" in str(check) else ())
+        for estimator, check in each
+    ]
+    return pytest.mark.parametrize(names, marked, **checks.kwargs)
+
+
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([CostSensitiveClassifier(RidgeClassifier(), cv=3)])
+@without_sparse(parametrize_with_checks([CostSensitiveClassifier(RidgeClassifier(), cv=3)]))
 def test_common_checks(estimator, check):
     check(estimator)
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from preparing import passes_of
+from problems import gaussian_problem
 
 import polyroc
 from polyroc._measures._declared import KINDS
@@ -222,3 +223,13 @@ def test_standard_errors_are_those_of_resamples():
     for name, values in found.items():
         # 150 replicates know a standard error to 6 %.
         assert np.std(values, ddof=1) == pytest.approx(whole[name].standard_error, rel=0.2), name
+
+
+def test_threads_change_no_measure(fast_engine):
+    """D is measured beside the others where there are threads for it."""
+    problem = gaussian_problem(0, 12_000, 10, 1.5)
+    alone, together = (
+        polyroc.evaluate(problem.y_true, problem.y_score, engine=fast_engine, n_jobs=n).measures() for n in (1, 4)
+    )
+    assert alone.rows == together.rows
+    assert_array_equal(alone.covariance, together.covariance)

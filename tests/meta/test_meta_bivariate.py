@@ -75,7 +75,7 @@ def test_the_fit_maximises_the_dense_likelihood(method):
     assert_allclose(summary.covariance, np.linalg.inv(information), rtol=1e-9)
 
 
-@pytest.mark.parametrize("method", ["reml", "ml"])
+@pytest.mark.parametrize("method", [pytest.param("reml", marks=pytest.mark.slow), "ml"])
 def test_nothing_on_a_grid_is_likelier(method):
     deviations = [0.0, 0.05, 0.2, 0.5, 1.0, 1.6]
     correlations = [-1.0, -0.9, -0.4, 0.0, 0.4, 0.9, 1.0]

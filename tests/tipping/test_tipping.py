@@ -125,7 +125,16 @@ def test_the_row_is_the_true_class_and_the_column_what_it_is_taken_for(statistic
     assert not is_first(values_at(y_true, scores, turned, one.factor, statistic), "narrow")
 
 
-@pytest.mark.parametrize("options", [{}, {"weighting": "prevalence"}, {"thresholds": "shared"}, {"shrinkage": 0.5}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        *(
+            pytest.param(one, marks=pytest.mark.slow)
+            for one in ({"weighting": "prevalence"}, {"thresholds": "shared"}, {"shrinkage": 0.5})
+        ),
+    ],
+)
 def test_by_the_mean_area_no_smaller_change_will_do(options):
     for seed in range(2):
         y_true, scores = rivals(3, seed, per_class=20, n_models=2)

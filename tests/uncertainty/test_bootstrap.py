@@ -114,6 +114,7 @@ def test_jackknife_influences_of_hand_till_are_those_of_delong(evaluation):
     assert_allclose(np.sort(found), np.sort(evaluation.hand_till_influences), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_jackknife_by_blocks_has_nearly_the_same_spread():
     problem = gaussian_problem(2, 3000, 3)
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score)
@@ -245,7 +246,7 @@ def test_two_classes():
     assert drawn.confidence_band().lower.auc < evaluation.auc
 
 
-@pytest.mark.parametrize("method", ["parametric-pairs", "parametric-samples"])
+@pytest.mark.parametrize("method", ["parametric-pairs", pytest.param("parametric-samples", marks=pytest.mark.slow)])
 def test_parametric_replicates_scatter_around_the_fit(evaluation, method):
     drawn = evaluation.bootstrap(100, method=method, rng=0, n_jobs=1)
     assert drawn.method == method

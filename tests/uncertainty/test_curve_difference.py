@@ -60,6 +60,7 @@ def test_value_and_band_are_those_of_resamples_by_hand():
     np.testing.assert_allclose((found.high - found.low)[middle], 2 * 1.96 * spread[middle], rtol=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::polyroc.ResamplingWarning")
 def test_the_band_of_very_good_models_contains_the_known_difference():
     # Most of their replicates do not vary at most call rates. By them alone, the band contained it in 58 % of cases.

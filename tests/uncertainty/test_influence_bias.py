@@ -11,7 +11,7 @@ from polyroc._uncertainty._influence import needs_bias
 from polyroc._uncertainty._resampling import units_of
 
 
-@pytest.fixture(scope="module", params=[0, 1])
+@pytest.fixture(scope="module", params=[0, pytest.param(1, marks=pytest.mark.slow)])
 def evaluation(request):
     """Ten classes of twenty: there the bias is half a standard error."""
     rng = np.random.default_rng(request.param)

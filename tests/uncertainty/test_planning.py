@@ -54,7 +54,7 @@ def test_sigma_of_a_large_sample_is_that_of_the_population():
     assert_allclose(sigma, np.std(np.minimum(shift + u, 1)), rtol=0.01)
 
 
-@pytest.mark.parametrize("statistic", ["auc", "hand_till"])
+@pytest.mark.parametrize("statistic", [pytest.param("auc", marks=pytest.mark.slow), "hand_till"])
 def test_standard_error_at_other_class_sizes_is_the_spread_of_such_samples(statistic):
     rng, counts, other = np.random.default_rng(2), (900, 600, 300), np.array([60, 90, 120])
     strengths = (0.8, 1.2, 1.6)

@@ -98,9 +98,9 @@ def share_covered(truth, n):
     )
 
 
-@pytest.mark.parametrize("name", TRUTHS)
-def test_all_ranks_are_covered_together(name):
-    assert share_covered(TRUTHS[name], 200) >= 0.95 - 2 * np.sqrt(0.95 * 0.05 / 200)
+# One of them in every run; all with the slow tests, and more samples.
+def test_all_ranks_are_covered_together():
+    assert share_covered(TRUTHS["nearly tied"], 200) >= 0.95 - 2 * np.sqrt(0.95 * 0.05 / 200)
 
 
 @pytest.mark.slow

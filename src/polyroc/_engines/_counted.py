@@ -141,9 +141,17 @@ class CountedPrepared:
             )
         return found
 
-    def fit(self, rates: PairwiseRates, weights: PairWeights, *, shrinkage: float, model: Model) -> Factorization:
+    def fit(
+        self,
+        rates: PairwiseRates,
+        weights: PairWeights,
+        *,
+        shrinkage: float,
+        model: Model,
+        near: Factorization | None = None,
+    ) -> Factorization:
         """The model's shared and pair effects."""
-        return self.fitter.fit(rates, weights, shrinkage=shrinkage, model=model)
+        return self.fitter.fit(rates, weights, shrinkage=shrinkage, model=model, near=near)
 
     def curvature(
         self, factorization: Factorization, rates: PairwiseRates, weights: PairWeights, shrinkage: float

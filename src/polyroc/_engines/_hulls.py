@@ -4,14 +4,11 @@ import numpy as np
 
 from polyroc._engines._named import relative_weights
 from polyroc._engines._samples import subtractable
-from polyroc._engines._threads import Threads
+from polyroc._engines._threads import threads_for
 from polyroc._engines._unordered import unordered
 from polyroc._lib._hull import upper_hull
 from polyroc._lib._typing import BoolArray, FloatArray, IntArray
 from polyroc._records import PairIndex, Predictions
-
-# Fewer scores than this are not worth a thread.
-_WORTH_A_THREAD = 100_000
 
 
 def hull_areas(predictions: Predictions, pairs: PairIndex, n_jobs: int | None = None) -> FloatArray:
@@ -24,7 +21,7 @@ def hull_areas(predictions: Predictions, pairs: PairIndex, n_jobs: int | None = 
 
     positives, first = np.unique(pairs.positive, return_index=True)
     tasks = list(zip(positives.tolist(), pairs.column[first].tolist(), strict=True))
-    with _threads_for(predictions, n_jobs) as threads:
+    with threads_for(predictions.scores.size, n_jobs) as threads:
         threads.map(one, tasks)
     found: FloatArray = np.minimum(areas[pairs.positive, pairs.negative], 1.0)
     return found
@@ -44,14 +41,10 @@ def difference_hull_areas(predictions: Predictions, pairs: PairIndex, n_jobs: in
         areas[place] = _against_each(apart, is_first, weight[members], 1, 2)[0]
 
     tasks = [(place, first, second) for place, (first, second, *_) in enumerate(both)]
-    with _threads_for(predictions, n_jobs) as threads:
+    with threads_for(predictions.scores.size, n_jobs) as threads:
         threads.map(one, tasks)
     found: FloatArray = np.minimum(areas[both.of_pair], 1.0)
     return found
-
-
-def _threads_for(predictions: Predictions, n_jobs: int | None) -> Threads:
-    return Threads(1 if predictions.scores.size < _WORTH_A_THREAD else n_jobs)
 
 
 def _against_each(score: FloatArray, codes: IntArray, weight: FloatArray, positive: int, n_classes: int) -> FloatArray:

@@ -59,10 +59,19 @@ class Fitter(Protocol):
     def memory_for_cells(self, n_pairs: int, n_call_rates: int) -> int:
         """Bytes that the rates of pairs and their fit need."""
 
-    def fit(self, rates: PairwiseRates, weights: PairWeights, *, shrinkage: float, model: Model) -> Factorization:
+    def fit(
+        self,
+        rates: PairwiseRates,
+        weights: PairWeights,
+        *,
+        shrinkage: float,
+        model: Model,
+        near: Factorization | None = None,
+    ) -> Factorization:
         """Shrink rates and fit a model to them, scaled to mean(v) = 1 (method, steps 4, 6 and 7).
 
-        The rates are given, not the pairs, because costs and weights change while rates stay.
+        The rates are given, not the pairs, because costs and weights change while rates stay. `near` is a fit of the
+        same rates with another shrinkage: an engine may begin there where all beginnings lead to one end.
         """
 
     def curvature(
@@ -127,7 +136,10 @@ class Prepared(Fitter, Protocol):
         """
 
     def area_influences(self, pairs: PairIndex, share: FloatArray, thresholds: Thresholds = "own") -> FloatArray:
-        """What each sample adds to the mean of the pairs' areas by these shares, shape (n,): DeLong's components."""
+        """What each sample adds to means of the pairs' areas by these shares: DeLong's components.
+
+        Shape (..., n) from (..., K): several means take one pass over the samples.
+        """
 
     def pdi_terms(self) -> PdiTerms:
         """Polytomous discrimination index of each class, and what each sample adds to their mean."""

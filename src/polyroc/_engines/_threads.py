@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 ResultT = TypeVar("ResultT")
 
+_WORTH_A_THREAD = 100_000
+
 
 def n_threads(n_jobs: int | None) -> int:
     """How many threads `n_jobs` means: all cores this process may use for None and -1."""
@@ -52,6 +54,11 @@ class Threads:
             self._pool = ThreadPoolExecutor(self._size, thread_name_prefix="polyroc")
         futures = [self._pool.submit(function, *task) for task in tasks]
         yield from (future.result() for future in futures)
+
+
+def threads_for(n_scores: int, n_jobs: int | None) -> Threads:
+    """A pool for passes over this many scores: few of them are not worth a thread."""
+    return Threads(1 if n_scores < _WORTH_A_THREAD else n_jobs)
 
 
 def chunks(n: int, size: int, most: int) -> list[tuple[int, int]]:

@@ -18,12 +18,22 @@ from polyroc._records import Factorization, PairIndex, PairwiseRates, Status
 EXPLAINED_BOUND = 0.8
 
 
-def fit_of(prepared: Prepared, pairs: PairIndex, rates: PairwiseRates, options: Options) -> Factorization:
-    """The threshold effects that all pairs share; of two classes, the rates of their one pair."""
+def fit_of(
+    prepared: Prepared,
+    pairs: PairIndex,
+    rates: PairwiseRates,
+    options: Options,
+    *,
+    near: Factorization | None = None,
+) -> Factorization:
+    """The threshold effects that all pairs share; of two classes, the rates of their one pair.
+
+    `near` is the fit of the same rates with other options, from which a fit of many pairs may begin.
+    """
     if prepared.source.is_binary:
         return _own_fit(rates)
     weights = pair_weights(prepared.source, pairs, options)
-    return prepared.fit(rates, weights, shrinkage=options.shrinkage, model=options.model)
+    return prepared.fit(rates, weights, shrinkage=options.shrinkage, model=options.model, near=near)
 
 
 def _own_fit(rates: PairwiseRates) -> Factorization:

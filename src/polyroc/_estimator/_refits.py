@@ -11,7 +11,7 @@ from polyroc._estimator._factorization import fit_of
 from polyroc._estimator._rates import rates_of
 from polyroc._inputs._options import Options
 from polyroc._lib._typing import BoolArray, IntArray, Thresholds
-from polyroc._records import PairIndex, PairwiseRates, chosen_pairs
+from polyroc._records import Factorization, PairIndex, PairwiseRates, chosen_pairs
 
 # Stands for no shrinkage where the fit without any does not converge, because pairs are separated.
 _HARDLY_ANY = 0.01
@@ -92,15 +92,15 @@ def auc_by_thresholds(
 
 
 def unshrunk_curve(
-    prepared: Prepared, pairs: PairIndex, rates: PairwiseRates, options: Options, curve: RocCurve
+    prepared: Prepared, pairs: PairIndex, rates: PairwiseRates, options: Options, fitted: Factorization
 ) -> RocCurve | None:
-    """The curve without shrinkage, `curve` being that of the options; None of two classes, whose curve is no fit."""
+    """The curve without shrinkage, `fitted` being the fit with it; None of two classes, whose curve is no fit."""
     if prepared.source.is_binary:
         return None
     if options.shrinkage == 0:
-        return curve
+        return shared_curve(fitted)
     for shrinkage in (0.0, min(_HARDLY_ANY, options.shrinkage)):
-        fit = fit_of(prepared, pairs, rates, replace(options, shrinkage=shrinkage))
+        fit = fit_of(prepared, pairs, rates, replace(options, shrinkage=shrinkage), near=fitted)
         if fit.converged:
             break
     return shared_curve(fit)

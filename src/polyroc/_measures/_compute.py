@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import ndtr
@@ -18,11 +18,12 @@ from polyroc._engines._outcomes import (
     within_top,
 )
 from polyroc._engines._samples import are_probabilities, named_classes
+from polyroc._estimator._pairs import all_pairs
 from polyroc._lib._numbers import area
 from polyroc._lib._typing import FloatArray
 from polyroc._measures._declared import Kind
 from polyroc._measures._named import MEASURES, Again, Named
-from polyroc._measures._one_vs_rest import one_vs_rest_functional
+from polyroc._measures._one_vs_rest import one_vs_rest_of
 from polyroc._measures._scale import Scaled, Share, effective_number
 from polyroc._records import Predictions
 from polyroc._uncertainty._bootstrap import least_class
@@ -49,6 +50,14 @@ class Measured:
     estimate: float
     sure: Sure | None
     note: str = ""
+
+
+class MeansOfAreas(NamedTuple):
+    """Measures that are means of the areas of all pairs: one pass over the samples serves all of them."""
+
+    hand_till_influences: FloatArray
+    ovr_macro: tuple[float, FloatArray]
+    ovr_weighted: tuple[float, FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +87,17 @@ class Passes:
     def named(self) -> Named:
         source = self.source
         return Named(source.codes, named_classes(source), self.share, len(source.labels))
+
+    @cached_property
+    def means_of_areas(self) -> "MeansOfAreas":
+        assert self.pair_areas is not None
+        areas = self.pair_areas()
+        macro, weighted = (one_vs_rest_of(self.source, areas, weighted=weighted) for weighted in (False, True))
+        shares = np.array([np.full(len(areas), 1 / len(areas)), macro.share, weighted.share])
+        of_m, of_macro, of_weighted = self.prepared.area_influences(all_pairs(self.source), shares)
+        return MeansOfAreas(
+            of_m, (macro.value, of_macro + macro.by_weight), (weighted.value, of_weighted + weighted.by_weight)
+        )
 
     @cached_property
     def _again(self) -> Again:
@@ -196,16 +216,11 @@ def _excess(size: FloatArray, error: FloatArray) -> FloatArray:
     return excess
 
 
-def _one_vs_rest(of: Passes, *, weighted: bool) -> tuple[float, FloatArray]:
-    assert of.pair_areas is not None
-    return one_vs_rest_functional(of.prepared, of.pair_areas(), weighted=weighted)
-
-
 _FUNCTIONALS: dict[str, Callable[[Passes], tuple[float, FloatArray]]] = {
     "pdi": lambda of: pdi_functional(of.prepared),
     "auc_mu": lambda of: auc_mu_functional(of.prepared),
-    "ovr_macro": lambda of: _one_vs_rest(of, weighted=False),
-    "ovr_weighted": lambda of: _one_vs_rest(of, weighted=True),
+    "ovr_macro": lambda of: of.means_of_areas.ovr_macro,
+    "ovr_weighted": lambda of: of.means_of_areas.ovr_weighted,
     "accuracy": lambda of: of.mean(of.named.is_right.astype(float)),
     "top_3": lambda of: of.mean(within_top(of.source, N_TOP).astype(float)),
     "quadratic_kappa": lambda of: of.named.quadratic_kappa(),

@@ -87,7 +87,8 @@ class Named(Frozen):
     def again(self, units: Units) -> "Again":
         """The same samples under other weights, for the bias of several measures."""
         weights = halves(units, _N_AGAIN)
-        shares = np.array([one / one.sum() for one in weights * self.share])
+        shares = weights * self.share
+        shares /= shares.sum(axis=1, keepdims=True)
         stacked = [self._margins(one) for one in shares]
         fields = (np.array([getattr(one, field) for one in stacked]) for field in ("true", "named", "right"))
         return Again(weights, shares, Margins(*fields))
@@ -100,7 +101,7 @@ class Named(Frozen):
         else:
             first = float(MEASURES[name].value(self.margins))
             found = MEASURES[name].value(again.margins)
-        rest = (found - first - (again.weights - 1) @ influences) / STEP**2
+        rest = (found - first - (again.weights @ influences - influences.sum())) / STEP**2
         return float(np.mean(rest)), float(np.std(rest, ddof=1) / np.sqrt(len(rest)))
 
     def _margins(self, share: FloatArray) -> Margins:

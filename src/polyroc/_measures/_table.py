@@ -217,11 +217,8 @@ def covariance_of(measured: Sequence[Sure | None]) -> FloatArray:
 
 def _standardized(influences: FloatArray, units: Units) -> FloatArray:
     """Parts by unit whose sum of squares is the variance, shape (U,)."""
-    by_unit = np.bincount(units.unit, influences, minlength=units.n_units)
-    sizes = np.bincount(units.stratum)
-    mean = np.bincount(units.stratum, by_unit) / np.maximum(sizes, 1)
-    scale = np.sqrt(sizes / np.maximum(sizes - 1, 1))
-    parts: FloatArray = (by_unit - mean[units.stratum]) * scale[units.stratum]
+    scale = np.sqrt(units.sizes / np.maximum(units.sizes - 1, 1))
+    parts: FloatArray = units.centred(units.sums(influences)) * scale[units.stratum]
     return parts
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from polyroc._lib._typing import FloatArray
 from polyroc._records import Frozen
-from polyroc._uncertainty._resampling import AnyUnits
+from polyroc._uncertainty._resampling import AnyUnits, Units
 from polyroc._uncertainty._streamed import StreamedUnits
 
 # With fewer degrees of freedom Student's t has no variance, and intervals say nothing.
@@ -28,18 +28,23 @@ def covariance(influences: FloatArray, units: AnyUnits) -> FloatArray:
     """
     if isinstance(units, StreamedUnits):
         return units.covariance(influences)
-    by_unit = np.array([np.bincount(units.unit, row, minlength=units.n_units) for row in influences])
-    sizes = units.sizes
-    mean = np.array([np.bincount(units.stratum, row) for row in by_unit]) / np.maximum(sizes, 1)
-    centred = by_unit - mean[:, units.stratum]
-    scale = (sizes / np.maximum(sizes - 1, 1))[units.stratum]
-    found: FloatArray = (centred * scale) @ centred.T
+    centred = np.array([units.centred(units.sums(row)) for row in influences])
+    found: FloatArray = (centred * _unbiased(units)) @ centred.T
     return found
+
+
+def _unbiased(units: Units) -> FloatArray:
+    """The factor of each unit's stratum, shape (U,)."""
+    factor: FloatArray = (units.sizes / np.maximum(units.sizes - 1, 1))[units.stratum]
+    return factor
 
 
 def standard_error(influences: FloatArray, units: AnyUnits) -> float:
     """Standard error of one statistic, or of the difference of two, from its influences."""
-    return float(np.sqrt(covariance(influences[None], units)[0, 0]))
+    if isinstance(units, StreamedUnits):
+        return float(np.sqrt(units.covariance(influences[None])[0, 0]))
+    # A sum of squares: as a product of matrices it would wake the threads of BLAS, for 50,000 numbers.
+    return float(np.sqrt(np.sum(units.centred(units.sums(influences)) ** 2 * _unbiased(units))))
 
 
 def freedom(influences: FloatArray, units: AnyUnits) -> float:
@@ -57,15 +62,12 @@ class Moments(Frozen):
 
     @classmethod
     def of(cls, influences: FloatArray, units: AnyUnits) -> "Moments":
-        sizes = units.sizes
-        u = np.maximum(sizes, 2).astype(float)
+        u = np.maximum(units.sizes, 2).astype(float)
         if isinstance(units, StreamedUnits):
             squared, fourth = units.variance_and_fourth(influences)
             return cls(squared * u**2 / (u - 1), fourth * u**3)
-        by_unit = np.bincount(units.unit, influences, minlength=units.n_units)
-        centred = by_unit - (np.bincount(units.stratum, by_unit) / np.maximum(sizes, 1))[units.stratum]
         # An influence is a u-th of what the unit would add alone.
-        squares = (centred * u[units.stratum]) ** 2
+        squares = (units.centred(units.sums(influences)) * u[units.stratum]) ** 2
         return cls(
             np.bincount(units.stratum, squares) / (u - 1),
             np.bincount(units.stratum, squares**2) / u,

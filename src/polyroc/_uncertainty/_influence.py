@@ -333,7 +333,7 @@ def refitted_point_bias(
 def halves(units: Units, count: int = N_REFITS) -> FloatArray:
     """Weights of the samples that differ as those of resamples do, shape (count, n); the same whenever asked."""
     rng = np.random.default_rng(0)
-    sizes = np.bincount(units.stratum)
+    sizes = units.sizes
     weights = np.ones((count, units.n_units))
     for stratum in np.flatnonzero(sizes > 1):
         members = np.flatnonzero(units.stratum == stratum)
@@ -343,4 +343,5 @@ def halves(units: Units, count: int = N_REFITS) -> FloatArray:
         for weight in weights:
             weight[members] += STEP * rng.permutation(half)
     # Of a stratum of two or three a unit may come out below 0; half a percent keeps its class there.
-    return np.maximum(weights, 0.005)[:, units.unit]
+    np.maximum(weights, 0.005, out=weights)
+    return weights[:, units.unit] if units.are_groups else weights

@@ -12,7 +12,7 @@ import numpy as np
 from polyroc._engines import Prepared, Resources, get_engine
 from polyroc._engines._memory import check_resampling_memory
 from polyroc._engines._samples import weighed
-from polyroc._engines._threads import Threads
+from polyroc._engines._threads import threads_for
 from polyroc._estimator._curve import areas_under, shared_rates
 from polyroc._estimator._mean_curve import area_weights, is_mean, mean_areas
 from polyroc._estimator._partial import partial_areas, with_corners
@@ -27,8 +27,6 @@ from polyroc._uncertainty._resampling import has_pair
 USUAL_RESAMPLES = 999
 
 _ONE_CALL_RATE = np.array([0.5])
-# Fewer scores than this are not worth a thread.
-_WORTH_A_THREAD = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +115,7 @@ class Replicates:
 
     def on_threads(self, weights: FloatArray) -> Replicated:
         """The same for a few rows of weights, of large problems on a thread each."""
-        n_jobs = 1 if self._predictions.scores.size < _WORTH_A_THREAD else self._options.n_jobs
-        with Threads(n_jobs) as threads:
+        with threads_for(self._predictions.scores.size, self._options.n_jobs) as threads:
             return Replicated.joined(threads.map(self, [(weight[None],) for weight in weights]))
 
     def has_pair(self, kept: BoolArray) -> bool:

@@ -36,10 +36,22 @@ class Units(Frozen):
     def n_units(self) -> int:
         return len(self.stratum)
 
-    @property
+    @cached_property
     def sizes(self) -> IntArray:
-        """Number of units of each stratum."""
+        """Units of each stratum."""
         return np.bincount(self.stratum)
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """A number of each sample, shape (n,), summed over each unit, shape (U,)."""
+        if not self.are_groups:  # each sample is a unit of its own, in their order
+            return values
+        return np.bincount(self.unit, values, minlength=self.n_units).astype(float, copy=False)
+
+    def centred(self, values: FloatArray) -> FloatArray:
+        """A number of each unit, shape (U,), less the mean of its stratum."""
+        mean = np.bincount(self.stratum, values) / np.maximum(self.sizes, 1)
+        found: FloatArray = values - mean[self.stratum]
+        return found
 
 
 # Samples that are there, or the sums over samples that are not.

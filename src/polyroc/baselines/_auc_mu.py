@@ -119,8 +119,10 @@ def auc_mu_functional(prepared: Prepared) -> tuple[float, FloatArray]:
     pairs = all_pairs(prepared.source)
     ranking: Thresholds = "own" if prepared.source.is_binary else "difference"
     share = np.full(len(pairs), 1 / len(pairs))
+    # First, because an engine that sorts with the samples need not sort again without them.
+    influences = prepared.area_influences(pairs, share, ranking)
     # Both orders of a pair have the same area, so the mean over ordered pairs is AUCmu.
-    return float(prepared.areas(pairs, ranking).mean()), prepared.area_influences(pairs, share, ranking)
+    return float(prepared.areas(pairs, ranking).mean()), influences
 
 
 def _partition_matrix(labels: LabelArray, partition: Any, costs: Any) -> FloatArray:

@@ -11,7 +11,7 @@ import numpy as np
 
 from polyroc._engines._numba._compile import borrowed, inner, kernel
 from polyroc._engines._numba._cuts import cut_two, room_for_cut
-from polyroc._engines._numba._influence_kernels import add_knots, add_wins, balance, differentiate, find_rise
+from polyroc._engines._numba._influence_kernels import add_knots, add_wins_of_both, balance, differentiate, find_rise
 
 
 class BothOrders(NamedTuple):
@@ -88,20 +88,25 @@ def hand_out_sums(table: Any, order: Any, out: Any) -> None:
 
 @kernel
 def add_difference_areas(both: Any, share: Any, classes: Any, tails: Any, start: int, stop: int, out: Any) -> None:
-    """Add the share of comparisons that each sample wins in the unordered pairs start..stop, shape (1, n).
+    """Add the share of comparisons that each sample wins in the unordered pairs start..stop, shape (n, m).
 
-    These are DeLong's structural components of the areas; `share` (U,) is what both orders of a pair count for.
+    These are DeLong's structural components of the areas; `share` (U, m) is what both orders of a pair count for.
     """
     classes, both = borrowed(classes), borrowed(both)
-    offsets, order = classes.offsets, classes.order
-    table = np.empty(out.shape[1])
+    values, offsets, order, n_sums = classes.values, classes.offsets, classes.order, share.shape[1]
+    below = np.empty(values.shape[1], np.int64)
     for pair in range(start, stop):
-        for run in range(2):
-            i, j = both.first[pair], both.second[pair]
-            c, row = (j, i) if run else (i, j)
-            n = offsets[c + 1] - offsets[c]
-            of_class = table[:n]
-            of_class[:] = 0.0
-            add_wins(classes, tails, c, row, row, c, share[pair], of_class, run == 0)
-            for p in range(n):
-                out[0, order[row, offsets[c] + p]] += of_class[n - 1 - p]
+        i, j = both.first[pair], both.second[pair]
+        n = offsets[i + 1] - offsets[i]
+        a, b = values[j, offsets[i] : offsets[i + 1]], values[i, offsets[j] : offsets[j + 1]]
+        of_a, of_b = order[j, offsets[i] : offsets[i + 1]], order[i, offsets[j] : offsets[j + 1]]
+        rise = np.zeros((n + 1, n_sums))
+        if tails is None:
+            add_wins_of_both(a, b, None, None, of_b, share[pair], below, rise, out)
+        else:
+            tail_a, tail_b = tails[j, offsets[i] : offsets[i + 1]], tails[i, offsets[j] : offsets[j + 1]]
+            add_wins_of_both(a, b, tail_a, tail_b, of_b, share[pair], below, rise, out)
+        for p in range(n):
+            for s in range(n_sums):
+                out[of_a[p], s] += rise[p, s]
+                rise[p + 1, s] += rise[p, s]

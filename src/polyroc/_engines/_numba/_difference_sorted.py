@@ -7,6 +7,7 @@ class m in row c, and every sample of a pair is sorted once. Rows of a class wit
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,47 @@ from polyroc._records import Predictions
 
 def difference_sorted(predictions: Predictions, threads: Threads) -> ClassSorted:
     """Subtract in double precision, as the reference does, and sort each class in each row."""
+    runs = _unsorted(predictions, threads)
+    sort_blocks(runs.values, runs.offsets, threads)
+    return runs
+
+
+def difference_ordered(predictions: Predictions, threads: Threads) -> ClassSorted:
+    """The same with the sample at each place, by one sort."""
+    runs = _unsorted(predictions, threads)
+    values, members = runs.values, runs.members
+    order = np.empty(values.shape, dtype=members.dtype)
+
+    def sort(*blocks: Block) -> None:
+        for a, b, i, j in blocks:
+            if b > a:
+                block = values[i:j, a:b]
+                places = _places(np.ascontiguousarray(block.T), block.min(axis=1), block.max(axis=1), members.dtype)
+                order[i:j, a:b] = members[a:b][places]
+                values[i:j, a:b] = np.take_along_axis(block, places.astype(np.intp), axis=1)
+
+    threads.map(sort, map(tuple, sorted_together(runs.offsets, len(values))))
+    return replace(runs, order=order)
+
+
+def with_difference_order(runs: ClassSorted, predictions: Predictions, threads: Threads) -> ClassSorted:
+    """Sorted differences with the sample at each place."""
+    values, members, codes = runs.values, runs.members, predictions.codes
+    order = np.empty(values.shape, dtype=members.dtype)
+    scores = subtractable(predictions.scores)
+
+    def find(*blocks: Block) -> None:
+        for a, b, i, j in blocks:
+            if b > a:
+                samples = members[a:b]
+                differences = _differences(scores, samples, int(codes[samples[0]]), i, j)
+                order[i:j, a:b] = samples[_places(differences, values[i:j, a], values[i:j, b - 1], members.dtype)]
+
+    threads.map(find, map(tuple, sorted_together(runs.offsets, len(values))))
+    return replace(runs, order=order)
+
+
+def _unsorted(predictions: Predictions, threads: Threads) -> ClassSorted:
     classes = gathered(predictions, threads)
     values, offsets = subtractable(classes.values).astype(np.float64, copy=False), classes.offsets
 
@@ -29,28 +71,15 @@ def difference_sorted(predictions: Predictions, threads: Threads) -> ClassSorted
         np.subtract(own, block[c:], out=block[c:])
 
     threads.map(subtract, [(c, a, b) for c, (a, b) in enumerate(pairwise(offsets.tolist())) if b > a])
-    sort_blocks(values, offsets, threads)
     return ClassSorted(values, offsets, classes.members, np.empty((0, 0), dtype=classes.members.dtype))
 
 
-def with_difference_order(runs: ClassSorted, predictions: Predictions, threads: Threads) -> ClassSorted:
-    """The same with the sample at each place."""
-    values, members, codes = runs.values, runs.members, predictions.codes
-    order = np.empty(values.shape, dtype=members.dtype)
-    scores = subtractable(predictions.scores)
-
-    def find(*blocks: Block) -> None:
-        for a, b, i, j in blocks:
-            if b > a:
-                samples = members[a:b]
-                ends = np.stack([values[i:j, a], values[i:j, b - 1]], axis=1)
-                places = np.empty((j - i, b - a), dtype=members.dtype)
-                here = np.arange(b - a, dtype=members.dtype)
-                order_samples(_differences(scores, samples, int(codes[samples[0]]), i, j), here, 0, ends, places)
-                order[i:j, a:b] = samples[places]
-
-    threads.map(find, map(tuple, sorted_together(runs.offsets, len(values))))
-    return replace(runs, order=order)
+def _places(differences: FloatArray, lowest: FloatArray, highest: FloatArray, precision: Any) -> IntArray:
+    """The rows of `differences` (n, columns) in the order of each column, shape (columns, n)."""
+    n, n_columns = differences.shape
+    places = np.empty((n_columns, n), dtype=precision)
+    order_samples(differences, np.arange(n, dtype=precision), 0, np.stack([lowest, highest], axis=1), places)
+    return places
 
 
 def _differences(scores: FloatArray, samples: IntArray, c: int, i: int, j: int) -> FloatArray:

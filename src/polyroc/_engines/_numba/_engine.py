@@ -12,7 +12,7 @@ from polyroc._engines._numba import _fit as passes
 from polyroc._engines._numba._adjoint import Curvature as CompiledCurvature
 from polyroc._engines._numba._class_sorted import WORTH_A_THREAD, ClassSorted, class_sorted, with_order
 from polyroc._engines._numba._contrasts import contrast_areas
-from polyroc._engines._numba._difference_sorted import difference_sorted, with_difference_order
+from polyroc._engines._numba._difference_sorted import difference_ordered, difference_sorted, with_difference_order
 from polyroc._engines._numba._influence import area_influences, sample_influences
 from polyroc._engines._numba._pdi import compiled_pdi_terms
 from polyroc._engines._numba._polygons import polygons_of, reflect_areas, reflect_tpr
@@ -58,11 +58,19 @@ class NumbaFitter:
         grams = (4 * n_pieces + 32) * n_rows**2 + rooms if n_pairs > n_rows else 32 * n_rows * n_pairs
         return (4 if cells > SINGLE_CELLS else 8) * cells + 128 * n_pairs + grams
 
-    def fit(self, rates: PairwiseRates, weights: PairWeights, *, shrinkage: float, model: Model) -> Factorization:
+    def fit(
+        self,
+        rates: PairwiseRates,
+        weights: PairWeights,
+        *,
+        shrinkage: float,
+        model: Model,
+        near: Factorization | None = None,
+    ) -> Factorization:
         """The rank-one model compiled; the others, which are for comparison, as the reference."""
         if model == "saturated":
             return saturated(rates, weights, shrinkage)
-        found = fit_rank_one(rates, weights, shrinkage, n_jobs=self.resources.n_jobs)
+        found = fit_rank_one(rates, weights, shrinkage, n_jobs=self.resources.n_jobs, near=near)
         return found if model == "rank-one" else centered(rates, weights, shrinkage, found)
 
     def curvature(
@@ -89,7 +97,9 @@ class NumbaPrepared(NumbaFitter, OnHost):
         room = self._differences if is_difference else self._sorted
         sort, add_order = (difference_sorted, with_difference_order) if is_difference else (class_sorted, with_order)
         with room.lock:
-            if room.found is None:
+            if room.found is None and is_difference and ordered:
+                room.found = difference_ordered(self.source, threads)
+            elif room.found is None:
                 room.found = sort(self.source, threads)
             if ordered and room.found.order.size == 0:
                 room.found = add_order(room.found, self.source, threads)
@@ -178,7 +188,7 @@ class NumbaPrepared(NumbaFitter, OnHost):
             return sample_influences(*asked, least_reach=least_reach)
 
     def area_influences(self, pairs: PairIndex, share: FloatArray, thresholds: Thresholds = "own") -> FloatArray:
-        """What each sample adds to a weighted mean of the areas, shape (n,)."""
+        """What each sample adds to weighted means of the areas, shape (..., n) from (..., K)."""
         if self.source.is_binary:  # one pair, whose column is not that of its class
             return area_influences_by_pairs(self.source, pairs, share)
         with Threads(self.resources.n_jobs) as threads:

@@ -75,29 +75,34 @@ def area_influences(
     thresholds: Thresholds,
     threads: Threads,
 ) -> FloatArray:
-    """What each sample adds to the sum of share times pairwise area, shape (n,): DeLong's structural components."""
+    """What each sample adds to sums of share times pairwise area, shape (..., n) from (..., K): DeLong's components."""
     classes, tails = _sorted(predictions, runs, threads)
-    add_terms, n_parts = _area_terms(pairs, np.array(share, dtype=float), thresholds)
+    shares = np.atleast_2d(np.asarray(share, dtype=float))
+    add_terms, n_parts = _area_terms(pairs, shares, thresholds)
 
     def add(first: int, last: int) -> FloatArray:
-        out = np.zeros((1, predictions.n_samples))
+        # By samples: what one of them adds to all sums lies together.
+        out = np.zeros((predictions.n_samples, len(shares)))
         add_terms(classes, tails, first, last, out)
         return out
 
-    found = _summed(threads, add, n_parts, predictions.n_samples)
-    [influence] = centred(found, predictions)
-    return np.asarray(influence)
+    found = _summed(threads, add, n_parts, len(shares) * predictions.n_samples)
+    return centred(found.T, predictions).reshape(*share.shape[:-1], -1)
 
 
-def _area_terms(pairs: PairIndex, share: FloatArray, thresholds: Thresholds) -> tuple[Callable[..., None], int]:
-    """As `_terms`, for areas."""
+def _area_terms(pairs: PairIndex, shares: FloatArray, thresholds: Thresholds) -> tuple[Callable[..., None], int]:
+    """As `_terms`, for areas; `shares` (m, K)."""
     if thresholds == "difference":
         both = unordered(pairs)
         # Both orders of a pair have the same area.
-        of_both = np.bincount(both.of_pair, share, minlength=len(both))
-        return partial(add_difference_areas, _both_orders(both), read_only(of_both)), len(both)
+        of_both = np.array([np.bincount(both.of_pair, share, minlength=len(both)) for share in shares])
+        return partial(add_difference_areas, _both_orders(both), _by_pairs(of_both)), len(both)
     by_column = _by_column(pairs, is_shared=False)
-    return partial(add_areas, by_column, pairs.negative, read_only(share)), len(by_column.columns)
+    return partial(add_areas, by_column, pairs.negative, _by_pairs(shares)), len(by_column.columns)
+
+
+def _by_pairs(shares: FloatArray) -> FloatArray:
+    return read_only(np.array(shares.T, order="C"))
 
 
 def _summed(threads: Threads, add: Any, n_parts: int, n_sums: int) -> FloatArray:

@@ -196,48 +196,72 @@ def hand_out(table: Any, offsets: Any, order: Any, out: Any) -> None:
 def add_areas(
     by_column: Any, negative: Any, share: Any, classes: Any, tails: Any, start: int, stop: int, out: Any
 ) -> None:
-    """Add the share of comparisons that each sample wins in columns start..stop, shape (1, n).
+    """Add the share of comparisons that each sample wins in columns start..stop, shape (n, m).
 
-    These are DeLong's structural components of the areas (pair-area in docs/method.md); `share` (K,) is what each area
-    counts for.
+    These are DeLong's structural components of the areas (pair-area in docs/method.md); `share` (K, m) is what each
+    area counts for in each of m sums.
     """
     classes, by_column = borrowed(classes), borrowed(by_column)
-    table, offsets = np.empty(out.shape), classes.offsets
+    values, offsets, n_sums = classes.values, classes.offsets, share.shape[1]
+    below = np.empty(values.shape[1], np.int64)
     for place in range(start, stop):
-        table[:] = 0.0
         i = by_column.columns[place]
+        order, first, n = classes.order[i], offsets[i], offsets[i + 1] - offsets[i]
+        a = values[i, first : first + n]
+        # What the samples of class i win, by place: each sample of another class adds at the first place above it.
+        rise = np.zeros((n + 1, n_sums))
         for which in range(by_column.first[place], by_column.first[place + 1]):
             pair = by_column.pairs[which]
-            j = negative[pair]
-            add_wins(classes, tails, i, i, j, i, share[pair], table[0, offsets[i] : offsets[i + 1]], True)
-            add_wins(classes, tails, j, i, i, i, share[pair], table[0, offsets[j] : offsets[j + 1]], False)
-        hand_out(table, offsets, classes.order[i], out)
+            begin, end = offsets[negative[pair]], offsets[negative[pair] + 1]
+            b, of_b = values[i, begin:end], order[begin:end]
+            if tails is None:
+                add_wins_of_both(a, b, None, None, of_b, share[pair], below, rise, out)
+            else:
+                both_tails = (tails[i, first : first + n], tails[i, begin:end])
+                add_wins_of_both(a, b, *both_tails, of_b, share[pair], below, rise, out)
+        for p in range(n):
+            for s in range(n_sums):
+                out[order[first + p], s] += rise[p, s]
+                rise[p + 1, s] += rise[p, s]
 
 
 @inner
-def add_wins(
-    classes: Any, tails: Any, mine: int, my_row: int, other: int, row: int, weight: float, table: Any, above: bool
+def add_wins_of_both(
+    a: Any, b: Any, tail_a: Any, tail_b: Any, order_b: Any, share: Any, below: Any, rise: Any, out: Any
 ) -> None:
-    """To each sample of a class, by rank, what it wins over the other: by lying above, or by lying below; ties half."""
-    offsets = classes.offsets
-    a = classes.values[my_row, offsets[mine] : offsets[mine + 1]]
-    b = classes.values[row, offsets[other] : offsets[other + 1]]
-    n_a, n_b = a.shape[0], b.shape[0]
-    below, p = 0, 0
-    while p < n_a:
-        score = a[p]
-        while below < n_b and b[below] < score:
-            below += 1
-        upto = below
-        while upto < n_b and b[upto] == score:
-            upto += 1
-        if tails is None:
-            higher = 0.5 * (called_share(None, below, n_b) + called_share(None, upto, n_b))
+    """Add what each sample of run b wins by lying below run a to `out`, and what those of a win to `rise`; ties half.
+
+    a (n_a,) and b (n_b,) rise, and so do the places of `rise` (n_a + 1, m); share (m,). `below` is room for n_b places.
+    """
+    n_a, n_b, high = a.shape[0], b.shape[0], np.int64(0)
+    of_a, half = 0.5 / n_a, 0.5 / n_b
+    find_below(a, b, below)
+    for p in range(n_b):
+        low = below[p]
+        high = max(high, low)
+        while high < n_a and a[high] == b[p]:
+            high += 1
+        if tail_a is None:
+            higher = of_a * (2 * n_a - low - high)
         else:
-            tail = tails[row, offsets[other] : offsets[other + 1]]
-            higher = 0.5 * (called_share(tail, below, n_b) + called_share(tail, upto, n_b))
-        won = weight * (1.0 - higher) if above else weight * higher
-        # Ties within the class win alike.
-        while p < n_a and a[p] == score:
-            table[n_a - 1 - p] += won
-            p += 1
+            higher = 0.5 * (called_share(tail_a, low, n_a) + called_share(tail_a, high, n_a))
+            half = 0.5 * (tail_b[p] - called_share(tail_b, p + 1, n_b))
+        sample = order_b[p]
+        for s in range(share.shape[0]):
+            rise[low, s] += share[s] * half
+            rise[high, s] += share[s] * half
+            out[sample, s] += share[s] * higher
+
+
+@inner
+def find_below(a: Any, b: Any, below: Any) -> None:
+    """How many of run a lie below each of run b, both rising: the first entries of `below`, as many as b has."""
+    n_a, n_b = a.shape[0], b.shape[0]
+    at_a, at_b = np.int64(0), np.int64(0)
+    while at_a < n_a and at_b < n_b:
+        # Which run comes next cannot be predicted, so nothing branches upon it: a place is written until it is right.
+        below[at_b] = at_a
+        one = np.int64(a[at_a] < b[at_b])
+        at_a += one
+        at_b += 1 - one
+    below[at_b:n_b] = n_a

@@ -27,8 +27,9 @@ MEDIUM_PAIRS, MANY_PAIRS, CURVED_PAIRS = 4_096, 32_768, 8_192
 # That first fit need be no better than a sample can tell.
 ROUGH = Tolerance(move=1e-2, gradient=1e-3, damping=1e-2)
 
-# A move of the row effects that leaves their curvature nearly as it was.
-STEADY = 1e-4
+# A move of the row effects that leaves their curvature as good as it need be: steps that are bent by a hundredth still
+# gain two digits each, and in single precision there are fewer digits to gain.
+STEADY, SINGLE_STEADY = 1e-2, 0.1
 
 # In single precision: when to stop, and the rounding error of the deviance's change per unit of what moved.
 SINGLE_TOLERANCE = Tolerance(move=5e-6, gradient=1e-6, damping=1e-4)
@@ -41,9 +42,17 @@ def pieces(n_pairs: int) -> list[tuple[int, int]]:
 
 
 def fit_rank_one(
-    rates: PairwiseRates, weights: PairWeights, shrinkage: float, *, n_jobs: int | None = None
+    rates: PairwiseRates,
+    weights: PairWeights,
+    shrinkage: float,
+    *,
+    n_jobs: int | None = None,
+    near: Factorization | None = None,
 ) -> Factorization:
-    """Joint Levenberg-Marquardt steps; at the start all pairs are alike and each row has the logit of its mean."""
+    """Joint Levenberg-Marquardt steps; at the start all pairs are alike and each row has the logit of its mean.
+
+    Many pairs begin where a fit of some of them ended, or where that of all with another shrinkage did, `near`.
+    """
     with Threads(n_jobs) as threads:
         problem = _Problem.of(rates, weights, shrinkage, threads)
         if not problem.fitted.any():
@@ -51,7 +60,7 @@ def fit_rank_one(
             return replace(fit, chance_deviance=outer_chance(problem.mean, ~problem.fitted, rates, weights))
         # Own thresholds, for which FPR is not stored, hardly ever have a second optimum; shared ones may.
         n_few = _size_of_first_fit(rates.n_pairs, one_optimum=rates.separate_fpr is None)
-        end = _descended(problem, rates, weights, shrinkage, n_few)
+        end = _descended(problem, rates, weights, shrinkage, n_few, near)
         # At the end, not at the start: the changes of long moves miss a little, which must not add up in the deviance.
         deviance, of_chance = problem.deviances(end.state, rates.call_rates)
         end = replace(end, deviance_path=end.deviance_path - end.deviance_path[-1] + max(0.0, deviance))
@@ -68,13 +77,21 @@ def _size_of_first_fit(n_pairs: int, *, one_optimum: bool) -> int | None:
 
 
 def _descended(
-    problem: "_Problem", rates: PairwiseRates, weights: PairWeights, shrinkage: float, n_few: int | None
+    problem: "_Problem",
+    rates: PairwiseRates,
+    weights: PairWeights,
+    shrinkage: float,
+    n_few: int | None,
+    near: Factorization | None = None,
 ) -> Descent["_State"]:
-    """The descent from the means of the rows, or from where a fit of some of the pairs ended."""
+    """The descent from the means of the rows, or from where another fit ended: of some of the pairs, or `near`."""
     if n_few is None:
         start, damping = problem.start(), FIRST_DAMPING
     else:
-        row = _rows_of_few(rates, weights, shrinkage, problem.mean, n_few, problem.threads)
+        if near is not None and near.converged:
+            row = near.row_effects
+        else:
+            row = _rows_of_few(rates, weights, shrinkage, problem.mean, n_few, problem.threads)
         # Near the optimum already, so hardly damped: 1e-6 is the least that a step which disappoints is given.
         start, damping = problem.start_from(row[problem.fitted]), 1e-6
     return descend(problem, start, 0.0, tolerance=problem.tolerance, damping=damping)
@@ -327,6 +344,10 @@ class _Problem:
         return 1e-15 if self.precision == np.float64 else SINGLE_ROUNDING
 
     @property
+    def steady(self) -> float:
+        return STEADY if self.precision == np.float64 else SINGLE_STEADY
+
+    @property
     def keeps_pairs(self) -> bool:
         """Whether the pairs are the smaller side, which is solved for."""
         return _keeps_pairs(self.data)
@@ -378,7 +399,7 @@ class _Problem:
         if not solved:
             return None
         # Where rows hardly move their curvature stays, much of the work: it bends the steps, not where they lead.
-        steady = not self.keeps_pairs and np.abs(row - state.row).max() < STEADY
+        steady = not self.keeps_pairs and np.abs(row - state.row).max() < self.steady
         swept = self._sweep(state.row, row, state.pairs, pairs, stretch=stretch, curvature=sums if steady else None)
         total += swept.total
         # With (H + damping D) y = -g the quadratic model falls by -g.y / 2 + damping y.D.y / 2.

@@ -110,14 +110,13 @@ def difference_influences(
 
 
 def difference_area_influences(predictions: Predictions, pairs: PairIndex, share: FloatArray) -> FloatArray:
-    """What each sample adds to the sum of share times pairwise area, shape (n,): DeLong's structural components."""
-    scored, both = Differences(predictions), unordered(pairs)
-    wins = np.zeros(predictions.n_samples)
+    """What each sample adds to sums of share times pairwise area, shape (..., n) from (..., K): DeLong's components."""
+    scored, both, shares = Differences(predictions), unordered(pairs), np.atleast_2d(share)
+    wins = np.zeros((len(shares), predictions.n_samples))
     # Both orders of a pair have the same area.
-    weights = np.bincount(both.of_pair, share, minlength=len(both)).tolist()
+    weights = np.array([np.bincount(both.of_pair, one, minlength=len(both)) for one in shares]).T[:, :, None]
     for (i, j, _, _), weight in zip(both, weights, strict=True):
         (first, second), (mine, others) = scored.runs(i, j), scored.scores(i, j)
-        wins[scored.members[i]] += weight * (1 - second.share_above(mine))
-        wins[scored.members[j]] += weight * first.share_above(others)
-    [influence] = centred(wins[None], predictions)
-    return np.asarray(influence)
+        wins[:, scored.members[i]] += weight * (1 - second.share_above(mine))
+        wins[:, scored.members[j]] += weight * first.share_above(others)
+    return centred(wins, predictions).reshape(*share.shape[:-1], -1)

@@ -39,7 +39,15 @@ class NumpyFitter:
         # Rates, shrunk rates, weights and the arrays of two points of the fit, each of all cells in double precision.
         return 20 * 8 * 2 * n_call_rates * n_pairs
 
-    def fit(self, rates: PairwiseRates, weights: PairWeights, *, shrinkage: float, model: Model) -> Factorization:
+    def fit(
+        self,
+        rates: PairwiseRates,
+        weights: PairWeights,
+        *,
+        shrinkage: float,
+        model: Model,
+        near: Factorization | None = None,
+    ) -> Factorization:
         """The model's shared and pair effects."""
         if model == "saturated":
             return saturated(rates, weights, shrinkage)
@@ -98,7 +106,7 @@ class NumpyPrepared(NumpyFitter, OnHost):
         return sample_influences(self.source, pairs, call_rates, thresholds, gradient, least_reach=least_reach)
 
     def area_influences(self, pairs: PairIndex, share: FloatArray, thresholds: Thresholds = "own") -> FloatArray:
-        """What each sample adds to a weighted mean of the areas, shape (n,)."""
+        """What each sample adds to weighted means of the areas, shape (..., n) from (..., K)."""
         if thresholds == "difference":
             return difference_area_influences(self.source, pairs, share)
         return area_influences(self.source, pairs, share)

@@ -103,16 +103,15 @@ def _cumulated(terms: FloatArray) -> FloatArray:
 
 
 def area_influences(predictions: Predictions, pairs: PairIndex, share: FloatArray) -> FloatArray:
-    """What each sample adds to the sum of share times pairwise area, shape (n,): DeLong's structural components."""
+    """What each sample adds to sums of share times pairwise area, shape (..., n) from (..., K): DeLong's components."""
     members = [np.flatnonzero(predictions.codes == c) for c in range(len(predictions.labels))]
-    runs = Runs(predictions)
-    wins = np.zeros(predictions.n_samples)
-    for i, j, column, weight in zip(pairs.positive, pairs.negative, pairs.column, share, strict=True):
+    runs, shares = Runs(predictions), np.atleast_2d(share)
+    wins = np.zeros((len(shares), predictions.n_samples))
+    for i, j, column, weight in zip(pairs.positive, pairs.negative, pairs.column, shares.T[:, :, None], strict=True):
         # A sample of i wins against those of j below it, a sample of j against those of i above it; ties count half.
-        wins[members[i]] += weight * (1 - runs(j, column).share_above(predictions.scores[members[i], column]))
-        wins[members[j]] += weight * runs(i, column).share_above(predictions.scores[members[j], column])
-    [influence] = centred(wins[None], predictions)
-    return np.asarray(influence)
+        wins[:, members[i]] += weight * (1 - runs(j, column).share_above(predictions.scores[members[i], column]))
+        wins[:, members[j]] += weight * runs(i, column).share_above(predictions.scores[members[j], column])
+    return centred(wins, predictions).reshape(*share.shape[:-1], -1)
 
 
 def centred(found: FloatArray, predictions: Predictions) -> FloatArray:
