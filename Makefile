@@ -184,6 +184,6 @@ $(VENV_OLDEST)/.oldest: pyproject.toml scripts/oldest.py | $(VENV_OLDEST)/.made
 	@touch $@
 
 # What `pip install polyroc` brings, and what runs the tests.
-$(VENV_MINIMAL)/.minimal: pyproject.toml | $(VENV_MINIMAL)/.made
+$(VENV_MINIMAL)/.minimal: pyproject.toml Makefile | $(VENV_MINIMAL)/.made
 	$(VENV_MINIMAL)/bin/python -m pip install --quiet --editable . pytest pytest-xdist hypothesis
 	@touch $@
