@@ -70,7 +70,7 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_runtest_setup(item):
-    """Skip a test marked `full`, `mlflow` or `training` where a package is missing; fail in the environment made for it."""
+    """Skip tests marked `full`, `mlflow` or `training` where a package is missing; fail in the environment for it."""
     for mark in item.iter_markers("full"):
         require(*mark.args)
     if item.get_closest_marker("mlflow") and importlib.util.find_spec("mlflow") is None:

@@ -1,4 +1,4 @@
-"""`polyroc.torch.MulticlassD` against `RocAccumulator` on the same scores, to the last bit: batches, processes, copies."""
+"""`polyroc.torch.MulticlassD` against `RocAccumulator`, to the last bit: batches, processes, copies."""
 
 import copy
 import doctest
@@ -196,7 +196,9 @@ def test_reset_forgets():
     assert metric.compute().item() == accumulated(logits.softmax(1), target).compute().auc
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda metric: pickle.loads(pickle.dumps(metric)), lambda m: m.clone()])
+@pytest.mark.parametrize(
+    "copied", [copy.deepcopy, lambda metric: pickle.loads(pickle.dumps(metric)), lambda m: m.clone()]
+)
 def test_copies_go_on_by_themselves(copied):
     logits, target = problem()
     metric = MulticlassD(5, labels=list("abcde"), costs=np.ones((5, 5)))
@@ -293,7 +295,15 @@ def test_unknown_options_are_named():
 
 @pytest.mark.parametrize(
     ("k", "scores", "bits"),
-    [(10, "auto", 6), (45, "auto", 6), (46, "auto", 5), (65, "auto", 4), (92, "auto", 3), (128, "auto", 3), (33, "free", 5)],
+    [
+        (10, "auto", 6),
+        (45, "auto", 6),
+        (46, "auto", 5),
+        (65, "auto", 4),
+        (92, "auto", 3),
+        (128, "auto", 3),
+        (33, "free", 5),
+    ],
 )
 def test_many_classes_have_wider_bins(k, scores, bits, monkeypatch):
     monkeypatch.setattr(torch, "zeros", lambda shape, **_: torch.empty(0, dtype=torch.int64))

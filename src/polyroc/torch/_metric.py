@@ -191,7 +191,9 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
     def _flat(self, preds: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Scores (n, k) in single or double precision, and classes (n,)."""
         if not isinstance(preds, torch.Tensor) or not preds.is_floating_point():
-            raise InputError("preds", "must be a tensor of floats", shown(getattr(preds, "dtype", type(preds).__name__)))
+            raise InputError(
+                "preds", "must be a tensor of floats", shown(getattr(preds, "dtype", type(preds).__name__))
+            )
         if not isinstance(target, torch.Tensor) or target.is_floating_point() or target.is_complex():
             came = shown(getattr(target, "dtype", type(target).__name__))
             raise InputError("target", "must be a tensor of integers", came)

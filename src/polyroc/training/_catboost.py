@@ -10,14 +10,11 @@ from polyroc.training._metric import TrainingMetric
 class CatBoostMetric(TrainingMetric):
     """D for CatBoost: `eval_metric` of ``CatBoostClassifier`` and ``CatBoost``, on the CPU.
 
-    CatBoost hands on raw scores, whose softmax is taken, and stops by `eval_metric` with ``early_stopping_rounds``. It
-    shows the metric by the name of this class. It evaluates training data too, unless
-    ``metric_period`` is above 1.
+    CatBoost stops by `eval_metric` with ``early_stopping_rounds``, and records it as "CatBoostMetric". It hands on raw
+    scores, of which the softmax is taken, and weights. In every round it also evaluates the training data.
 
     Parameters
     ----------
-    name : str
-        Not used by CatBoost.
     **options
         Keyword arguments of `evaluate`, such as `costs`.
 
@@ -28,6 +25,12 @@ class CatBoostMetric(TrainingMetric):
     >>> model = catboost.CatBoostClassifier(eval_metric=CatBoostMetric(), early_stopping_rounds=20)  # doctest: +SKIP
     >>> model.fit(X_train, y_train, eval_set=(X_validation, y_validation))  # doctest: +SKIP
     """
+
+    # Otherwise CatBoost tries to compile the methods with numba, and warns that it cannot.
+    no_jit = True
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(name=type(self).__name__, **options)
 
     def is_max_optimal(self) -> bool:
         """Higher is better.
@@ -74,6 +77,3 @@ class CatBoostMetric(TrainingMetric):
             D.
         """
         return error / weight if weight else error
-
-    # CatBoost would try to compile them with numba where that is installed, and warn that it cannot.
-    is_max_optimal.no_jit = evaluate.no_jit = get_final_error.no_jit = True  # type: ignore[attr-defined]

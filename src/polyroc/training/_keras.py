@@ -25,7 +25,7 @@ class KerasCallback(Callback):  # type: ignore[misc]  # Keras has no types
     Parameters
     ----------
     validation_data : tuple
-        ``(x, y)`` or ``(x, y, sample_weight)``, as `fit` takes it, in memory. `y` has numbers of classes or one-hot rows.
+        ``(x, y)`` or ``(x, y, sample_weight)``, as `fit` takes it; `y` has numbers of classes or one-hot rows.
     name : str
         Key in the logs and in ``History``.
     batch_size : int, optional

@@ -21,5 +21,4 @@ class TrainingMetric:
         return multiclass_d(y_true, y_score, sample_weight=sample_weight, **self.options)
 
     def __repr__(self) -> str:
-        given = "".join(f", {name}={value!r}" for name, value in self.options.items())
-        return f"{type(self).__name__}(name={self.name!r}{given})"
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.options.items())})"
