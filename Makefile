@@ -186,7 +186,7 @@ $(VENV_MLFLOW)/.mlflow: pyproject.toml | $(VENV_MLFLOW)/.made
 	@touch $@
 
 # torch first: with that release there, none of the others asks for one with GPU packages; xgboost-cpu brings none either.
-# About 1.7 GB, and like mlflow little of it is used.
+# About 1.8 GB, and like mlflow little of it is used.
 $(VENV_TRAINING)/.training: pyproject.toml constraints.txt | $(VENV_TRAINING)/.made
 	$(VENV_TRAINING)/bin/python -m pip install --quiet --no-compile --constraint constraints.txt torch
 	$(VENV_TRAINING)/bin/python -m pip install --quiet --no-compile --constraint constraints.txt --editable '.[fast,sklearn,torch]' \

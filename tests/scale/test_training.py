@@ -4,9 +4,12 @@ import importlib
 import importlib.util
 import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
+from pages import python_of
 from scipy.special import softmax
 
 import polyroc
@@ -14,7 +17,6 @@ from polyroc.training import CatBoostMetric, LightGBMMetric, XGBoostMetric, mult
 
 # Before anything imports Keras; torch is there already.
 os.environ.setdefault("KERAS_BACKEND", "torch")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # What these packages say of each other is not about polyroc.
 foreign = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
@@ -77,8 +79,10 @@ def test_two_classes_need_one_column(shape, scale):
 def test_named_classes_instead_of_scores_are_refused():
     with pytest.raises(polyroc.InputError, match=r"must have one column per class, got shape \(400,\).*multi:softprob"):
         multiclass_d(Y, Y.astype(float))
-    with pytest.raises(polyroc.InputError, match=r"`y_true` must hold numbers of classes"):
-        multiclass_d([0.5, 1], [0.1, 0.2])
+    with pytest.raises(polyroc.InputError, match=r"`y_true` must hold numbers of classes, .*got text"):
+        multiclass_d(["a", "b"], [0.1, 0.2])
+    with pytest.raises(polyroc.InputError, match=r"`y_score` must be finite"):
+        multiclass_d([0, 1], [[0.1, np.inf], [3, 4]])
     with pytest.raises(TypeError, match=r"multiclass_d\(\) got an unexpected keyword argument 'average'"):
         multiclass_d([0, 1], [0.1, 0.2], average="macro")
 
@@ -111,6 +115,19 @@ def test_scores_in_one_row_class_after_class():
     expected = polyroc.auc_score(Y, shares)
     assert LightGBMMetric()(Y, shares.ravel(order="F")) == ("auc_d", expected, True)
     assert LightGBMMetric(name="d")(Y, shares) == ("d", expected, True)
+
+
+@pytest.mark.training("lightgbm", "xgboost", "catboost", "keras", "lightning", "torch", "torchmetrics", "sklearn")
+def test_the_page_runs_as_pasted(tmp_path):
+    # Other packages may say that they will change.
+    command = [sys.executable, "-W", "ignore", "-c", python_of("docs/training.md")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    found = [line.split() for line in done.stdout.splitlines() if line[0].isdigit() and " " in line]
+    assert len(found) == 5
+    for rounds, value in found:
+        assert 1 <= int(rounds) < 500
+        assert 0.97 < float(value) < 1
 
 
 # LightGBM

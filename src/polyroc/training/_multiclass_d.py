@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from polyroc._engines._bins import ROUNDED
 from polyroc._evaluate import OF_SAMPLES, auc_score, check_option_names
-from polyroc._inputs._arrays import read_table
+from polyroc._inputs._arrays import read_labels, read_table
 from polyroc._inputs._checks import InputError
 from polyroc._lib._typing import FloatArray
 
@@ -22,7 +22,7 @@ def multiclass_d(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        True classes as numbers from 0 to n_classes - 1, also as floats.
+        True classes as numbers from 0 to n_classes - 1, also if they came as floats.
     y_score : array-like of shape (n_samples, n_classes) or (n_samples,)
         Probabilities; if a value lies outside [0, 1] by more than 1e-6, margins (logits), of which the softmax is
         taken. For two classes one column, the score of class 1, is enough.
@@ -48,10 +48,12 @@ def multiclass_d(
     """
     if options:
         check_option_names(options, multiclass_d, without=OF_SAMPLES)
-    codes, scores = _codes(y_true), read_table(y_score, "y_score").values
+    codes, scores = read_labels(y_true, "y_true"), read_table(y_score, "y_score").values
+    if codes.dtype.kind not in "ib":
+        raise InputError("y_true", "must hold numbers of classes, 0 to n_classes - 1", "text")
     if scores.ndim == 2 and scores.shape[1] == 1:
         scores = scores[:, 0]
-    if scores.ndim == 1 and codes.size and codes.max() > 1:
+    if scores.ndim == 1 and codes.max() > 1:
         hint = " (of XGBoost, objective='multi:softprob' gives scores, and 'multi:softmax' only the named class)"
         raise InputError("y_score", "must have one column per class", f"shape {scores.shape}{hint}")
     if scores.ndim == 2:
@@ -60,22 +62,14 @@ def multiclass_d(
     return auc_score(codes, scores, labels=range(k), sample_weight=sample_weight, **options)
 
 
-def _codes(y_true: Any) -> "np.ndarray[Any, Any]":
-    """Whole numbers: most packages hand them on as floats."""
-    codes = np.asarray(y_true)
-    if codes.dtype.kind != "f":
-        return codes
-    if not (np.isfinite(codes).all() and np.array_equal(codes, np.round(codes))):
-        raise InputError("y_true", "must hold numbers of classes, 0 to n_classes - 1", "fractions or NaN")
-    return codes.astype(np.int64)
-
-
 def _softmax_if_needed(scores: FloatArray) -> FloatArray:
-    if scores.size == 0 or not (scores.min() < -ROUNDED or scores.max() > 1 + ROUNDED):
+    if not np.isfinite(scores).all():  # `evaluate` says what is wrong
+        return scores
+    if scores.size == 0 or (scores.min() >= -ROUNDED and scores.max() <= 1 + ROUNDED):
         return scores
     wide = scores.astype(np.float64)
     # What vanishes is 0, whatever the caller has made of underflow.
-    with np.errstate(under="ignore"):
+    with np.errstate(under="ignore", over="ignore"):
         shares = np.exp(wide - wide.max(axis=1, keepdims=True))
         found: FloatArray = shares / shares.sum(axis=1, keepdims=True)
     return found
