@@ -1,18 +1,13 @@
 """What D costs in a training loop, per call: python -m benchmarks._training
 
-Prints the table of `docs/training.md`: scores of 10 classes, as a model of medium quality gives them, one thread. The
-best of some calls counts, because training calls a metric again and again. Columns of packages that are not there are
-left out; `.venv-training/bin/python` has all of them.
+Prints the table of `docs/training.md`: scores of 10 classes, as a model of medium quality gives them. Seconds of the
+processor, not of the clock, so that a busy machine gives nearly the same. The best of some calls counts, because
+training calls a metric again and again. One thread; BLAS is to have one, too (OPENBLAS_NUM_THREADS=1). Columns of packages that
+are not there are left out; `.venv-training/bin/python` has all of them.
 """
 
 import argparse
 import importlib.util
-import os
-
-# Before anything loads BLAS, numba or torch.
-for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
-
 from collections.abc import Callable
 from time import perf_counter, process_time
 from typing import Any
@@ -36,7 +31,7 @@ def predictions(n: int) -> tuple[Any, Any]:
 
 
 def best(call: Callable[[], Any], least: float = 1.0) -> float:
-    """Processor seconds of the fastest call: others use the machine as well. At least three calls after one to warm up."""
+    """Seconds of the fastest of at least three calls, after one to warm up."""
     call()
     times, start = [], perf_counter()
     while len(times) < 3 or (perf_counter() - start < least and len(times) < 100):
@@ -53,7 +48,7 @@ def measure(n: int) -> dict[str, float]:
     for engine in ("numpy", "numba"):
         if importlib.util.find_spec(engine):
             found[f"`multiclass_d`, {engine}"] = best(
-                lambda engine=engine: multiclass_d(y_true, y_score, engine=engine)
+                lambda engine=engine: multiclass_d(y_true, y_score, engine=engine, n_jobs=1)
             )
     if importlib.util.find_spec("sklearn"):
         from sklearn.metrics import roc_auc_score
@@ -65,7 +60,7 @@ def measure(n: int) -> dict[str, float]:
         from polyroc.torch import MulticlassD
 
         torch.set_num_threads(1)
-        metric = MulticlassD(K)
+        metric = MulticlassD(K, n_jobs=1)
         batches = list(zip(torch.tensor(y_score).split(BATCH), torch.tensor(y_true).split(BATCH), strict=True))
 
         def update() -> None:

@@ -124,7 +124,7 @@ def test_the_page_runs_as_pasted(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     found = [line.split() for line in done.stdout.splitlines() if line[0].isdigit() and " " in line]
-    assert len(found) == 5
+    assert len(found) == 6
     for rounds, value in found:
         assert 1 <= int(rounds) < 500
         assert 0.97 < float(value) < 1

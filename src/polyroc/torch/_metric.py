@@ -76,7 +76,7 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
     Attributes
     ----------
     nbytes : int
-        Memory of the counts: 8 bytes for each column, class and bin, 12.3 MiB for 10 classes and 246 MiB for 45. They
+        Memory of the counts: 8 bytes for each column, class and bin, 12.3 MiB for 10 classes and 249 MiB for 45. They
         are twice in memory, and once more for each process during `compute` under DDP.
 
     See Also
