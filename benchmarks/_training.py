@@ -2,13 +2,14 @@
 
 Prints the table of `docs/training.md`: scores of 10 classes, as a model of medium quality gives them. Seconds of the
 processor, not of the clock, so that a busy machine gives nearly the same. The best of some calls counts, because
-training calls a metric again and again. One thread; BLAS is to have one, too (OPENBLAS_NUM_THREADS=1). Columns of packages that
-are not there are left out; `.venv-training/bin/python` has all of them.
+training calls a metric again and again. One thread; BLAS is to have one, too (OPENBLAS_NUM_THREADS=1). Columns of
+packages that are not there are left out; `.venv-training/bin/python` has all of them.
 """
 
 import argparse
 import importlib.util
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter, process_time
 from typing import Any
 
@@ -30,7 +31,7 @@ def predictions(n: int) -> tuple[Any, Any]:
     return y_true, (shares / shares.sum(axis=1, keepdims=True)).astype(np.float32)
 
 
-def best(call: Callable[[], Any], least: float = 1.0) -> float:
+def best(call: Callable[[], Any], least: float) -> float:
     """Seconds of the fastest of at least three calls, after one to warm up."""
     call()
     times, start = [], perf_counter()
@@ -41,40 +42,38 @@ def best(call: Callable[[], Any], least: float = 1.0) -> float:
     return min(times)
 
 
-def measure(n: int) -> dict[str, float]:
-    """Seconds of one call, by column."""
+def measure(n: int, least: float = 1.0) -> dict[str, float]:
+    """Seconds of one call, by column, after calling each for at least this long."""
     y_true, y_score = predictions(n)
-    found = {}
+    calls: dict[str, Callable[[], Any]] = {}
     for engine in ("numpy", "numba"):
         if importlib.util.find_spec(engine):
-            found[f"`multiclass_d`, {engine}"] = best(
-                lambda engine=engine: multiclass_d(y_true, y_score, engine=engine, n_jobs=1)
-            )
+            calls[f"`multiclass_d`, {engine}"] = partial(multiclass_d, y_true, y_score, engine=engine, n_jobs=1)
     if importlib.util.find_spec("sklearn"):
         from sklearn.metrics import roc_auc_score
 
-        found["scikit-learn, `ovo`"] = best(lambda: roc_auc_score(y_true, y_score.astype(float), multi_class="ovo"))
+        calls["scikit-learn, `ovo`"] = partial(roc_auc_score, y_true, y_score.astype(float), multi_class="ovo")
     if importlib.util.find_spec("torchmetrics"):
-        import torch
+        calls |= torch_calls(y_true, y_score)
+    return {name: best(call, least) for name, call in calls.items()}
 
-        from polyroc.torch import MulticlassD
 
-        torch.set_num_threads(1)
-        metric = MulticlassD(K, n_jobs=1)
-        batches = list(zip(torch.tensor(y_score).split(BATCH), torch.tensor(y_true).split(BATCH), strict=True))
+def torch_calls(y_true: Any, y_score: Any) -> dict[str, Callable[[], Any]]:
+    import torch
 
-        def update() -> None:
-            metric.reset()
-            for preds, target in batches:
-                metric.update(preds, target)
+    from polyroc.torch import MulticlassD
 
-        def compute() -> None:
-            metric._computed = None
-            metric.compute()
+    torch.set_num_threads(1)
+    # Without a cache each `compute` is one.
+    metric = MulticlassD(K, n_jobs=1, compute_with_cache=False)
+    batches = list(zip(torch.tensor(y_score).split(BATCH), torch.tensor(y_true).split(BATCH), strict=True))
 
-        found["`MulticlassD`, all `update`"] = best(update)
-        found["`MulticlassD`, `compute`"] = best(compute)
-    return found
+    def update() -> None:
+        metric.reset()
+        for preds, target in batches:
+            metric.update(preds, target)
+
+    return {"`MulticlassD`, all `update`": update, "`MulticlassD`, `compute`": metric.compute}
 
 
 def main() -> None:

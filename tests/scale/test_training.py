@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from pages import python_of
+from pages import python_of, text_of
 from scipy.special import softmax
 
 import polyroc
@@ -128,6 +128,16 @@ def test_the_page_runs_as_pasted(tmp_path):
     for rounds, value in found:
         assert 1 <= int(rounds) < 500
         assert 0.97 < float(value) < 1
+
+
+@pytest.mark.training("torch", "torchmetrics", "sklearn", "numba")
+def test_the_costs_on_the_page_can_be_measured():
+    from benchmarks import _training
+
+    seconds = _training.measure(300, 0)
+    assert all(f" {name} |" in text_of("docs/training.md") for name in seconds)
+    assert len(seconds) == 5
+    assert min(seconds.values()) > 0
 
 
 # LightGBM
