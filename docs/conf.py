@@ -31,6 +31,8 @@ math_eqref_format = "({number})"
 autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc's parameter lists say the types
 autodoc_member_order = "bysource"
+# Base classes that the documentation does not need: it is built without these.
+autodoc_mock_imports = ["torch", "torchmetrics", "keras"]
 # The template of a class lists its members with their docstrings; numpydoc would list them again.
 numpydoc_show_class_members = False
 

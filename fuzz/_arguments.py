@@ -21,7 +21,7 @@ from fuzz._oracles import (
     check_shares,
     require,
 )
-from polyroc import baselines, meta, report
+from polyroc import baselines, meta, report, training
 
 _Y = np.arange(12) % 3
 _S = np.random.default_rng(0).normal(size=(12, 3)) + np.eye(3)[_Y]
@@ -200,6 +200,7 @@ def _functions() -> dict[str, Entry]:
     return {
         "evaluate": Entry(polyroc.evaluate, data, _METHOD, check_evaluation),
         "auc_score": Entry(polyroc.auc_score, data, _METHOD, _share),
+        "multiclass_d": Entry(training.multiclass_d, data, _without(_METHOD, "labels"), _share),
         "compare": Entry(
             polyroc.compare, models, _LEVEL | {"interval": "logit", "max_fpr": 0.5} | _DRAWS | quick, _comparison
         ),

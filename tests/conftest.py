@@ -72,10 +72,16 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_runtest_setup(item):
-    """Skip a test marked `full("package")` or `mlflow` where that is missing; fail in the environment made for it."""
+    """Skip tests marked `full`, `mlflow` or `training` where a package is missing; fail in the environment for it."""
     for mark in item.iter_markers("full"):
         require(*mark.args)
     if item.get_closest_marker("mlflow") and importlib.util.find_spec("mlflow") is None:
         if os.environ.get("POLYROC_MLFLOW") == "1":
             pytest.fail("the environment for mlflow lacks it", pytrace=False)
         pytest.skip("needs mlflow: make test-mlflow")
+    for mark in item.iter_markers("training"):
+        missing = [name for name in mark.args if importlib.util.find_spec(name) is None]
+        if missing and os.environ.get("POLYROC_TRAINING") == "1":
+            pytest.fail(f"the environment for training lacks {', '.join(missing)}", pytrace=False)
+        if missing:
+            pytest.skip(f"needs {', '.join(missing)}: make test-training")

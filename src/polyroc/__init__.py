@@ -126,7 +126,7 @@ __all__ = [
 ]
 
 # Loaded when somebody asks for them: numbers need neither pictures nor pages.
-_ON_ACCESS = ("display", "experiments", "meta", "report")
+_ON_ACCESS = ("display", "experiments", "meta", "report", "torch", "training")
 # Likewise, by the module that has them: whoever evaluates a model need not wait for what decides and plans.
 _LATER = {
     "CostDifference": "_profile._profile",
@@ -167,4 +167,5 @@ def __getattr__(name: str) -> _Any:
 def __dir__() -> list[str]:
     # What looks at every name of a module, as `inspect` does, must not stumble over one that cannot be loaded.
     loadable = _OF_SKLEARN if _find_spec("sklearn") else ()
-    return sorted([*__all__, *_ON_ACCESS, *loadable])
+    unloadable = () if _find_spec("torch") and _find_spec("torchmetrics") else ("torch",)
+    return sorted({*__all__, *_ON_ACCESS, *loadable} - {*unloadable})

@@ -44,6 +44,7 @@ ASKED = [
     ("sklearn", "sklearn", lambda _: polyroc.evaluate_cv(None, Y_SCORE, Y_TRUE)),
     ("sklearn", "sklearn", lambda _: polyroc.CostSensitiveClassifier),
     ("sklearn", "sklearn", reproduce),
+    ("torch", "torch", lambda _: polyroc.torch),
 ]
 
 

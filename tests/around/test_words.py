@@ -22,6 +22,7 @@ PAGES = ["README.md"] + [
         "large",
         "planning",
         "scikit-learn",
+        "training",
         "mlflow",
         "meta",
         "faq",

@@ -13,12 +13,14 @@ from pathlib import Path
 import pytest
 
 import polyroc
-from polyroc import baselines, display, experiments, meta, report
+from polyroc import baselines, display, experiments, meta, report, training
 
 API_PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.rst"
 # The version is a string, `baselines` a module and EXPERIMENTS a mapping: they are no entries of their own.
 NOT_LISTED = {"__version__", "baselines", "EXPERIMENTS"}
-HEAVY = {"numba", "matplotlib", "jinja2", "dask", "torch", "sklearn", "pandas", "polars", "pyarrow", "mlflow"}
+# Classes of other packages, which are loaded where those are there.
+OF_OTHERS = {"polyroc": {"CostSensitiveClassifier"}, "polyroc.training": {"KerasCallback"}}
+HEAVY = {"numba", "matplotlib", "jinja2", "dask", "torch", "sklearn", "pandas", "polars", "pyarrow", "mlflow", "keras"}
 SLOW_PARTS_OF_SCIPY = {"scipy.stats", "scipy.optimize", "scipy.linalg"}
 
 
@@ -35,17 +37,25 @@ def documented(module: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "module",
-    ["polyroc", "polyroc.baselines", "polyroc.display", "polyroc.experiments", "polyroc.meta", "polyroc.report"],
+    [
+        "polyroc",
+        "polyroc.baselines",
+        "polyroc.display",
+        "polyroc.experiments",
+        "polyroc.meta",
+        "polyroc.report",
+        pytest.param("polyroc.torch", marks=pytest.mark.training("torch", "torchmetrics")),
+        "polyroc.training",
+    ],
 )
 def test_all_agrees_with_the_api_page(module):
     names = importlib.import_module(module).__all__
     assert len(set(names)) == len(names)
-    of_sklearn = {"CostSensitiveClassifier"} if module == "polyroc" else set()
-    assert sorted(documented(module)) == sorted((set(names) | of_sklearn) - NOT_LISTED)
+    assert sorted(documented(module)) == sorted((set(names) | OF_OTHERS.get(module, set())) - NOT_LISTED)
 
 
 @pytest.mark.parametrize(
-    "module", [polyroc, baselines, display, experiments, meta, report], ids=lambda module: module.__name__
+    "module", [polyroc, baselines, display, experiments, meta, report, training], ids=lambda module: module.__name__
 )
 def test_every_public_name_is_there_and_documented(module):
     for name in module.__all__:
@@ -59,7 +69,7 @@ def test_every_public_name_is_there_and_documented(module):
 
 
 @pytest.mark.parametrize(
-    "module", [polyroc, baselines, display, experiments, meta, report], ids=lambda module: module.__name__
+    "module", [polyroc, baselines, display, experiments, meta, report, training], ids=lambda module: module.__name__
 )
 def test_public_functions_have_a_numpydoc_example(module):
     for name in module.__all__:
@@ -104,6 +114,10 @@ def test_summary_curves_load_the_optimiser_only_to_fit():
     loaded = loaded_by(fitted)
     assert "scipy.optimize" in loaded
     assert not loaded & HEAVY
+
+
+def test_metrics_for_training_load_nothing_of_what_trains():
+    assert not loaded_by("import polyroc.training; dir(polyroc.training); dir(polyroc)") & HEAVY
 
 
 def test_experiments_load_nothing_heavy_until_one_runs():
@@ -172,7 +186,9 @@ def test_options_of_a_function_are_all_it_accepts():
 
 def test_dir_shows_public_names_and_the_parts_that_load_on_access():
     of_sklearn = ["CostSensitiveClassifier"] if importlib.util.find_spec("sklearn") else []
-    assert sorted(dir(polyroc)) == sorted([*polyroc.__all__, "display", "experiments", "meta", "report", *of_sklearn])
+    of_torch = ["torch"] if importlib.util.find_spec("torch") and importlib.util.find_spec("torchmetrics") else []
+    rooms = ["display", "experiments", "meta", "report", "training", *of_torch]
+    assert sorted(dir(polyroc)) == sorted([*polyroc.__all__, *rooms, *of_sklearn])
     code = "import polyroc, sys; assert 'polyroc.report' not in sys.modules; print(polyroc.report.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "polyroc.report"
