@@ -5,6 +5,7 @@ PYTHON      ?= python3
 VENV        := .venv
 VENV_FULL   := .venv-full
 VENV_MLFLOW := .venv-mlflow
+VENV_SPARK  := .venv-spark
 VENV_BENCH  := .venv-bench
 VENV_OLDEST := .venv-oldest
 VENV_MINIMAL := .venv-minimal
@@ -26,7 +27,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full test-clock test-mlflow test-oldest test-minimal lint types bench coverage plans looks measures decisions displays screenshots meaning reproduction docs clean
+.PHONY: help demo test test-full test-clock test-mlflow test-spark test-oldest test-minimal lint types bench coverage plans looks measures decisions displays screenshots meaning reproduction docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
@@ -41,13 +42,16 @@ test-clock: $(VENV)/.dev  ## run the tests that watch a clock, one after the oth
 	$(BIN)/python -m pytest -m clock $(PYTEST_ARGS) tests
 
 # As workers of pytest-xdist (tests/conftest.py): matrices are small, and threads would only wait for each other.
-test-full test-mlflow test-oldest test-minimal: export OPENBLAS_NUM_THREADS := 1
+test-full test-mlflow test-spark test-oldest test-minimal: export OPENBLAS_NUM_THREADS := 1
 
 test-full: $(VENV_FULL)/.full  ## run all tests with every optional package; a missing one fails (FULL_ARGS='-m full' for those that need it)
 	POLYROC_FULL=1 $(VENV_FULL)/bin/python -m pytest -m "" $(PYTEST_ARGS) $(FULL_ARGS)
 
 test-mlflow: $(VENV_MLFLOW)/.mlflow  ## test the MLflow evaluator against a store of its own; a missing mlflow fails
 	POLYROC_MLFLOW=1 $(VENV_MLFLOW)/bin/python -m pytest -m mlflow $(PYTEST_ARGS) tests/around/test_mlflow.py
+
+test-spark: $(VENV_SPARK)/.spark  ## test polyroc.spark with a local Spark, which needs Java; a missing pyspark fails
+	POLYROC_SPARK=1 $(VENV_SPARK)/bin/python -m pytest -m spark $(PYTEST_ARGS) tests/scale/test_spark.py src/polyroc/spark
 
 # Machine code of its own: what another version of numba compiled would be thrown away, and then this by that one.
 test-oldest: $(VENV_OLDEST)/.oldest  ## run tests of numbers and of the command line with the oldest versions that pyproject.toml allows
@@ -113,7 +117,7 @@ docs: $(VENV)/.docs  ## build the documentation into docs/_build/html
 	@echo "The documentation is in docs/_build/html/index.html"
 
 clean:  ## remove environments and everything built
-	rm -rf $(VENV) $(VENV_FULL) $(VENV_MLFLOW) $(VENV_BENCH) $(VENV_OLDEST) $(VENV_MINIMAL) build dist demo reproduction docs/_build docs/generated .benchmarks \
+	rm -rf $(VENV) $(VENV_FULL) $(VENV_MLFLOW) $(VENV_SPARK) $(VENV_BENCH) $(VENV_OLDEST) $(VENV_MINIMAL) build dist demo reproduction docs/_build docs/generated .benchmarks \
 	  .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .numba_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -134,6 +138,9 @@ $(VENV_FULL)/.made:
 
 $(VENV_MLFLOW)/.made:
 	$(call make_venv,$(VENV_MLFLOW))
+
+$(VENV_SPARK)/.made:
+	$(call make_venv,$(VENV_SPARK))
 
 $(VENV_BENCH)/.made:
 	$(call make_venv,$(VENV_BENCH))
@@ -165,13 +172,18 @@ $(VENV_BENCH)/.bench: pyproject.toml constraints.txt | $(VENV_BENCH)/.made
 
 # mlflow is left out: it holds pandas and others back, so it needs an environment of its own.
 $(VENV_FULL)/.full: pyproject.toml constraints.txt | $(VENV_FULL)/.made
-	$(VENV_FULL)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[all,dev]' 'dask[array,dataframe]>=2025.1' 'torch>=2.4' jax
+	$(VENV_FULL)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[all,dev,dask]' 'dask[array,dataframe]>=2025.1' 'distributed>=2025.1' 'torch>=2.4' jax
 	@touch $@
 
 # What somebody has who installs the extra, and what the tests need beside it. mlflow is large and little of it is used:
 # to compile all of it would take as long as the rest.
 $(VENV_MLFLOW)/.mlflow: pyproject.toml | $(VENV_MLFLOW)/.made
 	$(VENV_MLFLOW)/bin/python -m pip install --quiet --no-compile --editable '.[mlflow]' pytest hypothesis
+	@touch $@
+
+# Likewise: pyspark has 400 MB, and runs on a Java that the machine has or has not.
+$(VENV_SPARK)/.spark: pyproject.toml | $(VENV_SPARK)/.made
+	$(VENV_SPARK)/bin/python -m pip install --quiet --no-compile --editable '.[fast,spark]' pytest hypothesis
 	@touch $@
 
 # Every lower bound as it stands in pyproject.toml. What those packages need themselves is new, and what it says about

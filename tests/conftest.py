@@ -1,5 +1,6 @@
 import importlib.util
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -51,6 +52,10 @@ def require(*packages):
         pytest.skip(f"needs {', '.join(missing)}: make test-full")
 
 
+# Folders of src whose examples need a package that `make test` does not install.
+OPTIONAL_DOCTESTS = {"dask": (pytest.mark.full("dask"), "dask"), "spark": (pytest.mark.spark, "pyspark")}
+
+
 @pytest.hookimpl(optionalhook=True)  # without pytest-xdist nobody asks
 def pytest_xdist_auto_num_workers():
     """One more than there are cores: some tests wait for a browser, for a child process or for a signal."""
@@ -63,6 +68,12 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if isinstance(item, pytest.DoctestItem) and item.path.parent.name == "experiments":
             item.add_marker(pytest.mark.slow)
+        if isinstance(item, pytest.DoctestItem) and item.path.parent.name in OPTIONAL_DOCTESTS:
+            mark, needed = OPTIONAL_DOCTESTS[item.path.parent.name]
+            item.add_marker(mark)
+            # Fails instead where the tests of the same package do.
+            lacking = importlib.util.find_spec(needed) is None
+            item.add_marker(pytest.mark.skipif(lacking, reason=f"needs {needed}"))
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.browser)
             if not item.get_closest_marker("smoke"):
@@ -70,10 +81,28 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_runtest_setup(item):
-    """Skip a test marked `full("package")` or `mlflow` where that is missing; fail in the environment made for it."""
+    """Skip tests marked `full("package")`, `mlflow` or `spark` where that is missing; fail where it must be there."""
     for mark in item.iter_markers("full"):
         require(*mark.args)
     if item.get_closest_marker("mlflow") and importlib.util.find_spec("mlflow") is None:
         if os.environ.get("POLYROC_MLFLOW") == "1":
             pytest.fail("the environment for mlflow lacks it", pytrace=False)
         pytest.skip("needs mlflow: make test-mlflow")
+    if item.get_closest_marker("spark"):
+        require_spark()
+
+
+def require_spark():
+    """Skip a test where pyspark or Java is missing; fail without pyspark in the environment made for it."""
+    if importlib.util.find_spec("pyspark") is None:
+        if os.environ.get("POLYROC_SPARK") == "1":
+            pytest.fail("the environment for Spark lacks pyspark", pytrace=False)
+        pytest.skip("needs pyspark: make test-spark")
+    if not has_java():
+        pytest.skip("needs Java: apt-get install default-jre-headless")
+
+
+def has_java():
+    """Whether Spark finds a Java to run on."""
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which("java") is not None or (home is not None and Path(home, "bin", "java").exists())
