@@ -181,9 +181,9 @@ $(VENV_MLFLOW)/.mlflow: pyproject.toml | $(VENV_MLFLOW)/.made
 	$(VENV_MLFLOW)/bin/python -m pip install --quiet --no-compile --editable '.[mlflow]' pytest hypothesis
 	@touch $@
 
-# Likewise: pyspark has 400 MB, and runs on a Java that the machine has or has not.
+# Likewise: pyspark has 400 MB, runs on a Java that the machine has or has not, and warns of pandas 3.
 $(VENV_SPARK)/.spark: pyproject.toml | $(VENV_SPARK)/.made
-	$(VENV_SPARK)/bin/python -m pip install --quiet --no-compile --editable '.[fast,spark]' pytest hypothesis
+	$(VENV_SPARK)/bin/python -m pip install --quiet --no-compile --editable '.[fast,spark]' 'pandas<3' pytest hypothesis
 	@touch $@
 
 # Every lower bound as it stands in pyproject.toml. What those packages need themselves is new, and what it says about

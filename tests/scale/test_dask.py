@@ -12,48 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import integers
 from numpy.testing import assert_allclose
+from partitioned import assert_same, assert_same_differences, compared, local, problem
 
 import polyroc
 from polyroc._scale._partitions import PartCounts, PartSums, Recipe, received_error, sent_error
-from polyroc._scale._second_pass import PairedSecondPass, SecondPass
 
 pytestmark = pytest.mark.full("dask")
 ABSENT = pytest.mark.filterwarnings("ignore:No samples in `y_true`:UserWarning")
-
-
-def problem(seed, n=900, k=4, ties=False):
-    """Labels, probabilities and weights; the last class is rare."""
-    rng = np.random.default_rng(seed)
-    y_true = rng.choice(k, size=n, p=np.r_[np.full(k - 1, 0.95 / (k - 1)), 0.05])
-    y_true[:k] = np.arange(k)
-    logits = 1.5 * np.eye(k)[y_true] + rng.normal(size=(n, k))
-    y_score = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    if ties:
-        y_score = np.round(y_score, 1)
-    return y_true, y_score, rng.gamma(2.0, size=n) * (rng.uniform(size=n) > 0.1)
-
-
-def local(y_true, y_score, sample_weight=None, groups=None, labels=range(4), **options):
-    """An accumulator of all samples at once, and its second pass."""
-    accumulator = polyroc.RocAccumulator(labels, **options)
-    accumulator.update(y_true, y_score, sample_weight)
-    second = SecondPass(accumulator)
-    second.update(y_true, y_score, sample_weight, groups=groups)
-    return accumulator, second.compute()
-
-
-def same(evaluation, expected, exact=True):
-    """The same D, to the last bit where there are no weights, and the same standard error."""
-    if exact:
-        assert evaluation.auc == expected.auc
-        assert evaluation.hand_till == expected.hand_till
-        assert evaluation.curve.tpr.tobytes() == expected.curve.tpr.tobytes()
-        for mine, theirs in zip(evaluation._source.columns, expected._source.columns, strict=True):
-            assert mine.bins.tobytes() == theirs.bins.tobytes()
-            assert mine.weight.tobytes() == theirs.weight.tobytes()
-    assert_allclose(evaluation.auc, expected.auc, rtol=1e-12)
-    assert_allclose(evaluation.hand_till, expected.hand_till, rtol=1e-12)
-    assert_allclose(evaluation.standard_error, expected.standard_error, rtol=1e-12)
 
 
 def arrays(chunks, *given):
@@ -68,7 +33,7 @@ def test_arrays_give_what_one_accumulator_gives(chunks, ties):
     y_true, y_score, _ = problem(0, ties=ties)
     # Columns in chunks of their own, which are joined.
     lazy = arrays(chunks, y_true, y_score)
-    same(polyroc.dask.evaluate(*lazy, labels=range(4)), local(y_true, y_score)[1])
+    assert_same(polyroc.dask.evaluate(*lazy, labels=range(4)), local(y_true, y_score)[1])
 
 
 def test_real_weights_and_groups():
@@ -76,9 +41,9 @@ def test_real_weights_and_groups():
     groups = np.arange(len(y_true)) // 3
     lazy, (lazy_weight, lazy_groups) = arrays(100, y_true, y_score), arrays(77, weight, groups)
     found = polyroc.dask.evaluate(*lazy, labels=range(4), sample_weight=lazy_weight)
-    same(found, local(y_true, y_score, weight)[1], exact=False)
+    assert_same(found, local(y_true, y_score, weight)[1], exact=False)
     found = polyroc.dask.evaluate(*lazy, labels=range(4), sample_weight=lazy_weight, groups=lazy_groups)
-    same(found, local(y_true, y_score, weight, groups)[1], exact=False)
+    assert_same(found, local(y_true, y_score, weight, groups)[1], exact=False)
 
 
 @ABSENT
@@ -91,11 +56,11 @@ def test_partitions_without_samples_or_without_classes():
     cuts = [0, 0, 5, 300, 300, 301, 600, 900, 900]
     parts = [slice(*pair) for pair in pairwise(cuts)]
     lazy = [delayed(y_true[part]) for part in parts], [delayed(y_score[part]) for part in parts]
-    same(polyroc.dask.evaluate(*lazy), local(y_true, y_score)[1])
+    assert_same(polyroc.dask.evaluate(*lazy), local(y_true, y_score)[1])
     # A class that no partition has.
     five = np.column_stack([y_score, np.zeros(len(y_score))])
     lazy = [delayed(y_true[part]) for part in parts], [delayed(five[part]) for part in parts]
-    same(polyroc.dask.evaluate(*lazy, labels=range(5)), local(y_true, five, labels=range(5))[1])
+    assert_same(polyroc.dask.evaluate(*lazy, labels=range(5)), local(y_true, five, labels=range(5))[1])
 
 
 def frame(y_true, y_score, **further):
@@ -115,13 +80,13 @@ def test_data_frames_by_name_of_column_and_as_series():
     labels = ["ant", "bee", "cat", "dog"]
     _, expected = local(whole["kind"], whole.filter(like="p_"), labels=labels)
     scores = lazy[[name for name in lazy.columns if name.startswith("p_")]]
-    same(polyroc.dask.evaluate(lazy["kind"], scores, labels=labels), expected)
+    assert_same(polyroc.dask.evaluate(lazy["kind"], scores, labels=labels), expected)
     # Classes from the names of the columns, rows that are filtered lazily: sizes of partitions are unknown.
     kept = lazy[lazy["p_ant"] > 0.01].drop(columns=["weight", "patient"])
     assert polyroc.dask.evaluate("kind", kept).labels.tolist() == labels[::-1]
     _, expected = local(whole["kind"], whole.filter(like="p_"), whole["weight"], whole["patient"], labels=labels)
     found = polyroc.dask.evaluate("kind", lazy, labels=labels, sample_weight="weight", groups="patient")
-    same(found, expected, exact=False)
+    assert_same(found, expected, exact=False)
 
 
 def test_free_scores_and_options():
@@ -130,19 +95,21 @@ def test_free_scores_and_options():
     found = polyroc.dask.evaluate(
         *arrays(200, y_true, logits), labels=range(4), score_kind="free", mantissa_bits=8, n_thresholds=49
     )
-    same(found, local(y_true, logits, scores="free", mantissa_bits=8, n_thresholds=49)[1])
+    assert_same(found, local(y_true, logits, scores="free", mantissa_bits=8, n_thresholds=49)[1])
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 def test_other_precisions(dtype):
     y_true, y_score, _ = problem(5)
     y_score = y_score.astype(dtype)
-    same(polyroc.dask.evaluate(*arrays(200, y_true, y_score)), local(y_true, y_score)[1])
+    assert_same(polyroc.dask.evaluate(*arrays(200, y_true, y_score)), local(y_true, y_score)[1])
 
 
 def test_two_classes_and_one_column():
     y_true, y_score, _ = problem(6, k=2)
-    same(polyroc.dask.evaluate(*arrays(200, y_true, y_score[:, 1])), local(y_true, y_score[:, 1], labels=range(2))[1])
+    assert_same(
+        polyroc.dask.evaluate(*arrays(200, y_true, y_score[:, 1])), local(y_true, y_score[:, 1], labels=range(2))[1]
+    )
 
 
 def test_without_a_second_pass():
@@ -161,14 +128,7 @@ def test_compare_pairs_the_samples():
     two = np.clip(one + np.random.default_rng(0).normal(scale=0.05, size=one.shape), 0, 1)
     lazy = dict(zip(("one", "two"), arrays(3000, one, two), strict=True))
     found = polyroc.dask.compare(*arrays(3000, y_true), lazy, sample_weight=arrays(3000, weight)[0])
-    accumulators = {name: polyroc.RocAccumulator(range(4)) for name in ("one", "two")}
-    for accumulator, scores in zip(accumulators.values(), (one, two), strict=True):
-        accumulator.update(y_true, scores, weight)
-    second = PairedSecondPass(accumulators)
-    second.update(y_true, {"one": one, "two": two}, weight)
-    expected = second.compute()
-    for mine, theirs in zip(found.by_auc.differences, expected.by_auc.differences, strict=True):
-        assert_allclose([mine.value, mine.low, mine.high], [theirs.value, theirs.low, theirs.high], rtol=1e-9)
+    assert_same_differences(found, compared(y_true, {"one": one, "two": two}, weight))
 
 
 # Any split and any tree of merges, sent as bytes

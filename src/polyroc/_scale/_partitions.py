@@ -86,13 +86,17 @@ class PartCounts:
         for one, y_score in zip(self.accumulators.values(), scores, strict=True):
             one.update(y_true, y_score, sample_weight)
 
+    def merge(self, other: "PartCounts") -> None:
+        """Add what another has counted, which stays as it is."""
+        for name, one in other.accumulators.items():
+            self.accumulators[name].merge(one)
+
     @classmethod
     def merged(cls, parts: "Sequence[PartCounts]") -> "PartCounts":
         """The sum of several, which stay as they are."""
         found = cls(parts[0]._recipe)
         for part in parts:
-            for name, one in part.accumulators.items():
-                found.accumulators[name].merge(one)
+            found.merge(part)
         return found
 
     def to_bytes(self) -> bytes:
