@@ -44,6 +44,10 @@ ASKED = [
     ("sklearn", "sklearn", lambda _: polyroc.evaluate_cv(None, Y_SCORE, Y_TRUE)),
     ("sklearn", "sklearn", lambda _: polyroc.CostSensitiveClassifier),
     ("sklearn", "sklearn", reproduce),
+    ("dask", "dask", lambda _: polyroc.dask.evaluate(Y_TRUE, Y_SCORE)),
+    ("dask", "dask", lambda _: polyroc.dask.compare(Y_TRUE, {})),
+    ("pyspark", "spark", lambda _: polyroc.spark.evaluate(None, target="y")),
+    ("pyspark", "spark", lambda _: polyroc.spark.compare(None, target="y", scores={})),
 ]
 
 

@@ -13,12 +13,24 @@ from pathlib import Path
 import pytest
 
 import polyroc
-from polyroc import baselines, display, experiments, meta, report
+from polyroc import baselines, dask, display, experiments, meta, report, spark
 
 API_PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.rst"
 # The version is a string, `baselines` a module and EXPERIMENTS a mapping: they are no entries of their own.
 NOT_LISTED = {"__version__", "baselines", "EXPERIMENTS"}
-HEAVY = {"numba", "matplotlib", "jinja2", "dask", "torch", "sklearn", "pandas", "polars", "pyarrow", "mlflow"}
+HEAVY = {
+    "numba",
+    "matplotlib",
+    "jinja2",
+    "dask",
+    "torch",
+    "sklearn",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "mlflow",
+    "pyspark",
+}
 SLOW_PARTS_OF_SCIPY = {"scipy.stats", "scipy.optimize", "scipy.linalg"}
 
 
@@ -35,7 +47,16 @@ def documented(module: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "module",
-    ["polyroc", "polyroc.baselines", "polyroc.display", "polyroc.experiments", "polyroc.meta", "polyroc.report"],
+    [
+        "polyroc",
+        "polyroc.baselines",
+        "polyroc.dask",
+        "polyroc.display",
+        "polyroc.experiments",
+        "polyroc.meta",
+        "polyroc.report",
+        "polyroc.spark",
+    ],
 )
 def test_all_agrees_with_the_api_page(module):
     names = importlib.import_module(module).__all__
@@ -45,7 +66,7 @@ def test_all_agrees_with_the_api_page(module):
 
 
 @pytest.mark.parametrize(
-    "module", [polyroc, baselines, display, experiments, meta, report], ids=lambda module: module.__name__
+    "module", [polyroc, baselines, dask, display, experiments, meta, report, spark], ids=lambda module: module.__name__
 )
 def test_every_public_name_is_there_and_documented(module):
     for name in module.__all__:
@@ -59,7 +80,7 @@ def test_every_public_name_is_there_and_documented(module):
 
 
 @pytest.mark.parametrize(
-    "module", [polyroc, baselines, display, experiments, meta, report], ids=lambda module: module.__name__
+    "module", [polyroc, baselines, dask, display, experiments, meta, report, spark], ids=lambda module: module.__name__
 )
 def test_public_functions_have_a_numpydoc_example(module):
     for name in module.__all__:
@@ -104,6 +125,10 @@ def test_summary_curves_load_the_optimiser_only_to_fit():
     loaded = loaded_by(fitted)
     assert "scipy.optimize" in loaded
     assert not loaded & HEAVY
+
+
+def test_engines_of_clusters_are_loaded_only_when_used():
+    assert not loaded_by("import polyroc.dask, polyroc.spark") & HEAVY
 
 
 def test_experiments_load_nothing_heavy_until_one_runs():
@@ -172,7 +197,9 @@ def test_options_of_a_function_are_all_it_accepts():
 
 def test_dir_shows_public_names_and_the_parts_that_load_on_access():
     of_sklearn = ["CostSensitiveClassifier"] if importlib.util.find_spec("sklearn") else []
-    assert sorted(dir(polyroc)) == sorted([*polyroc.__all__, "display", "experiments", "meta", "report", *of_sklearn])
+    assert sorted(dir(polyroc)) == sorted(
+        [*polyroc.__all__, "dask", "display", "experiments", "meta", "report", "spark", *of_sklearn]
+    )
     code = "import polyroc, sys; assert 'polyroc.report' not in sys.modules; print(polyroc.report.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "polyroc.report"
