@@ -1,9 +1,9 @@
 """What a cluster sends and computes, by a model, compared with runs: `python -m benchmarks._cluster_model`.
 
-The model is fitted to single partitions: bytes of a summary, and processor seconds to count, pack and merge one. Then the
-first pass of `polyroc.dask` runs on other samples in 4, 16, 64 and 256 partitions, where every result passes through
-pickle, as it does between machines. What the runs send and compute is printed next to what the model says. Seconds are those of the
-processor, not of the clock, so that other programs on the machine do not matter much.
+The model is fitted to single partitions: bytes of a summary, and processor seconds to count, pack and merge one. Then
+the first pass of `polyroc.dask` runs on other samples in 4, 16, 64 and 256 partitions; every result passes through
+pickle, as it does between machines. What the runs send and compute is printed next to what the model says. Seconds are
+those of the processor, not of the clock, so that other programs on the machine do not matter much.
 """
 
 import argparse
@@ -13,14 +13,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyroc._scale._partitions import ONE_MODEL, PartCounts, Recipe
+from polyroc._scale._partitions import ONE_MODEL, PartCounts, PartPass, Recipe
+from polyroc._scale._second_pass import PairedSecondPass, SecondPass
 from polyroc.dask import _passes
 from polyroc.dask._parts import as_parts
 from polyroc.dask._passes import DaskPasses
 
 PARTITIONS = (4, 16, 64, 256)
 # Classes, rows of a run, rows of the single partitions that the model is fitted to.
-CASES = ((10, 2**20, (1_000, 4_000, 16_000, 64_000, 256_000)), (100, 2**17, (500, 2_000, 8_000, 32_000)))
+CASES = (
+    (10, 2**20, (1_000, 4_000, 16_000, 64_000, 256_000, 1_000_000)),
+    (100, 2**17, (500, 2_000, 8_000, 32_000, 128_000)),
+)
 
 
 def samples(n, k, seed):
@@ -185,6 +189,27 @@ def predicted(model, whole, n, n_parts):
         level, shape = n_merged, expected_shape(whole, rows, n)
 
 
+def second_pass(k, n, n_models):
+    """Bytes of the tables that each machine gets once, of the sums that each partition sends, and both by formula."""
+    names = [f"model {place}" for place in range(n_models)]
+    recipe, (y_true, y_score) = Recipe(tuple(range(k)), tuple(names), "probabilities", 6), samples(n, k, seed=7)
+    accumulators = {}
+    for place, name in enumerate(names):
+        accumulators[name] = recipe.accumulator()
+        accumulators[name].update(y_true, y_score ** (1 + place / 10))
+    whole = SecondPass(accumulators[names[0]]) if n_models == 1 else PairedSecondPass(accumulators)
+    part = PartPass(whole)
+    rows = slice(0, n // 16)
+    part.add(y_true[rows], [y_score[rows] ** (1 + place / 10) for place in range(n_models)])
+    bins = [len(one.state_dict()["bins"]) for one in accumulators.values()]
+    # Two numbers of each model, D and M: their products, and products of these.
+    m = whole._m
+    q = m * (m + 1) // 2
+    n_slots = accumulators[names[0]]._bins.n_bins
+    tables = sum(8 * (m // n_models) * k * one + 4 * n_slots * k for one in bins)
+    return part.nbytes, tables, len(part.sums.to_bytes()), 8 * k * (1 + m + m * m + q * q)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small problems, which say nothing about speed")
@@ -212,6 +237,15 @@ def main():
                 f"{by_model[0] / 1e6:>10.2f} {seconds:>12.1f} {by_model[1]:>10.1f}",
                 flush=True,
             )
+    print("\nSecond pass: tables for each machine, and sums of each partition\n")
+    print("   k  models   tables MB  by formula   sums kB  by formula, not packed")
+    for k, n, n_models in ((10, 2**17, 1), (10, 2**17, 2), (10, 2**17, 5), (100, 2**15, 1))[: 2 if quick else None]:
+        tables, by_formula, sums, sums_by_formula = second_pass(k, n // 16 if quick else n, n_models)
+        print(
+            f"{k:>4} {n_models:>7} {tables / 1e6:>11.2f} {by_formula / 1e6:>11.2f} {sums / 1e3:>9.1f} "
+            f"{sums_by_formula / 1e3:>11.1f}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import integers
 from numpy.testing import assert_allclose
+from pages import ROOT, blocks_of, differences
 from partitioned import assert_same, assert_same_differences, compared, local, problem
 
 import polyroc
@@ -81,6 +82,10 @@ def test_data_frames_by_name_of_column_and_as_series():
     _, expected = local(whole["kind"], whole.filter(like="p_"), labels=labels)
     scores = lazy[[name for name in lazy.columns if name.startswith("p_")]]
     assert_same(polyroc.dask.evaluate(lazy["kind"], scores, labels=labels), expected)
+    # Arrays that do not know how long their blocks are.
+    blocks = scores[[f"p_{name}" for name in labels]].to_dask_array()
+    assert np.isnan(blocks.shape[0])
+    assert_same(polyroc.dask.evaluate(lazy["kind"], blocks, labels=labels), expected)
     # Classes from the names of the columns, rows that are filtered lazily: sizes of partitions are unknown.
     kept = lazy[lazy["p_ant"] > 0.01].drop(columns=["weight", "patient"])
     assert polyroc.dask.evaluate("kind", kept).labels.tolist() == labels[::-1]
@@ -188,8 +193,6 @@ def test_what_is_wrong_in_a_partition_arrives_as_the_message_of_the_core():
     assert "partition 4" in caught.value.__notes__[0]
     with pytest.raises(polyroc.InputError, match=r"`y_true` must hold only classes of `labels` \(0, 1, 2, 7\), got 3"):
         polyroc.dask.evaluate(*arrays(100, y_true, y_score), labels=[0, 1, 2, 7])
-    with pytest.raises(polyroc.InputError, match="`labels` has 3"):
-        polyroc.dask.evaluate(*arrays(100, y_true, y_score), labels=[0, 1, 2])
     with pytest.raises(polyroc.InputError, match="`y_score` must lie between 0 and 1"):
         polyroc.dask.evaluate(*arrays(100, y_true, 7 * y_score), labels=range(4))
     with pytest.raises(polyroc.InputError, match="`sample_weight` must be finite and not negative"):
@@ -218,6 +221,8 @@ def test_what_does_not_fit_together_is_refused_before_anything_is_computed():
         evaluate(lazy_true, never, score_kind="logits")
     with pytest.raises(polyroc.InputError, match="`shrinkage` must be a finite number"):
         evaluate(lazy_true, never, shrinkage=-1)
+    with pytest.raises(polyroc.InputError, match="`labels` has 3"):
+        evaluate(lazy_true, never, labels=[0, 1, 2])
     with pytest.raises(TypeError, match=r"evaluate\(\) got an unexpected keyword argument 'bogus'. Accepted options: "):
         evaluate(lazy_true, never, bogus=1)
     with pytest.raises(polyroc.InputError, match="`scores` must be a mapping with the scores of at least two models"):
@@ -244,6 +249,31 @@ def test_no_samples_at_all():
         polyroc.dask.evaluate(da.zeros(0, dtype=int), da.zeros((0, 4)), labels=range(4))
     with pytest.raises(polyroc.InputError, match="`y_true` must not be empty, got no samples in any partition"):
         polyroc.dask.evaluate(da.zeros(0, dtype=int), da.zeros((0, 4)))
+
+
+# What stands around
+
+
+@pytest.mark.slow
+def test_the_page_runs_as_pasted():
+    blocks = [block for block in blocks_of("docs/scale.md") if "polyroc.dask" in block.code]
+    assert blocks
+    for block in blocks:
+        done = subprocess.run([sys.executable, "-W", "error", "-c", block.code], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert not differences(block.shown, done.stdout)
+
+
+@pytest.mark.slow
+def test_the_model_of_a_cluster_predicts_what_is_sent():
+    command = [sys.executable, "-m", "benchmarks._cluster_model", "--quick"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    runs = done.stdout.split("predicted\n")[1].split("\n\n")[0].splitlines()
+    assert len(runs) == 2
+    for run in runs:
+        sent, predicted = map(float, run.split()[3:5])
+        assert 0.7 < predicted / sent < 1.4
 
 
 # A cluster of processes

@@ -5,7 +5,7 @@ second pass, a few sums for each class (`PartSums`). The fit is made once, on th
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, get_args
@@ -57,7 +57,7 @@ def as_models(scores: Any) -> dict[str, Any]:
 
 def as_recipe(
     labels: Any,
-    found_labels: Callable[[], list[Any]],
+    passes: "Passes",
     models: tuple[str, ...],
     scores: Any,
     mantissa_bits: Any,
@@ -69,9 +69,11 @@ def as_recipe(
         # Options may need the classes (costs by class), so here only what holds for any classes is checked.
         without_classes = {name: value for name, value in options.items() if name not in _OF_CLASSES}
         RocAccumulator([0, 1], scores=scores, mantissa_bits=mantissa_bits, **without_classes)
-        labels = found_labels()
+        labels = passes.labels()
     made = RocAccumulator(labels, scores=scores, mantissa_bits=mantissa_bits, **options)
-    return Recipe(tuple(made.labels.tolist()), models, scores, int(mantissa_bits))
+    classes = made.labels.tolist()
+    passes.check(classes)
+    return Recipe(tuple(classes), models, scores, int(mantissa_bits))
 
 
 class PartCounts:
@@ -205,6 +207,12 @@ class PartSums:
 
 class Passes(Protocol):
     """Samples that can be passed twice, wherever they lie."""
+
+    def labels(self) -> list[Any]:
+        """The classes, where nobody has given them."""
+
+    def check(self, labels: list[Any]) -> None:
+        """Refuse score columns that cannot be those of the classes, before anything is computed."""
 
     def count(self, recipe: Recipe) -> PartCounts | None:
         """The first pass; None where there is no partition."""

@@ -66,5 +66,5 @@ def compare(
     check_option_names(options, compare, without=OF_SAMPLES)
     level, models = as_confidence_level(confidence_level), as_models(scores)
     passes = DaskPasses(as_parts(y_true, models, sample_weight, groups))
-    recipe = as_recipe(labels, passes.labels, tuple(models), score_kind, mantissa_bits, options)
+    recipe = as_recipe(labels, passes, tuple(models), score_kind, mantissa_bits, options)
     return compare_passes(passes, recipe, options, level)

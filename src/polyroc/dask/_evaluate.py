@@ -82,5 +82,5 @@ def evaluate(
     if groups is not None and not as_flag(standard_errors, "standard_errors"):
         raise InputError("groups", "must be None where `standard_errors` is False: they have no part in the first pass")
     passes = DaskPasses(as_parts(y_true, {ONE_MODEL: y_score}, sample_weight, groups))
-    recipe = as_recipe(labels, passes.labels, (ONE_MODEL,), score_kind, mantissa_bits, options)
+    recipe = as_recipe(labels, passes, (ONE_MODEL,), score_kind, mantissa_bits, options)
     return evaluate_passes(passes, recipe, options, standard_errors)

@@ -30,8 +30,10 @@ class Parts:
     """Of each model."""
     weight: Sequence[Any]
     groups: Sequence[Any]
-    columns: tuple[list[Any] | None, int] | None
-    """Names and number of score columns of the first model; None where only its batches know."""
+    targets: Sequence[Any]
+    """True classes alone, where `truth` is the name of a column that the scores have."""
+    columns: list[tuple[list[Any] | None, int] | None]
+    """Names and number of score columns of each model; None where only its batches know."""
 
     def __len__(self) -> int:
         return len(self.truth)
@@ -55,14 +57,17 @@ def as_parts(y_true: Any, scores: Mapping[str, Any], sample_weight: Any, groups:
         raise InputError("y_score", f"must be {_KINDS}", shown(type(leader).__name__), hint=hint)
     blocks = {first: _blocks(leader, names[first])}
     n_parts = len(blocks[first])
+    columns = [_columns_of(leader, set(named.values()))]
     for model in list(scores)[1:]:
-        blocks[model] = _aligned(_one_chunk_of_columns(scores[model], names[model]), names[model], leader, n_parts)
+        whole = _one_chunk_of_columns(scores[model], names[model])
+        blocks[model] = _aligned(whole, names[model], leader, n_parts)
+        columns.append(_columns_of(whole, set()))
     found = {
         name: [value] * n_parts if value is None or isinstance(value, str) else _aligned(value, name, leader, n_parts)
         for name, value in rest.items()
     }
-    columns = _columns_of(leader, set(named.values()))
-    return Parts(found["y_true"], blocks, found["sample_weight"], found["groups"], columns)
+    targets = _blocks(leader[y_true], "y_true") if isinstance(y_true, str) else found["y_true"]
+    return Parts(found["y_true"], blocks, found["sample_weight"], found["groups"], targets, columns)
 
 
 # By what their types have, so that neither pandas nor dask.array is loaded; a delayed object itself has every name.

@@ -57,20 +57,23 @@ class DaskPasses:
 
         parts, looking = self._parts, delayed(_look, pure=False)
         scores = next(iter(parts.scores.values()))
-        # Scores are opened only where they have the target, or where only they know their columns.
-        open_all = parts.columns is None or isinstance(parts.truth[0], str)
-        found = _computed(
-            [
-                looking(number, y_true, scores[number] if open_all else None)
-                for number, y_true in enumerate(parts.truth)
-            ],
-            _seen,
-        )
+        # Scores are opened only where nobody else knows their columns.
+        tasks = [
+            looking(number, y_true, scores[number] if parts.columns[0] is None else None)
+            for number, y_true in enumerate(parts.targets)
+        ]
+        found = _computed(tasks, _seen)
         if found is None or not found[0]:
             raise InputError("y_true", "must not be empty", "no samples in any partition")
         values, categories, columns = found
-        names, n_columns = parts.columns or columns
+        names, n_columns = parts.columns[0] or columns
         return assign_columns(Known(sorted(values), None, categories), names, n_columns).classes
+
+    def check(self, labels: list[Any]) -> None:
+        """Refuse score columns that cannot be those of the classes, before anything is computed."""
+        for columns in self._parts.columns:
+            if columns is not None:
+                assign_columns(Known(sorted(labels), labels, None), *columns)
 
     def _numbered(self) -> Any:
         return enumerate(zip(self._parts.truth, self._parts.weight, self._parts.groups, strict=True))
@@ -130,15 +133,13 @@ def _opened(y_true: Any, scores: list[Any], weight: Any, group: Any) -> tuple[An
 def _look(number: int, y_true: Any, y_score: Any) -> tuple[set[Any], list[Any] | None, Any]:
     """Distinct values of the target, its categories, and the names and number of score columns."""
     with in_partition(number):
-        named = isinstance(y_true, str)
-        truth = y_score[y_true] if named else y_true
-        if len(truth) == 0:
+        if len(y_true) == 0:
             return set(), None, None
         columns = None
-        if y_score is not None and not named:
+        if y_score is not None:
             values, names = read_table(y_score, "y_score")
             columns = names, 1 if values.ndim == 1 else values.shape[1]
-        return set(read_labels(truth, "y_true").tolist()), read_categories(truth, "y_true"), columns
+        return set(read_labels(y_true, "y_true").tolist()), read_categories(y_true, "y_true"), columns
 
 
 def _seen(parts: list[Any]) -> tuple[set[Any], list[Any] | None, Any]:

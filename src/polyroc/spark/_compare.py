@@ -73,5 +73,5 @@ def compare(
     if None in models.values():
         raise InputError("scores", "must name the columns of every model", "None")
     passes = SparkPasses(selected(df, target, models, sample_weight, groups))
-    recipe = as_recipe(labels, passes.labels, tuple(models), score_kind, mantissa_bits, options)
+    recipe = as_recipe(labels, passes, tuple(models), score_kind, mantissa_bits, options)
     return compare_passes(passes, recipe, options, level)

@@ -61,6 +61,12 @@ class SparkPasses:
         n_columns = len(self._frame.select("s1").first()[0] or ()) if names is None else len(names)
         return assign_columns(Known(values, None, None), None if names is None else list(names), n_columns).classes
 
+    def check(self, labels: list[Any]) -> None:
+        """Refuse score columns that cannot be those of the classes, before anything is computed."""
+        for names in self._layout.models:
+            if names is not None:
+                assign_columns(Known(sorted(labels), labels, None), list(names), len(names))
+
 
 class _Broadcast:
     """Tables that each machine has once."""
