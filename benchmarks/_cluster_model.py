@@ -46,18 +46,36 @@ class Shape:
     """Bins with samples, over all columns."""
     cells: float
     """Pairs of such a bin and a class with samples."""
+    classes: int
+    rows: float
 
     @classmethod
     def of(cls, counts):
         state = counts.accumulators[ONE_MODEL].state_dict()
-        return cls(len(state["bins"]), np.count_nonzero(state["rows"]))
+        return cls(len(state["bins"]), np.count_nonzero(state["rows"]), *_sizes(state))
+
+    @property
+    def places(self):
+        """Bytes to say which cells have samples, by their entropy."""
+        share = min(self.cells / (self.bins * self.classes), 1 - 1e-12)
+        bits = -(share * np.log2(share) + (1 - share) * np.log2(1 - share))
+        return self.bins * self.classes * bits / 8
+
+    @property
+    def values(self):
+        """Bytes to say how many samples such a cell has, by the logarithm of their mean."""
+        return self.cells * np.log2(max(self.rows * self.classes / self.cells, 1)) / 8
+
+
+def _sizes(state):
+    return len(state["class_counts"]), int(state["class_counts"].sum())
 
 
 def expected_shape(counts, n, n_all):
     """Of a summary of n rows, from the counts of n_all: of a cell with c samples, exp(-c n / n_all) is without any."""
     rows = counts.accumulators[ONE_MODEL].state_dict()["rows"]
-    seen = -np.expm1(-rows * (n / n_all))
-    return Shape(float(-np.expm1(-rows.sum(axis=1) * (n / n_all)).sum()), float(seen.sum()))
+    bins, cells = (-np.expm1(-each * (n / n_all)).sum() for each in (rows.sum(axis=1), rows))
+    return Shape(float(bins), float(cells), rows.shape[1], n)
 
 
 @dataclass(frozen=True)
@@ -65,13 +83,13 @@ class Model:
     """Linear in what a summary contains; fitted for each number of classes."""
 
     k: int
-    bytes_: np.ndarray  # 1, bins, cells
+    bytes_: np.ndarray  # bins, places, values
     count: np.ndarray  # 1, rows
     pack: np.ndarray  # 1, bins
     merge: np.ndarray  # 1, bins
 
     def sent(self, shape):
-        return float(self.bytes_ @ [1, shape.bins, shape.cells])
+        return float(self.bytes_ @ [shape.bins, shape.places, shape.values])
 
     def seconds(self, part, *features):
         return float(getattr(self, part) @ [1, *features])
@@ -116,22 +134,22 @@ def fitted(k, sizes, repeats=3):
             f"{np.min(runs, axis=0)[2]:>9.3f}",
             flush=True,
         )
-    bins, cells = [one.bins for one in shapes], [one.cells for one in shapes]
+    bins, ones = [one.bins for one in shapes], [1] * len(sizes)
     return Model(
         k,
-        non_negative(sent, bins, cells),
-        non_negative(seconds["count"], sizes),
-        non_negative(seconds["pack"], bins),
-        non_negative(seconds["merge"], bins),
+        non_negative(sent, bins, [one.places for one in shapes], [one.values for one in shapes]),
+        non_negative(seconds["count"], ones, sizes),
+        non_negative(seconds["pack"], ones, bins),
+        non_negative(seconds["merge"], ones, bins),
     )
 
 
 def non_negative(values, *features):
-    """Coefficients of 1 and of the features, by relative least squares."""
+    """Coefficients of the features, by relative least squares."""
     from scipy.optimize import nnls
 
     values = np.asarray(values, dtype=float)
-    design = np.column_stack([np.ones(len(values)), *features])
+    design = np.column_stack(features)
     return nnls(design / values[:, None], np.ones(len(values)))[0]
 
 
@@ -219,9 +237,9 @@ def main():
     models = {}
     for k, _, sizes in CASES[: 1 if quick else None]:
         models[k] = fitted(k, sizes[:3] if quick else sizes, 1 if quick else 3)
-    print("\nThe model: bytes = h + b bins + c cells")
+    print("\nThe model: bytes = b bins + p places + v values")
     for k, model in models.items():
-        print(f"   k = {k}: h = {model.bytes_[0]:.0f}, b = {model.bytes_[1]:.2f}, c = {model.bytes_[2]:.2f}")
+        print("   k = {}: b = {:.2f}, p = {:.2f}, v = {:.2f}".format(k, *model.bytes_))
     print("\nRuns with every result sent: measured and predicted, first pass\n")
     print("   k  partitions  MB a partition  MB in all  predicted  processor s  predicted")
     for k, n, _ in CASES[: 1 if quick else None]:

@@ -9,14 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis.strategies import integers
 from numpy.testing import assert_allclose
 from pages import ROOT, blocks_of, differences
 from partitioned import assert_same, assert_same_differences, compared, local, problem
 
 import polyroc
-from polyroc._scale._partitions import PartCounts, PartSums, Recipe, received_error, sent_error
 
 pytestmark = pytest.mark.full("dask")
 ABSENT = pytest.mark.filterwarnings("ignore:No samples in `y_true`:UserWarning")
@@ -34,7 +31,10 @@ def test_arrays_give_what_one_accumulator_gives(chunks, ties):
     y_true, y_score, _ = problem(0, ties=ties)
     # Columns in chunks of their own, which are joined.
     lazy = arrays(chunks, y_true, y_score)
-    assert_same(polyroc.dask.evaluate(*lazy, labels=range(4)), local(y_true, y_score)[1])
+    expected = local(y_true, y_score)[1]
+    assert_same(polyroc.dask.evaluate(*lazy, labels=range(4)), expected)
+    # Labels in memory, and scores that are not.
+    assert polyroc.dask.evaluate(y_true, lazy[1], standard_errors=False).auc == expected.auc
 
 
 def test_real_weights_and_groups():
@@ -134,50 +134,6 @@ def test_compare_pairs_the_samples():
     lazy = dict(zip(("one", "two"), arrays(3000, one, two), strict=True))
     found = polyroc.dask.compare(*arrays(3000, y_true), lazy, sample_weight=arrays(3000, weight)[0])
     assert_same_differences(found, compared(y_true, {"one": one, "two": two}, weight))
-
-
-# Any split and any tree of merges, sent as bytes
-
-
-@given(integers(0, 2**32 - 1))
-def test_any_tree_of_merges_gives_the_same_bytes(seed):
-    rng = np.random.default_rng(seed)
-    y_true, y_score, _ = problem(seed, n=200, ties=bool(seed % 2))
-    recipe = Recipe((0, 1, 2, 3), ("",), "probabilities", 6)
-    parts = []
-    for rows in np.array_split(rng.permutation(200), rng.integers(1, 12)):
-        part = PartCounts(recipe)
-        part.add(y_true[rows], [y_score[rows]])
-        parts.append(part)
-    while len(parts) > 1:
-        rng.shuffle(parts)
-        n_merged = int(rng.integers(2, 4))
-        sent = [PartCounts.from_bytes(recipe, part.to_bytes()) for part in parts[:n_merged]]
-        parts = [*parts[n_merged:], PartCounts.merged(sent)]
-    mine = parts[0].accumulators[""].state_dict()
-    theirs = local(y_true, y_score)[0].state_dict()
-    assert {name: array.tobytes() for name, array in mine.items()} == {
-        name: array.tobytes() for name, array in theirs.items()
-    }
-
-
-def test_damaged_bytes_are_refused():
-    part = PartCounts(Recipe((0, 1, 2, 3), ("",), "probabilities", 6))
-    part.add(*[problem(0)[0], [problem(0)[1]]])
-    data = part.to_bytes()
-    for damaged in (data[:-40], b"", data[:20] + bytes(20) + data[40:]):
-        with pytest.raises(polyroc.InputError, match="`state` must"):
-            PartCounts.from_bytes(part._recipe, damaged)
-    with pytest.raises(polyroc.InputError, match="`state` must"):
-        PartSums.from_bytes(b"nothing")
-
-
-def test_errors_travel_as_text():
-    error = polyroc.InputError("y_true", "must be so", "other", ": indeed")
-    error.add_note("here")
-    found = received_error(sent_error(error))
-    assert (str(found), found.argument, found.__notes__) == (str(error), "y_true", ["here"])
-    assert str(received_error(sent_error(ValueError("of others")))) == "of others"
 
 
 # Bad input
