@@ -1,11 +1,8 @@
 """polyroc.dask against one RocAccumulator over all samples, and what happens when a worker dies."""
 
-import os
-import signal
 import subprocess
 import sys
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -242,7 +239,10 @@ def test_a_killed_worker_changes_nothing(killed_in, tmp_path):
     y_true, y_score, _ = problem(11, n=2000)
     np.savez(tmp_path / "samples.npz", y_true=y_true, y_score=y_score)
     done = subprocess.run(
-        [sys.executable, __file__, str(tmp_path), str(killed_in)], capture_output=True, text=True, timeout=120
+        [sys.executable, str(ROOT / "tests/helpers/dying_worker.py"), str(tmp_path), str(killed_in)],
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     _, expected = local(y_true, y_score)
@@ -250,31 +250,3 @@ def test_a_killed_worker_changes_nothing(killed_in, tmp_path):
     assert float.fromhex(auc) == expected.auc
     assert_allclose(float.fromhex(error), expected.standard_error, rtol=1e-12)
     assert int(n_deaths) == 1
-
-
-def load(folder, number, killed_in):
-    """A batch of 100 samples; in one pass the process that loads the seventh is killed, once."""
-    calls = Path(folder, f"calls-{number}")
-    with calls.open("a") as file:
-        file.write(".")
-    if number == 6 and len(calls.read_text()) == killed_in:
-        Path(folder, f"killed-{os.getpid()}").touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    stored, rows = np.load(Path(folder, "samples.npz")), slice(100 * number, 100 * (number + 1))
-    return stored["y_true"][rows], stored["y_score"][rows]
-
-
-def on_a_cluster(folder, killed_in):
-    from dask import delayed
-    from dask.distributed import Client, LocalCluster
-
-    quiet = {"dashboard_address": ":0", "silence_logs": 50}
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **quiet) as cluster, Client(cluster):
-        batches = [delayed(load, nout=2)(folder, number, killed_in) for number in range(20)]
-        found = polyroc.dask.evaluate([one[0] for one in batches], [one[1] for one in batches], labels=range(4))
-        n_deaths = len(list(Path(folder).glob("killed-*")))
-        print(found.auc.hex(), found.standard_error.hex(), n_deaths)  # noqa: T201
-
-
-if __name__ == "__main__":
-    on_a_cluster(sys.argv[1], int(sys.argv[2]))
