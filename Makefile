@@ -6,6 +6,7 @@ VENV        := .venv
 VENV_FULL   := .venv-full
 VENV_MLFLOW := .venv-mlflow
 VENV_TRAINING := .venv-training
+VENV_SPARK  := .venv-spark
 VENV_BENCH  := .venv-bench
 VENV_OLDEST := .venv-oldest
 VENV_MINIMAL := .venv-minimal
@@ -28,7 +29,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full test-clock test-mlflow test-training test-oldest test-minimal lint types bench coverage plans looks measures decisions displays screenshots meaning reproduction docs clean
+.PHONY: help demo test test-full test-clock test-mlflow test-training test-spark test-oldest test-minimal lint types bench coverage plans looks measures decisions displays screenshots meaning reproduction docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
@@ -43,7 +44,7 @@ test-clock: $(VENV)/.dev  ## run the tests that watch a clock, one after the oth
 	$(BIN)/python -m pytest -m clock $(PYTEST_ARGS) tests
 
 # As workers of pytest-xdist (tests/conftest.py): matrices are small, and threads would only wait for each other.
-test-full test-mlflow test-training test-oldest test-minimal: export OPENBLAS_NUM_THREADS := 1
+test-full test-mlflow test-training test-spark test-oldest test-minimal: export OPENBLAS_NUM_THREADS := 1
 
 test-full: $(VENV_FULL)/.full  ## run all tests with every optional package; a missing one fails (FULL_ARGS='-m full' for those that need it)
 	POLYROC_FULL=1 $(VENV_FULL)/bin/python -m pytest -m "" $(PYTEST_ARGS) $(FULL_ARGS)
@@ -57,6 +58,9 @@ test-training: export OMP_NUM_THREADS := 1
 test-training: $(VENV_TRAINING)/.training  ## test the metric of torchmetrics and early stopping with the packages that train; a missing one fails
 	POLYROC_TRAINING=1 $(VENV_TRAINING)/bin/python -m pytest $(PYTEST_ARGS) tests/scale/test_torch_metric.py tests/scale/test_training.py \
 	  'tests/hall/test_public_api.py::test_all_agrees_with_the_api_page[polyroc.torch]'
+
+test-spark: $(VENV_SPARK)/.spark  ## test polyroc.spark with a local Spark, which needs Java; a missing pyspark fails
+	POLYROC_SPARK=1 $(VENV_SPARK)/bin/python -m pytest -m spark $(PYTEST_ARGS) tests/scale/test_spark.py src/polyroc/spark
 
 # Machine code of its own: what another version of numba compiled would be thrown away, and then this by that one.
 test-oldest: $(VENV_OLDEST)/.oldest  ## run tests of numbers and of the command line with the oldest versions that pyproject.toml allows
@@ -122,7 +126,7 @@ docs: $(VENV)/.docs  ## build the documentation into docs/_build/html
 	@echo "The documentation is in docs/_build/html/index.html"
 
 clean:  ## remove environments and everything built
-	rm -rf $(VENV) $(VENV_FULL) $(VENV_MLFLOW) $(VENV_TRAINING) $(VENV_BENCH) $(VENV_OLDEST) $(VENV_MINIMAL) build dist demo reproduction docs/_build docs/generated .benchmarks \
+	rm -rf $(VENV) $(VENV_FULL) $(VENV_MLFLOW) $(VENV_TRAINING) $(VENV_SPARK) $(VENV_BENCH) $(VENV_OLDEST) $(VENV_MINIMAL) build dist demo reproduction docs/_build docs/generated .benchmarks \
 	  .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .numba_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -146,6 +150,9 @@ $(VENV_MLFLOW)/.made:
 
 $(VENV_TRAINING)/.made:
 	$(call make_venv,$(VENV_TRAINING))
+
+$(VENV_SPARK)/.made:
+	$(call make_venv,$(VENV_SPARK))
 
 $(VENV_BENCH)/.made:
 	$(call make_venv,$(VENV_BENCH))
@@ -177,7 +184,7 @@ $(VENV_BENCH)/.bench: pyproject.toml constraints.txt | $(VENV_BENCH)/.made
 
 # mlflow is left out: it holds pandas and others back, so it needs an environment of its own.
 $(VENV_FULL)/.full: pyproject.toml constraints.txt | $(VENV_FULL)/.made
-	$(VENV_FULL)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[all,dev]' 'dask[array,dataframe]>=2025.1' 'torch>=2.4' jax
+	$(VENV_FULL)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[all,dev,dask]' 'dask[array,dataframe]>=2025.1' 'distributed>=2025.1' 'torch>=2.4' jax
 	@touch $@
 
 # What somebody has who installs the extra, and what the tests need beside it. mlflow is large and little of it is used:
@@ -192,6 +199,11 @@ $(VENV_TRAINING)/.training: pyproject.toml constraints.txt | $(VENV_TRAINING)/.m
 	$(VENV_TRAINING)/bin/python -m pip install --quiet --no-compile --constraint constraints.txt torch
 	$(VENV_TRAINING)/bin/python -m pip install --quiet --no-compile --constraint constraints.txt --editable '.[fast,sklearn,torch]' \
 	  'lightning>=2.4' 'lightgbm>=4' 'xgboost-cpu>=2.1' 'catboost>=1.2' 'keras>=3' pytest hypothesis
+	@touch $@
+
+# Likewise: pyspark has 400 MB, runs on a Java that the machine has or has not, and warns of pandas 3.
+$(VENV_SPARK)/.spark: pyproject.toml | $(VENV_SPARK)/.made
+	$(VENV_SPARK)/bin/python -m pip install --quiet --no-compile --editable '.[fast,spark]' 'pandas<3' pytest hypothesis
 	@touch $@
 
 # Every lower bound as it stands in pyproject.toml. What those packages need themselves is new, and what it says about

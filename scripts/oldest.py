@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 # Neither these nor what they need are in the environment: they are large, or hold other packages back.
-LEFT_OUT = ("docs", "mlflow")
+LEFT_OUT = ("docs", "mlflow", "dask", "spark")
 
 
 def lower_bounds(project):

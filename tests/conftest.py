@@ -1,5 +1,6 @@
 import importlib.util
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -53,6 +54,10 @@ def require(*packages):
         pytest.skip(f"needs {', '.join(missing)}: make test-full")
 
 
+# Folders of src whose examples need a package that `make test` does not install.
+OPTIONAL_DOCTESTS = {"dask": (pytest.mark.full("dask"), "dask"), "spark": (pytest.mark.spark, "pyspark")}
+
+
 @pytest.hookimpl(optionalhook=True)  # without pytest-xdist nobody asks
 def pytest_xdist_auto_num_workers():
     """One more than there are cores: some tests wait for a browser, for a child process or for a signal."""
@@ -65,6 +70,12 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if isinstance(item, pytest.DoctestItem) and item.path.parent.name == "experiments":
             item.add_marker(pytest.mark.slow)
+        if isinstance(item, pytest.DoctestItem) and item.path.parent.name in OPTIONAL_DOCTESTS:
+            mark, needed = OPTIONAL_DOCTESTS[item.path.parent.name]
+            item.add_marker(mark)
+            # Fails instead where the tests of the same package do.
+            lacking = importlib.util.find_spec(needed) is None
+            item.add_marker(pytest.mark.skipif(lacking, reason=f"needs {needed}"))
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.browser)
             if not item.get_closest_marker("smoke"):
@@ -72,7 +83,7 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_runtest_setup(item):
-    """Skip tests marked `full`, `mlflow` or `training` where a package is missing; fail in the environment for it."""
+    """Skip tests marked `full`, `mlflow`, `spark` or `training` where a package is missing; fail where it must be there."""
     for mark in item.iter_markers("full"):
         require(*mark.args)
     if item.get_closest_marker("mlflow") and importlib.util.find_spec("mlflow") is None:
@@ -85,3 +96,21 @@ def pytest_runtest_setup(item):
             pytest.fail(f"the environment for training lacks {', '.join(missing)}", pytrace=False)
         if missing:
             pytest.skip(f"needs {', '.join(missing)}: make test-training")
+    if item.get_closest_marker("spark"):
+        require_spark()
+
+
+def require_spark():
+    """Skip a test where pyspark or Java is missing; fail without pyspark in the environment made for it."""
+    if importlib.util.find_spec("pyspark") is None:
+        if os.environ.get("POLYROC_SPARK") == "1":
+            pytest.fail("the environment for Spark lacks pyspark", pytrace=False)
+        pytest.skip("needs pyspark: make test-spark")
+    if not has_java():
+        pytest.skip("needs Java: apt-get install default-jre-headless")
+
+
+def has_java():
+    """Whether Spark finds a Java to run on."""
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which("java") is not None or (home is not None and Path(home, "bin", "java").exists())

@@ -9,6 +9,7 @@ CostSensitiveClassifier(estimator, costs)   the same as a scikit-learn classifie
 plan(evaluation, half_width=...) -> Plan    how many samples of each class it takes
 baselines                                   Hand and Till's M, one-vs-rest, AUCmu
 meta                                        one ROC curve for several diagnostic studies
+dask, spark                                 evaluate and compare from partitions on many machines
 """
 
 from importlib import import_module as _import_module
@@ -126,7 +127,7 @@ __all__ = [
 ]
 
 # Loaded when somebody asks for them: numbers need neither pictures nor pages.
-_ON_ACCESS = ("display", "experiments", "meta", "report", "torch", "training")
+_ON_ACCESS = ("dask", "display", "experiments", "meta", "report", "spark", "torch", "training")
 # Likewise, by the module that has them: whoever evaluates a model need not wait for what decides and plans.
 _LATER = {
     "CostDifference": "_profile._profile",

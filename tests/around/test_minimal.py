@@ -45,6 +45,10 @@ ASKED = [
     ("sklearn", "sklearn", lambda _: polyroc.CostSensitiveClassifier),
     ("sklearn", "sklearn", reproduce),
     ("torch", "torch", lambda _: polyroc.torch),
+    ("dask", "dask", lambda _: polyroc.dask.evaluate(Y_TRUE, Y_SCORE)),
+    ("dask", "dask", lambda _: polyroc.dask.compare(Y_TRUE, {})),
+    ("pyspark", "spark", lambda _: polyroc.spark.evaluate(None, target="y")),
+    ("pyspark", "spark", lambda _: polyroc.spark.compare(None, target="y", scores={})),
 ]
 
 

@@ -13,14 +13,27 @@ from pathlib import Path
 import pytest
 
 import polyroc
-from polyroc import baselines, display, experiments, meta, report, training
+from polyroc import baselines, dask, display, experiments, meta, report, spark, training
 
 API_PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.rst"
 # The version is a string, `baselines` a module and EXPERIMENTS a mapping: they are no entries of their own.
 NOT_LISTED = {"__version__", "baselines", "EXPERIMENTS"}
 # Classes of other packages, which are loaded where those are there.
 OF_OTHERS = {"polyroc": {"CostSensitiveClassifier"}, "polyroc.training": {"KerasCallback"}}
-HEAVY = {"numba", "matplotlib", "jinja2", "dask", "torch", "sklearn", "pandas", "polars", "pyarrow", "mlflow", "keras"}
+HEAVY = {
+    "numba",
+    "matplotlib",
+    "jinja2",
+    "dask",
+    "torch",
+    "sklearn",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "mlflow",
+    "pyspark",
+    "keras",
+}
 SLOW_PARTS_OF_SCIPY = {"scipy.stats", "scipy.optimize", "scipy.linalg"}
 
 
@@ -40,10 +53,12 @@ def documented(module: str) -> list[str]:
     [
         "polyroc",
         "polyroc.baselines",
+        "polyroc.dask",
         "polyroc.display",
         "polyroc.experiments",
         "polyroc.meta",
         "polyroc.report",
+        "polyroc.spark",
         pytest.param("polyroc.torch", marks=pytest.mark.training("torch", "torchmetrics")),
         "polyroc.training",
     ],
@@ -55,7 +70,9 @@ def test_all_agrees_with_the_api_page(module):
 
 
 @pytest.mark.parametrize(
-    "module", [polyroc, baselines, display, experiments, meta, report, training], ids=lambda module: module.__name__
+    "module",
+    [polyroc, baselines, dask, display, experiments, meta, report, spark, training],
+    ids=lambda module: module.__name__,
 )
 def test_every_public_name_is_there_and_documented(module):
     for name in module.__all__:
@@ -69,7 +86,9 @@ def test_every_public_name_is_there_and_documented(module):
 
 
 @pytest.mark.parametrize(
-    "module", [polyroc, baselines, display, experiments, meta, report, training], ids=lambda module: module.__name__
+    "module",
+    [polyroc, baselines, dask, display, experiments, meta, report, spark, training],
+    ids=lambda module: module.__name__,
 )
 def test_public_functions_have_a_numpydoc_example(module):
     for name in module.__all__:
@@ -118,6 +137,10 @@ def test_summary_curves_load_the_optimiser_only_to_fit():
 
 def test_metrics_for_training_load_nothing_of_what_trains():
     assert not loaded_by("import polyroc.training; dir(polyroc.training); dir(polyroc)") & HEAVY
+
+
+def test_engines_of_clusters_are_loaded_only_when_used():
+    assert not loaded_by("import polyroc.dask, polyroc.spark") & HEAVY
 
 
 def test_experiments_load_nothing_heavy_until_one_runs():
@@ -187,7 +210,7 @@ def test_options_of_a_function_are_all_it_accepts():
 def test_dir_shows_public_names_and_the_parts_that_load_on_access():
     of_sklearn = ["CostSensitiveClassifier"] if importlib.util.find_spec("sklearn") else []
     of_torch = ["torch"] if importlib.util.find_spec("torch") and importlib.util.find_spec("torchmetrics") else []
-    rooms = ["display", "experiments", "meta", "report", "training", *of_torch]
+    rooms = ["dask", "display", "experiments", "meta", "report", "spark", "training", *of_torch]
     assert sorted(dir(polyroc)) == sorted([*polyroc.__all__, *rooms, *of_sklearn])
     code = "import polyroc, sys; assert 'polyroc.report' not in sys.modules; print(polyroc.report.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -18,6 +18,8 @@ _OPTIONAL = (
     "polars",
     "pyarrow",
     "dask",
+    "distributed",
+    "pyspark",
     "torch",
     "mlflow",
 )
