@@ -50,15 +50,15 @@ class Tally:
     def nbytes(self) -> int:
         return int(sum(counter.nbytes for counter in self.counters) + self.confusion.nbytes)
 
-    def add(self, batch: Batch, n_jobs: int | None = None) -> None:
-        """Count a batch: all of it, or nothing where it is refused."""
+    def add(self, batch: Batch, n_jobs: int | None = None, n_expected: int = 0) -> None:
+        """Count a batch: all of it, or nothing where it is refused; `n_expected` scores will come in all."""
         ranges = self._checked(batch)
         if not self.counters:
             self.set_columns(len(batch.columns))
         if batch.weight is not None:
             self.take_weights()
         k, codes, weight = len(self.labels), batch.codes, batch.weight
-        passes = counting_for(self.n_scores + len(batch) * self.n_columns)
+        passes = counting_for(max(n_expected, self.n_scores + len(batch) * self.n_columns))
         with Threads(n_jobs if len(batch) * self.n_columns >= _WORTH_A_THREAD else 1) as threads:
             threads.map(
                 lambda counter, column: passes.count(counter, self.bins, column, codes, weight),
@@ -83,6 +83,8 @@ class Tally:
         if self.counters and len(batch.columns) != self.n_columns:
             came = f"{len(batch.columns)} after {self.n_columns} in earlier batches"
             raise InputError("y_score", "must have the same number of columns in all batches", came)
+        if not (np.isfinite(low).all() and np.isfinite(high).all()):
+            raise InputError("y_score", "must be finite", "NaN or infinity")
         if self.bins.scores == "probabilities" and (low.min() < -ROUNDED or high.max() > 1 + ROUNDED):
             outside = float(low.min() if low.min() < -ROUNDED else high.max())
             raise InputError(
