@@ -115,16 +115,12 @@ class Tally:
 
     def _note_rows(self, batch: Batch, passes: Any) -> None:
         """Which class has the highest column, and how far the sum of a row is from 1 at most."""
-        k = len(self.labels)
         for start in range(0, len(batch), _BLOCK):
             rows = slice(start, min(start + _BLOCK, len(batch)))
-            codes = batch.codes[rows]
-            named, worst = passes.note_rows([column[rows] for column in batch.columns])
-            self.worst_row = max(self.worst_row, worst)
-            self.times += np.bincount(named, minlength=k)
             weight = None if batch.weight is None else batch.weight[rows]
-            cells = np.bincount(codes * np.int64(k) + named, weight, minlength=k * k).reshape(k, k)
-            self.confusion += cells.astype(self.confusion.dtype, copy=False)
+            columns = [column[rows] for column in batch.columns]
+            worst = passes.note_rows(columns, batch.codes[rows], weight, self.confusion, self.times)
+            self.worst_row = max(self.worst_row, worst)
 
     def merge(self, other: "Tally") -> None:
         """Add the counts of another tally of the same classes and bins."""
