@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polyroc._engines._bins import MANTISSA_BITS, ScoreBins, Scores
+from polyroc._engines._exact import ExactColumns
 from polyroc._engines._tally import Tally
 from polyroc._evaluate import OF_SAMPLES, check_option_names, evaluate_counts
 from polyroc._evaluation import Evaluation
@@ -96,6 +97,8 @@ class RocAccumulator:
             rule = "must be 'own' or 'shared' for counts of scores, which hold each column by itself"
             raise InputError("thresholds", rule, "'difference'")
         self._tally: Tally = Tally(self._labels, self._bins)
+        self._exact: ExactColumns | None = None
+        """What was found of the same samples without bins."""
 
     @property
     def labels(self) -> LabelArray:
@@ -165,7 +168,7 @@ class RocAccumulator:
             samples raises a ValueError that says so. `binning_error` says how far bins can have moved D and M.
         """
         check_class_counts(self._tally.class_counts, self._labels.tolist())
-        return evaluate_counts(self._tally.counts(), self._options)
+        return evaluate_counts(self._tally.counts(), self._options, self._exact)
 
     def second_pass(self) -> "SecondPass":
         """Begin a second pass over the same samples, which gives standard errors and intervals.

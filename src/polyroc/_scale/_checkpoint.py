@@ -72,7 +72,8 @@ def check_facts(stored: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
         if isinstance(value, dict) and isinstance(came, dict):
             differ = [key for key in {**value, **came} if value.get(key) != came.get(key)]
             if differ:
-                raise _other(f"{name}[{differ[0]!r}]", value.get(differ[0]), came.get(differ[0]))
+                which = f"{name}[{differ[0]!r}]"
+                raise _other(which, value.get(differ[0]), came.get(differ[0]))
         elif value != came:
             raise _other(name, value, came)
 

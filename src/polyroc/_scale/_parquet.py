@@ -245,6 +245,7 @@ def _begin(
     options: dict[str, Any],
 ) -> _Begun:
     """Open the files, find classes and columns, and count: the first pass, and exact columns where asked for."""
+    from polyroc._scale._parquet_exact import ExactPass, check_exact
     from polyroc._scale._parquet_files import open_files
     from polyroc._scale._parquet_layout import check_wanted, layout_of
     from polyroc._scale._parquet_passes import count, find_classes, guess_kind
@@ -258,22 +259,30 @@ def _begin(
     stored = None if file is None else file.read()
     if stored is not None:
         check_files(stored[0], run.facts["files"])
-    found, categories = wanted.labels or [], None
+    found: Any = wanted.labels
+    categories: Any = None
     if wanted.labels is None:
-        known = None if stored is None else stored[0].get("found")
-        found, categories = find_classes(run, wanted.target) if known is None else (known, stored[0].get("categories"))
+        then = {} if stored is None else stored[0]
+        found, categories = then.get("found"), then.get("categories")
+        # Those of another column are refused below.
+        if found is None or then.get("target") != wanted.target:
+            found, categories = find_classes(run, wanted.target)
     layout = layout_of(files, wanted, found, categories)
     kind = guess_kind(run, layout) if kind == "auto" else kind
     accumulators = {
         name: RocAccumulator(layout.labels, scores=kind, mantissa_bits=mantissa_bits, **options)
         for name in wanted.scores
     }
+    if flags["exact"]:
+        check_exact(next(iter(accumulators.values())), wanted.sample_weight)
     _settle(run, wanted, layout, accumulators, flags["exact"], found, categories)
     if stored is not None:
         check_facts(stored[0], run.facts)
         run.stored = {name: array for name, array in stored[1].items() if name != "header"}
     count(run, layout, accumulators, "counts")
     run.warn_of_missing()
+    if flags["exact"]:
+        ExactPass(run, layout, accumulators).find()
     return _Begun(run, layout, accumulators)
 
 

@@ -148,7 +148,7 @@ def open_files(paths: Any, *, partial: bool) -> ParquetFiles:
             missing.append(error.part)
     if not files:
         raise InputError("paths", "must lead to at least one Parquet file that can be read", listed(missing))
-    parts = []
+    parts: list[Part] = []
     for place, file in enumerate(files):
         first = 0
         for group in range(file.metadata.num_row_groups):
@@ -203,7 +203,8 @@ def _opened(path: Path) -> OpenFile:
         with pq.ParquetFile(path) as opened:
             metadata, schema = opened.metadata, opened.schema_arrow
     except _BROKEN as error:
-        raise DamagedPartError(f"'{path}'", error) from error
+        part = f"'{path}'"
+        raise DamagedPartError(part, error) from error
     names = list(schema.names)
     if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
         raise InputError("paths", "must lead to files with distinct columns", f"{listed(twice)} twice in '{path}'")

@@ -94,7 +94,9 @@ def chosen_columns(files: ParquetFiles, given: Any, taken: Collection[str]) -> l
         columns = [name for name in schema.names if name not in taken and is_numeric(schema.field(name).type)]
         if not columns:
             path = files.files[0].path
-            raise InputError("scores", "must name columns of numbers", f"none in '{path}' besides {listed(list(taken))}")
+            raise InputError(
+                "scores", "must name columns of numbers", f"none in '{path}' besides {listed(list(taken))}"
+            )
     else:
         columns = _named(files, given)
     files.check_columns(columns, "scores")

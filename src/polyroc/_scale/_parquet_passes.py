@@ -139,7 +139,7 @@ def sum_up(run: ParquetRun, layout: Layout, second: AnySecondPass, title: str) -
         except InputError as error:
             raise InputError("checkpoint", error.rule, error.got, error.hint) from error
 
-    def work(part: Part) -> AnySecondPass:
+    def work(part: Part) -> Any:
         # Each part by itself, to be added in their order: sums of floats depend on it.
         own = second._empty()
         for rows, place in run.rows(part, reader.columns):
