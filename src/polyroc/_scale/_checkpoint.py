@@ -56,7 +56,9 @@ class Checkpoint:
     def write(self, labels: LabelArray, facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
         """Replace what was there, in one step."""
         start, buffer = time.monotonic(), io.BytesIO()
-        np.savez_compressed(buffer, header=packed_header(_KIND, labels, **facts), **dict(arrays))
+        # The classes are in every header.
+        header = packed_header(_KIND, labels, **{name: value for name, value in facts.items() if name != "labels"})
+        np.savez_compressed(buffer, header=header, **dict(arrays))
         write_whole(self._path, buffer.getvalue())
         took = time.monotonic() - start
         self._next = start + max(_EVERY, took / _SHARE)

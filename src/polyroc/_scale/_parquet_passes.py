@@ -79,14 +79,17 @@ def count(run: ParquetRun, layout: Layout, accumulators: Mapping[str, RocAccumul
 
     def work(part: Part) -> Tallies:
         tallies = _taken(idle) or {name: Tally(first._labels, first._bins) for name in names}
-        for rows, place in run.rows(part, reader.columns):
-            try:
-                for name, batch in reader.batches(rows, place).items():
-                    tallies[name].add(batch, n_jobs, n_expected)
-            except InputError as error:
-                raise reader.locate(rows, place, error, bounded=bounded) from error
-        if not in_order:
-            idle.put(tallies)
+        try:
+            for rows, place in run.rows(part, reader.columns):
+                try:
+                    for name, batch in reader.batches(rows, place).items():
+                        tallies[name].add(batch, n_jobs, n_expected)
+                except InputError as error:
+                    raise reader.locate(rows, place, error, bounded=bounded) from error
+        finally:
+            # Also where the part is damaged: what was counted before stays, and nothing of this part was.
+            if not in_order:
+                idle.put(tallies)
         return tallies
 
     def finish(tallies: Tallies) -> None:

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from polyroc._engines._threads import n_threads
-from polyroc._inputs._checks import InputError, listed
+from polyroc._inputs._checks import InputError
 from polyroc._lib._progress import progress_bar
 from polyroc._lib._typing import LabelArray
 from polyroc._lib._warnings import warn
@@ -21,6 +21,8 @@ ResultT = TypeVar("ResultT")
 _BYTES, _FEWEST, _MOST = 1 << 22, 1 << 13, 1 << 16
 # What has become of a part.
 _DONE, _MISSING = 1, 2
+# Parts that a warning names.
+_MOST_NAMED = 10
 # The stage in which damaged parts are found.
 COUNTS = "counts"
 
@@ -57,7 +59,10 @@ class ParquetRun:
     def warn_of_missing(self) -> None:
         """Say which parts of the input have no part in the result."""
         if missing := self.missing:
-            msg = f"The result is of part of the input. What could not be read was left out: {listed(missing)}."
+            # Paths whole, however long.
+            more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
+            told = f"{', '.join(missing[:_MOST_NAMED])}{more}"
+            msg = f"The result is of part of the input. What could not be read was left out: {told}."
             warn(msg, UserWarning)
 
     def rows(self, part: Part, columns: Sequence[str]) -> Iterator[tuple[Any, Place]]:

@@ -28,12 +28,13 @@ def each_part(
     pool = ThreadPoolExecutor(n_workers, thread_name_prefix="polyroc")
     try:
         while todo or running:
-            while todo and len(running) < n_workers + 1 and not is_due():
+            waits = is_due()
+            if waits and not running:
+                rest()
+                waits = False
+            while todo and len(running) < n_workers + 1 and not waits:
                 part = todo.popleft()
                 running.append((part, pool.submit(work, part)))
-            if not running:
-                rest()
-                continue
             # Waits, and lets an interrupt through before the part is taken away.
             failed = running[0][1].exception() is not None
             part, done = running.popleft()
