@@ -54,6 +54,17 @@ def is_dictionary(kind: Any) -> bool:
     return bool(pa.types.is_dictionary(kind))
 
 
+def typed_like(texts: list[str], kind: Any) -> list[Any]:
+    """Classes that somebody typed, of the type that the target has; text where they cannot be of it."""
+    if pa.types.is_boolean(kind) and {text.lower() for text in texts} <= {"true", "false"}:
+        return [text.lower() == "true" for text in texts]
+    # Only what is written as Python writes it: 01 would be another class than it says.
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    if is_number and all(text.removeprefix("-").isdecimal() and str(int(text)) == text for text in texts):
+        return [int(text) for text in texts]
+    return list(texts)
+
+
 def byte_width(kind: Any) -> int:
     """About how many bytes a row of a column takes."""
     return max(1, kind.bit_width // 8) if pa.types.is_primitive(kind) else 8
