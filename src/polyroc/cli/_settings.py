@@ -81,20 +81,7 @@ def settings_of(given: dict[str, Any]) -> Settings:
     )
     # Costs are a file here, which is read later.
     method = {name: given[name] for name in DECLARED if name in given and name != "costs"}
-    rest = (
-        "costs",
-        "confidence_level",
-        "resamples",
-        "seed",
-        "jobs",
-        "json",
-        "plot",
-        "out",
-        "report",
-        "max_fpr",
-        "stream",
-    )
-    rest = (*rest, "checkpoint")
+    rest = ("costs", "confidence_level", "resamples", "seed", "jobs", "json", "plot", "out", "report", "max_fpr")
     names = ("force", "quiet", "measures", "include_decisions", "exact", "partial")
     flags = {name: bool(given.get(name)) for name in names}
     others = {name: given.get(name) for name in (*rest, "stream", "checkpoint")}
