@@ -83,7 +83,7 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_runtest_setup(item):
-    """Skip tests marked `full`, `mlflow`, `spark` or `training` where a package is missing; fail where it must be there."""
+    """Skip tests marked `full`, `mlflow`, `spark` or `training` without their package; fail where it must be there."""
     for mark in item.iter_markers("full"):
         require(*mark.args)
     if item.get_closest_marker("mlflow") and importlib.util.find_spec("mlflow") is None:

@@ -4,6 +4,7 @@ evaluate(y_true, y_score) -> Evaluation     D and M, their curves, the pairs, th
 auc_score(y_true, y_score) -> float         D alone
 compare(y_true, {name: y_score, ...}) -> Comparison     which model is better, and how sure that is
 RocAccumulator(labels)                      the same of samples that come in batches and are not kept
+evaluate_parquet(paths, target=...)         the same of files that do not fit in memory
 decide(y_true, y_score, costs) -> Decision  which class to name, and what that costs
 CostSensitiveClassifier(estimator, costs)   the same as a scikit-learn classifier
 plan(evaluation, half_width=...) -> Plan    how many samples of each class it takes
@@ -56,6 +57,7 @@ if _TYPE_CHECKING:
     from polyroc._profile._profile import CostDifference, CostProfile, ModelCost
     from polyroc._scale._accumulator import RocAccumulator
     from polyroc._scale._edges import ScoreEdges
+    from polyroc._scale._parquet import compare_parquet, evaluate_parquet
     from polyroc._scale._second_pass import PairedSecondPass, SecondPass
     from polyroc._uncertainty._planning import PlanGoal
 
@@ -115,11 +117,13 @@ __all__ = [
     "auc_scorer",
     "baselines",
     "compare",
+    "compare_parquet",
     "cost_profile",
     "cost_sweep",
     "decide",
     "evaluate",
     "evaluate_cv",
+    "evaluate_parquet",
     "load_example",
     "make_auc_scorer",
     "plan",
@@ -146,8 +150,10 @@ _LATER = {
     "RuleCost": "_decide._decision",
     "ScoreEdges": "_scale._edges",
     "SecondPass": "_scale._second_pass",
+    "compare_parquet": "_scale._parquet",
     "cost_profile": "_profile._cost_profile",
     "decide": "_decide._decide",
+    "evaluate_parquet": "_scale._parquet",
     "plan": "_plan",
 }
 # Likewise, because it is a class of scikit-learn's. Not in __all__: `from polyroc import *` works without scikit-learn.

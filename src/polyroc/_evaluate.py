@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from polyroc._engines import Prepared
 from polyroc._engines._counted import refuse_differences
+from polyroc._engines._exact import ExactColumns, ExactPrepared
 from polyroc._estimator._curve import RocCurve, shared_curve
 from polyroc._estimator._doubts import is_below_chance, warn_of_backwards, warn_of_disagreement
 from polyroc._estimator._factorization import fit_of
@@ -193,11 +194,11 @@ def _keywords(function: Callable[..., Any]) -> list[str]:
     return [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
 
 
-def evaluate_counts(counts: ScoreCounts, options: Options) -> Evaluation:
-    """The same method from counts of scores."""
+def evaluate_counts(counts: ScoreCounts, options: Options, exact: ExactColumns | None = None) -> Evaluation:
+    """The same method from counts of scores, or from what was found of sorted ones."""
     refuse_differences(options.thresholds)
     pairs = sampled_pairs(counts, options.max_pairs, options.rng)
-    prepared = counted_for(counts, pairs, options)
+    prepared = counted_for(counts, pairs, options, exact)
     found = Measured(prepared, Fingerprint.of(counts), pairs, rates_of(prepared, pairs, options))
     return checked(fitted(found, options))
 
@@ -230,7 +231,9 @@ def fitted(found: Measured, options: Options) -> Evaluation:
     factorization = fit_of(prepared, pairs, rates, options)
     if prepared.source.is_binary:
         _warn_of_options_without_effect(options)
-        curve = RocCurve(fpr=np.r_[0.0, rates.fpr[:, 0], 1.0], tpr=np.r_[0.0, rates.tpr[:, 0], 1.0])
+        # From sorted scores that are not kept: bins end at vertices of the curve, whose area is known.
+        exact = float(prepared.areas(pairs)[0]) if isinstance(prepared, ExactPrepared) else None
+        curve = RocCurve(np.r_[0.0, rates.fpr[:, 0], 1.0], np.r_[0.0, rates.tpr[:, 0], 1.0], exact)
     else:
         curve = shared_curve(factorization)
     if not factorization.converged:

@@ -60,11 +60,11 @@ class ScoreBins:
         if self.scores == "probabilities":
             upper = scores > 0.5
             # 1 - p is exact from 1/2 on, in the precision in which p came.
-            folded = np.clip(np.where(upper, 1 - scores, scores), 0, 0.5).astype(np.float32)
             # Adding 0 makes one zero of the two.
-            low: IntArray = (folded + np.float32(0)).view(np.int32) >> self.shift
+            folded = np.clip(np.where(upper, 1 - scores, scores), 0, 0.5).astype(np.float32) + np.float32(0)
+            low: IntArray = folded.view(np.int32) >> self.shift
             return np.where(upper, self.n_bins - 1 - low, low)
-        # Beyond single precision all are alike; of zeros, see above.
+        # Beyond single precision all are alike, and so are both zeros.
         bits = (np.clip(scores, -_LARGEST, _LARGEST).astype(np.float32) + np.float32(0)).view(np.int32)
         # The bits of negative floats rise as the floats fall.
         ordered: IntArray = np.where(bits < 0, bits ^ np.int32(0x7FFFFFFF), bits)

@@ -53,14 +53,14 @@ class Tally:
     def nbytes(self) -> int:
         return int(sum(counter.nbytes for counter in self.counters) + self.confusion.nbytes)
 
-    def add(self, batch: Batch, n_jobs: int | None = None) -> None:
-        """Count a batch: all of it, or nothing where it is refused."""
+    def add(self, batch: Batch, n_jobs: int | None = None, n_expected: int = 0) -> None:
+        """Count a batch: all of it, or nothing where it is refused; `n_expected` scores will come in all."""
         ranges = self._checked(batch)
         if not self.counters:
             self.set_columns(len(batch.columns))
         if batch.weight is not None:
             self.take_weights()
-        passes = self._count(batch, n_jobs)
+        passes = self._count(batch, n_jobs, n_expected)
         if self.n_columns > 1:
             self._note_rows(batch, passes)
             low, high = ranges
@@ -73,10 +73,10 @@ class Tally:
             self.set_columns(len(batch.columns))
         self._count(batch, None)
 
-    def _count(self, batch: Batch, n_jobs: int | None) -> Any:
+    def _count(self, batch: Batch, n_jobs: int | None, n_expected: int = 0) -> Any:
         """Add scores to the columns, and samples to the classes; the passes that did it."""
         k, codes, weight = len(self.labels), batch.codes, batch.weight
-        passes = counting_for(self.n_scores + len(batch) * self.n_columns)
+        passes = counting_for(max(n_expected, self.n_scores + len(batch) * self.n_columns))
         with Threads(n_jobs if len(batch) * self.n_columns >= _WORTH_A_THREAD else 1) as threads:
             threads.map(
                 lambda counter, column: passes.count(counter, self.bins, column, codes, weight),
@@ -98,6 +98,8 @@ class Tally:
         if self.counters and len(batch.columns) != self.n_columns:
             came = f"{len(batch.columns)} after {self.n_columns} in earlier batches"
             raise InputError("y_score", "must have the same number of columns in all batches", came)
+        if not (np.isfinite(low).all() and np.isfinite(high).all()):
+            raise InputError("y_score", "must be finite", "NaN or infinity")
         if self.bins.scores == "probabilities" and (low.min() < -ROUNDED or high.max() > 1 + ROUNDED):
             outside = float(low.min() if low.min() < -ROUNDED else high.max())
             raise InputError(
@@ -132,16 +134,12 @@ class Tally:
 
     def _note_rows(self, batch: Batch, passes: Any) -> None:
         """Which class has the highest column, and how far the sum of a row is from 1 at most."""
-        k = len(self.labels)
         for start in range(0, len(batch), _BLOCK):
             rows = slice(start, min(start + _BLOCK, len(batch)))
-            codes = batch.codes[rows]
-            named, worst = passes.note_rows([column[rows] for column in batch.columns])
-            self.worst_row = max(self.worst_row, worst)
-            self.times += np.bincount(named, minlength=k)
             weight = None if batch.weight is None else batch.weight[rows]
-            cells = np.bincount(codes * np.int64(k) + named, weight, minlength=k * k).reshape(k, k)
-            self.confusion += cells.astype(self.confusion.dtype, copy=False)
+            columns = [column[rows] for column in batch.columns]
+            worst = passes.note_rows(columns, batch.codes[rows], weight, self.confusion, self.times)
+            self.worst_row = max(self.worst_row, worst)
 
     def merge(self, other: "Tally") -> None:
         """Add the counts of another tally of the same classes and bins."""

@@ -2,6 +2,7 @@
 
 from polyroc._engines import Prepared, Resources, get_engine
 from polyroc._engines._counted import CountedPrepared
+from polyroc._engines._exact import ExactColumns, ExactPrepared
 from polyroc._engines._memory import check_memory
 from polyroc._inputs._options import Options
 from polyroc._lib._grid import grid
@@ -15,10 +16,11 @@ def prepared_for(source: Predictions, pairs: PairIndex, options: Options) -> Pre
     return engine.prepare(source, Resources(options.n_jobs))
 
 
-def counted_for(counts: ScoreCounts, pairs: PairIndex, options: Options) -> Prepared:
+def counted_for(counts: ScoreCounts, pairs: PairIndex, options: Options, exact: ExactColumns | None = None) -> Prepared:
     """Counts made ready, to be fitted by the engine that the options ask for, or by the one that is done first."""
     engine = get_engine(options.engine, counts, n_pairs=len(pairs), n_thresholds=options.n_thresholds)
-    return CountedPrepared(counts, engine.fitter(Resources(options.n_jobs)))
+    fitter = engine.fitter(Resources(options.n_jobs))
+    return CountedPrepared(counts, fitter) if exact is None else ExactPrepared(counts, fitter, exact)
 
 
 def rates_of(prepared: Prepared, pairs: PairIndex, options: Options) -> PairwiseRates:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polyroc._engines._bins import GroupedBins, ScoreBins, Scores, usual_bits
+from polyroc._engines._exact import ExactColumns
 from polyroc._engines._tally import Tally, check_counts_memory
 from polyroc._evaluate import OF_SAMPLES, check_option_names, evaluate_counts
 from polyroc._evaluation import Evaluation
@@ -109,6 +110,8 @@ class RocAccumulator:
             raise InputError("thresholds", "must be 'own' for bins by `edges`, which differ by column", "'shared'")
         check_counts_memory(len(classes), self._bins, self._groups)
         self._tally: Tally = Tally(self._labels, self._bins, self._groups)
+        self._exact: ExactColumns | None = None
+        """What was found of the same samples without bins."""
 
     @property
     def labels(self) -> LabelArray:
@@ -180,7 +183,7 @@ class RocAccumulator:
             samples raises a ValueError that says so. `binning_error` says how far bins can have moved D and M.
         """
         check_class_counts(self._tally.class_counts, self._labels.tolist())
-        return evaluate_counts(self._tally.counts(), self._options)
+        return evaluate_counts(self._tally.counts(), self._options, self._exact)
 
     def second_pass(self) -> "SecondPass":
         """Begin a second pass over the same samples, which gives standard errors and intervals.

@@ -73,7 +73,7 @@ def as_recipe(
     made = RocAccumulator(labels, scores=scores, mantissa_bits=mantissa_bits, **options)
     classes = made.labels.tolist()
     passes.check(classes)
-    return Recipe(tuple(classes), models, scores, int(mantissa_bits))
+    return Recipe(tuple(classes), models, scores, made._bins.mantissa_bits)
 
 
 class PartCounts:

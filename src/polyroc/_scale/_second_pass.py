@@ -5,6 +5,7 @@ on the method), so a second pass costs about what the first one did.
 """
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +18,7 @@ from polyroc._engines._counted import CountedPrepared
 from polyroc._engines._lookup import InfluenceLookup
 from polyroc._evaluation import Evaluation
 from polyroc._inputs._arrays import read_labels
-from polyroc._inputs._batch import as_batch
+from polyroc._inputs._batch import Batch, as_batch
 from polyroc._inputs._checks import InputError, as_confidence_level, listed, shown
 from polyroc._lib._typing import AnyStatistic, FloatArray, IntArray, LabelArray
 from polyroc._lib._warnings import underflow_is_zero
@@ -65,10 +66,14 @@ class _Passing:
 
     def _add(self, y_true: Any, scores: Mapping[str, Any], sample_weight: Any, groups: Any) -> None:
         batches = {name: as_batch(y_true, one, self._labels, sample_weight) for name, one in scores.items()}
+        self._add_batches({name: batch for name, batch in batches.items() if batch is not None}, groups)
+
+    def _add_batches(self, batches: Mapping[str, Batch], groups: Any, n_expected: int = 0) -> None:
+        """The same samples for every model, or none at all; `n_expected` will come in all."""
+        if not batches:
+            return
         found = []
         for name, batch in batches.items():
-            if batch is None:
-                return
             lookup = self._models[name].lookup
             share = lookup.shares(batch)
             # More than all of its class: then the samples are others, and squares might be beyond all floats.
@@ -76,7 +81,7 @@ class _Passing:
                 raise InputError(
                     "sample_weight", "must be that of the first pass", "more than the whole class had there"
                 )
-            x = lookup.influences(batch, self.n_samples)
+            x = lookup.influences(batch, max(n_expected, self.n_samples))
             if x is None:
                 raise InputError("y_score", "must be that of the first pass", "scores that were not counted there")
             found.append(x)
@@ -98,6 +103,12 @@ class _Passing:
             sums.add(codes, x)
         sums.shares += np.bincount(codes, share, minlength=len(self._labels))
         self._sums = sums
+
+    def _empty(self) -> "_Passing":
+        """The same pass without any sample, to be merged later."""
+        made = copy(self)
+        made._sums = None
+        return made
 
     def _merge(self, other: "_Passing") -> None:
         if type(other) is not type(self):

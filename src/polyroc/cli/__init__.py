@@ -92,7 +92,7 @@ def _explained(problem: Exception) -> int:
     if isinstance(problem, ValueError | ModuleNotFoundError):  # the library's words for what it cannot use
         return _said(in_options(str(problem)))
     if isinstance(problem, MemoryError):
-        return _said("there is not enough memory for this")
+        return _said(in_options(str(problem)) or "there is not enough memory for this")
     if isinstance(problem, OSError) and problem.errno is not None:  # what the system refuses, a full disk above all
         return _said(_of_system(problem))
     _said(f"unexpected {type(problem).__name__}: {problem}. This is a bug of polyroc; --debug shows where.")

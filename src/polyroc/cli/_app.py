@@ -34,6 +34,8 @@ polyroc evaluate predictions.parquet --target label --measures
 polyroc evaluate predictions.parquet --target label --resamples 0 --quiet
 
 polyroc evaluate - --target label < knn.csv
+
+polyroc evaluate predictions.parquet --target label --stream --checkpoint state.npz
 """
 _COMPARE_EXAMPLES = """Examples:
 
@@ -121,6 +123,10 @@ def evaluate(
     resamples: arg.Resamples = None,
     seed: arg.Seed = 0,
     jobs: arg.Jobs = None,
+    stream: arg.Stream = None,
+    exact: arg.Exact = False,
+    checkpoint: arg.CheckpointFile = None,
+    partial: arg.Partial = False,
     measures: arg.Measures = False,
     json: arg.Json = False,
     plot: arg.Plot = None,
@@ -158,6 +164,10 @@ def compare(
     resamples: arg.Resamples = None,
     seed: arg.Seed = 0,
     jobs: arg.Jobs = None,
+    stream: arg.Stream = None,
+    exact: arg.Exact = False,
+    checkpoint: arg.CheckpointFile = None,
+    partial: arg.Partial = False,
     measures: arg.Measures = False,
     json: arg.Json = False,
     out: arg.Out = None,

@@ -8,6 +8,7 @@ import typer
 from polyroc._inputs._options import DECLARED
 
 _COLUMNS, _METHOD, _SURE, _OUTPUT, _GOAL = "Columns", "Method", "Uncertainty", "Output", "Goal"
+_SIZE = "Files larger than memory"
 
 
 def _declared(name: str) -> Any:
@@ -284,6 +285,36 @@ Force: TypeAlias = Annotated[
         "--force",
         help="Replace existing files that polyroc did not write; never an input.",
         rich_help_panel=_OUTPUT,
+    ),
+]
+Stream: TypeAlias = Annotated[
+    bool | None,
+    typer.Option(
+        "--stream/--no-stream",
+        help="Count the scores of Parquet files, or of a folder of them, in two passes instead of reading them into "
+        "memory; by default where they do not fit.",
+        rich_help_panel=_SIZE,
+        show_default=False,
+    ),
+]
+Exact: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--exact",
+        help="With --stream: sorted scores instead of bins, one column at a time; needs 5 to 10 bytes per row.",
+        rich_help_panel=_SIZE,
+    ),
+]
+Partial: TypeAlias = Annotated[
+    bool,
+    typer.Option("--partial", help="With --stream: leave out what is damaged, and say so.", rich_help_panel=_SIZE),
+]
+CheckpointFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--checkpoint",
+        help="With --stream: an .npz file in which the work so far is stored, and from which it goes on.",
+        rich_help_panel=_SIZE,
     ),
 ]
 Experiment: TypeAlias = Annotated[

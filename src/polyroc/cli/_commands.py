@@ -18,6 +18,7 @@ from polyroc.cli._outputs import as_json, check_outputs, csv_of, draw_curve, say
 from polyroc.cli._plain import CommandError, clean
 from polyroc.cli._problem import Problem, read_costs, read_problem
 from polyroc.cli._settings import DEFAULT, Resamples, Settings, given_options, plan_resamples
+from polyroc.cli._size import does_stream
 from polyroc.report import summarize
 
 # Of more classes a page has no list of the costs that would change the order of its models.
@@ -26,6 +27,11 @@ _MOST_CLASSES = 50
 
 def run_evaluate(path: str, settings: Settings) -> None:
     """One model: its curve, and how sure its area is."""
+    if does_stream([path], settings):
+        from polyroc.cli._stream import stream_evaluate
+
+        stream_evaluate(path, settings)
+        return
     check_files([path], settings)
     messages = Messages(quiet=settings.quiet)
     with messages.heard():
@@ -38,7 +44,7 @@ def run_evaluate(path: str, settings: Settings) -> None:
             draw_curve(settings.plot, evaluation, drawn, settings.confidence_level)
         measures = _measures(evaluation, drawn, problem.groups, settings)
         summarized = partial(_summary, problem, evaluation, drawn, settings, messages)
-        _report_and_json(partial(_with_measures, summarized, measures), settings, messages)
+        report_and_json(partial(_with_measures, summarized, measures), settings, messages)
         if not settings.json:
             from polyroc.cli._text import print_evaluation
 
@@ -60,7 +66,7 @@ def check_files(paths: Sequence[str], settings: Settings) -> None:
     check_outputs(settings, paths)
 
 
-def _report_and_json(summarized: Callable[[], dict[str, Any]], settings: Settings, messages: Messages) -> None:
+def report_and_json(summarized: Callable[[], dict[str, Any]], settings: Settings, messages: Messages) -> None:
     """What is made from the summary; where nobody wants either, nothing is summarized."""
     if settings.report is None and not settings.json:
         return
@@ -68,7 +74,8 @@ def _report_and_json(summarized: Callable[[], dict[str, Any]], settings: Setting
     if settings.report is not None:
         write_report(settings.report, summary)
     if settings.include_decisions and summary["decisions"] is None:
-        messages.note(f"--include-decisions adds nothing to this page: {summary['explorer_note']}")
+        why = summary["explorer_note"] or "scores that were counted are not kept"
+        messages.note(f"--include-decisions adds nothing to this page: {why}")
     if settings.json:
         # Only the page follows costs that somebody changes, and names single samples.
         numbers = {key: value for key, value in summary.items() if not key.startswith(("explorer", "decisions"))}
@@ -137,6 +144,11 @@ def run_compare(paths: Sequence[str], models: str | None, settings: Settings) ->
     if settings.resamples == 0:
         msg = "compare needs resamples for its p values: --resamples must be at least 2"
         raise CommandError(msg)
+    if does_stream(paths, settings):
+        from polyroc.cli._stream import stream_compare
+
+        stream_compare(paths, models, settings)
+        return
     check_files(paths, settings)
     messages = Messages(quiet=settings.quiet)
     with messages.heard():
@@ -184,12 +196,12 @@ def _compare_and_say(rivals: _Rivals, settings: Settings, messages: Messages, hi
         n_resamples=plan.count,
         groups=rivals.groups,
         max_fpr=settings.max_fpr,
-        progress=plan.is_long and _shows_bars(settings),
+        progress=plan.is_long and shows_bars(settings),
         **rivals.options,
     )
     if settings.out is not None:
         write_whole(settings.out, differences_csv(comparison))
-    tipping = _tipping(comparison, settings)
+    tipping = find_tipping(comparison, settings)
     summarized = partial(
         summarize,
         comparison,
@@ -201,7 +213,7 @@ def _compare_and_say(rivals: _Rivals, settings: Settings, messages: Messages, hi
         tipping=tipping,
     )
     measures = comparison.measures() if settings.measures else None
-    _report_and_json(partial(_with_measures, summarized, measures), settings, messages)
+    report_and_json(partial(_with_measures, summarized, measures), settings, messages)
     if not settings.json:
         from polyroc.cli._text import print_comparison
 
@@ -210,12 +222,12 @@ def _compare_and_say(rivals: _Rivals, settings: Settings, messages: Messages, hi
     say_where(settings.report, messages)
 
 
-def _tipping(comparison: Comparison, settings: Settings) -> TippingCosts | None:
+def find_tipping(comparison: Comparison, settings: Settings) -> TippingCosts | None:
     """What a mistake would have to cost to change the order, for a page; of very many classes it takes too long."""
     n_classes = len(next(iter(comparison.evaluations.values())).labels)
     if settings.report is None or n_classes > _MOST_CLASSES:
         return None
-    return comparison.tipping_costs(progress=_shows_bars(settings))
+    return comparison.tipping_costs(progress=shows_bars(settings))
 
 
 def _plan_comparison(rivals: _Rivals, settings: Settings) -> Resamples:
@@ -269,7 +281,7 @@ def _bootstrap(evaluation: Evaluation, groups: Any, settings: Settings, messages
         groups=groups,
         rng=settings.seed,
         n_jobs=settings.jobs,
-        progress=plan.is_long and _shows_bars(settings),
+        progress=plan.is_long and shows_bars(settings),
     )
 
 
@@ -279,10 +291,10 @@ def _n_resamples(settings: Settings) -> int:
 
 def _tells_time(settings: Settings) -> bool:
     """Whether the number of resamples is announced: where nobody asked for one, or where somebody watches."""
-    return not settings.quiet and (settings.resamples is None or _shows_bars(settings))
+    return not settings.quiet and (settings.resamples is None or shows_bars(settings))
 
 
-def _shows_bars(settings: Settings) -> bool:
+def shows_bars(settings: Settings) -> bool:
     return sys.stderr.isatty() and not (settings.quiet or settings.json)
 
 

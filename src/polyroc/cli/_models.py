@@ -52,7 +52,7 @@ def _of_one_file(paths: Sequence[str], models: str, columns: Columns) -> Models:
     target = read_target(source, check_column(source, columns.target, "--target"))
     check_others(source, columns)
     problems: dict[str, Problem] = {}
-    for name, pattern in _patterns(models).items():
+    for name, pattern in model_patterns(models).items():
         choice = choose_scores(source, target, scores=pattern, labels=columns.labels, taken=columns.taken)
         problems[name] = problem_of(source, target, choice, columns)
     return _joined(problems)
@@ -83,7 +83,7 @@ def _of_one_column(paths: Sequence[str], models: str | None, columns: Columns) -
     return replace(joined, notes=(f"the rows of the models are matched by column {quoted(by)}", *joined.notes))
 
 
-def _patterns(models: str) -> dict[str, str]:
+def model_patterns(models: str) -> dict[str, str]:
     """`knn=knn_*,tree=tree_*` by name."""
     patterns: dict[str, str] = {}
     for piece in split(models):

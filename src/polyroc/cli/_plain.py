@@ -20,6 +20,7 @@ _OPTIONS = {
     "seed": "--seed",
     "folder": "--out",
     "pilot": "the sample",
+    "paths": "the files",
 }
 _SAME_NAME = (
     "labels",
@@ -36,7 +37,11 @@ _SAME_NAME = (
     "prior",
     "method",
     "reject_cost",
+    "target",
+    "checkpoint",
 )
+# Said with their value.
+_FLAGS = {"`partial=True`": "--partial", "`exact=True`": "--exact"}
 # Those above have a name of their own there.
 _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (*_SAME_NAME, *DECLARED)} | _OPTIONS
 
@@ -81,4 +86,6 @@ def in_options(message: str) -> str:
     >>> in_options("`y_true` must not be empty; pass `labels=` or `other`.")
     '--target must not be empty; pass --labels or `other`.'
     """
+    for said, option in _FLAGS.items():
+        message = message.replace(said, option)
     return re.sub(r"`(\w+)(?:\.columns|=)?`", lambda found: _OPTIONS.get(found[1], found[0]), message)

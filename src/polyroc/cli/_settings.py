@@ -44,6 +44,11 @@ class Settings:
     """Where the partial area stops; None where nobody wants it."""
     include_decisions: bool = False
     """Whether the page may contain scores of single samples."""
+    stream: bool | None = None
+    """Whether files are passed over instead of read; None where their size decides."""
+    exact: bool = False
+    partial: bool = False
+    checkpoint: Path | None = None
 
     def __post_init__(self) -> None:
         # Before any file is read: the library would say the same, but only after the first evaluation.
@@ -77,8 +82,10 @@ def settings_of(given: dict[str, Any]) -> Settings:
     # Costs are a file here, which is read later.
     method = {name: given[name] for name in DECLARED if name in given and name != "costs"}
     rest = ("costs", "confidence_level", "resamples", "seed", "jobs", "json", "plot", "out", "report", "max_fpr")
-    flags = {name: bool(given.get(name)) for name in ("force", "quiet", "measures", "include_decisions")}
-    return Settings(columns, method, **flags, **{name: given.get(name) for name in rest})  # type: ignore[arg-type]
+    names = ("force", "quiet", "measures", "include_decisions", "exact", "partial")
+    flags = {name: bool(given.get(name)) for name in names}
+    others = {name: given.get(name) for name in (*rest, "stream", "checkpoint")}
+    return Settings(columns, method, **flags, **others)  # type: ignore[arg-type]
 
 
 _COLUMNS = ("scores", "labels", "sample_weight", "groups", "model_column")

@@ -7,10 +7,11 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from polyroc import BootstrapResult, ComparedMeasures, Comparison, Evaluation, Measures, Plan
+from polyroc import BootstrapResult, ComparedMeasures, Comparison, Evaluation, Interval, Measures, Plan
 from polyroc._lib._names import short_names
 from polyroc._lib._numbers import area, area_and_ends, counted, level
 from polyroc._lib._text_table import aligned, wrapped
+from polyroc._lib._typing import Statistic
 from polyroc._texts._evaluation import backwards_note
 
 # Rows of the table of pairs.
@@ -27,7 +28,7 @@ _NUMBERS = 56
 
 def print_evaluation(
     evaluation: Evaluation,
-    drawn: BootstrapResult | None,
+    drawn: "BootstrapResult | CountedIntervals | None",
     *,
     title: str,
     confidence_level: float,
@@ -37,7 +38,7 @@ def print_evaluation(
 ) -> None:
     """D, M, accuracy and the worst pair, what contradicts them, the worst pairs, and what to do next."""
     page = _Page()
-    resamples = "" if drawn is None else f"; {_resamples(drawn.n_resamples, drawn.seed)}"
+    resamples = "" if drawn is None else f"; {_how_sure(drawn)}"
     page.say(f"{title}: {evaluation.headline.sizes}{resamples}")
     ends = None if drawn is None else _intervals(evaluation, drawn, confidence_level)
     rows = _summary_rows(evaluation, ends, confidence_level)
@@ -56,11 +57,34 @@ def print_evaluation(
     page.hints(hints)
 
 
+def _how_sure(drawn: "BootstrapResult | CountedIntervals") -> str:
+    return drawn.told if isinstance(drawn, CountedIntervals) else _resamples(drawn.n_resamples, drawn.seed)
+
+
+class CountedIntervals:
+    """Intervals of an evaluation of counted scores, asked for as those of replicates are."""
+
+    told = "standard errors by a second pass, no resampling"
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        self._evaluation = evaluation
+
+    @property
+    def by_groups(self) -> bool:
+        return bool(self._evaluation._units().are_groups)
+
+    def confidence_interval(self, confidence_level: float, *, statistic: Statistic = "auc") -> Interval:
+        """By influences."""
+        return self._evaluation.confidence_interval(confidence_level, statistic=statistic, method="influence")
+
+
 def _resamples(count: int, seed: int | None) -> str:
     return counted(count, "resample") + ("" if seed is None else f" (seed {seed})")
 
 
-def _intervals(evaluation: Evaluation, drawn: BootstrapResult, confidence_level: float) -> dict[str, str]:
+def _intervals(
+    evaluation: Evaluation, drawn: "BootstrapResult | CountedIntervals", confidence_level: float
+) -> dict[str, str]:
     """Each number with the ends of its interval; Wilson's for the accuracy, which holds for single samples only."""
     found = {
         "D": (evaluation.auc, drawn.confidence_interval(confidence_level)),
@@ -84,17 +108,21 @@ def _summary_rows(evaluation: Evaluation, ends: dict[str, str] | None, confidenc
 
 
 def _partial_row(
-    evaluation: Evaluation, drawn: BootstrapResult | None, confidence_level: float, max_fpr: float
+    evaluation: Evaluation, drawn: "BootstrapResult | CountedIntervals | None", confidence_level: float, max_fpr: float
 ) -> list[str]:
     value, what = evaluation.partial_auc(max_fpr), f"area of D's curve, FPR up to {max_fpr:g}, standardised"
     if drawn is None:
         return ["partial area", area(value), what]
+    if isinstance(drawn, CountedIntervals):
+        return ["partial area", area(value), "", what]
     ends = drawn.confidence_interval(confidence_level, statistic="partial_auc", max_fpr=max_fpr)
     told, low, high = area_and_ends(value, *ends)
     return ["partial area", told, f"[{low}, {high}]", what]
 
 
-def _notes(evaluation: Evaluation, drawn: BootstrapResult | None, confidence_level: float) -> list[str]:
+def _notes(
+    evaluation: Evaluation, drawn: "BootstrapResult | CountedIntervals | None", confidence_level: float
+) -> list[str]:
     high = 1.0 if drawn is None else drawn.confidence_interval(confidence_level).high
     return [note for note in (backwards_note(evaluation.auc, high), *evaluation.notes) if note]
 
@@ -118,7 +146,7 @@ def print_comparison(
     sizes = next(iter(comparison.evaluations.values())).headline.sizes
     page.say(
         f"{title}: {counted(len(comparison.models), 'model')} on the same {sizes}; "
-        f"{_resamples(comparison.n_resamples, comparison.seed)}, {level(comparison.confidence_level)} intervals"
+        f"{_compared(comparison)}, {level(comparison.confidence_level)} intervals"
     )
     verdict, *notes = tables.sentences
     page.say("", verdict, "")
@@ -137,6 +165,12 @@ def print_comparison(
     if measures is not None:
         page.measures([measures.text_rows("estimates"), measures.text_rows("differences")], measures.notes)
     page.hints(hints)
+
+
+def _compared(comparison: Comparison) -> str:
+    if comparison.method == "influence":
+        return CountedIntervals.told
+    return _resamples(comparison.n_resamples, comparison.seed)
 
 
 def print_plan(plan: Plan, *, title: str) -> None:

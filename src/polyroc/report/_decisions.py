@@ -34,8 +34,8 @@ _CONTAINS: Sentence = (
 
 
 def packed_decisions(evaluations: Sequence[Evaluation]) -> dict[str, Any] | None:
-    """What the script needs to name classes; None where the page has no grid of costs."""
-    if any(explorer_note(evaluation) for evaluation in evaluations):
+    """What the script needs to name classes; None where the page has no grid of costs, or knows no single sample."""
+    if any(explorer_note(evaluation) or not evaluation._has_samples for evaluation in evaluations):
         return None
     sources, pairs = [evaluation._unchanged.samples for evaluation in evaluations], evaluations[0]._pair_index
     assert isinstance(pairs, AllPairs)

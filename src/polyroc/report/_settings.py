@@ -82,11 +82,10 @@ def _interval_entries(summary: dict[str, Any]) -> list[tuple[str, Sentence]]:
         return []
     how_sure = level(summary["confidence_level"])
     kind = _INTERVALS[interval["interval"]]
-    entries: list[tuple[str, Sentence]] = [
-        ("Intervals", (f"{how_sure}, {kind}",)),
-        ("Band", (f"{how_sure} at each point of the curve by itself",)),
-    ]
-    if interval["method"] != "bootstrap":
+    entries: list[tuple[str, Sentence]] = [("Intervals", (f"{how_sure}, {kind}",))]
+    if models_of(summary)[0].record["band"] is not None:
+        entries.append(("Band", (f"{how_sure} at each point of the curve by itself",)))
+    if interval["method"] not in ("bootstrap", "influence"):
         entries.append(("Replicates", (f"{interval['method']}, which is far too confident",)))
     return entries
 

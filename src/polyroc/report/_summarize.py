@@ -24,6 +24,7 @@ from polyroc._records import chosen_pairs
 from polyroc._tipping._record import TippingCosts
 from polyroc._uncertainty._band import ConfidenceBand
 from polyroc._uncertainty._bootstrap import BootstrapResult
+from polyroc._uncertainty._delong import standard_error
 from polyroc._uncertainty._paired import ModelEstimate
 from polyroc._uncertainty._resampling import AnyUnits, Units, units_of
 from polyroc._version import __version__
@@ -41,6 +42,10 @@ _PAIR_POINTS = 113
 _DIGITS = 5
 # Of more classes the page has no intervals of their numbers.
 _MOST_CLASSES = 200
+_COUNTED = (
+    "The scores were counted in bins and not kept. So there are no bands around curves, no intervals of single "
+    "classes, no other measures and no costs of decisions: these need single samples."
+)
 # These have a part in every number; numba has, once it is loaded.
 _TOOK_PART = ("polyroc", "python", "numpy", "scipy", "narwhals")
 
@@ -217,18 +222,27 @@ def _of_evaluation(evaluation: Evaluation, drawn: BootstrapResult | None, level:
         "kind": "evaluation",
         **evaluation.to_dict(),
         **_of_model(evaluation, drawn, level),
-        "confidence_interval": _interval(drawn, "auc", level),
-        "hand_till_interval": _interval(drawn, "hand_till", level),
+        "confidence_interval": _interval(drawn, "auc", level) or _counted_interval(evaluation, "auc", level),
+        "hand_till_interval": (
+            _interval(drawn, "hand_till", level) or _counted_interval(evaluation, "hand_till", level)
+        ),
         "confidence_level": level,
+        **_counted_facts(evaluation, [*evaluation.notes]),
         **heatmap_order([evaluation]),
         "pair_costs": pair_costs(evaluation),
         "weighted": evaluation._source.is_weighted,
-        "by_groups": drawn is not None and drawn.by_groups,
+        "by_groups": _by_groups(evaluation, drawn),
         "n_resamples": 0 if drawn is None else drawn.n_resamples,
         "n_not_converged": 0 if drawn is None else drawn.n_not_converged,
         "n_lost_class": 0 if drawn is None else drawn.n_lost_class,
         "n_independent": None if drawn is None else drawn.n_independent,
     }
+
+
+def _by_groups(evaluation: Evaluation, drawn: BootstrapResult | None) -> bool:
+    if evaluation._evidence is not None:
+        return evaluation._evidence.units.are_groups
+    return drawn is not None and drawn.by_groups
 
 
 def _of_comparison(comparison: Comparison) -> dict[str, Any]:
@@ -247,6 +261,7 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
         "kind": "comparison",
         **comparison.to_dict(include_delong=True),
         **{key: record[key] for key in common},
+        **_counted_facts(first, list(comparison.notes)),
         "evaluations": models,
         "curve_differences": curve_differences(comparison),
         **heatmap_order(list(comparison.evaluations.values())),
@@ -255,6 +270,14 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
         "by_groups": comparison.units.are_groups,
         "n_independent": comparison.n_independent,
     }
+
+
+def _counted_facts(evaluation: Evaluation, notes: list[str]) -> dict[str, Any]:
+    """What is said of a result of counted scores, and of no other."""
+    if evaluation._has_samples:
+        return {}
+    facts: dict[str, Any] = {"notes": [*notes, _COUNTED]}
+    return facts if evaluation._evidence is None else facts | {"method": "influence"}
 
 
 def _sampled(units: AnyUnits) -> Units | None:
@@ -294,15 +317,16 @@ def _classes(evaluation: Evaluation, drawn: BootstrapResult | None, level: float
     """The table of classes; with intervals where some were asked for, not where groups are known no more."""
     if units is None and drawn is not None and not drawn.by_groups:
         units = units_of(evaluation._samples, None)
-    # Intervals of very many classes take longer than all the rest.
-    if units is None or len(evaluation.labels) > _MOST_CLASSES:
+    # Intervals of very many classes take longer than all the rest; counted scores have none.
+    if units is None or not evaluation._has_samples or len(evaluation.labels) > _MOST_CLASSES:
         return evaluation.classes
     return evaluation.classes._by_units(level, units)
 
 
 def _accuracy_interval(evaluation: Evaluation, drawn: BootstrapResult | None, level: float) -> dict[str, Any] | None:
     """Wilson's; None for groups, whose samples are not independent, and where no interval was asked for."""
-    ends = None if drawn is None or drawn.by_groups else evaluation.accuracy_interval(level)
+    is_sure = drawn is not None or evaluation._evidence is not None
+    ends = evaluation.accuracy_interval(level) if is_sure and not _by_groups(evaluation, drawn) else None
     return None if ends is None else {"low": ends.low, "high": ends.high, "level": level}
 
 
@@ -373,6 +397,16 @@ def _interval(drawn: BootstrapResult | None, statistic: Statistic, level: float)
     low, high = drawn.confidence_interval(level, statistic=statistic)
     ends = {"low": low, "high": high, "level": level, "method": drawn.method, "interval": "logit"}
     return {**ends, "standard_error": drawn.standard_error(statistic)}
+
+
+def _counted_interval(evaluation: Evaluation, statistic: Statistic, level: float) -> dict[str, Any] | None:
+    """The interval of counted scores after a second pass; None where there was none, or where it does not hold."""
+    if evaluation._evidence is None or evaluation._doubt(statistic, None):
+        return None
+    low, high = evaluation.confidence_interval(level, statistic=statistic, method="influence")
+    error = standard_error(evaluation._statistic_influences(statistic), evaluation._units())
+    ends = {"low": low, "high": high, "level": level, "method": "influence", "interval": "logit"}
+    return {**ends, "standard_error": error}
 
 
 def _estimated(one: ModelEstimate, comparison: Comparison) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, Literal, TypeAlias, get_args
 
-from polyroc._engines._bins import MANTISSA_BITS, ROUNDED, ScoreBins
+from polyroc._engines._bins import ROUNDED, ScoreBins
 from polyroc._evaluate import OF_SAMPLES, check_option_names
 from polyroc._evaluation import Evaluation
 from polyroc._inputs._checks import InputError, one_of, shown
@@ -38,6 +38,8 @@ _OF_TORCHMETRICS = (
 # are gathered: what is taken without being asked for leaves room for that.
 _BY_DEFAULT, _AT_MOST = 2**28, 2**32
 # Below this D would be wrong in its fourth decimal.
+# Fewer than elsewhere: bins that do not occur take memory, too.
+_MOST_BITS = 6
 _FEWEST_BITS = 3
 
 
@@ -300,7 +302,7 @@ def _nbytes(k: int, bins: ScoreBins) -> int:
 
 def _fitting_bits(k: int, scores: Literal["free", "probabilities"]) -> int:
     """As many as the counts have room for by default."""
-    for bits in range(MANTISSA_BITS, _FEWEST_BITS - 1, -1):
+    for bits in range(_MOST_BITS, _FEWEST_BITS - 1, -1):
         if _nbytes(k, ScoreBins(scores, bits)) <= _BY_DEFAULT:
             return bits
     raise _too_large(k, ScoreBins(scores, _FEWEST_BITS))

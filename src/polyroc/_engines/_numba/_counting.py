@@ -10,6 +10,8 @@ from polyroc._lib._typing import FloatArray, IntArray
 
 _NO_WEIGHT = np.empty(0)
 _LARGEST = float(np.finfo(np.float32).max)
+# Scores whose bins are computed before any is counted.
+_AT_ONCE = 2048
 
 
 def count(counter: Any, bins: ScoreBins, scores: FloatArray, codes: IntArray, weight: FloatArray | None) -> None:
@@ -25,13 +27,15 @@ def count(counter: Any, bins: ScoreBins, scores: FloatArray, codes: IntArray, we
         counter.grow(counter.n_used + 1)
 
 
-def note_rows(columns: list[FloatArray]) -> tuple[IntArray, float]:
+def note_rows(
+    columns: list[FloatArray], codes: IntArray, weight: FloatArray | None, confusion: Any, times: IntArray
+) -> float:
     """As the reference's."""
-    n = len(columns[0])
+    n = len(codes)
     highest, named, total = columns[0].copy(), np.zeros(n, dtype=np.int32), columns[0].astype(np.float64)
     for place, column in enumerate(columns[1:], 1):
         _note(column, place, highest, named, total)
-    return named, float(np.abs(total - 1).max())
+    return float(_confuse(codes, named, total, _NO_WEIGHT if weight is None else weight, confusion, times))
 
 
 def look_up(
@@ -46,18 +50,25 @@ def _rule(bins: ScoreBins) -> tuple[bool, int, int]:
 
 
 @inner
-def _bin_of(score: Any, mirrored: Any, shift: Any, n_bins: Any) -> Any:
-    """`ScoreBins.index` of one score."""
+def _put_in_bins(scores: Any, mirrored: Any, shift: Any, n_bins: Any, found: Any) -> None:
+    """`ScoreBins.index` of some scores, by choices instead of branches, so that several are computed at once."""
+    zero = np.int32(0)
     if mirrored:
-        upper = score > 0.5
-        folded = 1 - score if upper else score
-        # What rounding put below 0 counts as 0.
-        low = (np.float32(folded).view(np.int32) if folded > 0 else np.int32(0)) >> shift
-        return n_bins - 1 - low if upper else low
-    # Either zero by its value: kernels are compiled as if there were one.
-    bits = np.float32(min(max(score, -_LARGEST), _LARGEST)).view(np.int32) if score != 0 else np.int32(0)
-    ordered = bits ^ np.int32(0x7FFFFFFF) if bits < 0 else bits
-    return (ordered >> shift) + n_bins // 2
+        half, one = scores.dtype.type(0.5), scores.dtype.type(1)
+        for s in range(len(scores)):
+            score = scores[s]
+            upper = score > half
+            folded = np.float32(one - score if upper else score)
+            # What rounding put below 0 counts as 0; either zero by its value, since kernels take them for one.
+            low = (folded.view(np.int32) if folded > 0 else zero) >> shift
+            found[s] = n_bins - 1 - low if upper else low
+        return
+    least, most = scores.dtype.type(-_LARGEST), scores.dtype.type(_LARGEST)
+    for s in range(len(scores)):
+        single = np.float32(min(max(scores[s], least), most))
+        bits = single.view(np.int32) if single != 0 else zero
+        ordered = bits ^ np.int32(0x7FFFFFFF) if bits < 0 else bits
+        found[s] = (ordered >> shift) + n_bins // 2
 
 
 @kernel
@@ -77,32 +88,50 @@ def _count(
 
     scores and codes (n,), weight (n,) or empty; slots (n_bins,), rows (capacity, k).
     """
-    weighted = len(weight) > 0
-    for s in range(start, len(scores)):
-        b = _bin_of(scores[s], mirrored, shift, n_bins)
-        r = slots[b]
-        if r < 0:
-            if n_used == len(rows):
-                return s, n_used
-            r = n_used
-            slots[b] = r
-            n_used += 1
-        if weighted:
-            rows[r, codes[s]] += weight[s]
-        else:
-            rows[r, codes[s]] += 1
+    weighted, k, found = len(weight) > 0, rows.shape[1], np.empty(_AT_ONCE, np.int32)
+    # Places without a sign, or each would be looked at for whether it counts from the end.
+    cells = rows.reshape(-1)
+    for begin in range(start, len(scores), _AT_ONCE):
+        n = min(_AT_ONCE, len(scores) - begin)
+        _put_in_bins(scores[begin : begin + n], mirrored, shift, n_bins, found)
+        own = codes[begin : begin + n]
+        for s in range(n):
+            r = slots[np.uint32(found[s])]
+            if r < 0:
+                if n_used == len(rows):
+                    return begin + s, n_used
+                r = n_used
+                slots[np.uint32(found[s])] = r
+                n_used += 1
+            if weighted:
+                cells[np.uint64(r * k + own[s])] += weight[begin + s]
+            else:
+                cells[np.uint64(r * k + own[s])] += 1
     return len(scores), n_used
 
 
 @kernel
 def _note(column: Any, place: Any, highest: Any, named: Any, total: Any) -> None:
     """All of shape (n,)."""
+    place = np.int32(place)
     for s in range(len(column)):
         score = column[s]
         total[s] += score
-        if score > highest[s]:
-            highest[s] = score
-            named[s] = place
+        higher = score > highest[s]
+        highest[s] = score if higher else highest[s]
+        named[s] = place if higher else named[s]
+
+
+@kernel
+def _confuse(codes: Any, named: Any, total: Any, weight: Any, confusion: Any, times: Any) -> Any:
+    """codes, named and total (n,), weight (n,) or empty; confusion (k, k) and times (k,) are added to."""
+    weighted, worst = len(weight) > 0, 0.0
+    for s in range(len(total)):
+        worst = max(worst, abs(total[s] - 1))
+    for s in range(len(codes)):
+        confusion[codes[s], named[s]] += weight[s] if weighted else 1
+        times[named[s]] += 1
+    return worst
 
 
 @kernel
@@ -110,12 +139,15 @@ def _look_up(
     scores: Any, codes: Any, mirrored: Any, shift: Any, n_bins: Any, slots: Any, table: Any, found: Any
 ) -> Any:
     """Scores and codes (n,); slots (n_bins,), table (rows, k, m); found (n, m) is added to."""
-    m = found.shape[1]
-    for s in range(len(scores)):
-        r = slots[_bin_of(scores[s], mirrored, shift, n_bins)]
-        if r < 0:
-            return False
-        c = codes[s]
-        for q in range(m):
-            found[s, q] += table[r, c, q]
+    m, bins = found.shape[1], np.empty(_AT_ONCE, np.int32)
+    for begin in range(0, len(scores), _AT_ONCE):
+        n = min(_AT_ONCE, len(scores) - begin)
+        _put_in_bins(scores[begin : begin + n], mirrored, shift, n_bins, bins)
+        for s in range(n):
+            r = slots[np.uint32(bins[s])]
+            if r < 0:
+                return False
+            c = codes[begin + s]
+            for q in range(m):
+                found[begin + s, q] += table[r, c, q]
     return True

@@ -19,16 +19,24 @@ def count(counter: Any, bins: ScoreBins, scores: FloatArray, codes: IntArray, we
     counter.rows[: counter.n_used] += counted.reshape(-1, n_classes).astype(counter.rows.dtype, copy=False)
 
 
-def note_rows(columns: list[FloatArray]) -> tuple[IntArray, float]:
-    """The column with the highest score of each row, the first of equal ones, and the worst sum of a row, from 1."""
-    highest, named = columns[0].copy(), np.zeros(len(columns[0]), dtype=np.intp)
+def note_rows(
+    columns: list[FloatArray], codes: IntArray, weight: FloatArray | None, confusion: Any, times: IntArray
+) -> float:
+    """Count which class the highest score of each row names, the first of equal ones, and which is true.
+
+    The sum of a row is at most so far from 1 as is returned.
+    """
+    highest, named, k = columns[0].copy(), np.zeros(len(columns[0]), dtype=np.intp), len(times)
     total = columns[0].astype(np.float64)
     for place, column in enumerate(columns[1:], 1):
         higher = column > highest
         np.copyto(highest, column, where=higher)
         named[higher] = place
         total += column
-    return named, float(np.abs(total - 1).max())
+    times += np.bincount(named, minlength=k)
+    cells = np.bincount(codes * np.int64(k) + named, weight, minlength=k * k).reshape(k, k)
+    confusion += cells.astype(confusion.dtype, copy=False)
+    return float(np.abs(total - 1).max())
 
 
 def look_up(

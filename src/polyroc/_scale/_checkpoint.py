@@ -1,0 +1,101 @@
+"""What a long run has done so far, in one file from which it goes on: plain arrays, whole or not there at all."""
+
+import io
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polyroc._inputs._checks import InputError, shown
+from polyroc._lib._files import why_not_writable, write_whole
+from polyroc._lib._typing import LabelArray
+from polyroc._scale._state import from_bytes, packed_header, read_header
+
+_KIND = "polyroc parquet checkpoint"
+# Seconds between two of them, and the share of the time that writing may take.
+_EVERY, _SHARE = 30.0, 0.05
+
+
+def as_checkpoint(path: Any) -> "Checkpoint | None":
+    """The file of a path, which need not be there yet."""
+    if path is None:
+        return None
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise InputError("checkpoint", "must be the path of a file", shown(path))
+    file = Path(path)
+    if reason := why_not_writable(file):
+        raise InputError("checkpoint", "must be a file that can be written", shown(str(path)), hint=f": {reason}")
+    return Checkpoint(file)
+
+
+class Checkpoint:
+    """A file that is written now and then."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._next = time.monotonic() + _EVERY
+
+    def read(self) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """Facts and arrays of an earlier run; None where there was none."""
+        if not self._path.exists():
+            return None
+        try:
+            stored = from_bytes(self._path.read_bytes(), "checkpoint")
+            return read_header(stored, _KIND), stored
+        except InputError as error:
+            raise InputError("checkpoint", error.rule, error.got, f" in '{self._path}'{error.hint}") from error
+
+    @property
+    def is_due(self) -> bool:
+        return time.monotonic() >= self._next
+
+    def write(self, labels: LabelArray, facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+        """Replace what was there, in one step."""
+        start, buffer = time.monotonic(), io.BytesIO()
+        # The classes are in every header.
+        header = packed_header(_KIND, labels, **{name: value for name, value in facts.items() if name != "labels"})
+        np.savez_compressed(buffer, header=header, **dict(arrays))
+        write_whole(self._path, buffer.getvalue())
+        took = time.monotonic() - start
+        self._next = start + max(_EVERY, took / _SHARE)
+
+
+def check_facts(stored: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+    """Refuse a checkpoint of other files, columns or options, by name."""
+    # As they come back from JSON.
+    wanted = json.loads(json.dumps(dict(facts)))
+    check_files(stored, wanted["files"])
+    for name, value in wanted.items():
+        came = stored.get(name)
+        if isinstance(value, dict) and isinstance(came, dict):
+            differ = [key for key in {**value, **came} if value.get(key) != came.get(key)]
+            if differ:
+                which = f"{name}[{differ[0]!r}]"
+                raise _other(which, value.get(differ[0]), came.get(differ[0]))
+        elif value != came:
+            raise _other(name, value, came)
+
+
+def check_files(stored: Mapping[str, Any], files: Any) -> None:
+    """Refuse a checkpoint of other files, or of files that have been changed since."""
+    came, wanted = stored.get("files"), json.loads(json.dumps(files))
+    if came == wanted:
+        return
+    names = [[file[0] for file in some] if isinstance(some, list) else [] for some in (wanted, came)]
+    if names[0] != names[1]:
+        raise _other("files", names[0], names[1])
+    assert isinstance(came, list)
+    for mine, theirs in zip(wanted, came, strict=True):
+        if mine != theirs:
+            what = f"{mine[1]:,} bytes, {theirs[1]:,} then" if mine[1] != theirs[1] else "another footer than then"
+            rule = "must be of the same files as this call"
+            raise InputError("checkpoint", rule, f"one of an earlier {shown(mine[0])}", hint=f": it has {what}")
+
+
+def _other(name: str, value: Any, came: Any) -> InputError:
+    rule = f"must be of a run with the same `{name}` as this call, {shown(value)}"
+    return InputError("checkpoint", rule, shown(came), hint=": name another file, or remove it")

@@ -1,0 +1,169 @@
+"""A run over Parquet files: which row groups are done, in which threads, with a bar, and with a checkpoint."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from polyroc._engines._threads import n_threads
+from polyroc._inputs._checks import InputError
+from polyroc._lib._progress import progress_bar
+from polyroc._lib._typing import LabelArray
+from polyroc._lib._warnings import warn
+from polyroc._scale._arrow_batch import Place, byte_width, is_words
+from polyroc._scale._checkpoint import Checkpoint
+from polyroc._scale._parquet_files import DamagedPartError, ParquetFiles, Part
+from polyroc._scale._parts import each_part
+
+ResultT = TypeVar("ResultT")
+
+# Bytes of rows that are decoded at a time, so that they are counted while they are in the cache; and how many rows.
+_BYTES, _FEWEST, _MOST = 1 << 22, 1 << 13, 1 << 16
+# What has become of a part.
+_DONE, _MISSING = 1, 2
+# Parts that a warning names.
+_MOST_NAMED = 10
+# The stage in which damaged parts are found.
+COUNTS = "counts"
+
+
+class ParquetRun:
+    """Files that are passed over several times."""
+
+    def __init__(
+        self, files: ParquetFiles, *, n_jobs: int | None, partial: bool, progress: bool, checkpoint: Checkpoint | None
+    ) -> None:
+        self.files, self.n_jobs, self.partial = files, n_jobs, partial
+        self._progress, self._checkpoint = progress, checkpoint
+        self.n_workers = max(1, min(n_threads(n_jobs), len(files.parts)))
+        # Where there are fewer parts than threads, threads work on each part instead.
+        self.inside = n_threads(n_jobs) > len(files.parts)
+        self.facts: dict[str, Any] = {"files": [list(file.identity) for file in files.files]}
+        """What a checkpoint must have in common with this run."""
+        self.stored: dict[str, Any] = {}
+        """The arrays of the checkpoint, those of a stage under its name."""
+        self._status: dict[str, Any] = {}
+
+    @property
+    def missing(self) -> list[str]:
+        """Files and row groups that are left out, in words."""
+        status = self._of_stage(COUNTS)
+        return [*self.files.missing, *(self.files.told(p) for p in self.files.parts if status[p.number] == _MISSING)]
+
+    @property
+    def present(self) -> list[Part]:
+        """Parts that were counted, or will be."""
+        status = self._of_stage(COUNTS)
+        return [part for part in self.files.parts if status[part.number] != _MISSING]
+
+    def warn_of_missing(self) -> None:
+        """Say which parts of the input have no part in the result."""
+        if missing := self.missing:
+            # Paths whole, however long.
+            more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
+            told = f"{', '.join(missing[:_MOST_NAMED])}{more}"
+            msg = f"The result is of part of the input. What could not be read was left out: {told}."
+            warn(msg, UserWarning)
+
+    def rows(self, part: Part, columns: Sequence[str]) -> Iterator[tuple[Any, Place]]:
+        """Record batches of a part with their places; text comes as dictionaries."""
+        file = self.files.files[part.file]
+        kinds = {name: file.type_of(name) for name in columns}
+        n_rows = min(_MOST, max(_FEWEST, _BYTES // sum(byte_width(kind) for kind in kinds.values())))
+        words = [name for name, kind in kinds.items() if is_words(kind)]
+        read: Any = self.files.batches(part, columns, n_rows=n_rows, threads=self.inside, words=words)
+        start = part.first_row
+        # Where parts may be left out, all of one is read before any of it is counted.
+        for batch in list(read) if self.partial else read:
+            yield batch, Place(str(file.path), start)
+            start += len(batch)
+
+    def every_part(
+        self, title: str, work: Callable[[Part], ResultT], finish: Callable[[ResultT], None], *, may_fail: bool
+    ) -> None:
+        """A pass that is quick, and not stored; parts that `may_fail` are passed by where that is allowed."""
+
+        def guarded(part: Part) -> ResultT | None:
+            try:
+                return work(part)
+            except DamagedPartError:
+                if self.partial and may_fail:
+                    return None
+                raise
+
+        def finished(_part: Part, result: ResultT | None) -> None:
+            if result is not None:
+                finish(result)
+
+        parts = self.present
+        with progress_bar(sum(part.n_rows for part in parts), title, shown=self._progress) as told:
+            each_part(parts, guarded, finished, n_workers=self.n_workers, tell=lambda part: told(part.n_rows))
+
+    def stage(
+        self,
+        name: str,
+        title: str,
+        work: Callable[[Part], ResultT],
+        finish: Callable[[ResultT], None],
+        state: Callable[[], dict[str, Any]] | None,
+        labels: LabelArray,
+    ) -> None:
+        """A pass over the parts that are not done; `state` is stored now and then, while nothing is under way."""
+        status = self._of_stage(name)
+
+        def guarded(part: Part) -> ResultT | None:
+            try:
+                return work(part)
+            except DamagedPartError:
+                if self.partial and name == COUNTS:
+                    return None
+                raise
+
+        def finished(part: Part, result: ResultT | None) -> None:
+            if result is not None:
+                finish(result)
+            status[part.number] = _MISSING if result is None else _DONE
+
+        def rest() -> None:
+            if self._checkpoint is not None and state is not None:
+                self.store(name, {"parts": status.copy(), **state()}, labels)
+
+        parts = self.present
+        todo = [part for part in parts if status[part.number] == 0]
+        with progress_bar(sum(part.n_rows for part in parts), title, shown=self._progress) as told:
+            told(sum(part.n_rows for part in parts if status[part.number] == _DONE))
+            each_part(
+                todo,
+                guarded,
+                finished,
+                n_workers=self.n_workers,
+                tell=lambda part: told(part.n_rows),
+                is_due=lambda: self._checkpoint is not None and state is not None and self._checkpoint.is_due,
+                rest=rest,
+            )
+        if todo:
+            rest()
+
+    def store(self, stage: str, arrays: dict[str, Any], labels: LabelArray) -> None:
+        """Write the checkpoint, with these arrays of a stage in place of earlier ones."""
+        if self._checkpoint is None:
+            return
+        others = {key: value for key, value in self.stored.items() if key.partition("/")[0] != stage}
+        self.stored = {**others, **{f"{stage}/{key}": value for key, value in arrays.items()}}
+        self._checkpoint.write(labels, self.facts, self.stored)
+
+    def of_stage(self, stage: str) -> dict[str, Any]:
+        """The arrays of a stage that are stored; empty where it has not begun."""
+        own = {key.partition("/")[2]: value for key, value in self.stored.items() if key.partition("/")[0] == stage}
+        own.pop("parts", None)
+        return own
+
+    def _of_stage(self, stage: str) -> Any:
+        """What has become of each part."""
+        if stage not in self._status:
+            n_parts = len(self.files.parts)
+            found = np.asarray(self.stored.get(f"{stage}/parts", np.zeros(n_parts, dtype=np.int8)))
+            if found.shape != (n_parts,) or found.dtype.kind not in "iu":
+                raise InputError("checkpoint", f"must know of {n_parts} row groups", f"{found.dtype} of {found.shape}")
+            self._status[stage] = found.astype(np.int8)
+        return self._status[stage]

@@ -1,0 +1,225 @@
+"""Work over files that was interrupted goes on, with the result that it would have had."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from parquet_files import damage, predictions, states, table_of, write
+
+import polyroc
+from polyroc._scale import _checkpoint, _parquet_run
+
+
+class StoppedError(Exception):
+    pass
+
+
+@contextmanager
+def interrupted(monkeypatch, *, title, after):
+    """Raise while a bar is told of progress, as Ctrl-C would."""
+    told = []
+
+    @contextmanager
+    def bar(_total, what, *, shown):
+        def update(count):
+            if what == title and count:
+                told.append(count)
+                if len(told) > after:
+                    raise StoppedError
+
+        yield update
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_parquet_run, "progress_bar", bar)
+        with pytest.raises(StoppedError):
+            yield
+
+
+@pytest.fixture
+def folder(tmp_path):
+    y, scores = predictions()
+    weight = np.random.default_rng(3).exponential(size=len(y))
+    return write(tmp_path / "a", table_of(y, scores, w=weight, g=np.arange(len(y)) % 900), n_files=2, rows=400)
+
+
+STOPS = [("counts", 0), ("counts", 3), ("counts", 9), ("standard errors", 0), ("standard errors", 5)]
+
+
+@pytest.mark.parametrize(("title", "after"), STOPS)
+@pytest.mark.parametrize("options", [{}, {"sample_weight": "w"}, {"exact": True}], ids=["plain", "weights", "exact"])
+def test_resumed_work_has_the_same_result(folder, tmp_path, monkeypatch, title, after, options):
+    asked = {"target": "y", "scores": "p_*", "checkpoint": tmp_path / "state.npz", **options}
+    whole = polyroc.evaluate_parquet(folder, **{**asked, "checkpoint": None})
+    with interrupted(monkeypatch, title=title, after=after):
+        polyroc.evaluate_parquet(folder, **asked)
+    counted = counted_parts(monkeypatch)
+    found = polyroc.evaluate_parquet(folder, **asked)
+    assert (found.auc, found.hand_till) == (whole.auc, whole.hand_till)
+    assert found.standard_error == whole.standard_error
+    assert states(found) == states(whole)
+    assert len(counted) < 2 * 16 + (4 * 16 if "exact" in options else 0)
+    # What is finished is not read again.
+    counted.clear()
+    again = polyroc.evaluate_parquet(folder, **asked)
+    assert (again.auc, again.standard_error) == (whole.auc, whole.standard_error)
+    assert not counted
+
+
+def counted_parts(monkeypatch):
+    """Every part that is read from now on."""
+    counted, read = [], _parquet_run.ParquetRun.rows
+
+    def rows(self, part, columns):
+        counted.append(part)
+        return read(self, part, columns)
+
+    monkeypatch.setattr(_parquet_run.ParquetRun, "rows", rows)
+    return counted
+
+
+def test_an_exact_column_that_was_found_is_not_read_again(folder, tmp_path, monkeypatch):
+    asked = {"target": "y", "scores": "p_*", "exact": True, "checkpoint": tmp_path / "state.npz"}
+    with interrupted(monkeypatch, title="column 3 of 4", after=2):
+        polyroc.evaluate_parquet(folder, **asked)
+    counted = counted_parts(monkeypatch)
+    found = polyroc.evaluate_parquet(folder, **asked)
+    assert len(counted) == 3 * 16
+    assert found.auc == polyroc.evaluate_parquet(folder, **{**asked, "checkpoint": None}).auc
+
+
+@pytest.mark.filterwarnings("ignore:The interval of D is not corrected")
+def test_with_groups_the_second_pass_begins_anew(folder, tmp_path, monkeypatch):
+    asked = {"target": "y", "scores": "p_*", "groups": "g", "checkpoint": tmp_path / "state.npz"}
+    with interrupted(monkeypatch, title="standard errors", after=2):
+        polyroc.evaluate_parquet(folder, **asked)
+    counted = counted_parts(monkeypatch)
+    found = polyroc.evaluate_parquet(folder, **asked)
+    assert len(counted) == 16
+    whole = polyroc.evaluate_parquet(folder, **{**asked, "checkpoint": None})
+    assert found.confidence_interval() == whole.confidence_interval()
+
+
+@pytest.mark.filterwarnings("ignore:The interval of D is not corrected")
+def test_a_comparison_is_resumed(folder, tmp_path, monkeypatch):
+    asked = {"target": "y", "labels": range(4), "checkpoint": tmp_path / "state.npz"}
+    models = {"a": "p_*", "b": "p_?"}
+    with interrupted(monkeypatch, title="standard errors", after=2):
+        polyroc.compare_parquet(folder, models, **asked)
+    found = polyroc.compare_parquet(folder, models, **asked)
+    assert found.evaluations["a"].auc == found.evaluations["b"].auc
+
+
+def test_checkpoints_are_written_now_and_then(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(_checkpoint, "_EVERY", 0.0)
+    monkeypatch.setattr(_checkpoint, "_SHARE", 1e9)
+    written = []
+    write_whole = _checkpoint.write_whole
+    monkeypatch.setattr(_checkpoint, "write_whole", lambda *given: (written.append(1), write_whole(*given)))
+    polyroc.evaluate_parquet(folder, target="y", scores="p_*", checkpoint=tmp_path / "state.npz")
+    assert len(written) > 4
+
+
+def test_a_damaged_part_stays_left_out(tmp_path):
+    y, scores = predictions()
+    folder = write(tmp_path / "a", table_of(y, scores), write_page_checksum=True)
+    damage(folder / "0.parquet", row_group=1, column=2)
+    asked = {"target": "y", "partial": True, "checkpoint": tmp_path / "state.npz"}
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="Row group 1 of"):
+            assert polyroc.evaluate_parquet(folder, **asked).n_samples == 5_000
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"scores": ["p_0", "p_1", "p_3", "p_2"], "labels": [0, 1, 3, 2]}, r"same `scores\[''\]` as this call"),
+        ({"sample_weight": "w"}, "same `sample_weight` as this call, 'w', got None"),
+        ({"mantissa_bits": 5}, "same `mantissa_bits` as this call, 5, got 6"),
+        ({"score_kind": "free"}, "same `score_kind` as this call, 'free', got 'probabilities'"),
+        ({"shrinkage": 2.0}, r"same `options\['shrinkage'\]` as this call, 2.0, got 1.0"),
+        ({"exact": True}, "same `exact` as this call, True, got False"),
+        ({"target": "g"}, "`checkpoint` must be of a run with the same `target`|class"),
+    ],
+)
+def test_a_checkpoint_of_another_call_is_refused(folder, tmp_path, change, message):
+    asked = {"target": "y", "scores": "p_*", "labels": range(4), "checkpoint": tmp_path / "state.npz"}
+    polyroc.evaluate_parquet(folder, **asked)
+    with pytest.raises(polyroc.InputError, match=message):
+        polyroc.evaluate_parquet(folder, **{**asked, **change})
+
+
+def test_a_checkpoint_of_other_files_is_refused(folder, tmp_path):
+    asked = {"target": "y", "scores": "p_*", "checkpoint": tmp_path / "state.npz"}
+    polyroc.evaluate_parquet(folder, **asked)
+    with pytest.raises(polyroc.InputError, match=r"same `files` as this call, \['0.parquet'\], got"):
+        polyroc.evaluate_parquet(folder / "0.parquet", **asked)
+    y, scores = predictions(seed=5)
+    write(folder, table_of(y, scores, w=np.ones(len(y)), g=np.arange(len(y))), n_files=2, rows=400)
+    with pytest.raises(polyroc.InputError, match="must be of the same files as this call, got one of an earlier"):
+        polyroc.evaluate_parquet(folder, **asked)
+
+
+def test_what_is_no_checkpoint_is_refused(folder, tmp_path):
+    file = tmp_path / "state.npz"
+    asked = {"target": "y", "scores": "p_*", "checkpoint": file}
+    polyroc.evaluate_parquet(folder, **asked)
+    content = file.read_bytes()
+    for wrong in (b"", b"text", content[: len(content) // 2]):
+        file.write_bytes(wrong)
+        with pytest.raises(polyroc.InputError, match="`checkpoint` must be a whole npz file"):
+            polyroc.evaluate_parquet(folder, **asked)
+    np.savez(file, a=np.arange(3))
+    with pytest.raises(polyroc.InputError, match="`checkpoint` must be what"):
+        polyroc.evaluate_parquet(folder, **asked)
+    np.savez(file, header=np.array([{"a": 1}], dtype=object))
+    with pytest.raises(polyroc.InputError, match="`checkpoint` must be a whole npz file of arrays"):
+        polyroc.evaluate_parquet(folder, **asked)
+
+
+def test_counts_that_do_not_add_up_are_refused(folder, tmp_path):
+    file = tmp_path / "state.npz"
+    asked = {"target": "y", "scores": "p_*", "checkpoint": file}
+    polyroc.evaluate_parquet(folder, **asked)
+    stored = dict(np.load(file))
+    stored["counts/0/rows"][0, 0] += 1
+    np.savez(file, **stored)
+    with pytest.raises(polyroc.InputError, match="`checkpoint` must hold as many scores of each class"):
+        polyroc.evaluate_parquet(folder, **asked)
+
+
+def done_parts(file):
+    return int(dict(np.load(file))["counts/parts"].sum()) if file.exists() else 0
+
+
+def test_a_killed_process_is_resumed(folder, tmp_path):
+    file = tmp_path / "state.npz"
+    code = f"""
+        import time
+        import polyroc
+        from polyroc._scale import _checkpoint, _parquet_run
+        _checkpoint._EVERY, _checkpoint._SHARE = 0.0, 1e9
+        read = _parquet_run.ParquetRun.rows
+        def rows(self, part, columns):
+            time.sleep(0.1)
+            return read(self, part, columns)
+        _parquet_run.ParquetRun.rows = rows
+        asked = dict(target="y", scores="p_*", labels=range(4), n_jobs=1)
+        polyroc.evaluate_parquet({str(folder)!r}, checkpoint={str(file)!r}, **asked)
+    """
+    with subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)]) as process:
+        waited = time.monotonic()
+        while not done_parts(file) and time.monotonic() < waited + 120:
+            time.sleep(0.02)
+        os.kill(process.pid, signal.SIGKILL)
+    assert 0 < done_parts(file) < 16
+    asked = {"target": "y", "scores": "p_*", "labels": range(4)}
+    found = polyroc.evaluate_parquet(folder, **asked, checkpoint=file)
+    whole = polyroc.evaluate_parquet(folder, **asked)
+    assert states(found) == states(whole)
+    assert (found.auc, found.standard_error) == (whole.auc, whole.standard_error)
