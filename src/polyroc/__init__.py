@@ -9,6 +9,7 @@ CostSensitiveClassifier(estimator, costs)   the same as a scikit-learn classifie
 plan(evaluation, half_width=...) -> Plan    how many samples of each class it takes
 baselines                                   Hand and Till's M, one-vs-rest, AUCmu
 meta                                        one ROC curve for several diagnostic studies
+training, torch                             D for early stopping, in the packages that train models
 """
 
 from importlib import import_module as _import_module
