@@ -65,8 +65,8 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
     ignore_index : int, optional
         Samples with this `target` are left out.
     mantissa_bits : int, optional
-        As in `RocAccumulator`. By default 8 for up to 22 classes, and for more classes as many as keep the counts within
-        256 MiB: 6 for 45, 4 for 91, 3 for 128, and an error above that. `binning_error` of `evaluation` says how far
+        As in `RocAccumulator`. By default 8 for up to 22 classes, and for more as many as keep the counts within 256
+        MiB: 6 for 45, 4 for 91, 3 for 128, and an error above that. `binning_error` of `evaluation` says how far
         bins can have moved D.
     validate_args : bool
         Check every batch. Without checks nothing waits for the device; a wrong `target` then damages the counts.
