@@ -11,6 +11,7 @@ plan(evaluation, half_width=...) -> Plan    how many samples of each class it ta
 baselines                                   Hand and Till's M, one-vs-rest, AUCmu
 meta                                        one ROC curve for several diagnostic studies
 dask, spark                                 evaluate and compare from partitions on many machines
+training, torch                             D for early stopping, in the packages that train models
 """
 
 from importlib import import_module as _import_module

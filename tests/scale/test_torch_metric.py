@@ -293,17 +293,11 @@ def test_unknown_options_are_named():
     assert MulticlassD(3, sync_on_compute=False, n_thresholds=50).sync_on_compute is False
 
 
+PROBABILITIES = {10: 8, 22: 8, 23: 7, 32: 7, 33: 6, 45: 6, 46: 5, 64: 5, 65: 4, 91: 4, 92: 3, 128: 3}
+
+
 @pytest.mark.parametrize(
-    ("k", "scores", "bits"),
-    [
-        (10, "auto", 6),
-        (45, "auto", 6),
-        (46, "auto", 5),
-        (65, "auto", 4),
-        (92, "auto", 3),
-        (128, "auto", 3),
-        (33, "free", 5),
-    ],
+    ("k", "scores", "bits"), [*((k, "auto", bits) for k, bits in PROBABILITIES.items()), (33, "free", 5)]
 )
 def test_many_classes_have_wider_bins(k, scores, bits, monkeypatch):
     monkeypatch.setattr(torch, "zeros", lambda shape, **_: torch.empty(0, dtype=torch.int64))

@@ -450,5 +450,5 @@ def test_lightning(tmp_path):
     assert_stopped_by(recorded.values, 3, 60)
     # Lightning keeps single precision; predictions of other batch sizes may differ in their last bits.
     np.testing.assert_allclose(recorded.values, model.values, rtol=0, atol=1e-5)
-    # 100 samples of each class in bins of 1.6 %: some more ties than there are.
-    np.testing.assert_allclose(recorded.values, model.exact, rtol=0, atol=5e-4)
+    # 100 samples of each class in bins of 0.4 %: some more ties than there are.
+    np.testing.assert_allclose(recorded.values, model.exact, rtol=0, atol=2e-4)

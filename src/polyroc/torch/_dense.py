@@ -45,14 +45,15 @@ def tally_of(labels: LabelArray, bins: ScoreBins, state: dict[str, Any]) -> Tall
     """The counts on the host, as an accumulator would have them after the same samples."""
     tally = Tally(labels, bins)
     k = len(labels)
-    counts = state["counts"].cpu().numpy()
-    tally.class_counts = counts[0].sum(axis=1)
+    counts: torch.Tensor = state["counts"]
+    tally.class_counts = counts[0].sum(dim=1).cpu().numpy()
     if not tally.class_counts.any():
         return tally
     tally.set_columns(k)
-    for counter, column in zip(tally.counters, counts, strict=True):
-        occurred = np.flatnonzero(column.any(axis=0))
-        counter.add_rows(occurred, np.ascontiguousarray(column[:, occurred].T))
+    # Most bins are empty, and stay where they are.
+    occurred = (counts != 0).any(dim=1)
+    for counter, column, used in zip(tally.counters, counts, occurred, strict=True):
+        counter.add_rows(used.nonzero()[:, 0].cpu().numpy(), column[:, used].T.contiguous().cpu().numpy())
     tally.confusion = state["confusion"].cpu().numpy().copy()
     tally.times = tally.confusion.sum(axis=0)
     tally.lowest, tally.highest = (state[name].cpu().numpy().astype(float) for name in ("lowest", "highest"))

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, Literal, TypeAlias, get_args
 
-from polyroc._engines._bins import ROUNDED, ScoreBins
+from polyroc._engines._bins import ROUNDED, ScoreBins, usual_bits
 from polyroc._evaluate import OF_SAMPLES, check_option_names
 from polyroc._evaluation import Evaluation
 from polyroc._inputs._checks import InputError, one_of, shown
@@ -38,8 +38,6 @@ _OF_TORCHMETRICS = (
 # are gathered: what is taken without being asked for leaves room for that.
 _BY_DEFAULT, _AT_MOST = 2**28, 2**32
 # Below this D would be wrong in its fourth decimal.
-# Fewer than elsewhere: bins that do not occur take memory, too.
-_MOST_BITS = 6
 _FEWEST_BITS = 3
 
 
@@ -67,9 +65,9 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
     ignore_index : int, optional
         Samples with this `target` are left out.
     mantissa_bits : int, optional
-        As in `RocAccumulator`. By default 6, or as many as keep the counts within 256 MiB: 5 above 45 classes, 4 above
-        64, 3 above 91, and an error above 128. Six change D by less than 1e-5 in trials with 10,000 samples, three by
-        less than 1e-4.
+        As in `RocAccumulator`. By default 8 for up to 22 classes, and for more as many as keep the counts within 256
+        MiB: 6 for 45, 4 for 91, 3 for 128, and an error above that. `binning_error` of `evaluation` says how far
+        bins can have moved D.
     validate_args : bool
         Check every batch. Without checks nothing waits for the device; a wrong `target` then damages the counts.
     **options
@@ -78,7 +76,7 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
     Attributes
     ----------
     nbytes : int
-        Memory of the counts: 8 bytes for each column, class and bin, 12.3 MiB for 10 classes and 249 MiB for 45. They
+        Memory of the counts: 8 bytes for each column, class and bin, 49 MiB for 10 classes. They
         are twice in memory, and once more for each process during `compute` under DDP.
 
     See Also
@@ -302,7 +300,7 @@ def _nbytes(k: int, bins: ScoreBins) -> int:
 
 def _fitting_bits(k: int, scores: Literal["free", "probabilities"]) -> int:
     """As many as the counts have room for by default."""
-    for bits in range(_MOST_BITS, _FEWEST_BITS - 1, -1):
+    for bits in range(usual_bits(k), _FEWEST_BITS - 1, -1):
         if _nbytes(k, ScoreBins(scores, bits)) <= _BY_DEFAULT:
             return bits
     raise _too_large(k, ScoreBins(scores, _FEWEST_BITS))
