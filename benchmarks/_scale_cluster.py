@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import polyroc
-from polyroc._engines._bins import MANTISSA_BITS
+from polyroc._engines._bins import usual_bits
 from polyroc._scale._partitions import ONE_MODEL, Recipe, evaluate_passes
 
 
@@ -95,7 +95,7 @@ def _timed(passes, labels):
 
 
 def _recipe(labels):
-    return Recipe(tuple(labels), (ONE_MODEL,), "probabilities", MANTISSA_BITS)
+    return Recipe(tuple(labels), (ONE_MODEL,), "probabilities", usual_bits(len(labels)))
 
 
 def _warm_up(k):

@@ -6,7 +6,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from polyroc._comparison import Comparison
-from polyroc._engines._bins import MANTISSA_BITS, Scores
+from polyroc._engines._bins import Scores
 from polyroc._evaluate import OF_SAMPLES, check_option_names
 from polyroc._inputs._checks import InputError, as_confidence_level
 from polyroc._scale._partitions import as_models, as_recipe, compare_passes
@@ -23,7 +23,7 @@ def compare(
     groups: str | None = None,
     confidence_level: float = 0.95,
     score_kind: Scores = "probabilities",
-    mantissa_bits: int = MANTISSA_BITS,
+    mantissa_bits: int | None = None,
     **options: Any,
 ) -> Comparison:
     """Which of several models is better, from columns of a Spark data frame, in two passes.

@@ -5,7 +5,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from polyroc._engines._bins import MANTISSA_BITS, Scores
+from polyroc._engines._bins import Scores
 from polyroc._evaluate import OF_SAMPLES, check_option_names
 from polyroc._evaluation import Evaluation
 from polyroc._inputs._checks import InputError, as_flag
@@ -23,7 +23,7 @@ def evaluate(
     groups: str | None = None,
     standard_errors: bool = True,
     score_kind: Scores = "probabilities",
-    mantissa_bits: int = MANTISSA_BITS,
+    mantissa_bits: int | None = None,
     **options: Any,
 ) -> Evaluation:
     """Evaluate a classifier from columns of a Spark data frame: D, M, their curves and standard errors.
@@ -54,7 +54,7 @@ def evaluate(
         it: cache it if it is expensive.
     score_kind : {"probabilities", "free"}
         Whether scores lie between 0 and 1, or anywhere, as logits do.
-    mantissa_bits : int
+    mantissa_bits : int, optional
         As in `RocAccumulator`.
     **options
         Further keyword arguments of `polyroc.evaluate`; ``thresholds="difference"`` needs single samples.
