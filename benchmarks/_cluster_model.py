@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from polyroc._engines._bins import usual_bits
 from polyroc._scale._partitions import ONE_MODEL, PartCounts, PartPass, Recipe
 from polyroc._scale._second_pass import PairedSecondPass, SecondPass
 from polyroc.dask import _passes
@@ -25,6 +26,10 @@ CASES = (
     (10, 2**20, (1_000, 4_000, 16_000, 64_000, 256_000, 1_000_000)),
     (100, 2**17, (500, 2_000, 8_000, 32_000, 128_000)),
 )
+
+
+def usual_recipe(k, models=(ONE_MODEL,)):
+    return Recipe(tuple(range(k)), tuple(models), "probabilities", usual_bits(k))
 
 
 def samples(n, k, seed):
@@ -113,7 +118,7 @@ def opened_and_merged(parts):
 
 def fitted(k, sizes, repeats=3):
     """The model, from single partitions of these sizes."""
-    recipe = Recipe(tuple(range(k)), (ONE_MODEL,), "probabilities", 6)
+    recipe = usual_recipe(k)
     counted(recipe, *samples(200_000 // k + 1, k, 99))  # whatever is loaded or compiled once
     shapes, sent, seconds = [], [], {"count": [], "pack": [], "merge": []}
     for size in sizes:
@@ -185,7 +190,7 @@ def measured(k, n, n_parts):
     _passes._computed = recorded.computed
     start = time.process_time()
     try:
-        DaskPasses(parts).count(Recipe(tuple(range(k)), (ONE_MODEL,), "probabilities", 6))
+        DaskPasses(parts).count(usual_recipe(k))
     finally:
         _passes._computed = usual
     return recorded.levels, time.process_time() - start
@@ -210,7 +215,7 @@ def predicted(model, whole, n, n_parts):
 def second_pass(k, n, n_models):
     """Bytes of the tables that each machine gets once, of the sums that each partition sends, and both by formula."""
     names = [f"model {place}" for place in range(n_models)]
-    recipe, (y_true, y_score) = Recipe(tuple(range(k)), tuple(names), "probabilities", 6), samples(n, k, seed=7)
+    recipe, (y_true, y_score) = usual_recipe(k, names), samples(n, k, seed=7)
     accumulators = {}
     for place, name in enumerate(names):
         accumulators[name] = recipe.accumulator()
@@ -225,7 +230,7 @@ def second_pass(k, n, n_models):
     q = m * (m + 1) // 2
     n_slots = accumulators[names[0]]._bins.n_bins
     tables = sum(8 * (m // n_models) * k * one + 4 * n_slots * k for one in bins)
-    return part.nbytes, tables, len(part.sums.to_bytes()), 8 * k * (1 + m + m * m + q * q)
+    return part.nbytes, tables, len(part.sums.to_bytes()), 8 * k * (2 + m + m * m + q * q)
 
 
 def main():
@@ -244,7 +249,7 @@ def main():
     print("   k  partitions  MB a partition  MB in all  predicted  processor s  predicted")
     for k, n, _ in CASES[: 1 if quick else None]:
         n = n // 16 if quick else n
-        recipe = Recipe(tuple(range(k)), (ONE_MODEL,), "probabilities", 6)
+        recipe = usual_recipe(k)
         whole = counted(recipe, *samples(n, k, seed=7))
         for n_parts in PARTITIONS[: 2 if quick else None]:
             levels, seconds = measured(k, n, n_parts)

@@ -16,7 +16,7 @@ from polyroc._scale._partitions import PartCounts, PartPass, PartSums, Recipe, r
 def test_any_tree_of_merges_gives_the_same_bytes(seed):
     rng = np.random.default_rng(seed)
     y_true, y_score, _ = problem(seed, n=200, ties=bool(seed % 2))
-    recipe = Recipe((0, 1, 2, 3), ("",), "probabilities", 6)
+    recipe = Recipe((0, 1, 2, 3), ("",), "probabilities", 8)
     parts = []
     for rows in np.array_split(rng.permutation(200), rng.integers(1, 12)):
         part = PartCounts(recipe)
@@ -35,7 +35,7 @@ def test_any_tree_of_merges_gives_the_same_bytes(seed):
 
 
 def test_damaged_bytes_are_refused():
-    part = PartCounts(Recipe((0, 1, 2, 3), ("",), "probabilities", 6))
+    part = PartCounts(Recipe((0, 1, 2, 3), ("",), "probabilities", 8))
     part.add(*[problem(0)[0], [problem(0)[1]]])
     data = part.to_bytes()
     for damaged in (data[:-40], b"", data[:20] + bytes(20) + data[40:]):
@@ -55,7 +55,7 @@ def test_errors_travel_as_text():
 
 def test_weights_and_groups_survive_the_way():
     y_true, y_score, weight = problem(1)
-    recipe = Recipe((0, 1, 2, 3), ("",), "probabilities", 6)
+    recipe = Recipe((0, 1, 2, 3), ("",), "probabilities", 8)
     counts = PartCounts(recipe)
     counts.add(y_true, [y_score], weight)
     [sent] = pickle.loads(pickle.dumps(counts)).accumulators.values()

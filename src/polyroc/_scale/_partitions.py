@@ -183,7 +183,13 @@ class PartSums:
         if isinstance(sums, GroupSums):
             # The names of groups are numbers, truth values or text, of which JSON keeps each as it is.
             names = np.frombuffer(json.dumps(list(sums._places)).encode(), dtype=np.uint8)
-            state |= {"names": names, "total": sums._total, "has": sums._has, "sizes": sums.sizes}
+            state |= {
+                "names": names,
+                "total": sums._total,
+                "has": sums._has,
+                "sizes": sums.sizes,
+                "shares": sums.shares,
+            }
         elif sums is not None:
             state |= sums.state()
         return pack(state)
@@ -201,7 +207,8 @@ class PartSums:
         groups = GroupSums(k, m)
         names = json.loads(bytes(state["names"]))
         groups._places = {name: place for place, name in enumerate(names)}
-        groups._total, groups._has, groups.sizes = state["total"], state["has"], state["sizes"].astype(np.int64)
+        groups._total, groups._has = state["total"], state["has"]
+        groups.sizes, groups.shares = state["sizes"].astype(np.int64), state["shares"]
         return cls(k, m, groups)
 
 
