@@ -76,7 +76,7 @@ def evaluate_parquet(
         Whether files and row groups that cannot be read are left out, with a warning that names them. By default they
         are an error.
     checkpoint : path, optional
-        An ``.npz`` file in which the work so far is stored now and then. If it is there, the work goes on from it, with
+        An ``.npz`` file in which the work done is stored now and then. If it is there, the work goes on from it, with
         the same result; one of other files, columns or options is refused.
     progress : bool
         Show a bar with the time left (needs ``polyroc[progress]``).
