@@ -182,7 +182,7 @@ def compare_parquet(
     >>> columns = {f"{name}_{c}": one[:, c] for name, one in example.scores.items() for c in range(10)}
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder) / "predictions.parquet"
-    ...     pq.write_table(pa.concat_tables(20 * [pa.table({"digit": example.y_true, **columns})]), file)
+    ...     pq.write_table(pa.concat_tables(100 * [pa.table({"digit": example.y_true, **columns})]), file)
     ...     comparison = polyroc.compare_parquet(file, {"knn": "knn_*", "tree": "tree_*"}, target="digit")
     >>> str(comparison.by_auc.rankings[0])
     'knn > tree'
