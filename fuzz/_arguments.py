@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,6 +67,39 @@ _ENDS: dict[str, Any] = {"statistic": "auc", "interval": "logit"}
 _BAND: dict[str, Any] = {"curve": "shared", "simultaneous": False}
 _VOLUME: dict[str, Any] = {"ordered": False, "criterion": "sum", "n_draws": 50, "rng": 0}
 _DRAWS: dict[str, Any] = {"n_resamples": 4, "groups": None, "rng": 0, "n_jobs": 1, "progress": False}
+
+
+# No checkpoint: a hostile name of a file would be written.
+_FILE: dict[str, Any] = {
+    "scores": None,
+    "groups": None,
+    "standard_errors": False,
+    "exact": False,
+    "partial": False,
+    "score_kind": "auto",
+    "mantissa_bits": 6,
+}
+
+
+@cache
+def _file() -> bytes:
+    """Samples in a Parquet file."""
+    import io
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    buffer = io.BytesIO()
+    pq.write_table(pa.table({"y": _Y, **{f"p_{c}": _S[:, c] for c in range(3)}}), buffer, row_group_size=5)
+    return buffer.getvalue()
+
+
+def _of_a_file(target: Any, **options: Any) -> Any:
+    """As somebody would call it, with a file that is there."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "samples.parquet"
+        path.write_bytes(_file())
+        return polyroc.evaluate_parquet(path, target=target, **options)
 
 
 def attempt_case(given: Attempt) -> None:
@@ -204,6 +239,7 @@ def _functions() -> dict[str, Entry]:
         "compare": Entry(
             polyroc.compare, models, _LEVEL | {"interval": "logit", "max_fpr": 0.5} | _DRAWS | quick, _comparison
         ),
+        "evaluate_parquet": Entry(_of_a_file, {"target": "y"}, _without(_METHOD, "engine") | _FILE, check_evaluation),
         "cost_sweep": Entry(polyroc.cost_sweep, data, swept | quick, _sweep),
         "decide": Entry(polyroc.decide, data | {"costs": 1 - np.eye(3)}, decided, _decision),
         "cost_profile": Entry(_cost_profile, probable | {"costs": _COSTS}, profiled, _profile),

@@ -25,7 +25,8 @@ class SampleSums:
 
     def add(self, codes: IntArray, x: FloatArray) -> None:
         """Add what some samples add, shape (n, m)."""
-        order = np.argsort(codes, kind="stable")
+        # Short integers are sorted by counting them.
+        order = np.argsort(codes.astype(np.uint16) if len(self.sizes) < 2**16 else codes, kind="stable")
         counts = np.bincount(codes, minlength=len(self.sizes))
         ends = np.cumsum(counts)
         x = x[order]

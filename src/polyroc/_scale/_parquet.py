@@ -75,7 +75,7 @@ def evaluate_parquet(
         Whether files and row groups that cannot be read are left out, with a warning that names them. By default they
         are an error.
     checkpoint : path, optional
-        An ``.npz`` file in which the work so far is stored now and then. If it is there, the work goes on from it, with
+        An ``.npz`` file in which the work done is stored now and then. If it is there, the work goes on from it, with
         the same result; one of other files, columns or options is refused.
     progress : bool
         Show a bar with the time left (needs ``polyroc[progress]``).
@@ -181,7 +181,7 @@ def compare_parquet(
     >>> columns = {f"{name}_{c}": one[:, c] for name, one in example.scores.items() for c in range(10)}
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder) / "predictions.parquet"
-    ...     pq.write_table(pa.concat_tables(20 * [pa.table({"digit": example.y_true, **columns})]), file)
+    ...     pq.write_table(pa.concat_tables(100 * [pa.table({"digit": example.y_true, **columns})]), file)
     ...     comparison = polyroc.compare_parquet(file, {"knn": "knn_*", "tree": "tree_*"}, target="digit")
     >>> str(comparison.by_auc.rankings[0])
     'knn > tree'

@@ -313,7 +313,7 @@ CheckpointFile: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         "--checkpoint",
-        help="With --stream: an .npz file in which the work so far is stored, and from which it goes on.",
+        help="With --stream: an .npz file in which the work is stored, and from which it goes on.",
         rich_help_panel=_SIZE,
     ),
 ]

@@ -139,7 +139,8 @@ def _look_up(
     scores: Any, codes: Any, mirrored: Any, shift: Any, n_bins: Any, slots: Any, table: Any, found: Any
 ) -> Any:
     """Scores and codes (n,); slots (n_bins,), table (rows, k, m); found (n, m) is added to."""
-    m, bins = found.shape[1], np.empty(_AT_ONCE, np.int32)
+    m, k, bins = found.shape[1], table.shape[1], np.empty(_AT_ONCE, np.int32)
+    entries, sums = table.reshape(-1), found.reshape(-1)
     for begin in range(0, len(scores), _AT_ONCE):
         n = min(_AT_ONCE, len(scores) - begin)
         _put_in_bins(scores[begin : begin + n], mirrored, shift, n_bins, bins)
@@ -147,7 +148,7 @@ def _look_up(
             r = slots[np.uint32(bins[s])]
             if r < 0:
                 return False
-            c = codes[begin + s]
+            entry, place = np.uint64((r * k + codes[begin + s]) * m), np.uint64((begin + s) * m)
             for q in range(m):
-                found[begin + s, q] += table[r, c, q]
+                sums[place + np.uint64(q)] += entries[entry + np.uint64(q)]
     return True
