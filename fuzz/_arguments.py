@@ -258,7 +258,7 @@ def _functions() -> dict[str, Entry]:
 def _of_counts() -> dict[str, Entry]:
     """Samples that come in batches: each call makes an accumulator, which must be whole whatever it is given."""
     batch, options = {"y_true": _Y, "y_score": _S}, {"sample_weight": None}
-    made = _without(_METHOD, "labels", "sample_weight") | {"scores": "free", "mantissa_bits": 6, "edges": None}
+    made = _without(_METHOD, "labels", "sample_weight") | {"score_kind": "free", "mantissa_bits": 6, "edges": None}
     state = {name: value for name, value in _counted().state_dict().items() if name != "header"}
     return {
         "RocAccumulator": Entry(_accumulated, {"labels": [0, 1, 2]}, made, check_evaluation),
@@ -271,7 +271,7 @@ def _of_counts() -> dict[str, Entry]:
 
 
 def _counted(**options: Any) -> Any:
-    accumulator = polyroc.RocAccumulator([0, 1, 2], scores="free", n_thresholds=9, engine="numpy", **options)
+    accumulator = polyroc.RocAccumulator([0, 1, 2], score_kind="free", n_thresholds=9, engine="numpy", **options)
     accumulator.update(_Y, _S)
     return accumulator
 
@@ -307,7 +307,7 @@ def _passed(y_true: Any, y_score: Any, **options: Any) -> Any:
 
 
 def _edged(y_score: Any, n_bins: Any = 8) -> Any:
-    edges = polyroc.ScoreEdges(n_bins, scores="free")
+    edges = polyroc.ScoreEdges(n_bins, score_kind="free")
     edges.update(y_score)
     return _counted(edges=edges).compute()
 

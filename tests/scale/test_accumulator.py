@@ -136,7 +136,7 @@ def test_where_bins_are_ties_counts_give_what_samples_give(seed):
     y_score = snapped(problem)
     exact = quietly(polyroc.evaluate, problem.y_true, y_score, **problem.arguments)
     rng = np.random.default_rng(seed)
-    accumulator = accumulated(problem.y_true, y_score, parts=4, rng=rng, scores="free", **problem.arguments)
+    accumulator = accumulated(problem.y_true, y_score, parts=4, rng=rng, score_kind="free", **problem.arguments)
     counted = quietly(accumulator.compute)
     np.testing.assert_allclose(counted.pairs.auc, exact.pairs.auc, rtol=0, atol=1e-12)
     np.testing.assert_allclose(counted.rates.tpr, exact.rates.tpr, rtol=0, atol=1e-12)
@@ -158,7 +158,7 @@ def test_weights_are_counted_as_weights(seed):
     weight[:2] = 1.0
     exact = quietly(polyroc.evaluate, problem.y_true, snapped(problem), sample_weight=weight, **problem.arguments)
     accumulator = accumulated(
-        problem.y_true, snapped(problem), sample_weight=weight, parts=3, rng=rng, scores="free", **problem.arguments
+        problem.y_true, snapped(problem), sample_weight=weight, parts=3, rng=rng, score_kind="free", **problem.arguments
     )
     counted = quietly(accumulator.compute)
     np.testing.assert_allclose(counted.pairs.auc, exact.pairs.auc, rtol=0, atol=1e-12)
@@ -173,7 +173,7 @@ def test_tables_of_classes_are_those_of_samples():
     y_score = snapped(problem)
     arguments = {"labels": range(4)}
     exact = quietly(polyroc.evaluate, problem.y_true, y_score, **arguments).classes.to_dict()
-    counted = quietly(accumulated(problem.y_true, y_score, scores="free", **arguments).compute).classes.to_dict()
+    counted = quietly(accumulated(problem.y_true, y_score, score_kind="free", **arguments).compute).classes.to_dict()
     assert counted.keys() == exact.keys()
     for name, values in exact.items():
         if values and isinstance(values, list) and isinstance(values[0], float):
@@ -290,7 +290,7 @@ def test_an_evaluation_is_not_changed_by_later_batches():
     ("change", "match"),
     [
         ({"labels": [0, 1, 3]}, "same `labels`"),
-        ({"scores": "free"}, "same `scores`"),
+        ({"score_kind": "free"}, "same `score_kind`"),
         ({"mantissa_bits": 7}, "same `mantissa_bits`"),
     ],
 )
@@ -330,7 +330,7 @@ GOOD = ([0, 1, 2, 0], np.full((4, 3), 1 / 3))
         (GOOD[0], np.full((4, 2), 0.5), None, "y_score"),
         (GOOD[0], np.full((4, 3), np.nan), None, "must be finite"),
         (GOOD[0], np.full((4, 3), np.inf), None, "must be finite"),
-        (GOOD[0], np.full((4, 3), 1.5), None, "scores='free'"),
+        (GOOD[0], np.full((4, 3), 1.5), None, "score_kind='free'"),
         (GOOD[0], np.full((4, 3), -0.5), None, "between 0 and 1"),
         (GOOD[0], GOOD[1], [1, 1, -1, 1], "not negative"),
         (GOOD[0], GOOD[1], [1, 1, 1e200, 1], "1e\\+150"),
@@ -365,7 +365,7 @@ def test_batches_may_be_empty_or_lack_classes():
     [
         ({"labels": [0]}, "at least two classes"),
         ({"labels": [0, 0, 1]}, "twice"),
-        ({"labels": [0, 1, 2], "scores": "logits"}, "'probabilities', 'free'"),
+        ({"labels": [0, 1, 2], "score_kind": "logits"}, "'probabilities', 'free'"),
         ({"labels": [0, 1, 2], "mantissa_bits": 40}, "0 to 16"),
         ({"labels": [0, 1, 2], "mantissa_bits": True}, "0 to 16"),
         ({"labels": [0, 1, 2], "thresholds": "difference"}, "'own' or 'shared'"),
@@ -472,7 +472,7 @@ def put(value):
         (header_with(b'"version": 1', b'"version": 7'), "version 7"),
         (header_with(b'"polyroc counts"', b'"other"'), "kind"),
         (header_with(b'["a", "b", "c"]', b'["a", "b", "d"]'), "same `labels`"),
-        (header_with(b'"probabilities"', b'"free"'), "same `scores`"),
+        (header_with(b'"probabilities"', b'"free"'), "same `score_kind`"),
         (changed("header", lambda x: x[:-3]), "header"),
         (changed("rows", put(-1)), "negative count in 'rows'"),
         (changed("class_counts", put(-1)), "negative count in 'class_counts'"),

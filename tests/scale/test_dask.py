@@ -98,7 +98,7 @@ def test_free_scores_and_options():
     found = polyroc.dask.evaluate(
         *arrays(200, y_true, logits), labels=range(4), score_kind="free", mantissa_bits=8, n_thresholds=49
     )
-    assert_same(found, local(y_true, logits, scores="free", mantissa_bits=8, n_thresholds=49)[1])
+    assert_same(found, local(y_true, logits, score_kind="free", mantissa_bits=8, n_thresholds=49)[1])
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])

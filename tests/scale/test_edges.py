@@ -89,8 +89,8 @@ def test_edges_that_do_not_fit_are_refused():
         edges.update(np.full((5, 3), 0.25))
     with pytest.raises(ValueError, match="must have seen 3 columns"):
         polyroc.RocAccumulator(range(3), edges=edges)
-    with pytest.raises(ValueError, match="same `scores`"):
-        polyroc.RocAccumulator(range(4), edges=edges, scores="free")
+    with pytest.raises(ValueError, match="same `score_kind`"):
+        polyroc.RocAccumulator(range(4), edges=edges, score_kind="free")
     with pytest.raises(ValueError, match="must be a ScoreEdges"):
         polyroc.RocAccumulator(range(4), edges=3)
     with pytest.raises(ValueError, match="'own' for bins"):

@@ -38,7 +38,7 @@ def test_standard_errors_are_those_of_samples(seed, weighted):
     exact = quietly(polyroc.evaluate, problem.y_true, y_score, sample_weight=weight, **problem.arguments)
     options = {name: value for name, value in problem.arguments.items() if name != "labels"}
     labels = problem.arguments["labels"]
-    counted = two_passes(problem.y_true, y_score, labels, sample_weight=weight, parts=3, scores="free", **options)
+    counted = two_passes(problem.y_true, y_score, labels, sample_weight=weight, parts=3, score_kind="free", **options)
     units = exact._units()
     for statistic in STATISTICS:
         if statistic == "auc" and (not exact.factorization.converged or exact._fitted.doubt):
@@ -61,7 +61,7 @@ def test_intervals_are_those_of_samples_where_nothing_is_refitted():
     y_true = np.repeat(np.arange(3), 1_260)
     y_score = np.round((rng.normal(size=(3_780, 3)) + np.eye(3)[y_true]) * 8) / 8
     exact = polyroc.evaluate(y_true, y_score)
-    counted = two_passes(y_true, y_score, range(3), scores="free", parts=5)
+    counted = two_passes(y_true, y_score, range(3), score_kind="free", parts=5)
     for statistic in STATISTICS:
         expected = exact.confidence_interval(statistic=statistic)
         found = counted.confidence_interval(statistic=statistic)
@@ -100,7 +100,7 @@ def test_a_paired_pass_compares_as_compare_does():
         name: np.round((common + rng.normal(size=(3_780, 3)) * 0.7 + strength * np.eye(3)[y_true]) * 4) / 4
         for name, strength in (("weak", 1.0), ("strong", 1.2), ("same", 1.2))
     }
-    accumulators = {name: polyroc.RocAccumulator(range(3), scores="free") for name in scores}
+    accumulators = {name: polyroc.RocAccumulator(range(3), score_kind="free") for name in scores}
     for name, y_score in scores.items():
         accumulators[name].update(y_true, y_score)
     parts = [polyroc.PairedSecondPass(accumulators) for _ in range(3)]
@@ -197,7 +197,7 @@ def test_the_interval_of_a_model_near_one_is_given_with_a_warning():
     rng = np.random.default_rng(0)
     y_true = np.repeat(np.arange(3), 2_000)
     y_score = np.round((rng.normal(size=(6_000, 3)) + 5 * np.eye(3)[y_true]) * 8) / 8
-    counted = two_passes(y_true, y_score, range(3), scores="free")
+    counted = two_passes(y_true, y_score, range(3), score_kind="free")
     assert counted.auc > 0.999
     with pytest.warns(polyroc.ResamplingWarning, match="within 0.001 of 1"):
         low, high = counted.confidence_interval()

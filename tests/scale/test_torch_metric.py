@@ -92,7 +92,7 @@ def test_same_as_the_accumulator_to_the_last_bit(scores, rule, dtype, k):
     logits, target = problem(k, dtype=dtype)
     used = logits if scores == "free" else logits.softmax(dim=1)
     expected = accumulated(used, target, scores=rule)
-    metric = updated(MulticlassD(k, scores=scores), logits, target)
+    metric = updated(MulticlassD(k, score_kind=scores), logits, target)
     assert metric.compute().dtype == torch.float64
     assert metric.compute().item() == expected.compute().auc
     state, theirs = metric.accumulator().state_dict(), expected.state_dict()
@@ -135,7 +135,7 @@ def test_probabilities_are_left_alone_and_decided_by_batch():
     preds = logits.softmax(1)
     expected = accumulated(preds, target).compute().auc
     for scores in ("auto", "probabilities"):
-        assert updated(MulticlassD(5, scores=scores), preds, target).compute().item() == expected
+        assert updated(MulticlassD(5, score_kind=scores), preds, target).compute().item() == expected
     # Rounding just beyond 1 is no logit.
     metric = MulticlassD(5)
     metric.update(preds * (1 + 1e-7), target)
@@ -301,7 +301,7 @@ PROBABILITIES = {10: 8, 22: 8, 23: 7, 32: 7, 33: 6, 45: 6, 46: 5, 64: 5, 65: 4, 
 )
 def test_many_classes_have_wider_bins(k, scores, bits, monkeypatch):
     monkeypatch.setattr(torch, "zeros", lambda shape, **_: torch.empty(0, dtype=torch.int64))
-    metric = MulticlassD(k, scores=scores)
+    metric = MulticlassD(k, score_kind=scores)
     assert metric._bins.mantissa_bits == bits
     assert metric.nbytes <= 2**28
     assert metric.nbytes == 8 * k * k * metric._bins.n_bins
@@ -329,7 +329,7 @@ def test_wrong_batches_are_refused_and_change_nothing(preds, target, words):
 
 def test_logits_where_probabilities_were_promised():
     with pytest.raises(polyroc.InputError, match=r"must lie between 0 and 1, got 4: .*scores='logits'"):
-        MulticlassD(3, scores="probabilities").update(torch.tensor([[4.0, 0.0, 1.0]]), torch.tensor([1]))
+        MulticlassD(3, score_kind="probabilities").update(torch.tensor([[4.0, 0.0, 1.0]]), torch.tensor([1]))
 
 
 def _process(rank, folder):

@@ -401,7 +401,7 @@ def test_lightning(tmp_path):
         def __init__(self):
             super().__init__()
             self.layers = torch.nn.Sequential(torch.nn.Linear(4, 16), torch.nn.ReLU(), torch.nn.Linear(16, K))
-            self.val_d = polyroc.torch.MulticlassD(K, scores="logits")
+            self.val_d = polyroc.torch.MulticlassD(K, score_kind="logits")
             self.values, self.exact = [], []
 
         def training_step(self, batch):

@@ -106,7 +106,7 @@ class Tally:
                 "y_score",
                 "must lie between 0 and 1",
                 f"{outside:g}",
-                hint=": for scores that are no probabilities make the accumulator with `scores='free'`",
+                hint=": for scores that are no probabilities make the accumulator with `score_kind='free'`",
             )
         if batch.weight is not None and not (batch.weight.min() >= _SMALLEST and batch.weight.max() <= _LARGEST):
             rule = f"must be 0 or lie between {_SMALLEST:g} and {_LARGEST:g} for counts that are added"

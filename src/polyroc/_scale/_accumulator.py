@@ -43,7 +43,7 @@ class RocAccumulator:
     ----------
     labels : array-like of shape (n_classes,)
         The classes in the order of the score columns.
-    scores : {"probabilities", "free"}
+    score_kind : {"probabilities", "free"}
         Whether scores lie between 0 and 1, or anywhere, as logits do.
     mantissa_bits : int, optional
         From 0 to 16. One more halves the width of the bins, and takes up to twice the memory. By default 8 for up to 50
@@ -85,7 +85,7 @@ class RocAccumulator:
         self,
         labels: "ArrayLike",
         *,
-        scores: Scores = "probabilities",
+        score_kind: Scores = "probabilities",
         mantissa_bits: int | None = None,
         edges: "ScoreEdges | None" = None,
         **options: Any,
@@ -98,7 +98,7 @@ class RocAccumulator:
             raise InputError("mantissa_bits", f"must be an integer from 0 to {_MOST_BITS}", shown(bits))
         check_option_names(options, RocAccumulator, without=OF_SAMPLES)
         self._labels: LabelArray = labels_array(classes)
-        self._bins: ScoreBins = ScoreBins(one_of(scores, "scores", get_args(Scores)), int(bits))
+        self._bins: ScoreBins = ScoreBins(one_of(score_kind, "score_kind", get_args(Scores)), int(bits))
         self._groups: GroupedBins | None = None if edges is None else _grouped(edges, len(classes), self._bins.scores)
         if self._groups is not None:
             self._bins = self._groups.fine
@@ -159,7 +159,7 @@ class RocAccumulator:
             raise InputError("other", "must be a RocAccumulator", shown(type(other).__name__))
         for name, mine, theirs in (
             ("labels", self._labels.tolist(), other._labels.tolist()),
-            ("scores", self._bins.scores, other._bins.scores),
+            ("score_kind", self._bins.scores, other._bins.scores),
             ("mantissa_bits", self._bins.mantissa_bits, other._bins.mantissa_bits),
         ):
             if mine != theirs:
@@ -223,7 +223,7 @@ class RocAccumulator:
             "header": packed_header(
                 _KIND,
                 self._labels,
-                scores=self._bins.scores,
+                score_kind=self._bins.scores,
                 mantissa_bits=self._bins.mantissa_bits,
                 edges=_digest(self._groups),
                 weighted=tally.is_weighted,
@@ -254,7 +254,7 @@ class RocAccumulator:
         check_same(
             header,
             labels=self._labels.tolist(),
-            scores=self._bins.scores,
+            score_kind=self._bins.scores,
             mantissa_bits=self._bins.mantissa_bits,
             edges=_digest(self._groups),
         )
@@ -268,7 +268,7 @@ def _grouped(edges: Any, n_classes: int, scores: Scores) -> GroupedBins:
     if len(found.groups) not in ((n_classes,) if n_classes > 2 else (1, 2)):
         raise InputError("edges", f"must have seen {n_classes} columns", f"{len(found.groups)}")
     if found.fine.scores != scores:
-        raise InputError("edges", f"must have the same `scores` as this one, {scores!r}", repr(found.fine.scores))
+        raise InputError("edges", f"must have the same `score_kind` as this one, {scores!r}", repr(found.fine.scores))
     return found
 
 

@@ -27,7 +27,7 @@ class ScoreEdges:
     ----------
     n_bins : int
         Bins of each column, from 2 to 4,096.
-    scores : {"probabilities", "free"}
+    score_kind : {"probabilities", "free"}
         As in `RocAccumulator`.
 
     Attributes
@@ -50,12 +50,12 @@ class ScoreEdges:
     True
     """
 
-    def __init__(self, n_bins: int = 256, *, scores: Scores = "probabilities") -> None:
+    def __init__(self, n_bins: int = 256, *, score_kind: Scores = "probabilities") -> None:
         given: Any = n_bins
         if isinstance(given, bool) or not isinstance(given, Integral) or not 2 <= int(given) <= _MOST_BINS:
             raise InputError("n_bins", f"must be an integer from 2 to {_MOST_BINS:,}", shown(given))
         self.n_bins = int(given)
-        self._bins = ScoreBins(one_of(scores, "scores", get_args(Scores)), _FINE_BITS)
+        self._bins = ScoreBins(one_of(score_kind, "score_kind", get_args(Scores)), _FINE_BITS)
         self._tally = Tally(np.zeros(1, dtype=np.int64), self._bins)
 
     @property
@@ -90,7 +90,7 @@ class ScoreEdges:
         if not isinstance(other, ScoreEdges):
             raise InputError("other", "must be a ScoreEdges", shown(type(other).__name__))
         if (self.n_bins, self._bins) != (other.n_bins, other._bins):
-            raise InputError("other", "must have the same `n_bins` and `scores` as this one")
+            raise InputError("other", "must have the same `n_bins` and `score_kind` as this one")
         self._tally.merge(other._tally)
 
     def _grouped(self) -> GroupedBins:

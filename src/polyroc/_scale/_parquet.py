@@ -269,7 +269,7 @@ def _begin(
     layout = layout_of(files, wanted, found, categories)
     kind = guess_kind(run, layout) if kind == "auto" else kind
     accumulators = {
-        name: RocAccumulator(layout.labels, scores=kind, mantissa_bits=mantissa_bits, **options)
+        name: RocAccumulator(layout.labels, score_kind=kind, mantissa_bits=mantissa_bits, **options)
         for name in wanted.scores
     }
     if flags["exact"]:

@@ -40,7 +40,7 @@ class Recipe:
 
     def accumulator(self, **options: Any) -> RocAccumulator:
         return RocAccumulator(
-            list(self.labels), scores=self.scores, mantissa_bits=self.mantissa_bits, **{"n_jobs": 1, **options}
+            list(self.labels), score_kind=self.scores, mantissa_bits=self.mantissa_bits, **{"n_jobs": 1, **options}
         )
 
 
@@ -68,9 +68,9 @@ def as_recipe(
     if labels is None:
         # Options may need the classes (costs by class), so here only what holds for any classes is checked.
         without_classes = {name: value for name, value in options.items() if name not in _OF_CLASSES}
-        RocAccumulator([0, 1], scores=scores, mantissa_bits=mantissa_bits, **without_classes)
+        RocAccumulator([0, 1], score_kind=scores, mantissa_bits=mantissa_bits, **without_classes)
         labels = passes.labels()
-    made = RocAccumulator(labels, scores=scores, mantissa_bits=mantissa_bits, **options)
+    made = RocAccumulator(labels, score_kind=scores, mantissa_bits=mantissa_bits, **options)
     classes = made.labels.tolist()
     passes.check(classes)
     return Recipe(tuple(classes), models, scores, made._bins.mantissa_bits)

@@ -276,7 +276,7 @@ class PairedSecondPass(_Passing):
     >>> scores = {name: rng.normal(size=(6_000, 3)) for name in ("good", "better")}
     >>> scores["good"] += np.eye(3)[y_true]
     >>> scores["better"] += 1.5 * np.eye(3)[y_true]
-    >>> accumulators = {name: polyroc.RocAccumulator(range(3), scores="free") for name in scores}
+    >>> accumulators = {name: polyroc.RocAccumulator(range(3), score_kind="free") for name in scores}
     >>> for name, y_score in scores.items():
     ...     accumulators[name].update(y_true, y_score)
     >>> second = polyroc.PairedSecondPass(accumulators)

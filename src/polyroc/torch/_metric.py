@@ -56,7 +56,7 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
     output : {"auc", "hand_till", "mean_auc"}
         What `compute` gives: D, Hand and Till's M, or the area under the mean curve. Metrics of one
         ``MetricCollection`` that differ in this alone share their counts.
-    scores : {"auto", "probabilities", "logits", "free"}
+    score_kind : {"auto", "probabilities", "logits", "free"}
         What `preds` are. "auto" does as torchmetrics: softmax of a batch that has a value outside [0, 1] (by more than
         1e-6). "logits" always takes the softmax, "free" never. Logits and their softmax rank samples differently, so
         they give different D.
@@ -117,7 +117,7 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
         num_classes: int,
         *,
         output: Statistic = "auc",
-        scores: TensorScores = "auto",
+        score_kind: TensorScores = "auto",
         labels: Sequence[Any] | None = None,
         ignore_index: int | None = None,
         mantissa_bits: int | None = None,
@@ -129,12 +129,12 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
         k = _at_least("num_classes", num_classes, 2)
         self.num_classes: int = k
         self.output: Statistic = one_of(output, "output", get_args(Statistic))
-        self.scores: TensorScores = one_of(scores, "scores", get_args(TensorScores))
+        self.score_kind: TensorScores = one_of(score_kind, "score_kind", get_args(TensorScores))
         self.ignore_index, self.validate_args = ignore_index, bool(validate_args)
-        rule: Literal["free", "probabilities"] = "free" if scores == "free" else "probabilities"
+        rule: Literal["free", "probabilities"] = "free" if score_kind == "free" else "probabilities"
         self._made_with: dict[str, Any] = {
             "labels": range(k) if labels is None else list(labels),
-            "scores": rule,
+            "score_kind": rule,
             "mantissa_bits": _fitting_bits(k, rule) if mantissa_bits is None else mantissa_bits,
             **options,
         }
@@ -161,7 +161,7 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
         Parameters
         ----------
         preds : Tensor of shape (n_samples, num_classes) or (n_samples, num_classes, ...)
-            Probabilities or logits, see `scores`, of any floating type.
+            Probabilities or logits, see `score_kind`, of any floating type.
         target : Tensor of shape (n_samples,) or (n_samples, ...)
             True classes, integers from 0 to num_classes - 1.
         """
@@ -173,9 +173,9 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
             return
         if self.validate_args:
             self._check(scores, target)
-        if self.scores == "auto":
+        if self.score_kind == "auto":
             scores = softmax_if_needed(scores)
-        elif self.scores == "logits":
+        elif self.score_kind == "logits":
             scores = scores.softmax(dim=1)
         if self.validate_args and not torch.isfinite(scores).all():
             raise InputError("preds", "must be finite", "NaN or infinity")
@@ -211,11 +211,11 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
         if low < 0 or high >= self.num_classes:
             came = f"{low if low < 0 else high}"
             raise InputError("target", f"must lie between 0 and {self.num_classes - 1}", came)
-        if self.scores == "probabilities":
+        if self.score_kind == "probabilities":
             lowest, highest = float(scores.min()), float(scores.max())
             if lowest < -ROUNDED or highest > 1 + ROUNDED:
                 came = f"{lowest if lowest < -ROUNDED else highest:g}"
-                hint = ": for scores that are no probabilities pass `scores='logits'` or `scores='free'`"
+                hint = ": for scores that are no probabilities pass `score_kind='logits'` or `score_kind='free'`"
                 raise InputError("preds", "must lie between 0 and 1", came, hint=hint)
 
     def compute(self) -> torch.Tensor:
