@@ -122,7 +122,9 @@ def test_compiled_counts_are_those_of_the_reference(seed, kind, dtype, weighted)
         looked_up = np.zeros((len(x), 2))
         assert passes.look_up(slots, table, bins, x, codes, looked_up)
         assert not passes.look_up(np.full_like(slots, -1), table, bins, x, codes, looked_up.copy())
-        found.append((counts.bins, counts.weight, looked_up, *passes.note_rows([x, x[::-1].copy(), -x])))
+        confusion, times = np.zeros((3, 3), dtype=float if weighted else np.int64), np.zeros(3, dtype=np.int64)
+        worst = passes.note_rows([x, x[::-1].copy(), -x], codes, weight, confusion, times)
+        found.append((counts.bins, counts.weight, looked_up, confusion, times, worst))
     for a, b in zip(*found, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=0)
 

@@ -23,6 +23,8 @@ _BLOCK = 16_384
 _WORTH_A_THREAD = 2**18
 # Scores of a model hardly ever fall into fewer bins.
 _FEW_BINS = 256
+# To ask for free memory takes as long as some of the work.
+_ALWAYS_THERE = 2**22
 # Weights outside would lose their squares.
 _SMALLEST, _LARGEST = 1e-150, 1e150
 
@@ -184,7 +186,10 @@ class Tally:
 def check_counts_memory(n_classes: int, bins: ScoreBins, groups: GroupedBins | None) -> None:
     """Raise MemoryError, with the size needed and what to do, where even few bins of so many classes would not fit."""
     rows = _FEW_BINS if groups is None else int(groups.groups.max()) + 1
-    needed, free = 8 * rows * n_classes**2 + 4 * bins.n_bins * n_classes, _memory.available()
+    needed = 8 * rows * n_classes**2 + 4 * bins.n_bins * n_classes
+    if needed < _ALWAYS_THERE:
+        return
+    free = _memory.available()
     if free is None or needed <= free:
         return
     advice = f"`edges=ScoreEdges({max(2, int(rows * free / needed / 2))})` needs less"
