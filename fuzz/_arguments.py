@@ -210,7 +210,8 @@ def _anything(made: Any) -> None:
 @cache
 def _entries() -> dict[str, Entry]:
     """Every public function and method that takes arguments."""
-    return _functions() | _of_an_evaluation() | _of_replicates() | _of_a_curve() | _of_a_report() | _of_studies()
+    of_evaluations = _of_an_evaluation() | _of_replicates() | _of_a_curve() | _of_a_report()
+    return _functions() | of_evaluations | _of_studies() | _of_counts()
 
 
 def _entry(given: Attempt) -> Entry:
@@ -251,6 +252,63 @@ def _functions() -> dict[str, Entry]:
         "hum": Entry(baselines.hum, data, other | _LEVEL | _VOLUME, _one_of_each),
         "one_vs_rest": Entry(baselines.one_vs_rest, data, other | {"average": "macro"}, _share),
     }
+
+
+def _of_counts() -> dict[str, Entry]:
+    """Samples that come in batches: each call makes an accumulator, which must be whole whatever it is given."""
+    batch, options = {"y_true": _Y, "y_score": _S}, {"sample_weight": None}
+    made = _without(_METHOD, "labels", "sample_weight") | {"scores": "free", "mantissa_bits": 6, "edges": None}
+    state = {name: value for name, value in _counted().state_dict().items() if name != "header"}
+    return {
+        "RocAccumulator": Entry(_accumulated, {"labels": [0, 1, 2]}, made, check_evaluation),
+        "RocAccumulator.update": Entry(_updated, batch, options, check_evaluation),
+        "RocAccumulator.merge": Entry(_counted().merge, {"other": _counted()}, {}, _anything),
+        "RocAccumulator.load_state_dict": Entry(_counted_again, {}, state, check_evaluation),
+        "SecondPass.update": Entry(_passed, batch, options | {"groups": None}, check_evaluation),
+        "ScoreEdges": Entry(_edged, {"y_score": _S}, {"n_bins": 8}, check_evaluation),
+    }
+
+
+def _counted(**options: Any) -> Any:
+    accumulator = polyroc.RocAccumulator([0, 1, 2], scores="free", n_thresholds=9, engine="numpy", **options)
+    accumulator.update(_Y, _S)
+    return accumulator
+
+
+def _accumulated(labels: Any, **options: Any) -> Any:
+    accumulator = polyroc.RocAccumulator(labels, **options)
+    accumulator.update(_Y, _S)
+    return accumulator.compute()
+
+
+def _updated(y_true: Any, y_score: Any, **options: Any) -> Any:
+    accumulator = _counted()
+    before = {name: array.tobytes() for name, array in accumulator.state_dict().items()}
+    try:
+        accumulator.update(y_true, y_score, **options)
+    except Exception:
+        after = {name: array.tobytes() for name, array in accumulator.state_dict().items()}
+        require(before == after, "a batch that was refused changed the counts")
+        raise
+    return accumulator.compute()
+
+
+def _counted_again(**changed: Any) -> Any:
+    accumulator = _counted()
+    accumulator.load_state_dict(accumulator.state_dict() | changed)
+    return accumulator.compute()
+
+
+def _passed(y_true: Any, y_score: Any, **options: Any) -> Any:
+    second = _counted().second_pass()
+    second.update(y_true, y_score, **options)
+    return second.compute()
+
+
+def _edged(y_score: Any, n_bins: Any = 8) -> Any:
+    edges = polyroc.ScoreEdges(n_bins, scores="free")
+    edges.update(y_score)
+    return _counted(edges=edges).compute()
 
 
 @cache

@@ -24,6 +24,7 @@ from polyroc._comparison import Comparison
 from polyroc._cost_sweep import CostSweep, cost_sweep
 from polyroc._cross_validation import CrossValidation, evaluate_cv
 from polyroc._engines._counted import SamplesNeededError
+from polyroc._estimator._binning import BinningError
 from polyroc._estimator._curve import RocCurve
 from polyroc._evaluate import ConvergenceWarning, auc_score, evaluate
 from polyroc._evaluation import Evaluation
@@ -54,12 +55,14 @@ if _TYPE_CHECKING:
     from polyroc._profile._families import CostRange, CostRatios
     from polyroc._profile._profile import CostDifference, CostProfile, ModelCost
     from polyroc._scale._accumulator import RocAccumulator
+    from polyroc._scale._edges import ScoreEdges
     from polyroc._scale._parquet import compare_parquet, evaluate_parquet
     from polyroc._scale._second_pass import PairedSecondPass, SecondPass
     from polyroc._uncertainty._planning import PlanGoal
 
 __all__ = [
     "AucScorer",
+    "BinningError",
     "BootstrapResult",
     "ClassRow",
     "Classes",
@@ -103,6 +106,7 @@ __all__ = [
     "RocCurve",
     "RuleCost",
     "SamplesNeededError",
+    "ScoreEdges",
     "SecondPass",
     "Status",
     "TippingCost",
@@ -143,6 +147,7 @@ _LATER = {
     "PlanPoint": "_planned",
     "RocAccumulator": "_scale._accumulator",
     "RuleCost": "_decide._decision",
+    "ScoreEdges": "_scale._edges",
     "SecondPass": "_scale._second_pass",
     "compare_parquet": "_scale._parquet",
     "cost_profile": "_profile._cost_profile",

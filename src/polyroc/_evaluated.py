@@ -206,7 +206,12 @@ class Evaluated(Frozen):
             is_well_explained=self.is_well_explained,
             auc_mu=self._mean_area if self._thresholds == "difference" else None,
             ignores_diagonal=self._options.ignores_diagonal,
+            of_counts=self._notes_of_counts(),
         )
+
+    def _notes_of_counts(self) -> tuple[str, ...]:
+        """What is to be known of an evaluation of counted scores; nothing of one of samples."""
+        return ()
 
     @cached_property
     @underflow_is_zero

@@ -15,7 +15,7 @@ from polyroc._inputs._checks import InputError, as_confidence_level, as_flag, as
 from polyroc._inputs._frames import plain
 from polyroc._lib._numbers import area
 from polyroc._lib._typing import AnyStatistic, Curve, FloatArray, IntervalKind, Method
-from polyroc._lib._warnings import underflow_is_zero
+from polyroc._lib._warnings import ResamplingWarning, underflow_is_zero, warn
 from polyroc._measures._compute import Measured, Passes
 from polyroc._measures._declared import Kind
 from polyroc._measures._table import Measures, as_kinds, table_of
@@ -180,8 +180,9 @@ class Evaluation(Influenced):
         stop = asked_max_fpr(statistic, max_fpr)
         interval = one_of(interval, "interval", get_args(IntervalKind))
         if one_of(method, "method", get_args(Method)) == "auto":
-            # The note is asked last: it takes the influences, which resamples do not need.
-            method = "bootstrap" if resamples or self._doubt(statistic, stop) else "influence"
+            # The note is asked last: it takes the influences, which resamples do not need. Counts have no resamples.
+            can_resample = resamples or self._has_samples
+            method = "bootstrap" if can_resample and (resamples or self._doubt(statistic, stop)) else "influence"
         if method == "delong":
             return self._delong_interval(level, statistic, interval, groups).by(method)
         if method == "influence":
@@ -232,9 +233,14 @@ class Evaluation(Influenced):
         if interval != "logit":
             rule = "must be 'logit' for method='influence', which has no replicates"
             raise InputError("interval", rule, repr(interval))
-        if doubt := self._doubt(statistic, max_fpr):
-            raise InputError("method", f"must be 'bootstrap' where {doubt}", "'influence'")
         units = self._units(groups)
+        if doubt := self._doubt(statistic, max_fpr):
+            if self._has_samples:
+                raise InputError("method", f"must be 'bootstrap' where {doubt}", "'influence'")
+            if self._fitted.doubt:
+                raise InputError("statistic", f"must be 'hand_till' for counted scores where {doubt}", repr(statistic))
+            # Of counts there is nothing better, and of very many samples nothing wrong with it.
+            warn(f"This interval is probably too narrow, because {doubt}.", ResamplingWarning)
         warn_of_small_classes(self._source, units)
         spread = self._spread(statistic, units, max_fpr)
         warn_of_few_carriers(spread.freedom, spread.at_end)

@@ -6,7 +6,9 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from polyroc._engines._counted import second_pass_needed
+from polyroc._engines._counted import CountedPrepared, second_pass_needed
+from polyroc._engines._exact import ExactPrepared
+from polyroc._estimator._binning import BinningError, binning_error
 from polyroc._estimator._mean_curve import is_mean
 from polyroc._estimator._partial import error_cost, least_area
 from polyroc._evaluated import Evaluated
@@ -14,6 +16,7 @@ from polyroc._inputs._checks import InputError
 from polyroc._lib._typing import AnyStatistic, FloatArray
 from polyroc._lib._warnings import ResamplingWarning, underflow_is_zero, warn
 from polyroc._records import Predictions, read_only
+from polyroc._texts._evaluation import NO_SECOND_PASS, binning_note
 from polyroc._uncertainty._bootstrap import least_class
 from polyroc._uncertainty._delong import standard_error
 from polyroc._uncertainty._influence import (
@@ -31,6 +34,9 @@ from polyroc._uncertainty._intervals import is_at_end
 from polyroc._uncertainty._replicates import USUAL_RESAMPLES, Replicates
 from polyroc._uncertainty._resampling import AnyUnits, Units, units_of
 from polyroc._uncertainty._streamed import Evidence
+
+# Pairs up to which a summary says what bins have changed.
+_QUICKLY_BINNED = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +67,37 @@ class Influenced(Evaluated):
     @cached_property
     def _fitted(self) -> Fitted:
         return Fitted(self._prepared, self._pair_index, self.rates, self.factorization, self._options)
+
+    @cached_property
+    @underflow_is_zero
+    def binning_error(self) -> BinningError | None:
+        """How far bins can have moved D and M, of counted scores; None where samples were evaluated.
+
+        Examples
+        --------
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> accumulator = polyroc.RocAccumulator(range(10))
+        >>> accumulator.update(example.y_true, example.scores["logistic"])
+        >>> error = accumulator.compute().binning_error
+        >>> error.hand_till < 0.001, error.auc < 0.0001
+        (True, True)
+        """
+        prepared = self._prepared
+        # Sorted scores have no bins.
+        if not isinstance(prepared, CountedPrepared) or isinstance(prepared, ExactPrepared):
+            return None
+        has_gradient = not self.is_binary and self._options.model != "centered"
+        gradient = self._fitted.gradient("auc") if has_gradient else None
+        return binning_error(prepared, self._pair_index, self.rates, gradient)
+
+    def _notes_of_counts(self) -> tuple[str, ...]:
+        if self._has_samples:
+            return ()
+        found = () if self._evidence is not None else (NO_SECOND_PASS,)
+        # Of more pairs the estimate takes longer than the evaluation.
+        error = self.binning_error if len(self._pair_index) <= _QUICKLY_BINNED else None
+        return found if error is None else (binning_note(error.hand_till, error.auc), *found)
 
     @property
     def influence_note(self) -> str:
@@ -151,6 +188,8 @@ class Influenced(Evaluated):
             return self.influence_note
         if statistic != "partial_auc" or max_fpr is None:
             return ""
+        if not self._has_samples:
+            self._found_evidence.of(statistic)
         if self.is_binary:
             return "two classes have no formula for the partial area"
         if (doubt := self.influence_note) or is_at_end(self._mean_area):

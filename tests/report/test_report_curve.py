@@ -584,7 +584,8 @@ def test_live_curves_take_the_places_of_the_judged_and_are_fast(opened, pages, t
         result = page.evaluate("""() => {
           const { models } = JSON.parse(document.getElementById("data").textContent);
           const bent = ({ fpr, tpr }, by) => ({ fpr: fpr.map((x) => x ** by), tpr });
-          const both = (model, by) => ({ curve: bent(model.curve, by), mean_curve: bent(model.mean_curve, by) });
+          const curves = (model, by) => ({ curve: bent(model.curve, by), mean_curve: bent(model.mean_curve, by) });
+          const both = (model, by) => ({ auc: 0.9, mean_auc: 0.8, ...curves(model, by) });
           const live = (by) => models.map((model) => both(model, by));
           const times = [];
           for (let i = 0; i < 60; i += 1) {
@@ -623,8 +624,24 @@ def test_a_selected_pair_stands_out_and_a_click_selects_one(opened, pages, summa
         for fpr, tpr in zip(curves["fpr"][0], curves["tpr"][0], strict=True):
             distance = np.hypot(pixels(drawn)[:, 0] - across(fpr), pixels(drawn)[:, 1] - up(tpr))
             assert np.min(distance) < TOO_SMALL
+        called = page.locator("#curve .called")
+        assert called.inner_text() == " against ".join(str(labels[place]) for place in wanted)
+        # Paper shows what is, not what somebody looked at.
+        page.emulate_media(media="print")
+        assert not called.is_visible()
+        assert not page.locator("#curve path.picked").is_visible()
+        page.emulate_media(media="screen")
+        # Inside of the frame, and in the corner at another side of it.
+        for view in ("square", "corner"):
+            page.locator(f"[data-view={view}]").click()
+            box, frame = called.bounding_box(), page.locator("#curve .frame").bounding_box()
+            assert frame["x"] < box["x"] < box["x"] + box["width"] < frame["x"] + frame["width"]
+            assert frame["y"] < box["y"] < box["y"] + box["height"] < frame["y"] + frame["height"]
+            assert (box["y"] > frame["y"] + frame["height"] / 2) == (view == "square")
+        page.locator("[data-view=square]").click()
         page.evaluate("fake.set({ pair: null })")
         assert page.evaluate(PATHS, "path.picked") == []
+        assert not called.is_visible()
         page.locator("#pair-curves").select_option("10")
         page.mouse.click(*on_screen(page, curves["fpr"][0][60], curves["tpr"][0][60]))
         assert page.evaluate("fake.get().pair") == wanted

@@ -17,11 +17,12 @@ import pytest
 from browser_pages import PHONE
 from page_script import run_script
 from pyarrow import parquet
-from report_pages import HOSTILE, Page, evaluation_of, problem
+from report_pages import HOSTILE, Page, comparison_of, distance_to_line, evaluation_of, problem
 from report_shelf import GIVEN_COSTS, LONG_CLASSES, two_models
 
 from polyroc.cli import main
-from polyroc.report import _page, render_html, summarize
+from polyroc.report import _page, render_html, summarize, write_html
+from polyroc.report._curve_view import opening_view
 
 TIMES = "\u00d7"
 
@@ -188,6 +189,95 @@ def test_the_name_of_a_class_moves_its_row_or_column(explored):
         page.keyboard.press("Delete")
         costs[1, [0, 2, 3, 4, 5]] = 1
         np.testing.assert_array_equal(costs_shown(page, 6), costs)
+
+
+def drawn(page, selector):
+    return [path.get_attribute("d") for path in page.locator(selector).all()]
+
+
+def test_the_large_picture_says_what_it_shows(explored):
+    with explored("two") as page:
+        key, live = page.locator(".key .areas"), page.locator("#curve-live")
+        judged, lines = key.all_inner_texts(), drawn(page, "#curve path.line")
+        assert all(re.fullmatch(r"D\s0\.\d{4} M\s0\.\d{4}", one) for one in judged)
+        assert not live.is_visible()
+        typed(page, 1, 2, "100")
+        assert live.is_visible()
+        # At other costs the mean area is not M.
+        assert key.all_inner_texts() == [
+            f"D\u00a0{shown(page, place):.4f} mean\u00a0{shown(page, place, 'mean_auc'):.4f}" for place in (0, 1)
+        ]
+        assert drawn(page, "#curve path.line") != lines
+        # On paper words and lines are those of the costs as judged.
+        before = page.locator("#curve path.line").first.get_attribute("d")
+        page.emulate_media(media="print")
+        on_paper = drawn(page, "#curve path.line")
+        page.locator("#explorer-reset").evaluate("(button) => button.click()")
+        at_rest(page)
+        assert drawn(page, "#curve path.line") == on_paper
+        page.locator("#explorer-undo").evaluate("(button) => button.click()")
+        at_rest(page)
+        assert drawn(page, "#curve path.line") == on_paper
+        page.emulate_media(media="screen")
+        assert page.locator("#curve path.line").first.get_attribute("d") == before
+        page.locator("#explorer-reset").click()
+        assert (key.all_inner_texts(), drawn(page, "#curve path.line")) == (judged, lines)
+        assert not live.is_visible()
+
+
+@pytest.mark.parametrize("name", ["crossing", "two"])
+def test_the_small_picture_has_the_view_of_the_large(explored, summaries, name):
+    view = opening_view(summaries[name])
+    assert view.is_corner == (name == "crossing")
+    with explored(name) as page:
+        lines = drawn(page, "#explorer-curves .curve.now")
+    for line, model in zip(lines, summaries[name]["evaluations"].values(), strict=True):
+        found = np.array([place.split() for place in re.split("[ML]", line)[1:]], dtype=float) / 200
+        wanted = np.column_stack(view.places(np.array(model["curve"]["fpr"]), np.array(model["curve"]["tpr"])))
+        wanted = wanted[[True, *np.any(np.diff(wanted, axis=0) != 0, axis=1)]]
+        found[:, 1] = 1 - found[:, 1]
+        assert max(distance_to_line(found, place) for place in wanted) < 0.005
+        assert max(distance_to_line(wanted, place) for place in found) < 0.005
+
+
+# A cell is dragged by a pixel in every frame; the answers of the worker are awaited.
+DRAG = """async (frames) => {
+  const cell = document.querySelector("#explorer-grid [data-r='9'][data-c='6']");
+  cell.scrollIntoView({ block: "center" });
+  const { x, y } = cell.getBoundingClientRect(), frame = () => new Promise((next) => requestAnimationFrame(next));
+  const always = { bubbles: true, pointerId: 1, pointerType: "mouse", button: 0, buttons: 1, clientY: y + 5 };
+  const send = (type, by) => cell.dispatchEvent(new PointerEvent(type, { ...always, clientX: x + 5 + by }));
+  let answers = 0;
+  const numbers = document.getElementById("explorer-numbers");
+  new MutationObserver(() => { answers += 1; }).observe(numbers, { subtree: true, childList: true });
+  send("pointerdown", 0);
+  for (let by = 1; by <= frames; by += 1) {
+    send("pointermove", by);
+    await frame();
+  }
+  send("pointerup", frames);
+  return answers;
+}"""
+
+
+@pytest.mark.clock
+def test_frames_of_a_drag_take_less_than_16_ms_of_the_page(opened, tmp_path):
+    """Everything that the thread of the page does: events, sentence, table, both pictures, style, layout, painting."""
+    write_html(comparison_of(k=10, n=1000, n_resamples=3), tmp_path / "page.html")
+    with opened(tmp_path / "page.html", viewport={"width": 1280, "height": 1000}) as page:
+        session = page.context.new_cdp_session(page)
+        # Of the processor, because others may use it, too.
+        session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+        def spent():
+            metrics = session.send("Performance.getMetrics")["metrics"]
+            return next(1000 * one["value"] for one in metrics if one["name"] == "TaskDuration")
+
+        page.evaluate(DRAG, 20)
+        at_rest(page)
+        before = spent()
+        assert page.evaluate(DRAG, 120) > 60
+        assert (spent() - before) / 120 < 16
 
 
 def test_several_changes_are_counted(explored):
@@ -367,6 +457,17 @@ def test_a_finger_selects_and_the_slider_changes(explored):
             assert page.locator(f"#explorer-{button}").bounding_box()["height"] >= 44
         box = cell(page, 2, 4).bounding_box()
         assert min(box["width"], box["height"]) >= 44
+
+
+def test_a_phone_shows_d_without_scrolling(explored):
+    with explored("comparison", **PHONE) as page:
+        page.locator("#explorer-numbers .place").first.evaluate(
+            "(cell) => { cell.textContent = '2 (by the mean area 3)'; }"
+        )
+        box = page.locator("#explorer-numbers .now-auc").first.bounding_box()
+        assert box["x"] + box["width"] <= 390 - 16
+        name = page.locator("#explorer-numbers tbody .name").first
+        assert name.bounding_box()["height"] < 30
 
 
 @pytest.mark.parametrize("name", ["k3", "two", "k50", "long classes", "hostile"])

@@ -1,5 +1,7 @@
 """What stands where: the verdict first, intervals as whiskers, differences around zero, one sheet of paper."""
 
+import copy
+import itertools
 import re
 
 import numpy as np
@@ -8,9 +10,10 @@ from browser_pages import PAPER, n_sheets
 from report_pages import HOSTILE, Page, evaluation_of
 from report_shelf import MANY_MODELS
 
+import polyroc
 from polyroc._lib._axis import difference_axis, logit_axis
 from polyroc._lib._numbers import percent_and_ends
-from polyroc.report import render_html, summarize
+from polyroc.report import render_html, summarize, write_html
 from polyroc.report._names import names_of
 
 
@@ -300,6 +303,50 @@ def test_no_point_hides_its_interval_and_nothing_scrolls_sideways(opened, name, 
                 assert cap[3] > bottom
             assert caps[0][0] >= 0
             assert caps[1][1] <= width
+
+
+# Left and right ends of elements, and of the words of headings.
+ENDS = "(all) => all.map((one) => one.getBoundingClientRect()).map(({ left, right }) => [left, right])"
+HEADINGS = """(all) => all.filter((one) => !one.querySelector(".axis")).map((one) => {
+  const range = document.createRange();
+  range.selectNodeContents(one);
+  const { left, right } = range.getBoundingClientRect();
+  return [left, right];
+})"""
+COVERED = """(all) => all.some((one) => {
+  const { right, left, top, bottom } = one.getBoundingClientRect();
+  return [left + 1, right - 1].some((x) => !document.elementFromPoint(x, (top + bottom) / 2).closest(".axis-cell"));
+})"""
+
+
+@pytest.mark.parametrize(("media", "last"), [("screen", 7.6), ("print", 8)])
+def test_labels_of_axes_neither_touch_nor_are_covered(opened, summaries, tmp_path, media, last):
+    summary = copy.deepcopy(summaries["near"])
+    # Of close models: labels of many digits, the last of them at the end of the axis.
+    for one, ends in zip(summary["auc"]["differences"], ((3, last), (3, 7), (-0.05, 0.5)), strict=True):
+        one |= {"value": 5e-5 * sum(ends), "low": 1e-4 * ends[0], "high": 1e-4 * ends[1]}
+    (tmp_path / "page.html").write_text(render_html(summary), encoding="utf-8")
+    # A sheet of paper is 680 pixels wide between its margins.
+    viewport = {"width": 1280 if media == "screen" else 680, "height": 1000}
+    with opened(tmp_path / "page.html", viewport=viewport) as page:
+        page.emulate_media(media=media)
+        for table in (".board", "#comparison > .box .differences"):
+            page.locator(f"{table} thead").scroll_into_view_if_needed()
+            labels = page.locator(f"{table} thead .axis text")
+            assert labels.count() >= 2
+            ends = sorted([*labels.evaluate_all(ENDS), *page.locator(f"{table} thead th").evaluate_all(HEADINGS)])
+            assert all(one[1] + 2 < other[0] for one, other in itertools.pairwise(ends)), ends
+            assert not labels.evaluate_all(COVERED)
+
+
+def test_all_columns_of_classes_are_in_sight_however_many_digits_they_have(opened, tmp_path):
+    y_true = np.arange(9000) % 4
+    scores = 7 * np.eye(4)[y_true] + np.random.default_rng(0).normal(size=(9000, 4))
+    write_html(polyroc.evaluate(y_true, scores), tmp_path / "page.html", n_resamples=19)
+    with opened(tmp_path / "page.html", viewport={"width": 1280, "height": 1000}) as page:
+        box = page.locator(".box", has=page.locator("#class-table"))
+        assert "to above 0.999999" in box.inner_text()
+        assert box.evaluate("(one) => one.scrollWidth <= one.clientWidth")
 
 
 def test_d_and_m_are_drawn_at_the_height_of_their_numbers(opened):

@@ -135,7 +135,7 @@ def texts_of(page, selector):
 
 @pytest.mark.smoke
 def test_hostile_names_are_text_in_every_part_of_the_page(opened, summaries, results):
-    """Grid, sentence, tipping list, tables, chip, heatmap, chart of differences and select boxes."""
+    """Grid, sentence, tipping list, tables, chip, curve of a pair, heatmap, chart of differences and select boxes."""
     summary, n = summaries["hostile"], len(HOSTILE)
     shown, models = ([name.text for name in names_of(names)] for names in (HOSTILE, HOSTILE[:3]))
     with opened("hostile") as page:
@@ -162,6 +162,10 @@ def test_hostile_names_are_text_in_every_part_of_the_page(opened, summaries, res
         for c in range(n):
             page.evaluate(f"location.hash = '#model=0&class={c}'")
             until(page, lambda c=c: texts_of(page, "#only-class bdi") == [shown[c]])
+        # The name of a pair whose curve is drawn.
+        for c in range(1, n):
+            page.evaluate(f"location.hash = '#model=0&pair={c - 1},{c}'")
+            until(page, lambda c=c: texts_of(page, "#curve .called bdi") == [shown[c - 1], shown[c]])
         names = texts_of(page, "#heatmap .heat-names text[data-class]")
         assert names[::2] == short_names([HOSTILE[c] for c in summary["heatmap_classes"]], 14)
         # The chart of differences: its choices, and what a screen reader is told of it.

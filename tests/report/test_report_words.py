@@ -210,6 +210,16 @@ def test_what_contradicts_d_of_a_model_that_loses_is_said_further_down(three_mod
     assert "third: A pair fails." in told(summary)
 
 
+def test_what_is_noted_of_all_models_is_said_once(three_models):
+    summary = copy.deepcopy(three_models)
+    for evaluation in summary["evaluations"].values():
+        evaluation["notes"] = ["The diagonal is ignored."]
+    summary["evaluations"]["third"]["notes"] += ["A pair fails."]
+    assert [text(sentence) for sentence in cautions(summary)] == ["All models: The diagonal is ignored."]
+    assert "diagonal" not in told(summary)
+    assert "third: A pair fails." in told(summary)
+
+
 def test_many_rivals_are_counted():
     summary = summarize(comparison_of(k=3, names=[f"model {i}" for i in range(6)], n_resamples=9))
     assert "; 2 others are further behind." in told(summary)

@@ -140,7 +140,7 @@ def test_a_damaged_part_stays_left_out(tmp_path):
     [
         ({"scores": ["p_0", "p_1", "p_3", "p_2"], "labels": [0, 1, 3, 2]}, r"same `scores\[''\]` as this call"),
         ({"sample_weight": "w"}, "same `sample_weight` as this call, 'w', got None"),
-        ({"mantissa_bits": 5}, "same `mantissa_bits` as this call, 5, got 6"),
+        ({"mantissa_bits": 5}, "same `mantissa_bits` as this call, 5, got 8"),
         ({"score_kind": "free"}, "same `score_kind` as this call, 'free', got 'probabilities'"),
         ({"shrinkage": 2.0}, r"same `options\['shrinkage'\]` as this call, 2.0, got 1.0"),
         ({"exact": True}, "same `exact` as this call, True, got False"),

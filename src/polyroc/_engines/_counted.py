@@ -5,20 +5,23 @@ needs single samples is refused, in one sentence.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from polyroc._engines import _memory
 from polyroc._engines._counted_influence import InfluenceTables, area_tables, counted_run, cut_tables
+from polyroc._engines._counter import cutting_for
 from polyroc._engines._curvature import Curvature
 from polyroc._engines._gradient import Gradient
 from polyroc._engines._numpy._rates import merged_polygon
 from polyroc._engines._protocol import Fitter, PdiTerms, Resources, Reweighed
+from polyroc._engines._threads import Threads
 from polyroc._inputs._checks import InputError
-from polyroc._lib._typing import FloatArray, Model, Thresholds
+from polyroc._lib._typing import FloatArray, IntArray, Model, Thresholds
 from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, ScoreCounts
 
+# Vertices of all polygons from which on columns are worth a thread each.
+_WORTH_A_THREAD = 2**20
 _NO_SAMPLES = (
     "This needs single samples, and the evaluation was computed from counts in bins, which do not keep them. Call "
     "`polyroc.evaluate` with samples that fit in memory, a random part of all if need be."
@@ -91,20 +94,25 @@ class CountedPrepared:
         """The vertices of the ordinary ROC curve of two classes, without its two corners, and their scores, (T, 1)."""
         column = self.source.columns[-1]
         fpr, tpr = column.shares()[1:-1].T
-        scores = self.source.bins.lower_ends(column.bins[:-1])
+        scores = self.source.bins.lower_ends(column.bins[:-1], self.source.n_columns - 1)
         return PairwiseRates(tpr[:, None], fpr[:, None], (tpr + fpr) / 2), scores[:, None]
 
     def rates(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> PairwiseRates:
         """Cut every pair's ROC polygon at the call rates."""
         refuse_differences(thresholds)
+        if thresholds == "shared" and not self.source.bins.are_common:
+            raise InputError("thresholds", "must be 'own' for bins by `edges`, which differ by column", "'shared'")
         tpr: FloatArray = np.empty((len(call_rates), len(pairs)))
         if thresholds == "own":
-            for i, of_class in _by_positive(pairs):
-                shares = self.source.columns[int(pairs.column[of_class[0]])].shares()
-                for pair in of_class.tolist():
-                    # Bins that only other classes have repeat a vertex, which changes no polygon.
-                    call_rate = (shares[:, i] + shares[:, pairs.negative[pair]]) / 2
-                    tpr[:, pair] = np.interp(call_rates, call_rate, shares[:, i])
+            vertices = sum(len(column.bins) for column in self.source.columns) * len(self.source.labels)
+            cut_column = cutting_for(vertices).cut_column
+
+            def cut(i: int, of_class: IntArray) -> None:
+                shares = np.ascontiguousarray(self.source.columns[int(pairs.column[of_class[0]])].shares().T)
+                tpr[:, of_class] = cut_column(shares, i, pairs.negative[of_class], call_rates)
+
+            with Threads(self.resources.n_jobs if vertices >= _WORTH_A_THREAD else 1) as threads:
+                threads.map(cut, _by_positive(pairs))
             return PairwiseRates(tpr, None, call_rates)
         fpr = np.empty_like(tpr)
         for pair, (i, j) in enumerate(zip(pairs.positive.tolist(), pairs.negative.tolist(), strict=True)):
@@ -128,7 +136,9 @@ class CountedPrepared:
             else:
                 bins, call_rate, _, _ = self._shared_polygon(int(i), int(j))
             reached = np.searchsorted(call_rate[1:], call_rates - 1e-12, side="left")
-            found[:, pair] = self.source.bins.lower_ends(bins[np.minimum(reached, len(bins) - 1)].astype(np.int64))
+            found[:, pair] = self.source.bins.lower_ends(
+                bins[np.minimum(reached, len(bins) - 1)].astype(np.int64), int(c)
+            )
         return found
 
     def fit(self, rates: PairwiseRates, weights: PairWeights, *, shrinkage: float, model: Model) -> Factorization:
@@ -151,6 +161,14 @@ class CountedPrepared:
             above = 0.5 * (shares[1:, i] + shares[:-1, i])
             areas[of_class] = above @ np.diff(shares[:, pairs.negative[of_class]], axis=0)
         found: FloatArray = np.clip(areas, 0.0, 1.0)
+        return found
+
+    def shares_within_bins(self, pairs: PairIndex) -> FloatArray:
+        """Share of each pair's comparisons that are made within a bin, so that nobody knows who won, shape (K,)."""
+        found = np.empty(len(pairs))
+        for i, of_class in _by_positive(pairs):
+            rise = np.diff(self.source.columns[int(pairs.column[of_class[0]])].shares(), axis=0)
+            found[of_class] = rise[:, i] @ rise[:, pairs.negative[of_class]]
         return found
 
     def areas_against_rest(self) -> FloatArray:
@@ -204,6 +222,8 @@ class CountedPrepared:
         raise SamplesNeededError
 
 
-def _by_positive(pairs: PairIndex) -> list[tuple[int, Any]]:
+def _by_positive(pairs: PairIndex) -> list[tuple[int, IntArray]]:
     """Each positive class with the places of its pairs."""
-    return [(int(i), np.flatnonzero(pairs.positive == i)) for i in np.unique(pairs.positive)]
+    order = np.argsort(pairs.positive, kind="stable")
+    classes, first = np.unique(pairs.positive[order], return_index=True)
+    return list(zip(classes.tolist(), np.split(order, first[1:]), strict=True))

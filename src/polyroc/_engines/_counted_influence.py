@@ -95,22 +95,25 @@ def _own_tables(
     for i in np.unique(pairs.positive).tolist():
         of_class = np.flatnonzero(pairs.positive == i)
         c = int(pairs.column[of_class[0]])
-        shares, table = source.columns[c].shares(), columns[c]
-        # What a sample adds if it lies above the bin, and within it, by the bin at which a pair is cut.
-        above, within = np.zeros((2, *table.shape))
+        shares, table = np.ascontiguousarray(source.columns[c].shares().T), columns[c]
+        # What a sample adds if it lies above the bin at which a pair is cut, and within it, by cell of the table.
+        cells, above, within = [], [], []
         for pair in of_class.tolist():
             j = int(pairs.negative[pair])
-            edge, part, share = _cut(shares[:, i], shares[:, j], call_rates)
+            edge, part, share = _cut(shares[i], shares[j], call_rates)
             next_called = np.clip(around.rise(share) / (2 * around.width), 0, 1)
             by_tpr, by_fpr = gradient.of_pair(pair)
             moved = by_tpr * next_called[0] + by_fpr * next_called[1]
             for members_of, pull in ((i, by_tpr), (j, by_fpr)):
-                height = (pull - moved).T
-                np.add.at(above[:, members_of], edge, height)
-                np.add.at(within[:, members_of], edge, height * part[:, None])
-        # Bins stand in falling order: a sample lies above every cut in a later bin.
-        table += within
-        table[:-1] += np.cumsum(above[:0:-1], axis=0)[::-1]
+                cells.append(edge * len(shares) + members_of)
+                above.append(pull - moved)
+                within.append((pull - moved) * part)
+        cell, size = np.concatenate(cells), table.shape[0] * table.shape[1]
+        for m, (one, other) in enumerate(zip(np.hstack(above), np.hstack(within), strict=True)):
+            table[:, :, m] += np.bincount(cell, other, minlength=size).reshape(table.shape[:2])
+            # Bins stand in falling order: a sample lies above every cut in a later bin.
+            later = np.bincount(cell, one, minlength=size).reshape(table.shape[:2])
+            table[:-1, :, m] += np.cumsum(later[:0:-1], axis=0)[::-1]
     return columns
 
 

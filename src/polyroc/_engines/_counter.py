@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from polyroc._engines._fallback import FastOrReference, can_compile
-from polyroc._engines._numpy import _counting as reference
+from polyroc._engines._numpy import _counting, _cutting
 from polyroc._lib._typing import IntArray
 from polyroc._records import ColumnCounts
 
@@ -19,11 +19,30 @@ class ColumnCounter:
     """Room for the counts of one column."""
 
     def __init__(self, n_bins: int, n_classes: int) -> None:
+        self._by_bin = True
         self.slots = np.full(n_bins, -1, dtype=np.int32)
         """The row of each bin, -1 of bins that have not occurred."""
         self.rows: Any = np.zeros((_FIRST_ROWS, n_classes), dtype=np.int64)
         """Counts of each class, or their weights; rows in the order in which their bins occurred."""
         self.n_used = 0
+
+    @classmethod
+    def of_groups(cls, groups: IntArray, n_classes: int) -> "ColumnCounter":
+        """One whose rows are groups of bins, all of them there from the beginning."""
+        made = cls(0, n_classes)
+        made._by_bin = False
+        made.slots, made.n_used = groups.astype(np.int32), int(groups[-1]) + 1
+        made.rows = np.zeros((made.n_used, n_classes), dtype=np.int64)
+        return made
+
+    @property
+    def occupied(self) -> IntArray:
+        """The bins, or groups of bins, that have a row, in rising order."""
+        return np.flatnonzero(self.slots >= 0) if self._by_bin else np.arange(self.n_used)
+
+    def at(self, bins: IntArray) -> Any:
+        """A copy of the rows of bins, or of groups."""
+        return self.rows[self.slots[bins] if self._by_bin else bins]
 
     def take_weights(self) -> None:
         """Go on with weights instead of counts."""
@@ -49,8 +68,9 @@ class ColumnCounter:
         """Add counts of distinct bins."""
         if rows.dtype == np.float64:
             self.take_weights()
-        self.make(bins)
-        self.rows[self.slots[bins]] += rows
+        if self._by_bin:
+            self.make(bins)
+        self.rows[self.slots[bins] if self._by_bin else bins] += rows
 
     @property
     def nbytes(self) -> int:
@@ -58,16 +78,31 @@ class ColumnCounter:
 
     def counts(self) -> ColumnCounts:
         """A copy of the counts, the bin of the highest scores first."""
-        bins = np.flatnonzero(self.slots >= 0)[::-1]
-        return ColumnCounts(bins, self.rows[self.slots[bins]])
+        bins = self.occupied[::-1]
+        return ColumnCounts(bins, self.at(bins))
 
 
 def counting_for(n_scores: int) -> Any:
     """The module of passes over this many scores: compiled ones for many, where numba is there."""
-    if n_scores < _WORTH_COMPILING or not FastOrReference.works:
-        return reference
+    if not _is_worth_compiling(n_scores):
+        return _counting
     try:
         from polyroc._engines._numba import _counting as compiled
     except ImportError:
-        return reference
-    return compiled if can_compile() else reference
+        return _counting
+    return compiled if can_compile() else _counting
+
+
+def cutting_for(n_vertices: int) -> Any:
+    """The module that cuts polygons with this many vertices, likewise."""
+    if not _is_worth_compiling(n_vertices):
+        return _cutting
+    try:
+        from polyroc._engines._numba import _cutting as compiled
+    except ImportError:
+        return _cutting
+    return compiled if can_compile() else _cutting
+
+
+def _is_worth_compiling(n: int) -> bool:
+    return n >= _WORTH_COMPILING and FastOrReference.works

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._engines._bins import ScoreBins
+from polyroc._engines._bins import GroupedBins, ScoreBins
 from polyroc._engines._counted_influence import InfluenceTables
 from polyroc._engines._counter import counting_for
 from polyroc._inputs._batch import Batch
@@ -31,12 +31,9 @@ class InfluenceLookup(Frozen):
     @classmethod
     def of(cls, source: ScoreCounts, found: InfluenceTables) -> "InfluenceLookup":
         bins: Any = source.bins
-        slots = []
-        for column in source.columns:
-            places = np.full(bins.n_bins, -1, dtype=np.int32)
-            places[column.bins] = np.arange(len(column.bins))
-            slots.append(places)
-        return cls(bins, tuple(slots), found.columns, found.mean, source.class_weights)
+        fine = bins.fine if isinstance(bins, GroupedBins) else bins
+        slots = tuple(bins.slots(column.bins, place) for place, column in enumerate(source.columns))
+        return cls(fine, slots, found.columns, found.mean, source.class_weights)
 
     @property
     def n_statistics(self) -> int:
@@ -52,6 +49,11 @@ class InfluenceLookup(Frozen):
                 if not passes.look_up(slots, table, self.bins, column[rows], batch.codes[rows], found[rows]):
                     return None
         found -= self.mean[batch.codes]
-        weight = 1.0 if batch.weight is None else batch.weight
-        found *= (weight / self.class_weights[batch.codes])[:, None]
+        found *= self.shares(batch)[:, None]
         return found
+
+    def shares(self, batch: Batch) -> FloatArray:
+        """Share of each sample in the weight of its class, shape (n,)."""
+        weight = 1.0 if batch.weight is None else batch.weight
+        share: FloatArray = weight / self.class_weights[batch.codes]
+        return share

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._engines._bins import ROUNDED, ScoreBins
+from polyroc._engines import _memory
+from polyroc._engines._bins import ROUNDED, GroupedBins, ScoreBins
 from polyroc._engines._counter import ColumnCounter, counting_for
 from polyroc._engines._threads import Threads
 from polyroc._inputs._batch import Batch
@@ -20,6 +21,8 @@ from polyroc._records import NamedCounts, ScoreCounts
 _BLOCK = 16_384
 # Scores of a batch from which on columns are worth a thread each.
 _WORTH_A_THREAD = 2**18
+# Scores of a model hardly ever fall into fewer bins.
+_FEW_BINS = 256
 # Weights outside would lose their squares.
 _SMALLEST, _LARGEST = 1e-150, 1e150
 
@@ -27,8 +30,8 @@ _SMALLEST, _LARGEST = 1e-150, 1e150
 class Tally:
     """Counts that grow; `counts` gives what they are now."""
 
-    def __init__(self, labels: LabelArray, bins: ScoreBins) -> None:
-        self.labels, self.bins = labels, bins
+    def __init__(self, labels: LabelArray, bins: ScoreBins, groups: GroupedBins | None = None) -> None:
+        self.labels, self.bins, self.groups = labels, bins, groups
         self.counters: list[ColumnCounter] = []
         k = len(labels)
         self.class_counts = np.zeros(k, dtype=np.int64)
@@ -57,6 +60,21 @@ class Tally:
             self.set_columns(len(batch.columns))
         if batch.weight is not None:
             self.take_weights()
+        passes = self._count(batch, n_jobs, n_expected)
+        if self.n_columns > 1:
+            self._note_rows(batch, passes)
+            low, high = ranges
+            self.lowest, self.highest = np.minimum(self.lowest, low), np.maximum(self.highest, high)
+
+    def add_scores(self, batch: Batch) -> None:
+        """Count scores alone, of whatever class."""
+        self._checked(batch)
+        if not self.counters:
+            self.set_columns(len(batch.columns))
+        self._count(batch, None)
+
+    def _count(self, batch: Batch, n_jobs: int | None, n_expected: int = 0) -> Any:
+        """Add scores to the columns, and samples to the classes; the passes that did it."""
         k, codes, weight = len(self.labels), batch.codes, batch.weight
         passes = counting_for(max(n_expected, self.n_scores + len(batch) * self.n_columns))
         with Threads(n_jobs if len(batch) * self.n_columns >= _WORTH_A_THREAD else 1) as threads:
@@ -71,10 +89,7 @@ class Tally:
         elif self.is_weighted:
             self.class_weights += np.bincount(codes, minlength=k)
             self.class_squares += np.bincount(codes, minlength=k)
-        if self.n_columns > 1:
-            self._note_rows(batch, passes)
-            low, high = ranges
-            self.lowest, self.highest = np.minimum(self.lowest, low), np.maximum(self.highest, high)
+        return passes
 
     def _checked(self, batch: Batch) -> tuple[Any, Any]:
         """Lowest and highest score of each column of a batch that can be counted."""
@@ -100,7 +115,11 @@ class Tally:
 
     def set_columns(self, n_columns: int) -> None:
         """Make room for the columns, whose number the first batch tells."""
-        self.counters = [ColumnCounter(self.bins.n_bins, len(self.labels)) for _ in range(n_columns)]
+        k = len(self.labels)
+        if self.groups is None:
+            self.counters = [ColumnCounter(self.bins.n_bins, k) for _ in range(n_columns)]
+        else:
+            self.counters = [ColumnCounter.of_groups(groups, k) for groups in self.groups.groups[:n_columns]]
 
     def take_weights(self) -> None:
         """Go on with weights: samples so far count 1 each."""
@@ -137,8 +156,7 @@ class Tally:
             self.class_weights += other.class_weights if other.is_weighted else other.class_counts
             self.class_squares += other.class_squares if other.is_weighted else other.class_counts
         for counter, added in zip(self.counters, other.counters, strict=True):
-            bins = np.flatnonzero(added.slots >= 0)
-            counter.add_rows(bins, added.rows[added.slots[bins]])
+            counter.add_rows(added.occupied, added.at(added.occupied))
         self.class_counts += other.class_counts
         self.confusion += other.confusion
         self.times += other.times
@@ -159,5 +177,21 @@ class Tally:
             effective_counts=effective if self.is_weighted else counts.astype(float),
             is_weighted=self.is_weighted,
             named=named if self.n_columns > 1 else None,
-            bins=self.bins,
+            bins=self.bins if self.groups is None else self.groups,
         )
+
+
+def check_counts_memory(n_classes: int, bins: ScoreBins, groups: GroupedBins | None) -> None:
+    """Raise MemoryError, with the size needed and what to do, where even few bins of so many classes would not fit."""
+    rows = _FEW_BINS if groups is None else int(groups.groups.max()) + 1
+    needed, free = 8 * rows * n_classes**2 + 4 * bins.n_bins * n_classes, _memory.available()
+    if free is None or needed <= free:
+        return
+    advice = f"`edges=ScoreEdges({max(2, int(rows * free / needed / 2))})` needs less"
+    if groups is None or n_classes > 2_000:
+        advice = "Call `polyroc.evaluate` with a random part of the samples, and `max_pairs`"
+    msg = (
+        f"Counts of {n_classes:,} classes in {rows} bins need about {needed / 2**30:.1f} GiB of memory, and "
+        f"{free / 2**30:.1f} GiB are free. {advice}."
+    )
+    raise MemoryError(msg)

@@ -5,6 +5,7 @@ knows, without importing the library any of them comes from. Which arrays fit
 together is asked one level up; here each is read for itself.
 """
 
+import sys
 from numbers import Integral
 from typing import Any, NamedTuple, NoReturn
 
@@ -163,6 +164,10 @@ def _refuse_sparse(value: Any, name: str) -> None:
 
 def _as_narwhals(value: Any, name: str) -> Any:
     """The narwhals series or frame of a series or frame; anything else as it came."""
+    # One of Arrow's batches is a table for narwhals. Whoever holds one has loaded pyarrow.
+    arrow = sys.modules.get("pyarrow")
+    if arrow is not None and isinstance(value, arrow.RecordBatch):
+        value = arrow.Table.from_batches([value])
     try:
         native = nw.from_native(value, pass_through=True, allow_series=True)
     except Exception as error:

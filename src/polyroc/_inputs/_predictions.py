@@ -71,11 +71,25 @@ def as_predictions(y_true: Any, y_score: Any, *, labels: Any = None, sample_weig
     return Predictions(codes=codes, scores=scores, labels=labels_array(classes), sample_weight=weight, kept=kept)
 
 
-def as_scores(y_score: Any, labels: LabelArray) -> FloatArray:
-    """Scores without true classes, with finite columns in the order of classes that are known."""
+def plain_scores(y_score: Any) -> FloatArray:
+    """Finite scores without true classes, columns as they come; there may be no row."""
+    return _named_scores(y_score)[0]
+
+
+def _named_scores(y_score: Any) -> tuple[FloatArray, list[Any] | None]:
     scores, names = read_table(y_score, "y_score")
+    if scores.ndim == 2 and len(scores) == 0:
+        return scores, names
     scores = _as_matrix(scores, len(scores) if scores.ndim else 0)
     _check_finite(scores)
+    return scores, names
+
+
+def as_scores(y_score: Any, labels: LabelArray) -> FloatArray:
+    """Scores without true classes, with finite columns in the order of classes that are known."""
+    scores, names = _named_scores(y_score)
+    if len(scores) == 0:
+        raise InputError("y_score", "must not be empty", f"shape {scores.shape}")
     classes = labels.tolist()
     order = assign_columns(Known(sorted(classes), classes, None), names, scores.shape[1]).order
     return scores if order is None else scores[:, order]

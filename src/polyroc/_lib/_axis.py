@@ -26,6 +26,8 @@ class Labels:
 
 
 _PAGE = Labels()
+# Their labels have a sign and up to eight letters, and on paper the column is narrow.
+_DIFFERENCES = Labels(margin=9.0, apart=5.0, letter=2.5)
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ def difference_axis(values: Sequence[float]) -> Axis:
     """An axis for differences, which has zero on it."""
     low, high = min(0.0, *values), max(0.0, *values)
     room = _PADDING * (high - low) or 0.01
-    return Axis(low - room, high + room, is_logit=False)
+    return Axis(low - room, high + room, is_logit=False, labels=_DIFFERENCES)
 
 
 def _logit(value: float) -> float:

@@ -1,5 +1,6 @@
 """RocAccumulator: an evaluation of samples that come batch by batch, and are not kept."""
 
+import hashlib
 from collections.abc import Mapping
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, get_args
@@ -7,9 +8,9 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._engines._bins import MANTISSA_BITS, ScoreBins, Scores
+from polyroc._engines._bins import GroupedBins, ScoreBins, Scores, usual_bits
 from polyroc._engines._exact import ExactColumns
-from polyroc._engines._tally import Tally
+from polyroc._engines._tally import Tally, check_counts_memory
 from polyroc._evaluate import OF_SAMPLES, check_option_names, evaluate_counts
 from polyroc._evaluation import Evaluation
 from polyroc._inputs._arrays import read_labels
@@ -20,6 +21,7 @@ from polyroc._inputs._options import Options, as_options
 from polyroc._inputs._predictions import check_class_counts, labels_array
 from polyroc._lib._typing import LabelArray
 from polyroc._lib._warnings import underflow_is_zero
+from polyroc._scale._edges import ScoreEdges
 from polyroc._scale._state import check_counts, check_same, packed_header, read_array, read_header
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ class RocAccumulator:
 
     Scores are put into bins made of the highest bits of a float, so there is no range to choose. Counts can be merged
     in any order, over files, processes and machines, and without weights every order gives the same numbers to the
-    last bit. Six bits of the mantissa change D by at most about 1e-6.
+    last bit. `Evaluation.binning_error` says how far bins can have moved D and M; with 8 bits that is about 1e-6.
 
     Parameters
     ----------
@@ -43,8 +45,12 @@ class RocAccumulator:
         The classes in the order of the score columns.
     scores : {"probabilities", "free"}
         Whether scores lie between 0 and 1, or anywhere, as logits do.
-    mantissa_bits : int
-        From 0 to 16. One more halves the width of the bins, and takes up to twice the memory.
+    mantissa_bits : int, optional
+        From 0 to 16. One more halves the width of the bins, and takes up to twice the memory. By default 8 for up to 50
+        classes and 6 for more.
+    edges : ScoreEdges, optional
+        Few bins that were found by a pass over the scores, for hundreds of classes, in place of `mantissa_bits`. They
+        differ by column, so they are for ``thresholds="own"``.
     **options
         Further keyword arguments of `evaluate`, for `compute`; ``thresholds="difference"`` needs single samples.
 
@@ -80,23 +86,30 @@ class RocAccumulator:
         labels: "ArrayLike",
         *,
         scores: Scores = "probabilities",
-        mantissa_bits: int = MANTISSA_BITS,
+        mantissa_bits: int | None = None,
+        edges: "ScoreEdges | None" = None,
         **options: Any,
     ) -> None:
         classes = distinct(read_labels(labels, "labels"), "labels")
         if len(classes) < 2:
             raise InputError("labels", "must name at least two classes", f"{len(classes)}")
-        bits: Any = mantissa_bits
+        bits: Any = usual_bits(len(classes)) if mantissa_bits is None else mantissa_bits
         if isinstance(bits, bool) or not isinstance(bits, Integral) or not 0 <= int(bits) <= _MOST_BITS:
             raise InputError("mantissa_bits", f"must be an integer from 0 to {_MOST_BITS}", shown(bits))
         check_option_names(options, RocAccumulator, without=OF_SAMPLES)
         self._labels: LabelArray = labels_array(classes)
         self._bins: ScoreBins = ScoreBins(one_of(scores, "scores", get_args(Scores)), int(bits))
+        self._groups: GroupedBins | None = None if edges is None else _grouped(edges, len(classes), self._bins.scores)
+        if self._groups is not None:
+            self._bins = self._groups.fine
         self._options: Options = as_options(self._labels, **options)
         if self._options.thresholds == "difference":
             rule = "must be 'own' or 'shared' for counts of scores, which hold each column by itself"
             raise InputError("thresholds", rule, "'difference'")
-        self._tally: Tally = Tally(self._labels, self._bins)
+        if self._groups is not None and self._options.thresholds == "shared":
+            raise InputError("thresholds", "must be 'own' for bins by `edges`, which differ by column", "'shared'")
+        check_counts_memory(len(classes), self._bins, self._groups)
+        self._tally: Tally = Tally(self._labels, self._bins, self._groups)
         self._exact: ExactColumns | None = None
         """What was found of the same samples without bins."""
 
@@ -151,11 +164,13 @@ class RocAccumulator:
         ):
             if mine != theirs:
                 raise InputError("other", f"must have the same `{name}` as this one, {shown(mine)}", shown(theirs))
+        if _digest(self._groups) != _digest(other._groups):
+            raise InputError("other", "must have the same `edges` as this one")
         self._tally.merge(other._tally)
 
     def reset(self) -> None:
         """Forget all samples."""
-        self._tally = Tally(self._labels, self._bins)
+        self._tally = Tally(self._labels, self._bins, self._groups)
 
     @underflow_is_zero
     def compute(self) -> Evaluation:
@@ -201,8 +216,8 @@ class RocAccumulator:
         dict of str to ndarray
             The same bytes for the same samples without weights, whatever the order in which they came.
         """
-        tally, columns = self._tally, [np.flatnonzero(counter.slots >= 0) for counter in self._tally.counters]
-        rows = [counter.rows[counter.slots[bins]] for counter, bins in zip(tally.counters, columns, strict=True)]
+        tally, columns = self._tally, [counter.occupied for counter in self._tally.counters]
+        rows = [counter.at(bins) for counter, bins in zip(tally.counters, columns, strict=True)]
         k = len(self._labels)
         return {
             "header": packed_header(
@@ -210,6 +225,7 @@ class RocAccumulator:
                 self._labels,
                 scores=self._bins.scores,
                 mantissa_bits=self._bins.mantissa_bits,
+                edges=_digest(self._groups),
                 weighted=tally.is_weighted,
             ),
             "column_sizes": np.array([len(bins) for bins in columns], dtype=np.int64),
@@ -240,12 +256,30 @@ class RocAccumulator:
             labels=self._labels.tolist(),
             scores=self._bins.scores,
             mantissa_bits=self._bins.mantissa_bits,
+            edges=_digest(self._groups),
         )
-        self._tally = _tally_of(state, bool(header.get("weighted")), self._labels, self._bins)
+        self._tally = _tally_of(state, bool(header.get("weighted")), self._tally)
 
 
-def _tally_of(state: Mapping[str, Any], weighted: bool, labels: LabelArray, bins: ScoreBins) -> Tally:
-    """The counts of a state, each of them checked against the others."""
+def _grouped(edges: Any, n_classes: int, scores: Scores) -> GroupedBins:
+    if not isinstance(edges, ScoreEdges):
+        raise InputError("edges", "must be a ScoreEdges", shown(type(edges).__name__))
+    found = edges._grouped()
+    if len(found.groups) not in ((n_classes,) if n_classes > 2 else (1, 2)):
+        raise InputError("edges", f"must have seen {n_classes} columns", f"{len(found.groups)}")
+    if found.fine.scores != scores:
+        raise InputError("edges", f"must have the same `scores` as this one, {scores!r}", repr(found.fine.scores))
+    return found
+
+
+def _digest(groups: GroupedBins | None) -> str | None:
+    """Which edges were used, in a few letters."""
+    return None if groups is None else hashlib.sha256(groups.groups.tobytes()).hexdigest()
+
+
+def _tally_of(state: Mapping[str, Any], weighted: bool, like: Tally) -> Tally:
+    """The counts of a state of the same kind as a tally, each of them checked against the others."""
+    labels, bins = like.labels, like.bins
     k, kinds = len(labels), "f" if weighted else "iu"
     sizes = read_array(state, "column_sizes", (None,), "iu")
     check_counts("column_sizes", sizes)
@@ -253,7 +287,7 @@ def _tally_of(state: Mapping[str, Any], weighted: bool, labels: LabelArray, bins
         raise InputError("state", f"must have {k} columns", f"{len(sizes)}")
     places = read_array(state, "bins", (int(sizes.sum()),), "iu")
     rows = read_array(state, "rows", (int(sizes.sum()), k), kinds)
-    tally = Tally(labels, bins)
+    tally = Tally(labels, bins, like.groups)
     tally.is_weighted = weighted
     tally.class_counts = read_array(state, "class_counts", (k,), "iu")
     tally.class_weights = read_array(state, "class_weights", (k,), "f")
@@ -272,8 +306,9 @@ def _tally_of(state: Mapping[str, Any], weighted: bool, labels: LabelArray, bins
     ends = np.cumsum(sizes)
     for counter, start, end in zip(tally.counters, ends - sizes, ends, strict=True):
         own = places[start:end]
-        if len(own) and (own[0] < 0 or own[-1] >= bins.n_bins or np.any(np.diff(own) <= 0)):
-            raise InputError("state", f"must hold rising bins from 0 to {bins.n_bins - 1} of each column")
+        most = bins.n_bins if like.groups is None else len(counter.rows)
+        if len(own) and (own[0] < 0 or own[-1] >= most or np.any(np.diff(own) <= 0)):
+            raise InputError("state", f"must hold rising bins from 0 to {most - 1} of each column")
         counter.add_rows(own, rows[start:end])
         if not np.allclose(rows[start:end].sum(axis=0), expected, rtol=1e-9, atol=0):
             rule = "must hold as many scores of each class in every column as there are samples"

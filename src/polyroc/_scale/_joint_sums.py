@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._inputs._arrays import read_labels
 from polyroc._inputs._checks import InputError
-from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._lib._typing import FloatArray, IntArray, LabelArray
 from polyroc._scale._state import check_counts, read_array
 from polyroc._uncertainty._resampling import AnyUnits, Units
 from polyroc._uncertainty._streamed import StreamedUnits, products
+
+_SUMS = ("sizes", "shares", "total", "squares", "fourths")
 
 
 class SampleSums:
@@ -18,7 +19,7 @@ class SampleSums:
 
     def __init__(self, n_classes: int, m: int) -> None:
         q = m * (m + 1) // 2
-        self.sizes = np.zeros(n_classes, dtype=np.int64)
+        self.sizes, self.shares = np.zeros(n_classes, dtype=np.int64), np.zeros(n_classes)
         self.total, self.squares = np.zeros((n_classes, m)), np.zeros((n_classes, m, m))
         self.fourths = np.zeros((n_classes, q, q))
 
@@ -38,7 +39,7 @@ class SampleSums:
         self.sizes += counts
 
     def merge(self, other: "SampleSums") -> None:
-        for name in ("sizes", "total", "squares", "fourths"):
+        for name in _SUMS:
             getattr(self, name)[...] += getattr(other, name)
 
     @property
@@ -52,14 +53,14 @@ class SampleSums:
         return chosen
 
     def state(self) -> dict[str, Any]:
-        return {name: getattr(self, name).copy() for name in ("sizes", "total", "squares", "fourths")}
+        return {name: getattr(self, name).copy() for name in _SUMS}
 
     def load(self, state: Mapping[str, Any]) -> None:
         found = {
-            name: read_array(state, name, getattr(self, name).shape, "iu" if name == "sizes" else "f")
-            for name in ("sizes", "total", "squares", "fourths")
+            name: read_array(state, name, getattr(self, name).shape, "iu" if name == "sizes" else "f") for name in _SUMS
         }
-        check_counts("sizes", found["sizes"])
+        for name in ("sizes", "shares"):
+            check_counts(name, found[name])
         vars(self).update(found)
 
 
@@ -67,17 +68,14 @@ class GroupSums:
     """Of groups of samples: what each group adds, and which classes it has."""
 
     def __init__(self, n_classes: int, m: int) -> None:
-        self.sizes = np.zeros(n_classes, dtype=np.int64)
+        self.sizes, self.shares = np.zeros(n_classes, dtype=np.int64), np.zeros(n_classes)
         self._m = m
         self._places: dict[Any, int] = {}
         self._total = np.zeros((0, m))
         self._has = np.zeros((0, n_classes), dtype=bool)
 
-    def add(self, codes: IntArray, x: FloatArray, groups: Any) -> None:
+    def add(self, codes: IntArray, x: FloatArray, named: LabelArray) -> None:
         """Add what some samples add, shape (n, m), to their groups."""
-        named = read_labels(groups, "groups")
-        if len(named) != len(codes):
-            raise InputError("groups", f"must have one entry per sample, {len(codes)}", f"{len(named)}")
         distinct, unit = np.unique(named, return_inverse=True)
         places = self._make(distinct.tolist())[unit]
         np.add.at(self._total, places, x)
@@ -98,6 +96,7 @@ class GroupSums:
         self._total[places] += other._total
         self._has[places] |= other._has
         self.sizes += other.sizes
+        self.shares += other.shares
 
     @property
     def units(self) -> AnyUnits:

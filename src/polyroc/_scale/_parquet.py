@@ -5,7 +5,6 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from polyroc._comparison import Comparison
-from polyroc._engines._bins import MANTISSA_BITS
 from polyroc._evaluate import OF_SAMPLES, check_option_names
 from polyroc._evaluation import Evaluation
 from polyroc._inputs._checks import InputError, as_confidence_level, as_flag, as_n_jobs, listed, one_of, shown
@@ -41,7 +40,7 @@ def evaluate_parquet(
     checkpoint: str | PathLike[str] | None = None,
     progress: bool = False,
     score_kind: ScoreKind = "auto",
-    mantissa_bits: int = MANTISSA_BITS,
+    mantissa_bits: int | None = None,
     n_jobs: int | None = None,
     **options: Any,
 ) -> Evaluation:
@@ -83,8 +82,9 @@ def evaluate_parquet(
     score_kind : {"auto", "probabilities", "free"}
         Whether scores lie between 0 and 1, or anywhere, as logits do. "auto" looks at the footers of the files, or at
         the first rows.
-    mantissa_bits : int
-        From 0 to 16. One more halves the width of the bins, and takes up to twice the memory.
+    mantissa_bits : int, optional
+        From 0 to 16, by default as in `RocAccumulator`. One more halves the width of the bins, and takes up to twice
+        the memory.
     n_jobs : int, optional
         Number of threads; None for as many as the process may use. Results do not depend on it.
     **options
@@ -143,7 +143,7 @@ def compare_parquet(
     checkpoint: str | PathLike[str] | None = None,
     progress: bool = False,
     score_kind: ScoreKind = "auto",
-    mantissa_bits: int = MANTISSA_BITS,
+    mantissa_bits: int | None = None,
     n_jobs: int | None = None,
     **options: Any,
 ) -> Comparison:

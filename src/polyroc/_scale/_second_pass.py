@@ -17,6 +17,7 @@ from polyroc._comparison import Comparison
 from polyroc._engines._counted import CountedPrepared
 from polyroc._engines._lookup import InfluenceLookup
 from polyroc._evaluation import Evaluation
+from polyroc._inputs._arrays import read_labels
 from polyroc._inputs._batch import Batch, as_batch
 from polyroc._inputs._checks import InputError, as_confidence_level, listed, shown
 from polyroc._lib._typing import AnyStatistic, FloatArray, IntArray, LabelArray
@@ -27,6 +28,8 @@ from polyroc._scale._state import check_same, packed_header, read_header
 from polyroc._uncertainty._streamed import Evidence
 
 _KIND = "polyroc second pass"
+# Sums of the same weights in another order differ by less.
+_ROUNDED = 1e-9
 _STATISTICS: tuple[AnyStatistic, ...] = ("auc", "hand_till", "mean_auc")
 
 
@@ -71,7 +74,14 @@ class _Passing:
             return
         found = []
         for name, batch in batches.items():
-            x = self._models[name].lookup.influences(batch, max(n_expected, self.n_samples))
+            lookup = self._models[name].lookup
+            share = lookup.shares(batch)
+            # More than all of its class: then the samples are others, and squares might be beyond all floats.
+            if share.max() > 1 + _ROUNDED:
+                raise InputError(
+                    "sample_weight", "must be that of the first pass", "more than the whole class had there"
+                )
+            x = lookup.influences(batch, max(n_expected, self.n_samples))
             if x is None:
                 raise InputError("y_score", "must be that of the first pass", "scores that were not counted there")
             found.append(x)
@@ -84,9 +94,14 @@ class _Passing:
         if isinstance(sums, GroupSums) != (groups is not None):
             raise InputError("groups", "must be given with all batches of a second pass, or with none")
         if isinstance(sums, GroupSums):
-            sums.add(codes, x, groups if kept is None else np.asarray(groups)[kept])
+            named = read_labels(groups, "groups")
+            n_given = len(codes) if kept is None else len(kept)
+            if len(named) != n_given:
+                raise InputError("groups", f"must have one entry per sample, {n_given}", f"{len(named)}")
+            sums.add(codes, x, named if kept is None else named[kept])
         else:
             sums.add(codes, x)
+        sums.shares += np.bincount(codes, share, minlength=len(self._labels))
         self._sums = sums
 
     def _empty(self) -> "_Passing":
@@ -125,11 +140,14 @@ class _Passing:
         sizes = np.zeros(len(self._labels), dtype=np.int64) if self._sums is None else self._sums.sizes
         if self._sums is None or not np.array_equal(sizes, self._class_counts):
             place = int(np.flatnonzero(sizes != self._class_counts)[0])
-            msg = (
-                f"The second pass must see the samples of the first: {self._class_counts[place]:,} of class "
-                f"{shown(self._labels[place])} were counted there, and {sizes[place]:,} here."
+            raise InputError(
+                "y_true",
+                f"must have the samples of the first pass, {self._class_counts[place]:,} of class "
+                f"{shown(self._labels.tolist()[place])}",
+                f"{sizes[place]:,} in the second",
             )
-            raise ValueError(msg)
+        if np.any(np.abs(self._sums.shares - 1)[sizes > 0] > _ROUNDED):
+            raise InputError("sample_weight", "must be that of the first pass", "other sums of weights")
         units, start, found = self._sums.units, 0, {}
         for name, one in self._models.items():
             influences: dict[str, FloatArray] = {
@@ -251,16 +269,20 @@ class PairedSecondPass(_Passing):
 
     Examples
     --------
+    >>> import numpy as np
     >>> import polyroc
-    >>> example = polyroc.load_example()
-    >>> accumulators = {name: polyroc.RocAccumulator(range(10)) for name in example.scores}
-    >>> for name, y_score in example.scores.items():
-    ...     accumulators[name].update(example.y_true, y_score)
+    >>> rng = np.random.default_rng(0)
+    >>> y_true = rng.integers(0, 3, 6_000)
+    >>> scores = {name: rng.normal(size=(6_000, 3)) for name in ("good", "better")}
+    >>> scores["good"] += np.eye(3)[y_true]
+    >>> scores["better"] += 1.5 * np.eye(3)[y_true]
+    >>> accumulators = {name: polyroc.RocAccumulator(range(3), scores="free") for name in scores}
+    >>> for name, y_score in scores.items():
+    ...     accumulators[name].update(y_true, y_score)
     >>> second = polyroc.PairedSecondPass(accumulators)
-    >>> second.update(example.y_true, example.scores)
-    >>> comparison = second.compute()
-    >>> str(comparison.by_auc.rankings[0])
-    'logistic > knn > tree'
+    >>> second.update(y_true, scores)
+    >>> second.compute().best
+    'better'
     """
 
     def __init__(self, accumulators: Mapping[str, RocAccumulator]) -> None:

@@ -26,8 +26,11 @@ def read_header(state: Any, kind: str) -> dict[str, Any]:
     """The header of a state of this kind and version."""
     if not isinstance(state, Mapping) or HEADER not in state:
         raise InputError("state", "must be what `state_dict()` gives", shown(type(state).__name__))
+    packed = state[HEADER]
+    if not isinstance(packed, np.ndarray) or packed.dtype != np.uint8:
+        raise InputError("state", "must have a header of bytes", shown(type(packed).__name__))
     try:
-        header = json.loads(bytes(np.asarray(state[HEADER], dtype=np.uint8)))
+        header = json.loads(packed.tobytes())
         found = header["kind"], header["version"], list(header["labels"])
     except (ValueError, TypeError, KeyError, UnicodeDecodeError) as error:
         raise InputError("state", "must have a header that can be read") from error
@@ -56,7 +59,9 @@ def read_array(state: Mapping[str, Any], name: str, shape: tuple[int | None, ...
     """An array of a state, copied, of this shape (None for any length) and of one of these kinds of numbers."""
     if name not in state:
         raise InputError("state", f"must hold {name!r}", hint=": it was cut short, or is not one of polyroc's")
-    array = np.asarray(state[name])
+    array = state[name]
+    if not isinstance(array, np.ndarray) or array.dtype.hasobject:
+        raise InputError("state", f"must hold an array of numbers as {name!r}", shown(type(array).__name__))
     fits = len(array.shape) == len(shape) and all(
         a == b for a, b in zip(array.shape, shape, strict=True) if b is not None
     )

@@ -1,5 +1,6 @@
 """An evaluation in a few lines: D, M, accuracy and the worst pair, and what contradicts them."""
 
+import math
 from dataclasses import dataclass
 
 from polyroc._lib._names import printable, short_names
@@ -41,6 +42,8 @@ class Headline:
     """Mean area of the pairs where they are ranked by differences of columns; None where that mean is M."""
     ignores_diagonal: bool = False
     """Whether `costs` came with a diagonal."""
+    of_counts: tuple[str, ...] = ()
+    """What is to be known of an evaluation of counted scores, one sentence each."""
 
     @property
     def sizes(self) -> str:
@@ -77,7 +80,7 @@ class Headline:
     def cautions(self) -> tuple[str, ...]:
         """The notes, after what is to be known of the fit."""
         failed = () if self.status is Status.CONVERGED else (f"{self.status.message} D is not to be relied on.",)
-        return failed + self.notes
+        return failed + self.notes + self.of_counts
 
     def _failed_pairs(self) -> str:
         pair = self.worst_pair
@@ -109,6 +112,21 @@ class Headline:
             positive, negative = short_names([pair.positive, pair.negative], _NAME)
             rows.append(("worst pair", area(pair.auc), f"area of {positive} against {negative}"))
         return rows
+
+
+def binning_note(hand_till: float, auc: float) -> str:
+    """What bins have changed at most, or about.
+
+    >>> binning_note(0.00041234, 0.00000031)
+    'Scores were counted in bins, which move M by at most 0.0005 and D by about 3e-07.'
+    """
+    # Upwards: a bound must not be rounded below itself.
+    exponent = math.floor(math.log10(hand_till)) if hand_till > 0 else 0
+    bound = math.ceil(hand_till / 10.0**exponent) * 10.0**exponent
+    return f"Scores were counted in bins, which move M by at most {bound:.1g} and D by about {auc:.1g}."
+
+
+NO_SECOND_PASS = "These are point estimates: standard errors of counted scores need a second pass over the samples."
 
 
 def m_meaning(*, binary: bool) -> str:

@@ -74,12 +74,16 @@ def _notes(summary: dict[str, Any]) -> list[Sentence]:
 def _notes_of_models(summary: dict[str, Any], *, best: bool) -> list[Sentence]:
     """What contradicts D: of the models that may be the best, or of the others."""
     models = models_of(summary)
-    if summary["kind"] == "comparison":
-        chosen = [summary["best"]] if summary["best"] is not None else contenders(summary)
-        models = [model for key, model in zip(summary["evaluations"], models, strict=True) if (key in chosen) is best]
-    elif not best:
-        return []
-    return [(*of_model(model), note) for model in models for note in model.record["notes"]]
+    if summary["kind"] != "comparison":
+        return [(note,) for note in models[0].record["notes"]] if best else []
+    # What is noted of all models alike, such as a diagonal of costs, is said once.
+    common = [note for note in models[0].record["notes"] if all(note in one.record["notes"] for one in models)]
+    chosen = [summary["best"]] if summary["best"] is not None else contenders(summary)
+    told: list[Sentence] = [(f"All models: {note}",) for note in common] if best else []
+    for key, model in zip(summary["evaluations"], models, strict=True):
+        if (key in chosen) is best:
+            told += [(*of_model(model), note) for note in model.record["notes"] if note not in common]
+    return told
 
 
 def _backwards(model: Model) -> str:

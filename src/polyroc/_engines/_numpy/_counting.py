@@ -12,7 +12,7 @@ def count(counter: Any, bins: ScoreBins, scores: FloatArray, codes: IntArray, we
     """Count the scores of a column, shape (n,), by bin and class."""
     index, occurred = bins.index(scores), np.zeros(bins.n_bins, dtype=bool)
     occurred[index] = True
-    counter.make(np.flatnonzero(occurred))
+    counter.make(np.flatnonzero(occurred & (counter.slots < 0)))
     n_classes = counter.rows.shape[1]
     cell = counter.slots[index] * n_classes + codes
     counted = np.bincount(cell, weight, minlength=counter.n_used * n_classes)

@@ -57,7 +57,10 @@ function chartParts(element) {
   parts.readout = document.createElement("div");
   parts.readout.className = "readout";
   parts.readout.hidden = true;
-  element.replaceChildren(canvas, svg, parts.readout);
+  parts.called = document.createElement("div"); // the name of the pair that is selected
+  parts.called.className = "called";
+  parts.called.hidden = true;
+  element.replaceChildren(canvas, svg, parts.called, parts.readout);
   element.classList.add("chart");
   return parts;
 }
@@ -96,6 +99,7 @@ function curveChart(data, state, selection = null) {
     live: null, // other curves than those judged, for other costs
   };
   const decoded = new Map();
+  const areas = Array.from(document.querySelectorAll(".key .areas"), (words) => ({ element: words, judged: words.textContent }));
   const frame = () => {
     const size = state.printing ? ON_PAPER : Math.max(240, element.clientWidth);
     const corner = state.view === "corner";
@@ -106,7 +110,9 @@ function curveChart(data, state, selection = null) {
   };
 
   const isShown = (line) => state.shown[line.model] && state.kinds[line.kind];
-  const curveOf = (line) => (chart.live ? { ...line.curve, ...chart.live[line.model][line.kind] } : line.curve);
+  // Paper has the costs that were judged, as the words around the figure have.
+  const isLive = () => chart.live !== null && !state.printing;
+  const curveOf = (line) => (isLive() ? { ...line.curve, ...chart.live[line.model][line.kind] } : line.curve);
 
   function shapeLine(line) {
     line.shown = isShown(line);
@@ -120,7 +126,7 @@ function curveChart(data, state, selection = null) {
   function shapeBand(line) {
     if (!line.band) return;
     // Bands are of the costs that were judged.
-    const shown = state.bands && isShown(line) && !chart.live;
+    const shown = state.bands && isShown(line) && !isLive();
     line.band.style.display = shown ? "" : "none";
     if (!shown) return;
     const lower = placed(chart.scale, line.around.lower), upper = placed(chart.scale, line.around.upper);
@@ -138,7 +144,7 @@ function curveChart(data, state, selection = null) {
       shapeLine(line);
       shapeBand(line);
     }
-    sayBands();
+    sayCosts();
     drawPairs();
     chart.refresh?.();
   }
@@ -163,22 +169,33 @@ function curveChart(data, state, selection = null) {
     const found = placeOf(model, chosen ?? null);
     chart.picked = found === undefined ? null : line(all.at(found), found);
     parts.picked.replaceChildren(...(chart.picked ? [shape("path", { class: "picked", d: pathOf(chart.picked.places, chart.pixels) })] : []));
+    callPicked(chart);
   }
 
-  // Only lines: this runs in every frame while somebody drags a cost.
   // Bands are those of the costs as given: while others are tried there are none, and the caption names none.
-  function sayBands() {
-    for (const words of document.querySelectorAll(".band-words")) words.hidden = !state.bands || chart.live !== null;
+  function sayCosts() {
+    for (const words of document.querySelectorAll(".band-words")) words.hidden = !state.bands || isLive();
+    document.getElementById("curve-live").hidden = !isLive();
+    sayAreas();
   }
 
+  // The key has the areas of the curves that are drawn. At other costs the mean area is not M.
+  function sayAreas() {
+    areas.forEach(({ element: words, judged }, m) => {
+      const now = isLive() ? `D\u00a0${areaText(chart.live[m].auc)} mean\u00a0${areaText(chart.live[m].mean_auc)}` : judged;
+      if (words.textContent !== now) words.textContent = now;
+    });
+  }
+
+  // Only lines and their areas: this runs in every frame while somebody drags a cost.
   function show(live) {
     const changed = (live === null) !== (chart.live === null);
     chart.live = live;
     for (const line of chart.lines) shapeLine(line);
     if (changed) {
       for (const line of chart.lines) shapeBand(line);
-      sayBands();
-    }
+      sayCosts();
+    } else sayAreas();
     chart.repoint?.();
   }
 
@@ -193,6 +210,16 @@ function curveChart(data, state, selection = null) {
   new ResizeObserver(() => { if (!state.printing && element.clientWidth !== chart.box.size) draw(); }).observe(element);
   const difference = differenceChart(data);
   return { draw() { draw(); difference.draw(); }, show };
+}
+
+// The selected pair's name stands where its view seldom has a curve.
+function callPicked({ parts: { called }, box, scale, picked }) {
+  called.hidden = picked === null;
+  if (picked === null) return;
+  called.replaceChildren(...picked.called());
+  const side = `${box.left + 8}px`, other = `${box.size - box.left - box.side + 8}px`;
+  Object.assign(called.style, scale.corner ? { inset: `${box.top + 8}px auto auto ${side}` } : { inset: `auto ${other} 54px auto` });
+  called.style.maxWidth = `${Math.round(0.6 * box.side)}px`;
 }
 
 // Frame, grid, ticks and the diagonal of guessing.

@@ -61,7 +61,7 @@ function explorerPanel(data, { chart = null, selection = null, make = null } = {
   const given = section.dataset.given === "true";
   const grid = explorerGrid(elements.grid, costs, { names: classes.map((c) => data.explorer_names.short[c]), labels });
   const numbers = explorerTable(elements.numbers, names, before, () => [costs.now(), costs.prevalence()]);
-  const curves = explorerCurves(elements.curves, data.models);
+  const curves = explorerCurves(elements.curves, data);
   let fit = null; // made when somebody first changes a cost
   let models = before;
   let waiting = 0;
