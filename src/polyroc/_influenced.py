@@ -7,6 +7,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from polyroc._engines._counted import CountedPrepared, second_pass_needed
+from polyroc._engines._exact import ExactPrepared
 from polyroc._estimator._binning import BinningError, binning_error
 from polyroc._estimator._mean_curve import is_mean
 from polyroc._estimator._partial import error_cost, least_area
@@ -83,7 +84,8 @@ class Influenced(Evaluated):
         (True, True)
         """
         prepared = self._prepared
-        if not isinstance(prepared, CountedPrepared):
+        # Sorted scores have no bins.
+        if not isinstance(prepared, CountedPrepared) or isinstance(prepared, ExactPrepared):
             return None
         has_gradient = not self.is_binary and self._options.model != "centered"
         gradient = self._fitted.gradient("auc") if has_gradient else None

@@ -70,7 +70,7 @@ def test_options_that_need_samples_say_so(file, tmp_path, capsys):
         assert said in err
     assert "--include-decisions adds nothing to this page: scores that were counted are not kept" in err
     page = report.read_text(encoding="utf-8")
-    assert "The scores were counted in bins and not kept" in page
+    assert "The scores were read in passes and not kept" in page
     assert "influences of the samples" in page
     assert plot.stat().st_size > 1_000
 
@@ -99,7 +99,7 @@ def test_compare(tmp_path, capsys):
     assert main(["compare", str(folder), "--target", "y", *asked]) == 0
     out = capsys.readouterr().out
     assert "Best by D and by M: good" in out
-    assert "The scores were counted in bins" in report.read_text(encoding="utf-8")
+    assert "The scores were read in passes" in report.read_text(encoding="utf-8")
     assert "good" in out_file.read_text(encoding="utf-8")
     assert main(["compare", str(folder), str(folder), "--target", "y"]) == 2
     assert "must be columns of one file or folder" in capsys.readouterr().err

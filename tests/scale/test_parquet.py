@@ -40,6 +40,7 @@ def test_exact_equals_evaluate(tmp_path, dtype, k):
     assert_allclose(found.auc, exact.auc, rtol=0, atol=1e-12)
     assert_allclose(found.hand_till, exact.hand_till, rtol=0, atol=1e-12)
     assert_allclose(found.pairs.auc, exact.pairs.auc, rtol=0, atol=1e-12)
+    assert found.binning_error is None
     assert_allclose(found._prepared.areas_against_rest(), exact._prepared.areas_against_rest(), rtol=0, atol=1e-12)
     assert found.accuracy == exact.accuracy
     assert_allclose(found.standard_error, exact.standard_error, rtol=1e-3)
@@ -387,11 +388,11 @@ def test_text_among_scores_is_refused(tmp_path):
 
 
 def test_exact_says_how_much_memory_it_needs(tmp_path, monkeypatch):
-    from polyroc._engines import _memory
+    from polyroc._engines import _exact
 
     y, scores = predictions()
     folder = write(tmp_path / "a", table_of(y, scores))
-    monkeypatch.setattr(_memory, "available", lambda: 10_000)
+    monkeypatch.setattr(_exact, "available", lambda: 10_000)
     with pytest.raises(
         MemoryError, match=r"`exact=True` needs about .* GiB of memory, 5 bytes for each of 6,000 samples"
     ):

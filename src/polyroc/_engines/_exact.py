@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._engines import _memory
 from polyroc._engines._counted import CountedPrepared
 from polyroc._engines._fallback import FastOrReference, can_compile
+from polyroc._engines._memory import available
 from polyroc._engines._numpy import _sorting as reference
 from polyroc._engines._threads import Threads
 from polyroc._inputs._checks import InputError
@@ -73,7 +73,7 @@ class ExactPrepared(CountedPrepared):
 def check_exact_memory(n_samples: int, n_classes: int, itemsize: int, n_rates: int) -> None:
     """Raise MemoryError, with the size needed, where a column of scores and all codes would not fit."""
     each = itemsize + np.dtype(code_type(n_classes)).itemsize
-    needed, free = n_samples * each + 16 * n_rates, _memory.available()
+    needed, free = n_samples * each + 16 * n_rates, available()
     if free is None or needed <= free:
         return
     msg = (

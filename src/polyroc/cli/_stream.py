@@ -95,7 +95,8 @@ def _begun(paths: Sequence[str], settings: Settings) -> Messages:
     messages = Messages(quiet=settings.quiet)
     why = "" if settings.stream else why_stream(paths)
     reason = f" because {why}; --no-stream reads it all the same" if why else ""
-    messages.note(f"{quoted_path(paths[0])} is passed over, and its scores are counted in bins{reason}")
+    how = "sorted one column at a time" if settings.exact else "counted in bins"
+    messages.note(f"{quoted_path(paths[0])} is passed over, and its scores are {how}{reason}")
     if settings.resamples:
         messages.note("--resamples has no effect: intervals of counted scores come from a second pass")
     if settings.measures:

@@ -43,7 +43,7 @@ _DIGITS = 5
 # Of more classes the page has no intervals of their numbers.
 _MOST_CLASSES = 200
 _COUNTED = (
-    "The scores were counted in bins and not kept. So there are no bands around curves, no intervals of single "
+    "The scores were read in passes and not kept. So there are no bands around curves, no intervals of single "
     "classes, no other measures and no costs of decisions: these need single samples."
 )
 # These have a part in every number; numba has, once it is loaded.

@@ -24,7 +24,7 @@ def note_rows(
 ) -> float:
     """Count which class the highest score of each row names, the first of equal ones, and which is true.
 
-    The sum of a row is at most so far from 1 as is returned.
+    Returned is how far the sum of a row is from 1 at most.
     """
     highest, named, k = columns[0].copy(), np.zeros(len(columns[0]), dtype=np.intp), len(times)
     total = columns[0].astype(np.float64)
