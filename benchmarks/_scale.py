@@ -207,6 +207,9 @@ def main() -> None:
     parser.add_argument(
         "--where", type=Path, default=None, help="folder on a disk with room; by default that of tempfile"
     )
+    parser.add_argument(
+        "--clusters", action="store_true", help="also passes by Dask's threads and by Spark, where they are installed"
+    )
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -221,6 +224,11 @@ def main() -> None:
         found = measure(given.only, Path(folder), given.classes, given.repeats)
         print(f"{rows:,} rows of {given.classes} classes, {size / 2**30:.2f} GiB of Parquet\n")
         print(table_of(found, rows))
+        if given.clusters:
+            from benchmarks import _scale_cluster
+
+            names = _columns(given.classes)[1:]
+            _scale_cluster.run(_files(Path(folder) / "data"), "y", names, range(given.classes))
 
 
 if __name__ == "__main__":

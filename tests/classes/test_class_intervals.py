@@ -21,7 +21,7 @@ def problem(seed, n=80, k=4, *, weights=False):
 
 def ranking(evaluation, groups=None):
     predictions = evaluation._source
-    areas = ClassAreas.of(predictions, evaluation._pair_index, evaluation.pairs.auc)
+    areas = ClassAreas.of(evaluation._prepared, evaluation._pair_index, evaluation.pairs.auc)
     found = {"rest": {}, "pairs": {}, "hardest": {}}
     for name, i, spread in Ranking(predictions, areas, units_of(predictions, groups)).spreads():
         found[name][i] = spread

@@ -643,10 +643,10 @@ def test_text_in_a_column_is_refused_by_name():
 
 
 def test_frames_that_cannot_be_read_are_refused():
-    pd, pl, pa = (pytest.importorskip(library) for library in ("pandas", "polars", "pyarrow"))
+    pd, pl = (pytest.importorskip(library) for library in ("pandas", "polars"))
     for scores, match in [
         (pl.DataFrame({"a": [1.0]}).lazy(), "`y_score` must be in memory, got a lazy LazyFrame"),
-        (pa.record_batch({"a": [1.0], "b": [2.0]}), "pandas, polars or pyarrow table, got RecordBatch"),
+        (type("Interchange", (), {"__dataframe__": None})(), "pandas, polars or pyarrow table, got Interchange"),
         (pd.DataFrame(SCORES, columns=["a", "b", "a"]), "`y_score` cannot be read.*DataFrame: .*unique"),
         (pd.DataFrame(SCORES, columns=["ant", "bee", 3]), "`y_score.columns` must hold.*all of one type, got int, str"),
         (pd.DataFrame(index=range(4)), r"`y_score` must not be empty, got a frame of shape \(4, 0\)"),

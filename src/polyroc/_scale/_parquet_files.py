@@ -92,7 +92,7 @@ class ParquetFiles:
     def batches(
         self, part: Part, columns: Sequence[str], *, n_rows: int, threads: bool, words: Sequence[str] = ()
     ) -> Iterator[Any]:
-        """The rows of a part as record batches of at most so many; columns of `words` come as dictionaries."""
+        """The rows of a part as record batches of at most this many; columns of `words` come as dictionaries."""
         file, seen = self.files[part.file], 0
         try:
             with pq.ParquetFile(
