@@ -184,7 +184,7 @@ class Tally:
 
 
 def check_counts_memory(n_classes: int, bins: ScoreBins, groups: GroupedBins | None) -> None:
-    """Raise MemoryError, with the size needed and what to do, where even few bins of this many classes would not fit."""
+    """Raise MemoryError, with the size needed and what to do, where even few bins of all classes would not fit."""
     rows = _FEW_BINS if groups is None else int(groups.groups.max()) + 1
     needed = 8 * rows * n_classes**2 + 4 * bins.n_bins * n_classes
     if needed < _ALWAYS_THERE:
