@@ -219,7 +219,10 @@ def test_the_large_picture_says_what_it_shows(explored):
         at_rest(page)
         assert drawn(page, "#curve path.line") == on_paper
         page.emulate_media(media="screen")
-        assert page.locator("#curve path.line").first.get_attribute("d") == before
+        # Drawn again when the page has been told that it is on a screen, and how wide it is there.
+        page.wait_for_function(
+            "(d) => document.querySelector('#curve path.line').getAttribute('d') === d", arg=before, timeout=10_000
+        )
         page.locator("#explorer-reset").click()
         assert (key.all_inner_texts(), drawn(page, "#curve path.line")) == (judged, lines)
         assert not live.is_visible()

@@ -83,7 +83,8 @@ def evaluate_parquet(
         Whether scores lie between 0 and 1, or anywhere, as logits do. "auto" looks at the footers of the files, or at
         the first rows.
     mantissa_bits : int, optional
-        From 0 to 16. One more halves the width of the bins, and takes up to twice the memory.
+        From 0 to 16, by default as in `RocAccumulator`. One more halves the width of the bins, and takes up to twice
+        the memory.
     n_jobs : int, optional
         Number of threads; None for as many as the process may use. Results do not depend on it.
     **options

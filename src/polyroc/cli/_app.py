@@ -35,7 +35,7 @@ polyroc evaluate predictions.parquet --target label --resamples 0 --quiet
 
 polyroc evaluate - --target label < knn.csv
 
-polyroc evaluate predictions.parquet --target label --stream --checkpoint state.npz
+polyroc evaluate predictions.parquet --target label --stream --exact
 """
 _COMPARE_EXAMPLES = """Examples:
 
