@@ -1,5 +1,7 @@
 """Files that do not fit in memory, against `polyroc.evaluate` on the same rows in memory."""
 
+import os
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,6 +12,7 @@ from parquet_files import damage, predictions, states, table_of, write
 import polyroc
 from polyroc._scale import _parquet_run
 from polyroc._scale._parquet_files import DamagedPartError
+from polyroc.cli._size import why_stream
 
 # Which of two scores in a bin is the higher one is lost: of some thousand samples that much can depend on it.
 BINNED = 1e-4
@@ -416,3 +419,11 @@ def test_a_million_rows_take_little_memory(tmp_path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     # pyarrow and numba with their kernels take most of it; the scores alone would be 64 MB in the files' type.
     assert int(done.stdout) < 450 * 1024
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.parquet")
+    with pytest.raises(ValueError, match="read more than once"):
+        polyroc.evaluate_parquet(tmp_path / "pipe.parquet", target="y")
+    assert why_stream([str(tmp_path / "pipe.parquet")]) == ""

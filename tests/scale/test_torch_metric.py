@@ -91,7 +91,7 @@ def test_bins_are_those_of_the_host(scores, dtype, mantissa_bits, seed):
 def test_same_as_the_accumulator_to_the_last_bit(scores, rule, dtype, k):
     logits, target = problem(k, dtype=dtype)
     used = logits if scores == "free" else logits.softmax(dim=1)
-    expected = accumulated(used, target, scores=rule)
+    expected = accumulated(used, target, score_kind=rule)
     metric = updated(MulticlassD(k, score_kind=scores), logits, target)
     assert metric.compute().dtype == torch.float64
     assert metric.compute().item() == expected.compute().auc
@@ -274,7 +274,7 @@ def test_gradients_are_neither_needed_nor_kept():
     [
         ({"num_classes": 1}, "`num_classes` must be an integer of at least 2, got 1"),
         ({"num_classes": 3, "output": "f1"}, "`output` must be"),
-        ({"num_classes": 3, "scores": "raw"}, "`scores` must be"),
+        ({"num_classes": 3, "score_kind": "raw"}, "`score_kind` must be"),
         ({"num_classes": 3, "labels": ["a", "b"]}, "`labels` must name 3 classes, got 2"),
         ({"num_classes": 3, "mantissa_bits": 17}, "`mantissa_bits` must be an integer from 0 to 16"),
         ({"num_classes": 3, "thresholds": "difference"}, "`thresholds` must be 'own' or 'shared'"),
@@ -328,7 +328,7 @@ def test_wrong_batches_are_refused_and_change_nothing(preds, target, words):
 
 
 def test_logits_where_probabilities_were_promised():
-    with pytest.raises(polyroc.InputError, match=r"must lie between 0 and 1, got 4: .*scores='logits'"):
+    with pytest.raises(polyroc.InputError, match=r"must lie between 0 and 1, got 4: .*score_kind='logits'"):
         MulticlassD(3, score_kind="probabilities").update(torch.tensor([[4.0, 0.0, 1.0]]), torch.tensor([1]))
 
 

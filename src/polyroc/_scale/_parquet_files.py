@@ -191,9 +191,14 @@ def _is_folder(path: Path) -> bool:
 
 def _opened(path: Path) -> OpenFile:
     try:
-        size = path.stat().st_size
+        size, is_file = path.stat().st_size, path.is_file()
+        # What comes through a pipe comes once.
+        if not is_file:
+            raise InputError("paths", "must lead to files, which are read more than once", f"'{path}'")
         with path.open("rb") as file:
             head, footer = file.read(4), _footer(file, size)
+    except InputError:
+        raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError("paths", "must lead to files that can be read", f"'{path}'", hint=f": {reason}") from error

@@ -47,8 +47,11 @@ def _is_parquet(path: Path) -> bool:
     try:
         if path.is_dir():
             return any(True for end in ("*.parquet", "*.pq") for _ in path.rglob(end))
+        # Asked before it is opened: what is read from a pipe is gone for whoever reads it next.
+        if not path.is_file():
+            return False
         with path.open("rb") as file:
-            return path.is_file() and file.read(4) == _MAGIC
+            return file.read(4) == _MAGIC
     except (OSError, ValueError):
         return False
 
