@@ -37,8 +37,8 @@ class RocAccumulator:
 
     Scores are put into bins made of the highest bits of a float, so there is no range to choose. Counts can be merged
     in any order, over files, processes and machines, and without weights every order gives the same numbers to the
-    last bit. `Evaluation.binning_error` says how far bins can have moved D and M: with 8 bits D moves by less than 1e-6 for a
-    million samples, and by more for few.
+    last bit. `Evaluation.binning_error` says how far bins can have moved D and M: with 8 bits D moves by less than
+    1e-6 for a million samples, and by more for few.
 
     Parameters
     ----------
