@@ -104,3 +104,13 @@ def test_edges_that_do_not_fit_are_refused():
 def test_more_classes_than_memory_are_refused_before_any_is_taken():
     with pytest.raises(MemoryError, match=r"100,000 classes.*GiB.*max_pairs"):
         polyroc.RocAccumulator(range(100_000))
+
+
+def test_fewer_bins_are_proposed_where_they_would_fit(monkeypatch):
+    monkeypatch.setattr("polyroc._engines._memory.available", lambda: 2**28)
+    with pytest.raises(MemoryError, match=r"600 classes.*ScoreEdges\(\d+\)") as raised:
+        polyroc.RocAccumulator(range(600))
+    # What is proposed fits.
+    edges = polyroc.ScoreEdges(int(str(raised.value).split("ScoreEdges(")[1].split(")")[0]))
+    edges.update(np.random.default_rng(0).dirichlet(np.ones(600), 200))
+    polyroc.RocAccumulator(range(600), edges=edges)

@@ -28,7 +28,8 @@ _NO_SAMPLES = (
 )
 _NO_SECOND_PASS = (
     "Standard errors and intervals of counted scores need a second pass over the samples, and there was none: only "
-    "point estimates are known. Pass the same samples to `RocAccumulator.second_pass()`."
+    "point estimates are known. Pass the same samples to `RocAccumulator.second_pass()`; for files or partitions, "
+    "leave `standard_errors` at True."
 )
 
 

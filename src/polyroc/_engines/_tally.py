@@ -23,6 +23,8 @@ _BLOCK = 16_384
 _WORTH_A_THREAD = 2**18
 # Scores of a model hardly ever fall into fewer bins.
 _FEW_BINS = 256
+# Fewer bins by quantiles are not proposed: a part of the samples without bins says more.
+_FEWEST_BINS = 16
 # To ask for free memory takes as long as some of the work.
 _ALWAYS_THERE = 2**22
 # Weights outside would lose their squares.
@@ -192,8 +194,9 @@ def check_counts_memory(n_classes: int, bins: ScoreBins, groups: GroupedBins | N
     free = _memory.available()
     if free is None or needed <= free:
         return
-    advice = f"`edges=ScoreEdges({max(2, int(rows * free / needed / 2))})` needs less"
-    if groups is None or n_classes > 2_000:
+    fitting = rows * free // (2 * needed)
+    advice = f"`edges=ScoreEdges({fitting})` needs half of what is free"
+    if fitting < _FEWEST_BINS:
         advice = "Call `polyroc.evaluate` with a random part of the samples, and `max_pairs`"
     msg = (
         f"Counts of {n_classes:,} classes in {rows} bins need about {needed / 2**30:.1f} GiB of memory, and "

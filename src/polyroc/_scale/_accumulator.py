@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polyroc._engines._bins import GroupedBins, ScoreBins, Scores, usual_bits
+from polyroc._engines._counted import refuse_differences
 from polyroc._engines._exact import ExactColumns
 from polyroc._engines._tally import Tally, check_counts_memory
 from polyroc._evaluate import OF_SAMPLES, check_option_names, evaluate_counts
@@ -104,9 +105,7 @@ class RocAccumulator:
         if self._groups is not None:
             self._bins = self._groups.fine
         self._options: Options = as_options(self._labels, **options)
-        if self._options.thresholds == "difference":
-            rule = "must be 'own' or 'shared' for counts of scores, which hold each column by itself"
-            raise InputError("thresholds", rule, "'difference'")
+        refuse_differences(self._options.thresholds)
         if self._groups is not None and self._options.thresholds == "shared":
             raise InputError("thresholds", "must be 'own' for bins by `edges`, which differ by column", "'shared'")
         check_counts_memory(len(classes), self._bins, self._groups)
