@@ -29,7 +29,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full test-clock test-mlflow test-training test-spark test-oldest test-minimal lint types bench coverage plans looks measures decisions displays screenshots meaning reproduction docs clean
+.PHONY: help demo test test-full test-card test-clock test-mlflow test-training test-spark test-oldest test-minimal lint types bench coverage plans looks measures decisions displays screenshots meaning reproduction docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
@@ -46,14 +46,26 @@ test-clock: $(VENV)/.dev  ## run the tests that watch a clock, one after the oth
 # As workers of pytest-xdist (tests/conftest.py): matrices are small, and threads would only wait for each other.
 test-full test-mlflow test-training test-spark test-oldest test-minimal: export OPENBLAS_NUM_THREADS := 1
 
+# Threads of PyTorch, too, would only wait for each other.
+test-full test-training: export OMP_NUM_THREADS := 1
+
+# Few examples: what `make test` runs with more of them is repeated here for another engine. Two processes.
+test-full: export HYPOTHESIS_PROFILE ?= few
+
 test-full: $(VENV_FULL)/.full  ## run all tests with every optional package; a missing one fails (FULL_ARGS='-m full' for those that need it)
-	POLYROC_FULL=1 $(VENV_FULL)/bin/python -m pytest -m "" $(PYTEST_ARGS) $(FULL_ARGS)
+	POLYROC_FULL=1 $(VENV_FULL)/bin/python -m pytest --numprocesses 2 --dist worksteal -m "" $(PYTEST_ARGS) $(FULL_ARGS)
+
+# Nothing is installed: a machine with a card has its own PyTorch. There the engine computes on the card.
+CARD        := tests/engines tests/estimator tests/inputs/test_tensor_predictions.py tests/hall/test_tensors.py \
+               tests/uncertainty/test_bootstrap.py
+
+test-card: export HYPOTHESIS_PROFILE ?= few
+
+test-card:  ## test the engine of PyTorch with whatever PYTHON has, on its card if there is one (make test-card PYTHON=python3)
+	PYTHONPATH=src $(PYTHON) -m pytest -m full -k "torch or tensor" $(PYTEST_ARGS) $(CARD)
 
 test-mlflow: $(VENV_MLFLOW)/.mlflow  ## test the MLflow evaluator against a store of its own; a missing mlflow fails
 	POLYROC_MLFLOW=1 $(VENV_MLFLOW)/bin/python -m pytest -m mlflow $(PYTEST_ARGS) tests/around/test_mlflow.py
-
-# One thread: models are tiny, and threads of five packages would wait for each other.
-test-training: export OMP_NUM_THREADS := 1
 
 test-training: $(VENV_TRAINING)/.training  ## test the metric of torchmetrics and early stopping with the packages that train; a missing one fails
 	POLYROC_TRAINING=1 $(VENV_TRAINING)/bin/python -m pytest $(PYTEST_ARGS) tests/scale/test_torch_metric.py tests/scale/test_training.py \
@@ -182,9 +194,10 @@ $(VENV_BENCH)/.bench: pyproject.toml constraints.txt | $(VENV_BENCH)/.made
 	$(VENV_BENCH)/bin/python -m pip install --quiet --constraint constraints.txt torch torchmetrics && touch $@ || \
 	  echo "torchmetrics did not install; the benchmarks go on without it"
 
-# mlflow is left out: it holds pandas and others back, so it needs an environment of its own.
+# Triton's interpreter runs kernels on the CPU. mlflow is left out: it holds pandas and others back, so it needs an environment of its own.
 $(VENV_FULL)/.full: pyproject.toml constraints.txt | $(VENV_FULL)/.made
-	$(VENV_FULL)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[all,dev,dask]' 'dask[array,dataframe]>=2025.1' 'distributed>=2025.1' 'torch>=2.4' jax
+	$(VENV_FULL)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[all,dev,dask]' 'dask[array,dataframe]>=2025.1' 'distributed>=2025.1' 'torch>=2.4' jax \
+	  'triton; sys_platform == "linux"'
 	@touch $@
 
 # What somebody has who installs the extra, and what the tests need beside it. mlflow is large and little of it is used:

@@ -25,8 +25,8 @@ settings.register_profile("nightly", deadline=None, max_examples=2000, derandomi
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 
-# Each engine and the package it is made of; the first is the reference.
-ENGINES = {"numpy": "numpy", "numba": "numba"}
+# The first is the reference; that of cards runs on the CPU where there is none.
+ENGINES = ["numpy", "numba", pytest.param("torch", marks=pytest.mark.full("torch"))]
 REFERENCE, *OTHERS = ENGINES
 
 
@@ -34,14 +34,14 @@ REFERENCE, *OTHERS = ENGINES
 @pytest.fixture(scope="session", params=ENGINES)
 def engine(request):
     """The name of each engine in turn: a test that takes it runs on all of them."""
-    require(ENGINES[request.param])
+    require(request.param)  # each is called as the package that it is made of
     return request.param
 
 
 @pytest.fixture(scope="session", params=OTHERS)
 def fast_engine(request):
     """Each engine but the reference, for tests that compare it with the reference."""
-    require(ENGINES[request.param])
+    require(request.param)
     return request.param
 
 

@@ -16,16 +16,14 @@ from polyroc._estimator._factorization import fit_of
 from polyroc._estimator._pairs import sampled_pairs
 from polyroc._estimator._rates import counted_for, prepared_for, rates_of
 from polyroc._evaluation import Evaluation
-from polyroc._inputs._checks import listed
+from polyroc._inputs._checks import as_n_jobs, listed
 from polyroc._inputs._fingerprint import Fingerprint
 from polyroc._inputs._options import DECLARED, Options, as_options
 from polyroc._inputs._predictions import as_predictions
+from polyroc._lib._threads import one_pool
 from polyroc._lib._typing import Model, Thresholds, Weighting
 from polyroc._lib._warnings import underflow_is_zero, warn
 from polyroc._records import PairIndex, PairwiseRates, Predictions, ScoreCounts, Status
-
-# Rates of more cells than this are not kept but computed again when somebody asks for them.
-_KEPT_CELLS = 4_000_000
 
 
 class ConvergenceWarning(UserWarning):
@@ -66,6 +64,7 @@ def evaluate(
         suffix (``p_cat``, ``cat_prob``). For two classes one column, the score of the second class, is enough. Arrays
         of floats are not copied: pass a copy if you write new scores into the same array while the result is in use.
         What is computed later (M, pairs, intervals) then raises an error instead of mixing old and new numbers.
+        Scores on a GPU (tensors of PyTorch, arrays of CuPy and JAX) are evaluated there; the results are NumPy arrays.
     labels : array-like of shape (n_classes,), optional
         The classes in the order of the columns. Columns of a data frame that are named after the classes are
         matched by name all the same. By default the column names of a data frame; for columns without names the
@@ -95,18 +94,21 @@ def evaluate(
         How strongly each pair's rates are pulled to the rates of all pairs, in samples; 0 for none.
     model : {"rank-one", "centered", "saturated"}
         Model of the pairwise rates; "rank-one" is the paper's. See the method page.
-    engine : {"auto", "numpy", "numba"}
-        Implementation: "numpy" (reference) or "numba" (compiled, ``polyroc[fast]``). "auto" takes the one that is
-        predicted to finish first, which depends on the size of the problem and on whether compiled code is in
-        memory or on disk; if compiling fails, it warns and takes "numpy". Areas agree to 1e-9, in single precision
-        (very many pairs) to 1e-5.
+    engine : {"auto", "numpy", "numba", "torch"}
+        Implementation: "numpy" (reference), "numba" (compiled, ``polyroc[fast]``) or "torch" (GPU,
+        ``polyroc[torch]``). "auto" takes "torch" if `y_score` lies on a GPU. Else it takes the one of the other two
+        that is predicted to finish first, which depends on the size of the problem and on whether compiled code is in
+        memory or on disk; if compiling fails, it warns and takes "numpy". "torch" copies scores of the host to the
+        GPU, and computes on the CPU where there is none. Areas agree to 1e-9, in single precision (very many pairs)
+        to 1e-5.
     max_pairs : int, optional
         Use a random sample of at most this many ordered pairs, for very many classes. `Evaluation.pair_sampling_error`
         is the standard error that the sampling adds.
     rng : int, Generator or None
         Seed of that sample; of a generator, or of chance for None, a seed is drawn once.
     n_jobs : int, optional
-        Number of threads of the fast engine; None for as many as the process may use. Results do not depend on it.
+        Number of threads of the fast engine and of the check of large inputs; None for as many as the process may
+        use. Results do not depend on it.
 
     Returns
     -------
@@ -128,9 +130,10 @@ def evaluate(
     (113,)
     """
     asked = {name: value for name, value in locals().items() if name in DECLARED}
-    predictions = as_predictions(y_true, y_score, labels=labels, sample_weight=sample_weight)
-    options = as_options(predictions.labels, **asked)
-    return checked(evaluate_predictions(predictions, options))
+    with one_pool(as_n_jobs(n_jobs)):
+        predictions = as_predictions(y_true, y_score, labels=labels, sample_weight=sample_weight, n_jobs=n_jobs)
+        options = as_options(predictions.labels, **asked)
+        return checked(evaluate_predictions(predictions, options))
 
 
 def auc_score(y_true: "ArrayLike", y_score: "ArrayLike", **options: Any) -> float:
@@ -238,8 +241,9 @@ def fitted(found: Measured, options: Options) -> Evaluation:
         curve = shared_curve(factorization)
     if not factorization.converged:
         hint = "" if factorization.status is Status.SADDLE else " A larger `shrinkage` helps."
-        warn(f"{factorization.status.message}{hint}", ConvergenceWarning)
-    kept = rates if rates.tpr.size <= _KEPT_CELLS else None
+        warn(f"{factorization.message}{hint}", ConvergenceWarning)
+    # Asked of their shape: rates may lie on a device.
+    kept = rates if rates.n_call_rates * rates.n_pairs <= rates.most_kept else None
     return Evaluation(prepared, options, curve, factorization, pairs, kept, fingerprint)
 
 

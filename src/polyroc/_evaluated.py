@@ -330,7 +330,8 @@ class Evaluated(Frozen):
 
     @property
     def _equal_shares(self) -> FloatArray:
-        return np.full(len(self._pair_index), 1 / len(self._pair_index))
+        # One number, repeated: a million of them need not be made, nor sent to a card.
+        return np.broadcast_to(1 / len(self._pair_index), len(self._pair_index))
 
 
 def _hull_areas(prepared: Prepared, pairs: PairIndex, thresholds: Thresholds, fingerprint: Fingerprint) -> FloatArray:

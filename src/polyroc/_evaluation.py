@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._engines._threads import threads_for
 from polyroc._estimator._doubts import warn_of_backwards
 from polyroc._estimator._partial import asked_max_fpr
 from polyroc._influenced import Influenced
 from polyroc._inputs._checks import InputError, as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
 from polyroc._inputs._frames import plain
 from polyroc._lib._numbers import area
+from polyroc._lib._threads import threads_for
 from polyroc._lib._typing import AnyStatistic, Curve, FloatArray, IntervalKind, Method
 from polyroc._lib._warnings import ResamplingWarning, underflow_is_zero, warn
 from polyroc._measures._compute import Measured, Passes
@@ -313,7 +313,8 @@ class Evaluation(Influenced):
         unknown = [kind for kind in asked if kind.name not in found]
         # D takes as long as all others together, which need not wait for it.
         lanes = [[kind for kind in unknown if (kind.name == "auc") == is_d] for is_d in (True, False)]
-        with threads_for(self._samples.scores.size, self._options.n_jobs) as threads:
+        samples = self._samples
+        with threads_for(samples.n_samples * samples.n_columns, self._options.n_jobs) as threads:
             for measured in threads.map(partial(self._measure_all, passes), [(lane,) for lane in lanes if lane]):
                 found |= measured
         return [found[kind.name] for kind in asked], left_out

@@ -10,7 +10,7 @@ again.
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -332,6 +332,8 @@ class PairwiseRates(Frozen):
     """`fpr` where it is stored; None where it follows from the rest, since TPR + FPR is twice the call rate."""
     call_rates: FloatArray
     """Share called positive at each grid point, each class counting one half, shape (T,)."""
+    most_kept: ClassVar[int] = 4_000_000
+    """Rates of more cells than this are not kept with a result but computed again when somebody asks for them."""
 
     @cached_property
     def fpr(self) -> FloatArray:
@@ -412,10 +414,18 @@ class Factorization(Frozen):
     """Mean of each row's rates under the weights of the pairs, shape (2T,), as `row_effects`: without any fit."""
     chance_deviance: float | None = None
     """Deviance of the same rates from chance, where both rates of every pair are the call rate; None without a fit."""
+    is_single: bool = False
+    """Whether cells were swept in single precision, for which convergence has wider limits (method, step 6)."""
 
     def __repr__(self) -> str:
         sizes = f"{len(self.row_effects)} row effects, {len(self.pair_effects)} pair effects"
-        return f"Factorization({sizes}, deviance={self.deviance:.4g}, {self.status} after {self.n_iter} iterations)"
+        how = f"{self.status} in single precision" if self.is_single else self.status
+        return f"Factorization({sizes}, deviance={self.deviance:.4g}, {how} after {self.n_iter} iterations)"
+
+    @property
+    def message(self) -> str:
+        """How the fit ended, in a sentence, and in which precision if that was single."""
+        return f"{self.status.message[:-1]}, in single precision." if self.is_single else self.status.message
 
     @property
     def explained(self) -> float | None:

@@ -20,6 +20,7 @@ PAGES = ["README.md"] + [
         "report",
         "cli",
         "large",
+        "gpu",
         "planning",
         "scikit-learn",
         "training",
@@ -88,7 +89,7 @@ def test_help_is_in_plain_words(command):
 
 def test_help_says_what_options_choose():
     text = words_of_help("evaluate")
-    assert "Implementation: numpy (reference), numba (compiled); auto chooses by size." in text
+    assert "Implementation: numpy (reference), numba (compiled), torch (GPU); auto chooses by size." in text
     assert "own: each class's column has its own threshold; shared: one threshold for both columns of a pair" in text
     assert "Group of each sample, such as a patient ID. If given, whole groups are resampled" in text
 

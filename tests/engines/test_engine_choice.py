@@ -107,7 +107,7 @@ def test_a_bootstrap_takes_the_engine_of_its_number_of_resamples(monkeypatch):
     assert asked[0] == _choice.Work("evaluate", len(problem.y_true), 3, 6, 49, 1)
 
 
-@pytest.mark.parametrize(("task", "kernel"), [("evaluate", "_fit.sweep"), ("areas", "_rates.add_areas")])
+@pytest.mark.parametrize(("task", "kernel"), [("evaluate", "_fit.add_row_means"), ("areas", "_rates.add_areas")])
 def test_kernels_are_found_where_numba_keeps_them(task, kernel):
     """By its name for them, which is not documented."""
     assert _choice._KERNELS[task] == (kernel,)

@@ -33,7 +33,7 @@ numba = pytest.importorskip("numba")
 from polyroc._engines._numba import _engine as _numba  # noqa: E402
 from polyroc._engines._numba import _problem as _numba_problem  # noqa: E402
 from polyroc._engines._numba import _rates as _numba_rates  # noqa: E402
-from polyroc._engines._threads import Threads  # noqa: E402
+from polyroc._lib._threads import Threads  # noqa: E402
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tracemalloc
 from functools import partial
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -24,8 +25,16 @@ def problem():
     return gaussian_problem(0, 1000, 50)
 
 
+def leave(monkeypatch, free):
+    """Let this much memory be free, on the host and on a card."""
+    monkeypatch.setattr(_memory, "available", free)
+    if find_spec("torch") is not None:
+        monkeypatch.setattr("polyroc._engines._torch._engine.free_bytes", lambda device: free())
+
+
 def test_a_problem_that_does_not_fit_names_its_size_and_the_way_out(monkeypatch, problem, engine):
-    monkeypatch.setattr(_memory, "available", lambda: MIB)
+    # Enough to sort the scores, and for some of the pairs.
+    leave(monkeypatch, lambda: 4 * MIB)
     with pytest.raises(MemoryError) as caught:
         polyroc.evaluate(problem.y_true, problem.y_score, engine=engine, n_thresholds=199)
     message = str(caught.value)
@@ -37,7 +46,7 @@ def test_a_problem_that_does_not_fit_names_its_size_and_the_way_out(monkeypatch,
 
 def test_nothing_large_is_allocated_first(monkeypatch, problem, engine):
     prepared(engine, as_predictions(problem.y_true, problem.y_score))  # imported by now
-    monkeypatch.setattr(_memory, "available", lambda: MIB)
+    leave(monkeypatch, lambda: MIB)
     tracemalloc.start()
     try:
         with pytest.raises(MemoryError):
@@ -52,7 +61,7 @@ def test_nothing_large_is_allocated_first(monkeypatch, problem, engine):
 def test_what_the_message_proposes_fits(monkeypatch, engine):
     problem = gaussian_problem(0, 900, 30)
     predictions = as_predictions(problem.y_true, problem.y_score)
-    monkeypatch.setattr(_memory, "available", lambda: prepared(engine, predictions).memory_needed(870, 111) // 2)
+    leave(monkeypatch, lambda: prepared(engine, predictions).memory_needed(870, 111) // 2)
     with pytest.raises(MemoryError) as caught:
         polyroc.evaluate(problem.y_true, problem.y_score, engine=engine)
     proposed = int(re.search(r"`max_pairs=(\d+)`", str(caught.value))[1])
@@ -62,7 +71,7 @@ def test_what_the_message_proposes_fits(monkeypatch, engine):
 
 @pytest.mark.parametrize("free", [None, 2**40])
 def test_nothing_is_raised_where_there_is_room_or_nothing_is_known(monkeypatch, problem, engine, free):
-    monkeypatch.setattr(_memory, "available", lambda: free)
+    leave(monkeypatch, lambda: free)
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score, engine=engine, n_thresholds=9)
     assert evaluation.factorization.converged
 

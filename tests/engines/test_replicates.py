@@ -18,7 +18,7 @@ from polyroc._uncertainty._replicates import Replicates
 pytest.importorskip("numba")
 
 from polyroc._engines._numba import _reweighed as _numba_reweighed
-from polyroc._engines._threads import Threads
+from polyroc._lib._threads import Threads
 
 # Fits of replicates are done in single precision: a few of its units of 6e-8.
 SINGLE = 5e-7

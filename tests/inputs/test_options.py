@@ -36,7 +36,7 @@ def test_defaults_are_those_of_the_contract():
         ("weighting", ["equal", "prevalence"]),
         ("thresholds", ["own", "shared", "difference"]),
         ("model", ["rank-one", "centered", "saturated"]),
-        ("engine", ["auto", "numpy", "numba"]),
+        ("engine", ["auto", "numpy", "numba", "torch"]),
     ],
 )
 def test_each_allowed_value_is_kept_and_any_other_refused_with_the_list(name, values):
@@ -48,7 +48,7 @@ def test_each_allowed_value_is_kept_and_any_other_refused_with_the_list(name, va
 
 
 def test_engines_are_named_once():
-    assert tuple(ENGINES) == ("auto", "numpy", "numba")
+    assert tuple(ENGINES) == ("auto", "numpy", "numba", "torch")
 
 
 @pytest.mark.parametrize("value", [2, 3, 1000, np.int64(5), np.uint8(7)])

@@ -573,7 +573,7 @@ def test_what_is_said_of_a_one_hot_matrix_gives_the_right_classes():
         (np.full((4, 3), -(2**60)), r"`y_score` must hold integers within 2\*\*53"),
         (np.full((4, 3), 2**63, dtype=np.uint64), r"`y_score` must hold integers within 2\*\*53"),
         (OnlyArray(None, RuntimeError("Can't call numpy() on Tensor")), "`y_score` cannot be read.*Can't call numpy"),
-        (OnlyDlpack(SCORES, device=2), "`y_score` must be on the CPU, got DLPack device type 2"),
+        (OnlyDlpack(SCORES, device=8), "`y_score` must be on the CPU, got DLPack device type 8"),
         (SCORES[:, :2], r"got 2 columns, while `y_true` has 3 \('ant', 'bee', 'cat'\)"),
         (SCORES[:, 0], r"one column, which is for two classes, while `y_true` has 3"),
         (np.zeros((4, 5)), "one column per class, got 5 columns, while `y_true` has 3"),
@@ -821,3 +821,33 @@ def test_integers_of_128_bits_are_integers(kind):
     missing = wide.with_columns(pl.when(pl.col("cat") > 3).then(pl.col("cat")))
     with pytest.raises(ValueError, match="missing values in 2 of 3 rows"):
         as_predictions(["ant", "bee", "cat"], missing)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3, None])
+def test_threads_read_large_inputs_as_one_does(n_jobs):
+    rng = np.random.default_rng(0)
+    y_true, y_score = rng.choice([3, 5, 9, 11], size=300_000), rng.normal(size=(300_000, 4))
+    found = as_predictions(y_true, y_score, n_jobs=n_jobs)
+    assert_array_equal(found.codes, np.searchsorted([3, 5, 9, 11], y_true))
+    assert_array_equal(found.class_counts, np.bincount(found.codes))
+    assert not found.class_counts.flags.writeable
+    y_score[299_998:, 2] = np.nan
+    with pytest.raises(polyroc.InputError, match=r"in 2 of 300000 rows, the first is row 299998"):
+        as_predictions(y_true, y_score, n_jobs=n_jobs)
+    # Each is finite, but not their sum.
+    y_score[:] = 1e308
+    assert as_predictions(y_true, y_score, n_jobs=n_jobs).n_samples == 300_000
+
+
+@pytest.mark.parametrize("labels", [None, [11, 9, 5, 3], [3, 5, 9, 11, 12]])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_classes_are_counted_as_they_are_kept(labels, weighted):
+    rng = np.random.default_rng(1)
+    y_true = rng.choice([3, 5, 9, 11], size=500)
+    weight = (rng.random(500) > 0.3).astype(float) if weighted else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = as_predictions(
+            y_true, rng.normal(size=(500, len(labels or "abcd"))), labels=labels, sample_weight=weight
+        )
+    assert_array_equal(found.class_counts, [np.count_nonzero(found.codes == c) for c in range(len(found.labels))])

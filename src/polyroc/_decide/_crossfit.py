@@ -11,7 +11,7 @@ from polyroc._decide._rules import levels_on, scale_of
 from polyroc._engines._naming import above_least, highest, with_reject
 from polyroc._engines._offset_starts import class_sums, class_weights, tune
 from polyroc._engines._offsets import OffsetProblem, Tuned, passes_for
-from polyroc._engines._threads import Threads
+from polyroc._lib._threads import Threads
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._records import Frozen
 

@@ -11,8 +11,8 @@ from polyroc._decide._arguments import as_decision_costs, as_prior, as_reject_co
 from polyroc._decide._rules import Method, Rule, Scale
 from polyroc._inputs._arrays import read_labels
 from polyroc._inputs._checks import InputError, as_confidence_level, as_flag, listed, one_of, shown
+from polyroc._inputs._coding import labels_array
 from polyroc._inputs._column_classes import distinct
-from polyroc._inputs._predictions import labels_array
 from polyroc._lib._typing import FloatArray, LabelArray
 from polyroc._uncertainty._intervals import Interval
 

@@ -4,6 +4,7 @@ from polyroc._engines._choice import Task, Work, fast_is_quicker
 from polyroc._engines._fallback import FastOrReference, can_compile
 from polyroc._engines._protocol import Engine, Fitter, Prepared, Resources, Reweighed
 from polyroc._engines._registry import engine_named
+from polyroc._inputs._tensor_predictions import TensorPredictions
 from polyroc._records import Source
 
 __all__ = ["Engine", "Fitter", "Prepared", "Resources", "Reweighed", "get_engine"]
@@ -20,9 +21,12 @@ def get_engine(
 ) -> Engine:
     """Import an engine by name; "auto" is the one that is done first with a task, done several times.
 
-    All pairs are compared unless `n_pairs` says otherwise.
+    That is the one for GPUs where the samples lie on one. All pairs are compared unless `n_pairs` says otherwise.
     """
     if name == "auto":
+        if isinstance(source, TensorPredictions):
+            # Where the samples lie already: to copy them would take longer than to evaluate them there.
+            return engine_named("torch")
         n_classes = len(source.labels)
         n_pairs = n_classes * (n_classes - 1) if n_pairs is None else n_pairs
         work = Work(task, source.n_samples, n_classes, n_pairs, n_thresholds, repeats)

@@ -46,7 +46,7 @@ _missed: dict[Task, float] = dict.fromkeys(_COMPILING, 0.0)
 
 # Kernels without which a task cannot begin, by the module and the name under which numba keeps them.
 _KERNELS: dict[Task, tuple[str, ...]] = {
-    "evaluate": ("_fit.sweep",),
+    "evaluate": ("_fit.add_row_means",),
     "areas": ("_rates.add_areas",),
     "contrasts": ("_contrasts.count_wins",),
 }

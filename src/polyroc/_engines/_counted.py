@@ -15,8 +15,8 @@ from polyroc._engines._curvature import Curvature
 from polyroc._engines._gradient import Gradient
 from polyroc._engines._numpy._rates import merged_polygon
 from polyroc._engines._protocol import Fitter, PdiTerms, Resources, Reweighed
-from polyroc._engines._threads import Threads
 from polyroc._inputs._checks import InputError
+from polyroc._lib._threads import Threads
 from polyroc._lib._typing import FloatArray, IntArray, Model, Thresholds
 from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, ScoreCounts
 

@@ -1,10 +1,14 @@
 """The Hessian of a fit of many pairs, with the pairs eliminated."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias, runtime_checkable
 
+from polyroc._engines._gradient import Gradient
 from polyroc._lib._typing import BoolArray, FloatArray
 from polyroc._records import Frozen
+
+# A pair whose effect moves no predictor by more is held at zero: it has no derivative.
+HELD = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +25,7 @@ class Eliminated(Frozen):
     """Curvature by pairs, shape (K,)."""
 
 
-class Curvature(Protocol):
+class Passes(Protocol):
     """Passes over the cells at the end of a fit."""
 
     def eliminated(self, right: FloatArray, free: BoolArray) -> Eliminated:
@@ -32,3 +36,14 @@ class Curvature(Protocol):
 
     def times(self, found: FloatArray) -> FloatArray:
         """The cross terms of every pair times some rows, shape (m, K) from (m, R)."""
+
+
+@runtime_checkable
+class OwnGradient(Protocol):
+    """All of `polyroc._estimator._adjoint` where the cells are: nothing of the size of pairs comes to the host."""
+
+    def gradient(self, slopes: FloatArray) -> Gradient:
+        """The gradient of m numbers by their derivatives by the row effects of the curve, shape (m, 2T)."""
+
+
+Curvature: TypeAlias = Passes | OwnGradient

@@ -4,8 +4,10 @@ Levenberg and Marquardt's rule, told once for every engine. An engine says what
 a step with a given damping leads to; here it is decided whether to go there.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from functools import partial
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -35,7 +37,8 @@ class Attempt(Generic[StateT]):
     promised: float
     """The fall that the quadratic model promised for half the deviance."""
     move: float
-    """The largest move of a fitted probability or of a coordinate of the curve."""
+    """The largest move of a fitted probability or of a coordinate of the curve; anything where damping is too large for
+    the step to be the last."""
 
 
 class Problem(Protocol[StateT]):
@@ -68,6 +71,42 @@ class Descent(Generic[StateT]):
     status: Status
 
 
+class Course:
+    """How one descent goes: what it has been through, how much its next step is damped, and how it ended."""
+
+    def __init__(
+        self, deviance: float, *, tolerance: Tolerance, damping: float = FIRST_DAMPING, max_iter: int = MAX_ITER
+    ) -> None:
+        self.path, self.damping, self.n_iter = [deviance], damping, 0
+        self.status: Status | None = None
+        """None while it goes on."""
+        self._tolerance, self._max_iter = tolerance, max_iter
+
+    def goes_on_from(
+        self, tried: Attempt[Any] | None, gradient_here: Callable[[], float], gradient_there: Callable[[], float]
+    ) -> bool:
+        """Judge a step, None where the damped Hessian was not positive definite; whether the step is taken."""
+        self.n_iter += 1
+        if self.n_iter == self._max_iter:
+            self.status = Status.MAX_ITER
+        if tried is None and self.damping >= _SOME_DAMPING and gradient_here() <= _AT_REST:
+            # The step is zero with any damping that makes it possible: exact symmetry holds the fit here.
+            self.status = Status.SADDLE
+            return False
+        if tried is None or not tried.change <= tried.noise:
+            self.damping = more_damping(self.damping)
+            if self.damping > MAX_DAMPING:
+                self.status = Status.STALLED
+            return False
+        still = tried.move <= self._tolerance.move and self.damping <= self._tolerance.damping
+        # A rise within rounding is none.
+        self.path.append(self.path[-1] + 2 * min(tried.change, 0.0))
+        self.damping = next_damping(self.damping, tried.change, tried.noise, tried.promised)
+        if still and gradient_there() <= self._tolerance.gradient:
+            self.status = Status.CONVERGED
+        return True
+
+
 def descend(
     problem: Problem[StateT],
     state: StateT,
@@ -78,24 +117,19 @@ def descend(
     max_iter: int = MAX_ITER,
 ) -> Descent[StateT]:
     """Lower the deviance from a state until nothing moves."""
-    path = [deviance]
-    for n_iter in range(1, max_iter + 1):
-        tried = problem.attempt(state, damping)
-        if tried is None and damping >= _SOME_DAMPING and problem.gradient(state) <= _AT_REST:
-            # The step is zero with any damping that makes it possible: exact symmetry holds the fit here.
-            return Descent(state, np.array(path), n_iter, Status.SADDLE)
-        if tried is None or not tried.change <= tried.noise:
-            damping = more_damping(damping)
-            if damping > MAX_DAMPING:
-                return Descent(state, np.array(path), n_iter, Status.STALLED)
-            continue
-        still = tried.move <= tolerance.move and damping <= tolerance.damping
-        # A rise within rounding is none.
-        path.append(path[-1] + 2 * min(tried.change, 0.0))
-        state, damping = tried.state, next_damping(damping, tried.change, tried.noise, tried.promised)
-        if still and problem.gradient(state) <= tolerance.gradient:
-            return Descent(state, np.array(path), n_iter, Status.CONVERGED)
-    return Descent(state, np.array(path), max_iter, Status.MAX_ITER)
+    course = Course(deviance, tolerance=tolerance, damping=damping, max_iter=max_iter)
+    while course.status is None:
+        tried = problem.attempt(state, course.damping)
+        is_taken = _is_taken(course, problem, state, tried)
+        if tried is not None and is_taken:
+            state = tried.state
+    return Descent(state, np.array(course.path), course.n_iter, course.status)
+
+
+def _is_taken(course: Course, problem: Problem[StateT], state: StateT, tried: Attempt[StateT] | None) -> bool:
+    """Judge a step from a state. By itself, so that no state before that is held while the next step is tried."""
+    there = state if tried is None else tried.state
+    return course.goes_on_from(tried, partial(problem.gradient, state), partial(problem.gradient, there))
 
 
 def more_damping(damping: float) -> float:

@@ -4,9 +4,9 @@ import numpy as np
 
 from polyroc._engines._named import relative_weights
 from polyroc._engines._samples import subtractable
-from polyroc._engines._threads import threads_for
 from polyroc._engines._unordered import unordered
 from polyroc._lib._hull import upper_hull
+from polyroc._lib._threads import threads_for
 from polyroc._lib._typing import BoolArray, FloatArray, IntArray
 from polyroc._records import PairIndex, Predictions
 

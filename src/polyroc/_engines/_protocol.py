@@ -35,6 +35,10 @@ class PdiTerms(NamedTuple):
 class Reweighed(Protocol):
     """Samples made ready to be weighed again and again. A weight may be 0, but not all those of a class."""
 
+    @property
+    def at_once(self) -> int | None:
+        """How many weights `fits` wants together; None where it takes one after the other, and threads are better."""
+
     def rates(self, weight: FloatArray) -> tuple[PairwiseRates, FloatArray]:
         """Rates and Mann-Whitney areas of all pairs under these weights of the samples, shape (n,).
 

@@ -1,9 +1,12 @@
-"""Passes over samples that take no engine of their own: one column, or one look at each row."""
+"""Passes over samples that take no engine of their own: one column, or one look at each row.
 
-from dataclasses import replace
+Samples on a GPU are looked at there, by `_tensor_samples`.
+"""
 
 import numpy as np
 
+from polyroc._engines import _tensor_samples as on_device
+from polyroc._inputs._tensor_predictions import TensorPredictions
 from polyroc._lib._typing import BoolArray, FloatArray, IntArray
 from polyroc._records import NamedCounts, PairwiseRates, Predictions, ScoreCounts, Source
 
@@ -15,7 +18,8 @@ def weighed(predictions: Predictions, weight: FloatArray) -> Predictions:
     """The same samples with other weights, shape (n,), without those of weight 0."""
     kept = weight > 0
     scores, codes = predictions.scores[kept], predictions.codes[kept]
-    return replace(predictions, scores=scores, codes=codes, sample_weight=weight[kept])
+    # On the host, wherever the samples lie: their weights come from there.
+    return Predictions(codes, scores, predictions.labels, weight[kept], predictions.kept)
 
 
 def whole_polygon(predictions: Predictions) -> tuple[PairwiseRates, FloatArray]:
@@ -85,35 +89,50 @@ def doubled_wins(
 
 def two_areas(predictions: Predictions) -> tuple[float, float] | None:
     """Areas of two classes by the second column, and by the first one turned round; None where they must agree."""
-    scores = predictions.scores
-    # By quarters, so that neither a sum nor a difference of sums is beyond all floats.
-    total = scores[:, 0] / 4 + scores[:, 1] / 4
+    low, high = _sums_of_quarters(predictions)
     # Complements, as probabilities are: the one column says what the other does.
-    if np.ptp(total) <= 1e-6 * max(0.25, float(np.abs(total).max())):
+    if high - low <= 1e-6 * max(0.25, high, -low):
         return None
-    share = class_shares(predictions)
+    if isinstance(predictions, TensorPredictions):
+        return on_device.two_areas(predictions)
+    scores, share = predictions.scores, class_shares(predictions)
     used, other = (mann_whitney(column, predictions.codes, share) for column in (scores[:, 1], -scores[:, 0]))
     return used, other
 
 
+def _sums_of_quarters(predictions: Predictions) -> tuple[float, float]:
+    """Lowest and highest sum of two columns, by quarters: so neither a sum nor a difference is beyond all floats."""
+    if isinstance(predictions, TensorPredictions):
+        return on_device.sums_of_quarters(predictions)
+    total = predictions.scores[:, 0] / 4 + predictions.scores[:, 1] / 4
+    return float(total.min()), float(total.max())
+
+
 def is_constant(predictions: Predictions) -> bool:
     """Whether no column ranks anything."""
-    return not np.any(predictions.scores.max(axis=0) > predictions.scores.min(axis=0))
+    lowest, highest = column_ranges(predictions)
+    return not np.any(highest > lowest)
 
 
 def are_probabilities(predictions: Predictions, *, every_row: bool = False) -> bool:
     """Whether scores lie between 0 and 1 and rows sum to one, but for rounding: in the mean, or every single row."""
-    scores = predictions.scores
-    if not _lie_between_0_and_1(scores, 0.0 if every_row else _ROUNDED):
+    slack = 0.0 if every_row else _ROUNDED
+    if isinstance(predictions, TensorPredictions):
+        look = on_device.look_at(predictions)
+        if look.lowest < -slack or look.highest > 1 + slack:
+            return False
+        return look.worst_error < _ROUNDED if every_row else look.mean_error <= _ROUNDED
+    if not _lie_between_0_and_1(predictions.scores, slack):
         return False
-    off = _row_errors(scores)
+    off = _row_errors(predictions.scores)
     return bool(np.all(off < _ROUNDED)) if every_row else bool(off.mean() <= _ROUNDED)
 
 
 def can_be_probabilities(predictions: Predictions) -> bool:
     """Whether scores are probabilities; of a single column, whether they can be."""
     if predictions.n_columns == 1:
-        return _lie_between_0_and_1(predictions.scores, 0.0)
+        lowest, highest = column_ranges(predictions)
+        return bool(lowest[0] >= 0 and highest[0] <= 1)
     return are_probabilities(predictions)
 
 
@@ -144,6 +163,8 @@ def every_row_is_one(source: Source) -> bool:
 
 def column_ranges(source: Source) -> tuple[FloatArray, FloatArray]:
     """Lowest and highest score of each column, shape (k,) each."""
+    if isinstance(source, TensorPredictions):
+        return on_device.column_ranges(source)
     if isinstance(source, Predictions):
         return source.scores.min(axis=0), source.scores.max(axis=0)
     noted = row_notes(source)
@@ -159,12 +180,23 @@ def row_notes(source: Source) -> NamedCounts:
 
 def named_right(predictions: Predictions) -> BoolArray:
     """Whether the highest column of each sample is that of its class, shape (n,); the first of equal ones counts."""
+    if isinstance(predictions, TensorPredictions):
+        return on_device.named_right(predictions)
     right: BoolArray = named_classes(predictions) == predictions.codes
     return right
 
 
+def share_named_right(predictions: Predictions) -> float:
+    """Share of the samples, by their weights, whose highest column is that of their class."""
+    if isinstance(predictions, TensorPredictions):
+        return on_device.share_named_right(predictions)
+    return float(np.average(named_right(predictions), weights=predictions.sample_weight))
+
+
 def named_classes(predictions: Predictions) -> IntArray:
     """The class of the highest column of each sample, as a position in the labels, shape (n,)."""
+    if isinstance(predictions, TensorPredictions):
+        return on_device.named_classes(predictions)
     named: IntArray = np.argmax(predictions.scores, axis=1)
     return named
 

@@ -11,9 +11,9 @@ import numpy as np
 from polyroc._engines import _memory
 from polyroc._engines._bins import ROUNDED, GroupedBins, ScoreBins
 from polyroc._engines._counter import ColumnCounter, counting_for
-from polyroc._engines._threads import Threads
 from polyroc._inputs._batch import Batch
 from polyroc._inputs._checks import InputError
+from polyroc._lib._threads import Threads
 from polyroc._lib._typing import LabelArray
 from polyroc._records import NamedCounts, ScoreCounts
 

@@ -13,15 +13,13 @@ import numpy as np
 from scipy.special import expit
 
 from polyroc._engines._cells import EDGE
-from polyroc._engines._curvature import Curvature, Eliminated
+from polyroc._engines._curvature import HELD, Curvature, Eliminated, OwnGradient, Passes
 from polyroc._engines._gradient import Gradient
 from polyroc._estimator._curve import shared_rates
 from polyroc._estimator._partial import partial_slopes
 from polyroc._lib._typing import BoolArray, FloatArray, Model
 from polyroc._records import Factorization, PairWeights, PairwiseRates
 
-# A pair whose effect moves no predictor by more is held at zero: it has no derivative.
-_HELD = 1e-8
 # Cells that are worked on at a time, within the cache: all cells of a thousand classes would take gigabytes.
 _BLOCK_CELLS = 2**15
 
@@ -74,7 +72,7 @@ def held_pairs(factorization: Factorization) -> BoolArray:
     """Pairs whose effect is held at zero, where D has a kink, shape (K,)."""
     fitted = _is_fitted(factorization)
     largest = np.abs(factorization.row_effects[fitted]).max(initial=0.0)
-    return np.asarray(factorization.pair_effects * largest <= _HELD)
+    return np.asarray(factorization.pair_effects * largest <= HELD)
 
 
 def area_slopes(factorization: Factorization) -> FloatArray:
@@ -120,6 +118,8 @@ def _gradient(
     cells = _Blocks(factorization, rates, weights, shrinkage)
     if model == "saturated":
         return _through_logits(slopes, cells)
+    if isinstance(curvature, OwnGradient):
+        return curvature.gradient(slopes)
     row, pair = solve_adjoint(slopes, cells, curvature)
     return _through_shrinkage(row, pair, cells)
 
@@ -180,9 +180,7 @@ class _Blocks:
             yield _Block(pairs, weight, rate)
 
 
-def solve_adjoint(
-    slopes: FloatArray, cells: _Blocks, curvature: Curvature | None = None
-) -> tuple[FloatArray, FloatArray]:
+def solve_adjoint(slopes: FloatArray, cells: _Blocks, curvature: Passes | None = None) -> tuple[FloatArray, FloatArray]:
     """Solve with the Hessian of the fit for each of m right sides: shapes (m, R) for fitted rows and (m, K).
 
     Many pairs are eliminated by an engine's passes over the cells, where there are any.
@@ -239,7 +237,7 @@ def _keep_pairs(
 
 
 def _keep_rows(
-    right: FloatArray, right_pair: FloatArray, effect: FloatArray, free: BoolArray, curvature: Curvature
+    right: FloatArray, right_pair: FloatArray, effect: FloatArray, free: BoolArray, curvature: Passes
 ) -> tuple[FloatArray, FloatArray]:
     """Eliminate the pairs, in two passes over the cells."""
     left = curvature.eliminated(right_pair, free)

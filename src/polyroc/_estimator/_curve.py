@@ -204,8 +204,8 @@ def shared_rates(row_effects: FloatArray) -> tuple[FloatArray, FloatArray]:
     """FPR and TPR of the curve of each row of effects, shape (..., 2T) -> (..., T + 2), corners included."""
     # Beyond the bound a logit stands for an infinite one: rows of rate 0 or 1 are drawn as just that.
     rates = np.where(np.abs(row_effects) < LOGIT_BOUND, expit(row_effects), row_effects > 0)
-    tpr, fpr = np.split(rates, 2, axis=-1)
-    return from_corner_to_corner(fpr), from_corner_to_corner(tpr)
+    tpr_and_fpr = from_corner_to_corner(rates.reshape(*rates.shape[:-1], 2, -1))
+    return tpr_and_fpr[..., 1, :], tpr_and_fpr[..., 0, :]
 
 
 def from_corner_to_corner(rate: FloatArray) -> FloatArray:

@@ -1,37 +1,86 @@
 """A source and options -> PairWeights: what each pair counts for (method, steps 4 and 5, section 3)."""
 
+import math
+from typing import NamedTuple
+
 import numpy as np
 
+from polyroc._engines._ruled_weights import RuledPairWeights
 from polyroc._inputs._checks import InputError
 from polyroc._inputs._options import LARGEST_RATIO, Options
 from polyroc._lib._typing import FloatArray
-from polyroc._records import PairIndex, PairWeights, Source
+from polyroc._records import AllPairs, PairIndex, Source
+
+# Pairs whose weights are listed at once to find their mean; those of more pairs part by part.
+_AT_ONCE = 2_000_000
 
 
-def pair_weights(source: Source, pairs: PairIndex, options: Options) -> PairWeights:
+def pair_weights(source: Source, pairs: PairIndex, options: Options) -> RuledPairWeights:
     """Weights of every pair's rates, with mean 1: only their ratios matter."""
-    positive, negative = pairs.positive, pairs.negative
-    involved = []
-    tpr, fpr = np.ones(len(pairs)), np.ones(len(pairs))
+    involved: list[str] = []
+    share, on_tpr, on_fpr = None, [], []
     if options.weighting == "prevalence":
         involved.append("`weighting` 'prevalence'")
         share = relative_class_weights(source)
-        tpr, fpr = tpr * share[positive] * share[negative], fpr * share[positive] * share[negative]
     if options.costs is not None:
         involved.append("`costs`")
         # Missing a true i costs[i, j]; calling a true j an i costs[j, i].
         costs = options.costs / options.costs.max()
-        tpr, fpr = tpr * costs[positive, negative], fpr * costs[negative, positive]
+        on_tpr.append(costs)
+        on_fpr.append(costs.T)
     if options.tpr_weights is not None or options.fpr_weights is not None:
         involved += [f"`{name}`" for name in ("tpr_weights", "fpr_weights") if getattr(options, name) is not None]
-        ones = np.ones((len(source.labels),) * 2)
-        on_tpr = ones if options.tpr_weights is None else options.tpr_weights
-        on_fpr = ones if options.fpr_weights is None else options.fpr_weights
-        largest = max(on_tpr.max(), on_fpr.max())
-        tpr, fpr = tpr * (on_tpr / largest)[positive, negative], fpr * (on_fpr / largest)[positive, negative]
-    _check_ratio(min(tpr.min(), fpr.min()), max(tpr.max(), fpr.max()), involved)
-    scale = (tpr.mean() + fpr.mean()) / 2
-    return PairWeights(tpr / scale, fpr / scale, _pair_sizes(source.effective_counts, pairs))
+        ones = np.broadcast_to(1.0, (len(source.labels),) * 2)
+        of_tpr = ones if options.tpr_weights is None else options.tpr_weights
+        of_fpr = ones if options.fpr_weights is None else options.fpr_weights
+        largest = max(of_tpr.max(), of_fpr.max())
+        on_tpr.append(of_tpr / largest)
+        on_fpr.append(of_fpr / largest)
+    rule = RuledPairWeights(pairs, source.effective_counts, share, tuple(on_tpr), tuple(on_fpr))
+    found = _spread(rule)
+    _check_ratio(found.smallest, found.largest, involved)
+    return rule.over(found.mean)
+
+
+class _Spread(NamedTuple):
+    """The weights of all pairs in three numbers, those of true and of false positive rates together."""
+
+    mean: float
+    smallest: float
+    largest: float
+
+
+def _spread(rule: RuledPairWeights) -> _Spread:
+    """Mean and extremes of the weights, with as many lists of pairs as there is room for."""
+    pairs = rule.pairs
+    if rule.are_equal:
+        return _Spread(1.0, 1.0, 1.0)
+    if not isinstance(pairs, AllPairs) or len(pairs) <= _AT_ONCE:
+        tpr, fpr = rule.at(pairs.positive, pairs.negative)
+        return _Spread((tpr.mean() + fpr.mean()) / 2, min(tpr.min(), fpr.min()), max(tpr.max(), fpr.max()))
+    if rule.share is not None and not rule.tpr_factors:
+        return _spread_of_products(rule.share[pairs.classes])
+    return _spread_by_parts(rule, pairs)
+
+
+def _spread_of_products(share: FloatArray) -> _Spread:
+    """Of the products of every two different numbers, in as many steps as there are numbers."""
+    ordered = np.sort(share)
+    # What stands before each and after it. All of them less each one would cancel, where one is nearly all.
+    before = np.concatenate([[0.0], np.cumsum(share)[:-1]])
+    after = np.concatenate([np.cumsum(share[::-1])[-2::-1], [0.0]])
+    mean = math.fsum(share * (before + after)) / (len(share) * (len(share) - 1))
+    return _Spread(mean, ordered[0] * ordered[1], ordered[-1] * ordered[-2])
+
+
+def _spread_by_parts(rule: RuledPairWeights, pairs: AllPairs) -> _Spread:
+    sums, smallest, largest = [], math.inf, 0.0
+    for start in range(0, len(pairs), _AT_ONCE):
+        part = pairs.part(start, min(start + _AT_ONCE, len(pairs)))
+        for weight in rule.at(part.positive, part.negative):
+            sums.append(weight.sum())
+            smallest, largest = min(smallest, weight.min()), max(largest, weight.max())
+    return _Spread(math.fsum(sums) / (2 * len(pairs)), smallest, largest)
 
 
 def relative_class_weights(source: Source) -> FloatArray:
@@ -56,8 +105,3 @@ def _check_ratio(smallest: float, largest: float, involved: list[str]) -> None:
         _, argument, others = names.split("`", 2)
         rule = f"{others} must give cells whose weights lie within a ratio of {LARGEST_RATIO:g}".lstrip()
         raise InputError(argument, rule, f"{largest / smallest if smallest > 0 else np.inf:g}")
-
-
-def _pair_sizes(counts: FloatArray, pairs: PairIndex) -> FloatArray:
-    """Harmonic mean of the class counts; one size for both rates, since a pair without information must keep them."""
-    return 2 / (1 / counts[pairs.positive] + 1 / counts[pairs.negative])

@@ -1,6 +1,6 @@
 """What the user holds -> NumPy arrays and column names.
 
-Lists, arrays, tensors on the CPU, and the series and frames that narwhals
+Lists, arrays, tensors (from a GPU by a copy), and the series and frames that narwhals
 knows, without importing the library any of them comes from. Which arrays fit
 together is asked one level up; here each is read for itself.
 """
@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyroc._inputs._checks import InputError, shown
+from polyroc._inputs._devices import on_host
 from polyroc._lib._typing import FloatArray, LabelArray
 
 # Whole numbers up to here are exact in float64.
-_EXACT = 2**53
+EXACT = 2**53
 # The same for arrays of any precision: half precision cannot be compared with a Python number beyond its own.
-_EXACT_FLOAT = np.float64(_EXACT)
+_EXACT_FLOAT = np.float64(EXACT)
 _CPU = 1  # kDLCPU in DLPack
 # Polars has them, NumPy has not.
 _WIDE = (nw.Int128, nw.UInt128)
@@ -111,12 +112,13 @@ def _read_array(value: Any, name: str) -> NDArray[Any]:
         raise InputError(name, "must not be a masked array", hint=": drop the masked samples first")
     if isinstance(value, np.ndarray):
         return np.asarray(value)
-    _refuse_sparse(value, name)
+    refuse_sparse(value, name)
     try:
+        value = on_host(value)
         if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
             return _read_dlpack(value, name)
         array = np.asarray(_without_gradient(value))
-    # A foreign `__array__` may raise anything, e.g. TypeError for a torch tensor on a GPU.
+    # A foreign `__array__` may raise anything, e.g. TypeError for a torch tensor on some devices.
     except Exception as error:
         if _is_ragged(value):
             hint = _SETS_OF_LABELS if name in ("y_true", "y") else ""
@@ -124,8 +126,13 @@ def _read_array(value: Any, name: str) -> NDArray[Any]:
         rule, came = "cannot be read as an array on the CPU", type(value).__name__
         raise InputError(name, rule, came, hint=f": {str(error).rstrip('.')}") from error
     if array.ndim == 0:
-        raise InputError(name, "must be an array, a list, a series or a data frame", type(value).__name__)
+        raise no_array(value, name)
     return array
+
+
+def no_array(value: Any, name: str) -> InputError:
+    """The error of what has no dimension."""
+    return InputError(name, "must be an array, a list, a series or a data frame", type(value).__name__)
 
 
 def _is_ragged(value: Any, depth: int = 2) -> bool:
@@ -155,7 +162,8 @@ def _read_dlpack(value: Any, name: str) -> NDArray[Any]:
     return np.from_dlpack(value)
 
 
-def _refuse_sparse(value: Any, name: str) -> None:
+def refuse_sparse(value: Any, name: str) -> None:
+    """Refuse what stores only some of its numbers."""
     # scipy.sparse and pydata/sparse; torch; pandas.
     is_sparse = hasattr(value, "todense") or getattr(value, "is_sparse", False) is True
     if is_sparse or str(getattr(value, "dtype", "")).startswith("Sparse"):
@@ -186,7 +194,7 @@ def _read_frame(frame: nw.DataFrame[Any], name: str) -> FloatArray:
     if not frame.columns:
         raise InputError(name, "must not be empty", f"a frame of shape {frame.shape}")
     for column in frame.iter_columns():
-        _refuse_sparse(column.to_native(), name)
+        refuse_sparse(column.to_native(), name)
     if len(kinds) == 1 and kinds.pop().is_float():
         table = frame.to_numpy()
         # A pandas frame of Arrow's floats comes as objects, though each of its columns is an array of floats.
@@ -198,11 +206,11 @@ def _read_frame(frame: nw.DataFrame[Any], name: str) -> FloatArray:
 
 
 def _read_column(column: Any, name: str, where: str = "") -> FloatArray:
-    _refuse_sparse(column.to_native(), name)
+    refuse_sparse(column.to_native(), name)
     if column.dtype in _WIDE:
         present = column.drop_nulls()
-        if len(present) > 0 and max(-int(present.min()), int(present.max())) > _EXACT:
-            raise _too_large(name, where)
+        if len(present) > 0 and max(-int(present.min()), int(present.max())) > EXACT:
+            raise too_large(name, where)
         column = column.cast(nw.Float64)
     if (column.dtype.is_integer() or column.dtype == nw.Boolean) and column.null_count() > 0:
         # Missing becomes NaN, which is refused with the number of rows.
@@ -220,12 +228,13 @@ def _as_real(array: NDArray[Any], name: str, where: str = "") -> FloatArray:
     if kind not in "biu":
         came = f"{_NOT_REAL.get(kind, 'values')} (dtype {array.dtype})"
         raise InputError(name, "must hold real numbers", f"{came}{where}")
-    if kind in "iu" and size == 8 and array.size and max(-int(array.min()), int(array.max())) > _EXACT:
-        raise _too_large(name, where)
+    if kind in "iu" and size == 8 and array.size and max(-int(array.min()), int(array.max())) > EXACT:
+        raise too_large(name, where)
     return array.astype(np.float64)
 
 
-def _too_large(name: str, where: str) -> InputError:
+def too_large(name: str, where: str = "") -> InputError:
+    """The error of integers that floats cannot tell apart."""
     came = f"larger ones{where}, whose order float64 cannot keep"
     return InputError(name, "must hold integers within 2**53", came)
 
@@ -246,7 +255,7 @@ def _read_label_array(value: Any, name: str) -> NDArray[Any]:
         native = next(native.iter_columns())
     if not isinstance(native, nw.Series):
         return _read_array(value, name)
-    _refuse_sparse(native.to_native(), name)
+    refuse_sparse(native.to_native(), name)
     # Asked of the series: a null in a pyarrow dictionary does not survive the way to NumPy.
     _refuse_missing(native.is_null().to_numpy(), name)
     if native.dtype in _WIDE:

@@ -7,7 +7,8 @@ import numpy as np
 
 from polyroc._inputs._arrays import read_labels
 from polyroc._inputs._checks import InputError
-from polyroc._inputs._predictions import as_scores, encoded, weights_of
+from polyroc._inputs._coding import encoded
+from polyroc._inputs._predictions import as_scores, weights_of
 from polyroc._lib._typing import FloatArray, IntArray, LabelArray
 from polyroc._records import Frozen
 

@@ -1,10 +1,11 @@
 """Whether samples are still what they were: scores and weights are not copied, and their owner may write over them."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from polyroc._inputs._tensor_predictions import Tensor, TensorPredictions, Tensors
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._records import Frozen, Predictions, Source
 
@@ -32,6 +33,8 @@ class Fingerprint(Frozen):
         """Read the samples once, or some of very many; counts of samples are copies, which nobody else can write."""
         if not isinstance(source, Predictions):
             return Fingerprint(np.empty(0, dtype=np.intp), None)
+        if isinstance(source, TensorPredictions):
+            return TensorFingerprint.of_tensors(source.tensors)
         weight = source.sample_weight
         return Fingerprint(_sums(source.scores), None if weight is None else _sums(weight[:, None]))
 
@@ -48,20 +51,79 @@ class Fingerprint(Frozen):
             raise RuntimeError(msg)
 
 
+@dataclass(frozen=True, eq=False)
+class TensorFingerprint(Fingerprint):
+    """The same of samples on a device, where the sums stay: nobody waits for them until they are compared."""
+
+    scores: Tensor
+    weight: Tensor | None
+
+    @staticmethod
+    def of_tensors(tensors: Tensors) -> "TensorFingerprint":
+        weight = tensors.weight
+        return TensorFingerprint(
+            _tensor_sums(tensors.scores), None if weight is None else _tensor_sums(weight[:, None])
+        )
+
+    def __reduce__(self) -> Any:
+        # As the arrays that samples have in a pickle are added up.
+        return Fingerprint, (_on_host(self.scores), None if self.weight is None else _on_host(self.weight))
+
+
+class _Blocks(NamedTuple):
+    """Where blocks of rows lie: all rows, the last block perhaps shorter, or some of very many."""
+
+    n_rows: int
+    step: int
+    n_whole: int
+    """Blocks that have all their rows."""
+    n_last: int
+    """Rows of a shorter one after these."""
+
+
+def _blocks(n_rows: int, n_columns: int) -> _Blocks:
+    """Blocks of a table of this shape."""
+    at_once = max(1, min(n_rows, _AT_ONCE // n_columns))
+    if n_rows > _MOST_BLOCKS * at_once:
+        return _Blocks(at_once, (n_rows - at_once) // (_MOST_BLOCKS - 1), _MOST_BLOCKS, 0)
+    return _Blocks(at_once, at_once, n_rows // at_once, n_rows % at_once)
+
+
 def _sums(table: FloatArray) -> IntArray:
     """Sums of the bits at each place of a block of rows, over all blocks or some of very many."""
-    n_rows = max(1, min(len(table), _AT_ONCE // table.shape[1]))
-    starts: Iterable[int] = range(0, len(table), n_rows)
-    if len(table) > _MOST_BLOCKS * n_rows:
-        starts = np.linspace(0, len(table) - n_rows, _MOST_BLOCKS).astype(int).tolist()
+    n_rows, step, n_whole, n_last = _blocks(*table.shape)
     bits = table.view(f"u{table.dtype.itemsize}")
     # In the order in which the table lies in memory, or each sum would be far from the last.
     sums = np.zeros_like(bits[:n_rows])
-    for start in starts:
-        block = bits[start : start + n_rows]
-        sums[: len(block)] += block
+    for block in range(n_whole):
+        sums += bits[block * step : block * step + n_rows]
+    if n_last:
+        sums[:n_last] += bits[n_whole * step :]
     return sums
 
 
-def _is_same(then: IntArray | None, now: IntArray | None) -> bool:
-    return (then is None and now is None) or bool(np.array_equal(np.asarray(then), np.asarray(now)))
+def _tensor_sums(table: Tensor) -> Tensor:
+    """The same on a device, by one or two passes over them."""
+    import torch
+
+    n_rows, step, n_whole, n_last = _blocks(*table.shape)
+    bits = table.view(torch.int32 if table.dtype == torch.float32 else torch.int64)
+    row, column = bits.stride()
+    # All blocks in one view of the same memory.
+    blocks = bits.as_strided((n_whole, n_rows, bits.shape[1]), (step * row, row, column))
+    sums = blocks.sum(dim=0, dtype=bits.dtype)
+    if n_last:
+        # By a method: `+=` on a part would copy that part once more.
+        sums[:n_last].add_(bits[n_whole * step :])
+    return sums
+
+
+def _on_host(sums: Tensor) -> IntArray:
+    found: IntArray = sums.cpu().numpy()
+    return found.view(f"u{found.itemsize}")
+
+
+def _is_same(then: Any, now: Any) -> bool:
+    if then is None or now is None:
+        return then is now
+    return bool(np.array_equal(then, now)) if isinstance(then, np.ndarray) else bool(then.equal(now))

@@ -1,11 +1,12 @@
 """Several predictions brought together: models with the classes in one order, folds with all their samples."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from polyroc._inputs._checks import InputError, listed, shown
+from polyroc._inputs._tensor_predictions import TensorPredictions
+from polyroc._inputs._tensors import in_order
 from polyroc._lib._typing import FloatArray, LabelArray
 from polyroc._records import Predictions
 
@@ -21,8 +22,12 @@ def in_order_of(first: Predictions, other: Predictions, first_name: str, name: s
         )
     if classes == theirs:
         return other
-    order = [theirs.index(label) for label in classes]
-    return replace(other, scores=_two_columns(other.scores)[:, order], labels=first.labels, codes=first.codes)
+    place = {label: column for column, label in enumerate(theirs)}
+    order = [place[label] for label in classes]
+    if isinstance(other, TensorPredictions):
+        return in_order(other, order, first.labels)
+    scores = _two_columns(other.scores)[:, order]
+    return Predictions(first.codes, scores, first.labels, other.sample_weight, other.kept)
 
 
 def stacked(folds: Sequence[Predictions]) -> tuple[LabelArray, FloatArray, LabelArray]:

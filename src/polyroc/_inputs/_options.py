@@ -29,6 +29,7 @@ ENGINES = {
     "auto": EngineEntry("chosen by size"),
     "numpy": EngineEntry("reference"),
     "numba": EngineEntry("compiled", extra="fast"),
+    "torch": EngineEntry("on a GPU", extra="torch"),
 }
 
 # Beyond it the cheap cells no longer count in double precision.
@@ -190,7 +191,7 @@ class Options(Frozen):
     )
     engine: str = _declared(
         "auto",
-        "Implementation: numpy (reference), numba (compiled); auto chooses by size.",
+        "Implementation: numpy (reference), numba (compiled), torch (GPU); auto chooses by size.",
         {name: entry.meaning for name, entry in ENGINES.items()},
     )
     max_pairs: int | None = _declared(
@@ -224,7 +225,8 @@ def as_options(labels: LabelArray, **given: Any) -> Options:
     # Whoever takes options from a user has checked their names, in the user's words.
     checked = {name: _checked(name, value, labels) for name, value in given.items()}
     options = Options(**checked, ignores_diagonal=_has_diagonal(given.get("costs"), labels))
-    _check_ratio("costs", options.costs)
+    if options.costs is not None:
+        _check_ratio("costs", options.costs)
     if options.tpr_weights is not None or options.fpr_weights is not None:
         # One set of cell weights, in which a matrix not given counts as 1 everywhere.
         _check_ratio("tpr_weights", options.tpr_weights, options.fpr_weights, others="and `fpr_weights` together ")

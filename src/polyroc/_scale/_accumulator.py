@@ -17,9 +17,9 @@ from polyroc._evaluation import Evaluation
 from polyroc._inputs._arrays import read_labels
 from polyroc._inputs._batch import Batch, as_batch
 from polyroc._inputs._checks import InputError, one_of, shown
+from polyroc._inputs._coding import check_class_counts, labels_array
 from polyroc._inputs._column_classes import distinct
 from polyroc._inputs._options import Options, as_options
-from polyroc._inputs._predictions import check_class_counts, labels_array
 from polyroc._lib._typing import LabelArray
 from polyroc._lib._warnings import underflow_is_zero
 from polyroc._scale._edges import ScoreEdges

@@ -15,8 +15,8 @@ from polyroc._engines._bins import ROUNDED
 from polyroc._inputs._arrays import read_labels, read_table
 from polyroc._inputs._batch import Batch
 from polyroc._inputs._checks import InputError, listed, shown
+from polyroc._inputs._coding import labels_array
 from polyroc._inputs._column_classes import positions
-from polyroc._inputs._predictions import labels_array
 from polyroc._lib._typing import FloatArray, IntArray, LabelArray
 
 # Integers that are this close together are coded by a table.

@@ -9,8 +9,8 @@ from typing import Any
 from polyroc._inputs._arrays import read_labels
 from polyroc._inputs._checks import InputError, listed, shown
 from polyroc._inputs._class_names import affixes_of
+from polyroc._inputs._coding import labels_array
 from polyroc._inputs._column_classes import OF_SCORES, Known, assign_columns, distinct
-from polyroc._inputs._predictions import labels_array
 from polyroc._lib._typing import LabelArray
 from polyroc._scale._arrow_batch import BatchReader, Encoder, is_numeric, is_single
 from polyroc._scale._parquet_files import ParquetFiles

@@ -5,9 +5,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from polyroc._engines._threads import n_threads
 from polyroc._inputs._checks import InputError
 from polyroc._lib._progress import progress_bar
+from polyroc._lib._threads import n_threads
 from polyroc._lib._typing import LabelArray
 from polyroc._lib._warnings import warn
 from polyroc._scale._arrow_batch import Place, byte_width, is_words

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from polyroc._inputs._checks import InputError, shown
-from polyroc._inputs._predictions import labels_array
+from polyroc._inputs._coding import labels_array
 from polyroc._lib._typing import LabelArray
 
 VERSION = 1

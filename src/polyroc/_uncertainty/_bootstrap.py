@@ -6,7 +6,6 @@ from typing import get_args
 
 import numpy as np
 
-from polyroc._engines._threads import Threads
 from polyroc._estimator._curve import RocCurve
 from polyroc._estimator._doubts import warn_of_backwards
 from polyroc._estimator._partial import asked_max_fpr, error_cost, least_area, partial_areas, with_corners
@@ -15,6 +14,7 @@ from polyroc._inputs._options import Options
 from polyroc._lib._grid import grid
 from polyroc._lib._numbers import area
 from polyroc._lib._progress import progress_bar
+from polyroc._lib._threads import Threads
 from polyroc._lib._typing import AnyStatistic, Curve, FloatArray, IntArray, IntervalKind, Method, Statistic
 from polyroc._lib._warnings import ResamplingWarning, underflow_is_zero, warn
 from polyroc._records import Frozen, Predictions, Source
@@ -297,7 +297,10 @@ def draw_samples(
         weights = plan.weights(start, stop)
         return [replicates(weights) for replicates in models]
 
-    return run_blocks(draw, plan.blocks, n_jobs=n_jobs, progress=progress)
+    # A device takes many replicates at once, and has memory for this many.
+    asked = [size for replicates in models if (size := replicates.at_once) is not None]
+    blocks = plan.blocks_of(min(asked)) if asked else plan.blocks
+    return run_blocks(draw, blocks, n_jobs=n_jobs, progress=progress)
 
 
 def draw_rates(

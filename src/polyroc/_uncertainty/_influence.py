@@ -97,7 +97,8 @@ class Fitted:
 
     @property
     def _equal_shares(self) -> FloatArray:
-        return np.full(len(self.pairs), 1 / len(self.pairs))
+        # One number, repeated: a million of them need not be made, nor sent to a card.
+        return np.broadcast_to(1 / len(self.pairs), len(self.pairs))
 
     def _area_shares(self, statistic: AnyStatistic) -> FloatArray | None:
         """What each pairwise area counts for in the area under the mean curve, where that is a mean of areas."""

@@ -4,7 +4,7 @@ from typing import get_args
 
 import numpy as np
 
-from polyroc._engines._threads import Threads
+from polyroc._lib._threads import Threads
 from polyroc._lib._typing import BoolArray, FloatArray, IntArray, Statistic
 from polyroc._lib._warnings import ResamplingWarning, warn
 from polyroc._uncertainty._replicates import Replicates

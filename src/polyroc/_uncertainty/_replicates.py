@@ -5,6 +5,7 @@ far rates are shrunk (method, step 4).
 """
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,14 @@ import numpy as np
 from polyroc._engines import Prepared, Resources, get_engine
 from polyroc._engines._memory import check_resampling_memory
 from polyroc._engines._samples import weighed
-from polyroc._engines._threads import threads_for
 from polyroc._estimator._curve import areas_under, shared_rates
 from polyroc._estimator._mean_curve import area_weights, is_mean, mean_areas
 from polyroc._estimator._partial import partial_areas, with_corners
 from polyroc._estimator._weights import pair_weights
 from polyroc._inputs._options import Options
 from polyroc._lib._grid import grid
-from polyroc._lib._typing import BoolArray, FloatArray, Thresholds
+from polyroc._lib._threads import threads_for
+from polyroc._lib._typing import BoolArray, FloatArray, IntArray, Thresholds
 from polyroc._records import Frozen, PairIndex, PairWeights, PairwiseRates, RankOneFits, chosen_pairs
 from polyroc._uncertainty._resampling import has_pair
 
@@ -113,9 +114,16 @@ class Replicates:
         ]
         return Replicated.joined(parts)
 
+    @property
+    def at_once(self) -> int | None:
+        """How many replicates the engine wants together; None where it makes them one by one."""
+        return self._reweighed.at_once
+
     def on_threads(self, weights: FloatArray) -> Replicated:
         """The same for a few rows of weights, of large problems on a thread each."""
-        with threads_for(self._predictions.scores.size, self._options.n_jobs) as threads:
+        if self.at_once is not None:
+            return self(weights)
+        with threads_for(self._predictions.n_samples * self._predictions.n_columns, self._options.n_jobs) as threads:
             return Replicated.joined(threads.map(self, [(weight[None],) for weight in weights]))
 
     def has_pair(self, kept: BoolArray) -> bool:
@@ -123,12 +131,15 @@ class Replicates:
         return has_pair(self._predictions, self._pairs, kept)
 
     def _loses_class(self, weights: FloatArray) -> BoolArray:
-        n_classes = len(self._predictions.labels)
-        place = self._predictions.codes + n_classes * np.arange(len(weights))[:, None]
-        held = np.bincount(place.ravel(), weights.ravel(), minlength=n_classes * len(weights)) > 0
-        present = self._predictions.class_counts > 0
-        lost: BoolArray = np.any(~held.reshape(len(weights), n_classes)[:, present], axis=1)
+        order, starts = self._by_class
+        lost: BoolArray = np.any(np.add.reduceat(weights[:, order], starts, axis=1) <= 0, axis=1)
         return lost
+
+    @cached_property
+    def _by_class(self) -> tuple[IntArray, IntArray]:
+        """The samples by class, and where each class that has some begins."""
+        counts = self._predictions.class_counts
+        return np.argsort(self._predictions.codes, kind="stable"), (np.cumsum(counts) - counts)[counts > 0]
 
     def _of_all_classes(self, weights: FloatArray) -> Replicated:
         if self._is_fitted and self._options.model == "rank-one":

@@ -127,7 +127,10 @@ class ResamplingPlan:
     @property
     def blocks(self) -> list[tuple[int, int]]:
         """First and last + 1 of the replicates that are drawn together: a matter of speed, which changes no draw."""
-        size = max(1, min(_BLOCK_REPLICATES, _BLOCK_SAMPLES // self.predictions.n_samples))
+        return self.blocks_of(max(1, min(_BLOCK_REPLICATES, _BLOCK_SAMPLES // self.predictions.n_samples)))
+
+    def blocks_of(self, size: int) -> list[tuple[int, int]]:
+        """The same, of a size that an engine wants."""
         return [(start, min(start + size, self.n_resamples)) for start in range(0, self.n_resamples, size)]
 
     def weights(self, start: int, stop: int) -> FloatArray:

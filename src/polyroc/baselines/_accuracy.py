@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy.special import ndtri
 
-from polyroc._engines._samples import column_ranges, every_row_is_one, named_right, row_notes
+from polyroc._engines._samples import column_ranges, every_row_is_one, row_notes, share_named_right
 from polyroc._lib._names import short_names
 from polyroc._records import Predictions, Source
 from polyroc._uncertainty._intervals import Interval
@@ -37,7 +37,7 @@ def why_no_accuracy(source: Source) -> str:
 def accuracy(source: Source) -> float:
     """Share of the samples, by their weights, whose highest column is that of their class; the first of equal ones."""
     if isinstance(source, Predictions):
-        return float(np.average(named_right(source), weights=source.sample_weight))
+        return share_named_right(source)
     table = row_notes(source).confusion
     return float(np.trace(table) / table.sum())
 

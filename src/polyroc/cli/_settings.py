@@ -7,11 +7,11 @@ from time import perf_counter
 from typing import Any
 
 from polyroc import Evaluation
-from polyroc._engines._threads import n_threads
 from polyroc._estimator._partial import as_interval_max_fpr
 from polyroc._inputs._checks import MOST_RESAMPLES, as_confidence_level, as_n_jobs, as_n_resamples, as_rng
 from polyroc._inputs._options import DECLARED
 from polyroc._lib._numbers import counted
+from polyroc._lib._threads import n_threads
 from polyroc._uncertainty._bootstrap import draw_samples
 from polyroc._uncertainty._resampling import ResamplingPlan, units_of
 from polyroc.cli._plain import CommandError, one_line

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import bdtr, bdtrc
 
-from polyroc._engines._threads import Threads
 from polyroc._evaluate import evaluate
+from polyroc._lib._threads import Threads
 from polyroc._lib._typing import FloatArray, IntervalKind, Method
 from polyroc._lib._warnings import ResamplingWarning
 from polyroc.display._style import colour_of

@@ -20,7 +20,7 @@ from polyroc._engines._numba._compile import borrowed, kernel
 from polyroc._engines._numba._fit import BLOCK, PairState, fill_cells, fit_pair, linearise_pair
 from polyroc._engines._numba._linear import TINY, add_gram, add_scaled, dot, solve_positive, turn
 from polyroc._engines._numba._problem import data_of, pieces
-from polyroc._engines._threads import Threads
+from polyroc._lib._threads import Threads
 from polyroc._lib._typing import BoolArray, FloatArray
 from polyroc._records import Factorization, PairWeights, PairwiseRates, read_only
 

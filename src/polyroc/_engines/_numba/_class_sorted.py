@@ -6,9 +6,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from polyroc._engines._numba._by_class import count_classes, gather, list_members, scatter
 from polyroc._engines._numba._packed_sort import order_samples
-from polyroc._engines._numba._rates import find_tails, gather
-from polyroc._engines._threads import Threads, chunks
+from polyroc._engines._numba._rates import find_tails
+from polyroc._lib._threads import Threads, chunks
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._records import Predictions
 
@@ -36,8 +37,13 @@ class ClassSorted:
         return found
 
 
-# Scores that must be moved for a task to be worth handing to a thread.
-WORTH_A_THREAD = 2**17
+# Scores that must be moved for a task to be worth handing to a thread: in half a millisecond, or less.
+WORTH_A_THREAD = 2**16
+
+# Classes times columns up to which scores are scattered, not gathered.
+_SCATTERED = 1_024
+# Samples of a class, in the mean, up to which it is copied and sorted by the same thread, in whose cache it then is.
+_SMALL_CLASS = 2**13
 
 # Places of a class, from and to, and columns.
 Block: TypeAlias = tuple[int, int, int, int]
@@ -55,16 +61,57 @@ class Gathered:
 
 def gathered(predictions: Predictions, threads: Threads) -> Gathered:
     """Copy the scores into columns in which the classes lie together."""
-    scores, codes = predictions.scores, predictions.codes
-    # In few bits, which NumPy sorts by counting.
-    narrow = codes.astype(np.min_scalar_type(len(predictions.labels)), copy=False)
-    # Unsigned, so that compiled code need not ask whether an index counts from the end.
-    members: IntArray = np.argsort(narrow, kind="stable").astype(np.uint32 if len(codes) < 2**32 else np.uint64)
-    offsets = np.concatenate([[0], np.cumsum(predictions.class_counts)])
-    values = np.empty((scores.shape[1], len(codes)), dtype=scores.dtype)
-    tasks = chunks(len(codes), 1 + WORTH_A_THREAD // len(values), 64)
-    threads.map(gather, [(scores, members, values, *task) for task in tasks])
-    return Gathered(values, offsets, members)
+    scores, places = predictions.scores, _Places.of(predictions)
+    values = np.empty((scores.shape[1], len(scores)), dtype=scores.dtype)
+    if places.n_classes * len(values) <= _SCATTERED:
+        return Gathered(values, places.offsets, places.scatter(predictions, values, threads))
+    members = places.members(predictions.codes)
+    tasks = chunks(len(members), 1 + WORTH_A_THREAD // len(values), 64)
+    threads.map(gather, [(scores, members, values, 0, len(values), *task) for task in tasks])
+    return Gathered(values, places.offsets, members)
+
+
+@dataclass(frozen=True, eq=False)
+class _Places:
+    """Where the samples of each class go, by blocks of samples: a sort by counting."""
+
+    edges: IntArray
+    """Where the blocks begin, shape (B + 1,)."""
+    first: IntArray
+    """The place of the first sample of each block and class, shape (B, k)."""
+    offsets: IntArray
+    """Where each class begins, shape (k + 1,)."""
+
+    @staticmethod
+    def of(predictions: Predictions) -> "_Places":
+        """Count the classes, by one thread: that takes less than a millisecond for each million of samples."""
+        blocks = chunks(predictions.n_samples, 1 + WORTH_A_THREAD // predictions.n_columns, 64)
+        edges = np.array([0, *(stop for _, stop in blocks)])
+        counts = np.zeros((len(blocks), len(predictions.labels)), dtype=np.int64)
+        count_classes(predictions.codes, edges, counts)
+        offsets = np.concatenate([[0], np.cumsum(counts.sum(axis=0))])
+        return _Places(edges, offsets[:-1] + np.cumsum(counts, axis=0) - counts, offsets)
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.first.shape[1])
+
+    def members(self, codes: IntArray) -> IntArray:
+        """The samples class by class."""
+        found = self._room()
+        list_members(codes, self.first[0].copy(), found, 0, len(codes))
+        return found
+
+    def scatter(self, predictions: Predictions, values: FloatArray, threads: Threads) -> IntArray:
+        """The samples class by class, and their scores."""
+        found, scores, codes = self._room(), predictions.scores, predictions.codes
+        blocks = zip(self.first, pairwise(self.edges.tolist()), strict=True)
+        threads.map(scatter, [(scores, codes, first.copy(), found, values, *block) for first, block in blocks])
+        return found
+
+    def _room(self) -> IntArray:
+        n = int(self.edges[-1])
+        return np.empty(n, dtype=np.uint32 if n < 2**32 else np.uint64)
 
 
 def sorted_together(offsets: IntArray, n_columns: int) -> list[list[Block]]:
@@ -83,10 +130,27 @@ def sorted_together(offsets: IntArray, n_columns: int) -> list[list[Block]]:
 
 def class_sorted(predictions: Predictions, threads: Threads) -> ClassSorted:
     """Sort each class in each column."""
-    classes = gathered(predictions, threads)
-    values, offsets = classes.values, classes.offsets
-    sort_blocks(values, offsets, threads)
-    return ClassSorted(values, offsets, classes.members, np.empty((0, 0), dtype=classes.members.dtype))
+    scores, n_classes = predictions.scores, len(predictions.labels)
+    if n_classes * scores.shape[1] > _SCATTERED and len(scores) <= _SMALL_CLASS * n_classes:
+        classes = _sorted_at_once(predictions, threads)
+    else:
+        classes = gathered(predictions, threads)
+        sort_blocks(classes.values, classes.offsets, threads)
+    return ClassSorted(classes.values, classes.offsets, classes.members, np.empty((0, 0), dtype=classes.members.dtype))
+
+
+def _sorted_at_once(predictions: Predictions, threads: Threads) -> Gathered:
+    """As `gathered`, but sorted: many classes, each of which is copied and sorted in one go."""
+    scores, places = predictions.scores, _Places.of(predictions)
+    values, members = np.empty((scores.shape[1], len(scores)), dtype=scores.dtype), places.members(predictions.codes)
+
+    def sort(*blocks: Block) -> None:
+        for a, b, i, j in blocks:
+            gather(scores, members, values, i, j, a, b)
+            values[i:j, a:b].sort(axis=1)
+
+    threads.map(sort, map(tuple, sorted_together(places.offsets, len(values))))
+    return Gathered(values, places.offsets, members)
 
 
 def sort_blocks(values: FloatArray, offsets: IntArray, threads: Threads) -> None:

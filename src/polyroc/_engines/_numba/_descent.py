@@ -80,7 +80,7 @@ def descend_small(
         np.zeros((side, row.shape[0]), data.mean.dtype),
     )
     # A stretch of 0: nothing moves yet.
-    sweep(data, here, here, state, state, 0.0, 0, n_pairs, sums.row, sums.total, work, sums.cross, None)
+    sweep(data, here, here, state, state, 0.0, True, 0, n_pairs, sums.row, sums.total, work, sums.cross, None)
     damping, ended = FIRST_DAMPING, MAX_ITER
     n_iter = 0
     while n_iter < MOST_ITER:
@@ -92,7 +92,7 @@ def descend_small(
             for i in range(row.shape[0]):
                 there[i] = row_new[i]
             added = (sums_new.row, sums_new.total, work, sums_new.cross)
-            sweep(data, here, there, state, trial, 1 + damping, 0, n_pairs, *added, None)
+            sweep(data, here, there, state, trial, 1 + damping, True, 0, n_pairs, *added, None)
         # Half the change of the deviance; a rise within its rounding error is none.
         if not solved or not total[CHANGE] <= rounding * total[NOISE]:
             damping = more_damping(damping)

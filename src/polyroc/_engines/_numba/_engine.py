@@ -8,16 +8,16 @@ import numpy as np
 
 from polyroc._engines._curvature import Curvature
 from polyroc._engines._gradient import Gradient
-from polyroc._engines._numba import _fit as passes
 from polyroc._engines._numba._adjoint import Curvature as CompiledCurvature
-from polyroc._engines._numba._class_sorted import WORTH_A_THREAD, ClassSorted, class_sorted, with_order
+from polyroc._engines._numba._class_sorted import ClassSorted, class_sorted, with_order
 from polyroc._engines._numba._contrasts import contrast_areas
+from polyroc._engines._numba._crew import job_memory
 from polyroc._engines._numba._difference_sorted import difference_ordered, difference_sorted, with_difference_order
 from polyroc._engines._numba._influence import area_influences, sample_influences
 from polyroc._engines._numba._pdi import compiled_pdi_terms
 from polyroc._engines._numba._polygons import polygons_of, reflect_areas, reflect_tpr
 from polyroc._engines._numba._problem import fit_rank_one, pieces
-from polyroc._engines._numba._rates import add_areas, cut_own, cut_shared
+from polyroc._engines._numba._rates import LONG, add_areas, cut_own, cut_shared
 from polyroc._engines._numba._reweighed import MOST_VERTICES, Reweighed
 from polyroc._engines._numpy._differences import difference_thresholds
 from polyroc._engines._numpy._fits import centered, saturated
@@ -26,13 +26,15 @@ from polyroc._engines._numpy._pdi import pdi_terms
 from polyroc._engines._numpy._rates import score_thresholds
 from polyroc._engines._protocol import Engine, PdiTerms, Resources
 from polyroc._engines._registry import OnHost
-from polyroc._engines._threads import Threads, chunks
 from polyroc._engines._unordered import unordered
+from polyroc._lib._threads import Threads, chunks, n_threads
 from polyroc._lib._typing import FloatArray, Model, Thresholds
 from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions
 
 # Fits of more cells than this are done in single precision, for their memory.
 SINGLE_CELLS = 2**24
+# Samples that must be merged for a task to be worth handing to a thread: in about a tenth of a millisecond.
+_WORTH_A_THREAD = 2**14
 
 
 class _Sorted:
@@ -53,10 +55,13 @@ class NumbaFitter:
     def memory_for_cells(self, n_pairs: int, n_call_rates: int) -> int:
         """Bytes that the rates of pairs and their fit need."""
         cells, n_rows, n_pieces = 2 * n_call_rates * n_pairs, 2 * n_call_rates, len(pieces(n_pairs))
-        # The side that is solved for: a gram matrix for each piece of the work and some for their sum, or cross terms.
-        rooms = 8 * passes.BLOCK * n_rows * n_pieces
-        grams = (4 * n_pieces + 32) * n_rows**2 + rooms if n_pairs > n_rows else 32 * n_rows * n_pairs
-        return (4 if cells > SINGLE_CELLS else 8) * cells + 128 * n_pairs + grams
+        itemsize = 4 if cells > SINGLE_CELLS else 8
+        # The side that is solved for: a gram matrix for each piece of the work, or cross terms.
+        fit = 32 * n_rows * n_pairs
+        if n_pairs > n_rows:
+            n_workers = min(n_threads(self.resources.n_jobs), n_pieces)
+            fit = job_memory(n_pairs, n_rows, n_pieces, n_workers, itemsize) + 8 * (n_rows + 3) ** 2
+        return itemsize * cells + 128 * n_pairs + fit
 
     def fit(
         self,
@@ -146,9 +151,9 @@ class NumbaPrepared(NumbaFitter, OnHost):
 
     def _chunks_of_pairs(self, n_pairs: int) -> list[tuple[int, int]]:
         """Pieces in each of which the runs of some pairs are merged."""
-        # Samples merged by a pair, in the mean.
+        # Samples merged by a pair, in the mean; in long runs points are looked for, as quickly as some thousands merge.
         merged = 2 * self.source.n_samples // int(np.count_nonzero(self.source.class_counts))
-        return chunks(n_pairs, 1 + WORTH_A_THREAD // (2 * merged), 128)
+        return chunks(n_pairs, 1 + _WORTH_A_THREAD // min(merged, 2 * LONG), 128)
 
     def score_thresholds(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> FloatArray:
         """As the reference: nobody needs them for a curve."""

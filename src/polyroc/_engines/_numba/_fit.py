@@ -28,7 +28,7 @@ from polyroc._engines._numba._linear import TINY, add_gram, add_scaled, dot, tur
 from polyroc._engines._numba._math import bits_of, exp_negative, from_bits, log_positive
 
 # Pairs whose cross terms are gathered before they enter the gram matrix.
-BLOCK = 256
+BLOCK = 320
 # Multiplied by this (Knuth's golden ratio), the numbers of pairs spread evenly over 2^32.
 SPREAD = 2654435761
 # Moves of the predictor beyond which the change of the deviance takes logarithms. In replicates it only has to say
@@ -207,6 +207,7 @@ def sweep(
     old: Any,
     new: Any,
     stretch: float,
+    curvature: bool,
     start: int,
     stop: int,
     row_sums: Any,
@@ -219,8 +220,9 @@ def sweep(
 
     Where pairs are kept, their effects are in `new` already and `cross_terms` (K, R) are written. Where they are
     eliminated, the effects are found here, from the move of the rows, and a `Gathering` takes the cross terms. The
-    other one is None. A stretch of 0 says that nothing moves: the first sweep. `row_sums` (4, R) and `total` (8,) are
-    added to; `work` is (10, R), in the working precision.
+    other one is None. A stretch of 0 says that nothing moves: the first sweep. Without `curvature` that of the rows is
+    left out, much of the work. `row_sums` (4, R) and `total` (8,) are added to; `work` is (10, R), in the working
+    precision.
     """
     data, row, row_new, old, new = borrowed(data), borrowed(row), borrowed(row_new), borrowed(old), borrowed(new)
     work, row_sums, terms, gathered = borrowed(work), borrowed(row_sums), borrowed(cross_terms), borrowed(gathering)
@@ -239,7 +241,7 @@ def sweep(
             if stretch > 0:
                 step_pair(row, row_move, old, new, j, stretch, rate, weight, p_old, h_old, cross, total)
         fit_pair(row_new, new.effect[j], p_new, h_new)
-        curved = (j * SPREAD & 0xFFFFFFFF) < data.curved
+        curved = curvature and (j * SPREAD & 0xFFFFFFFF) < data.curved
         linearise_pair(row_new, new, j, rate, weight, p_new, h_new, residual, bend, cross, row_gradient)
         if curved:
             add_scaled(row_block, new.effect[j] * new.effect[j], bend)

@@ -16,8 +16,8 @@ from polyroc._engines._numba._difference_kernels import (
 from polyroc._engines._numba._influence_kernels import ByColumn, Reading, Slopes, Sorted, add_areas, add_influences
 from polyroc._engines._numpy._influence import centred
 from polyroc._engines._reach import reach
-from polyroc._engines._threads import Threads, chunks
 from polyroc._engines._unordered import Unordered, unordered
+from polyroc._lib._threads import Threads, chunks
 from polyroc._lib._typing import FloatArray, Thresholds
 from polyroc._records import PairIndex, Predictions, read_only
 

@@ -75,9 +75,26 @@ def solve_positive(matrix: Any, right: Any) -> bool:
     """Solve in place by Cholesky, from the upper triangle; False where the matrix is not positive definite."""
     # L is written below the diagonal, while the matrix is read above it: both by rows, as they lie in memory.
     n = right.shape[0]
+    # Of the diagonal: divisions would take a third of the time.
+    inverse = np.empty(n)
     for i in range(n):
-        mine = matrix[i]
-        for j in range(i + 1):
+        mine, left = matrix[i], i // 4 * 4
+        # Four columns at a time: a number that is read serves four products, and four sums do not wait for each other.
+        for j in range(0, left, 4):
+            r0, r1, r2, r3 = matrix[j], matrix[j + 1], matrix[j + 2], matrix[j + 3]
+            s0, s1, s2, s3 = r0[i], r1[i], r2[i], r3[i]
+            for k in range(j):
+                s0 -= mine[k] * r0[k]
+                s1 -= mine[k] * r1[k]
+                s2 -= mine[k] * r2[k]
+                s3 -= mine[k] * r3[k]
+            # What the first of the four have in common with those after them.
+            s0 *= inverse[j]
+            s1 = (s1 - s0 * r1[j]) * inverse[j + 1]
+            s2 = (s2 - s0 * r2[j] - s1 * r2[j + 1]) * inverse[j + 2]
+            s3 = (s3 - s0 * r3[j] - s1 * r3[j + 1] - s2 * r3[j + 2]) * inverse[j + 3]
+            mine[j], mine[j + 1], mine[j + 2], mine[j + 3] = s0, s1, s2, s3
+        for j in range(left, i + 1):
             other = matrix[j]
             total = other[i]
             for k in range(j):
@@ -87,8 +104,9 @@ def solve_positive(matrix: Any, right: Any) -> bool:
                 if not total > 1e-14:
                     return False
                 mine[i] = np.sqrt(total)
+                inverse[i] = 1 / mine[i]
             else:
-                mine[j] = total / other[j]
+                mine[j] = total * inverse[j]
     for i in range(n):
         mine = matrix[i]
         total = right[i]

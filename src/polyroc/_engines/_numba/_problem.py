@@ -4,8 +4,9 @@ Words in parentheses are the labels of equations in docs/method.md. T call rates
 the true positive rates, then some of the false.
 """
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
@@ -14,9 +15,10 @@ from polyroc._engines._cells import EDGE, LOGIT_BOUND, outer_chance, shrunk_rows
 from polyroc._engines._descent import FIRST_DAMPING, Attempt, Descent, Tolerance, descend
 from polyroc._engines._numba import _fit as passes
 from polyroc._engines._numba import _steps as steps
+from polyroc._engines._numba._crew import N_EFFECTS, Crew, new_job
 from polyroc._engines._numba._descent import descend_small
 from polyroc._engines._numpy._solver import solve_rows
-from polyroc._engines._threads import Threads, chunks
+from polyroc._lib._threads import Threads, chunks
 from polyroc._lib._typing import BoolArray, FloatArray
 from polyroc._records import Factorization, PairWeights, PairwiseRates, Status, read_only
 
@@ -36,9 +38,16 @@ SINGLE_TOLERANCE = Tolerance(move=5e-6, gradient=1e-6, damping=1e-4)
 SINGLE_ROUNDING = 5e-7
 
 
+# Cells whose means are found in a millisecond or two.
+_FEW_CELLS = 4_000_000
+
+
 def pieces(n_pairs: int) -> list[tuple[int, int]]:
     """The pieces in which the pairs of a fit are swept."""
-    return chunks(n_pairs, 512, 16)
+    # At most 32, twice as many as threads are common: a core that is slower, or busy, takes fewer. More would have more
+    # gram matrices to add up. Below 512 pairs a sweep takes less than a millisecond. Of the pairs of a first, rough fit
+    # each piece has fewer, so that there is work for 16 threads.
+    return chunks(n_pairs, 128 if n_pairs < MEDIUM_PAIRS else 256, 32) if n_pairs >= 512 else [(0, n_pairs)]
 
 
 def fit_rank_one(
@@ -57,16 +66,22 @@ def fit_rank_one(
         problem = _Problem.of(rates, weights, shrinkage, threads)
         if not problem.fitted.any():
             fit = _without_rows(problem, rates, weights, shrinkage)
-            return replace(fit, chance_deviance=outer_chance(problem.mean, ~problem.fitted, rates, weights))
+            return replace(fit, chance_deviance=outer_chance(problem.mean, ~problem.fitted, rates, _totals(weights)))
         # Own thresholds, for which FPR is not stored, hardly ever have a second optimum; shared ones may.
         n_few = _size_of_first_fit(rates.n_pairs, one_optimum=rates.separate_fpr is None)
-        end = _descended(problem, rates, weights, shrinkage, n_few, near)
-        # At the end, not at the start: the changes of long moves miss a little, which must not add up in the deviance.
-        deviance, of_chance = problem.deviances(end.state, rates.call_rates)
+        row = None if n_few is None else _first_rows(problem, rates, weights, shrinkage, n_few, near)
+        with problem.at_work():
+            end = _descended(problem, row)
+            # Not at the start: the changes of long moves miss a little, which must not add up in the deviance.
+            deviance, of_chance = problem.deviances(end.state, rates.call_rates)
         end = replace(end, deviance_path=end.deviance_path - end.deviance_path[-1] + max(0.0, deviance))
-    of_chance += outer_chance(problem.mean, ~problem.fitted, rates, weights)
+    of_chance += outer_chance(problem.mean, ~problem.fitted, rates, _totals(weights))
     fit = _factorization(problem, end.state.row, end.state.pairs.effect, end, rates, weights, shrinkage)
     return replace(fit, chance_deviance=of_chance)
+
+
+def _totals(weights: PairWeights) -> tuple[float, float]:
+    return float(weights.tpr.sum()), float(weights.fpr.sum())
 
 
 def _size_of_first_fit(n_pairs: int, *, one_optimum: bool) -> int | None:
@@ -76,24 +91,25 @@ def _size_of_first_fit(n_pairs: int, *, one_optimum: bool) -> int | None:
     return MEDIUM_PAIRS // 4 if n_pairs > MEDIUM_PAIRS and one_optimum else None
 
 
-def _descended(
+def _first_rows(
     problem: "_Problem",
     rates: PairwiseRates,
     weights: PairWeights,
     shrinkage: float,
-    n_few: int | None,
+    n_few: int,
     near: Factorization | None = None,
-) -> Descent["_State"]:
-    """The descent from the means of the rows, or from where another fit ended: of some of the pairs, or `near`."""
-    if n_few is None:
-        start, damping = problem.start(), FIRST_DAMPING
-    else:
-        if near is not None and near.converged:
-            row = near.row_effects
-        else:
-            row = _rows_of_few(rates, weights, shrinkage, problem.mean, n_few, problem.threads)
-        # Near the optimum already, so hardly damped: 1e-6 is the least that a step which disappoints is given.
-        start, damping = problem.start_from(row[problem.fitted]), 1e-6
+) -> FloatArray:
+    """Row effects to begin with, those of fitted rows: where another fit ended, of some of the pairs or `near`."""
+    if near is not None and near.converged:
+        return near.row_effects[problem.fitted]
+    return _rows_of_few(rates, weights, shrinkage, problem.mean, n_few, problem.threads)[problem.fitted]
+
+
+def _descended(problem: "_Problem", row: FloatArray | None) -> Descent["_State"]:
+    """The descent from given row effects, or from the means of the rows."""
+    # From given ones near the optimum already, so hardly damped: 1e-6 is the least that a step which disappoints is
+    # given.
+    start, damping = (problem.start(), FIRST_DAMPING) if row is None else (problem.start_from(row), 1e-6)
     return descend(problem, start, 0.0, tolerance=problem.tolerance, damping=damping)
 
 
@@ -110,7 +126,8 @@ def fit_replicate(
     # Compiled as a whole are only descents that solve for the pairs.
     if not problem.keeps_pairs:
         n_few = _size_of_first_fit(rates.n_pairs, one_optimum=one_optimum)
-        end = _descended(problem, rates, weights, shrinkage, n_few)
+        first = None if n_few is None else _first_rows(problem, rates, weights, shrinkage, n_few)
+        end = _descended(problem, first)
         return _factorization(problem, end.state.row, end.state.pairs.effect, end, rates, weights, shrinkage)
     row, effect, till = problem.first_row(), np.ones(rates.n_pairs), problem.tolerance
     limits = (till.move, till.gradient, till.damping, problem.rounding)
@@ -152,6 +169,7 @@ def _factorization(
         n_iter=end.n_iter,
         status=end.status,
         mean_rates=problem.mean,
+        is_single=problem.precision == np.float32,
     )
 
 
@@ -166,7 +184,8 @@ def _rows_of_few(
     row = np.asarray(logit(np.clip(mean, EDGE, 1 - EDGE)))
     if not problem.fitted.any():
         return row
-    end = descend(problem, problem.start(), 0.0, tolerance=ROUGH)
+    with problem.at_work():
+        end = descend(problem, problem.start(), 0.0, tolerance=ROUGH)
     found = end.state.row * end.state.pairs.effect.mean()
     # A larger effect would start its row at rates of 0 or 1; such a row stays at the logit of its mean.
     row[problem.fitted] = np.where(np.abs(found) < LOGIT_BOUND, found, row[problem.fitted])
@@ -174,7 +193,8 @@ def _rows_of_few(
 
 
 def _row_means(rates: PairwiseRates, weights: PairWeights, threads: Threads) -> FloatArray:
-    parts = pieces(rates.n_pairs)
+    # Few are done before a thread that helps has begun.
+    parts = pieces(rates.n_pairs) if rates.tpr.size > _FEW_CELLS else [(0, rates.n_pairs)]
     sums = np.zeros((len(parts), 2 * rates.n_call_rates))
     by_pairs = (*_by_pairs(rates), weights.tpr, weights.fpr)
     threads.map(passes.add_row_means, [(*by_pairs, *c, out) for c, out in zip(parts, sums, strict=True)])
@@ -221,25 +241,6 @@ def _interior(mean: FloatArray) -> slice:
 
 def _keeps_pairs(data: passes.Data) -> bool:
     return bool(data.tpr.shape[0] <= data.mean.shape[0])
-
-
-class _Room(NamedTuple):
-    """What a sweep works in: fresh memory in every sweep would cost more than its use."""
-
-    work: FloatArray
-    block: FloatArray
-    turned: FloatArray
-
-
-def _room(data: passes.Data) -> _Room:
-    n_rows = len(data.mean)
-    # Four: `add_gram` takes tiles of four rows. What is added to fill them stays 0.
-    side, n_gathered = (0, 0) if _keeps_pairs(data) else ((n_rows + 3) // 4 * 4, passes.BLOCK)
-    return _Room(
-        work=np.empty((10, n_rows), dtype=data.tpr.dtype),
-        block=np.empty((n_gathered, n_rows), dtype=np.float32),
-        turned=np.zeros((side, n_gathered), dtype=np.float32),
-    )
 
 
 def _step_room(data: passes.Data) -> steps.StepRoom:
@@ -290,6 +291,8 @@ class _Sums:
     total: FloatArray
     cross: FloatArray | None
     gram: FloatArray | None
+    place: int = 0
+    """Where the crew's job has that gram matrix."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,6 +302,8 @@ class _State:
     row: FloatArray
     pairs: passes.PairState
     sums: "_Sums"
+    slot: int = 0
+    """Which of the two states of the crew's job it is, where there is a crew."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,9 +314,9 @@ class _Problem:
     fitted: BoolArray
     mean: FloatArray  # of all 2T rows
     threads: Threads
-    chunks: list[tuple[int, int]]
-    rooms: list[_Room]
     step_room: steps.StepRoom
+    crew: Crew | None
+    """Where pairs are eliminated; few pairs, which are kept, are one piece of work for this thread."""
 
     @classmethod
     def of(
@@ -328,7 +333,11 @@ class _Problem:
         data, fitted = data_of(rates, weights, shrinkage, mean, far=far)
         # Replicates share the threads: each is swept in one piece.
         parts = [(0, rates.n_pairs)] if is_replicate else pieces(rates.n_pairs)
-        return cls(data, fitted, mean, threads, parts, [_room(data) for _ in parts], _step_room(data))
+        crew = None
+        if not _keeps_pairs(data):
+            edges = [0, *(stop for _, stop in parts)]
+            crew = Crew(new_job(data, edges, min(threads.size, len(parts))), threads)
+        return cls(data, fitted, mean, threads, _step_room(data), crew)
 
     @property
     def precision(self) -> Any:
@@ -350,63 +359,77 @@ class _Problem:
     @property
     def keeps_pairs(self) -> bool:
         """Whether the pairs are the smaller side, which is solved for."""
-        return _keeps_pairs(self.data)
+        return self.crew is None
+
+    def at_work(self) -> AbstractContextManager[None]:
+        """Other threads help for as long as the block runs."""
+        return nullcontext() if self.crew is None else self.crew.at_work()
 
     def start(self) -> _State:
         """All pairs alike, and each row at the logit of its mean."""
-        pairs = self._room_for_pairs()
+        pairs = self._pairs(0)
         pairs.effect[:] = 1.0
-        return self.state(self.first_row(), pairs)
+        return self._started(self.first_row(), pairs)
 
     def first_row(self) -> FloatArray:
         return np.asarray(logit(np.clip(self.mean[self.fitted], EDGE, 1 - EDGE)))
 
     def start_from(self, row: FloatArray) -> _State:
         """Rows that some of the pairs have found, and the effects that go with them."""
-        # Neighbours in the table differ by 7 %; between them effects are interpolated.
-        pairs, effects = self._room_for_pairs(), np.geomspace(0.01, 100, 129)
+        # Between neighbours in the table effects are interpolated.
+        pairs, effects = self._pairs(0), np.geomspace(0.01, 100, N_EFFECTS)
         pull = self.data.on_row * row
         pulls = pull * expit(np.outer(effects, row))
         n = self.data.n_tpr
         table = np.array([effects, pulls[:, :n].sum(axis=1), pulls[:, n:].sum(axis=1)])
-        tasks = [(self.data, pull.astype(self.precision), table, *c, pairs.effect) for c in self.chunks]
-        self.threads.map(passes.solve_effects, tasks)
-        return self.state(row, pairs)
+        if self.crew is None:
+            passes.solve_effects(self.data, pull.astype(self.precision), table, 0, len(self.data.tpr), pairs.effect)
+        else:
+            self.crew.solve_effects(pull, table)
+        return self._started(row, pairs)
 
-    def state(self, row: FloatArray, pairs: passes.PairState) -> _State:
+    def _started(self, row: FloatArray, pairs: passes.PairState) -> _State:
         """Linearise at these effects; what `pairs` says beside them is found anew."""
-        return _State(row, pairs, self._sweep(row, row, pairs, pairs, stretch=0.0))
+        if self.crew is None:
+            return _State(row, pairs, self._sweep_kept(row, row, pairs, pairs, stretch=0.0))
+        self.crew.job.rows[0] = row
+        return _State(row, pairs, self._sweep(0, 0, 0.0, None))
 
     def deviances(self, state: _State, call_rates: FloatArray) -> tuple[float, float]:
         """The deviance at a state, and that of chance in the same rows."""
-        row = state.row.astype(self.precision)
         by_chance = np.tile(call_rates, 2)[self.fitted]
         chance = np.log([by_chance, 1 - by_chance]).astype(self.precision)
-        tasks = [(self.data, row, state.pairs.effect, chance, *c) for c in self.chunks]
-        here, there = zip(*self.threads.map(passes.add_deviance, tasks), strict=True)
+        if self.crew is None:
+            given = (self.data, state.row.astype(self.precision), state.pairs.effect, chance)
+            found = np.array([passes.add_deviance(*given, 0, len(self.data.tpr))])
+        else:
+            found = self.crew.deviances(state.slot, chance)
         # The kernels sum half the deviance.
-        return float(2 * sum(here)), float(2 * sum(there))
+        here, there = 2 * found.sum(axis=0)
+        return float(here), float(there)
 
     def attempt(self, state: _State, damping: float) -> Attempt[_State] | None:
-        stretch = 1 + damping
-        row, pairs, total = np.empty_like(state.row), self._room_for_pairs(), np.zeros(passes.N_TOTALS)
+        stretch, slot = 1 + damping, 1 - state.slot
+        row, pairs, total = np.empty_like(state.row), self._pairs(slot), np.zeros(passes.N_TOTALS)
         sums = state.sums
-        if self.keeps_pairs:
+        if self.crew is None:
             given = (state.row, sums.row, state.pairs, sums.cross, stretch)
             solved = steps.step_pairs(*given, row, pairs.effect, total, self.step_room)
         else:
             solved = steps.step_rows(state.row, sums.row, sums.gram, stretch, row, total, self.step_room)
         if not solved:
             return None
-        # Where rows hardly move their curvature stays, much of the work: it bends the steps, not where they lead.
-        steady = not self.keeps_pairs and np.abs(row - state.row).max() < self.steady
-        swept = self._sweep(state.row, row, state.pairs, pairs, stretch=stretch, curvature=sums if steady else None)
+        if self.crew is None:
+            swept = self._sweep_kept(state.row, row, state.pairs, pairs, stretch=stretch)
+        else:
+            self.crew.job.rows[slot] = row
+            swept = self._sweep(state.slot, slot, stretch, sums, steady=np.abs(row - state.row).max() < self.steady)
         total += swept.total
         # With (H + damping D) y = -g the quadratic model falls by -g.y / 2 + damping y.D.y / 2.
         promised = total[passes.FALL] + 0.5 * damping * total[passes.LENGTH]
         curve = np.abs(expit(row * pairs.effect.mean()) - expit(state.row * state.pairs.effect.mean())).max()
         noise = self.rounding * total[passes.NOISE]
-        trial = _State(row, pairs, swept)
+        trial = _State(row, pairs, swept, slot)
         return Attempt(trial, total[passes.CHANGE], noise, promised, max(total[passes.MOVE], curve))
 
     def gradient(self, state: _State) -> float:
@@ -418,45 +441,45 @@ class _Problem:
         rows = np.abs(state.sums.row[passes.ROW_GRADIENT]) / (self.data.on_row * scale)
         return float(max(rows.max(), total[passes.PAIR_GRADIENT]))
 
-    def _room_for_pairs(self) -> passes.PairState:
-        n_pairs = len(self.data.tpr)
-        effect, gradient, block = np.empty((3, n_pairs))
-        return passes.PairState(effect, gradient, block, np.empty(n_pairs, dtype=np.bool_))
+    def _pairs(self, slot: int) -> passes.PairState:
+        """Room for what pairs have in a state: of their own, or that of the crew's job."""
+        if self.crew is None:
+            n_pairs = len(self.data.tpr)
+            effect, gradient, block = np.empty((3, n_pairs))
+            return passes.PairState(effect, gradient, block, np.empty(n_pairs, dtype=np.bool_))
+        job = self.crew.job
+        return passes.PairState(job.effect[slot], job.gradient[slot], job.block[slot], job.pinned[slot])
 
-    def _sweep(
-        self,
-        row: FloatArray,
-        row_new: FloatArray,
-        old: passes.PairState,
-        new: passes.PairState,
-        *,
-        stretch: float,
-        curvature: _Sums | None = None,
+    def _sweep_kept(
+        self, row: FloatArray, row_new: FloatArray, old: passes.PairState, new: passes.PairState, *, stretch: float
     ) -> _Sums:
-        """Sweep all pairs, with the curvature of the rows from an earlier sweep or their own."""
-        n_rows, rooms = len(row), self.rooms
-        by_rows = np.zeros((len(rooms), passes.N_ROW_SUMS, n_rows))
-        totals = np.zeros((len(rooms), passes.N_TOTALS))
-        cross = np.empty((len(self.data.tpr), n_rows), dtype=self.precision) if self.keeps_pairs else None
-        # Single precision will do: it bends the steps a little, not where they lead.
-        grams = None if self.keeps_pairs else np.zeros((len(rooms), *self.step_room.system.shape), dtype=np.float32)
+        """Sweep pairs that are kept."""
+        n_rows, n_pairs = len(row), len(self.data.tpr)
+        row_sums, total = np.zeros((passes.N_ROW_SUMS, n_rows)), np.zeros(passes.N_TOTALS)
+        cross = np.empty((n_pairs, n_rows), dtype=self.precision)
         rows = (row.astype(self.precision, copy=False), row_new.astype(self.precision, copy=False))
-        data = self.data if curvature is None else self.data._replace(curved=0)
-        tasks = []
-        for p, (piece, room) in enumerate(zip(self.chunks, rooms, strict=True)):
-            gathering = None if grams is None else passes.Gathering(grams[p], room.block, room.turned)
-            added = (by_rows[p], totals[p], room.work, cross, gathering)
-            tasks.append((data, *rows, old, new, stretch, *piece, *added))
-        self.threads.map(passes.sweep, tasks)
+        work = np.empty((10, n_rows), dtype=self.precision)
+        passes.sweep(self.data, *rows, old, new, stretch, True, 0, n_pairs, row_sums, total, work, cross, None)
+        return _Sums(row_sums, total, cross, None)
+
+    def _sweep(self, old: int, new: int, stretch: float, sums: _Sums | None, *, steady: bool = False) -> _Sums:
+        """Sweep pairs that are eliminated, from one state of the crew's job, which has these sums, to another.
+
+        Where rows hardly move their curvature stays, much of the work: it bends the steps, not where they lead.
+        """
+        assert self.crew is not None
+        job = self.crew.job
+        # Not where that of the old state is: the step may be refused.
+        place = 0 if sums is None or sums.place == 1 else 1
+        self.crew.sweep(old, new, stretch, None if steady else place)
         # Pieces add up in their order, whichever thread was first; of these two the largest counts.
-        largest = totals[:, [passes.MOVE, passes.PAIR_GRADIENT]].max(axis=0)
-        total = totals.sum(axis=0)
+        largest = job.totals[:, [passes.MOVE, passes.PAIR_GRADIENT]].max(axis=0)
+        total = job.totals.sum(axis=0)
         total[[passes.MOVE, passes.PAIR_GRADIENT]] = largest
-        row_sums = by_rows.sum(axis=0)
-        if curvature is not None:
-            row_sums[passes.ROW_BLOCK] = curvature.row[passes.ROW_BLOCK]
-            return _Sums(row_sums, total, cross, curvature.gram)
+        row_sums = job.row_sums.sum(axis=0)
+        if steady and sums is not None:
+            row_sums[passes.ROW_BLOCK] = sums.row[passes.ROW_BLOCK]
+            return _Sums(row_sums, total, None, sums.gram, sums.place)
         # The pairs that were picked stand for all.
-        share = self.data.curved / 2**32
-        row_sums[passes.ROW_BLOCK] /= share
-        return _Sums(row_sums, total, cross, None if grams is None else grams.sum(axis=0, dtype=np.float64) / share)
+        row_sums[passes.ROW_BLOCK] /= self.data.curved / 2**32
+        return _Sums(row_sums, total, None, job.gram[place], place)

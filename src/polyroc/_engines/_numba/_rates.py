@@ -22,17 +22,6 @@ LONG = 4000
 
 
 @kernel
-def gather(scores: Any, order: Any, values: Any, start: int, stop: int) -> None:
-    """Copy samples start..stop of the class order into columns: values[i, p] = scores[order[p], i]."""
-    # 32 samples at a time: their rows of `scores` (n, k) are still in the cache when the next column reads them.
-    for begin in range(start, stop, 32):
-        end = min(begin + 32, stop)
-        for i in range(values.shape[0]):
-            for p in range(begin, end):
-                values[i, p] = scores[order[p], i]
-
-
-@kernel
 def find_tails(order: Any, weight: Any, offsets: Any, tails: Any, start: int, stop: int) -> None:
     """Shares of each class at or above each of its scores, for columns start..stop; order[i, p] is a sample.
 

@@ -1,7 +1,7 @@
 """Replicates on the fast engine: classes sorted once, then read under any number of sample weights."""
 
 import threading
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from polyroc._engines._numba._polygons import polygons_of, reflect_areas, reflec
 from polyroc._engines._numba._problem import SINGLE_ROUNDING, SINGLE_TOLERANCE, fit_rank_one, fit_replicate
 from polyroc._engines._numba._rates import add_areas, cut_own, cut_shared
 from polyroc._engines._numba._replicates import Out, Weighing, run_replicates
-from polyroc._engines._threads import Threads, chunks
 from polyroc._lib._grid import row_weights
+from polyroc._lib._threads import Threads, chunks
 from polyroc._lib._typing import BoolArray, FloatArray, Thresholds
 from polyroc._records import PairIndex, PairWeights, PairwiseRates, RankOneFits
 
@@ -26,6 +26,8 @@ _Fits: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, BoolArray]
 
 class Reweighed:
     """Classes sorted in each column and, where there is room, the paths of all pairs' merges."""
+
+    at_once: ClassVar[int | None] = None
 
     def __init__(
         self, runs: ClassSorted, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds, threads: Threads

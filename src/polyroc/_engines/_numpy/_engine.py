@@ -128,6 +128,7 @@ class Reweighed:
     pairs: PairIndex
     call_rates: FloatArray
     thresholds: Thresholds
+    at_once: ClassVar[int | None] = None
 
     def rates(self, weight: FloatArray) -> tuple[PairwiseRates, FloatArray]:
         """Rates and areas of all pairs under these weights."""

@@ -85,7 +85,7 @@ def pairwise_rates(
 def _own_tpr(predictions: Predictions, pairs: PairIndex, call_rates: FloatArray) -> FloatArray:
     """The same with own thresholds, where one sort of column i serves all pairs (i, j); FPR follows from TPR."""
     tpr = np.empty((len(call_rates), len(pairs)))
-    for i in np.unique(pairs.positive).tolist():
+    for i in np.flatnonzero(np.bincount(pairs.positive)).tolist():
         of_class = np.flatnonzero(pairs.positive == i)
         column = Column(predictions, int(pairs.column[of_class[0]]))
         positive = column.share(i)

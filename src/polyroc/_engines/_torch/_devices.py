@@ -1,0 +1,172 @@
+"""Which device computes, in which precision, and how much memory it has left."""
+
+import hashlib
+import logging
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+
+from polyroc._engines import _memory
+from polyroc._engines._protocol import Resources
+from polyroc._lib._typing import FloatArray
+
+logger = logging.getLogger("polyroc")
+
+# Fits of more cells than this are done in single precision where scores are: below it double costs next to nothing.
+SINGLE_CELLS = 2**24
+_GIB = 2**30
+
+
+def device_of(resources: Resources) -> torch.device:
+    """The device that was asked for, else a card where there is one, else the CPU."""
+    found = torch.device(resources.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    # With its number, as tensors have it: otherwise a card would not be known as the one where they are.
+    return torch.device("cuda", torch.cuda.current_device()) if found == torch.device("cuda") else found
+
+
+def precision_of(scores: torch.dtype, n_cells: int) -> torch.dtype:
+    """Single where scores are and cells are very many, else double."""
+    return torch.float32 if scores == torch.float32 and n_cells > SINGLE_CELLS else torch.float64
+
+
+def free_bytes(device: torch.device) -> int | None:
+    """Bytes that can still be had on a device; None where that is unknown."""
+    if device.type != "cuda":
+        return _memory.available()
+    # What PyTorch keeps for itself and does not use can be had, too.
+    kept = int(torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device))
+    return int(torch.cuda.mem_get_info(device)[0]) + kept
+
+
+def uploaded(array: Any, device: torch.device, dtype: torch.dtype | None = None) -> torch.Tensor:
+    """A NumPy array on the device."""
+    array = np.ascontiguousarray(array)
+    # PyTorch warns of arrays that nobody may write to, as those of records are.
+    return torch.from_numpy(array if array.flags.writeable else array.copy()).to(device=device, dtype=dtype)
+
+
+def grid_on(call_rates: FloatArray, device: torch.device) -> torch.Tensor:
+    """Call rates on a device, where those of the last few grids are."""
+    return _kept_grid(tuple(call_rates.tolist()), device)
+
+
+@lru_cache(maxsize=16)
+def _kept_grid(call_rates: tuple[float, ...], device: torch.device) -> torch.Tensor:
+    return torch.tensor(call_rates, dtype=torch.float64, device=device)
+
+
+def on_host(tensor: torch.Tensor) -> FloatArray:
+    """A tensor as a NumPy array."""
+    found: FloatArray = tensor.cpu().numpy()
+    return found
+
+
+@dataclass(frozen=True)
+class memory_errors:  # noqa: N801 -- used as a function is
+    """An allocation that failed on the device, as a MemoryError with the numbers; nothing stays allocated.
+
+    Not by `contextmanager`: its frame, which an error keeps, has the traceback, whose frames have every tensor.
+    """
+
+    device: torch.device
+    n_pairs: int
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: Any, error: BaseException | None, traceback: Any) -> None:
+        del traceback
+        asked = None if error is None else _asked_for(error)
+        if error is None or asked is None:
+            return
+        free = free_bytes(self.device) or 0
+        msg = (
+            f"The device {self.device} has no memory for {self.n_pairs} pairs of classes: {asked}, and "
+            f"{free / _GIB:.1f} GiB can be had now. Fewer `n_thresholds` need less, and so does a sample of pairs, "
+            "`max_pairs`."
+        )
+        raise MemoryError(msg) from error.with_traceback(None)
+
+
+def _asked_for(error: BaseException) -> str | None:
+    """What PyTorch says of an allocation that failed; None where the error is another one."""
+    if isinstance(error, torch.OutOfMemoryError):
+        return str(error).partition(". GPU")[0]
+    # On the CPU it has no error of its own for that.
+    _, found, said = str(error).partition("DefaultCPUAllocator: ")
+    return said.partition(". Error code")[0] if found and isinstance(error, RuntimeError) else None
+
+
+def pieces(n: int, size: int) -> Iterator[tuple[int, int]]:
+    """Ends of pieces of a range."""
+    for start in range(0, n, max(1, size)):
+        yield start, min(n, start + max(1, size))
+
+
+@cache
+def has_kernels(device_type: str) -> bool:
+    """Whether kernels of Triton run on such a device."""
+    return device_type == "cuda" and find_spec("triton") is not None
+
+
+def kernels(name: str) -> ModuleType:
+    """A module of kernels, imported when a device first needs it."""
+    announce_compilation()
+    return import_module(f"polyroc._engines._torch._{name}_kernels")
+
+
+@cache
+def announce_compilation() -> None:
+    """Say that kernels are being compiled, unless Triton has those of this version on disk; once in a process.
+
+    Which of them are needed depends on the problem, so a marker in Triton's folder stands for all. By a log line, as
+    in `_numba/_compile.py`.
+    """
+    marker = _cache_folder() / f"polyroc-{_version()}"
+    with suppress(OSError):
+        if marker.exists():
+            return
+    logger.warning(
+        "polyroc is compiling its kernels for the GPU, which takes up to half a minute. Later runs read them from disk."
+    )
+    # A folder that cannot be written to says it again.
+    with suppress(OSError):
+        marker.parent.mkdir(parents=True, exist_ok=True)
+        marker.touch()
+
+
+def _cache_folder() -> Path:
+    """Where Triton keeps what it compiled; before version 3.3 it has no knobs."""
+    import triton
+
+    knobs = getattr(triton, "knobs", None)
+    found = os.environ.get("TRITON_CACHE_DIR") if knobs is None else knobs.cache.dir
+    return Path(found) if found else Path.home() / ".triton" / "cache"
+
+
+def _version() -> str:
+    """That of PyTorch and of the kernels themselves: either compiles anew."""
+    files = sorted(Path(__file__).parent.glob("*_kernels.py"))
+    return hashlib.sha256(b"".join([torch.__version__.encode(), *(path.read_bytes() for path in files)])).hexdigest()
+
+
+# Classes of at most this many samples are sorted by kernels, where a device has them.
+LONGEST_SHORT = 1024
+
+
+def short_sort(scores: torch.Tensor, *, ordered: bool) -> Callable[..., None] | None:
+    """What sorts short runs of these scores, if a kernel does."""
+    if not has_kernels(scores.device.type) or not kernels("sort").can_sort(scores.dtype, ordered=ordered):
+        return None
+    found: Callable[..., None] = kernels("sort").sort_short
+    return found

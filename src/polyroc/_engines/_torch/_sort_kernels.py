@@ -1,0 +1,75 @@
+"""Short runs sorted by one warp each, as a kernel of Triton: a class in a column is read, sorted in registers, written.
+
+PyTorch sorts the rows of a table, with an index of eight bytes for every number. Classes of different sizes would have
+to be laid out as such a table first, and back, which takes twice as long as the sorting.
+"""
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+
+# Numbers of a run for each warp.
+_PER_WARP = 256
+
+
+@triton.jit
+def _sort(
+    scores_ptr,  # (c, n): some columns, gathered by class
+    values_ptr,  # (c, n)
+    order_ptr,  # (c, n), int32: places in the gathered column
+    classes_ptr,  # the classes of this size
+    offsets_ptr,
+    n,
+    BLOCK: tl.constexpr,
+    IS_ORDERED: tl.constexpr,
+):
+    c = tl.load(classes_ptr + tl.program_id(0))
+    start, stop = tl.load(offsets_ptr + c), tl.load(offsets_ptr + c + 1)
+    column = tl.program_id(1).to(tl.int64) * n
+    place = tl.arange(0, BLOCK)
+    inside = place < stop - start
+    score = tl.load(scores_ptr + column + start + place, mask=inside, other=float("-inf"))
+    if IS_ORDERED:
+        # Floats as whole numbers of the same order, above the places, which break ties: the first sample comes first.
+        # A zero is one, whatever its sign.
+        bits = tl.where(score == 0.0, 0.0, score).to(tl.int32, bitcast=True)
+        bits = tl.where(bits >= 0, bits, bits ^ 0x7FFFFFFF)
+        key = (bits.to(tl.int64) << 32) | (BLOCK - 1 - place).to(tl.int64)
+        key = tl.sort(key, descending=True)
+        found = (BLOCK - 1 - (key & 0xFFFFFFFF)).to(tl.int32)
+        sorted_score = tl.load(scores_ptr + column + start + found, mask=inside, other=0.0)
+        tl.store(values_ptr + column + start + place, sorted_score, mask=inside)
+        tl.store(order_ptr + column + start + place, (start + found).to(tl.int32), mask=inside)
+    else:
+        tl.store(values_ptr + column + start + place, tl.sort(score, descending=True), mask=inside)
+
+
+def can_sort(dtype: torch.dtype, *, ordered: bool) -> bool:
+    """Whether a run of at most LONGEST scores is sorted here: with places, only of scores of 32 bits."""
+    return dtype == torch.float32 or not ordered
+
+
+def sort_short(
+    gathered: torch.Tensor,
+    values: torch.Tensor,
+    order: torch.Tensor | None,
+    classes: torch.Tensor,
+    offsets: torch.Tensor,
+    length: int,
+) -> None:
+    """Sort classes of at most `length` samples in some columns, gathered by class, (c, n), in falling order."""
+    block = max(32, triton.next_power_of_2(length))
+    grid: Any = (len(classes), len(gathered))
+    _sort[grid](
+        gathered,
+        values,
+        gathered if order is None else order,
+        classes,
+        offsets,
+        gathered.shape[1],
+        BLOCK=block,
+        IS_ORDERED=order is not None,
+        num_warps=max(1, block // _PER_WARP),
+    )
