@@ -245,12 +245,19 @@ def test_time_of_a_resample_is_that_of_the_bootstrap():
     rng = np.random.default_rng(0)
     y_true = np.arange(20_000) % 10
     evaluation = polyroc.evaluate(y_true, rng.normal(size=(20_000, 10)) + np.eye(10)[y_true])
-    each = _settings.seconds_of_one(evaluation, None, None)
-    start = time.perf_counter()
-    evaluation.bootstrap(60, rng=0)
-    took = (time.perf_counter() - start) / 60
-    # Widely, for other processes may be busy.
-    assert took / 10 < each < took * 10
+
+    def seconds_in_truth():
+        start = time.perf_counter()
+        evaluation.bootstrap(60, rng=0)
+        return (time.perf_counter() - start) / 60
+
+    # What intervals need is compiled, or loaded, by the first bootstrap of a process, which is not what is foretold:
+    # 1.6 s where nothing is in the cache.
+    evaluation.bootstrap(2, rng=0)
+    # The best of three in turns, and widely even so: other processes may be busy.
+    turns = [(_settings.seconds_of_one(evaluation, None, None), seconds_in_truth()) for _ in range(3)]
+    foretold, took = map(min, zip(*turns, strict=True))
+    assert took / 10 < foretold < took * 10
 
 
 def test_compare_by_key_gives_the_librarys_numbers(two_files, capsys):
