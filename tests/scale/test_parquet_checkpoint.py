@@ -223,3 +223,40 @@ def test_a_killed_process_is_resumed(folder, tmp_path):
     whole = polyroc.evaluate_parquet(folder, **asked)
     assert states(found) == states(whole)
     assert (found.auc, found.standard_error) == (whole.auc, whole.standard_error)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timers")
+@pytest.mark.parametrize("options", [{}, {"sample_weight": "w"}], ids=["plain", "weights"])
+def test_interrupts_at_any_moment_change_nothing(folder, tmp_path, options):
+    """Also those in the middle of adding a part, or of writing: a half must neither be lost nor count twice."""
+    asked = {"target": "y", "scores": "p_*", "labels": list(range(4)), **options}
+    code = f"""
+        import random, signal
+        import polyroc
+        from polyroc._scale import _checkpoint
+        _checkpoint._EVERY, _checkpoint._SHARE = 0.0, 1e9
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        rng, n_interrupts = random.Random(0), 0
+        asked = {asked!r}
+        polyroc.evaluate_parquet({str(folder)!r}, **asked)  # compiled by now
+        for turn in range(20):
+            while True:
+                try:
+                    # Later and later, so that it comes to an end.
+                    signal.setitimer(signal.ITIMER_REAL, rng.uniform(0, 0.02 + 0.002 * n_interrupts / (turn + 1)))
+                    stored = f"{tmp_path}/{{turn}}.npz"
+                    found = polyroc.evaluate_parquet({str(folder)!r}, checkpoint=stored, **asked)
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+                    break
+                except KeyboardInterrupt:
+                    n_interrupts += 1
+            print(repr((found.n_samples, found.auc, found.hand_till, found.standard_error)))
+        print(n_interrupts)
+    """
+    call = [sys.executable, "-c", textwrap.dedent(code)]
+    ended = subprocess.run(call, capture_output=True, text=True, timeout=300, check=False)
+    assert ended.returncode == 0, ended.stderr
+    *found, n_interrupts = ended.stdout.splitlines()
+    whole = polyroc.evaluate_parquet(folder, **asked)
+    assert set(found) == {repr((whole.n_samples, whole.auc, whole.hand_till, whole.standard_error))}
+    assert int(n_interrupts) > 50

@@ -31,7 +31,7 @@ class Threads:
 
     def __init__(self, n_jobs: int | None) -> None:
         self._size = n_threads(n_jobs)
-        self._pool: _Pool | None = None
+        self._pool: Pool | None = None
         self._handed_out: list[deque[int]] = []
         """Of each call, the tasks that no thread has taken yet."""
 
@@ -142,16 +142,16 @@ class Threads:
         self._handed_out.append(left)
         return left
 
-    def _workers(self) -> "_Pool":
+    def _workers(self) -> "Pool":
         shared = getattr(_here, "shared", None)
         if shared is not None and shared is not self and shared.size == self._size:
             return shared._workers()  # type: ignore[no-any-return]
         if self._pool is None:
-            self._pool = _Pool(self._size)
+            self._pool = Pool(self._size)
         return self._pool
 
 
-class _Pool:
+class Pool:
     """Threads that wait for calls, at most as many as asked for.
 
     Not `concurrent.futures`: its locks are taken in Python, where Ctrl-C may come after a lock is taken and before it
@@ -181,10 +181,13 @@ class _Pool:
         self._calls.put(None)
         if wait:
             for thread in self._threads:
-                thread.join()
+                # Not the one that an interrupt kept from beginning: it cannot be waited for, and has nothing to do.
+                if thread.is_alive():
+                    thread.join()
 
     def __del__(self) -> None:
-        pass
+        # Where an interrupt came before its end: threads hold the queue, not the pool, and would wait for ever.
+        self._calls.put(None)
 
 
 def _serve(calls: "SimpleQueue[Callable[[], None] | None]", idle: "deque[None]") -> None:

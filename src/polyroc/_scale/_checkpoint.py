@@ -58,7 +58,13 @@ class Checkpoint:
         start, buffer = time.monotonic(), io.BytesIO()
         # The classes are in every header.
         header = packed_header(_KIND, labels, **{name: value for name, value in facts.items() if name != "labels"})
-        np.savez_compressed(buffer, header=header, **dict(arrays))
+        try:
+            np.savez_compressed(buffer, header=header, **dict(arrays))
+        except ValueError as error:
+            # After Ctrl-C in the middle NumPy's file cannot be closed, and this error hides the interrupt.
+            if isinstance(error.__context__, KeyboardInterrupt):
+                raise error.__context__ from None
+            raise
         write_whole(self._path, buffer.getvalue())
         took = time.monotonic() - start
         self._next = start + max(_EVERY, took / _SHARE)

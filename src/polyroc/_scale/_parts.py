@@ -2,11 +2,30 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from queue import SimpleQueue
+from typing import Generic, TypeVar
+
+from polyroc._lib._threads import Pool
 
 ResultT = TypeVar("ResultT")
 PartT = TypeVar("PartT")
+
+
+class _Task(Generic[PartT, ResultT]):
+    """A part that is handed out, and what became of it."""
+
+    def __init__(self, part: PartT) -> None:
+        self.part = part
+        self.result: ResultT | None = None
+        self.error: BaseException | None = None
+        self.is_done = False
+
+    def run(self, work: Callable[[PartT], ResultT]) -> None:
+        try:
+            self.result = work(self.part)
+        except BaseException as error:  # raised in the thread that waits for it
+            self.error = error
+        self.is_done = True
 
 
 def each_part(
@@ -22,31 +41,54 @@ def each_part(
     """Call `work` for every part in threads; in this one, `finish` with its result, and then `tell` who watches.
 
     Where a rest is due, parts under way come to their end first. After an interrupt as well: then what they did is
-    finished, and there is a rest. An error of `work` ends everything, without a rest.
+    finished, and there is a rest. An error of `work` ends everything, without a rest, and so does whatever ends
+    `finish` or a rest in the middle: what is half done cannot be stored.
     """
-    todo, running, failed = deque(parts), deque[tuple[PartT, Future[ResultT]]](), False
-    pool = ThreadPoolExecutor(n_workers, thread_name_prefix="polyroc")
+    todo, running, is_sound = deque(parts), deque[_Task[PartT, ResultT]](), True
+    # An interrupt may lose what is taken from a queue. So results stand in the tasks, and the queue only says that one
+    # of them has come.
+    waiting, come = deque[_Task[PartT, ResultT]](), SimpleQueue[None]()
+
+    def call() -> None:
+        try:
+            task = waiting.popleft()
+        except IndexError:  # taken back
+            return
+        task.run(work)
+        come.put(None)
+
+    pool = Pool(n_workers)
     try:
         while todo or running:
             waits = is_due()
             if waits and not running:
+                is_sound = False
                 rest()
-                waits = False
+                is_sound, waits = True, False
             while todo and len(running) < n_workers + 1 and not waits:
-                part = todo.popleft()
-                running.append((part, pool.submit(work, part)))
-            # Waits, and lets an interrupt through before the part is taken away.
-            failed = running[0][1].exception() is not None
-            part, done = running.popleft()
-            finish(part, done.result())
-            tell(part)
+                running.append(_Task(todo.popleft()))
+                waiting.append(running[-1])
+                pool.start(call)
+            while not running[0].is_done:
+                come.get()
+            is_sound = False
+            done = running.popleft()
+            finish(done.part, _result_of(done))
+            is_sound = True
+            tell(done.part)
     except BaseException:
-        pool.shutdown(wait=True, cancel_futures=True)
-        ended = [(part, future) for part, future in running if not future.cancelled()]
-        # What failed may be half done, and so cannot be stored.
-        if not failed and not any(future.exception() for _, future in ended):
-            for part, future in ended:
-                finish(part, future.result())
+        waiting.clear()
+        pool.end(wait=True)
+        ended = [task for task in running if task.is_done]
+        if is_sound and all(task.error is None for task in ended):
+            for task in ended:
+                finish(task.part, _result_of(task))
             rest()
         raise
-    pool.shutdown()
+    pool.end(wait=True)
+
+
+def _result_of(task: _Task[PartT, ResultT]) -> ResultT:
+    if task.error is not None:
+        raise task.error
+    return task.result  # type: ignore[return-value]  # None only where `work` returned it

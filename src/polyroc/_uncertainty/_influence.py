@@ -37,6 +37,7 @@ from polyroc._uncertainty import _logit_scale
 from polyroc._uncertainty._delong import covariance, freedom, standard_error
 from polyroc._uncertainty._intervals import Interval, end_interval
 from polyroc._uncertainty._logit_scale import EDGE, Reach, unseen_error
+from polyroc._uncertainty._normal import normal_errors
 from polyroc._uncertainty._replicates import Replicates
 from polyroc._uncertainty._resampling import AnyUnits, Units
 
@@ -286,11 +287,11 @@ def curve_draws(
     points = np.clip(points, _CORNER, 1 - _CORNER)
     slope = 1 / (points * (1 - points))
     shift = np.clip(bias * slope, -_MOST_BIAS, _MOST_BIAS)
-    values, vectors = np.linalg.eigh(covariance(influences, units) * np.outer(slope, slope))
     noise = np.random.default_rng(0).normal(size=(N_CURVES // 2, len(points)))
+    errors = normal_errors(noise, covariance(influences, units) * np.outer(slope, slope))
     # With each draw its mirror image, so that their mean is no matter of luck.
-    noise = np.concatenate([noise, -noise]) * np.sqrt(np.maximum(values, 0))
-    drawn = expit(logit(points) + shift + np.clip(noise @ vectors.T, -_MOST_SHIFT, _MOST_SHIFT))
+    errors = np.concatenate([errors, -errors])
+    drawn = expit(logit(points) + shift + np.clip(errors, -_MOST_SHIFT, _MOST_SHIFT))
     tpr, fpr = np.split(drawn, 2, axis=1)
     return np.maximum.accumulate(fpr, axis=1), np.maximum.accumulate(tpr, axis=1)
 

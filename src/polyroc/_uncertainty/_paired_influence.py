@@ -14,6 +14,7 @@ from polyroc._uncertainty._delong import covariance, freedom
 from polyroc._uncertainty._influence import ROUNDING, Spread
 from polyroc._uncertainty._intervals import Interval
 from polyroc._uncertainty._logit_scale import EDGE
+from polyroc._uncertainty._normal import normal_errors
 from polyroc._uncertainty._paired import (
     Contest,
     HasEnds,
@@ -175,7 +176,7 @@ def normal_draws(models: list[Spread], together: FloatArray | None = None) -> Fl
     slope = 1 / (estimates * (1 - estimates))
     if together is None:
         together = covariance(np.array([one.influences for one in models]), models[0].units)
-    values, vectors = np.linalg.eigh(together * np.outer(slope, slope))
     noise = np.random.default_rng(0).normal(size=(N_DRAWS, len(models)))
-    drawn: FloatArray = expit(logit(estimates) + (noise * np.sqrt(np.maximum(values, 0))) @ vectors.T).T
+    errors = normal_errors(noise, together * np.outer(slope, slope))
+    drawn: FloatArray = expit(logit(estimates) + errors).T
     return drawn

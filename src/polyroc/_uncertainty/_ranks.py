@@ -23,6 +23,7 @@ from polyroc._lib._names import short_names
 from polyroc._lib._numbers import area, level
 from polyroc._lib._text_table import aligned
 from polyroc._lib._typing import AnyStatistic, BoolArray, FloatArray
+from polyroc._uncertainty._normal import normal_errors
 from polyroc._uncertainty._paired import Contest
 
 # Draws from the normal distribution of all models' statistics: a level of 95 % is right to 0.2 %.
@@ -169,7 +170,5 @@ def _smallest_p_value(draws: FloatArray, first: Any, second: Any, alpha: float) 
 
 def _draws(covariance: FloatArray) -> FloatArray:
     """Errors of all models from their normal distribution, shape (m, N_DRAWS); the same whenever asked."""
-    values, vectors = np.linalg.eigh(covariance)
     noise = np.random.default_rng(0).normal(size=(_N_DRAWS, len(covariance)))
-    drawn: FloatArray = ((noise * np.sqrt(np.maximum(values, 0))) @ vectors.T).T
-    return drawn
+    return normal_errors(noise, covariance).T
