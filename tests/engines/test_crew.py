@@ -10,13 +10,27 @@ from problems import gaussian_problem
 
 import polyroc
 from polyroc._inputs._predictions import as_predictions
-from polyroc._lib._threads import Threads
+from polyroc._lib._threads import Pool, Threads
 
 pytest.importorskip("numba")
 
 from polyroc._engines._numba import _board, _class_sorted, _crew, _engine, _problem
 from polyroc._engines._numba._adjoint import solve_one
 from polyroc._engines._numba._compile import kernel
+
+
+def until(happens):
+    """Whether it happens within a minute."""
+    end = time.monotonic() + 60
+    while not happens():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.001)
+    return True
+
+
+def everybody_left():
+    return not any(thread.name.startswith("polyroc") for thread in threading.enumerate())
 
 
 @kernel
@@ -35,14 +49,15 @@ def test_every_ticket_is_taken_once():
     helpers = [threading.Thread(target=mark, args=(board, taken, worker)) for worker in range(3)]
     for helper in helpers:
         helper.start()
-    for handed in range(0, 3000, 30):
-        _board.hand_out(board, 30)
-        while not _board.are_done(board, 1000):
-            pass
-        assert_array_equal(taken.sum(axis=0), np.arange(3000) < handed + 30)
-    _board.stop(board)
+    try:
+        for handed in range(0, 3000, 30):
+            _board.hand_out(board, 30)
+            assert until(lambda: _board.are_done(board, 1000))
+            assert_array_equal(taken.sum(axis=0), np.arange(3000) < handed + 30)
+    finally:
+        _board.stop(board)
     for helper in helpers:
-        helper.join(10)
+        helper.join(60)
         assert not helper.is_alive()
 
 
@@ -56,23 +71,31 @@ def test_no_ticket_is_taken_after_the_stop():
 
 
 def fit_with(monkeypatch, helpers_come):
-    """A fit of 40 classes whose helpers never come, or come before all others."""
+    """A fit of 40 classes whose helpers never come, or take all pieces; and how many pieces they took."""
     problem = gaussian_problem(4, 1500, 40)
-    serve = _crew.serve
+    serve, n_helped = _crew.serve, [0]
 
-    def slow_or_never(board, job, worker, once):
-        if worker > 0 and not helpers_come:
-            return False
-        if worker == 0:
-            time.sleep(0.001 * helpers_come)
+    def by_one_side(board, job, worker, once):
+        if (worker > 0) != helpers_come:
+            return False if worker > 0 else until(lambda: board[_board.NEXT] == board[_board.LIMIT]) and False
         return serve(board, job, worker, once)
 
-    monkeypatch.setattr(_crew, "serve", slow_or_never)
-    return polyroc.evaluate(problem.y_true, problem.y_score, engine="numba", n_jobs=3).factorization
+    def counted(board, job, worker, once):
+        found = by_one_side(board, job, worker, once)
+        n_helped[0] += worker > 0 and int(board[_board.DONE])
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_crew, "serve", counted)
+        found = polyroc.evaluate(problem.y_true, problem.y_score, engine="numba", n_jobs=3).factorization
+    assert until(everybody_left)
+    return found, n_helped[0]
 
 
 def test_who_takes_a_piece_does_not_matter(monkeypatch):
-    alone, helped = fit_with(monkeypatch, False), fit_with(monkeypatch, True)
+    (alone, of_nobody), (helped, of_helpers) = fit_with(monkeypatch, False), fit_with(monkeypatch, True)
+    assert of_nobody == 0
+    assert of_helpers > 0
     assert_array_equal(alone.row_effects, helped.row_effects)
     assert_array_equal(alone.pair_effects, helped.pair_effects)
     assert alone.deviance == helped.deviance
@@ -88,10 +111,61 @@ def test_an_error_between_passes_sends_helpers_home(monkeypatch):
     monkeypatch.setattr(_problem._Problem, "attempt", fail)
     with pytest.raises(KeyboardInterrupt):
         polyroc.evaluate(problem.y_true, problem.y_score, engine="numba", n_jobs=3)
-    until = time.monotonic() + 10
-    while any(thread.name.startswith("polyroc") for thread in threading.enumerate()):
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    assert until(everybody_left)
+
+
+def crew_of(n_jobs, threads):
+    problem = gaussian_problem(0, 2000, 50)
+    evaluation = polyroc.evaluate(problem.y_true, problem.y_score, engine="numba", n_jobs=n_jobs)
+    weights = polyroc._estimator._weights.pair_weights(evaluation._source, evaluation._pair_index, evaluation._options)
+    return _problem._Problem.of(evaluation.rates, weights, 1.0, threads).crew
+
+
+def test_an_interrupt_while_helpers_begin_sends_home_those_that_have(monkeypatch):
+    start, begun = Pool.start, []
+
+    def start_one(self, call):
+        if begun:
+            raise KeyboardInterrupt
+        begun.append(call)
+        start(self, call)
+
+    with Threads(3) as threads:
+        crew = crew_of(3, threads)
+        monkeypatch.setattr(Pool, "start", start_one)
+        with pytest.raises(KeyboardInterrupt), crew.at_work():
+            pass
+    assert begun
+    assert crew._board[_board.STOP] == 1
+    assert until(everybody_left)
+
+
+def test_an_error_of_a_helper_is_raised_by_who_waits_for_it(monkeypatch):
+    problem = gaussian_problem(4, 1500, 40)
+    serve = _crew.serve
+
+    def fails_elsewhere(board, job, worker, once):
+        if worker == 0:
+            # A ticket stays with the helper that took it and failed.
+            return until(lambda: board[_board.NEXT] > board[_board.DONE]) and False
+        board[_board.NEXT] += 1
+        raise MemoryError
+
+    monkeypatch.setattr(_crew, "serve", fails_elsewhere)
+    with pytest.raises(MemoryError):
+        polyroc.evaluate(problem.y_true, problem.y_score, engine="numba", n_jobs=2)
+    monkeypatch.setattr(_crew, "serve", serve)
+    assert until(everybody_left)
+
+
+@pytest.mark.slow
+def test_a_helper_that_nobody_tells_goes_home_by_itself():
+    with Threads(2) as threads:
+        job = crew_of(2, threads).job
+    helper = threading.Thread(target=_crew.serve, args=(_board.new_board(), job, 1, False))
+    helper.start()
+    helper.join(120)
+    assert not helper.is_alive()
 
 
 def test_a_job_has_the_memory_it_says():

@@ -149,6 +149,21 @@ def test_of_very_many_samples_a_stretch_shows_wherever_it_lies():
     then.check(predictions)
 
 
+@pytest.mark.filterwarnings("ignore:No samples")
+@pytest.mark.parametrize(("n", "k"), [(574, 1000), (600, 1000), (188, 9000), (524_351, 3)])
+def test_of_very_many_scores_the_last_rows_are_read(n, k):
+    scores = np.zeros((n, k))
+    scores[:, 0] = np.arange(n)
+    predictions = as_predictions(np.arange(n) % 3, scores, labels=range(k))
+    then = Fingerprint.of(predictions)
+    for row in (0, n - 1):
+        scores[row, -1] = 1
+        with pytest.raises(RuntimeError, match="`y_score` was changed"):
+            then.check(predictions)
+        scores[row, -1] = 0
+    then.check(predictions)
+
+
 def test_it_keeps_little():
     predictions = as_predictions(np.arange(100_000) % 3, np.zeros((100_000, 3)))
     assert Fingerprint.of(predictions).scores.nbytes <= 2**16

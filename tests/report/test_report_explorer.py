@@ -14,7 +14,7 @@ from contextlib import contextmanager, redirect_stdout
 import numpy as np
 import pyarrow as pa
 import pytest
-from browser_pages import PHONE
+from browser_pages import PHONE, until
 from page_script import run_script
 from pyarrow import parquet
 from report_pages import HOSTILE, Page, comparison_of, distance_to_line, evaluation_of, problem
@@ -519,10 +519,9 @@ def test_hostile_names_are_inert(explored, tmp_path):
 def test_a_screen_reader_is_told_at_rest(explored):
     with explored("two") as page:
         typed(page, 1, 2, "50")
-        page.wait_for_timeout(900)
         live = page.locator("#explorer-live")
         assert live.get_attribute("aria-live") == "polite"
-        assert live.text_content() == says(page)
+        until(page, lambda: live.text_content() == says(page))
 
 
 def test_another_part_of_the_page_can_add_a_column(explored, summaries, monkeypatch):

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from browser_pages import PAPER, n_sheets
+from browser_pages import PAPER, n_sheets, until
 from report_pages import HOSTILE, Page, evaluation_of
 from report_shelf import MANY_MODELS
 
@@ -365,7 +365,8 @@ def test_the_verdict_is_above_the_fold_and_the_links_stay_in_sight(opened, viewp
         assert lead["y"] + lead["height"] <= viewport["height"]
         page.locator("#settings").scroll_into_view_if_needed()
         page.mouse.wheel(0, 10_000)
-        page.wait_for_timeout(300)
+        # At the end of the page, or of how far the wheel goes.
+        until(page, lambda: page.evaluate("scrollY") > 1_000)
         links = page.locator("nav").bounding_box()
         assert abs(links["y"]) <= 1
         assert links["height"] <= 50

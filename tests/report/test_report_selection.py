@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from browser_pages import PHONE
+from browser_pages import PHONE, until
 from report_pages import HOSTILE
 from table_pages import cell_at, come_to_heatmap, hash_of, selected, table
 
@@ -74,14 +74,12 @@ def test_a_link_restores_model_and_pair(opened, summaries):
         assert hash_of(page) == "#model=2&pair=3,5"
         # Another link on the open page.
         page.evaluate("location.hash = '#model=1&class=4'")
-        page.wait_for_timeout(100)
-        assert page.locator("#model").input_value() == "1"
+        until(page, lambda: page.locator("#model").input_value() == "1")
         assert selected(page, "#pairs") == []
         assert selected(page, "#class-table")[0][0] == labels[4]
         # Back to the first.
         page.go_back()
-        page.wait_for_timeout(100)
-        assert page.locator("#pairs-title").inner_text() == "Pairs of classes: third"
+        until(page, lambda: page.locator("#pairs-title").inner_text() == "Pairs of classes: third")
         assert selected(page, "#pairs") == [[labels[3], labels[5]]]
 
 
@@ -207,8 +205,7 @@ def test_hostile_names_are_text_in_the_chip_the_tip_and_the_announcement(opened,
         come_to_heatmap(page)
         for c in range(len(HOSTILE)):
             page.evaluate(f"location.hash = '#model=0&class={c}'")
-            page.wait_for_timeout(30)
-            assert page.locator("#only-class bdi").text_content() == shown[c]
+            until(page, lambda c=c: page.locator("#only-class bdi").text_content() == shown[c])
             assert whole[c] in page.locator("#only-class").get_attribute("aria-label")
             row, column = order.index(c), (order.index(c) + 1) % len(order)
             page.mouse.move(*cell_at(page, row, column))

@@ -87,7 +87,7 @@ class Course:
     ) -> bool:
         """Judge a step, None where the damped Hessian was not positive definite; whether the step is taken."""
         self.n_iter += 1
-        if self.n_iter == self._max_iter:
+        if self.n_iter >= self._max_iter:
             self.status = Status.MAX_ITER
         if tried is None and self.damping >= _SOME_DAMPING and gradient_here() <= _AT_REST:
             # The step is zero with any damping that makes it possible: exact symmetry holds the fit here.

@@ -204,7 +204,7 @@ def shared_rates(row_effects: FloatArray) -> tuple[FloatArray, FloatArray]:
     """FPR and TPR of the curve of each row of effects, shape (..., 2T) -> (..., T + 2), corners included."""
     # Beyond the bound a logit stands for an infinite one: rows of rate 0 or 1 are drawn as just that.
     rates = np.where(np.abs(row_effects) < LOGIT_BOUND, expit(row_effects), row_effects > 0)
-    tpr_and_fpr = from_corner_to_corner(rates.reshape(*rates.shape[:-1], 2, -1))
+    tpr_and_fpr = from_corner_to_corner(rates.reshape(*rates.shape[:-1], 2, rates.shape[-1] // 2))
     return tpr_and_fpr[..., 1, :], tpr_and_fpr[..., 0, :]
 
 

@@ -71,34 +71,34 @@ class TensorFingerprint(Fingerprint):
 
 
 class _Blocks(NamedTuple):
-    """Where blocks of rows lie: all rows, the last block perhaps shorter, or some of very many."""
+    """Where blocks of rows lie: all rows, the last block perhaps shorter, or some of very many, with the last rows."""
 
     n_rows: int
     step: int
     n_whole: int
-    """Blocks that have all their rows."""
-    n_last: int
-    """Rows of a shorter one after these."""
+    """Blocks at this distance from each other."""
+    last: slice
+    """Rows of one more; it may have none."""
 
 
 def _blocks(n_rows: int, n_columns: int) -> _Blocks:
     """Blocks of a table of this shape."""
     at_once = max(1, min(n_rows, _AT_ONCE // n_columns))
     if n_rows > _MOST_BLOCKS * at_once:
-        return _Blocks(at_once, (n_rows - at_once) // (_MOST_BLOCKS - 1), _MOST_BLOCKS, 0)
-    return _Blocks(at_once, at_once, n_rows // at_once, n_rows % at_once)
+        step = (n_rows - at_once) // (_MOST_BLOCKS - 1)
+        return _Blocks(at_once, step, _MOST_BLOCKS - 1, slice(n_rows - at_once, n_rows))
+    return _Blocks(at_once, at_once, n_rows // at_once, slice(n_rows - n_rows % at_once, n_rows))
 
 
 def _sums(table: FloatArray) -> IntArray:
     """Sums of the bits at each place of a block of rows, over all blocks or some of very many."""
-    n_rows, step, n_whole, n_last = _blocks(*table.shape)
+    n_rows, step, n_whole, last = _blocks(*table.shape)
     bits = table.view(f"u{table.dtype.itemsize}")
     # In the order in which the table lies in memory, or each sum would be far from the last.
     sums = np.zeros_like(bits[:n_rows])
     for block in range(n_whole):
         sums += bits[block * step : block * step + n_rows]
-    if n_last:
-        sums[:n_last] += bits[n_whole * step :]
+    sums[: last.stop - last.start] += bits[last]
     return sums
 
 
@@ -106,15 +106,15 @@ def _tensor_sums(table: Tensor) -> Tensor:
     """The same on a device, by one or two passes over them."""
     import torch
 
-    n_rows, step, n_whole, n_last = _blocks(*table.shape)
+    n_rows, step, n_whole, last = _blocks(*table.shape)
     bits = table.view(torch.int32 if table.dtype == torch.float32 else torch.int64)
     row, column = bits.stride()
     # All blocks in one view of the same memory.
     blocks = bits.as_strided((n_whole, n_rows, bits.shape[1]), (step * row, row, column))
     sums = blocks.sum(dim=0, dtype=bits.dtype)
-    if n_last:
+    if last.stop > last.start:
         # By a method: `+=` on a part would copy that part once more.
-        sums[:n_last].add_(bits[n_whole * step :])
+        sums[: last.stop - last.start].add_(bits[last])
     return sums
 
 

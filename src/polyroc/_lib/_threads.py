@@ -4,15 +4,19 @@ Compiled kernels and NumPy's sort release the interpreter lock, so plain threads
 suffice. numba's own threading layers abort a forked child and concurrent callers.
 """
 
+import _thread
+import math
 import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from itertools import pairwise
-from queue import SimpleQueue
+from pathlib import Path
+from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 ResultT = TypeVar("ResultT")
 
@@ -22,8 +26,23 @@ _WORTH_A_THREAD = 100_000
 def n_threads(n_jobs: int | None) -> int:
     """How many threads `n_jobs` means: all cores this process may use for None and -1."""
     if n_jobs is None or n_jobs == -1:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return min(cores, _limit_of_container() or cores)
     return n_jobs
+
+
+# Microseconds of processor time in each period, or "max": how Linux limits a container (cgroup v2).
+_LIMIT = Path("/sys/fs/cgroup/cpu.max")
+
+
+@cache
+def _limit_of_container() -> int | None:
+    """Cores that a container may use, of all that it sees; None without a limit. Threads beyond it wait for others."""
+    try:
+        limit, period = _LIMIT.read_text(encoding="ascii").split()
+        return max(1, math.ceil(int(limit) / int(period)))
+    except (OSError, ValueError, ZeroDivisionError):
+        return None
 
 
 class Threads:
@@ -92,15 +111,18 @@ class Threads:
                 left.clear()
                 done.put((-1, None, error))
 
-        with self.beside(work, [()] * min(self._size, len(tasks))):
-            ready: dict[int, ResultT] = {}
-            for place in range(len(tasks)):
-                while place not in ready:
-                    found, result, error = done.get()
-                    if error is not None:
-                        raise error
-                    ready[found] = result
-                yield ready.pop(place)
+        try:
+            with self.beside(work, [()] * min(self._size, len(tasks))):
+                ready: dict[int, ResultT] = {}
+                for place in range(len(tasks)):
+                    while place not in ready:
+                        found, result, error = done.get()
+                        if error is not None:
+                            raise error
+                        ready[found] = result
+                    yield ready.pop(place)
+        finally:  # also where nobody wants the rest
+            left.clear()
 
     @contextmanager
     def beside(
@@ -151,18 +173,22 @@ class Threads:
         return self._pool
 
 
+_Calls: TypeAlias = "SimpleQueue[Callable[[], None] | None]"
+
+
 class Pool:
     """Threads that wait for calls, at most as many as asked for.
 
-    Not `concurrent.futures`: its locks are taken in Python, where Ctrl-C may come after a lock is taken and before it
-    can be given back. Then its threads wait for ever, and the process does not end. Queues have no such place, and to
-    end the threads is to put one thing into theirs.
+    Not `concurrent.futures`, and not `Thread.start` in the thread that asks: they take locks in Python, where Ctrl-C
+    may come after a lock is taken and before it can be given back. Then threads wait for ever, and the process does
+    not end. Queues have no such place, and interrupts come to no other thread than the main one.
     """
 
     def __init__(self, size: int) -> None:
-        self._size = size
-        self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._calls: _Calls = SimpleQueue()
         self._idle: deque[None] = deque()
+        self._gone: SimpleQueue[None] = SimpleQueue()
+        self._size = size
         self._threads: list[threading.Thread] = []
 
     def start(self, call: Callable[[], None]) -> None:
@@ -173,29 +199,56 @@ class Pool:
         except IndexError:
             if len(self._threads) < self._size:
                 name = f"polyroc_{len(self._threads)}"
-                self._threads.append(threading.Thread(target=_serve, args=(self._calls, self._idle), name=name))
-                self._threads[-1].start()
+                new = threading.Thread(target=_serve, args=(self._calls, self._idle, self._gone), name=name)
+                _thread.start_new_thread(_begin, (new, self._gone))
+                self._threads.append(new)
 
     def end(self, *, wait: bool) -> None:
         """Let the threads go when they have nothing to do."""
         self._calls.put(None)
         if wait:
+            # One that begins a thread, and the thread itself.
+            for _ in range(2 * len(self._threads)):
+                self._gone.get()
             for thread in self._threads:
-                # Not the one that an interrupt kept from beginning: it cannot be waited for, and has nothing to do.
                 if thread.is_alive():
                     thread.join()
 
     def __del__(self) -> None:
         # Where an interrupt came before its end: threads hold the queue, not the pool, and would wait for ever.
-        self._calls.put(None)
+        if (calls := vars(self).get("_calls")) is not None:
+            calls.put(None)
 
 
-def _serve(calls: "SimpleQueue[Callable[[], None] | None]", idle: "deque[None]") -> None:
-    while (call := calls.get()) is not None:
+# Seconds after which threads without calls look whether the process is about to end.
+_LOOK = 1.0
+
+
+def _begin(new: threading.Thread, gone: "SimpleQueue[None]") -> None:
+    """Begin a thread, from one that no interrupt comes to."""
+    try:
+        new.start()
+    except RuntimeError:  # the system has no other thread, but it had this one
+        new.run()
+    gone.put(None)
+
+
+def _serve(calls: _Calls, idle: "deque[None]", gone: "SimpleQueue[None]") -> None:
+    while (call := _next_of(calls)) is not None:
         call()
         del call  # what it worked with is not held while it waits for the next
         idle.append(None)
     calls.put(None)  # for the next thread
+    gone.put(None)
+
+
+def _next_of(calls: _Calls) -> Callable[[], None] | None:
+    """The next call; None at the end of the pool, and of the process: somebody may hold an error that holds a pool."""
+    while True:
+        with suppress(Empty):
+            return calls.get(timeout=_LOOK)
+        if not threading.main_thread().is_alive():
+            return None
 
 
 def _taken_from(left: "deque[int]") -> Iterator[int]:

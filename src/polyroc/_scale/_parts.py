@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Generic, TypeVar
 
@@ -66,8 +67,10 @@ def each_part(
                 rest()
                 is_sound, waits = True, False
             while todo and len(running) < n_workers + 1 and not waits:
-                running.append(_Task(todo.popleft()))
-                waiting.append(running[-1])
+                task: _Task[PartT, ResultT] = _Task(todo.popleft())
+                # First there: what is under way must have been handed out.
+                waiting.append(task)
+                running.append(task)
                 pool.start(call)
             while not running[0].is_done:
                 come.get()
@@ -77,15 +80,27 @@ def each_part(
             is_sound = True
             tell(done.part)
     except BaseException:
-        waiting.clear()
-        pool.end(wait=True)
-        ended = [task for task in running if task.is_done]
+        # Taken back, so that no thread begins them; what threads have in hand comes to its end.
+        back = _taken_from(waiting)
+        pool.end(wait=False)
+        ended = [task for task in running if task not in back]
+        while not all(task.is_done for task in ended):
+            come.get()
         if is_sound and all(task.error is None for task in ended):
             for task in ended:
                 finish(task.part, _result_of(task))
             rest()
         raise
     pool.end(wait=True)
+
+
+def _taken_from(waiting: "deque[_Task[PartT, ResultT]]") -> "list[_Task[PartT, ResultT]]":
+    """Everything that waits; threads may take from it at the same time."""
+    taken = []
+    while waiting:
+        with suppress(IndexError):
+            taken.append(waiting.pop())
+    return taken
 
 
 def _result_of(task: _Task[PartT, ResultT]) -> ResultT:

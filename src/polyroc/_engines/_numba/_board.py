@@ -75,15 +75,6 @@ def _load(_context: Any, board: Any, place: Any) -> Any:
     return types.int64(board, place), generate
 
 
-def _store(_context: Any, board: Any, place: Any, value: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        number = context.cast(builder, arguments[2], signature.args[2], types.int64)
-        builder.store_atomic(number, _place(context, builder, signature, arguments), "seq_cst", 8)
-        return context.get_dummy_value()
-
-    return types.void(board, place, value), generate
-
-
 def _add(_context: Any, board: Any, place: Any, value: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         number = context.cast(builder, arguments[2], signature.args[2], types.int64)
@@ -129,7 +120,6 @@ def _called(name: str, *values: int) -> Any:
 
 
 load: Any = intrinsic(_load)
-store: Any = intrinsic(_store)
 add: Any = intrinsic(_add)
 exchange: Any = intrinsic(_exchange)
 rest: Any = intrinsic(_rest)
@@ -171,10 +161,10 @@ def hand_out(board: Any, n: int) -> None:
     add(board, LIMIT, n)
 
 
-@kernel
-def stop(board: Any) -> None:
+def stop(board: IntArray) -> None:
     """Send helpers home, after the ticket that they are at."""
-    store(board, STOP, 1)
+    # Not by a kernel: Ctrl-C while that is compiled would leave them there. They read it by atomic loads.
+    board[STOP] = 1
 
 
 @kernel

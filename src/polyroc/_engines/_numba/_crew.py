@@ -36,8 +36,10 @@ SWEEP, EFFECTS, DEVIANCE, ADD_GRAMS = range(4)
 N_EFFECTS = 129
 # Rows of the gram matrices that are added up at a time.
 _GRAM_ROWS = 16
-# Turns that are waited for the last pieces before Python has a look whether Ctrl-C was pressed: at most 0.1 s.
+# Turns that are waited for the last pieces before Python has a look whether Ctrl-C was pressed: about 0.15 s, of naps.
 _TURNS = 5_000
+# Turns after which a helper goes home by itself, some seconds: nobody may have come to tell it. Others do its work.
+_PATIENCE = 40_000
 
 
 class Job(NamedTuple):
@@ -105,18 +107,26 @@ class Crew:
 
     def __init__(self, job: Job, threads: Threads) -> None:
         self.job, self._threads, self._board, self._n_tickets = job, threads, _board.new_board(), 0
+        self._errors: list[BaseException] = []
+        """Of helpers: a ticket that one of them left is never done."""
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
         """Helpers wait for pieces for as long as the block runs."""
-        n_helpers = len(self.job.work) - 1
-        tasks = [(self._board, self.job, worker + 1, False) for worker in range(n_helpers)]
-        # Nobody waits for their way back to Python: that takes a millisecond, in which the next crew can begin.
-        with self._threads.beside(serve, tasks, wait=False):
-            try:
+        tasks = [(worker + 1,) for worker in range(len(self.job.work) - 1)]
+        # Around all of it: an interrupt may come when some have begun and others have not.
+        try:
+            # Nobody waits for their way back to Python: that takes a millisecond, in which the next crew can begin.
+            with self._threads.beside(self._help, tasks, wait=False):
                 yield
-            finally:
-                _board.stop(self._board)
+        finally:
+            _board.stop(self._board)
+
+    def _help(self, worker: int) -> None:
+        try:
+            serve(self._board, self.job, worker, False)
+        except BaseException as error:
+            self._errors.append(error)
 
     def sweep(self, old: int, new: int, stretch: float, gram: int | None) -> None:
         """Sweep from one state to another; the curvature of the rows goes to a place for it, or is left out."""
@@ -146,7 +156,8 @@ class Crew:
         while serve(self._board, self.job, 0, True):
             pass
         while not _board.are_done(self._board, _TURNS):
-            pass
+            if self._errors:
+                raise self._errors[0]
 
 
 @kernel
@@ -158,7 +169,7 @@ def serve(board: Any, job: Any, worker: int, once: bool) -> bool:
     while _board.load(board, _board.STOP) == 0:
         ticket = _board.take(board)
         if ticket < 0:
-            if once:
+            if once or turn == _PATIENCE:
                 return False
             _board.wait(turn)
             turn += 1
