@@ -113,6 +113,11 @@ class Predictions(Frozen):
         return self.n_columns <= 2
 
     @property
+    def device(self) -> str | None:
+        """The card on which the samples lie; None for the host."""
+        return None
+
+    @property
     def is_weighted(self) -> bool:
         return self.sample_weight is not None
 

@@ -301,6 +301,78 @@ def test_replicates_that_fail_are_a_memory_error(monkeypatch):
     assert fails.made() is None
 
 
+# A question to samples on a device, and the step that fails.
+QUESTIONS = {
+    "rates": ("cut_own", lambda asked, pairs: asked.rates(pairs, grid(9), "own")),
+    "score thresholds": ("cut", lambda asked, pairs: asked.score_thresholds(pairs, grid(9), "own")),
+    "areas": ("areas_of", lambda asked, pairs: asked.areas(pairs)),
+    "areas by differences": ("Differences", lambda asked, pairs: asked.areas(pairs, "difference")),
+    "areas along contrasts": ("contrast_areas", lambda asked, pairs: asked.contrast_areas(pairs, 1 - np.eye(4))),
+    "areas against the rest": ("areas_against_rest", lambda asked, _: asked.areas_against_rest()),
+    "area influences": ("area_influences", lambda asked, pairs: asked.area_influences(pairs, np.ones(12) / 12)),
+    "weights to come": ("sorted_runs", lambda asked, pairs: asked.reweigh(pairs, grid(9), "own")),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_every_question_that_fails_is_a_memory_error(monkeypatch, question):
+    from polyroc._engines._torch import _engine
+
+    step, ask = QUESTIONS[question]
+    predictions, fails = as_predictions(PROBLEM.y_true, PROBLEM.y_score), _Fails()
+    monkeypatch.setattr(_engine, "has_kernels", lambda _: False)
+    monkeypatch.setattr(_engine, step, fails)
+    with pytest.raises(MemoryError, match="no memory for 12 pairs of classes"):
+        ask(prepared("torch", predictions), all_pairs(predictions))
+    gc.collect()
+    assert fails.made() is None
+
+
+def test_gradients_that_fail_are_a_memory_error(monkeypatch):
+    from polyroc._engines._torch import _adjoint, _engine
+
+    problem = gaussian_problem(4, 600, 12, 1.5)
+    for module, step in ((_engine, "curvature_of"), (_adjoint, "_solve")):
+        evaluation = quietly(polyroc.evaluate, problem.y_true, problem.y_score, n_thresholds=9, engine="torch")
+        with monkeypatch.context() as patch:
+            fails = _Fails()
+            patch.setattr(module, step, fails)
+            with pytest.raises(MemoryError, match="no memory for 132 pairs of classes"):
+                evaluation.standard_error  # noqa: B018
+        gc.collect()
+        assert fails.made() is None
+        assert evaluation.standard_error > 0
+
+
+def test_replicates_that_fail_when_read_or_fitted_again_are_a_memory_error(monkeypatch):
+    from polyroc._engines._torch import _reweighed
+
+    predictions = as_predictions(PROBLEM.y_true, PROBLEM.y_score)
+    pairs, drawn = all_pairs(predictions), np.ones((2, 3000))
+    weights = pair_weights(predictions, pairs, Options(engine="torch"))
+    reweighed = prepared("torch", predictions).reweigh(pairs, grid(9), "own")
+    real = _reweighed.Reweighed._fitted
+
+    def unfinished(self, *args):
+        *found, converged = real(self, *args)
+        return *found, converged & False
+
+    monkeypatch.setattr(_reweighed.Reweighed, "_fitted", unfinished)
+    # Those that did not converge are fitted again in double precision.
+    assert reweighed.fits(drawn, weights, 1.0).converged.all()
+    for step, ask in (
+        ("areas_of", lambda: reweighed.rates(drawn[0])),
+        ("fit_rank_one", lambda: reweighed.fits(drawn, weights, 1.0)),
+    ):
+        with monkeypatch.context() as patch:
+            fails = _Fails()
+            patch.setattr(_reweighed, step, fails)
+            with pytest.raises(MemoryError, match="no memory for 12 pairs of classes"):
+                ask()
+        gc.collect()
+        assert fails.made() is None
+
+
 def test_what_does_not_fit_is_refused_beforehand(monkeypatch, on_device):
     from polyroc._engines._torch import _engine
 

@@ -280,18 +280,23 @@ def check_replicates(device):
         runs = made_runs(device, seed, n, k, decimals=decimals, ordered=True)
         rng = torch.Generator().manual_seed(seed)
         weights = torch.randint(0, 4, (2, n), generator=rng).double().to(device)
-        weights[1] *= 0.1
-        codes = torch.empty(n, dtype=torch.int64, device=device)
-        codes[runs.order[0].long()] = torch.repeat_interleave(torch.arange(k, device=device), runs.counts)
+        # Of any size: their sums are rounded.
+        weights[1] *= torch.rand(n, generator=rng, dtype=torch.float64).to(device)
         # A weight may be 0, but not all those of a class.
         weights[:, runs.order[0][runs.offsets[:-1]].long()] = 1.0
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(_runs, "has_kernels", lambda _: False)
             expected = _runs.tails_of(runs, weights)
-        totals = torch.zeros((2, k), dtype=torch.float64, device=device).index_add_(1, codes, weights)
-        found = torch.full_like(expected, torch.nan)
-        _cut_kernels.tails_of(runs.order, runs.offsets, runs.longest, weights, totals, found)
-        close(found, expected, 1e-13, f"tails, n = {n}")
+        # In one launch, and column by column.
+        for most_columns in (_cut_kernels.MOST_COLUMNS, 1, 2):
+            found = torch.full_like(expected, torch.nan)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(_cut_kernels, "MOST_COLUMNS", most_columns)
+                _cut_kernels.tails_of(runs.order, runs.offsets, runs.longest, weights, found)
+            close(found, expected, 1e-13, f"tails, n = {n}, {most_columns} columns at once")
+            # After the last sample of a class, all of it is called.
+            assert (found[:, :, runs.offsets[1:] + torch.arange(k, device=device)] == 1).all()
+            assert found.amax() == 1
         if n < 100:
             assert_cut(runs, k, expected.flatten(1), "two weighings")
 
@@ -316,11 +321,15 @@ def check_sorts(device):
         counts = torch.bincount(codes, minlength=k)
         samples = _runs.Samples(scores.to(device), codes.to(device), None, counts)
         assert _sort_kernels.can_sort(precision, ordered=ordered)
-        expected, found = (_sorted_by(samples, one, ordered=ordered) for one in (None, _sort_kernels.sort_short))
-        assert found.values.equal(expected.values), (n, k, precision)
-        if ordered:
-            assert found.order.equal(expected.order), (n, k, precision)
-            assert samples.scores.T.gather(1, found.order.long()).equal(found.values)
+        expected = _sorted_by(samples, None, ordered=ordered)
+        for most_columns in (_sort_kernels.MOST_COLUMNS, 2):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(_sort_kernels, "MOST_COLUMNS", most_columns)
+                found = _sorted_by(samples, _sort_kernels.sort_short, ordered=ordered)
+            assert found.values.equal(expected.values), (n, k, precision)
+            if ordered:
+                assert found.order.equal(expected.order), (n, k, precision)
+                assert samples.scores.T.gather(1, found.order.long()).equal(found.values)
     assert not _sort_kernels.can_sort(torch.float64, ordered=True)
 
 

@@ -17,10 +17,12 @@ pytestmark = pytest.mark.full("torch")
 @pytest.fixture
 def recorded(monkeypatch):
     """The module, with nothing recorded yet, on any device; `calls` has the number of iterations of each replay."""
-    from polyroc._engines._torch import _recorded
+    from polyroc._engines._torch import _devices, _recorded
 
+    assert _recorded._recordings.forget in _devices.on_shortage
     monkeypatch.setattr(_recorded, "_is_recorded_on", lambda _: True)
     monkeypatch.setattr(_recorded, "_recordings", _recorded._Recordings())
+    monkeypatch.setattr(_devices, "on_shortage", [_recorded._recordings.forget])
     real, calls = _recorded._Recording.descend, []
 
     def descend(self, *args):
@@ -127,7 +129,7 @@ def test_what_cannot_be_recorded_is_launched(recorded, monkeypatch):
     """Once a library has refused, no other fit tries."""
     asked = []
 
-    def refuses(_):
+    def refuses(*_):
         asked.append(1)
         msg = "operation not permitted when stream is capturing"
         raise RuntimeError(msg)
@@ -138,6 +140,72 @@ def test_what_cannot_be_recorded_is_launched(recorded, monkeypatch):
     assert len(set(found)) == 1
     assert len(asked) == 1
     assert recorded.calls == []
+
+
+def test_a_shortage_of_memory_may_pass(recorded, monkeypatch):
+    """Nothing is recorded then, but later it is."""
+    import torch
+
+    def fails(*_):
+        msg = "CUDA out of memory. Tried to allocate 7.00 GiB. GPU 0 has a total capacity of 8.00 GiB"
+        raise torch.OutOfMemoryError(msg)
+
+    problem = gaussian_problem(0, 300, 4)
+    found = [evaluated(problem.y_true, problem.y_score).auc]
+    with monkeypatch.context() as patch:
+        patch.setattr(recorded, "_recorded", fails)
+        found.append(evaluated(problem.y_true, problem.y_score).auc)
+    assert recorded.calls == []
+    # Met for the first time once more, then recorded.
+    found += [evaluated(problem.y_true, problem.y_score).auc for _ in range(2)]
+    assert len(recorded.calls) == 1
+    assert found == pytest.approx(4 * [found[0]], abs=1e-9)
+
+
+def test_recordings_are_forgotten_where_memory_is_short(recorded, monkeypatch):
+    import torch
+
+    from polyroc._engines._torch import _engine
+
+    problem = gaussian_problem(0, 300, 4)
+    for _ in range(2):
+        evaluated(problem.y_true, problem.y_score)
+    assert len(recorded._recordings._kept) == 1
+
+    def fails(*_):
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_engine, "cut_own", fails)
+        with pytest.raises(MemoryError):
+            evaluated(problem.y_true, problem.y_score)
+    assert not recorded._recordings._kept
+    for _ in range(2):
+        evaluated(problem.y_true, problem.y_score)
+    assert len(recorded.calls) == 2
+
+
+@pytest.mark.parametrize("is_made_inside", [True, False])
+def test_a_recording_serves_inside_and_outside_inference_mode(recorded, monkeypatch, is_made_inside):
+    import torch
+
+    problem = gaussian_problem(0, 300, 4)
+    expected = launched(monkeypatch, recorded, problem.y_true, problem.y_score)
+    for is_inside in (is_made_inside, is_made_inside, not is_made_inside, is_made_inside):
+        with torch.inference_mode(is_inside):
+            assert_same(evaluated(problem.y_true, problem.y_score), expected)
+    assert len(recorded.calls) == 3
+
+
+def test_a_default_device_changes_no_recording(recorded, monkeypatch):
+    import torch
+
+    problem = gaussian_problem(0, 300, 4)
+    expected = launched(monkeypatch, recorded, problem.y_true, problem.y_score)
+    for _ in range(2):
+        with torch.device("meta"):
+            assert_same(evaluated(problem.y_true, problem.y_score), expected)
+    assert len(recorded.calls) == 1
 
 
 def test_large_fits_are_not_recorded(recorded, monkeypatch):

@@ -98,6 +98,10 @@ class TensorPredictions(Predictions):
         return int(self.tensors.scores.shape[1])
 
     @property
+    def device(self) -> str:
+        return str(self.tensors.scores.device)
+
+    @property
     def is_weighted(self) -> bool:
         return self.tensors.weight is not None
 

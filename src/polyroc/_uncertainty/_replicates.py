@@ -205,7 +205,8 @@ class Replicates:
         held = has_samples[self._pairs.positive] & has_samples[self._pairs.negative]
         pairs = chosen_pairs(self._pairs, held)
         weights = PairWeights(self._weights.tpr[held], self._weights.fpr[held], self._weights.size[held])
-        prepared = self._engine.prepare(rest, Resources(n_jobs=1))
+        # Back to where the samples lie: by itself an engine would take the card of this thread, which is the first.
+        prepared = self._engine.prepare(rest, Resources(n_jobs=1, device=self._predictions.device))
         rates, areas = (
             prepared.rates(pairs, self._call_rates, self._thresholds),
             prepared.areas(pairs, self._thresholds),

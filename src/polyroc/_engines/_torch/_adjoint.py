@@ -17,7 +17,7 @@ import torch
 
 from polyroc._engines._cells import EDGE
 from polyroc._engines._curvature import HELD
-from polyroc._engines._torch._devices import pieces, uploaded
+from polyroc._engines._torch._devices import computing_on, pieces, uploaded
 from polyroc._engines._torch._effects import effects_on
 from polyroc._engines._torch._factorization import cells_of
 from polyroc._engines._torch._gradient import Slopes, TensorGradient
@@ -56,11 +56,12 @@ class TorchCurvature:
 
     def gradient(self, slopes: FloatArray) -> TensorGradient:
         """The gradient of m numbers by their derivatives by the row effects of the curve, shape (m, 2T)."""
-        right = uploaded(slopes, self.row.device, torch.float64)[:, self.fitted]
-        return self._through_shrinkage(*self._solved(right))
+        with computing_on(self.row.device, len(self.effect)):
+            return self._through_shrinkage(*self._solved(slopes))
 
-    def _solved(self, right: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def _solved(self, slopes: FloatArray) -> tuple[torch.Tensor, torch.Tensor]:
         """What rows and pairs count for, (m, R) and (m, K), in two passes over the cells."""
+        right = uploaded(slopes, self.row.device, torch.float64)[:, self.fitted]
         effect, n_rows = self.row[self.fitted], self.cells.n_rows
         row_block, carried = torch.zeros((2, n_rows), dtype=torch.float64, device=effect.device)
         gram = torch.zeros((n_rows, n_rows), dtype=torch.float64, device=effect.device)

@@ -12,6 +12,7 @@ import torch
 import triton
 import triton.language as tl
 
+from polyroc._engines._torch._devices import MOST_COLUMNS, pieces
 from polyroc._engines._torch._pairs import DevicePairs
 from polyroc._engines._torch._runs import Runs
 
@@ -250,9 +251,15 @@ def areas_of(runs: Runs, pairs: DevicePairs, tails: torch.Tensor | None) -> torc
 
 
 @triton.jit
+def _weights_of(weights, order, place, stop):
+    """Weights of the samples at some places of a column, 0 beyond the end of the run."""
+    sample = tl.load(order + place, mask=place < stop, other=0)
+    return tl.load(weights + sample, mask=place < stop, other=0.0)
+
+
+@triton.jit
 def _tails(
     weights_ptr,  # (B, n)
-    totals_ptr,  # (B, k)
     order_ptr,  # (C, n), int32
     offsets_ptr,
     out_ptr,  # (B, C, n + k)
@@ -263,17 +270,20 @@ def _tails(
 ):
     c, column, weighing = tl.program_id(0), tl.program_id(1).to(tl.int64), tl.program_id(2).to(tl.int64)
     start, stop = tl.load(offsets_ptr + c), tl.load(offsets_ptr + c + 1)
-    total = tl.load(totals_ptr + weighing * k + c)
+    weights, order = weights_ptr + weighing * n, order_ptr + column * n
     out = out_ptr + (weighing * n_columns + column) * (n + k) + start + c
-    carried = total * 0.0
+    carried = start.to(tl.float64) * 0.0
     tl.store(out, carried)
+    # The sum of the run first, added up here: the same bits whenever asked, which sums by `index_add_` are not.
+    total = carried
+    for begin in range(start, stop, BLOCK):
+        total += tl.sum(_weights_of(weights, order, begin + tl.arange(0, BLOCK), stop), 0)
     for begin in range(start, stop, BLOCK):
         place = begin + tl.arange(0, BLOCK)
-        inside = place < stop
-        sample = tl.load(order_ptr + column * n + place, mask=inside, other=0)
-        weight = tl.load(weights_ptr + weighing * n + sample, mask=inside, other=0.0)
-        cumulated = carried + tl.cumsum(weight, 0)
-        tl.store(out + 1 + (place - start), cumulated / total, mask=inside)
+        weight = _weights_of(weights, order, place, stop)
+        share = tl.minimum((carried + tl.cumsum(weight, 0)) / total, 1.0)
+        # After the last sample all is called, however sums were rounded.
+        tl.store(out + 1 + (place - start), tl.where(place + 1 == stop, 1.0, share), mask=place < stop)
         carried += tl.sum(weight, 0)
 
 
@@ -282,11 +292,12 @@ def tails_of(
     offsets: torch.Tensor,
     longest: int,
     weights: torch.Tensor,
-    totals: torch.Tensor,
     out: torch.Tensor,
 ) -> None:
-    """Cumulated shares of each run under several weights, (B, n), whose sums by class are `totals`, (B, k)."""
-    (n_columns, n), (n_weighings, k) = order.shape, totals.shape
+    """Cumulated shares of each run under several weights, (B, n)."""
+    (n_columns, n), k = order.shape, len(offsets) - 1
     block = min(512, max(32, triton.next_power_of_2(longest)))
-    grid: Any = (k, n_columns, n_weighings)
-    _tails[grid](weights, totals, order, offsets, out, n, k, n_columns, BLOCK=block, num_warps=max(1, block // 128))
+    sizes: dict[str, Any] = {"BLOCK": block, "num_warps": max(1, block // 128)}
+    for first, last in pieces(n_columns, MOST_COLUMNS):
+        grid: Any = (k, last - first, len(weights))
+        _tails[grid](weights, order[first:last], offsets, out[:, first:last], n, k, n_columns, **sizes)

@@ -4,8 +4,8 @@ import hashlib
 import logging
 import os
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -43,7 +43,7 @@ def free_bytes(device: torch.device) -> int | None:
     """Bytes that can still be had on a device; None where that is unknown."""
     if device.type != "cuda":
         return _memory.available()
-    # What PyTorch keeps for itself and does not use can be had, too.
+    # What PyTorch keeps for itself and does not use can be had, too; what recordings keep, once memory has run out.
     kept = int(torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device))
     return int(torch.cuda.mem_get_info(device)[0]) + kept
 
@@ -71,24 +71,52 @@ def on_host(tensor: torch.Tensor) -> FloatArray:
     return found
 
 
-@dataclass(frozen=True)
-class memory_errors:  # noqa: N801 -- used as a function is
-    """An allocation that failed on the device, as a MemoryError with the numbers; nothing stays allocated.
+def stream_of(device: torch.device) -> torch.cuda.Stream | None:
+    """Where this thread queues its work on a card; other devices have no such thing."""
+    return torch.cuda.current_stream(device) if device.type == "cuda" else None
 
-    Not by `contextmanager`: its frame, which an error keeps, has the traceback, whose frames have every tensor.
+
+def wait_for(device: torch.device) -> None:
+    """Wait until all that this thread queued on a device is done; never while a step is being recorded."""
+    if device.type == "cuda":
+        torch.cuda.current_stream(device).synchronize()
+
+
+# What gives memory back where a device has run out of it.
+on_shortage: list[Callable[[], None]] = []
+
+
+@dataclass(frozen=True)
+class computing_on:  # noqa: N801 -- used as a function is
+    """What is computed on a device, in whatever thread and with whatever settings of the caller.
+
+    An allocation that fails is a MemoryError with the numbers, and nothing stays allocated. Not by `contextmanager`:
+    its frame, which an error keeps, has the traceback, whose frames have every tensor. For the same reason a function
+    that enters here has no tensors of its own.
     """
 
     device: torch.device
     n_pairs: int
+    stream: torch.cuda.Stream | None = None
+    """That of whoever made what is read here; None for that of this thread."""
+    _settings: ExitStack = field(default_factory=ExitStack, repr=False)
 
     def __enter__(self) -> None:
-        pass
+        if self.device.type == "cuda":
+            # Triton launches on the current device of a thread, wherever the tensors are. A new thread has the first.
+            self._settings.enter_context(torch.cuda.device(self.device))
+            self._settings.enter_context(torch.cuda.stream(self.stream))
+        # Where it is on, products of single precision are done in half.
+        self._settings.enter_context(torch.autocast(self.device.type, enabled=False))
 
     def __exit__(self, _kind: Any, error: BaseException | None, traceback: Any) -> None:
         del traceback
-        asked = None if error is None else _asked_for(error)
+        self._settings.close()
+        asked = None if error is None else asked_for(error)
         if error is None or asked is None:
             return
+        for give_back in on_shortage:
+            give_back()
         free = free_bytes(self.device) or 0
         msg = (
             f"The device {self.device} has no memory for {self.n_pairs} pairs of classes: {asked}, and "
@@ -98,7 +126,7 @@ class memory_errors:  # noqa: N801 -- used as a function is
         raise MemoryError(msg) from error.with_traceback(None)
 
 
-def _asked_for(error: BaseException) -> str | None:
+def asked_for(error: BaseException) -> str | None:
     """What PyTorch says of an allocation that failed; None where the error is another one."""
     if isinstance(error, torch.OutOfMemoryError):
         return str(error).partition(". GPU")[0]
@@ -162,6 +190,8 @@ def _version() -> str:
 
 # Classes of at most this many samples are sorted by kernels, where a device has them.
 LONGEST_SHORT = 1024
+# Columns that one launch of a kernel takes: CUDA has no more programs in the second dimension of a grid.
+MOST_COLUMNS = 65_535
 
 
 def short_sort(scores: torch.Tensor, *, ordered: bool) -> Callable[..., None] | None:

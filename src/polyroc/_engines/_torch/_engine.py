@@ -20,15 +20,16 @@ from polyroc._engines._torch._adjoint import curvature_of
 from polyroc._engines._torch._baselines import areas_against_rest, contrast_areas
 from polyroc._engines._torch._cuts import Lines, cut, own_lines, shared_lines
 from polyroc._engines._torch._devices import (
+    computing_on,
     device_of,
     free_bytes,
     grid_on,
     has_kernels,
     kernels,
-    memory_errors,
     on_host,
     pieces,
     precision_of,
+    stream_of,
     uploaded,
 )
 from polyroc._engines._torch._differences import Differences
@@ -75,7 +76,7 @@ class TorchFitter:
         """The rank-one model on the device; the others, which are for comparison, as the reference."""
         if model == "saturated":
             return saturated(rates, weights, shrinkage)
-        with memory_errors(self.device, rates.n_pairs):
+        with computing_on(self.device, rates.n_pairs):
             found = fit_rank_one(on_device(rates, self.device), weights, shrinkage, near)
         return found if model == "rank-one" else centered(rates, weights, shrinkage, found)
 
@@ -83,7 +84,8 @@ class TorchFitter:
         self, factorization: Factorization, rates: PairwiseRates, weights: PairWeights, shrinkage: float
     ) -> Curvature | None:
         """The cells at the end of a fit of many pairs, whose gradients stay on the device."""
-        return curvature_of(factorization, on_device(rates, self.device), weights, shrinkage)
+        with computing_on(self.device, rates.n_pairs):
+            return curvature_of(factorization, on_device(rates, self.device), weights, shrinkage)
 
 
 class _Sorted:
@@ -150,7 +152,7 @@ class TorchPrepared(TorchFitter, OnHost):
 
     def rates(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> PairwiseRates:
         """Cut every pair's ROC polygon at the call rates."""
-        with memory_errors(self.device, len(pairs)):
+        with computing_on(self.device, len(pairs)):
             return self._rates(pairs, call_rates, thresholds)
 
     def _rates(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> PairwiseRates:
@@ -173,6 +175,10 @@ class TorchPrepared(TorchFitter, OnHost):
 
     def score_thresholds(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> FloatArray:
         """The score at which every pair reaches every call rate, shape (T, K)."""
+        with computing_on(self.device, len(pairs)):
+            return self._score_thresholds(pairs, call_rates, thresholds)
+
+    def _score_thresholds(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> FloatArray:
         if thresholds == "difference":
             return on_host(self._differences(pairs).thresholds(pairs_on(pairs, self.device), call_rates))
         runs, listed = self.runs(), pairs_on(pairs, self.device)
@@ -186,6 +192,10 @@ class TorchPrepared(TorchFitter, OnHost):
 
     def areas(self, pairs: PairIndex, thresholds: Thresholds = "own") -> FloatArray:
         """Mann-Whitney area of each pair, shape (K,)."""
+        with computing_on(self.device, len(pairs)):
+            return self._areas(pairs, thresholds)
+
+    def _areas(self, pairs: PairIndex, thresholds: Thresholds) -> FloatArray:
         if thresholds == "difference":
             return on_host(self._differences(pairs).areas())
         listed = pairs_on(pairs, self.device)
@@ -197,11 +207,14 @@ class TorchPrepared(TorchFitter, OnHost):
 
     def contrast_areas(self, pairs: PairIndex, partition: FloatArray) -> FloatArray:
         """As `areas`, each pair ranked along (A[negative] - A[positive]) · p by a partition matrix A."""
-        return on_host(contrast_areas(self.on_device, pairs_on(pairs, self.device), partition))
+        with computing_on(self.device, len(pairs)):
+            return on_host(contrast_areas(self.on_device, pairs_on(pairs, self.device), partition))
 
     def areas_against_rest(self) -> FloatArray:
         """Area of each class against all the others, shape (k,)."""
-        return on_host(areas_against_rest(self.runs(), self.source.class_weights))
+        k = len(self.source.labels)
+        with computing_on(self.device, k * (k - 1)):
+            return on_host(areas_against_rest(self.runs(), self.source.class_weights))
 
     def _differences(self, pairs: PairIndex) -> Differences:
         return Differences(self.on_device, pairs_on(pairs, self.device))
@@ -216,7 +229,7 @@ class TorchPrepared(TorchFitter, OnHost):
         least_reach: float = 0.0,
     ) -> FloatArray:
         """What each sample adds to each of m numbers, shape (m, n)."""
-        with memory_errors(self.device, len(pairs)):
+        with computing_on(self.device, len(pairs)):
             return self._influences(pairs, call_rates, thresholds, gradient, least_reach)
 
     def _influences(
@@ -241,7 +254,7 @@ class TorchPrepared(TorchFitter, OnHost):
 
     def area_influences(self, pairs: PairIndex, share: FloatArray, thresholds: Thresholds = "own") -> FloatArray:
         """What each sample adds to weighted means of the areas, shape (..., n) from (..., K)."""
-        with memory_errors(self.device, len(pairs)):
+        with computing_on(self.device, len(pairs)):
             return self._area_influences(pairs, share, thresholds)
 
     def _area_influences(self, pairs: PairIndex, share: FloatArray, thresholds: Thresholds) -> FloatArray:
@@ -263,7 +276,8 @@ class TorchPrepared(TorchFitter, OnHost):
         """Sort once; weights come later."""
         if thresholds == "difference":
             return HostReweighed(self.source, pairs, call_rates, thresholds)
-        return Reweighed(self.runs(ordered=True), pairs, call_rates, thresholds)
+        with computing_on(self.device, len(pairs)):
+            return Reweighed(self.runs(ordered=True), pairs, call_rates, thresholds, stream_of(self.device))
 
 
 def _scores_of(source: Predictions, device: torch.device) -> tuple[torch.dtype, bool]:

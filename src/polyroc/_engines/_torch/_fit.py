@@ -67,7 +67,7 @@ def polished(cells: Cells, ended: Ended) -> Ended:
     single, double = Problem(cells), Problem(cells.computed_in(torch.float64))
     state = double.state(ended.row, ended.effect)
     # What a step this small adds to the pairs is as good in single precision.
-    tried = single.attempt(state, single.curvature(state), torch.zeros(len(ended.row), dtype=torch.float64))
+    tried = single.attempt(state, single.curvature(state), state.row.new_zeros(len(state.row)))
     taken = [
         one is not None and one.change <= one.noise and is_converged
         for one, is_converged in zip(tried.outcomes, ended.converged, strict=True)
@@ -154,7 +154,7 @@ def _descend(problem: Problem, state: State, tolerance: Tolerance, damping: floa
     going = list(range(n_fits))
     curvature = problem.curvature(state)
     while True:
-        dampings = torch.tensor([courses[f].damping for f in going], dtype=torch.float64)
+        dampings = state.row.new_tensor([courses[f].damping for f in going])
         tried = problem.attempt(state, curvature, dampings)
         taken = []
         for place, f in enumerate(going):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 
 from polyroc._engines._ruled_weights import RuledPairWeights
-from polyroc._engines._torch._devices import uploaded
+from polyroc._engines._torch._devices import uploaded, wait_for
 from polyroc._lib._typing import FloatArray
 from polyroc._records import AllPairs, PairIndex, PairWeights
 
@@ -38,7 +38,10 @@ def pairs_on(pairs: PairIndex, device: torch.device) -> DevicePairs:
 
 @lru_cache(maxsize=16)
 def _all_of_few(classes: tuple[int, ...], device: torch.device) -> DevicePairs:
-    return _all_pairs(torch.tensor(classes, dtype=torch.int32, device=device), device)
+    found = _all_pairs(torch.tensor(classes, dtype=torch.int32, device=device), device)
+    # What kernels fill must be there before it is read on another stream; what is copied from the host is.
+    wait_for(device)
+    return found
 
 
 def _all_pairs(classes: torch.Tensor, device: torch.device) -> DevicePairs:
@@ -83,7 +86,9 @@ def weights_on(weights: PairWeights, device: torch.device) -> Weights:
 
 @lru_cache(maxsize=16)
 def _one(device: torch.device) -> torch.Tensor:
-    return torch.ones(1, dtype=torch.float64, device=device)
+    found = torch.ones(1, dtype=torch.float64, device=device)
+    wait_for(device)  # as above
+    return found
 
 
 def _by_rule(

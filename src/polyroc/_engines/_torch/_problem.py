@@ -136,7 +136,7 @@ class Problem:
 
     def attempt(self, state: State, curvature: Curvature | None, damping: torch.Tensor) -> Tried:
         """Try the step with these dampings, (B,)."""
-        trial, told = self.step(state, curvature, damping.to(state.row.device))
+        trial, told = self.step(state, curvature, damping)
         # The one transfer of a step.
         return Tried.of(trial, told.tolist())
 

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from polyroc._engines._descent import FIRST_DAMPING, Course, Tolerance
-from polyroc._engines._torch._devices import has_kernels, kernels
+from polyroc._engines._torch._devices import asked_for, has_kernels, kernels, on_shortage, wait_for
 from polyroc._engines._torch._problem import Ended, Problem, State, Tried
 from polyroc._engines._torch._sweeps import Cells, Pairs, Swept
 
@@ -47,22 +47,22 @@ class _Room:
         device = example.tpr.device
         is_card = device.type == "cuda"
         self.cells = _copied_cells(example)
-        self.asked = torch.zeros(2, dtype=torch.float64, pin_memory=is_card)
+        self.asked = torch.zeros(2, dtype=torch.float64, device="cpu", pin_memory=is_card)
         """Whether the last step is taken, and the damping of the next one: on the host, where a card reads it."""
-        self.told = torch.zeros((1, 7), dtype=torch.float64, pin_memory=is_card)
+        self.told = torch.zeros((1, 7), dtype=torch.float64, device="cpu", pin_memory=is_card)
         """What has to be known to go on: on the host, where a card writes it."""
         self._problem, self._step_into = Problem(self.cells), None
         self._control = torch.zeros(2, dtype=torch.float64, device=device)
+        self._known = torch.zeros((1, 7), dtype=torch.float64, device=device)
+        self.here = torch.zeros(1, dtype=torch.float64, device=device)
+        """The gradient at the beginning, (1,)."""
         if has_kernels(device.type) and kernels("step").can_step(self.cells):
             self._step_into = kernels("step").step_into
-        # Once before it is recorded: kernels are compiled and libraries set up meanwhile.
         start = self._problem.start()
         (self.state, self._state_row), (self.trial, self._trial_row) = _in_one_row(start), _in_one_row(start)
-        self._known = self._problem.step(start, self._problem.curvature(start), self._control[1:])[1].clone()
-        if self._step_into is not None:
-            self._step_into(self.cells, self.state, self._control[1:], self.trial, self._known)
-        self.here = self._problem.gradients(start).clone()
-        """The gradient at the beginning, (1,)."""
+        # Once, exactly as it is recorded: kernels are compiled and libraries set up meanwhile.
+        self.begin()
+        self.step()
 
     def begin(self) -> None:
         """Stand where all pairs are alike."""
@@ -91,6 +91,8 @@ class _Recording:
     room: _Room
     begin: Callable[[], None]
     step: Callable[[], None]
+    stream: torch.cuda.Stream | None = None
+    """Where it was recorded, on a card."""
     turn: threading.Lock = field(default_factory=threading.Lock)
 
     def descend(self, cells: Cells, tolerance: Tolerance) -> Ended:
@@ -105,18 +107,16 @@ class _Recording:
             while course.status is None:
                 room.asked[0], room.asked[1] = float(is_taken), course.damping
                 self.step()
-                _wait_for(cells.tpr.device)
+                wait_for(cells.tpr.device)
                 tried = Tried.of(room.trial, room.told.tolist())
                 there = partial(float, tried.gradients[0])
                 is_taken = course.goes_on_from(tried.outcomes[0], here, there)
                 here = there if is_taken else here
             end = room.trial if is_taken else room.state
-            return Ended(end.row.clone(), end.swept.pairs.effect.clone(), [course])
-
-
-def _wait_for(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.current_stream(device).synchronize()
+            ended = Ended(end.row.clone(), end.swept.pairs.effect.clone(), [course])
+            # Another thread writes over the room next, and on a stream of its own.
+            wait_for(cells.tpr.device)
+            return ended
 
 
 class _Recordings:
@@ -137,9 +137,11 @@ class _Recordings:
             found = self._kept.pop(key, None)
             if found is None and is_known:
                 try:
-                    found = _recorded(cells)
-                except RuntimeError:  # a library of the device that cannot be recorded: then each step is launched
-                    self._works = False
+                    found = _recorded(cells, [one.stream for one in self._kept.values() if one is not None])
+                except RuntimeError as error:
+                    # A library of the device that cannot be recorded: then each step is launched. But a shortage of
+                    # memory may pass.
+                    self._works = asked_for(error) is not None
                     if cells.tpr.device.type == "cuda":
                         torch.cuda.synchronize(cells.tpr.device)
                     return None
@@ -148,29 +150,49 @@ class _Recordings:
                 self._kept.popitem(last=False)
             return found
 
+    def forget(self) -> None:
+        """Give their memory back."""
+        with self._lock:
+            self._kept.clear()
+
 
 _recordings = _Recordings()
+on_shortage.append(_recordings.forget)
 
 
-def _recorded(example: Cells) -> _Recording:
-    """Record fits of the size of an example. Where there are no graphs, what they would repeat is done again."""
+def _recorded(example: Cells, streams: list[torch.cuda.Stream | None]) -> _Recording:
+    """Record fits of the size of an example, on another stream than those of other recordings.
+
+    Where there are no graphs, what they would repeat is done again.
+    """
     device = example.tpr.device
-    if device.type != "cuda":
-        room = _Room(example)
-        return _Recording(room, room.begin, room.step)
-    with torch.cuda.device(device):
-        aside = torch.cuda.Stream(device)
-        aside.wait_stream(torch.cuda.current_stream(device))
-        with torch.cuda.stream(aside):
+    # Tensors that are made in inference mode can only be written to there, and these are written to by later fits.
+    with torch.inference_mode(False):
+        if device.type != "cuda":
             room = _Room(example)
-        torch.cuda.current_stream(device).wait_stream(aside)
-        return _Recording(room, _replay_of(room.begin), _replay_of(room.step))
+            return _Recording(room, room.begin, room.step)
+        # The stream of this thread once more: a recording that fails leaves the thread on its own.
+        with torch.cuda.device(device), torch.cuda.stream(torch.cuda.current_stream(device)):
+            room, stream = _Room(example), _other_stream(device, streams)
+            return _Recording(room, _replay_of(room.begin, stream), _replay_of(room.step, stream), stream)
 
 
-def _replay_of(do: Callable[[], None]) -> Callable[[], None]:
+def _other_stream(device: torch.device, streams: list[torch.cuda.Stream | None]) -> torch.cuda.Stream:
+    """A stream that is none of these few.
+
+    cuBLAS has one workspace for each stream, which is freed with the first graph that was recorded there (pytorch issue
+    193402): others would go on to use it. PyTorch has 32 streams and hands them out in turn.
+    """
+    found = torch.cuda.Stream(device)
+    while found in streams:
+        found = torch.cuda.Stream(device)
+    return found
+
+
+def _replay_of(do: Callable[[], None], stream: torch.cuda.Stream) -> Callable[[], None]:
     graph = torch.cuda.CUDAGraph()
     # Other threads may use the device meanwhile.
-    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+    with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
         do()
     replay: Callable[[], None] = graph.replay
     return replay

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from polyroc._engines._torch._cuts import Lines, cut, shared_lines
-from polyroc._engines._torch._devices import free_bytes, grid_on, memory_errors, on_host, pieces, uploaded
+from polyroc._engines._torch._devices import computing_on, free_bytes, grid_on, on_host, pieces, uploaded
 from polyroc._engines._torch._factorization import cells_of, effects_of, fit_rank_one
 from polyroc._engines._torch._fit import fit_cells
 from polyroc._engines._torch._pairs import DevicePairs, pairs_on, weights_on
@@ -32,6 +32,8 @@ class Reweighed:
     pairs: PairIndex
     call_rates: FloatArray
     thresholds: Thresholds
+    stream: torch.cuda.Stream | None
+    """Where a card was told to sort: threads that draw weights go on there, and not before the sorting is done."""
     _turn: threading.Lock = field(default_factory=threading.Lock, repr=False)
     """Weights are drawn on threads, but the memory of the device is for one batch at a time."""
 
@@ -44,10 +46,17 @@ class Reweighed:
         free = free_bytes(self.runs.device)
         return _MOST_AT_ONCE if free is None else max(1, min(_MOST_AT_ONCE, free // (4 * each)))
 
+    @property
+    def _computing(self) -> computing_on:
+        return computing_on(self.runs.device, len(self.pairs), self.stream)
+
     def rates(self, weight: FloatArray) -> tuple[PairwiseRates, FloatArray]:
         """Rates and areas of all pairs under these weights."""
-        with self._turn:
-            tpr, fpr, areas = self._read(np.asarray(weight)[None], torch.float64)
+        with self._turn, self._computing:
+            return self._rates(weight)
+
+    def _rates(self, weight: FloatArray) -> tuple[TensorRates, FloatArray]:
+        tpr, fpr, areas = self._read(np.asarray(weight)[None], torch.float64)
         found = TensorRates(tpr[0], None if fpr is None else fpr[0], self.call_rates)
         return found, on_host(areas[0])
 
@@ -64,11 +73,11 @@ class Reweighed:
         return RankOneFits(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
     def _fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> RankOneFits:
-        with self._turn, memory_errors(self.runs.device, len(self.pairs)):
+        with self._turn, self._computing:
             effects, mean_area, weighted_area, mean_rates, converged = self._fitted(weights, pair_weights, shrinkage)
         for r in np.flatnonzero(~converged):
-            again = fit_rank_one(self._again(weights[r]), pair_weights, shrinkage)
-            effects[r], converged[r] = again.row_effects, again.converged
+            with self._turn, self._computing:
+                effects[r], converged[r] = self._fitted_again(weights[r], pair_weights, shrinkage)
         return RankOneFits(effects, mean_area, weighted_area, mean_rates, converged)
 
     def _fitted(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> tuple[Any, ...]:
@@ -83,10 +92,10 @@ class Reweighed:
         mean_rates = on_host(means)
         return effects, mean_area, weighted_area, mean_rates, np.array(ended.converged)
 
-    def _again(self, weight: FloatArray) -> TensorRates:
-        found = self.rates(weight)[0]
-        assert isinstance(found, TensorRates)
-        return found
+    def _fitted_again(self, weight: FloatArray, pair_weights: PairWeights, shrinkage: float) -> tuple[FloatArray, bool]:
+        """Row effects, and whether the fit converged, in double precision."""
+        found = fit_rank_one(self._rates(weight)[0], pair_weights, shrinkage)
+        return found.row_effects, found.converged
 
     def _read(
         self, weights: FloatArray, precision: torch.dtype

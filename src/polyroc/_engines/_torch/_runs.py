@@ -62,7 +62,7 @@ def sorted_runs(samples: Samples, *, ordered: bool) -> Runs:
     n, n_columns = samples.scores.shape
     # One small copy to the device: where classes begin, and then how long they are.
     k = len(samples.counts)
-    both = torch.cat([torch.zeros(1, dtype=torch.int64), samples.counts.cumsum(0), samples.counts]).to(samples.device)
+    both = torch.cat([samples.counts.new_zeros(1), samples.counts.cumsum(0), samples.counts]).to(samples.device)
     offsets, counts = both[: k + 1], both[k + 1 :]
     place = torch.sort(_short(samples.codes, k), stable=True).indices
     values = torch.empty((n_columns, n), dtype=samples.scores.dtype, device=samples.device)
@@ -106,14 +106,14 @@ def tails_of(runs: Runs, weights: torch.Tensor) -> torch.Tensor:
     assert runs.order is not None
     (n_columns, n), k, n_weighings = runs.values.shape, len(runs.counts), len(weights)
     tails = torch.zeros((n_weighings, n_columns, n + k), dtype=torch.float64, device=runs.device)
+    if has_kernels(runs.device.type):
+        kernels("cut").tails_of(runs.order, runs.offsets, runs.longest, weights, tails)
+        return tails
     class_of = torch.repeat_interleave(torch.arange(k, device=runs.device), runs.counts, output_size=n)
     # The classes of the samples, from the first column: the places of every column are those of the same classes.
     codes = torch.empty(n, dtype=torch.int64, device=runs.device)
     codes[runs.order[0].long()] = class_of
     totals = torch.zeros((n_weighings, k), dtype=torch.float64, device=runs.device).index_add_(1, codes, weights)
-    if has_kernels(runs.device.type):
-        kernels("cut").tails_of(runs.order, runs.offsets, runs.longest, weights, totals, tails)
-        return tails
     # Place p of class c stands, as the share up to and with it, at p + c + 1. Sums over a class of any weight are made
     # about 1 first, so that heavy classes leave no rounding in light ones.
     stands, before = torch.arange(1, n + 1, device=runs.device) + class_of, runs.offsets[:-1][class_of]

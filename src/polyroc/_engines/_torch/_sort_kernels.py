@@ -10,6 +10,8 @@ import torch
 import triton
 import triton.language as tl
 
+from polyroc._engines._torch._devices import MOST_COLUMNS, pieces
+
 # Numbers of a run for each warp.
 _PER_WARP = 256
 
@@ -61,15 +63,18 @@ def sort_short(
 ) -> None:
     """Sort classes of at most `length` samples in some columns, gathered by class, (c, n), in falling order."""
     block = max(32, triton.next_power_of_2(length))
-    grid: Any = (len(classes), len(gathered))
-    _sort[grid](
-        gathered,
-        values,
-        gathered if order is None else order,
-        classes,
-        offsets,
-        gathered.shape[1],
-        BLOCK=block,
-        IS_ORDERED=order is not None,
-        num_warps=max(1, block // _PER_WARP),
-    )
+    # Where no order is asked for, nothing is written there.
+    places = gathered if order is None else order
+    for first, last in pieces(len(gathered), MOST_COLUMNS):
+        grid: Any = (len(classes), last - first)
+        _sort[grid](
+            gathered[first:last],
+            values[first:last],
+            places[first:last],
+            classes,
+            offsets,
+            gathered.shape[1],
+            BLOCK=block,
+            IS_ORDERED=order is not None,
+            num_warps=max(1, block // _PER_WARP),
+        )
