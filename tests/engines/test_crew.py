@@ -76,17 +76,17 @@ def fit_with(monkeypatch, helpers_come):
     serve, n_helped = _crew.serve, [0]
 
     def by_one_side(board, job, worker, once):
-        if (worker > 0) != helpers_come:
-            return False if worker > 0 else until(lambda: board[_board.NEXT] == board[_board.LIMIT]) and False
-        return serve(board, job, worker, once)
-
-    def counted(board, job, worker, once):
-        found = by_one_side(board, job, worker, once)
-        n_helped[0] += worker > 0 and int(board[_board.DONE])
-        return found
+        if (worker > 0) == helpers_come:
+            found = serve(board, job, worker, once)
+            n_helped[0] += int(board[_board.DONE]) if worker > 0 else 0
+            return found
+        if worker == 0:
+            # Until others have taken all pieces.
+            assert until(lambda: board[_board.NEXT] == board[_board.LIMIT])
+        return False
 
     with monkeypatch.context() as patch:
-        patch.setattr(_crew, "serve", counted)
+        patch.setattr(_crew, "serve", by_one_side)
         found = polyroc.evaluate(problem.y_true, problem.y_score, engine="numba", n_jobs=3).factorization
     assert until(everybody_left)
     return found, n_helped[0]
