@@ -55,14 +55,34 @@ def opened_page(file, hash_="", *, ready=True, **options):
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
         page.goto(address + hash_)
-        if ready and options.get("java_script_enabled", True):
-            page.wait_for_selector("html[data-ready]", state="attached", timeout=20_000)
+        if options.get("java_script_enabled", True):
+            if ready:
+                page.wait_for_selector("html[data-ready]", state="attached", timeout=20_000)
+            for name in ("emulate_media", "set_viewport_size"):
+                setattr(page, name, _and_settled(page, getattr(page, name)))
         yield page
     finally:
         context.close()
     # A worker is made of the page's own text.
     assert {url for url in asked if not url.startswith("blob:")} == {address}
     assert wrong == []
+
+
+# A browser tells a page with its next frames that something was unfolded, or that sizes, colours or media are others.
+FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
+
+
+def settled(page):
+    """Wait until the page was told of what has happened."""
+    page.evaluate(FRAMES)
+
+
+def _and_settled(page, method):
+    def call(*given, **options):
+        method(*given, **options)
+        settled(page)
+
+    return call
 
 
 def until(page, holds):

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from browser_pages import PHONE, n_sheets, until
+from browser_pages import PHONE, n_sheets, settled, until
 from report_pages import HOSTILE
 from report_shelf import LONG_CLASSES
 from table_pages import come_to_heatmap
@@ -211,6 +211,7 @@ def test_it_prints_on_a4_in_light_colours(opened, name):
 def test_a_phone_does_not_scroll_sideways(opened, name):
     with opened(name, **PHONE) as page:
         page.locator("details").first.evaluate("(details) => { details.open = true; }")
+        settled(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         assert page.evaluate("innerWidth") == 390
         assert page.locator("#curve svg").bounding_box()["width"] <= 390

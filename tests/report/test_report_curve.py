@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from browser_pages import PHONE, until
+from browser_pages import PHONE, settled, until
 from report_pages import HOSTILE, Page, comparison_of, distance_to_line, evaluation_of, problem
 
 import polyroc
@@ -487,6 +487,7 @@ def test_hostile_names_are_text_at_the_pointer_and_in_what_is_said(opened, summa
             first, _, second = point_at(page, fpr[50], tpr[50])[0].partition(" against ")
             assert {first, second} <= set(shown)
         page.locator("#difference-section summary").click()
+        settled(page)
         assert page.locator("#difference path.band").count() == 1
         assert page.evaluate("window.hacked") is None
         assert page.locator("#curve a, #curve b, #curve img, #curve script, bdi *, #curve-said *").count() == 0
@@ -535,6 +536,7 @@ def test_the_difference_of_two_curves_is_drawn_on_demand(opened, summaries):
     with opened("comparison") as page:
         assert page.locator("#difference svg").count() == 0
         page.locator("#difference-section summary").click()
+        settled(page)
         choices = page.locator("#difference-pair option").all_inner_texts()
         assert choices == ["first minus second", "first minus third", "second minus third"]
         for place, kind in ((0, "curve"), (1, "mean_curve")):

@@ -4,7 +4,7 @@ import itertools
 import re
 
 import pytest
-from browser_pages import serious_violations, until
+from browser_pages import serious_violations, settled, until
 from report_pages import HOSTILE, Page
 from table_pages import come_to_heatmap
 
@@ -32,6 +32,7 @@ def used(page):
     """Every part of the page in the state in which it shows the most."""
     for folded in page.locator("details").all():
         folded.evaluate("(one) => { one.open = true; }")
+    settled(page)
     if page.locator("#explorer-grid td").count():
         typed(page, 1, 2, "1000")
         typed(page, 2, 1, "0.001")
@@ -170,6 +171,7 @@ def test_hostile_names_are_text_in_every_part_of_the_page(opened, summaries, res
         assert names[::2] == short_names([HOSTILE[c] for c in summary["heatmap_classes"]], 14)
         # The chart of differences: its choices, and what a screen reader is told of it.
         page.locator("#difference-section summary").click()
+        settled(page)
         choices = texts_of(page, "#difference-pair option")
         assert choices == [f"{models[a]} minus {models[b]}" for a, b in ((0, 1), (0, 2), (1, 2))]
         for place, choice in enumerate(choices):
