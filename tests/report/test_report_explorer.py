@@ -528,7 +528,7 @@ def test_another_part_of_the_page_can_add_a_column(explored, summaries, monkeypa
     added = "explorer.addColumn('of costs', (model, costs, shares) => `${model}: ${costs[1]}, ${shares[2]}`);"
     # The scripts of a page are put together once in a process.
     fit, script = _page._scripts()
-    end = "\n})();"
+    end = "\n});"
     assert script.endswith(end)
     monkeypatch.setattr(_page, "_scripts", lambda: (fit, f"{script.removesuffix(end)}\n{added}{end}"))
     with explored("two", change=lambda _: render_html(summaries["two"])) as page:
