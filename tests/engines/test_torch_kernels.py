@@ -134,11 +134,11 @@ def check_sweeps(device):
 
 
 def check_deviances(device):
-    from polyroc._engines._torch import _sweep_kernels, _sweeps
+    from polyroc._engines._torch import _deviance_kernels, _sweeps
 
     for setting in SETTINGS:
         cells, row, effect = made_cells(setting, device)
-        found, expected = (one.deviances(cells, row, effect) for one in (_sweep_kernels, _sweeps))
+        found, expected = (one.deviances(cells, row, effect) for one in (_deviance_kernels, _sweeps))
         for one, other in zip(found, expected, strict=True):
             close(one, other, 2e-5 if setting.is_single else 1e-12, f"{setting} deviances")
 

@@ -148,10 +148,7 @@ class Threads:
                 self._workers().start(call)
             yield
         finally:
-            while left:
-                with suppress(IndexError):  # a thread was quicker
-                    left.pop()
-                    n_begun -= 1
+            n_begun -= len(taken_back(left))
         # Not after an error of the block: what is still running may end by itself.
         if wait:
             for _ in range(n_begun):
@@ -249,6 +246,15 @@ def _next_of(calls: _Calls) -> Callable[[], None] | None:
             return calls.get(timeout=_LOOK)
         if not threading.main_thread().is_alive():
             return None
+
+
+def taken_back(left: "deque[ResultT]") -> "list[ResultT]":
+    """Everything that no thread has taken yet; threads may take from it at the same time."""
+    taken = []
+    while left:
+        with suppress(IndexError):  # a thread was quicker
+            taken.append(left.pop())
+    return taken
 
 
 def _taken_from(left: "deque[int]") -> Iterator[int]:

@@ -2,11 +2,10 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from queue import SimpleQueue
 from typing import Generic, TypeVar
 
-from polyroc._lib._threads import Pool
+from polyroc._lib._threads import Pool, taken_back
 
 ResultT = TypeVar("ResultT")
 PartT = TypeVar("PartT")
@@ -81,7 +80,7 @@ def each_part(
             tell(done.part)
     except BaseException:
         # Taken back, so that no thread begins them; what threads have in hand comes to its end.
-        back = _taken_from(waiting)
+        back = taken_back(waiting)
         pool.end(wait=False)
         ended = [task for task in running if task not in back]
         while not all(task.is_done for task in ended):
@@ -92,15 +91,6 @@ def each_part(
             rest()
         raise
     pool.end(wait=True)
-
-
-def _taken_from(waiting: "deque[_Task[PartT, ResultT]]") -> "list[_Task[PartT, ResultT]]":
-    """Everything that waits; threads may take from it at the same time."""
-    taken = []
-    while waiting:
-        with suppress(IndexError):
-            taken.append(waiting.pop())
-    return taken
 
 
 def _result_of(task: _Task[PartT, ResultT]) -> ResultT:

@@ -15,8 +15,8 @@ import triton.language as tl
 from polyroc._engines._torch._devices import MOST_COLUMNS, pieces
 from polyroc._engines._torch._pairs import DevicePairs
 from polyroc._engines._torch._runs import Runs
+from polyroc._engines._torch._sweep_kernels import REAL
 
-_REAL: dict[torch.dtype, Any] = {torch.float32: tl.float32, torch.float64: tl.float64}
 # Programs for which few pairs of long runs are split when areas are summed.
 _PROGRAMS = 8192
 
@@ -166,7 +166,7 @@ def cut_own(
         T=n_grid,
         BLOCK_T=block,
         HAS_TAILS=tails is not None,
-        REAL=_REAL[out.dtype],
+        REAL=REAL[out.dtype],
         num_warps=1,
     )
 

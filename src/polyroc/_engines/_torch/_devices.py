@@ -96,7 +96,8 @@ class computing_on:  # noqa: N801 -- used as a function is
     """
 
     device: torch.device
-    n_pairs: int
+    n_pairs: int | None
+    """How many pairs it is about; None where nobody could ask for fewer."""
     stream: torch.cuda.Stream | None = None
     """That of whoever made what is read here; None for that of this thread."""
     _settings: ExitStack = field(default_factory=ExitStack, repr=False)
@@ -118,11 +119,12 @@ class computing_on:  # noqa: N801 -- used as a function is
         for give_back in on_shortage:
             give_back()
         free = free_bytes(self.device) or 0
-        msg = (
-            f"The device {self.device} has no memory for {self.n_pairs} pairs of classes: {asked}, and "
-            f"{free / _GIB:.1f} GiB can be had now. Fewer `n_thresholds` need less, and so does a sample of pairs, "
-            "`max_pairs`."
-        )
+        what, less = "this", "Copy the scores to the host, where the same is computed: `y_score.cpu()`."
+        if self.n_pairs is not None:
+            what = f"{self.n_pairs} pairs of classes"
+            less = "Fewer `n_thresholds` need less, and so does a sample of pairs, `max_pairs`."
+        had = f"{free / _GIB:.1f} GiB can be had now"
+        msg = f"The device {self.device} has no memory for {what}: {asked}, and {had}. {less}"
         raise MemoryError(msg) from error.with_traceback(None)
 
 

@@ -207,13 +207,12 @@ class TorchPrepared(TorchFitter, OnHost):
 
     def contrast_areas(self, pairs: PairIndex, partition: FloatArray) -> FloatArray:
         """As `areas`, each pair ranked along (A[negative] - A[positive]) · p by a partition matrix A."""
-        with computing_on(self.device, len(pairs)):
+        with computing_on(self.device, None):
             return on_host(contrast_areas(self.on_device, pairs_on(pairs, self.device), partition))
 
     def areas_against_rest(self) -> FloatArray:
         """Area of each class against all the others, shape (k,)."""
-        k = len(self.source.labels)
-        with computing_on(self.device, k * (k - 1)):
+        with computing_on(self.device, None):
             return on_host(areas_against_rest(self.runs(), self.source.class_weights))
 
     def _differences(self, pairs: PairIndex) -> Differences:

@@ -10,7 +10,7 @@ from polyroc._engines._torch._devices import on_host, pieces, uploaded
 from polyroc._engines._torch._effects import TensorFactorization
 from polyroc._engines._torch._fit import fit_cells, polished, solved_rows
 from polyroc._engines._torch._pairs import Weights, weights_on
-from polyroc._engines._torch._passes import passes_for
+from polyroc._engines._torch._passes import deviances
 from polyroc._engines._torch._problem import MANY_PAIRS, Ended
 from polyroc._engines._torch._rates import TensorRates
 from polyroc._engines._torch._sweeps import Cells
@@ -54,7 +54,7 @@ def fit_rank_one(
     if cells.precision == torch.float32:
         ended = polished(cells, ended)
     # One transfer for both: each number that is read waits for the device.
-    both = torch.stack(passes_for(cells).deviances(cells, ended.row, ended.effect))
+    both = torch.stack(deviances(cells, ended.row, ended.effect))
     (deviance,), (chance,) = both.tolist()
     if not fitted.all():
         chance += outer_chance(mean, ~fitted, rates, on_device.totals)

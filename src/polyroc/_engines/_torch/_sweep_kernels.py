@@ -19,7 +19,8 @@ MOST_CALL_RATES = 1024
 # Programs that a pass is cut into, so that every multiprocessor has several, and the least number of pairs for each.
 _PROGRAMS, _LEAST_PAIRS = 16_896, 4
 # Call rates for each warp.
-_PER_WARP = 128
+PER_WARP = 128
+REAL: dict[torch.dtype, Any] = {torch.float32: tl.float32, torch.float64: tl.float64}
 
 
 @triton.jit
@@ -33,7 +34,9 @@ def _probabilities(row, effect):
 
 
 @triton.jit
-def _rates(tpr_ptr, fpr_ptr, at, inside, doubled, keep, mean_tpr, mean_fpr, HAS_FPR: tl.constexpr, REAL: tl.constexpr):
+def shrunk_rates(
+    tpr_ptr, fpr_ptr, at, inside, doubled, keep, mean_tpr, mean_fpr, HAS_FPR: tl.constexpr, REAL: tl.constexpr
+):
     """Shrunk true and false positive rates of a block of cells."""
     tpr = tl.load(tpr_ptr + at, mask=inside, other=0.0).to(REAL)
     if HAS_FPR:
@@ -140,7 +143,7 @@ def _sweep(
         at = fit * fit_stride + p * pair_stride + t
         on_tpr, on_fpr = tl.load(on_tpr_ptr + p * on_tpr_stride), tl.load(on_fpr_ptr + p * on_fpr_stride)
         keep = tl.load(keep_ptr + p * keep_stride).to(REAL)
-        rate_t, rate_f = _rates(tpr_ptr, fpr_ptr, at, in_grid, doubled, keep, mean_t, mean_f, HAS_FPR, REAL)
+        rate_t, rate_f = shrunk_rates(tpr_ptr, fpr_ptr, at, in_grid, doubled, keep, mean_t, mean_f, HAS_FPR, REAL)
         w_t, w_f = on_tpr.to(REAL) * on_row_t, on_fpr.to(REAL) * on_row_f
         v_old = tl.load(effect_ptr + fit * effect_fit_stride + p * effect_pair_stride)
         v_new = v_old
@@ -283,21 +286,14 @@ def launch_sweep(
     """
     shape, device, n = (cells.n_fits, cells.n_pairs), row.device, cells.n_rows // 2
     block_t = max(32, triton.next_power_of_2(n))
-    per_program = _pairs_per_program(*shape)
+    per_program = pairs_per_program(*shape)
     n_programs = triton.cdiv(shape[1], per_program)
     by_row = torch.empty((shape[0], n_programs, N_ROW_SUMS, 2 * n), dtype=torch.float64, device=device)
     total = torch.empty((shape[0], n_programs, N_TOTALS), dtype=torch.float64, device=device)
     largest = torch.empty((shape[0], n_programs, N_LARGEST), dtype=torch.float64, device=device)
     nothing = row
     _sweep[(n_programs, shape[0])](
-        cells.tpr,
-        cells.tpr if cells.fpr is None else cells.fpr,
-        cells.doubled,
-        cells.on_row,
-        cells.mean,
-        cells.on_tpr,
-        cells.on_fpr,
-        cells.keep,
+        *tensors_of(cells),
         row,
         row_new,
         nothing if stretch is None else stretch,
@@ -318,28 +314,34 @@ def launch_sweep(
         cells.tpr.stride(1),
         *old.effect.stride(),
         *old.gradient.stride(),
-        cells.on_tpr.stride(0),
-        cells.on_fpr.stride(0),
-        cells.keep.stride(0),
+        *strides_of_weights(cells),
         T=n,
         BLOCK_T=block_t,
         HAS_FPR=cells.fpr is not None,
         IS_FIRST=stretch is None,
         IS_KNOWN=is_known,
         WITH_CROSS=cross is not None,
-        REAL=_REAL[cells.precision],
+        REAL=REAL[cells.precision],
         FAR_MOVE=FAR,
         LEAST=TINY,
         TWELFTH=1 / 12,
-        num_warps=max(1, block_t // _PER_WARP),
+        num_warps=max(1, block_t // PER_WARP),
     )
     return by_row, total, largest
 
 
-_REAL: dict[torch.dtype, Any] = {torch.float32: tl.float32, torch.float64: tl.float64}
+def tensors_of(cells: Cells) -> tuple[torch.Tensor, ...]:
+    """What a kernel reads of cells, from `tpr_ptr` to `keep_ptr`; without FPR anything may stand in its place."""
+    fpr = cells.tpr if cells.fpr is None else cells.fpr
+    return cells.tpr, fpr, cells.doubled, cells.on_row, cells.mean, cells.on_tpr, cells.on_fpr, cells.keep
 
 
-def _pairs_per_program(n_fits: int, n_pairs: int) -> int:
+def strides_of_weights(cells: Cells) -> tuple[int, int, int]:
+    """From one pair to the next: 0 where all are alike."""
+    return cells.on_tpr.stride(0), cells.on_fpr.stride(0), cells.keep.stride(0)
+
+
+def pairs_per_program(n_fits: int, n_pairs: int) -> int:
     """As many as leave enough programs, each with something to do."""
     return max(_LEAST_PAIRS, n_fits * n_pairs // _PROGRAMS)
 
@@ -349,109 +351,3 @@ def _lengths(cells: Cells, row: torch.Tensor) -> torch.Tensor:
     n, size = cells.n_rows // 2, row.abs()
     weighted = (cells.on_row * size).view(len(row), 2, n).sum(2, dtype=torch.float64)
     return torch.cat([weighted, size.amax(1, keepdim=True)], 1)
-
-
-@triton.jit
-def _deviances(
-    tpr_ptr,
-    fpr_ptr,
-    doubled_ptr,
-    on_row_ptr,
-    mean_ptr,
-    on_tpr_ptr,
-    on_fpr_ptr,
-    keep_ptr,
-    row_ptr,
-    effect_ptr,
-    out_ptr,  # (B, P, 2)
-    n_pairs,
-    per_program,
-    fit_stride,
-    pair_stride,
-    effect_fit_stride,
-    effect_pair_stride,
-    on_tpr_stride,
-    on_fpr_stride,
-    keep_stride,
-    T: tl.constexpr,
-    BLOCK_T: tl.constexpr,
-    HAS_FPR: tl.constexpr,
-    REAL: tl.constexpr,
-):
-    program, fit, n_programs = tl.program_id(0), tl.program_id(1).to(tl.int64), tl.num_programs(0)
-    t = tl.arange(0, BLOCK_T)
-    in_grid = t < T
-    doubled = tl.load(doubled_ptr + t, mask=in_grid, other=1.0).to(REAL)
-    rows = fit * 2 * T + t
-    on_row_t = tl.load(on_row_ptr + rows, mask=in_grid, other=0.0).to(REAL)
-    on_row_f = tl.load(on_row_ptr + rows + T, mask=in_grid, other=0.0).to(REAL)
-    mean_t = tl.load(mean_ptr + rows, mask=in_grid, other=0.5).to(REAL)
-    mean_f = tl.load(mean_ptr + rows + T, mask=in_grid, other=0.5).to(REAL)
-    row_t = tl.load(row_ptr + rows, mask=in_grid, other=0.0).to(REAL)
-    row_f = tl.load(row_ptr + rows + T, mask=in_grid, other=0.0).to(REAL)
-    on, off = tl.log(doubled * 0.5), tl.log(1.0 - doubled * 0.5)
-    found = tl.zeros([BLOCK_T], tl.float64)
-    chance = tl.zeros([BLOCK_T], tl.float64)
-    first = program.to(tl.int64) * per_program
-    for p in range(first, tl.minimum(first + per_program, n_pairs)):
-        at = fit * fit_stride + p * pair_stride + t
-        keep = tl.load(keep_ptr + p * keep_stride).to(REAL)
-        rate_t, rate_f = _rates(tpr_ptr, fpr_ptr, at, in_grid, doubled, keep, mean_t, mean_f, HAS_FPR, REAL)
-        w_t = tl.load(on_tpr_ptr + p * on_tpr_stride).to(REAL) * on_row_t
-        w_f = tl.load(on_fpr_ptr + p * on_fpr_stride).to(REAL) * on_row_f
-        v = tl.load(effect_ptr + fit * effect_fit_stride + p * effect_pair_stride).to(REAL)
-        missed_t, by_chance_t = _divergence(row_t * v, rate_t, on, off)
-        missed_f, by_chance_f = _divergence(row_f * v, rate_f, on, off)
-        found += (w_t * missed_t + w_f * missed_f).to(tl.float64)
-        chance += (w_t * by_chance_t + w_f * by_chance_f).to(tl.float64)
-    out = out_ptr + (fit * n_programs + program) * 2
-    tl.store(out, tl.sum(found, 0))
-    tl.store(out + 1, tl.sum(chance, 0))
-
-
-@triton.jit
-def _divergence(eta, rate, on, off):
-    """Half the deviance of cells from the fit, and from chance, without their weights."""
-    # A rate of 0 has no entropy, but its logarithm must be finite.
-    rest = 1.0 - rate
-    entropy = rate * tl.log(tl.maximum(rate, 1e-30)) + rest * tl.log(tl.maximum(rest, 1e-30))
-    size = tl.abs(eta)
-    missed = tl.where(eta >= 0, rest, rate) * size + tl.log(1.0 + tl.exp(-size))
-    return entropy + missed, entropy - rate * on - rest * off
-
-
-def deviances(cells: Cells, row: torch.Tensor, effect: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """As `_sweeps.deviances`."""
-    n, shape = cells.n_rows // 2, (cells.n_fits, cells.n_pairs)
-    block_t = max(32, triton.next_power_of_2(n))
-    per_program = _pairs_per_program(*shape)
-    n_programs = triton.cdiv(shape[1], per_program)
-    found = torch.empty((shape[0], n_programs, 2), dtype=torch.float64, device=row.device)
-    _deviances[(n_programs, shape[0])](
-        cells.tpr,
-        cells.tpr if cells.fpr is None else cells.fpr,
-        cells.doubled,
-        cells.on_row,
-        cells.mean,
-        cells.on_tpr,
-        cells.on_fpr,
-        cells.keep,
-        row,
-        effect,
-        found,
-        shape[1],
-        per_program,
-        cells.tpr.stride(0),
-        cells.tpr.stride(1),
-        *effect.stride(),
-        cells.on_tpr.stride(0),
-        cells.on_fpr.stride(0),
-        cells.keep.stride(0),
-        T=n,
-        BLOCK_T=block_t,
-        HAS_FPR=cells.fpr is not None,
-        REAL=_REAL[cells.precision],
-        num_warps=max(1, block_t // _PER_WARP),
-    )
-    total = 2 * found.sum(1)
-    return total[:, 0], total[:, 1]
