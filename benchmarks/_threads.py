@@ -9,6 +9,7 @@ import argparse
 import os
 import platform
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -39,6 +40,21 @@ def seconds_by_threads(problem, threads, limit):
     return np.median(found, axis=0), len(found)
 
 
+def slowdown(n):
+    """How many times as long each of n independent sorts takes at once as one alone: what busy cores lose."""
+    column = np.random.default_rng(0).random(2_000_000)
+
+    def sort(_=None):
+        start = time.perf_counter()
+        np.sort(column)
+        return time.perf_counter() - start
+
+    sort()
+    alone = np.median([sort() for _ in range(5)])
+    with ThreadPoolExecutor(n) as pool:
+        return np.median(list(pool.map(sort, range(5 * n)))) / alone
+
+
 def cell(seconds, first):
     return f"{1e3 * seconds:.3g} ms ({first / seconds:.1f}x)"
 
@@ -59,6 +75,8 @@ def main():
             first = medians[0]
             row = [f"{1e3 * first:.3g} ms", *(cell(seconds, first) for seconds in medians[1:])]
             print(f"| {problem} | {' | '.join(row)} | {turns} |", flush=True)
+    most = max(given.threads)
+    print(f"\n{most} independent sorts at once: each takes {slowdown(most):.1f} times as long as one alone.")
 
 
 if __name__ == "__main__":

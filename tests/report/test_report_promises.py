@@ -100,6 +100,23 @@ def test_no_policy_lets_anything_be_evaluated_or_loaded(pages, name):
         assert rules[rule] == "'none'"
 
 
+@pytest.mark.parametrize("hidden", [False, True])
+def test_words_are_shown_before_the_script_starts(browser, shelf, hidden):
+    page = browser.new_page()
+    try:
+        # A browser that shows no frame until it is told to; in another tab there would never be one.
+        page.add_init_script("window.frames_ = []; window.requestAnimationFrame = (call) => frames_.push(call);")
+        page.add_init_script(f"Object.defineProperty(document, 'hidden', {{ get: () => {str(hidden).lower()} }});")
+        page.goto(shelf.files["k3"].as_uri())
+        assert page.locator(".lead").is_visible()
+        is_ready = "'ready' in document.documentElement.dataset"
+        assert page.evaluate(is_ready) == hidden
+        page.evaluate("frames_.splice(0).forEach((call) => call())")
+        until(page, lambda: page.evaluate(is_ready))
+    finally:
+        page.close()
+
+
 def test_the_browser_refuses_to_evaluate_to_load_and_to_run_handlers(browser, shelf):
     # Not by `opened`: what is refused is said on the console, and this is what it should be.
     page = browser.new_page()
