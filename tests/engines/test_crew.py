@@ -14,9 +14,10 @@ from polyroc._lib._threads import Pool, Threads
 
 pytest.importorskip("numba")
 
-from polyroc._engines._numba import _board, _class_sorted, _crew, _engine, _problem
+from polyroc._engines._numba import _board, _cells, _class_sorted, _crew, _engine
 from polyroc._engines._numba._adjoint import solve_one
 from polyroc._engines._numba._compile import kernel
+from polyroc._engines._numba._eliminated import EliminatedPairs
 
 
 def until(happens):
@@ -108,7 +109,7 @@ def test_an_error_between_passes_sends_helpers_home(monkeypatch):
     def fail(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_problem._Problem, "attempt", fail)
+    monkeypatch.setattr(EliminatedPairs, "attempt", fail)
     with pytest.raises(KeyboardInterrupt):
         polyroc.evaluate(problem.y_true, problem.y_score, engine="numba", n_jobs=3)
     assert until(everybody_left)
@@ -118,7 +119,12 @@ def crew_of(n_jobs, threads):
     problem = gaussian_problem(0, 2000, 50)
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score, engine="numba", n_jobs=n_jobs)
     weights = polyroc._estimator._weights.pair_weights(evaluation._source, evaluation._pair_index, evaluation._options)
-    return _problem._Problem.of(evaluation.rates, weights, 1.0, threads).crew
+    return crew_for(evaluation.rates, weights, threads)
+
+
+def crew_for(rates, weights, threads):
+    cells = _cells.cells_of(rates, weights, 1.0, _cells.row_means(rates, weights, threads))
+    return EliminatedPairs.of(cells, _cells.pieces(rates.n_pairs), threads).crew
 
 
 def test_an_interrupt_while_helpers_begin_sends_home_those_that_have(monkeypatch):
@@ -172,10 +178,10 @@ def test_a_job_has_the_memory_it_says():
     problem = gaussian_problem(0, 2000, 50)
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score, engine="numba")
     rates, n_pairs = evaluation.rates, evaluation.rates.n_pairs
-    n_rows, n_pieces = 2 * rates.n_call_rates, len(_problem.pieces(n_pairs))
+    n_rows, n_pieces = 2 * rates.n_call_rates, len(_cells.pieces(n_pairs))
     weights = polyroc._estimator._weights.pair_weights(evaluation._source, evaluation._pair_index, evaluation._options)
     with Threads(4) as threads:
-        job = _problem._Problem.of(rates, weights, 1.0, threads).crew.job
+        job = crew_for(rates, weights, threads).job
     there = sum(array.nbytes for name, array in job._asdict().items() if name != "data")
     said = _crew.job_memory(n_pairs, n_rows, n_pieces, 4, 8)
     assert 0.8 * said <= there <= said + 8 * (n_rows + 4) * 8

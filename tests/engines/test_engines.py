@@ -30,9 +30,10 @@ from polyroc._records import SomePairs
 
 numba = pytest.importorskip("numba")
 
+from polyroc._engines._numba import _cells as _numba_cells  # noqa: E402
 from polyroc._engines._numba import _engine as _numba  # noqa: E402
-from polyroc._engines._numba import _problem as _numba_problem  # noqa: E402
 from polyroc._engines._numba import _rates as _numba_rates  # noqa: E402
+from polyroc._engines._numba._factorization import problem_of  # noqa: E402
 from polyroc._lib._threads import Threads  # noqa: E402
 
 
@@ -365,8 +366,10 @@ def test_effects_for_given_rows_are_nearly_the_best():
     predictions, options, rates = evaluation._source, evaluation._options, evaluation.rates
     weights = pair_weights(predictions, evaluation._pair_index, options)
     with Threads(1) as threads:
-        fit = _numba_problem._Problem.of(rates, weights, options.shrinkage, threads)
-        row = 1.2 * evaluation.factorization.row_effects[fit.fitted]
+        mean = _numba_cells.row_means(rates, weights, threads)
+        compiled = _numba_cells.cells_of(rates, weights, options.shrinkage, mean)
+        fit = problem_of(compiled, _numba_cells.pieces(rates.n_pairs), threads)
+        row = 1.2 * evaluation.factorization.row_effects[compiled.fitted]
         found = fit.start_from(row).pairs.effect
     cells = shrunk_cells(rates, weights, options.shrinkage).inner
     for j in range(0, rates.n_pairs, 7):
@@ -379,9 +382,9 @@ def test_effects_for_given_rows_are_nearly_the_best():
 def test_a_start_from_some_of_the_pairs_leads_to_the_same_area(monkeypatch, medium, many, curved):
     """Fits of very many pairs begin where a fit of some ended, and may take the curvature from some."""
 
-    monkeypatch.setattr(_numba_problem, "MEDIUM_PAIRS", medium)
-    monkeypatch.setattr(_numba_problem, "MANY_PAIRS", many)
-    monkeypatch.setattr(_numba_problem, "CURVED_PAIRS", curved)
+    monkeypatch.setattr(_numba_cells, "MEDIUM_PAIRS", medium)
+    monkeypatch.setattr(_numba_cells, "MANY_PAIRS", many)
+    monkeypatch.setattr(_numba_cells, "CURVED_PAIRS", curved)
     for seed in range(5):
         rng = np.random.default_rng(seed)
         y_true = np.arange(1200) % 20

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from polyroc._engines._curvature import Eliminated
+from polyroc._engines._numba._cells import cells_of, pieces
 from polyroc._engines._numba._compile import borrowed, kernel
 from polyroc._engines._numba._fit import BLOCK, PairState, fill_cells, fit_pair, linearise_pair
 from polyroc._engines._numba._linear import TINY, add_gram, add_scaled, dot, solve_positive, turn
-from polyroc._engines._numba._problem import data_of, pieces
 from polyroc._lib._threads import Threads
 from polyroc._lib._typing import BoolArray, FloatArray
 from polyroc._records import Factorization, PairWeights, PairwiseRates, read_only
@@ -39,8 +39,9 @@ class Curvature:
         shrinkage: float,
         n_jobs: int | None,
     ) -> None:
-        self._data, fitted = data_of(rates, weights, shrinkage, factorization.mean_rates)
-        self._row = factorization.row_effects[fitted].astype(self._data.tpr.dtype)
+        cells = cells_of(rates, weights, shrinkage, factorization.mean_rates)
+        self._data = cells.data
+        self._row = factorization.row_effects[cells.fitted].astype(cells.precision)
         self._effect = factorization.pair_effects
         self._pieces, self._n_jobs = pieces(rates.n_pairs), n_jobs
 

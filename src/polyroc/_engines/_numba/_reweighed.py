@@ -5,11 +5,12 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from polyroc._engines._numba._cells import SINGLE_ROUNDING, SINGLE_TOLERANCE
 from polyroc._engines._numba._class_sorted import ClassSorted
 from polyroc._engines._numba._descent import CONVERGED
+from polyroc._engines._numba._factorization import fit_rank_one, fit_replicate
 from polyroc._engines._numba._paths import Paths, Room, lay_paths, replicate_rates
 from polyroc._engines._numba._polygons import polygons_of, reflect_areas, reflect_tpr
-from polyroc._engines._numba._problem import SINGLE_ROUNDING, SINGLE_TOLERANCE, fit_rank_one, fit_replicate
 from polyroc._engines._numba._rates import add_areas, cut_own, cut_shared
 from polyroc._engines._numba._replicates import Out, Weighing, run_replicates
 from polyroc._lib._grid import row_weights

@@ -28,7 +28,7 @@ from polyroc._engines._torch._problem import (
 from polyroc._engines._torch._recorded import recorded_descent
 from polyroc._engines._torch._sweeps import ROW_BLOCK, ROW_GRADIENT, Cells
 
-# As in `_numba/_problem.py`: fits of more pairs begin where a fit of some of them ended.
+# As in `_numba/_cells.py`: fits of more pairs begin where a fit of some of them ended.
 MEDIUM_PAIRS = 4_096
 ROUGH = Tolerance(move=1e-2, gradient=1e-3, damping=1e-2)
 # Rates that are worked on at once.

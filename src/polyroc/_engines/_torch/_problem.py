@@ -33,7 +33,7 @@ from polyroc._engines._torch._sweeps import (
 )
 from polyroc._records import Status
 
-# As in `_numba/_problem.py`, where the reasons stand: beyond MANY pairs the curvature of the rows is that of CURVED
+# As in `_numba/_cells.py`, where the reasons stand: beyond MANY pairs the curvature of the rows is that of CURVED
 # pairs. More of them than there, because here they are cheap.
 MANY_PAIRS, CURVED_PAIRS = 32_768, 16_384
 STEADY, SINGLE_STEADY = 1e-2, 0.1
