@@ -1,10 +1,12 @@
-"""Kernels of Triton where there is no card: by Triton's own interpreter, in a process of its own."""
+"""Kernels of Triton where there is no card: by Triton's own interpreter, and compiled, in processes of their own."""
 
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
+import kernel_launches
 import pytest
 
 NEEDS_KERNELS = [
@@ -16,18 +18,27 @@ NEEDS_KERNELS = [
 def check_kernels(script, name, check):
     """Run a check, which takes a device: on a card where there is one, else in a process that interprets kernels.
 
-    There `script` is called with the name of the check.
+    There `script` is called with the name of the check, and the kernels it launched are compiled afterwards.
     """
     import torch
 
     if torch.cuda.is_available():
         check(torch.device("cuda"))
         return
-    # The interpreter is chosen when Triton is imported: not here, where other tests may have done so.
+    with tempfile.TemporaryDirectory() as folder:
+        launches = str(Path(folder, "launches.json"))
+        # The interpreter is chosen when Triton is imported: not here, where other tests may have done so.
+        _run([script, name, launches], {"TRITON_INTERPRET": "1"})
+        _run([kernel_launches.__file__, launches], {"TRITON_CACHE_DIR": folder})
+
+
+def _run(asked, settings):
+    """Run a Python process, which must not fail."""
     path = os.pathsep.join([*sys.path, str(Path(__file__).parent)])
-    where = os.environ | {"TRITON_INTERPRET": "1", "PYTHONPATH": path}
-    asked = [sys.executable, script, name]
-    found = subprocess.run(asked, env=where, capture_output=True, text=True, timeout=300, check=False)
+    where = os.environ | {"PYTHONPATH": path} | settings
+    found = subprocess.run(
+        [sys.executable, *asked], env=where, capture_output=True, text=True, timeout=300, check=False
+    )
     assert found.returncode == 0, found.stderr
 
 
@@ -35,4 +46,6 @@ def main(checks):
     """What such a script does: one check on the CPU."""
     import torch
 
-    checks[sys.argv[1]](torch.device("cpu"))
+    name, launches = sys.argv[1:]
+    with kernel_launches.recorded(launches):
+        checks[name](torch.device("cpu"))

@@ -12,7 +12,7 @@ import torch
 import triton
 import triton.language as tl
 
-from polyroc._engines._torch._devices import MOST_COLUMNS, pieces
+from polyroc._engines._torch._devices import MOST_COLUMNS, compiled_with, pieces
 from polyroc._engines._torch._pairs import DevicePairs
 from polyroc._engines._torch._runs import Runs
 from polyroc._engines._torch._sweep_kernels import REAL
@@ -167,7 +167,7 @@ def cut_own(
         BLOCK_T=block,
         HAS_TAILS=tails is not None,
         REAL=REAL[out.dtype],
-        num_warps=1,
+        **compiled_with(1),
     )
 
 
@@ -240,7 +240,7 @@ def areas_of(runs: Runs, pairs: DevicePairs, tails: torch.Tensor | None) -> torc
         0 if tails is None else tails.stride(0),
         BLOCK=block,
         HAS_TAILS=tails is not None,
-        num_warps=1,
+        **compiled_with(1),
     )
     total = lost.sum(1)
     if tails is not None:
@@ -297,7 +297,7 @@ def tails_of(
     """Cumulated shares of each run under several weights, (B, n)."""
     (n_columns, n), k = order.shape, len(offsets) - 1
     block = min(512, max(32, triton.next_power_of_2(longest)))
-    sizes: dict[str, Any] = {"BLOCK": block, "num_warps": max(1, block // 128)}
+    sizes: dict[str, Any] = {"BLOCK": block, **compiled_with(max(1, block // 128))}
     for first, last in pieces(n_columns, MOST_COLUMNS):
         grid: Any = (k, last - first, len(weights))
         _tails[grid](weights, order[first:last], offsets, out[:, first:last], n, k, n_columns, **sizes)

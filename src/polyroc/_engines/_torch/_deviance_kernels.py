@@ -4,6 +4,7 @@ import torch
 import triton
 import triton.language as tl
 
+from polyroc._engines._torch._devices import compiled_with
 from polyroc._engines._torch._sweep_kernels import (
     PER_WARP,
     REAL,
@@ -106,7 +107,7 @@ def deviances(cells: Cells, row: torch.Tensor, effect: torch.Tensor) -> tuple[to
         BLOCK_T=block_t,
         HAS_FPR=cells.fpr is not None,
         REAL=REAL[cells.precision],
-        num_warps=max(1, block_t // PER_WARP),
+        **compiled_with(max(1, block_t // PER_WARP)),
     )
     total = 2 * found.sum(1)
     return total[:, 0], total[:, 1]

@@ -155,6 +155,13 @@ def kernels(name: str) -> ModuleType:
     return import_module(f"polyroc._engines._torch._{name}_kernels")
 
 
+def compiled_with(num_warps: int) -> dict[str, Any]:
+    """How Triton compiles a kernel, as arguments of its launch."""
+    # A product is rounded together with the sum that it enters. Triton will do so only where that is asked for (3.10);
+    # until then it warns where nothing is said (3.9).
+    return {"num_warps": num_warps, "enable_fp_fusion": True}
+
+
 @cache
 def announce_compilation() -> None:
     """Say that kernels are being compiled, unless Triton has those of this version on disk; once in a process.

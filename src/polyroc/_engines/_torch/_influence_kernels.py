@@ -15,7 +15,7 @@ import triton.language as tl
 
 from polyroc._engines._reach import reach
 from polyroc._engines._torch._cuts import Lines, own_lines
-from polyroc._engines._torch._devices import pieces, uploaded
+from polyroc._engines._torch._devices import compiled_with, pieces, uploaded
 from polyroc._engines._torch._gradient import Slopes
 from polyroc._engines._torch._influence import DeviceReach, centred
 from polyroc._engines._torch._pairs import DevicePairs
@@ -243,7 +243,7 @@ def _heights_of(share: torch.Tensor, around: DeviceReach, slopes: Slopes, some: 
         T=n_grid,
         Q=n_factors,
         BLOCK_T=block,
-        num_warps=max(1, min(8, block // 64)),
+        **compiled_with(max(1, min(8, block // 64))),
     )
     return heights
 
@@ -278,7 +278,7 @@ def _give(
         T=n_grid,
         BLOCK=block,
         HAS_TAILS=lines.tails is not None,
-        num_warps=max(1, block // 64),
+        **compiled_with(max(1, block // 64)),
     )
 
 
@@ -381,6 +381,6 @@ def area_influences(samples: Samples, runs: Runs, pairs: DevicePairs, shares: to
             lines.longest.bit_length(),
             BLOCK=block,
             HAS_TAILS=lines.tails is not None,
-            num_warps=max(1, block // 64),
+            **compiled_with(max(1, block // 64)),
         )
     return centred(_by_sample(found, members), samples)

@@ -10,7 +10,7 @@ import torch
 import triton
 import triton.language as tl
 
-from polyroc._engines._torch._devices import MOST_COLUMNS, pieces
+from polyroc._engines._torch._devices import MOST_COLUMNS, compiled_with, pieces
 
 # Numbers of a run for each warp.
 _PER_WARP = 256
@@ -76,5 +76,5 @@ def sort_short(
             gathered.shape[1],
             BLOCK=block,
             IS_ORDERED=order is not None,
-            num_warps=max(1, block // _PER_WARP),
+            **compiled_with(max(1, block // _PER_WARP)),
         )

@@ -12,6 +12,7 @@ import torch
 import triton
 import triton.language as tl
 
+from polyroc._engines._torch._devices import compiled_with
 from polyroc._engines._torch._problem import ROUNDING, SINGLE_ROUNDING, State
 from polyroc._engines._torch._steps import LEAST_ROOT
 from polyroc._engines._torch._sweep_kernels import MOST_CALL_RATES, launch_sweep
@@ -260,15 +261,13 @@ def step_into(cells: Cells, state: State, damping: torch.Tensor, trial: State, t
     right, gauge = torch.empty((2, n_pairs), dtype=torch.float64, device=device)
     small = torch.empty(7, dtype=torch.float64, device=device)
     lengths, step, stretch = small[:3], small[3:6], small[6:]
-    sizes: dict[str, Any] = {"R": n_rows, "BLOCK_R": block_r, "BLOCK_K": _TOGETHER}
+    sizes: dict[str, Any] = {"R": n_rows, "BLOCK_R": block_r, "BLOCK_K": _TOGETHER, **compiled_with(8)}
     of_pairs = (old.pairs.effect, old.pairs.gradient, old.pairs.block)
     grid: Any = (triton.cdiv(n_pairs, _TOGETHER),)
-    _couple[grid](
-        old.by_row, *of_pairs, old.cross, damping, coupling, right, gauge, n_pairs, **sizes, LEAST=TINY, num_warps=8
-    )
+    _couple[grid](old.by_row, *of_pairs, old.cross, damping, coupling, right, gauge, n_pairs, **sizes, LEAST=TINY)
     gram = coupling @ coupling.mT
     grid = (n_pairs,)
-    _assemble[grid](gram, gauge, damping, system, n_pairs, BLOCK=block, LEAST=TINY, num_warps=1)
+    _assemble[grid](gram, gauge, damping, system, n_pairs, BLOCK=block, LEAST=TINY, **compiled_with(1))
     lower, failed = torch.linalg.cholesky_ex(system)
     y = torch.cholesky_solve(right[:, None], lower)
     grid = (1,)
@@ -291,7 +290,6 @@ def step_into(cells: Cells, state: State, damping: torch.Tensor, trial: State, t
         **sizes,
         LEAST=TINY,
         PIVOT=LEAST_ROOT,
-        num_warps=8,
     )
     parts = launch_sweep(cells, state.row, trial.row, old.pairs, stretch, lengths, new.pairs, new.cross, is_known=True)
     _collect[grid](
@@ -311,5 +309,4 @@ def step_into(cells: Cells, state: State, damping: torch.Tensor, trial: State, t
         n_pairs,
         **sizes,
         ROUND=SINGLE_ROUNDING if cells.precision == torch.float32 else ROUNDING,
-        num_warps=8,
     )

@@ -12,6 +12,7 @@ import torch
 import triton
 import triton.language as tl
 
+from polyroc._engines._torch._devices import compiled_with
 from polyroc._engines._torch._sweeps import FAR, N_LARGEST, N_ROW_SUMS, N_TOTALS, TINY, Cells, Pairs, Swept
 
 # Call rates of a pair are one row of a block.
@@ -325,7 +326,7 @@ def launch_sweep(
         FAR_MOVE=FAR,
         LEAST=TINY,
         TWELFTH=1 / 12,
-        num_warps=max(1, block_t // PER_WARP),
+        **compiled_with(max(1, block_t // PER_WARP)),
     )
     return by_row, total, largest
 
