@@ -460,6 +460,22 @@ def test_the_code_of_the_page_runs(tmp_path, capsys):
     assert capsys.readouterr().out.startswith("0.9")
 
 
+# Kernels
+
+
+@pytest.mark.full("torch", "triton")
+@pytest.mark.parametrize(("version", "has"), [("3.2.0", False), ("3.3.0", True), ("3.10.1+git5c", True), ("4.0", True)])
+def test_kernels_need_a_triton_that_they_are_tested_with(version, has, monkeypatch):
+    import triton
+
+    from polyroc._engines._torch._devices import has_kernels
+
+    monkeypatch.setattr(triton, "__version__", version)
+    # Without its cache, which is for the version that is installed.
+    assert has_kernels.__wrapped__("cuda") == has
+    assert not has_kernels.__wrapped__("cpu")
+
+
 # What is said before kernels are compiled
 
 

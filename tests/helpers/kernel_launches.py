@@ -21,24 +21,26 @@ def recorded(path):
     """Write down each kind of launch that is interpreted meanwhile."""
     from triton.runtime.interpreter import InterpretedFunction
 
-    run, launches = InterpretedFunction.run, {}
+    launcher_on, launches = InterpretedFunction.__getitem__, {}
 
-    def record(kernel, *args, **options):
-        given = {name: value for name, value in options.items() if name not in ("grid", "warmup")}
-        launch = {
-            "module": kernel.fn.__module__,
-            "kernel": kernel.fn.__name__,
-            "args": [_described(value) for value in args],
-            "options": {name: _described(value) for name, value in given.items()},
-        }
-        launches[json.dumps(launch)] = launch
-        return run(kernel, *args, **options)
+    def record_on(kernel, grid):
+        def launch(*args, **options):
+            found = {
+                "module": kernel.fn.__module__,
+                "kernel": kernel.fn.__name__,
+                "args": [_described(value) for value in args],
+                "options": {name: _described(value) for name, value in options.items()},
+            }
+            launches[json.dumps(found)] = found
+            return launcher_on(kernel, grid)(*args, **options)
 
-    InterpretedFunction.run = record
+        return launch
+
+    InterpretedFunction.__getitem__ = record_on
     try:
         yield
     finally:
-        InterpretedFunction.run = run
+        InterpretedFunction.__getitem__ = launcher_on
     Path(path).write_text(json.dumps(list(launches.values())), encoding="utf-8")
 
 
@@ -58,7 +60,7 @@ def _made(described):
     from triton.runtime.jit import MockTensor
 
     if "type" in described:
-        return {"fp32": tl.float32, "fp64": tl.float64}[described["type"]]
+        return {str(kind): kind for kind in (tl.float32, tl.float64, tl.int32, tl.int64)}[described["type"]]
     if "tensor" not in described:
         return described["value"]
     made = MockTensor(getattr(torch, described["tensor"]))

@@ -143,10 +143,19 @@ def pieces(n: int, size: int) -> Iterator[tuple[int, int]]:
         yield start, min(n, start + max(1, size))
 
 
+# With older versions of Triton kernels cannot be tested: its own interpreter fails, or gives other numbers.
+_OLDEST_TRITON = (3, 3)
+
+
 @cache
 def has_kernels(device_type: str) -> bool:
     """Whether kernels of Triton run on such a device."""
-    return device_type == "cuda" and find_spec("triton") is not None
+    if device_type != "cuda" or find_spec("triton") is None:
+        return False
+    import triton
+
+    major, minor = triton.__version__.split(".")[:2]
+    return (int(major), int(minor)) >= _OLDEST_TRITON
 
 
 def kernels(name: str) -> ModuleType:
@@ -183,7 +192,7 @@ def announce_compilation() -> None:
 
 
 def _cache_folder() -> Path:
-    """Where Triton keeps what it compiled; before version 3.3 it has no knobs."""
+    """Where Triton keeps what it compiled; before version 3.4 it has no knobs."""
     import triton
 
     knobs = getattr(triton, "knobs", None)

@@ -17,6 +17,12 @@ _PER_WARP = 256
 
 
 @triton.jit
+def _ranks(bits, FLIP: tl.constexpr):
+    """Whole numbers in the order of the floats that have these bits; of such numbers, the bits."""
+    return tl.where(bits >= 0, bits, bits ^ FLIP)
+
+
+@triton.jit
 def _sort(
     scores_ptr,  # (c, n): some columns, gathered by class
     values_ptr,  # (c, n)
@@ -26,6 +32,8 @@ def _sort(
     n,
     BLOCK: tl.constexpr,
     IS_ORDERED: tl.constexpr,
+    WHOLE: tl.constexpr,  # whole numbers as wide as the scores
+    FLIP: tl.constexpr,  # all their bits but the sign
 ):
     c = tl.load(classes_ptr + tl.program_id(0))
     start, stop = tl.load(offsets_ptr + c), tl.load(offsets_ptr + c + 1)
@@ -33,19 +41,20 @@ def _sort(
     place = tl.arange(0, BLOCK)
     inside = place < stop - start
     score = tl.load(scores_ptr + column + start + place, mask=inside, other=float("-inf"))
+    # As whole numbers: Triton before 3.4 multiplies what it sorts by 0, and 0 times infinity is no number.
     if IS_ORDERED:
-        # Floats as whole numbers of the same order, above the places, which break ties: the first sample comes first.
-        # A zero is one, whatever its sign.
-        bits = tl.where(score == 0.0, 0.0, score).to(tl.int32, bitcast=True)
-        bits = tl.where(bits >= 0, bits, bits ^ 0x7FFFFFFF)
-        key = (bits.to(tl.int64) << 32) | (BLOCK - 1 - place).to(tl.int64)
+        # Above the places, which break ties: the first sample comes first. A zero is one, whatever its sign.
+        ranks = _ranks(tl.where(score == 0.0, 0.0, score).to(WHOLE, bitcast=True), FLIP)
+        key = (ranks.to(tl.int64) << 32) | (BLOCK - 1 - place).to(tl.int64)
         key = tl.sort(key, descending=True)
         found = (BLOCK - 1 - (key & 0xFFFFFFFF)).to(tl.int32)
         sorted_score = tl.load(scores_ptr + column + start + found, mask=inside, other=0.0)
         tl.store(values_ptr + column + start + place, sorted_score, mask=inside)
         tl.store(order_ptr + column + start + place, (start + found).to(tl.int32), mask=inside)
     else:
-        tl.store(values_ptr + column + start + place, tl.sort(score, descending=True), mask=inside)
+        ranks = tl.sort(_ranks(score.to(WHOLE, bitcast=True), FLIP), descending=True)
+        sorted_score = _ranks(ranks, FLIP).to(score.dtype, bitcast=True)
+        tl.store(values_ptr + column + start + place, sorted_score, mask=inside)
 
 
 def can_sort(dtype: torch.dtype, *, ordered: bool) -> bool:
@@ -65,6 +74,7 @@ def sort_short(
     block = max(32, triton.next_power_of_2(length))
     # Where no order is asked for, nothing is written there.
     places = gathered if order is None else order
+    whole, width = (tl.int32, 32) if gathered.dtype == torch.float32 else (tl.int64, 64)
     for first, last in pieces(len(gathered), MOST_COLUMNS):
         grid: Any = (len(classes), last - first)
         _sort[grid](
@@ -76,5 +86,7 @@ def sort_short(
             gathered.shape[1],
             BLOCK=block,
             IS_ORDERED=order is not None,
+            WHOLE=whole,
+            FLIP=2 ** (width - 1) - 1,
             **compiled_with(max(1, block // _PER_WARP)),
         )
