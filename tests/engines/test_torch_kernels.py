@@ -1,5 +1,6 @@
 """Kernels of sweeps, cuts and sorting against plain PyTorch: on a card, or on the CPU by Triton's own interpreter."""
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
@@ -43,6 +44,7 @@ SETTINGS = (
     Setting(1, 9, 21, has_fpr=True, is_single=True),
     Setting(2, 7, 40, is_single=True),
     Setting(3, 6, 33, is_part=True),
+    Setting(2, 5, 111),
     # More call rates than a warp has.
     Setting(1, 5, 140, are_equal=True, is_single=True),
 )
@@ -103,6 +105,17 @@ def assert_swept(found, expected, setting, label):
         close(found.cross, expected.cross, share, f"{label} cross")
 
 
+@contextmanager
+def few_are(n_programs):
+    """How many programs have more warps each; of the settings above one fit has two programs."""
+    from polyroc._engines._torch import _sweep_kernels
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_sweep_kernels, "_FEW_PROGRAMS", n_programs)
+        yield
+
+
+@few_are(3)
 def check_sweeps(device):
     import torch
 
@@ -133,6 +146,7 @@ def check_sweeps(device):
                 assert_swept(found, expected, setting, f"{setting} {size} known={with_cross}")
 
 
+@few_are(3)
 def check_deviances(device):
     from polyroc._engines._torch import _deviance_kernels, _sweeps
 

@@ -43,10 +43,10 @@ def shrunk_cells(rates: PairwiseRates, weights: PairWeights, shrinkage: float) -
     return shrunk_rows(np.vstack([rates.tpr, rates.fpr]), weight, weights.size, shrinkage)
 
 
-def outer_chance(mean: FloatArray, outer: BoolArray, rates: PairwiseRates, totals: tuple[float, float]) -> float:
+def outer_chance(mean: FloatArray, outer: BoolArray, rates: PairwiseRates, totals: FloatArray) -> float:
     """Deviance of chance, where both rates are the call rate, in rows whose rates are all 0 or all 1.
 
-    `totals` are the sums of the pairs' weights for true and for false positive rates.
+    `totals` (2,) are the sums of the pairs' weights for true and for false positive rates.
     """
     total = np.repeat(totals, rates.n_call_rates) * np.tile(rates.row_weights, 2)
     by_chance = np.tile(rates.call_rates, 2)

@@ -190,5 +190,5 @@ def _solve_rows(
     return solved
 
 
-def _totals(weights: PairWeights) -> tuple[float, float]:
-    return float(weights.tpr.sum()), float(weights.fpr.sum())
+def _totals(weights: PairWeights) -> FloatArray:
+    return np.array([weights.tpr.sum(), weights.fpr.sum()])

@@ -6,12 +6,12 @@ import triton.language as tl
 
 from polyroc._engines._torch._devices import compiled_with
 from polyroc._engines._torch._sweep_kernels import (
-    PER_WARP,
     REAL,
     pairs_per_program,
     shrunk_rates,
     strides_of_weights,
     tensors_of,
+    warps_for,
 )
 from polyroc._engines._torch._sweeps import Cells
 
@@ -107,7 +107,7 @@ def deviances(cells: Cells, row: torch.Tensor, effect: torch.Tensor) -> tuple[to
         BLOCK_T=block_t,
         HAS_FPR=cells.fpr is not None,
         REAL=REAL[cells.precision],
-        **compiled_with(max(1, block_t // PER_WARP)),
+        **compiled_with(warps_for(block_t, n_programs * shape[0])),
     )
     total = 2 * found.sum(1)
     return total[:, 0], total[:, 1]

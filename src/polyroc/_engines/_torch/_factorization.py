@@ -46,38 +46,38 @@ def fit_rank_one(
     mean = on_host(means[0])
     fitted = (mean > EDGE) & (mean < 1 - EDGE)
     if not fitted.any():
-        return _without_rows(rates, on_device.totals, mean)
+        return _without_rows(rates, on_host(on_device.totals), mean)
     begun = None
     if near is not None and near.converged:
         begun = uploaded(near.row_effects[None], device)
     ended = fit_cells(cells, one_optimum=fpr is None, near=begun)
     if cells.precision == torch.float32:
         ended = polished(cells, ended)
-    # One transfer for both: each number that is read waits for the device.
-    both = torch.stack(deviances(cells, ended.row, ended.effect))
-    (deviance,), (chance,) = both.tolist()
+    row, scale = effects_of(cells, ended, means)
+    # One transfer for all: each number that is read waits for the device.
+    numbers = on_host(torch.cat([*deviances(cells, ended.row, ended.effect), on_device.totals, row[0]]))
+    (deviance, chance), totals, row_effects = np.split(numbers, [2, 4])
     if not fitted.all():
-        chance += outer_chance(mean, ~fitted, rates, on_device.totals)
+        chance += outer_chance(mean, ~fitted, rates, totals)
     course = ended.courses[0]
     path = np.array(course.path)
     # At the end, not at the start: the changes of long moves miss a little, which must not add up in the deviance.
     path = path - path[-1] + max(0.0, deviance)
-    row, scale = effects_of(cells, ended, means)
     assert course.status is not None
     return TensorFactorization(
-        row_effects=on_host(row[0]),
+        row_effects=row_effects.copy(),
         pair_effects=ended.effect[0] / scale[0],
         deviance=float(path[-1]),
         deviance_path=path,
         n_iter=course.n_iter,
         status=course.status,
         mean_rates=mean,
-        chance_deviance=chance,
+        chance_deviance=float(chance),
         is_single=cells.precision == torch.float32,
     )
 
 
-def _without_rows(rates: TensorRates, totals: tuple[float, float], mean: FloatArray) -> Factorization:
+def _without_rows(rates: TensorRates, totals: FloatArray, mean: FloatArray) -> Factorization:
     """Where every rate of every row is 0, or is 1: nothing is left to fit."""
     return Factorization(
         row_effects=np.where(mean < 0.5, -LOGIT_BOUND, LOGIT_BOUND),

@@ -61,11 +61,11 @@ class Weights(NamedTuple):
     size: torch.Tensor
 
     @property
-    def totals(self) -> tuple[float, float]:
-        """Sums of the weights of true and of false positive rates."""
+    def totals(self) -> torch.Tensor:
+        """Sums of the weights of true and of false positive rates, (2,)."""
         if self.tpr.stride(0) == 0 and self.fpr.stride(0) == 0:  # which needs no list
-            return len(self.tpr) * float(self.tpr[0]), len(self.fpr) * float(self.fpr[0])
-        return float(self.tpr.sum()), float(self.fpr.sum())
+            return len(self.tpr) * torch.cat([self.tpr[:1], self.fpr[:1]])
+        return torch.stack([self.tpr.sum(), self.fpr.sum()])
 
 
 def weights_on(weights: PairWeights, device: torch.device) -> Weights:

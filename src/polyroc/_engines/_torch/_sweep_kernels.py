@@ -19,8 +19,9 @@ from polyroc._engines._torch._sweeps import FAR, N_LARGEST, N_ROW_SUMS, N_TOTALS
 MOST_CALL_RATES = 1024
 # Programs that a pass is cut into, so that every multiprocessor has several, and the least number of pairs for each.
 _PROGRAMS, _LEAST_PAIRS = 16_896, 4
-# Call rates for each warp.
-PER_WARP = 128
+# Call rates for each warp, and where there are so few programs that most of a card would wait for them: a program of
+# more warps takes more instructions in all, and less time.
+_PER_WARP, _PER_WARP_OF_FEW, _FEW_PROGRAMS = 128, 32, 256
 REAL: dict[torch.dtype, Any] = {torch.float32: tl.float32, torch.float64: tl.float64}
 
 
@@ -326,7 +327,7 @@ def launch_sweep(
         FAR_MOVE=FAR,
         LEAST=TINY,
         TWELFTH=1 / 12,
-        **compiled_with(max(1, block_t // PER_WARP)),
+        **compiled_with(warps_for(block_t, n_programs * shape[0])),
     )
     return by_row, total, largest
 
@@ -345,6 +346,11 @@ def strides_of_weights(cells: Cells) -> tuple[int, int, int]:
 def pairs_per_program(n_fits: int, n_pairs: int) -> int:
     """As many as leave enough programs, each with something to do."""
     return max(_LEAST_PAIRS, n_fits * n_pairs // _PROGRAMS)
+
+
+def warps_for(block_t: int, n_programs: int) -> int:
+    """The warps of each of so many programs, with a block of call rates."""
+    return max(1, block_t // (_PER_WARP if n_programs > _FEW_PROGRAMS else _PER_WARP_OF_FEW))
 
 
 def _lengths(cells: Cells, row: torch.Tensor) -> torch.Tensor:
