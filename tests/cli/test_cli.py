@@ -142,13 +142,20 @@ def test_hints_repeat_the_options_that_change_the_number(tmp_path, capsys):
     given = ["--scores", "p_*", "--weighting", "prevalence", "--costs", str(tmp_path / "costs.csv"), "--groups", "id"]
     assert main(["evaluate", str(path), "--target", "label", "--resamples", "0", *given]) == 0
     hints = capsys.readouterr().out.partition("\nNext\n")[2].splitlines()
-    calls = [shlex.split(hint.partition("polyroc ")[2]) for hint in hints if "polyroc evaluate" in hint]
-    assert len(calls) == 4
+    calls = [shlex.split(hint.partition("polyroc ")[2]) for hint in hints if "polyroc " in hint]
+    assert [call[0] for call in calls] == 4 * ["evaluate"] + ["compare"]
     for call in calls:
+        options = call[3 if call[0] == "compare" else 2 :]
         assert (
-            dict(zip(call[2::2], call[3::2], strict=False)).items()
+            dict(zip(options[::2], options[1::2], strict=False)).items()
             >= dict(zip(given[::2], given[1::2], strict=True)).items()
         )
+    # As it stands, with the name of a file for OTHER.
+    other = path.with_name("other.parquet")
+    other.write_bytes(path.read_bytes())
+    rival = [str(other) if word == "OTHER" else word for word in calls[-1]]
+    assert main([*rival, "--resamples", "19"]) == 0
+    assert "D and M are the same for all models" in capsys.readouterr().out
 
 
 def test_quiet_leaves_notes_and_hints_out_but_not_warnings(folder, capsys):

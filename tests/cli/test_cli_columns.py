@@ -46,6 +46,33 @@ def test_columns_are_matched_behind_any_prefix(evaluate, prefix):
     assert found["source"]["scores"] == [f"{prefix}{name}" for name in ("cat", "dog", "owl")]
 
 
+def without_dogs(names):
+    """Probabilities of three classes, of which one has no samples."""
+    probabilities = SCORES - SCORES.min() + 0.1
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    kept = np.array(Y_TRUE) != "dog"
+    table = {"id": np.arange(kept.sum()), "label": np.array(Y_TRUE)[kept]}
+    truth = polyroc.evaluate(table["label"], probabilities[kept], labels=["cat", "dog", "owl"])
+    return pa.table(table | dict(zip(names, probabilities[kept].T, strict=True))), truth.accuracy
+
+
+@pytest.mark.filterwarnings("ignore:No samples")
+@pytest.mark.parametrize("options", [[], ["--stream", "--quiet"]])
+def test_a_column_of_a_class_without_samples_is_not_left_out(evaluate, options):
+    """Left out, it could not be the highest, and accuracy would be too high."""
+    table, accuracy = without_dogs(["cat", "dog", "owl"])
+    message = evaluate(table, *options, code=2)
+    assert "'dog'" in message
+    assert "--labels" in message
+    if not options:
+        assert "has no sample: name all classes, --labels cat,dog,owl, or choose" in message
+    found = evaluate(table, *options, "--labels", "cat,dog,owl")
+    assert found["accuracy"] == pytest.approx(accuracy, abs=1e-12)
+    assert evaluate(table, *options, "--scores", "cat,owl")["accuracy"] > accuracy
+    # Numbers that do not complete the rows are no scores.
+    assert evaluate(animal_table("").append_column("dose", pa.array(np.linspace(0, 1, 60))), *options)
+
+
 ORDER = ("owl", "cat", "dog")  # of the columns, which is not the sorted order
 SHUFFLED = SCORES[:, [2, 0, 1]]
 
@@ -377,6 +404,13 @@ WRONG = {
         animal_table().rename_columns(["label", "a", "b", "c"]),
         [],
         "'a', 'b', 'c', do not name the classes 'cat', 'dog', 'owl': .* in the order 'a', 'b', 'c', with --labels",
+    ),
+    "class to be quoted": (
+        animal_table()
+        .set_column(0, "label", pa.array(["<b>cat" if one == "cat" else one for one in Y_TRUE]))
+        .rename_columns(["label", "P_<B>CAT", "P_DOG", "P_OWL"]),
+        [],
+        re.escape("--labels '<b>cat,dog,owl'"),
     ),
     "no labels": (animal_table(), ["--labels", ","], "--labels must name classes, got ','"),
     "labels too few": (

@@ -33,6 +33,14 @@ def test_both_agree():
     assert found.notes == ()
 
 
+def test_equal_models_have_no_leader():
+    found = verdict({"a": 0.9, "b": 0.9}, [1.0], {"a": 0.8, "b": 0.8}, [1.0])
+    assert found.best is None
+    assert found.sentence == "No clear winner: D and M are the same for all models."
+    one = verdict({"a": 0.9, "b": 0.9}, [1.0], {"a": 0.8, "b": 0.7}, [1.0])
+    assert "leads by" in one.sentence
+
+
 def test_opposite_and_both_significant():
     found = verdict({"a": 0.9, "b": 0.8}, [0.001], {"a": 0.75, "b": 0.8}, [1e-9])
     assert found.best is None

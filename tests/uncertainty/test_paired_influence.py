@@ -120,7 +120,7 @@ def test_what_does_not_hold_is_refused_and_auto_resamples():
 def test_words_say_that_nothing_was_resampled(by_influence):
     text = str(by_influence)
     assert "Influences of the samples, no resampling, 95 % logit intervals" in text
-    assert "order, probability" in text
+    assert "order, share of draws" in text
     assert "resamples" not in text
     assert "paired resample" not in repr(by_influence)
 

@@ -43,7 +43,7 @@ class Assigned(NamedTuple):
 def assign_columns(known: Known, names: list[Any] | None, n_columns: int) -> Assigned:
     """The class of each column."""
     if known.given is not None and len(known.given) != max(n_columns, 2):
-        raise _wrong_count(known.given, "`labels` has", n_columns, "")
+        raise _wrong_count(known.given, "`labels` has", n_columns, _named_columns(known.given, names))
     if n_columns == 1:
         classes = _by_position(known, n_columns)
         if names is not None:
@@ -56,6 +56,13 @@ def assign_columns(known: Known, names: list[Any] | None, n_columns: int) -> Ass
     if numbering is not None:
         return Assigned(_by_number(known, columns, numbering), None)
     return _by_name(known, columns)
+
+
+def _named_columns(classes: list[Any], names: list[Any] | None) -> str:
+    """How to leave out columns of a table that belong to no class."""
+    if names is None or not set(classes) < set(names):
+        return ""
+    return f": to leave out the others, pass the columns of the classes only, {listed(classes)}"
 
 
 def distinct(labels: LabelArray, name: str) -> list[Any]:

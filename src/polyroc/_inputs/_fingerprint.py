@@ -46,7 +46,8 @@ class Fingerprint(Frozen):
             argument = "y_score" if "scores" in changed else "sample_weight"
             msg = (
                 f"`{argument}` was changed after it was evaluated. What was computed before and what is asked for now "
-                f"would belong to different numbers. Evaluate again, or pass a copy: `{argument}.copy()`."
+                f"would belong to different numbers. Evaluate again, or pass a copy: `{argument}.copy()`, of a tensor "
+                f"`{argument}.clone()`."
             )
             raise RuntimeError(msg)
 

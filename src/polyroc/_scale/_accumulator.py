@@ -24,6 +24,7 @@ from polyroc._lib._typing import LabelArray
 from polyroc._lib._warnings import underflow_is_zero
 from polyroc._scale._edges import ScoreEdges
 from polyroc._scale._state import check_counts, check_same, packed_header, read_array, read_header
+from polyroc._scale._tiny import has_tiny, warn_of_tiny
 
 if TYPE_CHECKING:
     from polyroc._scale._second_pass import SecondPass
@@ -146,6 +147,8 @@ class RocAccumulator:
 
     def _add(self, batch: Batch) -> None:
         self._tally.add(batch, self._options.n_jobs)
+        if has_tiny(batch, self._bins):
+            warn_of_tiny()
 
     def merge(self, other: "RocAccumulator") -> None:
         """Add what another accumulator of the same classes and bins has counted.

@@ -12,6 +12,7 @@ from polyroc._lib._warnings import underflow_is_zero
 from polyroc._scale._accumulator import RocAccumulator
 from polyroc._scale._checkpoint import as_checkpoint, check_facts, check_files
 from polyroc._scale._second_pass import PairedSecondPass, SecondPass
+from polyroc._scale._tiny import warn_of_tiny
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -279,10 +280,12 @@ def _begin(
     if stored is not None:
         check_facts(stored[0], run.facts)
         run.stored = {name: array for name, array in stored[1].items() if name != "header"}
-    count(run, layout, accumulators, "counts")
+    is_tiny = count(run, layout, accumulators, "counts")
     run.warn_of_missing()
     if flags["exact"]:
         ExactPass(run, layout, accumulators).find()
+    elif is_tiny:
+        warn_of_tiny()
     return _Begun(run, layout, accumulators)
 
 

@@ -2,20 +2,26 @@
 
 import os
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
+
+import numpy as np
 
 from polyroc._inputs._arrays import read_labels
 from polyroc._inputs._checks import InputError, listed, shown
 from polyroc._inputs._class_names import affixes_of
 from polyroc._inputs._coding import labels_array
 from polyroc._inputs._column_classes import OF_SCORES, Known, assign_columns, distinct
+from polyroc._inputs._left_out import completing
 from polyroc._lib._typing import LabelArray
 from polyroc._scale._arrow_batch import BatchReader, Encoder, is_numeric, is_single
-from polyroc._scale._parquet_files import ParquetFiles
+from polyroc._scale._parquet_files import DamagedPartError, ParquetFiles
 
 _MARKS = "*?["
+# Rows that are looked at before all are read.
+_LOOKED_AT = 1_000
 
 
 @dataclass(frozen=True)
@@ -74,7 +80,9 @@ def layout_of(files: ParquetFiles, wanted: Wanted, found: list[Any], categories:
     for model, given in wanted.scores.items():
         columns = chosen_columns(files, given, wanted.taken)
         if given is None:
-            columns = _of_classes(columns, known)
+            there, columns = columns, _of_classes(columns, known)
+            if wanted.labels is None:
+                _check_left(files, columns, [name for name in there if name not in columns])
         classes, own = _assigned(known, columns, model)
         if first is None:
             first = classes
@@ -133,6 +141,27 @@ def _of_classes(columns: list[str], known: Known) -> list[str]:
         return columns
     # What stands beside columns that are named just as the classes (an index, a weight) is no class.
     return [name for name in columns if (ways[0].fits(name) if any(ways[0]) else name in texts)]
+
+
+def _check_left(files: ParquetFiles, columns: list[str], left: list[str]) -> None:
+    """Refuse to leave out columns that look like the scores of classes without samples: they can be the highest."""
+    if not left or not files.parts:
+        return
+    names = [*columns, *left]
+    batch = None
+    with suppress(DamagedPartError):  # which is said where it is read
+        batch = next(files.batches(files.parts[0], names, n_rows=_LOOKED_AT, threads=False), None)
+    if batch is None or any(batch.column(name).null_count for name in names):
+        return
+    rows = {name: batch.column(name).to_numpy(zero_copy_only=False).astype(float) for name in names}
+    found = completing(np.stack([rows[name] for name in columns], axis=1), {name: rows[name] for name in left})
+    if found:
+        came = f"{listed(columns)}, whose rows sum to 1 only with {listed(found)}"
+        hint = (
+            ": if that is a class without samples, name all classes in `labels`, in the order of the columns; else "
+            "name the columns in `scores`"
+        )
+        raise InputError("scores", "must be the columns of all classes", came, hint=hint)
 
 
 def _assigned(known: Known, columns: list[str], model: str) -> tuple[list[Any], list[str]]:

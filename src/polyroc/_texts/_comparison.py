@@ -147,7 +147,7 @@ class ComparisonText:
     def ranking_rows(self) -> list[list[str]]:
         """How often each order occurred, as a share of the resamples."""
         by_m = {ranking.order: ranking.probability for ranking in self.by_m.rankings}
-        share = "probability" if self._n_resamples is None else "share of resamples"
+        share = "share of draws" if self._n_resamples is None else "share of resamples"
         rows = [[f"order, {share}", "by D", "by M"]]
         short = self._short(min(_OF_TWO, _ORDER // len(self.headlines)))
         for ranking in self.by_d.rankings[:_RANKINGS]:

@@ -44,6 +44,8 @@ class Verdict:
             text = f"D and M disagree: D prefers {printable(by_d)}, M prefers {printable(by_m)}"
             return f"{text}. Look at the pairs of classes."
         if by_d is None and by_m is None:
+            if all(one.value == 0 for contest, _ in found for one in contest.differences):
+                return "No clear winner: D and M are the same for all models."
             leaders = list(dict.fromkeys(_leader(contest) for contest, _ in found))
             if len(leaders) == 1:
                 return f"No clear winner: {printable(leaders[0])} leads by D and by M, {self._unclear(*leaders)}."

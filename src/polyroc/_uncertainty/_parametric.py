@@ -13,7 +13,7 @@ from polyroc._estimator._curve import areas_under, shared_rates
 from polyroc._estimator._weights import pair_weights
 from polyroc._inputs._options import Options
 from polyroc._lib._typing import FloatArray, IntArray, Method
-from polyroc._records import Factorization, PairIndex, PairwiseRates, Source
+from polyroc._records import Factorization, PairIndex, PairwiseRates, Predictions, Source
 from polyroc._uncertainty._replicates import USUAL_RESAMPLES, Replicated, replicate_bytes
 
 
@@ -34,8 +34,9 @@ class ParametricReplicates:
         self._options, self._call_rates = options, rates.call_rates
         check_resampling_memory(prepared, n_resamples, replicate_bytes(len(rates.call_rates)), 0)
         engine = get_engine(options.engine, source, task="replicates", n_pairs=len(pairs), repeats=USUAL_RESAMPLES)
-        # Replicates have a thread each.
-        self._fitter = engine.fitter(Resources(n_jobs=1))
+        # Replicates have a thread each, and are fitted where the samples lie.
+        device = source.device if isinstance(source, Predictions) else None
+        self._fitter = engine.fitter(Resources(n_jobs=1, device=device))
         self._weights = pair_weights(source, pairs, options)
         # Row and pair effects multiply to the linear predictor, however they are scaled.
         self._mean = expit(fit.row_effects[:, None] * fit.pair_effects)

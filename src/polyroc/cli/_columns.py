@@ -8,9 +8,10 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from polyroc._inputs._class_names import Affixes, affixes_of, guessed_classes, numbering_of, speaks_of, spoken_class
+from polyroc._inputs._left_out import completing
 from polyroc.cli._files import Source, is_numeric, quoted_path
 from polyroc.cli._labels import Target, text_of
-from polyroc.cli._plain import CommandError, clean, listed, quoted
+from polyroc.cli._plain import CommandError, clean, listed, quoted, typed
 
 # More classes than these are not written out.
 _MOST_WRITTEN = 30
@@ -106,8 +107,8 @@ def _readings(columns: list[str], target: Target) -> str:
 
 
 def _written(classes: Sequence[Any]) -> str:
-    texts = [f'"{text}"' if "," in (text := clean(label)) else text for label in classes]
-    return ",".join(texts if len(texts) <= _MOST_WRITTEN else [*texts[:3], "...", texts[-1]])
+    texts = [f'"{label}"' if "," in str(label) else str(label) for label in classes]
+    return typed(",".join(texts if len(texts) <= _MOST_WRITTEN else [*texts[:3], "...", texts[-1]]))
 
 
 def _is_about(column: str, text: str) -> bool:
@@ -159,7 +160,10 @@ def choose_scores(
     if len(ways) > 1:
         raise CommandError(several_models(source, columns, ways, target))
     if ways:
-        return _matched(columns, ways[0], target, given, strict=scores is not None)
+        choice = _matched(columns, ways[0], target, given, strict=scores is not None)
+        if scores is None and given is None:
+            _check_left(source, choice, columns)
+        return choice
     if given is None:
         raise CommandError(no_match(source, columns, target))
     if len(given) != len(columns):
@@ -226,6 +230,21 @@ def _matched(columns: list[str], way: Affixes, target: Target, given: list[Any] 
         msg = f"--labels must name the class of every score column, got none for {listed(unnamed)}"
         raise CommandError(msg)
     return Choice(tuple(by_class[text_of(label)] for label in given), tuple(given), note)
+
+
+def _check_left(source: Source, choice: Choice, columns: list[str]) -> None:
+    """Refuse to leave out columns that look like the scores of classes without samples: they can be the highest."""
+    left = {name: source.matrix([name])[:, 0] for name in columns if name not in choice.columns}
+    found = completing(source.matrix(choice.columns), left)
+    if found:
+        known = dict(zip(choice.columns, choice.labels, strict=True)) | {name: name for name in found}
+        such = _written([known[name] for name in columns if name in known])
+        msg = (
+            f"with {listed(found)} the scores of every row sum to 1, so that this looks like a class of which "
+            f"{quoted_path(source.name)} has no sample: name all classes, --labels {such}, or choose the columns of "
+            "scores with --scores"
+        )
+        raise CommandError(msg)
 
 
 def _kept(columns: list[str], way: Affixes) -> list[str]:

@@ -1,6 +1,5 @@
 """What the commands do: read, compute, say. Arguments are parsed one level up."""
 
-import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from polyroc.cli._files import check_read_once, quoted_path
 from polyroc.cli._messages import Messages
 from polyroc.cli._models import read_models
 from polyroc.cli._outputs import as_json, check_outputs, csv_of, draw_curve, say_where, write_report, write_whole
-from polyroc.cli._plain import CommandError, clean
+from polyroc.cli._plain import CommandError, typed
 from polyroc.cli._problem import Problem, read_costs, read_problem
 from polyroc.cli._settings import DEFAULT, Resamples, Settings, given_options, plan_resamples
 from polyroc.cli._size import does_stream
@@ -300,7 +299,7 @@ def shows_bars(settings: Settings) -> bool:
 
 def _hints(path: str, evaluation: Evaluation, drawn: BootstrapResult | None, settings: Settings) -> list[str]:
     """What somebody would do next, as it is typed."""
-    file, target = shlex.quote(clean(path, 60)), f"--target {shlex.quote(clean(settings.columns.target))}"
+    file, target = typed(path), f"--target {typed(settings.columns.target)}"
     call = f"polyroc evaluate {file} {target}{given_options(settings)}"
     hints = []
     if drawn is None:
@@ -311,4 +310,4 @@ def _hints(path: str, evaluation: Evaluation, drawn: BootstrapResult | None, set
         hints.append(f"all pairs:  {call} --json")
     if settings.report is None:
         hints.append(f"a page:     {call} --report report.html")
-    return [*hints, f"a rival:    polyroc compare {file} OTHER {target}"]
+    return [*hints, f"a rival:    polyroc compare {file} OTHER {target}{given_options(settings)}"]

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from polyroc.cli._files import Source, quoted_path
 from polyroc.cli._labels import labels_column
-from polyroc.cli._plain import CommandError, clean, listed, quoted
+from polyroc.cli._plain import CommandError, clean, listed, quoted, typed
 
 # Columns that tell samples apart, and columns that tell models apart, by what people and pandas call them.
 _IDS = ("id", "ids", "key", "row_id", "rowid", "sample", "sample_id", "example_id", "image_id", "uid", "uuid")
@@ -59,10 +59,10 @@ def one_model(source: Source, split: Split, target: str) -> Source:
 
 
 def _choose(source: Source, column: str, models: list[str], target: str) -> str:
-    call = f"`polyroc compare {clean(source.name, 60)} --target {clean(target)} --model-column {clean(column)}`"
+    call = f"`polyroc compare {typed(source.name)} --target {typed(target)} --model-column {typed(column)}`"
     return (
         f"{quoted_path(source.name)} holds {len(models)} models below each other, {listed(models)} in column "
-        f"{quoted(column)}: choose one, --model-column {clean(column)}={clean(models[0])}, or compare them, {call}"
+        f"{quoted(column)}: choose one, --model-column {typed(f'{column}={models[0]}')}, or compare them, {call}"
     )
 
 
@@ -94,12 +94,15 @@ def check_layout(source: Source, target: str, key: str | None, taken: list[str])
     if by is not None and (n_ids := _n_distinct(source, by)) < source.n_rows:
         for name in texts:
             if _tells_apart(source, by, name, target):
-                way_out = f". If the rows are different samples, say so: --groups {clean(by)}"
+                way_out = f". If the rows are different samples, say so: --groups {typed(by)}"
+                # Which is refused below, where that is plainly not so.
+                if name.casefold() in _MODELS and _are_the_same_samples(source, name, target):
+                    way_out = ""
                 raise CommandError(_choose(source, name, _values(source, name), target) + way_out)
         if by.casefold() in _IDS and key is None:
             return (
                 f"column {quoted(by)} has {n_ids} values in {source.n_rows} rows; if these rows form groups, "
-                f"--groups {clean(by)} says so"
+                f"--groups {typed(by)} says so"
             )
     for name in (name for name in texts if name.casefold() in _MODELS):
         models = _values(source, name)
@@ -108,7 +111,7 @@ def check_layout(source: Source, target: str, key: str | None, taken: list[str])
                 raise CommandError(_choose(source, name, models, target))
             return (
                 f"all rows are taken together; if column {quoted(name)} names their models, "
-                f"--model-column {clean(name)} splits them"
+                f"--model-column {typed(name)} splits them"
             )
     return ""
 

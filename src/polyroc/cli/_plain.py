@@ -1,6 +1,7 @@
 """Text from outside as text: names on one line, short, and with nothing that a terminal would obey."""
 
 import re
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -58,6 +59,15 @@ def clean(value: Any, longest: int = _LONGEST) -> str:
     """
     text = one_line(str(value))
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
+def typed(value: Any) -> str:
+    """A value as it is typed in a shell: all of it, however long, and quoted where it must be.
+
+    >>> print("--groups", typed("patient id"))
+    --groups 'patient id'
+    """
+    return shlex.quote(one_line(str(value)))
 
 
 def one_line(text: str) -> str:

@@ -1,6 +1,5 @@
 """What the user asked for, as one record that the commands hand on, and how long it will take."""
 
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -14,7 +13,7 @@ from polyroc._lib._numbers import counted
 from polyroc._lib._threads import n_threads
 from polyroc._uncertainty._bootstrap import draw_samples
 from polyroc._uncertainty._resampling import ResamplingPlan, units_of
-from polyroc.cli._plain import CommandError, one_line
+from polyroc.cli._plain import CommandError, typed
 from polyroc.cli._problem import Columns
 
 
@@ -96,7 +95,7 @@ def given_options(settings: Settings) -> str:
     given = {name: getattr(settings.columns, name) for name in _COLUMNS} | {"costs": settings.costs}
     given |= {name: value for name, value in settings.method.items() if value != DECLARED[name].default}
     said = {name: value for name, value in given.items() if value is not None}
-    return "".join(f" --{name.replace('_', '-')} {shlex.quote(one_line(str(value)))}" for name, value in said.items())
+    return "".join(f" --{name.replace('_', '-')} {typed(value)}" for name, value in said.items())
 
 
 # The same on every machine and under every load, so that the same seed gives the same numbers.

@@ -116,7 +116,7 @@ def context_of(summary: dict[str, Any], title: str | None) -> dict[str, Any]:
         "contests": _contests(summary),
         "p_value_note": summary.get("p_value_note", ""),
         "judged_on": "resamples" if summary["n_resamples"] else "samples, by what each sample contributes",
-        "share_of": "share of resamples" if summary["n_resamples"] else "probability",
+        "share_of": "share of resamples" if summary["n_resamples"] else "share of draws",
         "costs": cost_tables(summary),
         "tipping": tipping_rows(summary),
         "settings": setting_entries(summary),

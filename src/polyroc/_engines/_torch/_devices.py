@@ -82,6 +82,17 @@ def wait_for(device: torch.device) -> None:
         torch.cuda.current_stream(device).synchronize()
 
 
+def mark_on(device: torch.device) -> torch.cuda.Event | None:
+    """What comes after all that this thread queued on a card so far."""
+    return None if device.type != "cuda" else torch.cuda.current_stream(device).record_event()
+
+
+def go_on_after(mark: torch.cuda.Event | None, device: torch.device) -> None:
+    """What this thread queues from here on comes after a mark of any thread."""
+    if mark is not None:
+        torch.cuda.current_stream(device).wait_event(mark)
+
+
 # What gives memory back where a device has run out of it.
 on_shortage: list[Callable[[], None]] = []
 
@@ -116,6 +127,8 @@ class computing_on:  # noqa: N801 -- used as a function is
         asked = None if error is None else asked_for(error)
         if error is None or asked is None:
             return
+        # Its frames have what was allocated so far.
+        error = error.with_traceback(None)
         for give_back in on_shortage:
             give_back()
         free = free_bytes(self.device) or 0
@@ -125,16 +138,21 @@ class computing_on:  # noqa: N801 -- used as a function is
             less = "Fewer `n_thresholds` need less, and so does a sample of pairs, `max_pairs`."
         had = f"{free / _GIB:.1f} GiB can be had now"
         msg = f"The device {self.device} has no memory for {what}: {asked}, and {had}. {less}"
-        raise MemoryError(msg) from error.with_traceback(None)
+        raise MemoryError(msg) from error
 
 
 def asked_for(error: BaseException) -> str | None:
     """What PyTorch says of an allocation that failed; None where the error is another one."""
     if isinstance(error, torch.OutOfMemoryError):
         return str(error).partition(". GPU")[0]
-    # On the CPU it has no error of its own for that.
+    if not isinstance(error, RuntimeError):
+        return None
+    # On the CPU it has no error of its own for that; nor has CUDA for graphs, pinned memory and libraries.
     _, found, said = str(error).partition("DefaultCPUAllocator: ")
-    return said.partition(". Error code")[0] if found and isinstance(error, RuntimeError) else None
+    if found:
+        return said.partition(". Error code")[0]
+    first = str(error).partition("\n")[0]
+    return first if "out of memory" in first or "ALLOC_FAILED" in first else None
 
 
 def pieces(n: int, size: int) -> Iterator[tuple[int, int]]:

@@ -3,7 +3,7 @@
 import threading
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
@@ -23,9 +23,11 @@ from polyroc._engines._torch._devices import (
     computing_on,
     device_of,
     free_bytes,
+    go_on_after,
     grid_on,
     has_kernels,
     kernels,
+    mark_on,
     on_host,
     pieces,
     precision_of,
@@ -88,12 +90,17 @@ class TorchFitter:
             return curvature_of(factorization, on_device(rates, self.device), weights, shrinkage)
 
 
+_FitterT = TypeVar("_FitterT", bound=TorchFitter)
+
+
 class _Sorted:
     """Room for the samples on the device and their sorted scores, filled when they are first needed."""
 
     def __init__(self) -> None:
         self.samples: Samples | None = None
         self.runs: Runs | None = None
+        self.is_made: torch.cuda.Event | None = None
+        """When what is here is there, on a card: other threads may read it on other streams."""
         self.lock = threading.Lock()
 
 
@@ -119,6 +126,8 @@ class TorchPrepared(TorchFitter, OnHost):
         with room.lock:
             if room.samples is None:
                 room.samples = _samples_on(self.source, self.device)
+                room.is_made = mark_on(self.device)
+            go_on_after(room.is_made, self.device)
             return room.samples
 
     def runs(self, *, ordered: bool = False) -> Runs:
@@ -127,6 +136,8 @@ class TorchPrepared(TorchFitter, OnHost):
         with room.lock:
             if room.runs is None or (ordered and room.runs.order is None):
                 room.runs = sorted_runs(samples, ordered=ordered)
+                room.is_made = mark_on(self.device)
+            go_on_after(room.is_made, self.device)
             return room.runs
 
     def memory_available(self) -> int | None:
@@ -243,7 +254,8 @@ class TorchPrepared(TorchFitter, OnHost):
             slopes = slopes_on(gradient, self.device)
             return on_host(self._differences(pairs).influences(call_rates, slopes, least_reach=least_reach))
         slopes, asked = slopes_on(gradient, self.device), (pairs_on(pairs, self.device), call_rates)
-        if thresholds == "own" and slopes.cell is None and has_kernels(self.device.type):
+        is_own = thresholds == "own" and slopes.cell is None
+        if is_own and has_kernels(self.device.type) and len(call_rates) <= kernels("sweep").MOST_CALL_RATES:
             passes = kernels("influence")
             found = passes.sample_influences(self.on_device, self.runs(), *asked, slopes, least_reach=least_reach)
         else:
@@ -307,6 +319,12 @@ def _lines(runs: Runs, pairs: DevicePairs, thresholds: Thresholds, start: int, s
     return own_lines(runs, positive, negative, pairs.column[start:stop].long())
 
 
+def _settled(fitter: _FitterT) -> _FitterT:
+    """The same, whose device is known: a thread that asks later has another current card."""
+    fitter.device  # noqa: B018
+    return fitter
+
+
 class TorchEngine:
     """PyTorch, on a card or on the CPU."""
 
@@ -314,11 +332,11 @@ class TorchEngine:
 
     def prepare(self, source: Any, resources: Resources) -> TorchPrepared:
         """Sorted when first asked."""
-        return TorchPrepared(source, resources)
+        return _settled(TorchPrepared(source, resources))
 
     def fitter(self, resources: Resources) -> TorchFitter:
         """What needs no source."""
-        return TorchFitter(resources)
+        return _settled(TorchFitter(resources))
 
 
 ENGINE: Engine = TorchEngine()

@@ -139,10 +139,12 @@ def row_means(tpr: torch.Tensor, fpr: torch.Tensor | None, doubled: torch.Tensor
     alike = weights.tpr.stride(0) == 0 and weights.fpr.stride(0) == 0
     by_tpr = _sum(tpr) / tpr.shape[1] if alike else _sum(tpr, weights.tpr) / weights.tpr.sum()
     if fpr is not None:
-        return torch.cat([by_tpr, _sum(fpr, weights.fpr) / weights.fpr.sum()], 1)
-    # Means of what TPR leaves of twice the call rate.
-    left = by_tpr if alike else _sum(tpr, weights.fpr) / weights.fpr.sum()
-    return torch.cat([by_tpr, (doubled - left).clamp(0, 1)], 1)
+        of_rest = _sum(fpr, weights.fpr) / weights.fpr.sum()
+    else:
+        # Means of what TPR leaves of twice the call rate.
+        of_rest = doubled - (by_tpr if alike else _sum(tpr, weights.fpr) / weights.fpr.sum())
+    # Rounding may bring a mean of ones above 1, whose logarithms are no numbers.
+    return torch.cat([by_tpr, of_rest], 1).clamp(0, 1)
 
 
 def _sum(rates: torch.Tensor, weight: torch.Tensor | None = None) -> torch.Tensor:

@@ -350,7 +350,9 @@ def pairs_per_program(n_fits: int, n_pairs: int) -> int:
 
 def warps_for(block_t: int, n_programs: int) -> int:
     """The warps of each of so many programs, with a block of call rates."""
-    return max(1, block_t // (_PER_WARP if n_programs > _FEW_PROGRAMS else _PER_WARP_OF_FEW))
+    usual = max(1, block_t // _PER_WARP)
+    # More than eight would leave each thread too few registers.
+    return usual if n_programs > _FEW_PROGRAMS else max(usual, min(8, block_t // _PER_WARP_OF_FEW))
 
 
 def _lengths(cells: Cells, row: torch.Tensor) -> torch.Tensor:
