@@ -184,6 +184,17 @@ def test_logits_are_noticed(folder, capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_percentages_are_no_logits(folder, capsys):
+    """They have the D of probabilities, and a softmax of them would not."""
+    shares = SCORES / SCORES.sum(axis=1, keepdims=True)
+    table = animal_table()
+    for j, name in enumerate(("p_cat", "p_dog", "p_owl")):
+        table = table.set_column(j + 1, name, pa.array(100 * shares[:, j]))
+    parquet.write_table(table, "percent.parquet")
+    main(["evaluate", "percent.parquet", "--target", "label", "--resamples", "0"])
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize(
     ("seconds", "expected"),
     [(0.0001, "less than a second"), (0.02, "about 20 s"), (0.5, "about 8 min"), (30.0, "about 8 h")],

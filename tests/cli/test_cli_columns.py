@@ -249,6 +249,7 @@ WRONG_COSTS = {
     "cat,dog,owl\n1,5,2\n": "got 1 rows of cat, dog, owl",
     "cat,dog,owl,true\n1,5,2,cat\n3,1,4,dog\n6,7,1,bat\n": "must be named 'cat', 'dog', 'owl'",
     "cat,dog,owl\n1,-5,2\n3,1,4\n6,7,1\n": "--costs must be finite and positive",
+    "named,cat,dog,owl\ncat,1,3,6\ndog,5,1,7\nowl,2,4,1\n": "got rows by column 'named': transpose the table",
 }
 
 

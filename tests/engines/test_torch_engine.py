@@ -223,6 +223,36 @@ def test_pickles_have_arrays_and_no_tensors(on_device, thresholds):
 # Memory
 
 
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("CUDA error: out of memory\nCompile with `TORCH_USE_CUDA_DSA`", "CUDA error: out of memory"),
+        ("Triton Error [CUDA]: out of memory", "Triton Error [CUDA]: out of memory"),
+        (
+            "CUDA error: CUBLAS_STATUS_ALLOC_FAILED",
+            "CUDA error: CUBLAS_STATUS_ALLOC_FAILED",
+        ),
+        ("CUDA error: an illegal memory access was encountered", None),
+    ],
+)
+def test_memory_may_be_short_outside_of_pytorch(said, expected):
+    from polyroc._engines._torch._devices import asked_for
+
+    assert asked_for(RuntimeError(said)) == expected
+    assert asked_for(ValueError(said)) is None
+
+
+def test_means_of_ones_are_not_above_one():
+    """Rounded above 1, the logarithm of what is left would be no number."""
+    y_true = np.repeat(np.arange(5), [1, 19, 75, 1, 4])
+    for shrinkage in (1.0, 5.0):
+        given = {"weighting": "prevalence", "shrinkage": shrinkage}
+        expected, found = (evaluated(engine, y_true, np.eye(5)[y_true], **given) for engine in ("numpy", "torch"))
+        assert found.explained == pytest.approx(expected.explained, abs=1e-9)
+        assert found.factorization.chance_deviance == pytest.approx(expected.factorization.chance_deviance, rel=1e-9)
+        assert found.notes == expected.notes
+
+
 class _Fails:
     """In place of a step on the device: allocates a tensor, and then there is no memory for the next."""
 

@@ -157,6 +157,48 @@ def test_columns_are_matched_by_name(tmp_path):
         polyroc.evaluate_parquet(tmp_path / "a", target="y", scores=["*_prob", "row"])
 
 
+def test_a_column_of_a_class_without_samples_is_not_left_out(tmp_path):
+    y, scores = predictions()
+    scores = scores / scores.sum(axis=1, keepdims=True)
+    kept = y != 1
+    labels = np.array(NAMES)[y[kept]]
+    write(tmp_path / "a", table_of(labels, scores[kept], NAMES))
+    with pytest.raises(polyroc.InputError, match=r"whose rows sum to 1 only with 'bee': .* in `labels`") as caught:
+        polyroc.evaluate_parquet(tmp_path / "a", target="y")
+    assert caught.value.argument == "scores"
+    with pytest.warns(UserWarning, match="bee"):
+        found = polyroc.evaluate_parquet(tmp_path / "a", target="y", labels=NAMES)
+    with pytest.warns(UserWarning, match="bee"):
+        expected = polyroc.evaluate(labels, scores[kept], labels=NAMES)
+    assert found.accuracy == pytest.approx(expected.accuracy, abs=1e-12)
+    # Other numbers beside the scores may be anything.
+    table = table_of(np.array(NAMES)[y], scores, NAMES).append_column("dose", pa.array(np.linspace(0, 1, len(y))))
+    write(tmp_path / "b", table)
+    assert polyroc.evaluate_parquet(tmp_path / "b", target="y").labels.tolist() == NAMES
+
+
+def test_probabilities_that_are_too_small_for_bins_are_told(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 2000)
+    logits = 100 * (rng.normal(size=(2000, 4)) + np.eye(4)[y])
+    logs = logits - logits.max(axis=1, keepdims=True)
+    logs -= np.log(np.exp(logs).sum(axis=1, keepdims=True))
+    write(tmp_path / "a", table_of(np.array(NAMES)[y], np.exp(logs), NAMES))
+    exact = polyroc.evaluate(np.array(NAMES)[y], np.exp(logs)).auc
+    with pytest.warns(UserWarning, match="count as 0 in bins"):
+        found = polyroc.evaluate_parquet(tmp_path / "a", target="y").auc
+    assert abs(found - exact) > 0.01
+    # What the warning proposes.
+    assert_allclose(polyroc.evaluate_parquet(tmp_path / "a", target="y", exact=True).auc, exact, rtol=0, atol=1e-9)
+    accumulator = polyroc.RocAccumulator(NAMES, score_kind="free")
+    accumulator.update(np.array(NAMES)[y], logs)
+    assert_allclose(accumulator.compute().auc, exact, rtol=0, atol=BINNED)
+    with pytest.warns(UserWarning, match="count as 0 in bins"):
+        polyroc.RocAccumulator(NAMES).update(np.array(NAMES)[y], np.exp(logs))
+    # Zeros are what they are.
+    polyroc.RocAccumulator(NAMES).update(np.array(NAMES)[y], np.where(logs < -80, 0.0, np.exp(logs)))
+
+
 def test_weights(tmp_path):
     y, scores = predictions()
     weight = np.random.default_rng(1).exponential(size=len(y)) * (np.arange(len(y)) % 5 > 0)

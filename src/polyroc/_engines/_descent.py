@@ -60,6 +60,18 @@ class Tolerance:
     damping: float = 1e-9
 
 
+# In single precision; and for a first fit of some of the pairs, which need be no better than a sample can tell.
+SINGLE_TOLERANCE = Tolerance(move=5e-6, gradient=1e-6, damping=1e-4)
+ROUGH = Tolerance(move=1e-2, gradient=1e-3, damping=1e-2)
+
+# Rounding error of the change of the deviance per unit of what moved, in double and in single precision.
+ROUNDING, SINGLE_ROUNDING = 1e-15, 5e-7
+
+# A move of the row effects that leaves their curvature as good as it need be: steps that are bent by a hundredth still
+# gain two digits each, and in single precision there are fewer digits to gain.
+STEADY, SINGLE_STEADY = 1e-2, 0.1
+
+
 @dataclass(frozen=True, eq=False)
 class Descent(Generic[StateT]):
     """Where a descent ended, and how."""

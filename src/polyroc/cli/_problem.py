@@ -9,7 +9,7 @@ from polyroc.cli._columns import Choice, check_column, choose_scores, ways_of
 from polyroc.cli._files import Source, open_source, quoted_path
 from polyroc.cli._labels import Target, labels_column, read_target, text_of
 from polyroc.cli._long import INDEXES, check_layout, one_model, parse_split
-from polyroc.cli._plain import CommandError, clean, listed
+from polyroc.cli._plain import CommandError, clean, listed, quoted
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,18 @@ class Problem:
         notes = [self.layout_note, self.choice.note]
         low, high = float(self.scores.min()), float(self.scores.max())
         # Of two classes either column ranks the samples alike; of more, a softmax mixes the columns.
-        if self.scores.shape[1] > 2 and (low < 0 or high > 1):
+        if self.scores.shape[1] > 2 and (low < 0 or high > 1) and not _are_percentages(self.scores):
             notes.append(
                 f"the scores of {whose} go from {low:.3g} to {high:.3g}, so they are not probabilities. Logits and "
                 "their softmax rank samples differently, so they give different D"
             )
         return [note for note in notes if note]
+
+
+def _are_percentages(scores: FloatArray) -> bool:
+    """Whether these are probabilities times a number, which has no effect."""
+    sums = scores.sum(axis=1)
+    return bool(scores.min() >= 0 and sums.max() - sums.min() <= 0.01 * sums.max())
 
 
 def read_problem(path: str, columns: Columns) -> Problem:
@@ -104,6 +110,10 @@ def as_groups(source: Source, name: str) -> LabelArray:
     return groups
 
 
+# What the column of rows is called in a table that is the other way round.
+_OF_PREDICTIONS = ("named", "predicted", "prediction", "predicted class", "y_pred", "decision", "decided")
+
+
 def read_costs(path: str, labels: Sequence[Any]) -> FloatArray:
     """What it costs to take the class of a row for the class of a column.
 
@@ -131,6 +141,12 @@ def _row_names(source: Source, columns: list[str], texts: list[str]) -> list[str
     others = [name for name in source.names if name not in columns]
     for name in others:
         if sorted(found := _names_in(source, name)) == sorted(texts):
+            if name.casefold() in _OF_PREDICTIONS:
+                msg = (
+                    f"--costs: the rows of {quoted_path(source.name)} must be the true classes and the columns the "
+                    f"classes that are named, got rows by column {quoted(name)}: transpose the table"
+                )
+                raise CommandError(msg)
             return found
     # Any other column is taken for names with a mistake in them, except the index that pandas writes.
     if wrong := [name for name in others if not _is_index(source, name)]:

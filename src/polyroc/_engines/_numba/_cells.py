@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import logit
 
 from polyroc._engines._cells import EDGE
-from polyroc._engines._descent import Tolerance
+from polyroc._engines._descent import ROUNDING, SINGLE_ROUNDING, SINGLE_TOLERANCE, Tolerance
 from polyroc._engines._numba._fit import FAR, Data, add_row_means
 from polyroc._lib._threads import Threads, chunks
 from polyroc._lib._typing import BoolArray, FloatArray
@@ -19,10 +19,6 @@ from polyroc._records import PairWeights, PairwiseRates, read_only
 # A fit of more pairs than these begins where a fit of some of them ended: of a quarter of MEDIUM, or of CURVED. Beyond
 # MANY the curvature of the rows, too, is that of CURVED pairs: it bends the steps a little, not where they lead.
 MEDIUM_PAIRS, MANY_PAIRS, CURVED_PAIRS = 4_096, 32_768, 8_192
-
-# Rounding error of the change of the deviance per unit of what moved; and in single precision when to stop.
-ROUNDING, SINGLE_ROUNDING = 1e-15, 5e-7
-SINGLE_TOLERANCE = Tolerance(move=5e-6, gradient=1e-6, damping=1e-4)
 
 # Cells whose means are found in a millisecond or two.
 _FEW_CELLS = 4_000_000

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from polyroc._engines._descent import SINGLE_STEADY, STEADY
 from polyroc._engines._numba import _fit as passes
 from polyroc._engines._numba._cells import Cells
 from polyroc._engines._numba._crew import Crew, new_job
@@ -12,10 +13,6 @@ from polyroc._engines._numba._problem import Problem, State
 from polyroc._engines._numba._steps import StepRoom, step_rows
 from polyroc._lib._threads import Threads
 from polyroc._lib._typing import FloatArray
-
-# A move of the row effects that leaves their curvature as good as it need be: steps that are bent by a hundredth still
-# gain two digits each, and in single precision there are fewer digits to gain.
-STEADY, SINGLE_STEADY = 1e-2, 0.1
 
 
 @dataclass(frozen=True, eq=False)

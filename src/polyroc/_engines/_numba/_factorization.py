@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import logit
 
 from polyroc._engines._cells import EDGE, LOGIT_BOUND, outer_chance, shrunk_rows
-from polyroc._engines._descent import FIRST_DAMPING, Descent, Tolerance, descend
+from polyroc._engines._descent import FIRST_DAMPING, ROUGH, Descent, descend
 from polyroc._engines._numba._cells import Cells, cells_of, pieces, row_means, size_of_first_fit
 from polyroc._engines._numba._descent import descend_small
 from polyroc._engines._numba._eliminated import EliminatedPairs
@@ -22,9 +22,6 @@ from polyroc._engines._numpy._solver import solve_rows
 from polyroc._lib._threads import Threads
 from polyroc._lib._typing import BoolArray, FloatArray
 from polyroc._records import Factorization, PairWeights, PairwiseRates, Status
-
-# The first fit of some of the pairs need be no better than a sample can tell.
-ROUGH = Tolerance(move=1e-2, gradient=1e-3, damping=1e-2)
 
 
 def fit_rank_one(

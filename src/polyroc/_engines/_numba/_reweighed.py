@@ -5,7 +5,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from polyroc._engines._numba._cells import SINGLE_ROUNDING, SINGLE_TOLERANCE
+from polyroc._engines._descent import SINGLE_ROUNDING, SINGLE_TOLERANCE
 from polyroc._engines._numba._class_sorted import ClassSorted
 from polyroc._engines._numba._descent import CONVERGED
 from polyroc._engines._numba._factorization import fit_rank_one, fit_replicate

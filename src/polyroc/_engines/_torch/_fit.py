@@ -12,7 +12,7 @@ from functools import partial
 import torch
 
 from polyroc._engines._cells import LOGIT_BOUND
-from polyroc._engines._descent import FIRST_DAMPING, Course, Tolerance
+from polyroc._engines._descent import FIRST_DAMPING, ROUGH, Course, Tolerance
 from polyroc._engines._torch._devices import pieces
 from polyroc._engines._torch._passes import passes_for
 from polyroc._engines._torch._problem import (
@@ -30,7 +30,6 @@ from polyroc._engines._torch._sweeps import ROW_BLOCK, ROW_GRADIENT, Cells
 
 # As in `_numba/_cells.py`: fits of more pairs begin where a fit of some of them ended.
 MEDIUM_PAIRS = 4_096
-ROUGH = Tolerance(move=1e-2, gradient=1e-3, damping=1e-2)
 # Rates that are worked on at once.
 _AT_ONCE = 2**25
 # Rows of a fit that ended early are solved for by at most this many steps.

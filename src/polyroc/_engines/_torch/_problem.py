@@ -12,7 +12,16 @@ import numpy as np
 import torch
 
 from polyroc._engines._cells import EDGE
-from polyroc._engines._descent import Attempt, Course, Tolerance
+from polyroc._engines._descent import (
+    ROUNDING,
+    SINGLE_ROUNDING,
+    SINGLE_STEADY,
+    SINGLE_TOLERANCE,
+    STEADY,
+    Attempt,
+    Course,
+    Tolerance,
+)
 from polyroc._engines._torch._devices import pieces
 from polyroc._engines._torch._passes import passes_for
 from polyroc._engines._torch._steps import Curvature, Step, step_pairs, step_rows
@@ -36,9 +45,6 @@ from polyroc._records import Status
 # As in `_numba/_cells.py`, where the reasons stand: beyond MANY pairs the curvature of the rows is that of CURVED
 # pairs. More of them than there, because here they are cheap.
 MANY_PAIRS, CURVED_PAIRS = 32_768, 16_384
-STEADY, SINGLE_STEADY = 1e-2, 0.1
-SINGLE_TOLERANCE = Tolerance(move=5e-6, gradient=1e-6, damping=1e-4)
-SINGLE_ROUNDING, ROUNDING = 5e-7, 1e-15
 # Numbers of the scaled cross terms that are gathered at once.
 _CROSS_AT_ONCE = 2**27
 

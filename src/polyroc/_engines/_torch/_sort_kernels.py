@@ -1,4 +1,4 @@
-"""Short runs sorted by one warp each, as a kernel of Triton: a class in a column is read, sorted in registers, written.
+"""Short runs sorted by a warp or some, as a kernel of Triton: each class in each column by itself, in registers.
 
 PyTorch sorts the rows of a table, with an index of eight bytes for every number. Classes of different sizes would have
 to be laid out as such a table first, and back, which takes twice as long as the sorting.
@@ -17,8 +17,8 @@ _PER_WARP = 256
 
 
 @triton.jit
-def _ranks(bits, FLIP: tl.constexpr):
-    """Whole numbers in the order of the floats that have these bits; of such numbers, the bits."""
+def _flipped(bits, FLIP: tl.constexpr):
+    """The bits of floats as whole numbers of the same order, and such numbers as the bits of floats."""
     return tl.where(bits >= 0, bits, bits ^ FLIP)
 
 
@@ -44,7 +44,7 @@ def _sort(
     # As whole numbers: Triton before 3.4 multiplies what it sorts by 0, and 0 times infinity is no number.
     if IS_ORDERED:
         # Above the places, which break ties: the first sample comes first. A zero is one, whatever its sign.
-        ranks = _ranks(tl.where(score == 0.0, 0.0, score).to(WHOLE, bitcast=True), FLIP)
+        ranks = _flipped(tl.where(score == 0.0, 0.0, score).to(WHOLE, bitcast=True), FLIP)
         key = (ranks.to(tl.int64) << 32) | (BLOCK - 1 - place).to(tl.int64)
         key = tl.sort(key, descending=True)
         found = (BLOCK - 1 - (key & 0xFFFFFFFF)).to(tl.int32)
@@ -52,13 +52,13 @@ def _sort(
         tl.store(values_ptr + column + start + place, sorted_score, mask=inside)
         tl.store(order_ptr + column + start + place, (start + found).to(tl.int32), mask=inside)
     else:
-        ranks = tl.sort(_ranks(score.to(WHOLE, bitcast=True), FLIP), descending=True)
-        sorted_score = _ranks(ranks, FLIP).to(score.dtype, bitcast=True)
+        ranks = tl.sort(_flipped(score.to(WHOLE, bitcast=True), FLIP), descending=True)
+        sorted_score = _flipped(ranks, FLIP).to(score.dtype, bitcast=True)
         tl.store(values_ptr + column + start + place, sorted_score, mask=inside)
 
 
 def can_sort(dtype: torch.dtype, *, ordered: bool) -> bool:
-    """Whether a run of at most LONGEST scores is sorted here: with places, only of scores of 32 bits."""
+    """Whether a run of at most LONGEST_SHORT scores is sorted here: with places, only of scores of 32 bits."""
     return dtype == torch.float32 or not ordered
 
 

@@ -12,8 +12,9 @@ import torch
 import triton
 import triton.language as tl
 
+from polyroc._engines._descent import ROUNDING, SINGLE_ROUNDING
 from polyroc._engines._torch._devices import compiled_with
-from polyroc._engines._torch._problem import ROUNDING, SINGLE_ROUNDING, State
+from polyroc._engines._torch._problem import State
 from polyroc._engines._torch._steps import LEAST_ROOT
 from polyroc._engines._torch._sweep_kernels import MOST_CALL_RATES, launch_sweep
 from polyroc._engines._torch._sweeps import TINY, Cells

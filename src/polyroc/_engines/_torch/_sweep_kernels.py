@@ -1,9 +1,9 @@
 """The sweep of `_sweeps.py` as one kernel of Triton: a pass over all cells that reads each rate once.
 
-A program is a warp, or a few for a long grid. It takes some pairs in turn and all call rates of each, so that a pair's
-own numbers, sums along its rates, need no other warp. Sums over pairs stay in registers until the program is done, and
-are added up in double precision in the order of the programs: the same bits whenever the same problem is swept. Padded
-call rates have weight 0.
+A program is a warp, or a few for a long grid or where programs are few. It takes some pairs in turn and all call rates
+of each, so that a pair's own numbers, sums along its rates, need no other program. Sums over pairs stay in registers
+until the program is done, and are added up in double precision in the order of the programs: the same bits whenever the
+same problem is swept. Padded call rates have weight 0.
 """
 
 from typing import Any
