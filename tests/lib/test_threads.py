@@ -104,8 +104,11 @@ def test_what_is_computed_together_shares_its_threads():
             return set(threads.map(who, [(i,) for i in range(n_jobs)])) - {threading.get_ident()}
 
     with one_pool(2):
-        first = helpers()
-        assert helpers() == first == {thread.ident for thread in alive()}
+        # A thread that has just ended its task may not yet be seen as idle: then the pool's other one begins.
+        found = helpers() | helpers() | helpers()
+        first = {thread.ident for thread in alive()}
+        assert found <= first
+        assert len(first) <= 2
         # One of another size has threads of its own, and so has somebody else who computes at the same time.
         assert not helpers(3) & first
         found = []
