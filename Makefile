@@ -14,7 +14,7 @@ BIN         := $(VENV)/bin
 PYTEST_ARGS ?=
 # Numbers, frames, drawing and the command line: what other packages have a hand in, in two to three minutes.
 OLDEST      := published evaluation curve validation public_api baselines scoring numba_math engine_choice \
-               display_roc_curve cli cli_files cli_columns cli_long cli_outputs cli_write cli_report cli_text
+               display_roc_curve cli cli_files cli_columns cli_long cli_rows cli_outputs cli_write cli_report cli_text
 # The rooms of the numbers: what needs no other package runs, the rest is skipped. `make test` has them all with more
 # examples; here it is the environment that is tested.
 MINIMAL     := tests/lib tests/inputs tests/engines tests/estimator tests/uncertainty tests/baselines \
@@ -22,6 +22,7 @@ MINIMAL     := tests/lib tests/inputs tests/engines tests/estimator tests/uncert
 BENCH_ARGS  ?=
 FUZZ_ARGS   ?=
 FULL_ARGS   ?=
+STRESS_ARGS ?=
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Tests start some two hundred processes. Without compiled files, which some containers forbid, each of them and each
@@ -29,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full test-card test-clock test-mlflow test-training test-spark test-oldest test-minimal lint types bench coverage plans looks measures decisions displays screenshots meaning reproduction docs clean
+.PHONY: help demo test stress test-full test-card test-clock test-mlflow test-training test-spark test-oldest test-minimal lint types bench coverage plans looks measures decisions displays screenshots meaning reproduction docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
@@ -39,6 +40,9 @@ demo: $(VENV)/.demo  ## compare three models on the embedded example, write demo
 
 test: $(VENV)/.dev  ## run the tests in up to four processes (PYTEST_ARGS='-m "not clock"' for the slow ones too)
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(PYTEST_ARGS)
+
+stress: $(VENV)/.dev  ## repeat the tests of threads and signals 50 times beside two busy processes (STRESS_ARGS='--repeat 3')
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python scripts/stress.py $(STRESS_ARGS)
 
 test-clock: $(VENV)/.dev  ## run the tests that watch a clock, one after the other; the machine should have nothing else to do
 	$(BIN)/python -m pytest -m clock $(PYTEST_ARGS) tests
@@ -114,10 +118,13 @@ measures: $(VENV_FULL)/.full  ## simulate how often intervals of measures cover:
 	$(VENV_FULL)/bin/python -m studies measures --out measures.json
 	$(VENV_FULL)/bin/python -m studies measures-page measures.json
 
-decisions: $(VENV_FULL)/.full  ## tune decisions on six data sets, and simulate how often intervals of costs cover: half an hour; writes docs/decisions.md
+decisions: $(VENV_FULL)/.full  ## tune decisions on six data sets, and simulate how often intervals of costs cover and which rule is cheapest: a day on two cores; writes docs/decisions.md
 	$(VENV_FULL)/bin/python -m studies decision-predictions decision-predictions.npz
 	$(VENV_FULL)/bin/python -m studies decisions --predictions decision-predictions.npz --out decisions.json
 	$(VENV_FULL)/bin/python -m studies decisions-page decisions.json
+	$(VENV_FULL)/bin/python -m studies verdict-predictions verdict-predictions.npz
+	$(VENV_FULL)/bin/python -m studies verdicts --predictions verdict-predictions.npz --out verdicts.json
+	$(VENV_FULL)/bin/python -m studies verdicts-page verdicts.json
 
 displays: $(VENV)/.demo  ## draw every display for 3, 10 and 50 classes into docs/images/display
 	$(BIN)/python scripts/make_displays.py

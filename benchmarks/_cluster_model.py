@@ -230,7 +230,7 @@ def second_pass(k, n, n_models):
     q = m * (m + 1) // 2
     n_slots = accumulators[names[0]]._bins.n_bins
     tables = sum(8 * (m // n_models) * k * one + 4 * n_slots * k for one in bins)
-    return part.nbytes, tables, len(part.sums.to_bytes()), 8 * k * (2 + m + m * m + q * q)
+    return part.nbytes, tables, len(part.sums.to_bytes()), 8 * k * (2 + m * m + q * q)
 
 
 def main():

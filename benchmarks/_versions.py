@@ -28,7 +28,7 @@ for kind in ("f4", "f8"):
     scores = (np.random.default_rng(0).normal(size=(600, 4)) + np.eye(4)[y]).astype(kind)
     evaluation = polyroc.evaluate(y, scores, engine="numba")
     evaluation.pairs.auc
-    evaluation.confidence_interval(n_resamples=20, rng=0)
+    evaluation.confidence_interval(method="bootstrap", n_resamples=20, rng=0)
 """
 
 

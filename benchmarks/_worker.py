@@ -65,7 +65,7 @@ def bootstrap(y_true, y_score, n_resamples, n_jobs):
     import polyroc
 
     evaluation = polyroc.evaluate(y_true, y_score, n_jobs=n_jobs)
-    low, high = evaluation.confidence_interval(n_resamples=n_resamples, rng=0)
+    low, high = evaluation.confidence_interval(method="bootstrap", n_resamples=n_resamples, rng=0)
     assert low < evaluation.auc < high
     return high - low
 

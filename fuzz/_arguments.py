@@ -65,6 +65,14 @@ _METHOD: dict[str, Any] = {
 _LEVEL: dict[str, Any] = {"confidence_level": 0.95}
 _ENDS: dict[str, Any] = {"statistic": "auc", "interval": "logit"}
 _BAND: dict[str, Any] = {"curve": "shared", "simultaneous": False}
+_PRINTED: dict[str, Any] = {
+    "tau": [0.2, 0.5, 0.8],
+    "quantiles": "column",
+    "weighting": "prevalence",
+    "structure": "rank-one",
+    "rank": 1,
+    "end_points": False,
+}
 _VOLUME: dict[str, Any] = {"ordered": False, "criterion": "sum", "n_draws": 50, "rng": 0}
 _DRAWS: dict[str, Any] = {"n_resamples": 4, "groups": None, "rng": 0, "n_jobs": 1, "progress": False}
 
@@ -79,6 +87,18 @@ _FILE: dict[str, Any] = {
     "score_kind": "auto",
     "mantissa_bits": 6,
 }
+
+
+_READ: dict[str, Any] = {
+    "scores": None,
+    "labels": None,
+    "sample_weight": None,
+    "groups": None,
+    "model_column": None,
+    "pooled": False,
+    "drop_missing": True,
+}
+_PAIRED: dict[str, Any] = {"key": None, "models": None, "common": False}
 
 
 @cache
@@ -100,6 +120,28 @@ def _of_a_file(target: Any, **options: Any) -> Any:
         path = Path(folder) / "samples.parquet"
         path.write_bytes(_file())
         return polyroc.evaluate_parquet(path, target=target, **options)
+
+
+def _predictions_of_a_file(target: Any, **options: Any) -> Any:
+    """Likewise, read and not evaluated."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "samples.parquet"
+        path.write_bytes(_file())
+        return polyroc.read_predictions(path, target=target, **options)
+
+
+def _predictions_of_two_files(target: Any, **options: Any) -> Any:
+    with TemporaryDirectory() as folder:
+        paths = [Path(folder) / f"{name}.parquet" for name in "ab"]
+        for path in paths:
+            path.write_bytes(_file())
+        return polyroc.read_paired_predictions(paths, target=target, **options)
+
+
+def _read(made: Any) -> None:
+    short(made)
+    scores = [made.y_score] if hasattr(made, "y_score") else list(made.scores.values())
+    require(all(len(one) == len(made.y_true) for one in scores), "scores and labels of a file differ in length")
 
 
 def attempt_case(given: Attempt) -> None:
@@ -138,6 +180,15 @@ def _share(made: Any) -> None:
 def _one_of_each(made: Any) -> None:
     check_share(float(made), "the result")
     require(made.standard_error >= 0, f"a standard error of {made.standard_error!r}")
+
+
+def _ends(made: Any) -> None:
+    require(made.low <= made.high or np.isnan(made.low), f"{made}")
+
+
+def _printed(made: Any) -> None:
+    check_shares(made.rates, "the rates")
+    require(np.isfinite(made.auc) or made.status == "diverged", f"{made}")
 
 
 def _frame(made: Any) -> None:
@@ -225,7 +276,7 @@ def _functions() -> dict[str, Entry]:
     models = {"y_true": _Y, "scores": {"a": _S, "b": _S[:, ::-1].copy()}}
     quick = {"n_thresholds": 9, "engine": "numba", "max_pairs": None}
     swept = _LEVEL | {"true_class": 0, "predicted_class": 1, "ratios": [0.5, 2.0], "labels": None, "costs": None}
-    decided = _LEVEL | {"prior": None, "method": "tuned", "reject_cost": None, "labels": None, "sample_weight": None}
+    decided = _LEVEL | {"prior": None, "rule": "auto", "reject_cost": None, "labels": None, "sample_weight": None}
     p = np.exp(_S) / np.exp(_S).sum(axis=1, keepdims=True)
     probable = {"y_true": _Y, "scores": {"a": p, "b": p[:, ::-1].copy()}}
     profiled = _LEVEL | {"rule": "bayes", "prior": None, "n_costs": 3, "labels": None, "sample_weight": None}
@@ -237,9 +288,14 @@ def _functions() -> dict[str, Entry]:
         "auc_score": Entry(polyroc.auc_score, data, _METHOD, _share),
         "multiclass_d": Entry(training.multiclass_d, data, _without(_METHOD, "labels"), _share),
         "compare": Entry(
-            polyroc.compare, models, _LEVEL | {"interval": "logit", "max_fpr": 0.5} | _DRAWS | quick, _comparison
+            polyroc.compare,
+            models | {"method": "bootstrap"},
+            _LEVEL | {"interval": "logit", "max_fpr": 0.5} | _DRAWS | quick,
+            _comparison,
         ),
         "evaluate_parquet": Entry(_of_a_file, {"target": "y"}, _without(_METHOD, "engine") | _FILE, check_evaluation),
+        "read_predictions": Entry(_predictions_of_a_file, {"target": "y"}, _READ, _read),
+        "read_paired_predictions": Entry(_predictions_of_two_files, {"target": "y"}, _READ | _PAIRED, _read),
         "cost_sweep": Entry(polyroc.cost_sweep, data, swept | quick, _sweep),
         "decide": Entry(polyroc.decide, data | {"costs": 1 - np.eye(3)}, decided, _decision),
         "cost_profile": Entry(_cost_profile, probable | {"costs": _COSTS}, profiled, _profile),
@@ -251,6 +307,15 @@ def _functions() -> dict[str, Entry]:
         "auc_mu": Entry(baselines.auc_mu, data, other | {"partition": None, "costs": None}, _share),
         "pdi": Entry(baselines.pdi, data, other, _one_of_each),
         "hum": Entry(baselines.hum, data, other | _LEVEL | _VOLUME, _one_of_each),
+        "wang_carvalho": Entry(
+            baselines.wang_carvalho, data, _PRINTED | {"labels": None, "pair_weights": [1, 2, 3, 4, 5, 6]}, _printed
+        ),
+        "WangCarvalho.confidence_interval": Entry(
+            baselines.wang_carvalho(_Y, _S, tau=[0.2, 0.5, 0.8]).confidence_interval,
+            {},
+            _LEVEL | {"n_resamples": 4, "rng": 0},
+            _ends,
+        ),
         "one_vs_rest": Entry(baselines.one_vs_rest, data, other | {"average": "macro"}, _share),
     }
 
@@ -332,13 +397,13 @@ def _decision_again(**changes: Any) -> Any:
 def _of_an_evaluation() -> dict[str, Entry]:
     one = polyroc.evaluate(_Y, _S, n_thresholds=9, engine="numpy")
     method = {"method": "bootstrap"}
-    draws = _without(_DRAWS, "n_resamples")
+    draws, drawn = _without(_DRAWS, "n_resamples"), {"method": "bootstrap"}
     return {
-        "confidence_interval": Entry(one.confidence_interval, _LEVEL, _ENDS | method | _DRAWS, _interval_or_none),
+        "confidence_interval": Entry(one.confidence_interval, _LEVEL | drawn, _ENDS | _DRAWS, _interval_or_none),
         "bootstrap": Entry(one.bootstrap, {"n_resamples": 4}, draws | method, _replicates),
-        "confidence_band": Entry(one.confidence_band, _LEVEL, _BAND | _DRAWS, check_band),
+        "confidence_band": Entry(one.confidence_band, _LEVEL | drawn, _BAND | _DRAWS, check_band),
         "evaluation.partial_auc": Entry(one.partial_auc, {"max_fpr": 0.5}, {}, _share),
-        "accuracy_interval": Entry(one.accuracy_interval, _LEVEL, {}, _interval_or_none),
+        "accuracy_interval": Entry(one.accuracy_interval, _LEVEL, {"groups": None}, _interval_or_none),
         "to_dict": Entry(one.to_dict, {}, {"include_rates": True}, _anything),
         "pairs.to_frame": Entry(one.pairs.to_frame, {"backend": "polars"}, {}, _frame),
         "classes.with_intervals": Entry(one.classes.with_intervals, _LEVEL, {}, _classes),
@@ -348,7 +413,7 @@ def _of_an_evaluation() -> dict[str, Entry]:
 
 def _of_replicates() -> dict[str, Entry]:
     asked = {"rng": 0, "n_thresholds": 9, "engine": "numpy"}
-    several = polyroc.compare(_Y, {"a": _S, "b": _S[:, ::-1].copy()}, n_resamples=5, **asked)
+    several = polyroc.compare(_Y, {"a": _S, "b": _S[:, ::-1].copy()}, method="bootstrap", n_resamples=5, **asked)
     drawn = several.bootstraps["a"]
     return {
         "drawn.confidence_interval": Entry(drawn.confidence_interval, _LEVEL, _ENDS, _interval_or_none),

@@ -47,7 +47,9 @@ def groups_without_a_sampled_pair(_: Attempt) -> None:
                 check_shares(drawn.result.hand_till, "replicates of M")
                 check_interval(drawn.result.confidence_interval(), "interval of D")
             models = {"a": y_score, "b": -y_score}
-            made = attempt(polyroc.compare, y_true, models, n_resamples=9, groups=groups, rng=0, **asked)
+            made = attempt(
+                polyroc.compare, y_true, models, method="bootstrap", n_resamples=9, groups=groups, rng=0, **asked
+            )
             if not made.refused:
                 check_json(made.result.to_dict(), "Comparison.to_dict()")
 
@@ -88,7 +90,16 @@ def compare_in_threads(_: Attempt) -> None:
 
     def run() -> None:
         for _ in range(8):
-            polyroc.compare(y_true, models, n_resamples=2, n_thresholds=2, engine="numpy", model="saturated", rng=0)
+            polyroc.compare(
+                y_true,
+                models,
+                method="bootstrap",
+                n_resamples=2,
+                n_thresholds=2,
+                engine="numpy",
+                model="saturated",
+                rng=0,
+            )
 
     sys.setswitchinterval(1e-6)
 

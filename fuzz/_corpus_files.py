@@ -21,7 +21,7 @@ from fuzz._files import Ending, check_ending, in_a_process, in_process, process
 from fuzz._guard import GUARD
 from fuzz._oracles import require
 
-_TARGET = ("--target", "label", "--resamples", "0", "--json", "--quiet")
+_TARGET = ("--target", "label", "--method", "none", "--json", "--quiet")
 _NAMES = ("cat", "dog", "owl")
 
 
@@ -130,6 +130,8 @@ def output_over_an_input(given: Attempt) -> None:
                 str(second),
                 "--target",
                 "label",
+                "--method",
+                "bootstrap",
                 "--resamples",
                 "5",
                 "--out",
@@ -144,8 +146,8 @@ def output_over_an_input(given: Attempt) -> None:
 def output_over_another_file(given: Attempt) -> None:
     """A file that is not of the kind to be written is not replaced, unless somebody insists."""
     first, second = _two_files(given.folder)
-    compare = ["compare", str(first), str(second), "--target", "label", "--resamples", "5"]
-    evaluate = ["evaluate", str(first), "--target", "label", "--resamples", "0"]
+    compare = ["compare", str(first), str(second), "--target", "label", "--method", "bootstrap", "--resamples", "5"]
+    evaluate = ["evaluate", str(first), "--target", "label", "--method", "none"]
     precious = b"not what polyroc writes"
     for call, option, name in (
         (compare, "--out", "notes.csv"),
@@ -170,7 +172,19 @@ def output_over_another_file(given: Attempt) -> None:
 def output_of_another_suffix(given: Attempt) -> None:
     first, second = _two_files(given.folder)
     for name in ("differences.txt", "differences", "model.py", "a.html"):
-        call = ["compare", str(first), str(second), "--target", "label", "--resamples", "5", "--out", name]
+        call = [
+            "compare",
+            str(first),
+            str(second),
+            "--target",
+            "label",
+            "--method",
+            "bootstrap",
+            "--resamples",
+            "5",
+            "--out",
+            name,
+        ]
         ending = in_process(call)
         require(ending.code == 2 and not (given.folder / name).exists(), f"--out {name} ended with {ending.code}")
 
@@ -247,7 +261,7 @@ def full_disk(given: Attempt) -> None:
     first, second = _two_files(given.folder)
     for call in (
         ["evaluate", str(first), *_TARGET],
-        ["compare", str(first), str(second), "--target", "label", "--resamples", "9"],
+        ["compare", str(first), str(second), "--target", "label", "--method", "bootstrap", "--resamples", "9"],
     ):
         with GUARD.asleep(), Path("/dev/full").open("wb") as full:
             ending = in_a_process(call, stdout=full)

@@ -23,7 +23,7 @@ from polyroc.cli import main
 _ENDINGS = (0, 2)
 _JOINER = "\u200d"
 _LIMIT = 60
-_PLAINLY = ["--json", "--quiet", "--resamples", "0"]
+_PLAINLY = ["--json", "--quiet", "--method", "none"]
 
 
 # Values of each option, right and wrong ones; none of a flag.
@@ -43,7 +43,10 @@ _SOME: dict[str, tuple[str, ...]] = {
     "--confidence-level": ("0.9", "0", "1", "nan", "x", "-inf"),
     "--seed": ("1", "-1", "x", "99999999999999999999999"),
     "--jobs": ("1", "2", "0", "-1", "x"),
-    "--model-column": ("g", "g=1", "label=ant", "=", "none"),
+    "--model-column": ("g", "g=1", "g=1,2", "g=1,none", "label=ant", "=", "g=", "none"),
+    "--pooled": (),
+    "--drop-missing": (),
+    "--common": (),
     "--key": ("id", "label", "none", "w"),
     "--models": ("a=p_*", "a=p_ant,b=p_bee", "=", "a", "a=p_*,a=p_*"),
     "--costs": ("first.csv", "none.csv", "-", "."),
@@ -60,10 +63,10 @@ _SOME: dict[str, tuple[str, ...]] = {
 
 
 _DECIDE: dict[str, tuple[str, ...]] = {
-    "--method": ("tuned", "bayes", "argmax", "", "x"),
+    "--rule": ("auto", "tuned", "bayes", "argmax", "", "x"),
     "--prior": ("ant=0.5,bee=0.5", "ant=0.2,bee=0.3,cat=0.5", "=", "", "ant=nan", "costs.csv", "none.csv"),
     "--reject-cost": ("0.1", "0", "-1", "nan", "1e300", "x"),
-    "--rule": ("costs.csv", "none.json", "-", "."),
+    "--apply": ("costs.csv", "none.json", "-", "."),
     "--save-rule": ("rule.json", "none/rule.json", "first.csv", "x.txt"),
     "--out": ("named.csv", "named.parquet", "none/x.csv", ".", "first.csv", "x.txt"),
 }
@@ -135,9 +138,12 @@ def _written(given: Attempt, made: _tables.Predictions, stem: str) -> tuple[Path
 
 def _options(given: Attempt, command: str) -> list[str]:
     if given.happens(0.3):
-        return _PLAINLY if command == "evaluate" else ["--json", "--resamples", "5"]
+        return _PLAINLY if command == "evaluate" else ["--json", "--method", "bootstrap", "--resamples", "5"]
     chosen = given.rng.permutation(list(_SOME))[: int(given.rng.integers(0, 4))]
-    options = ["--resamples", given.choose(["0", "2", "5", "5", "-1", "x", "1"])]
+    method = given.choose(["auto", "influence", "none", "bootstrap", "bootstrap", "x"])
+    options = ["--method", method]
+    if given.happens(0.9 if method == "bootstrap" else 0.05):
+        options += ["--resamples", given.choose(["0", "2", "5", "5", "-1", "x", "1"])]
     for name in map(str, chosen):
         options += [name, given.choose(_SOME[name])] if _SOME[name] else [name]
     if given.happens(0.02):
@@ -161,6 +167,8 @@ def _decide_options(given: Attempt, made: _tables.Predictions) -> list[str]:
         "--labels",
         "--sample-weight",
         "--groups",
+        "--pooled",
+        "--drop-missing",
         "--confidence-level",
         "--seed",
         "--force",

@@ -144,7 +144,10 @@ def _compare(given: Attempt, made: Problem, asked: dict[str, Any], draws: dict[s
     level, kind = given.choose([0.5, 0.95, 0.999]), given.choose(_INTERVALS)
     if given.happens(0.4):  # without resampling
         draws, kind = {"groups": draws["groups"], "anytime": given.choose([False, True, 50])}, "logit"
-    answer = attempt(polyroc.compare, made.y_true, models, confidence_level=level, interval=kind, **draws, **asked)
+    method = "auto" if "anytime" in draws else "bootstrap"
+    answer = attempt(
+        polyroc.compare, made.y_true, models, confidence_level=level, method=method, interval=kind, **draws, **asked
+    )
     if answer.refused:
         return
     comparison = answer.result

@@ -4,7 +4,6 @@ They are demo/curves.png and demo/report.html; with --readme only docs/images/cu
 """
 
 import argparse
-import sys
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -26,8 +25,7 @@ def draw(comparison, path):
     figure = Figure(figsize=(5.2, 5.2), layout="constrained")
     ax = figure.add_subplot()
     for number, (name, evaluation) in enumerate(comparison.evaluations.items()):
-        drawn = comparison.bootstraps[name]
-        display = RocCurveDisplay.from_evaluation(evaluation, name=NAMES[name], band=drawn.confidence_band())
+        display = RocCurveDisplay.from_evaluation(evaluation, name=NAMES[name], band=evaluation.confidence_band())
         display.plot(ax, plot_chance_level=number == 0, despine=True)
     n_classes = len(evaluation.labels)
     ax.set_title(f"ROC curves for {n_classes} classes: D (solid, 95 % band) and M (dashed)", fontsize=10)
@@ -44,8 +42,7 @@ def main():
 
     example = polyroc.load_example()
     print(f"Predictions for {len(example.y_true)} handwritten digits, {len(example.labels)} classes.")
-    print("Resampling; the very first time compiled code is made as well, which takes some seconds more.")
-    comparison = polyroc.compare(example.y_true, example.scores, rng=0, progress=sys.stderr.isatty())
+    comparison = polyroc.compare(example.y_true, example.scores)
     draw(comparison, ROOT / path)
     print(f"\n{comparison}\n\nThe curves are drawn in {path}")
     if not for_readme:

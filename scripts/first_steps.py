@@ -24,18 +24,18 @@ class Step:
 
 
 STEPS = (
-    Step("labels that are text", "evaluate animals.csv --target label --resamples 0"),
+    Step("labels that are text", "evaluate animals.csv --target label --method none"),
     Step("a wrong column name", "evaluate animals.csv --target lable"),
-    Step("logits instead of probabilities", "evaluate logits.csv --target label --resamples 0"),
-    Step("a class that has a column and no samples", "evaluate no_owl.csv --target label --resamples 0"),
+    Step("logits instead of probabilities", "evaluate logits.csv --target label --method none"),
+    Step("a class that has a column and no samples", "evaluate no_owl.csv --target label --method none"),
     Step("a class that has samples and no column", "evaluate animals.csv --target label --scores p_cat,p_dog"),
     Step("labels that do not match the columns", "evaluate unnamed.csv --target label"),
     Step("a file that is not Parquet", "evaluate renamed.parquet --target label"),
     Step("an empty file", "evaluate empty.csv --target label"),
     Step("two models in one file", "evaluate both.csv --target label"),
     Step("NaN in the scores", "evaluate nan.csv --target label"),
-    Step("two classes, one column", "evaluate spam.csv --target label --resamples 0"),
-    Step("a class of one sample", "evaluate one_owl.csv --target label --resamples 99"),
+    Step("two classes, one column", "evaluate spam.csv --target label --method none"),
+    Step("a class of one sample", "evaluate one_owl.csv --target label"),
     Step("costs of the wrong shape", "evaluate animals.csv --target label --costs costs.csv"),
 )
 

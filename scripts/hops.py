@@ -43,7 +43,20 @@ def evaluate_with_report(folder):
     rows = zip(example.y_true, example.scores["tree"].tolist(), strict=True)
     table.write_text("\n".join([",".join(names), *(",".join(map(str, [label, *row])) for label, row in rows)]) + "\n")
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        main(["evaluate", str(table), "--target", "label", "--resamples", "9", "--report", str(page)])
+        main(
+            [
+                "evaluate",
+                str(table),
+                "--target",
+                "label",
+                "--method",
+                "bootstrap",
+                "--resamples",
+                "9",
+                "--report",
+                str(page),
+            ]
+        )
 
 
 def calls():
@@ -53,8 +66,8 @@ def calls():
     folder = Path(tempfile.mkdtemp())
     return {
         "evaluate": lambda: polyroc.evaluate(y_true, scores["tree"], engine="numpy"),
-        "confidence_interval": lambda: evaluation.confidence_interval(n_resamples=9, rng=0),
-        "compare": lambda: polyroc.compare(y_true, scores, n_resamples=9, rng=0, engine="numpy"),
+        "confidence_interval": lambda: evaluation.confidence_interval(method="bootstrap", n_resamples=9, rng=0),
+        "compare": lambda: polyroc.compare(y_true, scores, method="bootstrap", n_resamples=9, rng=0, engine="numpy"),
         "evaluate --report": lambda: evaluate_with_report(folder),
     }
 

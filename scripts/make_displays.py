@@ -125,7 +125,7 @@ def near_perfect():
     models = {f"takes {share:.1%} for two".replace("%", " %"): truth + other * (lot < share) for share in SHARES}
     models["no idea of 0.8 %"] = truth * (lot > 0.008)
     scores = {name: signal + rng.normal(size=truth.shape) for name, signal in models.items()}
-    return polyroc.compare(codes, scores, n_resamples=99, rng=0)
+    return polyroc.compare(codes, scores, method="bootstrap", n_resamples=99, rng=0)
 
 
 def corners():
@@ -195,7 +195,7 @@ def decided(y_true, scores, sweep):
     rules = ("argmax", "bayes", "tuned")
     profile = polyroc.cost_profile(y_true, {"forest": p}, costs=family, rule=rules, n_folds=2)
     costs = 1 - np.eye(p.shape[1])
-    return profile, polyroc.decide(y_true, p, costs, method="bayes", reject_cost=REJECT_COST[p.shape[1]], n_folds=2)
+    return profile, polyroc.decide(y_true, p, costs, rule="bayes", reject_cost=REJECT_COST[p.shape[1]], n_folds=2)
 
 
 def decisions(profile, decision):
@@ -225,7 +225,7 @@ def main():
     draw = {name: function for name, function in draw.items() if not wanted or name in wanted}
     for n_classes in SAMPLES if draw else ():
         y_true, scores = made_up(n_classes)
-        comparison = polyroc.compare(y_true, scores, n_resamples=99, rng=0)
+        comparison = polyroc.compare(y_true, scores, method="bootstrap", n_resamples=99, rng=0)
         sweep = swept(y_true, scores["forest"], comparison.evaluations["forest"].pairs)
         for name, function in draw.items():
             made = decided(y_true, scores["forest"], sweep) if name == "decision" else (comparison, sweep)

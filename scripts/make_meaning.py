@@ -146,7 +146,7 @@ def compute():
         ),
         "not-monotone": (("area of the odd pair", "D", "M", "accuracy"), list(not_monotone_rows())),
         "merged": (("model", "D", "M", "accuracy", "worst pair"), list(merged_rows(*merged))),
-        "merged-comparison": str(polyroc.compare(*merged, rng=SEED)),
+        "merged-comparison": str(polyroc.compare(*merged)),
         "priors": (
             ("", *of_priors),
             list(zip(MEASURES, *of_priors.values(), strict=True)),

@@ -51,14 +51,14 @@ def problem(k, n, noises, *, signal=3.0, names=None):
 def write_examples(folder):
     example = polyroc.load_example()
     evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
-    write_html(evaluation, folder / "evaluation.html", n_resamples=999, title="A decision tree for handwritten digits")
-    comparison = polyroc.compare(example.y_true, example.scores, rng=0)
+    write_html(evaluation, folder / "evaluation.html", title="A decision tree for handwritten digits")
+    comparison = polyroc.compare(example.y_true, example.scores, method="bootstrap", rng=0)
     write_html(comparison, folder / "comparison.html", title="Three classifiers of handwritten digits")
 
 
 def write_close(folder):
     y_true, models, labels = problem(8, 8000, {"ridge": 0.2, "forest": 0.25, "boosting": 0.12}, signal=6.5)
-    comparison = polyroc.compare(y_true, models, labels=labels, n_resamples=199, rng=0)
+    comparison = polyroc.compare(y_true, models, labels=labels, method="bootstrap", n_resamples=199, rng=0)
     write_html(comparison, folder / "close.html", title="Three close models")
 
 
@@ -66,15 +66,15 @@ def write_others(folder):
     example = polyroc.load_example()
     costs = np.ones((10, 10))
     costs[3, 8], costs[8, 3], costs[:, 1] = 20, 0.5, 4
-    judged = polyroc.compare(example.y_true, example.scores, rng=0, costs=costs, n_resamples=99)
+    judged = polyroc.compare(example.y_true, example.scores, method="bootstrap", rng=0, costs=costs, n_resamples=99)
     write_html(judged, folder / "costs.html", title="Digits, with costs")
     for k in (3, 50, 100):
         y_true, models, labels = problem(k, max(300, 20 * k), {"one": 0.5})
-        write_html(polyroc.evaluate(y_true, models["one"], labels=labels), folder / f"k{k}.html", n_resamples=19)
+        write_html(polyroc.evaluate(y_true, models["one"], labels=labels), folder / f"k{k}.html")
     costs = np.ones((12, 12))
     costs[1, 2], costs[10, 11] = 17, 19
     y_true, models, labels = problem(12, 400, {LONG_MODELS[0]: 0.5, LONG_MODELS[1]: 1}, names=LONG_CLASSES)
-    comparison = polyroc.compare(y_true, models, labels=labels, costs=costs, n_resamples=99, rng=0)
+    comparison = polyroc.compare(y_true, models, labels=labels, costs=costs, method="bootstrap", n_resamples=99, rng=0)
     write_html(comparison, folder / "long.html")
 
 

@@ -12,6 +12,7 @@ from polyroc.experiments._write import as_cell
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "reproduction.md"
+_SUMMED_UP = ("printed", "separated pair")
 IMAGES = ROOT / "docs" / "images" / "reproduction"
 
 
@@ -52,6 +53,76 @@ def rankings(folder):
     return table(["data", "ranking", *columns.values()], rows)
 
 
+def orders(folder):
+    """In what share of the splits each order comes out, by the settings of the classifiers; rare orders left out."""
+    columns = {
+        "printed": "printed",
+        **{
+            f"{settings} {letter}": f"{settings}, {name}"
+            for settings in ("scikit-learn", "R")
+            for letter, name in {"D": "D", "D_shared": "D shared", "M": "M"}.items()
+        },
+    }
+    rows = [
+        [row["data"], as_cell(row["ranking"].replace(">", " > ")), *(f"{float(row[name]):.2f}" for name in columns)]
+        for row in rows_of(folder / "real-data" / "orders.csv")
+        if any(float(row[name]) >= 0.05 for name in columns)
+    ]
+    return table(["data", "ranking", *columns.values()], rows)
+
+
+def printed(folder):
+    """A column for each reading, a row for each problem."""
+    rows = [row for row in rows_of(folder / "choices" / "choices.csv") if row["choice"] == "printed"]
+    found = {}
+    for row in rows:
+        value = float(row["value"])
+        reading = row["reading"] or row["quantity"]
+        found.setdefault(row["problem"], {})[reading] = "no number" if value != value else f"{value:.4f}"
+    readings = list(dict.fromkeys(row["reading"] or row["quantity"] for row in rows))
+    return table(["problem", *readings], [[problem, *values.values()] for problem, values in found.items()])
+
+
+def combinations(folder):
+    rows = rows_of(folder / "costs" / "combinations.csv")
+    costs = [name for name in rows[0] if name.startswith("c = ")]
+    names = [row["structure"] + (f", rank {row['rank']}" if row["rank"] != "1" else "") for row in rows]
+    return table(
+        ["structure", "quantiles", *(f"D at {name}" for name in costs)],
+        [
+            [name, row["quantiles"], *(f"{float(row[cost]):.3f}" for cost in costs)]
+            for name, row in zip(names, rows, strict=True)
+        ],
+    )
+
+
+def discrimination(folder):
+    rows = rows_of(folder / "discrimination" / "areas.csv")
+    lines = {}
+    for row in rows:
+        lines.setdefault((row["labels"], row["thresholds"]), []).append(f"{float(row['D']):.3f}")
+    names = list(dict.fromkeys(row["covariates"] for row in rows))
+    return table(["labels", "thresholds", *names], [[*key, *values] for key, values in lines.items()])
+
+
+def skewness(folder):
+    """Range of each statistic by skewness alone."""
+    rows = [row for row in rows_of(folder / "skewness" / "spread.csv") if row["alpha"] == "all"]
+    names = list(dict.fromkeys(row["statistic"] for row in rows))
+    by_d = {}
+    for row in rows:
+        by_d.setdefault(row["covariates"], []).append(f"{float(row['deviation_by_weights']):.4f}")
+    return table(["d", *names], [[d, *values] for d, values in by_d.items()])
+
+
+def printed_intervals(folder):
+    rows = [
+        [row["setting"], row["thresholds"], f"{float(row['coverage']):.1%}", f"{float(row['width_over_needed']):.3f}"]
+        for row in rows_of(folder / "coverage" / "printed_intervals.csv")
+    ]
+    return table(["setting", "thresholds T", "coverage", "width over what is needed"], rows)
+
+
 def agreement(folder):
     rows = [
         [
@@ -71,15 +142,16 @@ def areas(folder):
             row["model"],
             f"{float(row['D']):.4f}",
             f"{float(row['D_low']):.4f} to {float(row['D_high']):.4f}",
+            f"{float(row['D_shared']):.4f}",
             f"{float(row['M']):.4f}",
         ]
         for row in rows_of(folder / "real-data" / "areas.csv")
     ]
-    return table(["data", "model", "D", "95 % interval", "M"], rows)
+    return table(["data", "model", "D", "95 % interval", "D, shared thresholds", "M"], rows)
 
 
 def choices(folder):
-    """Every reading of every choice, but for the many problems of the update, which the claims sum up."""
+    """Every reading of every choice, but for many problems or splits, which the claims sum up."""
     rows = [
         [
             row["choice"],
@@ -91,7 +163,9 @@ def choices(folder):
             f"{float(row['value']):.{7 if 0.9995 < float(row['value']) < 1 else 4}f}",
         ]
         for row in rows_of(folder / "choices" / "choices.csv")
-        if row["choice"] != "update" and not row["quantity"].startswith("error")
+        if row["choice"] not in _SUMMED_UP
+        and not row["choice"].startswith("update")
+        and not row["quantity"].startswith("error")
     ]
     return table(["choice", "problem", "reading", "quantity", "value"], rows)
 
@@ -121,7 +195,10 @@ def sources(folder):
 def parts(folder):
     """What stands between the marks of the page, by the name of the mark."""
     found = {f"claims of {name}": claims(folder, name) for name in EXPERIMENTS}
-    makers = (counts, areas, rankings, agreement, sources, choices, coverage)
+    makers = (
+        *(counts, discrimination, skewness, combinations, areas, rankings, orders, agreement, sources),
+        *(printed, choices, coverage, printed_intervals),
+    )
     return found | {maker.__name__: maker(folder) for maker in makers}
 
 

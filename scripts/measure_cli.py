@@ -1,4 +1,4 @@
-"""Time and memory of `polyroc evaluate --resamples 0` on a Parquet file, beside reading it and `polyroc.evaluate`.
+"""Time and memory of `polyroc evaluate --method none` on a Parquet file, beside reading it and `polyroc.evaluate`.
 
 Each measurement is a fresh process. "Whole" is from its start to its end, imports included. "Work" begins when
 everything is imported and the compiled code has run once on a small problem. The command also finds M and the area of
@@ -70,7 +70,7 @@ print(json.dumps([read - start, evaluated - read, areas - evaluated, perf_counte
 
 COMMAND = """
 with contextlib.redirect_stdout(io.StringIO()):
-    assert polyroc.cli.main(["evaluate", path, "--target", "label", "--resamples", "0", "--quiet"]) == 0
+    assert polyroc.cli.main(["evaluate", path, "--target", "label", "--method", "none", "--quiet"]) == 0
 print(json.dumps([perf_counter() - start, held("VmHWM") - before]))
 """
 
@@ -108,7 +108,7 @@ def main():
         size = Path(path).stat().st_size
         read, evaluated, areas, of_array, library_memory = medians(WARM + LIBRARY, path, k, given.runs)
         command, memory = medians(WARM + COMMAND, path, k, given.runs)
-        call = ["-m", "polyroc", "evaluate", path, "--target", "label", "--resamples", "0", "--quiet"]
+        call = ["-m", "polyroc", "evaluate", path, "--target", "label", "--method", "none", "--quiet"]
         whole = median(python(*call)[1] for _ in range(given.runs))
         whole_library = median(python("-c", WHOLE_LIBRARY, path, str(k))[1] for _ in range(given.runs))
     scores = 8 * n * k

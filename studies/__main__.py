@@ -14,6 +14,9 @@ python -m studies measures-page measures.json  their table, into docs/coverage.m
 python -m studies decision-predictions FILE.npz  classifiers on six data sets, for a machine without scikit-learn
 python -m studies decisions --predictions FILE.npz --out decisions.json  held-out costs, and coverage of their intervals
 python -m studies decisions-page decisions.json  its tables, into docs/decisions.md
+python -m studies verdict-predictions FILE.npz  classifiers on three data sets, for a machine without scikit-learn
+python -m studies verdicts --predictions FILE.npz --out verdicts.json  decisions that hold; needs NumPy, SciPy, narwhals
+python -m studies verdicts-page verdicts.json  its tables, into docs/decisions.md
 """
 
 import argparse
@@ -82,11 +85,24 @@ def main():
     told = commands.add_parser("decisions-page", help="write the tables of docs/decisions.md")
     told.add_argument("results", type=Path)
     told.add_argument("--to", type=Path, default=ROOT / "docs" / "decisions.md")
+    halves = commands.add_parser("verdict-predictions", help="write classifiers' scores on three data sets into a file")
+    halves.add_argument("file", type=Path)
+    verdicts = commands.add_parser("verdicts", help="judge the intervals of costs, verdicts, and deployed rules")
+    verdicts.add_argument("--predictions", type=Path, help="of `verdict-predictions`; without it, simulated ones alone")
+    verdicts.add_argument("--out", type=Path, required=True, help="file of results; those that it has are kept")
+    verdicts.add_argument("--sizes", type=int, nargs="+", default=[200, 1000, 5000], help="samples; all by default")
+    verdicts.add_argument("--replications", type=int, default=600, help="samples for rules that are tuned")
+    verdicts.add_argument("--jobs", type=int, help="number of processes; all cores by default")
+    verdicts.add_argument("--minutes", type=float, default=float("inf"), help="begin nothing after this time")
+    judged = commands.add_parser("verdicts-page", help="write the tables of docs/decisions.md")
+    judged.add_argument("results", type=Path)
+    judged.add_argument("--to", type=Path, default=ROOT / "docs" / "decisions.md")
     asked = parser.parse_args()
     does = {"run": _run, "contests": _contests, "influence": _influence, "page": _page, "populations": _populations}
     does |= {"plans": _plans, "plans-page": _plans_page, "looks": _looks, "looks-page": _looks_page, "bands": _bands}
     does |= {"measures": _measures, "measures-page": _measures_page}
     does |= {"decision-predictions": _decision_predictions, "decisions": _decisions, "decisions-page": _decisions_page}
+    does |= {"verdict-predictions": _verdict_predictions, "verdicts": _verdicts, "verdicts-page": _verdicts_page}
     asked.start = time.perf_counter()
     does[asked.command](asked)
 
@@ -283,6 +299,36 @@ def _decisions(asked):
 def _decisions_page(asked):
     from studies._decisions import BEGIN, END, page
     from studies._page import write
+
+    text = page(json.loads(asked.results.read_text()))
+    print(text)
+    write(asked.to, text, BEGIN, END)
+
+
+def _verdict_predictions(asked):
+    from studies._verdicts import write_predictions
+
+    write_predictions(asked.file)
+
+
+def _verdicts(asked):
+    os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    from studies._verdicts import run
+
+    results = json.loads(asked.out.read_text()) if asked.out.exists() else {}
+
+    def keep(key, result):
+        results[key] = result
+        asked.out.write_text(json.dumps(results))
+        print(f"{(time.perf_counter() - asked.start) / 60:.1f} min: {key}", flush=True)
+        return time.perf_counter() - asked.start < 60 * asked.minutes
+
+    run(asked.predictions, asked.sizes, asked.replications, asked.jobs, set(results), keep)
+
+
+def _verdicts_page(asked):
+    from studies._page import write
+    from studies._verdicts import BEGIN, END, page
 
     text = page(json.loads(asked.results.read_text()))
     print(text)

@@ -5,6 +5,7 @@ auc_score(y_true, y_score) -> float         D alone
 compare(y_true, {name: y_score, ...}) -> Comparison     which model is better, and how sure that is
 RocAccumulator(labels)                      the same of samples that come in batches and are not kept
 evaluate_parquet(paths, target=...)         the same of files that do not fit in memory
+read_predictions(path, target=...)          y_true and y_score from a file, as the command line reads it
 decide(y_true, y_score, costs) -> Decision  which class to name, and what that costs
 CostSensitiveClassifier(estimator, costs)   the same as a scikit-learn classifier
 plan(evaluation, half_width=...) -> Plan    how many samples of each class it takes
@@ -56,6 +57,7 @@ if _TYPE_CHECKING:
     from polyroc._profile._cost_profile import cost_profile
     from polyroc._profile._families import CostRange, CostRatios
     from polyroc._profile._profile import CostDifference, CostProfile, ModelCost
+    from polyroc._read import FilePredictions, PairedPredictions, read_paired_predictions, read_predictions
     from polyroc._scale._accumulator import RocAccumulator
     from polyroc._scale._edges import ScoreEdges
     from polyroc._scale._parquet import compare_parquet, evaluate_parquet
@@ -87,6 +89,7 @@ __all__ = [
     "Evaluation",
     "Example",
     "Factorization",
+    "FilePredictions",
     "InputError",
     "Interval",
     "Measure",
@@ -94,6 +97,7 @@ __all__ = [
     "ModelCost",
     "ModelEstimate",
     "Pair",
+    "PairedPredictions",
     "PairedSecondPass",
     "Pairs",
     "PairwiseRates",
@@ -128,6 +132,8 @@ __all__ = [
     "load_example",
     "make_auc_scorer",
     "plan",
+    "read_paired_predictions",
+    "read_predictions",
     "show_versions",
 ]
 
@@ -142,7 +148,9 @@ _LATER = {
     "CurvePoint": "_decide._decision",
     "Decision": "_decide._decision",
     "DecisionRates": "_decide._decision",
+    "FilePredictions": "_read",
     "ModelCost": "_profile._profile",
+    "PairedPredictions": "_read",
     "PairedSecondPass": "_scale._second_pass",
     "Plan": "_planned",
     "PlanGoal": "_uncertainty._planning",
@@ -156,6 +164,8 @@ _LATER = {
     "decide": "_decide._decide",
     "evaluate_parquet": "_scale._parquet",
     "plan": "_plan",
+    "read_paired_predictions": "_read",
+    "read_predictions": "_read",
 }
 # Likewise, because it is a class of scikit-learn's. Not in __all__: `from polyroc import *` works without scikit-learn.
 _OF_SKLEARN = ("CostSensitiveClassifier",)

@@ -1,4 +1,4 @@
-"""compare(...): several models on the same samples, by paired resamples."""
+"""compare(...): several models on the same samples, by influences or by paired resamples."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,8 +19,6 @@ from polyroc._inputs._checks import (
     as_confidence_level,
     as_flag,
     as_n_jobs,
-    as_n_resamples,
-    as_rng,
     one_of,
     shown,
 )
@@ -37,9 +35,9 @@ from polyroc._uncertainty._bootstrap import (
 )
 from polyroc._uncertainty._delong import freedom
 from polyroc._uncertainty._jackknife import jackknife_influences
+from polyroc._uncertainty._method import as_draws, chosen_method
 from polyroc._uncertainty._paired import Contest, contest
 from polyroc._uncertainty._paired_influence import USUAL_SAMPLES, Anytime, Once, contest_by_influence
-from polyroc._uncertainty._replicates import USUAL_RESAMPLES
 from polyroc._uncertainty._resampling import AnyUnits, ResamplingPlan, Units, as_seed, plain_seed, units_of
 
 _STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
@@ -64,8 +62,8 @@ def compare(
 ) -> Comparison:
     """Which of several models is better, and how sure that is.
 
-    All models are evaluated on the same resamples, so that what makes a resample easy or hard for all of them
-    cancels out of their differences. Without resampling, the influences of the samples do the same.
+    What makes a sample easy or hard for all models cancels out of their differences. By default nothing is resampled:
+    what each sample contributes to each model says how sure everything is.
 
     Parameters
     ----------
@@ -76,32 +74,33 @@ def compare(
     confidence_level : float
         Of the intervals, between 0 and 1.
     method : {"auto", "bootstrap", "influence"}
-        What says how sure everything is: paired resamples, or what each sample contributes, which takes no longer
-        than evaluating the models a few times. "influence" is refused where its formula does not hold for some model
-        (`Evaluation.influence_note`). "auto" takes it where it holds for all of them and nothing was asked for that
-        only resampling has (`n_resamples`, `rng`, `progress`, another `interval`); else "bootstrap". The result says
-        which it was.
+        What says how sure everything is. "influence": what each sample contributes, which takes no longer than
+        evaluating the models a few times; it is refused if its formula does not hold for some model
+        (`Evaluation.influence_note`). "bootstrap": all models on the same resamples. "auto": "influence" if it holds
+        for all models, else "bootstrap" with 999 resamples and seed 0. The result says which it was.
     interval : {"logit", "percentile", "basic", "bca"}
-        How intervals and p values are made from the replicates, as in `Evaluation.confidence_interval`.
+        How intervals and p values are made from the replicates, as in `Evaluation.confidence_interval`. All but
+        "logit" need ``method="bootstrap"``.
     n_resamples : int, optional
-        Number of resamples; 999 by default where there are any.
+        Number of resamples, 999 by default; only for ``method="bootstrap"``.
     groups : array-like of shape (n_samples,), optional
-        Group of each sample, such as a patient ID. If given, whole groups are resampled instead of single samples.
-        By default samples are resampled within each class. A resample of groups without any pair of classes to
-        compare is drawn again.
+        Group of each sample, such as a patient ID. If given, the influences of a group are summed, or whole groups are
+        resampled instead of single samples. By default samples are independent within each class. A resample of groups
+        without any pair of classes to compare is drawn again.
     anytime : bool or int
         Whether intervals and p values of differences must hold no matter how often somebody looks at the growing data
         and when they stop (a confidence sequence, by influences). They are wider than for a single look, and tightest
-        near the given number of samples, 1,000 for True. Choose it before the first look, and keep it.
+        near the given number of samples, or of groups with `groups`: 1,000 for True. Choose it before the first look,
+        and keep it.
     max_fpr : float, optional
         Compare by the partial area, too: that left of this false positive rate under the curve of D, in (0, 1], as
         `by_partial_auc`.
     rng : int, Generator or None
-        Seed of the resamples; the same one gives the same bits whatever `n_jobs`.
+        Seed of the resamples, only for ``method="bootstrap"``; the same one gives the same bits whatever `n_jobs`.
     n_jobs : int, optional
         Number of threads; None for as many as the process may use.
     progress : bool
-        Show a bar with the time left (needs ``polyroc[progress]``).
+        Show a bar with the time left while resampling (needs ``polyroc[progress]``); changes no number.
     **options
         Further keyword arguments of `evaluate`, the same for all models; a sample of pairs (`max_pairs`) is the same
         for all, too.
@@ -116,38 +115,39 @@ def compare(
     --------
     >>> import polyroc
     >>> example = polyroc.load_example()
-    >>> comparison = polyroc.compare(example.y_true, example.scores, n_resamples=199, rng=0)
+    >>> comparison = polyroc.compare(example.y_true, example.scores)
     >>> str(comparison.by_auc.rankings[0])
     'logistic > knn > tree'
     >>> comparison.by_auc.differences[0].p_value < 0.05
     True
     """
     level = as_confidence_level(confidence_level)
-    resamples = n_resamples is not None or rng is not None or progress is not False or interval != "logit"
-    n_resamples = USUAL_RESAMPLES if n_resamples is None else as_n_resamples(n_resamples)
-    interval = one_of(interval, "interval", get_args(IntervalKind))
-    rng, n_jobs, progress = as_rng(rng), as_n_jobs(n_jobs), as_flag(progress, "progress")
+    method, planned = one_of(method, "method", ("auto", *get_args(ComparisonMethod))), _as_planned(anytime)
+    if planned is not None and method == "bootstrap":
+        raise InputError("anytime", "must be False for method='bootstrap', whose intervals hold for a single look")
+    draws = as_draws(method, n_resamples=n_resamples, rng=rng, interval=interval)
+    n_jobs, progress = as_n_jobs(n_jobs), as_flag(progress, "progress")
     if interval == "bca" and max_fpr is not None:
         check_bca("bootstrap", "partial_auc")
-    method, planned = one_of(method, "method", ("auto", *get_args(ComparisonMethod))), _as_planned(anytime)
     stop = None if max_fpr is None else as_interval_max_fpr(max_fpr)
     check_option_names(options, compare)
     evaluations = _evaluate_all(y_true, scores, {**options, "n_jobs": n_jobs})
     first = next(iter(evaluations.values()))
     units = units_of(first._samples, groups)
     warn_of_small_classes(first._source, units)
-    if method == "auto" and planned is None:
-        doubts = resamples or any(_doubt(evaluation, stop) for evaluation in evaluations.values())
-        method = "bootstrap" if doubts else "influence"
-    if method == "influence" or planned is not None:
-        _check_influence(evaluations, method, interval, stop)
+    if planned is not None:
+        method = "influence"
+    method = chosen_method(method, lambda: next(filter(None, (_doubt(one, stop) for one in evaluations.values())), ""))
+    if method == "influence":
+        _check_influence(evaluations, stop)
         test = Once() if planned is None else Anytime(units.n_units, planned)
         found = by_influence(evaluations, units, level, test)
         partial = None if stop is None else _partial_by_influence(evaluations, units, level, test, stop)
         return replace(found, anytime=planned, by_partial_auc=partial, max_fpr=stop)
-    plan = ResamplingPlan(first._samples, units, n_resamples, as_seed(rng), first._pair_index)
+    plan = ResamplingPlan(first._samples, units, draws.n_resamples, as_seed(draws.rng), first._pair_index)
     # As many as each model by itself would draw, so that the same engine gives the same replicates.
-    replicates = [evaluation._replicates(n_resamples, n_models=len(evaluations)) for evaluation in evaluations.values()]
+    n_models = len(evaluations)
+    replicates = [one._replicates(draws.n_resamples, n_models=n_models) for one in evaluations.values()]
     drawn = draw_samples(replicates, plan, n_jobs=n_jobs, progress=progress)
     bootstraps = {
         name: evaluation._bootstrap_result(
@@ -168,7 +168,7 @@ def compare(
         level,
         interval,
         units,
-        plain_seed(rng),
+        plain_seed(draws.rng),
         by_partial_auc=partial,
         max_fpr=stop,
     )
@@ -236,15 +236,8 @@ def _as_planned(anytime: Any) -> int | None:
     return int(anytime)
 
 
-def _check_influence(
-    evaluations: dict[str, Evaluation], method: str, interval: IntervalKind, max_fpr: float | None
-) -> None:
-    """Refuse influences where they were not asked for, or where some model has none that hold."""
-    if method == "bootstrap":
-        raise InputError("anytime", "must be False for method='bootstrap', whose intervals hold for a single look")
-    if interval != "logit":
-        rule = "must be 'logit' for method='influence', which has no replicates"
-        raise InputError("interval", rule, repr(interval))
+def _check_influence(evaluations: dict[str, Evaluation], max_fpr: float | None) -> None:
+    """Refuse influences if their formula does not hold for some model."""
     for name, evaluation in evaluations.items():
         if doubt := _doubt(evaluation, max_fpr):
             rule = f"must be 'bootstrap' where the formula of influences does not hold for a model: {shown(name)}, "
@@ -295,7 +288,7 @@ def _evaluate_all(y_true: "ArrayLike", scores: Any, options: dict[str, Any]) -> 
     """Every model's evaluation, with the classes in the same order."""
     labels, sample_weight = options.pop("labels", None), options.pop("sample_weight", None)
     found = as_models(y_true, scores, labels, sample_weight, least=2)
-    warn_of_mixed_scales(found)
+    warn_of_mixed_scales(found, by_difference=options.get("thresholds") == "difference")
     for name, one in found.items():
         warn_of_disagreement(one, name)
     models = in_same_order(found)

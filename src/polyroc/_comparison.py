@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from polyroc._evaluation import Evaluation
+from polyroc._evaluation_intervals import EvaluationIntervals
 from polyroc._inputs._checks import (
     InputError,
     as_confidence_level,
@@ -54,7 +55,7 @@ class Comparison(Frozen):
     by_auc : Contest
         Estimates, differences and rankings by D.
     by_hand_till : Contest
-        The same by Hand and Till's M, from the same resamples.
+        The same by Hand and Till's M.
     by_mean_auc : Contest
         The same by the area under the mean curve; the numbers of `by_hand_till` where it is M.
     by_partial_auc : Contest or None
@@ -66,7 +67,7 @@ class Comparison(Frozen):
     evaluations : mapping of str to Evaluation
         The evaluation of each model.
     bootstraps : mapping of str to BootstrapResult
-        The replicates of each model; those of the same number are of the same resample.
+        The replicates of each model, of which those of the same number are of the same resample; none by influences.
     best : str or None
         The model that is significantly better than every other one, after Holm's adjustment, both by D and by M. None
         where there is no such model.
@@ -76,11 +77,12 @@ class Comparison(Frozen):
     notes : tuple of str
         Where D and M disagree about two models, one sentence each.
     seed : int or None
-        The seed that was given as `rng`; None where it was a generator or nothing.
+        The seed of the resamples; None if `rng` was a generator or nothing, or if nothing was resampled.
     method : {"bootstrap", "influence"}
         Whether paired resamples or the influences of the samples say how sure everything is.
     anytime : int or None
-        Where differences hold at any number of looks: the number of samples at which their intervals are tightest.
+        Where differences hold at any number of looks: the number of samples, or of groups, at which their intervals are
+        tightest.
     """
 
     evaluations: Mapping[str, Evaluation]
@@ -255,6 +257,15 @@ class Comparison(Frozen):
         """Samples, or groups, of the smallest class."""
         return least_class(next(iter(self.evaluations.values()))._source, self.units)
 
+    @property
+    def n_groups(self) -> int | None:
+        """Number of independent groups; None for independent samples."""
+        return self.units.n_units if self.units.are_groups else None
+
+    def _intervals(self, model: str) -> EvaluationIntervals:
+        """Intervals and bands of one of the models."""
+        return EvaluationIntervals(self.evaluations[model], self.units, self.method, given=self.bootstraps.get(model))
+
     def replicates(self, statistic: AnyStatistic) -> dict[str, FloatArray]:
         """Replicates of a statistic by model, paired; by influences, draws from the normal distribution of them all."""
         stop = self.max_fpr if self._contest(statistic) is self.by_partial_auc else None
@@ -367,6 +378,7 @@ class Comparison(Frozen):
             "notes": list(self.notes),
             "p_value_note": self.tables.p_value_note,
             "n_samples": first.n_samples,
+            "n_groups": self.n_groups,
             "n_classes": first.headline.n_classes,
             "n_pairs": first.headline.n_pairs,
             "n_not_converged": {name: one.n_not_converged for name, one in self.bootstraps.items()},
@@ -447,7 +459,8 @@ class Comparison(Frozen):
     @cached_property
     def verdict(self) -> Verdict:
         """What the differences by D and by M allow to say."""
-        return Verdict(self.by_auc, self.by_hand_till, self.confidence_level, self.n_resamples or None)
+        weighted_by = next(iter(self.evaluations.values())).headline.weighted_by
+        return Verdict(self.by_auc, self.by_hand_till, self.confidence_level, self.n_resamples or None, weighted_by)
 
     @property
     def best(self) -> str | None:
@@ -473,6 +486,7 @@ class Comparison(Frozen):
             ranks,
             self.by_partial_auc,
             self.max_fpr,
+            self.n_groups,
         )
 
     def _repr_html_(self) -> str:

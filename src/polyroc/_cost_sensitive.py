@@ -1,4 +1,4 @@
-"""CostSensitiveClassifier: a scikit-learn classifier that names the classes which cost least.
+"""CostSensitiveClassifier: a scikit-learn classifier that predicts the classes which cost least.
 
 The only module of the package that needs scikit-learn to be imported: `polyroc` loads it when somebody asks for it.
 """
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from polyroc._decide._decide import decide
-from polyroc._decide._rules import Method, as_labels
+from polyroc._decide._rules import RuleName, as_labels
 from polyroc._engines._naming import costs_of, with_reject
 from polyroc._inputs._checks import InputError, listed
 from polyroc._lib._typing import FloatArray, IntArray
@@ -41,7 +41,7 @@ def _has_probabilities(classifier: "CostSensitiveClassifier") -> bool:
 
 
 class CostSensitiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """A scikit-learn classifier that names the classes which cost least.
+    """A scikit-learn classifier that predicts the classes which cost least.
 
     `fit` gets scores for every sample from fits of `estimator` that have not seen it (`cv`), gives them to `decide`,
     and fits `estimator` on all samples. `predict` applies the rule that `decide` found. Needs ``polyroc[sklearn]``.
@@ -53,7 +53,7 @@ class CostSensitiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
     costs : array-like of shape (n_classes, n_classes), optional
         ``costs[true, predicted]``, as in `decide`, classes in ascending order or by the names of a data frame. By
         default every mistake costs 1.
-    prior, method, reject_cost, confidence_level, rng
+    prior, rule, reject_cost, confidence_level, rng
         As in `decide`. "bayes" and `reject_cost` need an estimator with `predict_proba`.
     cv : int, splitter or iterable
         As in scikit-learn: how samples are split to get their scores. Each must be tested once. An integer means
@@ -80,7 +80,7 @@ class CostSensitiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
 
     Notes
     -----
-    The rule is tuned on scores of estimators that were fitted on a part of the samples, and applied to scores of one
+    The rule is made from scores of estimators that were fitted on a part of the samples, and applied to scores of one
     that was fitted on all. With few samples these are less sure of themselves than the last one.
 
     `score` is the accuracy, as of every classifier of scikit-learn. To choose parameters by cost, define
@@ -95,8 +95,8 @@ class CostSensitiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
     >>> X, y = load_wine(return_X_y=True)
     >>> costs = np.array([[0, 1, 1], [1, 0, 1], [20, 20, 0]])  # to miss the third wine costs 20
     >>> model = polyroc.CostSensitiveClassifier(GaussianNB(), costs).fit(X, y)
-    >>> model.predict(X[:3]), model.decision_.method
-    (array([0, 0, 0]), 'tuned')
+    >>> model.predict(X[:3]), model.decision_.rule
+    (array([0, 0, 0]), 'auto')
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class CostSensitiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         costs: Any = None,
         *,
         prior: Any = None,
-        method: Method = "tuned",
+        rule: RuleName = "auto",
         reject_cost: float | None = None,
         cv: Any = 5,
         confidence_level: float = 0.95,
@@ -115,7 +115,7 @@ class CostSensitiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         self.estimator = estimator
         self.costs = costs
         self.prior = prior
-        self.method = method
+        self.rule = rule
         self.reject_cost = reject_cost
         self.cv = cv
         self.confidence_level = confidence_level
@@ -161,7 +161,7 @@ class CostSensitiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
             scores,
             1 - np.eye(len(self.classes_)) if self.costs is None else self.costs,
             prior=self.prior,
-            method=self.method,
+            rule=self.rule,
             reject_cost=self.reject_cost,
             labels=self.classes_,
             sample_weight=weight,
@@ -207,8 +207,8 @@ class CostSensitiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
 
     def _held_out_scores(self, X: Any, y: Any, folds: list[tuple[IntArray, IntArray]], params: Any) -> FloatArray:
         self.response_method_ = "predict_proba" if hasattr(self.estimator, "predict_proba") else "decision_function"
-        if self.response_method_ == "decision_function" and (self.method == "bayes" or self.reject_cost is not None):
-            what = 'method="bayes"' if self.method == "bayes" else "`reject_cost`"
+        if self.response_method_ == "decision_function" and (self.rule == "bayes" or self.reject_cost is not None):
+            what = 'rule="bayes"' if self.rule == "bayes" else "`reject_cost`"
             raise InputError("estimator", f"must have predict_proba for {what}", type(self.estimator).__name__)
         found = Parallel(n_jobs=self.n_jobs)(
             delayed(_fold_scores)(clone(self.estimator), X, y, train, test, _check_method_params(X, params, train))
@@ -224,7 +224,7 @@ class CostSensitiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         return _both_columns(class_scores(self.estimator_, X)[0])
 
     def predict(self, X: Any) -> Any:
-        """The class that the rule names for each sample.
+        """The class that the rule predicts for each sample.
 
         Parameters
         ----------
@@ -244,7 +244,7 @@ class CostSensitiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         return self.decision_._rule.named(scores)
 
     def decision_function(self, X: Any) -> FloatArray:
-        """How the rule ranks the classes of each sample: the highest is named.
+        """How the rule ranks the classes of each sample: the highest is predicted.
 
         Parameters
         ----------
@@ -256,7 +256,7 @@ class CostSensitiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         ndarray of shape (n_samples, n_classes) or (n_samples,)
             Levels (as `Decision.scale` says) plus offsets; minus the expected cost for "bayes". With `reject_cost`, the
             level of abstaining is subtracted: the rule abstains where all are negative. Of two classes and without
-            `reject_cost`, the second column minus the first: the second class is named where it is positive.
+            `reject_cost`, the second column minus the first: the second class is predicted if it is positive.
         """
         scores = self._scores(X)
         rule = self.decision_._rule
@@ -270,7 +270,7 @@ class CostSensitiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the fitted estimator, without offsets and without `prior`.
 
-        The class of the highest probability need not be the one that `predict` names.
+        The class of the highest probability need not be the one that `predict` returns.
 
         Parameters
         ----------
@@ -286,7 +286,7 @@ class CostSensitiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         return self.estimator_.predict_proba(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy: the share of samples whose class is named rightly. To abstain is not right.
+        """Accuracy: the share of samples whose class is predicted rightly. To abstain is not right.
 
         Parameters
         ----------

@@ -28,7 +28,7 @@ class CrossValidation(Frozen):
         One for each fit. Classes without samples in a fold are left out there.
     test_index : ndarray
         Which sample each row of `pooled` is. Where a splitter tests samples more than once, pass it as `groups` to
-        the methods of `pooled` that resample.
+        the methods of `pooled` that give intervals.
     auc : ndarray of shape (n_folds,)
         D of each fold.
     mean_auc, std_auc : float
@@ -63,7 +63,7 @@ class CrossValidation(Frozen):
     def __repr__(self) -> str:
         return (
             f"CrossValidation({len(self.folds)} folds: mean D {area(self.mean_auc)}, standard deviation over folds "
-            f"{self.std_auc:.4f}; held-out scores pooled: D {area(self.pooled.auc)})"
+            f"{area(self.std_auc)}; held-out scores pooled: D {area(self.pooled.auc)})"
         )
 
 

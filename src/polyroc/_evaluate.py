@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from polyroc._engines import Prepared
 from polyroc._engines._counted import refuse_differences
 from polyroc._engines._exact import ExactColumns, ExactPrepared
+from polyroc._estimator._bin_width import check_bins
 from polyroc._estimator._curve import RocCurve, shared_curve
 from polyroc._estimator._doubts import is_below_chance, warn_of_backwards, warn_of_disagreement
 from polyroc._estimator._factorization import fit_of
@@ -60,10 +61,11 @@ def evaluate(
     y_score : array-like or data frame of shape (n_samples, n_classes)
         One column of scores per class; higher means more likely. Only the order of the samples within each column
         matters, so scores need not be probabilities. Logits and their softmax rank samples differently, so they give
-        different D. The columns of a data frame are matched to the classes by name, also inside a common prefix and
-        suffix (``p_cat``, ``cat_prob``). For two classes one column, the score of the second class, is enough. Arrays
-        of floats are not copied: pass a copy if you write new scores into the same array while the result is in use.
-        What is computed later (M, pairs, intervals) then raises an error instead of mixing old and new numbers.
+        different D; log probabilities and probabilities do so with ``thresholds="difference"`` only. The columns of a
+        data frame are matched to the classes by name, also inside a common prefix and suffix (``p_cat``, ``cat_prob``).
+        For two classes one column, the score of the second class, is enough. Arrays of floats are not copied: pass a
+        copy if you write new scores into the same array while the result is in use. What is computed later (M, pairs,
+        intervals) then raises an error instead of mixing old and new numbers.
         Scores on a GPU (tensors of PyTorch, arrays of CuPy and JAX) are evaluated there; the results are NumPy arrays.
     labels : array-like of shape (n_classes,), optional
         The classes in the order of the columns. Columns of a data frame that are named after the classes are
@@ -202,6 +204,8 @@ def evaluate_counts(counts: ScoreCounts, options: Options, exact: ExactColumns |
     refuse_differences(options.thresholds)
     pairs = sampled_pairs(counts, options.max_pairs, options.rng)
     prepared = counted_for(counts, pairs, options, exact)
+    if exact is None:
+        check_bins(prepared, pairs)
     found = Measured(prepared, Fingerprint.of(counts), pairs, rates_of(prepared, pairs, options))
     return checked(fitted(found, options))
 

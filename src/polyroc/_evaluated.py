@@ -13,19 +13,18 @@ from polyroc._engines._hulls import difference_hull_areas, hull_areas
 from polyroc._estimator._curve import RocCurve
 from polyroc._estimator._factorization import EXPLAINED_BOUND
 from polyroc._estimator._mean_curve import area_weights, is_mean, mean_curve
+from polyroc._estimator._pairs import reverse_places
 from polyroc._estimator._rates import rates_of, score_thresholds
 from polyroc._estimator._refits import auc_by_thresholds, pair_sampling_error, unshrunk_curve
 from polyroc._estimator._weights import pair_weights
-from polyroc._inputs._checks import as_confidence_level
 from polyroc._inputs._fingerprint import Fingerprint
 from polyroc._inputs._options import Options
 from polyroc._lib._typing import FloatArray, IntArray, LabelArray, Thresholds
 from polyroc._lib._warnings import underflow_is_zero
 from polyroc._pairs import Pair, Pairs
 from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates, Predictions, Source, read_only
-from polyroc._texts._evaluation import FAILED_PAIR, Headline
-from polyroc._uncertainty._intervals import Interval
-from polyroc.baselines._accuracy import accuracy, accuracy_interval, why_no_accuracy
+from polyroc._texts._evaluation import FAILED_PAIR, Headline, LowPairs, weighted_by
+from polyroc.baselines._accuracy import accuracy, why_no_accuracy
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +116,11 @@ class Evaluated(Frozen):
     def worst_pair(self) -> Pair:
         return self.pairs.worst
 
+    @property
+    def _worst_reversed(self) -> float | None:
+        [back] = reverse_places(self._pair_index, np.array([np.argmin(self.pairs.auc)]))
+        return None if back < 0 else float(self.pairs.auc[back])
+
     @cached_property
     @underflow_is_zero
     def accuracy(self) -> float | None:
@@ -130,34 +134,6 @@ class Evaluated(Frozen):
         score of another, so that the first could never be named. Otherwise they are compared as they are.
         """
         return why_no_accuracy(self._unchanged.source)
-
-    @underflow_is_zero
-    def accuracy_interval(self, confidence_level: float = 0.95) -> Interval | None:
-        """Wilson's confidence interval of the accuracy; None where there is no accuracy.
-
-        Samples count as independent; with weights, as many as Kish's effective number.
-
-        Parameters
-        ----------
-        confidence_level : float
-            Between 0 and 1.
-
-        Returns
-        -------
-        Interval or None
-            A named tuple with `low` and `high`.
-
-        Examples
-        --------
-        >>> import polyroc
-        >>> example = polyroc.load_example()
-        >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
-        >>> low, high = evaluation.accuracy_interval()
-        >>> low < evaluation.accuracy < high
-        True
-        """
-        level = as_confidence_level(confidence_level)
-        return None if self.accuracy is None else accuracy_interval(self._unchanged.source, level)
 
     @cached_property
     @underflow_is_zero
@@ -197,8 +173,10 @@ class Evaluated(Frozen):
             accuracy_note=self.accuracy_note,
             never_named=never_named_note(self._measured_classes),
             worst_pair=self.worst_pair,
+            worst_reversed=self._worst_reversed,
             n_pairs=len(self._pair_index),
-            n_failed_pairs=int(np.count_nonzero(self.pairs.auc < FAILED_PAIR)),
+            low_pairs=self._low_pairs(),
+            weighted_by="" if self.is_binary else weighted_by(vars(self._options)),
             n_classes=int(np.count_nonzero(self.class_counts)),
             n_samples=self.n_samples,
             status=self.factorization.status,
@@ -208,6 +186,28 @@ class Evaluated(Frozen):
             ignores_diagonal=self._options.ignores_diagonal,
             of_counts=self._notes_of_counts(),
         )
+
+    def _hardest(self, n: int) -> list[tuple[Pair, float | None]]:
+        """The pairs with the smallest areas, each with the area the other way round; None if that is not there."""
+        pairs = self.pairs
+        places = np.argsort(pairs.auc, kind="stable")[:n]
+        back = reverse_places(self._pair_index, places)
+        reversed_areas = [None if place < 0 else float(pairs.auc[place]) for place in back.tolist()]
+        return list(zip(map(pairs.__getitem__, places.tolist()), reversed_areas, strict=True))
+
+    def _low_pairs(self) -> LowPairs:
+        areas = self.pairs.auc
+        low = np.flatnonzero(areas < FAILED_PAIR)
+        if self._pair_index.stratum is not None:
+            return LowPairs(len(low), None)
+        back = reverse_places(self._pair_index, low)
+        # Once for both directions; the better of the two areas says how well the classes are separated.
+        both = (low < back) & (areas[back] < FAILED_PAIR)
+        first, better = low[both], np.maximum(areas[low], areas[back])[both]
+        named = (
+            self.pairs[place] for place in first[np.argsort(better, kind="stable")][: LowPairs.most_named].tolist()
+        )
+        return LowPairs(len(low), len(first), tuple((pair.positive, pair.negative) for pair in named))
 
     def _notes_of_counts(self) -> tuple[str, ...]:
         """What is to be known of an evaluation of counted scores; nothing of one of samples."""
@@ -316,9 +316,10 @@ class Evaluated(Frozen):
     def auc_by_thresholds(self) -> dict[Thresholds, float] | None:
         """D with `"own"` thresholds of each column, and with one threshold `"shared"` by both columns of a pair.
 
-        If the second is lower, the score columns are not on a common scale. Also D by `"difference"` where that was
-        asked for. Needs a second fit, or a third, on first access. None for two classes, for more than 100, for a
-        sample of the pairs (`max_pairs`), and if such a fit did not converge or did not fit in memory.
+        If the second is much lower, one threshold does not suit both columns: rare classes, costs or columns on
+        different scales can do that. Also D by `"difference"` if that was asked for. Needs a second fit, or a third, on
+        first access. None for two classes, for more than 100, for a sample of the pairs (`max_pairs`), and if such a
+        fit did not converge or did not fit in memory.
         """
         return auc_by_thresholds(self._unchanged, self._pair_index, self._options, self.auc)
 

@@ -43,15 +43,18 @@ from polyroc._uncertainty._influence import (
 )
 from polyroc._uncertainty._intervals import Interval
 from polyroc._uncertainty._jackknife import jackknife_influences
+from polyroc._uncertainty._method import as_draws, chosen_method
 from polyroc._uncertainty._parametric import ParametricReplicates
-from polyroc._uncertainty._replicates import USUAL_RESAMPLES, Replicated
-from polyroc._uncertainty._resampling import ResamplingPlan, Units, as_seed, plain_seed, units_of
+from polyroc._uncertainty._replicates import Replicated
+from polyroc._uncertainty._resampling import AnyUnits, ResamplingPlan, Units, as_seed, plain_seed, units_of
+from polyroc.baselines._accuracy import accuracy_interval
 
 if TYPE_CHECKING:
     from polyroc.display import RocCurveDisplay
 
 # Samples times pairs, and pairs, up to which a notebook shows intervals: nobody waits to see a result.
 _QUICK_CELLS, _QUICK_PAIRS = 2_000_000, 90
+_HARDEST = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +102,8 @@ class Evaluation(Influenced):
         Row effects, pair effects, and how the fit ended.
     influences : ndarray of shape (n_samples,)
         What each sample contributes to D. Computed on first access.
-    standard_error : float
-        Standard error of D without resampling. Computed on first access.
+    standard_error : float or None
+        Standard error of D without resampling; None if influences do not hold. Computed on first access.
     influence_note : str
         Why `influences` give no interval of D; empty where they do.
     """
@@ -134,29 +137,29 @@ class Evaluation(Influenced):
             Where the partial area stops, in (0, 1]; for nothing else.
         method : {"auto", "influence", "bootstrap", "delong", "parametric-pairs", "parametric-samples"}
             Source of the uncertainty. "influence": what each sample contributes, without resampling; it is refused
-            where its formula does not hold (`influence_note` says why). "bootstrap": resampled samples; nearly the
-            same intervals, much slower. "auto": "influence" where it holds and nothing was asked for
-            that only resampling has (`n_resamples`, `rng`, `progress`, another `interval`); else "bootstrap".
-            "delong": DeLong's formula, which is "influence" for M.
+            if its formula does not hold (`influence_note` says why). "bootstrap": resampled samples; nearly the
+            same intervals, much slower. "auto": "influence" if it holds for these data, else "bootstrap" with 999
+            resamples and seed 0. "delong": DeLong's formula, which is "influence" for M.
             "parametric-pairs" and "parametric-samples": rates simulated around the fit, with n_i n_j trials each as
             in the paper, or with n_i and n_j. They reproduce the paper, and their intervals are far too narrow: see
             the page on coverage.
         interval : {"logit", "percentile", "basic", "bca"}
             How the interval is computed from the replicates: on the logit scale, with corrections for bias, shrinkage
             and errors that no sample shows (the default); their quantiles; their quantiles reflected at the estimate;
-            or quantiles corrected for bias and skewness, with up to 500 more evaluations.
+            or quantiles corrected for bias and skewness, with up to 500 more evaluations. All but "logit" need a
+            method that draws.
         n_resamples : int, optional
-            Number of replicates; 999 by default where there are any.
+            Number of replicates, 999 by default; only for a method that draws ("bootstrap" and the parametric ones).
         groups : array-like of shape (n_samples,), optional
             Group of each sample, such as a patient ID. If given, whole groups are resampled instead of single samples,
             or their influences are summed. By default samples are resampled within each class. A resample of groups
             without any pair of classes to compare is drawn again.
         rng : int, Generator or None
-            Seed of the resamples; the same one gives the same bits whatever `n_jobs`.
+            Seed of the resamples, only for a method that draws; the same one gives the same bits whatever `n_jobs`.
         n_jobs : int, optional
             Number of threads; None for as many as the process may use.
         progress : bool
-            Show a bar with the time left (needs ``polyroc[progress]``).
+            Show a bar with the time left while resampling (needs ``polyroc[progress]``); changes no number.
 
         Returns
         -------
@@ -171,24 +174,21 @@ class Evaluation(Influenced):
         >>> low, high = evaluation.confidence_interval()
         >>> low < evaluation.auc < high
         True
-        >>> evaluation.confidence_interval(n_resamples=199, rng=0).method
+        >>> evaluation.confidence_interval().method
+        'influence'
+        >>> evaluation.confidence_interval(method="bootstrap", n_resamples=199, rng=0).method
         'bootstrap'
         """
-        level = as_confidence_level(confidence_level)
-        resamples = n_resamples is not None or rng is not None or progress is not False or interval != "logit"
-        n_resamples = USUAL_RESAMPLES if n_resamples is None else as_n_resamples(n_resamples)
-        rng, n_jobs, progress = as_rng(rng), as_n_jobs(n_jobs), as_flag(progress, "progress")
+        level, method = as_confidence_level(confidence_level), one_of(method, "method", get_args(Method))
+        draws = as_draws(method, n_resamples=n_resamples, rng=rng, interval=interval)
+        n_jobs, progress = as_n_jobs(n_jobs), as_flag(progress, "progress")
         statistic = one_of(statistic, "statistic", get_args(AnyStatistic))
         stop = asked_max_fpr(statistic, max_fpr)
-        interval = one_of(interval, "interval", get_args(IntervalKind))
-        if one_of(method, "method", get_args(Method)) == "auto":
-            # The note is asked last: it takes the influences, which resamples do not need. Counts have no resamples.
-            can_resample = resamples or self._has_samples
-            method = "bootstrap" if can_resample and (resamples or self._doubt(statistic, stop)) else "influence"
+        method = self._chosen_method(method, statistic, stop)
         if method == "delong":
-            return self._delong_interval(level, statistic, interval, groups).by(method)
+            return self._delong_interval(level, statistic, self._units(groups)).by(method)
         if method == "influence":
-            return self._influence_interval(level, statistic, interval, groups, stop).by(method)
+            return self._influence_interval(level, statistic, self._units(groups), stop).by(method)
         if method != "bootstrap" and statistic not in ("auc", "partial_auc"):
             raise InputError(
                 "statistic", f"must be 'auc' for method={method!r}, which draws rates and no samples", repr(statistic)
@@ -196,19 +196,21 @@ class Evaluation(Influenced):
         if interval == "bca":
             check_bca(method, statistic)
         drawn = self.bootstrap(
-            n_resamples,
+            draws.n_resamples,
             method=method,
             groups=groups,
-            rng=rng,
+            rng=draws.rng,
             n_jobs=n_jobs,
             progress=progress,
             influences=interval == "bca",
         )
         return drawn.confidence_interval(level, statistic=statistic, max_fpr=stop, interval=interval).by(method)
 
-    def _delong_interval(
-        self, confidence_level: float, statistic: AnyStatistic, interval: IntervalKind, groups: Any
-    ) -> Interval:
+    def _chosen_method(self, method: Method, statistic: AnyStatistic, max_fpr: float | None = None) -> Method:
+        """The method of an interval, where "auto" looks at the data; counts cannot be resampled."""
+        return chosen_method(method, lambda: self._doubt(statistic, max_fpr) if self._has_samples else "")
+
+    def _delong_interval(self, confidence_level: float, statistic: AnyStatistic, units: AnyUnits) -> Interval:
         if statistic in ("auc", "partial_auc"):
             raise InputError(
                 "statistic", "must be 'hand_till' for method='delong', which has no formula for D", repr(statistic)
@@ -220,22 +222,15 @@ class Evaluation(Influenced):
                 "costs, weights of pairs, and shared thresholds or those on differences",
                 repr(statistic),
             )
-        if interval != "logit":
-            raise InputError("interval", "must be 'logit' for method='delong', which has no replicates", repr(interval))
-        return self._influence_interval(confidence_level, "hand_till", interval, groups)
+        return self._influence_interval(confidence_level, "hand_till", units)
 
     def _influence_interval(
         self,
         confidence_level: float,
         statistic: AnyStatistic,
-        interval: IntervalKind,
-        groups: Any,
+        units: AnyUnits,
         max_fpr: float | None = None,
     ) -> Interval:
-        if interval != "logit":
-            rule = "must be 'logit' for method='influence', which has no replicates"
-            raise InputError("interval", rule, repr(interval))
-        units = self._units(groups)
         if doubt := self._doubt(statistic, max_fpr):
             if self._has_samples:
                 raise InputError("method", f"must be 'bootstrap' where {doubt}", "'influence'")
@@ -250,6 +245,50 @@ class Evaluation(Influenced):
         if found.high < 0.5 and statistic != "partial_auc":
             warn_of_backwards()
         return found
+
+    @underflow_is_zero
+    def accuracy_interval(
+        self, confidence_level: float = 0.95, *, groups: "ArrayLike | None" = None
+    ) -> Interval | None:
+        """Confidence interval of the accuracy, that of `measures`; None where there is no accuracy.
+
+        Samples count as independent (Wilson's interval); with weights, as many as Kish's effective number.
+
+        Parameters
+        ----------
+        confidence_level : float
+            Between 0 and 1.
+        groups : array-like of shape (n_samples,), optional
+            Group of each sample, such as a patient ID. If given, groups are independent, not samples.
+
+        Returns
+        -------
+        Interval or None
+            A named tuple with `low` and `high`.
+
+        Examples
+        --------
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
+        >>> low, high = evaluation.accuracy_interval()
+        >>> low < evaluation.accuracy < high
+        True
+        """
+        level = as_confidence_level(confidence_level)
+        return self._accuracy_interval(level, None if groups is None else self._units(groups))
+
+    def _accuracy_interval(self, level: float, units: AnyUnits | None) -> Interval | None:
+        if self.accuracy is None:
+            return None
+        if units is None or not units.are_groups:
+            return accuracy_interval(self._unchanged.source, level)
+        # Of counted scores nobody knows which groups were right.
+        if not isinstance(units, Units):
+            return None
+        [measured], _ = self._measured(as_kinds(["accuracy"], ordered=False), units)
+        assert measured.sure is not None
+        return measured.sure.ends(level)
 
     @underflow_is_zero
     def measures(
@@ -387,13 +426,13 @@ class Evaluation(Influenced):
                 )
             drawn = self._parametric(n_resamples, method, groups, as_seed(rng), n_jobs, progress)
         else:
-            drawn = self._drawn(n_resamples, groups, as_seed(rng), n_jobs, progress, influences)
+            units = units_of(self._samples, groups)
+            drawn = self._drawn(n_resamples, units, as_seed(rng), n_jobs, progress, influences)
         return replace(drawn, seed=plain_seed(rng))
 
     def _drawn(
-        self, n_resamples: int, groups: Any, seed: list[int], n_jobs: int | None, progress: bool, influences: bool
+        self, n_resamples: int, units: Units, seed: list[int], n_jobs: int | None, progress: bool, influences: bool
     ) -> BootstrapResult:
-        units = units_of(self._samples, groups)
         warn_of_small_classes(self._source, units)
         replicates = self._replicates(n_resamples)
         plan = ResamplingPlan(self._samples, units, n_resamples, seed, self._pair_index)
@@ -481,22 +520,21 @@ class Evaluation(Influenced):
         >>> import polyroc
         >>> example = polyroc.load_example()
         >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
-        >>> band = evaluation.confidence_band(n_resamples=99, rng=0)
+        >>> band = evaluation.confidence_band()
         >>> band.lower.auc < evaluation.auc < band.upper.auc
         True
         """
         level, curve = as_confidence_level(confidence_level), one_of(curve, "curve", get_args(Curve))
-        if one_of(method, "method", ("auto", "influence", "bootstrap")) == "auto":
-            resamples = n_resamples is not None or rng is not None or progress is not False
-            method = "bootstrap" if resamples or self._why_no_band(curve) else "influence"
-        if method == "influence":
+        method = one_of(method, "method", ("auto", "influence", "bootstrap"))
+        draws = as_draws(method, n_resamples=n_resamples, rng=rng)
+        n_jobs, progress = as_n_jobs(n_jobs), as_flag(progress, "progress")
+        if chosen_method(method, lambda: self._why_no_band(curve)) == "influence":
             if why := self._why_no_band(curve):
                 raise InputError("method", f"must be 'bootstrap' {why}", "'influence'")
             units = units_of(self._samples, groups)
             warn_of_small_classes(self._source, units)
             return self._band_by_influences(level, curve, units, simultaneous=as_flag(simultaneous, "simultaneous"))
-        count = USUAL_RESAMPLES if n_resamples is None else n_resamples
-        drawn = self.bootstrap(count, groups=groups, rng=rng, n_jobs=n_jobs, progress=progress)
+        drawn = self.bootstrap(draws.n_resamples, groups=groups, rng=draws.rng, n_jobs=n_jobs, progress=progress)
         return drawn.confidence_band(level, curve=curve, simultaneous=simultaneous)
 
     def _why_no_band(self, curve: Curve) -> str:
@@ -510,14 +548,9 @@ class Evaluation(Influenced):
     def _band_by_influences(
         self, level: float, curve: Curve, units: Units, *, simultaneous: bool = False
     ) -> ConfidenceBand:
-        self._fingerprint.check(self._source)
-        observed = self.curve if curve == "shared" else self.mean_curve
-        points = np.concatenate([observed.tpr[1:-1], observed.fpr[1:-1]])
-        influences = self._fitted.point_influences(curve)
-        bias = refitted_point_bias(self._replicates(N_REFITS), curve, points, influences, units)
         return confidence_band(
-            observed,
-            *curve_draws(points, influences, bias, units),
+            self.curve if curve == "shared" else self.mean_curve,
+            *curve_draws(*self._point_spread(curve, units), units),
             level,
             simultaneous=simultaneous,
             least_class=least_class(self._source, units),
@@ -525,6 +558,14 @@ class Evaluation(Influenced):
             freedom=freedom(self._mean_area_influences, units),
             unshrunk=self.unshrunk_curve if curve == "shared" else None,
         )
+
+    def _point_spread(self, curve: Curve, units: Units) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """TPR and then FPR at every call rate, what each sample adds to them, and their bias."""
+        self._fingerprint.check(self._source)
+        observed = self.curve if curve == "shared" else self.mean_curve
+        points = np.concatenate([observed.tpr[1:-1], observed.fpr[1:-1]])
+        influences = self._fitted.point_influences(curve)
+        return points, influences, refitted_point_bias(self._replicates(N_REFITS), curve, points, influences, units)
 
     def to_dict(self, *, include_rates: bool = False) -> dict[str, Any]:
         """Everything as plain data that `json` can write.
@@ -540,7 +581,7 @@ class Evaluation(Influenced):
             "hand_till": self.hand_till,
             "accuracy": self.accuracy,
             "accuracy_note": self.accuracy_note,
-            "worst_pair": _plain_pair(self.worst_pair),
+            "worst_pair": _plain_pair(self.worst_pair) | {"reversed_auc": self._worst_reversed},
             "notes": list(self.notes),
             "mean_auc": self.mean_auc,
             "n_samples": self.n_samples,
@@ -589,7 +630,9 @@ class Evaluation(Influenced):
 
     def _repr_html_(self) -> str:
         curves = (self.curve, None if self.is_binary else self.mean_curve)
-        return evaluation_html(self.headline, self.pairs, curves, model_whiskers([""], [self._shown_areas]))
+        return evaluation_html(
+            self.headline, self._hardest(_HARDEST), curves, model_whiskers([""], [self._shown_areas])
+        )
 
     @cached_property
     @underflow_is_zero

@@ -116,7 +116,7 @@ class Influenced(Evaluated):
         doubt = self._fitted.doubt
         if doubt or self.is_binary or is_at_end(self._mean_area):
             return doubt
-        return near_end(self.auc) or too_large(self.standard_error, self.auc)
+        return near_end(self.auc) or too_large(self._error_of("auc", self._units()), self.auc)
 
     @cached_property
     @underflow_is_zero
@@ -165,12 +165,12 @@ class Influenced(Evaluated):
 
     @cached_property
     @underflow_is_zero
-    def standard_error(self) -> float:
+    def standard_error(self) -> float | None:
         """Standard error of D without resampling, for samples that are independent.
 
-        With `max_pairs`, it includes `pair_sampling_error`. Where `influence_note` is not empty it may be far off:
-        use ``bootstrap().standard_error()``. For samples in groups use
-        ``confidence_interval(method="influence", groups=...)``.
+        None if the formula does not hold, for example because the fit did not converge; `influence_note` says why, and
+        ``bootstrap().standard_error()`` resamples instead. With `max_pairs`, it includes `pair_sampling_error`. For
+        samples in groups use ``measures(["auc"], groups=...)``.
 
         Examples
         --------
@@ -180,7 +180,15 @@ class Influenced(Evaluated):
         >>> round(evaluation.standard_error, 4)
         0.0069
         """
-        return whole_error(self._statistic_influences("auc"), self._units(), self.pair_sampling_error)
+        # As for intervals: of counts near 0 or 1 there is nothing better.
+        is_refused = self.influence_note if self._has_samples else self._fitted.doubt
+        return None if is_refused else self._error_of("auc", self._units())
+
+    def _error_of(self, statistic: AnyStatistic, units: AnyUnits, max_fpr: float | None = None) -> float:
+        """Standard error of a statistic by influences, whether or not they hold."""
+        has_fit = statistic in ("auc", "partial_auc") and not self.is_binary
+        pair_error = self._pair_error(max_fpr) if has_fit else 0.0
+        return whole_error(self._statistic_influences(statistic, max_fpr), units, pair_error)
 
     def _doubt(self, statistic: AnyStatistic, max_fpr: float | None) -> str:
         """Why a statistic has no interval by influences; empty where it has one."""

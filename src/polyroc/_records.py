@@ -156,6 +156,8 @@ class ColumnCounts(Frozen):
     """The bins that have samples, the highest scores first, shape (B,)."""
     weight: FloatArray | IntArray
     """Number of samples of each class in each bin, or their weight, shape (B, k)."""
+    is_tie: BoolArray
+    """Whether all samples of the bin have the same score, shape (B,): then exact comparisons are ties, too."""
 
     def shares(self) -> FloatArray:
         """Share of each class in the bins before each bin, and in all of them, shape (B + 1, k); 0 without samples.
@@ -219,6 +221,9 @@ class ScoreCounts(Frozen):
     """None of a single column."""
     bins: Binning
     """How scores were binned."""
+    lowest: float
+    highest: float
+    """Of all scores."""
 
     @property
     def n_samples(self) -> int:

@@ -44,6 +44,8 @@ ASKED = [
     ("sklearn", "sklearn", lambda _: polyroc.evaluate_cv(None, Y_SCORE, Y_TRUE)),
     ("sklearn", "sklearn", lambda _: polyroc.CostSensitiveClassifier),
     ("sklearn", "sklearn", reproduce),
+    ("pyarrow", "cli", lambda _: polyroc.read_predictions("a.csv", target="y")),
+    ("pyarrow", "cli", lambda _: polyroc.read_paired_predictions("a.csv", target="y")),
     ("torch", "torch", lambda _: polyroc.torch),
     ("dask", "dask", lambda _: polyroc.dask.evaluate(Y_TRUE, Y_SCORE)),
     ("dask", "dask", lambda _: polyroc.dask.compare(Y_TRUE, {})),
@@ -90,9 +92,9 @@ example = polyroc.load_example()
 name = min(example.scores)
 evaluation = polyroc.evaluate(example.y_true, example.scores[name])
 assert 0.5 < evaluation.auc < 1
-evaluation.confidence_interval(n_resamples=19, rng=0)
+evaluation.confidence_interval(method="bootstrap", n_resamples=19, rng=0)
 evaluation.confidence_interval(method="delong", statistic="hand_till")
-print(polyroc.compare(example.y_true, example.scores, n_resamples=19, rng=0))
+print(polyroc.compare(example.y_true, example.scores, method="bootstrap", n_resamples=19, rng=0))
 assert not {"matplotlib", "pandas", "sklearn", "jinja2", "typer", "tqdm"} & set(sys.modules)
 """
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)

@@ -102,7 +102,9 @@ def scored(names, **kwargs):
 
 def judged(mlflow, model, data, config=None, **kwargs):
     kwargs = {"targets": "class", "model_type": "classifier", "evaluators": "polyroc", **kwargs}
-    return mlflow.models.evaluate(model, data, evaluator_config={"n_resamples": FEW, **(config or {})}, **kwargs)
+    return mlflow.models.evaluate(
+        model, data, evaluator_config={"method": "bootstrap", "n_resamples": FEW, **(config or {})}, **kwargs
+    )
 
 
 def heard_from(function, *args, **kwargs):
@@ -318,7 +320,9 @@ def test_options_of_evaluate_are_passed_on(mlflow, run):
 
 def test_without_resamples_there_are_no_intervals(mlflow, run):
     table, scores = scored(NAMES["three"])
-    result = judged(mlflow, None, table.assign(all=scores.tolist()), {"n_resamples": 0}, predictions="all")
+    result = judged(
+        mlflow, None, table.assign(all=scores.tolist()), {"method": "none", "n_resamples": None}, predictions="all"
+    )
     evaluation = polyroc.evaluate(table["class"], scores)
     wanted = {"polyroc_auc": evaluation.auc, "polyroc_hand_till": evaluation.hand_till}
     assert stored(mlflow, run) == pytest.approx(wanted, rel=1e-12)
@@ -415,7 +419,9 @@ def test_beside_the_default_evaluator(mlflow, run, named):
         predictions="decision",
         model_type="classifier",
         evaluators=["default", "polyroc"] if named else None,
-        evaluator_config={"polyroc": {"score_columns": {0: "p_0", 1: "p_1"}, "n_resamples": FEW}},
+        evaluator_config={
+            "polyroc": {"score_columns": {0: "p_0", 1: "p_1"}, "method": "bootstrap", "n_resamples": FEW}
+        },
     )
     accuracy = np.mean(data["decision"] == data["class"])
     found = stored(mlflow, run)
@@ -468,8 +474,11 @@ WRONG = {
     "groups": ({"score_columns": MAPPED, "groups": "hospital"}, "`groups` must name a column .*got 'hospital'"),
     "few groups": ({"score_columns": MAPPED, "groups": [1, 2]}, "`groups` must have one entry per sample, 150, got 2"),
     "level": ({"score_columns": MAPPED, "confidence_level": 95}, "`confidence_level` must be between 0 and 1"),
-    "resamples": ({"score_columns": MAPPED, "n_resamples": 1}, "`n_resamples` must be an integer from 2"),
-    "seed": ({"score_columns": MAPPED, "seed": None}, "`seed` must be a non-negative integer"),
+    "resamples": (
+        {"score_columns": MAPPED, "method": "bootstrap", "n_resamples": 1},
+        "`n_resamples` must be an integer from 2",
+    ),
+    "seed": ({"score_columns": MAPPED, "seed": -1}, "`seed` must be a non-negative integer"),
     "prefix": ({"score_columns": MAPPED, "metric_prefix": 3}, "`metric_prefix` must be text"),
     "option": ({"score_columns": MAPPED, "thresholds": "mine"}, "`thresholds` must be one of 'own', 'shared'"),
     "costs": ({"score_columns": MAPPED, "costs": [[0, 1], [1, 0]]}, r"`costs` must have shape \(3, 3\)"),

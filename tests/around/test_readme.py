@@ -1,10 +1,15 @@
 """What README and pages show is what happens: code runs as pasted and prints what is shown, links lead somewhere."""
 
 import re
+import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 from pages import ROOT, blocks_of, differences, python_of, run, text_of
+from sklearn.metrics import roc_auc_score
+
+import polyroc
 
 # Pages whose code runs without packages outside of `all` and `dev`, and without files that are not there.
 PAGES = [
@@ -53,6 +58,32 @@ def test_code_runs_as_pasted_and_prints_what_is_shown(page, tmp_path):
 def test_the_code_in_the_readme_is_short():
     lines = [line for line in python_of("README.md").splitlines() if line.strip()]
     assert len(lines) <= 10
+
+
+def test_every_number_in_the_prose_of_the_readme_is_computed():
+    example, text = polyroc.load_example(), text_of("README.md")
+    tree = polyroc.evaluate(example.y_true, example.scores["tree"])
+    pair, scores = tree.worst_pair, example.scores["tree"]
+    hand_till = roc_auc_score(example.y_true, scores / scores.sum(axis=1, keepdims=True), multi_class="ovo")
+    ends = tree.confidence_interval(statistic="hand_till")
+    areas = [f"{value:.3f}" for value in (hand_till, *ends, tree.auc, pair.auc)]
+    right = f"{100 * np.mean(scores.argmax(axis=1) == example.y_true):.0f} %"
+    oldest = tomllib.loads(text_of("pyproject.toml"))["project"]["requires-python"].removeprefix(">=")
+    prose = re.sub(r"```.*?```|`[^`]*`|\]\([^)]*\)", "", text, flags=re.DOTALL)
+    assert set(re.findall(r"\d[\d.,]*\d(?: %)?", prose)) == {
+        *areas,
+        right,
+        oldest,
+        str(len(tree.pairs)),
+        "95 %",
+        "10,000",
+    }
+    assert f"the same {areas[0]} with its ROC curve and a 95 % interval ({areas[1]} to {areas[2]})" in " ".join(
+        text.split()
+    )
+    assert f"({pair.positive} against {pair.negative}, area {areas[4]})" in " ".join(text.split())
+    # Measured on a card.
+    assert "10,000 classes" in text_of("docs/gpu.md")
 
 
 def test_shown_outputs_are_compared():

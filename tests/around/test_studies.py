@@ -157,7 +157,7 @@ def test_the_study_judges_two_models_as_the_library_does():
     units = _coverage.units_of(y_true, None)
     weights = _coverage.draw_weights(units, 1, 399, torch.Generator(device=_coverage.DEVICE).manual_seed(0))
     drawn = [_coverage.draw_replicates(y_true, score[None], weights, 0) for score in scores]
-    compared = polyroc.compare(y_true, dict(zip("ab", scores, strict=True)), n_resamples=399, rng=0)
+    compared = polyroc.compare(y_true, dict(zip("ab", scores, strict=True)), method="bootstrap", n_resamples=399, rng=0)
     for place, by in enumerate((compared.by_auc, compared.by_hand_till)):
         [apart] = by.differences
         width = apart.high - apart.low
@@ -316,7 +316,7 @@ def test_the_study_of_decisions_judges_on_samples_that_nothing_was_tuned_on(tmp_
     assert [by_class["kind"], by_pair["kind"]] == list(_decisions.KINDS)
     costs = _decisions._random_costs(np.random.default_rng([0, 7]), 3, "pair")
     assert not np.allclose(costs, costs.T)
-    tuned = polyroc.decide(parts["tune/codes"], parts["tune/scores"], costs)
+    tuned = polyroc.decide(parts["tune/codes"], parts["tune/scores"], costs, rule="tuned")
     named = {"tuned": tuned.predict(parts["test/scores"]), "argmax": parts["test/scores"].argmax(axis=1)}
     for rule, names in named.items():
         assert by_pair[rule] == pytest.approx(np.mean([costs[a, j] for a, j in zip(codes[30:], names, strict=True)]))
@@ -327,7 +327,7 @@ def test_the_study_of_decisions_counts_what_intervals_cover():
     found = _decisions.run_coverage(population, 5, 2)
     codes, scores = population.draw(np.random.default_rng([5, 0]), _decisions._N_TRUTH)
     y_true, y_score = population.draw(np.random.default_rng([5, 2]), 60)
-    decision = polyroc.decide(y_true, y_score, population.costs, rng=2)
+    decision = polyroc.decide(y_true, y_score, population.costs, rng=2, rule="tuned")
     true = population.costs[codes, decision.predict(scores)].mean()
     low, high = decision.cost_interval
     assert found["true"][1] == pytest.approx(true)
@@ -344,6 +344,52 @@ def test_the_tables_of_decisions_count_by_hand():
     assert "| costs by pair | car | tae | all: tuned / Bayes | all: tuned / highest score |" in table
     assert "| tree | 0.50 | none | 1.50 | 0.38 |" in table
     assert "| 3 classes, calibrated | 300 | 2 | 0.600 | 0.400 | 50.0 % | 0.0 % | 50.0 % |" in table
+
+
+def test_the_study_of_verdicts_has_the_intervals_of_decide():
+    from studies import _verdicts
+
+    name, k = _verdicts.NAMES[0], 4
+    costs = _verdicts.costs_of("two of 200", k)
+    assert sorted(set(costs.ravel().tolist())) == [0, 1, 200]
+    y_true, scores = _verdicts.sample(name, None, 200, np.random.default_rng(3))
+    decision = polyroc.decide(y_true, scores, costs, labels=range(k), rule="bayes")
+    bayes, highest = decision.predict(scores), scores.argmax(axis=1)
+    counts = np.bincount((y_true * k + bayes) * k + highest, minlength=k**3)[np.newaxis]
+    true, first, second = np.unravel_index(np.arange(k**3), (k, k, k))
+    made = {"true": _verdicts._made(counts, true, k), "bayes": _verdicts._made(counts, first, k)}
+    made["argmax"] = _verdicts._made(counts, second, k)
+    one, other = costs[true, first], costs[true, second]
+    found = _verdicts._ends(counts, one, 200, _verdicts._largest(made, ("bayes",), costs), np.zeros(1))
+    assert_allclose(np.ravel(found), decision.cost_interval, rtol=1e-9)
+    less = costs[:, :, None] - costs[:, None, :]
+    unseen = [_verdicts._largest(made, ("bayes", "argmax"), sign * less) for sign in (1, -1)]
+    low, high = np.ravel(_verdicts._ends(counts, one - other, 200, *unseen))
+    apart = next(rule for rule in decision.rules if rule.rule == "argmax").difference_interval
+    assert_allclose((-high, -low), apart, rtol=1e-9)
+
+
+def test_the_study_of_verdicts_judges_what_is_deployed(monkeypatch):
+    from studies import _verdicts
+
+    monkeypatch.setattr(_verdicts, "_N_COUNTS", 50)
+    name = _verdicts.NAMES[1]
+    codes, scores = _verdicts.population(name, None)
+    found = _verdicts.decided(name, None, "by pair", 120, [1, 2, 3])
+    y_true, y_score = _verdicts.sample(name, None, 120, np.random.default_rng([1, 2, 3]))
+    costs = _verdicts.costs_of("by pair", 6)
+    decision = polyroc.decide(y_true, y_score, costs, rng=3)
+    true = costs[codes, decision.predict(scores)].mean()
+    assert found["auto"] == pytest.approx(true)
+    assert found["bayes"] == pytest.approx(costs[codes, (scores @ costs).argmin(axis=1)].mean())
+    assert found["side"] == int(true > decision.cost_interval.high) - int(true < decision.cost_interval.low)
+    fixed = _verdicts.fixed(name, None, "by pair", 200, 0)
+    rows = {rule: [found[rule], found[rule]] for rule in found}
+    text = _verdicts.page({f"{name} | by pair | 200": {"fixed": fixed, "decided": rows}})
+    assert f"| {name} | 200 | 2 | " in text
+    assert "Over all 1 settings" in text
+    marked = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
+    assert marked.count(_verdicts.BEGIN) == marked.count(_verdicts.END) == 1
 
 
 @pytest.mark.slow

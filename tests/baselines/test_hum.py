@@ -315,7 +315,7 @@ def test_the_record():
         (([0, 0, 0], [0.1, 0.2, 0.3]), {"ordered": True}, "`y_true` must"),
         (([0, 1, 3], [0.1, 0.2, 0.3]), {"ordered": True, "labels": [0, 1, 2]}, "`y_true` must hold only classes"),
         (([0, 1, 2], np.eye(3)), {"criterion": "likelihood"}, "`criterion` must be one of 'distance', 'sum'"),
-        (([0, 1, 2], 3 * np.eye(3)), {}, "`criterion` must be 'sum' where the rows .* not probabilities"),
+        (([0, 1, 2], 3 * np.eye(3)), {}, "`criterion` must be 'sum' if the rows .* not probabilities"),
         (([0, 1, 2], np.eye(3)), {"n_draws": 1}, "`n_draws` must be an integer from 2 to 100,000,000, got 1"),
         (([0, 1, 2], np.eye(3)), {"confidence_level": 1}, "`confidence_level` must be between 0 and 1"),
         (([0, 1, 2], np.eye(3)), {"rng": -1}, "`rng` must be"),

@@ -9,7 +9,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 import tomllib
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from pyarrow import parquet
 import polyroc
 from polyroc import cli
 from polyroc._lib import _numbers
-from polyroc.cli import _settings, main
+from polyroc.cli import main
 from polyroc.cli._models import model_names
 
 Y_TRUE, SCORES = animals()
@@ -56,7 +55,24 @@ def python(*arguments, **options):
 
 
 def test_json_is_all_there_is_on_stdout_and_has_the_librarys_numbers(folder, capsys):
-    assert main(["evaluate", "animals.parquet", "--target", "label", "--resamples", "99", "--seed", "3", "--json"]) == 0
+    assert (
+        main(
+            [
+                "evaluate",
+                "animals.parquet",
+                "--target",
+                "label",
+                "--method",
+                "bootstrap",
+                "--resamples",
+                "99",
+                "--seed",
+                "3",
+                "--json",
+            ]
+        )
+        == 0
+    )
     out, err = capsys.readouterr()
     found = json.loads(out)
     evaluation = polyroc.evaluate(Y_TRUE, SCORES, rng=3)
@@ -78,7 +94,7 @@ def test_json_is_all_there_is_on_stdout_and_has_the_librarys_numbers(folder, cap
 
 
 def test_options_reach_the_library(folder, capsys):
-    call = "evaluate animals.parquet --target label --resamples 0 --json --weighting prevalence --thresholds shared "
+    call = "evaluate animals.parquet --target label --method none --json --weighting prevalence --thresholds shared "
     assert (
         main([*call.split(), "--n-thresholds", "49", "--shrinkage", "2", "--max-pairs", "4", "--engine", "numpy"]) == 0
     )
@@ -92,7 +108,18 @@ def test_options_reach_the_library(folder, capsys):
 
 
 def test_the_partial_area_is_told_where_it_is_asked_for(folder, capsys):
-    call = ["evaluate", "animals.parquet", "--target", "label", "--resamples", "49", "--max-fpr", "0.2"]
+    call = [
+        "evaluate",
+        "animals.parquet",
+        "--target",
+        "label",
+        "--method",
+        "bootstrap",
+        "--resamples",
+        "49",
+        "--max-fpr",
+        "0.2",
+    ]
     assert main([*call, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["partial_auc"]
     evaluation = polyroc.evaluate(Y_TRUE, SCORES)
@@ -101,12 +128,24 @@ def test_the_partial_area_is_told_where_it_is_asked_for(folder, capsys):
     assert main(call) == 0
     expected = rf"^partial area +{found['value']:.4f} +\[{low:.4f}, {high:.4f}\] +area of D's curve, FPR up to 0\.2"
     assert re.search(expected, capsys.readouterr().out, re.MULTILINE)
-    assert main([*call[:4], "--resamples", "0", "--max-fpr", "0.2"]) == 0
+    assert main([*call[:4], "--method", "none", "--max-fpr", "0.2"]) == 0
     assert re.search(rf"^partial area +{found['value']:.4f} +area of D's", capsys.readouterr().out, re.MULTILINE)
 
 
 def test_models_are_compared_by_the_partial_area_where_it_is_asked_for(two_files, capsys):
-    call = ["compare", "first.csv", "second.csv", "--target", "label", "--key", "id", "--resamples", "49"]
+    call = [
+        "compare",
+        "first.csv",
+        "second.csv",
+        "--target",
+        "label",
+        "--key",
+        "id",
+        "--method",
+        "bootstrap",
+        "--resamples",
+        "49",
+    ]
     asked = [*call, "--scores", "p_*", "--max-fpr", "0.2"]
     assert main([*asked, "--json", "--out", "differences.csv"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -121,10 +160,10 @@ def test_models_are_compared_by_the_partial_area_where_it_is_asked_for(two_files
 
 
 def test_text_says_both_statistics_the_worst_pairs_and_what_is_next(folder, capsys):
-    assert main(["evaluate", "animals.parquet", "--target", "label", "--resamples", "99"]) == 0
+    assert main(["evaluate", "animals.parquet", "--target", "label", "--method", "bootstrap", "--resamples", "99"]) == 0
     out = capsys.readouterr().out
     evaluation = polyroc.evaluate(Y_TRUE, SCORES)
-    low, high = evaluation.confidence_interval(n_resamples=99, rng=0)
+    low, high = evaluation.confidence_interval(method="bootstrap", n_resamples=99, rng=0)
     assert re.search(rf"^D +{evaluation.auc:.4f} +\[{low:.4f}, {high:.4f}\]", out, re.MULTILINE)
     assert re.search(rf"^M +{evaluation.hand_till:.4f} +\[", out, re.MULTILINE)
     worst = evaluation.pairs.auc.argmin()
@@ -140,7 +179,7 @@ def test_hints_repeat_the_options_that_change_the_number(tmp_path, capsys):
     example_files(tmp_path)
     path = tmp_path / "predictions.parquet"
     given = ["--scores", "p_*", "--weighting", "prevalence", "--costs", str(tmp_path / "costs.csv"), "--groups", "id"]
-    assert main(["evaluate", str(path), "--target", "label", "--resamples", "0", *given]) == 0
+    assert main(["evaluate", str(path), "--target", "label", "--method", "none", *given]) == 0
     hints = capsys.readouterr().out.partition("\nNext\n")[2].splitlines()
     calls = [shlex.split(hint.partition("polyroc ")[2]) for hint in hints if "polyroc " in hint]
     assert [call[0] for call in calls] == 4 * ["evaluate"] + ["compare"]
@@ -154,13 +193,13 @@ def test_hints_repeat_the_options_that_change_the_number(tmp_path, capsys):
     other = path.with_name("other.parquet")
     other.write_bytes(path.read_bytes())
     rival = [str(other) if word == "OTHER" else word for word in calls[-1]]
-    assert main([*rival, "--resamples", "19"]) == 0
+    assert main([*rival, "--method", "bootstrap", "--resamples", "19"]) == 0
     assert "D and M are the same for all models" in capsys.readouterr().out
 
 
 def test_quiet_leaves_notes_and_hints_out_but_not_warnings(folder, capsys):
     parquet.write_table(animal_table(n_samples=9).append_column("fold", pa.array(range(9))), "few.parquet")
-    call = ["evaluate", "few.parquet", "--target", "label", "--resamples", "9"]
+    call = ["evaluate", "few.parquet", "--target", "label", "--method", "bootstrap", "--resamples", "9"]
     assert main(call) == 0
     loud = capsys.readouterr()
     assert main([*call, "--quiet"]) == 0
@@ -173,15 +212,34 @@ def test_quiet_leaves_notes_and_hints_out_but_not_warnings(folder, capsys):
     assert "Next" not in quiet.out
 
 
-def test_logits_are_noticed(folder, capsys):
+def write_scores(name, scores):
     table = animal_table()
-    for j, name in enumerate(("p_cat", "p_dog", "p_owl")):
-        table = table.set_column(j + 1, name, pa.array(np.log(SCORES[:, j])))
-    parquet.write_table(table, "logits.parquet")
-    main(["evaluate", "logits.parquet", "--target", "label", "--resamples", "0"])
-    assert "they are not probabilities" in capsys.readouterr().err
-    main(["evaluate", "animals.parquet", "--target", "label", "--resamples", "0"])
+    for j, column in enumerate(("p_cat", "p_dog", "p_owl")):
+        table = table.set_column(j + 1, column, pa.array(scores[:, j]))
+    parquet.write_table(table, name)
+
+
+def test_logits_are_noticed_once(folder, capsys):
+    logits = np.log(SCORES) + np.random.default_rng(0).normal(size=(60, 1))
+    for name, scores in (("raw", logits), ("more", 2 * logits)):
+        write_scores(f"{name}.parquet", scores)
+    main(["evaluate", "raw.parquet", "--target", "label", "--method", "none"])
+    assert "the scores of 'raw.parquet' go from " in capsys.readouterr().err
+    main(["compare", "raw.parquet", "more.parquet", "--target", "label", "--method", "bootstrap", "--resamples", "9"])
+    [note] = [line for line in capsys.readouterr().err.splitlines() if "go from" in line]
+    low, high = 2 * logits.min(), 2 * logits.max()
+    assert f"the scores of models 'raw', 'more' go from {low:.3g} to {high:.3g}, so they are not probabilities" in note
+    main(["evaluate", "animals.parquet", "--target", "label", "--method", "none"])
     assert capsys.readouterr().err == ""
+
+
+def test_log_probabilities_are_noticed_with_differences_of_columns_only(folder, capsys):
+    write_scores("logs.parquet", np.log(SCORES))
+    evaluate = ["evaluate", "logs.parquet", "--target", "label", "--method", "none"]
+    main(evaluate)
+    assert capsys.readouterr().err == ""
+    main([*evaluate, "--thresholds", "difference"])
+    assert "the scores of 'logs.parquet' are log probabilities. Their differences rank" in capsys.readouterr().err
 
 
 def test_percentages_are_no_logits(folder, capsys):
@@ -191,31 +249,29 @@ def test_percentages_are_no_logits(folder, capsys):
     for j, name in enumerate(("p_cat", "p_dog", "p_owl")):
         table = table.set_column(j + 1, name, pa.array(100 * shares[:, j]))
     parquet.write_table(table, "percent.parquet")
-    main(["evaluate", "percent.parquet", "--target", "label", "--resamples", "0"])
+    main(["evaluate", "percent.parquet", "--target", "label", "--method", "none"])
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize(
-    ("seconds", "expected"),
-    [(0.0001, "less than a second"), (0.02, "about 20 s"), (0.5, "about 8 min"), (30.0, "about 8 h")],
-)
-def test_the_number_of_resamples_does_not_depend_on_how_long_they_take(folder, capsys, monkeypatch, seconds, expected):
-    monkeypatch.setattr(_settings, "seconds_of_one", lambda *_: seconds)
-    assert main(["evaluate", "animals.parquet", "--target", "label", "--json"]) == 0
-    out, err = capsys.readouterr()
-    assert f"note: 999 resamples, {expected}; --resamples changes the number\n" in err
-    assert json.loads(out)["n_resamples"] == 999
+@pytest.mark.parametrize("command", ["evaluate animals.parquet", "compare animals.parquet animals.parquet"])
+def test_resamples_and_seeds_need_a_method_that_draws(folder, capsys, command):
+    call = [*shlex.split(command), "--target", "label", "--json"]
+    for option, method in (("--resamples", "auto"), ("--seed", "auto"), ("--resamples", "influence")):
+        assert main([*call, "--method", method, option, "9"]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(f"polyroc: error: {option} needs a method that draws: pass --method bootstrap (")
+        assert f"(--method {method} " in said
+    assert main([*call, "--method", "bootstrap", "--resamples", "9"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["n_resamples"], found["seed"], found["method"]) == (9, 0, "bootstrap")
 
 
-def test_several_models_take_longer_and_a_named_number_is_not_announced(folder, capsys, monkeypatch):
-    monkeypatch.setattr(_settings, "seconds_of_one", lambda *_: 0.02)
-    call = ["compare", "animals.parquet", "animals.parquet", "--target", "label", "--json"]
-    assert main(call) == 0
-    assert "note: 999 resamples, about 40 s" in capsys.readouterr().err
-    assert main([*call, "--resamples", "9"]) == 0
-    assert "resamples," not in capsys.readouterr().err
-    assert main([*call, "--quiet"]) == 0
-    assert "note" not in capsys.readouterr().err
+def test_the_seed_is_also_that_of_a_sample_of_the_pairs(folder, capsys):
+    call = ["evaluate", "animals.parquet", "--target", "label", "--max-pairs", "4", "--method", "none", "--json"]
+    assert main([*call, "--seed", "3"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    expected = polyroc.evaluate(Y_TRUE, SCORES, labels=["cat", "dog", "owl"], max_pairs=4, rng=3)
+    assert found["auc"] == expected.auc
 
 
 def test_the_number_of_resamples_stands_in_every_output(two_files, capsys):
@@ -227,13 +283,15 @@ def test_the_number_of_resamples_stands_in_every_output(two_files, capsys):
         "label",
         "--key",
         "id",
+        "--method",
+        "bootstrap",
         "--resamples",
         "39",
         "--seed",
         "4",
     ]
     assert main([*call, "--out", "table.csv", "--report", "page.html"]) == 0
-    assert "39 resamples (seed 4)" in " ".join(capsys.readouterr().out.split())
+    assert "39 paired resamples (seed 4)" in " ".join(capsys.readouterr().out.split())
     with Path("table.csv").open(newline="") as file:
         assert {(row["n_resamples"], row["seed"]) for row in csv.DictReader(file)} == {("39", "4")}
     assert re.search(r"39[^<]*seed 4", Path("page.html").read_text(encoding="utf-8"))
@@ -241,7 +299,23 @@ def test_the_number_of_resamples_stands_in_every_output(two_files, capsys):
     found = json.loads(capsys.readouterr().out)
     assert (found["n_resamples"], found["seed"]) == (39, 4)
     assert (
-        main(["evaluate", "first.csv", "--target", "label", "--scores", "p_*", "--resamples", "39", "--seed", "4"]) == 0
+        main(
+            [
+                "evaluate",
+                "first.csv",
+                "--target",
+                "label",
+                "--scores",
+                "p_*",
+                "--method",
+                "bootstrap",
+                "--resamples",
+                "39",
+                "--seed",
+                "4",
+            ]
+        )
+        == 0
     )
     assert "39 resamples (seed 4)" in capsys.readouterr().out
 
@@ -249,44 +323,25 @@ def test_the_number_of_resamples_stands_in_every_output(two_files, capsys):
 @pytest.mark.parametrize("command", ["evaluate animals.parquet --target label", "demo"])
 @pytest.mark.parametrize("count", ["-3", "1", "20000000"])
 def test_the_rule_for_resamples_is_the_true_one(folder, capsys, command, count):
-    assert main([*command.split(), "--resamples", count]) == 2
-    expected = f"--resamples must be from 2 to 10,000,000, or 0 for none (evaluate only), got {count}"
+    assert main([*command.split(), "--method", "bootstrap", "--resamples", count]) == 2
+    expected = f"--resamples must be an integer from 2 to 10,000,000, got {count}."
     assert capsys.readouterr().err == f"polyroc: error: {expected}\n"
 
 
 def test_the_next_command_has_the_real_column(folder, capsys):
-    assert main(["evaluate", "animals.parquet", "--target", "label", "--resamples", "0"]) == 0
+    assert main(["evaluate", "animals.parquet", "--target", "label", "--method", "none"]) == 0
     assert "polyroc compare animals.parquet OTHER --target label\n" in capsys.readouterr().out
-
-
-def test_time_of_a_resample_is_that_of_the_bootstrap():
-    rng = np.random.default_rng(0)
-    y_true = np.arange(20_000) % 10
-    evaluation = polyroc.evaluate(y_true, rng.normal(size=(20_000, 10)) + np.eye(10)[y_true])
-
-    def seconds_in_truth():
-        start = time.perf_counter()
-        evaluation.bootstrap(60, rng=0)
-        return (time.perf_counter() - start) / 60
-
-    # What intervals need is compiled, or loaded, by the first bootstrap of a process, which is not what is foretold:
-    # 1.6 s where nothing is in the cache.
-    evaluation.bootstrap(2, rng=0)
-    # The best of three in turns, and widely even so: other processes may be busy.
-    turns = [(_settings.seconds_of_one(evaluation, None, None), seconds_in_truth()) for _ in range(3)]
-    foretold, took = map(min, zip(*turns, strict=True))
-    assert took / 10 < foretold < took * 10
 
 
 def test_compare_by_key_gives_the_librarys_numbers(two_files, capsys):
     call = ["compare", "first.csv", "second.csv", "--target", "label", "--key", "id", "--sample-weight", "w"]
-    assert main([*call, "--resamples", "99", "--json"]) == 0
+    assert main([*call, "--method", "bootstrap", "--resamples", "99", "--json"]) == 0
     out, err = capsys.readouterr()
     found = json.loads(out)
     scores = {"first": SCORES, "second": (1 - SCORES[:, [1, 2, 0]]) / 2}
     weight = np.arange(60) % 3 + 1.0
     expected = polyroc.compare(
-        Y_TRUE, scores, n_resamples=99, rng=0, sample_weight=weight, labels=["cat", "dog", "owl"]
+        Y_TRUE, scores, method="bootstrap", n_resamples=99, rng=0, sample_weight=weight, labels=["cat", "dog", "owl"]
     )
     assert err == ""
     assert found["models"] == ["first", "second"]
@@ -307,14 +362,26 @@ def test_compare_in_the_same_order_and_from_one_file_agree(two_files, capsys):
         ["compare", "first.csv", "same_order.csv"],
         ["compare", "both.parquet", "--models", "first=a_*,same_order=b_*"],
     ):
-        assert main([*call, "--target", "label", "--resamples", "29", "--json"]) == 0
+        assert main([*call, "--target", "label", "--method", "bootstrap", "--resamples", "29", "--json"]) == 0
         found.append(json.loads(capsys.readouterr().out))
     assert found[0]["auc"] == found[1]["auc"]
     assert found[0]["hand_till"] == found[1]["hand_till"]
 
 
 def test_compare_prints_differences_p_values_and_rankings_by_both(two_files, capsys):
-    call = ["compare", "first.csv", "second.csv", "--target", "label", "--key", "id", "--resamples", "99"]
+    call = [
+        "compare",
+        "first.csv",
+        "second.csv",
+        "--target",
+        "label",
+        "--key",
+        "id",
+        "--method",
+        "bootstrap",
+        "--resamples",
+        "99",
+    ]
     assert main([*call, "--out", "table.csv"]) == 0
     out = capsys.readouterr().out
     for title in ("difference", "p (Holm)", "share of resamples", "accuracy", "worst pair"):
@@ -369,7 +436,10 @@ def test_keys_of_different_types_are_matched_as_text(folder, capsys):
     parquet.write_table(KEYED, "a.parquet")
     texts = KEYED.set_column(4, "id", KEYED["id"].cast(pa.string()))
     parquet.write_table(texts.take(pa.array(np.arange(60)[::-1])), "b.parquet")
-    assert main(shlex.split("compare a.parquet b.parquet --target label --key id --resamples 9 --json")) == 0
+    assert (
+        main(shlex.split("compare a.parquet b.parquet --target label --key id --method bootstrap --resamples 9 --json"))
+        == 0
+    )
     assert json.loads(capsys.readouterr().out)["auc"]["differences"][0]["value"] == 0
 
 
@@ -381,7 +451,7 @@ WRONG_CALLS = {
     "compare animals.parquet --target label --models x=p_*": "at least two models",
     "compare animals.parquet --target label --models p_*,q_*": "must read like 'knn=knn_*,tree=tree_*', got 'p_*'",
     "compare animals.parquet --target label --models x=p_*,x=p_*": "names 'x' twice",
-    "compare animals.parquet animals.parquet --target label --resamples 0": "compare needs resamples",
+    "compare animals.parquet animals.parquet --target label --method none": "compare needs a method",
     "evaluate": "Missing",
     "evaluate animals.parquet": "Missing option '--target'. Try 'polyroc evaluate --help'",
     "evaluate animals.parquet --target label --bogus": "No such option",
@@ -413,7 +483,7 @@ def test_files_of_the_same_name_make_distinct_models():
 def test_version_and_demo(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"polyroc {polyroc.__version__}\n"
-    assert main(["demo", "--resamples", "29"]) == 0
+    assert main(["demo", "--method", "bootstrap", "--resamples", "29"]) == 0
     assert "logistic > knn > tree" in capsys.readouterr().out
 
 
@@ -460,25 +530,30 @@ def test_an_interrupt_ends_with_130(folder, capsys, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.threads
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
 def test_ctrl_c_ends_a_process_with_130(tmp_path):
     example_files(tmp_path)
     # So many resamples that it cannot be done before the signal comes.
-    call = shlex.split("evaluate predictions.parquet --target label --resamples 99999 --engine numpy --jobs 1")
+    call = shlex.split(
+        "evaluate predictions.parquet --target label --method bootstrap --resamples 99999 --engine numpy --jobs 1"
+    )
     # Loaded before: an extension module that is interrupted while it is loaded may forget that it was.
     code = "import sys, pyarrow.parquet, pyarrow.compute, typer, polyroc.cli._commands, polyroc.cli._formats; "
     # Ignored by whatever is started in the background.
-    code += "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); print('ready', flush=True); "
+    code += "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    # Ready at the second block of resamples.
+    code += "from polyroc._uncertainty._resampling import ResamplingPlan as Plan; weights, starts = Plan.weights, []; "
+    code += "Plan.weights = lambda plan, start, stop: (starts.append(start), len(starts) == 2 and "
+    code += "print('ready', flush=True), weights(plan, start, stop))[2]; "
     code += f"sys.exit(polyroc.cli.main({call}))"
     with subprocess.Popen(
         [sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
             assert process.stdout.readline() == "ready\n"
-            time.sleep(4)
-            assert process.poll() is None
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=300)
         finally:
             process.kill()
     assert process.returncode == 130
@@ -488,7 +563,7 @@ def test_ctrl_c_ends_a_process_with_130(tmp_path):
 
 @pytest.mark.slow
 def test_module_and_console_script_are_the_same_program(folder):
-    call = ["evaluate", "animals.parquet", "--target", "label", "--resamples", "0", "--json"]
+    call = ["evaluate", "animals.parquet", "--target", "label", "--method", "none", "--json"]
     by_module = python("-W", "error", "-m", "polyroc", *call)
     assert by_module.returncode == 0, by_module.stderr
     assert by_module.stderr == ""
@@ -526,7 +601,7 @@ run()
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes break otherwise there")
 def test_a_reader_that_stops_reading_is_no_error(folder):
     code = "import sys; from polyroc.cli import main; sys.exit(main(sys.argv[1:]))"
-    call = ["evaluate", "animals.parquet", "--target", "label", "--resamples", "0", "--json"]
+    call = ["evaluate", "animals.parquet", "--target", "label", "--method", "none", "--json"]
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(
@@ -544,22 +619,19 @@ def test_help_names_no_package_that_import_polyroc_would_load():
 
 def test_bars_are_for_terminals_only(folder, monkeypatch):
     shown = []
-    original = polyroc.Evaluation.bootstrap
+    original = polyroc.Evaluation._drawn
 
-    def bootstrap(self, *arguments, progress=False, **options):
+    def drawn(self, count, units, seed, n_jobs, progress, **options):
         shown.append(progress)
-        return original(self, *arguments, **options)
+        return original(self, count, units, seed, n_jobs, False, **options)
 
-    monkeypatch.setattr(polyroc.Evaluation, "bootstrap", bootstrap)
-    monkeypatch.setattr(_settings, "seconds_of_one", lambda *_: 0.3)
-    call = ["evaluate", "animals.parquet", "--target", "label", "--resamples", "9"]
+    monkeypatch.setattr(polyroc.Evaluation, "_drawn", drawn)
+    call = ["evaluate", "animals.parquet", "--target", "label", "--method", "bootstrap", "--resamples", "9"]
     main(call)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     for options in ([], ["--quiet"], ["--json"]):
         main([*call, *options])
-    monkeypatch.setattr(_settings, "seconds_of_one", lambda *_: 0.003)
-    main(call)
-    assert shown == [False, True, False, False, False]
+    assert shown == [False, True, False, False]
 
 
 def test_main_reads_the_arguments_of_the_process(capsys, monkeypatch):
@@ -571,7 +643,18 @@ def test_main_reads_the_arguments_of_the_process(capsys, monkeypatch):
 
 
 def test_thresholds_on_differences_show_auc_mu_with_its_interval(folder, capsys):
-    call = ["evaluate", "animals.parquet", "--target", "label", "--resamples", "99", "--thresholds", "difference"]
+    call = [
+        "evaluate",
+        "animals.parquet",
+        "--target",
+        "label",
+        "--method",
+        "bootstrap",
+        "--resamples",
+        "99",
+        "--thresholds",
+        "difference",
+    ]
     assert main(call) == 0
     out = capsys.readouterr().out
     evaluation = polyroc.evaluate(Y_TRUE, SCORES, thresholds="difference")

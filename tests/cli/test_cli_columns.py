@@ -23,7 +23,7 @@ def evaluate(tmp_path, capsys):
         write = arrow_csv.write_csv if suffix == "csv" else parquet.write_table
         write(table, path)
         options = options if "--target" in options else ("--target", "label", *options)
-        assert main(["evaluate", str(path), "--resamples", "0", "--json", *options]) == code
+        assert main(["evaluate", str(path), "--method", "none", "--json", *options]) == code
         out, err = capsys.readouterr()
         if code == 0:
             return json.loads(out)
@@ -65,7 +65,7 @@ def test_a_column_of_a_class_without_samples_is_not_left_out(evaluate, options):
     assert "'dog'" in message
     assert "--labels" in message
     if not options:
-        assert "has no sample: name all classes, --labels cat,dog,owl, or choose" in message
+        assert "has no sample: name all classes, `--labels cat,dog,owl`, or choose" in message
     found = evaluate(table, *options, "--labels", "cat,dog,owl")
     assert found["accuracy"] == pytest.approx(accuracy, abs=1e-12)
     assert evaluate(table, *options, "--scores", "cat,owl")["accuracy"] > accuracy
@@ -93,7 +93,7 @@ def test_labels_that_are_suggested_follow_the_columns(evaluate):
     """Sorted, as they once were, they gave the score of each class to another one."""
     table = table_of(["Owl (1)", "CAT (2)", "p of dog"])
     message = evaluate(table, code=2)
-    assert message.rstrip().endswith("name the class of each column, --labels owl,cat,dog")
+    assert message.rstrip().endswith("name the class of each column, `--labels owl,cat,dog`")
     found = evaluate(table, "--labels", "owl,cat,dog")
     assert found["auc"] == pytest.approx(EXPECTED.auc, abs=1e-9)
     assert "must be named after them" in evaluate(table, "--labels", "cat,dog,owl", code=2)
@@ -102,12 +102,12 @@ def test_labels_that_are_suggested_follow_the_columns(evaluate):
 def test_two_models_by_suffix_and_a_pattern_that_would_take_both(evaluate):
     names = [f"{name}{end}" for end in ("_p", "_q") for name in ORDER]
     message = evaluate(table_of(names, scores=np.hstack([SHUFFLED, SHUFFLED])), code=2)
-    assert "2 models, '*_p', '*_q': choose one, --scores '*_p'" in message
+    assert "2 models, '*_p', '*_q': choose one, `--scores '*_p'`" in message
     assert "--models 'p=*_p,q=*_q'" in message
     names = [f"p_{name}{end}" for end in ("", "_error") for name in ORDER]
     table = table_of(names, scores=np.hstack([SHUFFLED, SHUFFLED]))
     message = evaluate(table, code=2)
-    assert "--scores 'p_owl,p_cat,p_dog'" in message
+    assert "`--scores p_owl,p_cat,p_dog`" in message
     assert evaluate(table, "--scores", "p_owl,p_cat,p_dog")["labels"] == list(ORDER)
 
 
@@ -130,7 +130,7 @@ def numbered(first, names):
 def test_integers_from_one_on_and_columns_from_zero_on_are_refused(evaluate, names):
     y_true, scores, table = numbered(1, names)
     message = evaluate(table, code=2)
-    assert "--labels 0,1,2,3 if the classes are 0 to 3 or --labels 1,2,3,4 if the classes are 1 to 4" in message
+    assert "`--labels 0,1,2,3` if the classes are 0 to 3 or `--labels 1,2,3,4` if the classes are 1 to 4" in message
     found = evaluate(table, "--labels", "1,2,3,4")
     with pytest.warns(UserWarning, match="classes: 4"):
         expected = polyroc.auc_score(y_true, scores, labels=[1, 2, 3, 4])
@@ -139,15 +139,29 @@ def test_integers_from_one_on_and_columns_from_zero_on_are_refused(evaluate, nam
     assert "not clear whether these numbers are classes" in evaluate(table, "--labels", "3,2,1,0", code=2)
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("classes", [("10:00", "11:00", "12:00"), ("0:00", "1:00", "2:00"), ("a0", "a1", "a2")])
+def test_times_are_classes_and_no_numbers_of_columns(evaluate, classes, suffix):
+    """They were refused as columns that are only numbered."""
+    found = evaluate(animal_table(classes=classes), suffix=suffix)
+    assert found["labels"] == list(classes)
+    assert found["auc"] == pytest.approx(EXPECTED.auc, abs=1e-9)
+
+
+def test_integers_from_ten_on_are_classes_and_no_numbers_of_columns(evaluate):
+    assert evaluate(animal_table(classes=(10, 11, 12)))["labels"] == [10, 11, 12]
+
+
 def test_columns_of_an_npz_matrix_are_numbers_and_no_classes(tmp_path, capsys):
     y_true, scores, _ = numbered(1, "abcd")
     np.savez(tmp_path / "p.npz", label=y_true, p=scores)
-    assert main(["evaluate", str(tmp_path / "p.npz"), "--target", "label", "--resamples", "0"]) == 2
-    assert "--labels 1,2,3,4 if the classes are 1 to 4" in capsys.readouterr().err
+    assert main(["evaluate", str(tmp_path / "p.npz"), "--target", "label", "--method", "none"]) == 2
+    assert "`--labels 1,2,3,4` if the classes are 1 to 4" in capsys.readouterr().err
     np.savez(tmp_path / "p.npz", label=y_true, p=scores[:, :3])
-    assert main(["evaluate", str(tmp_path / "p.npz"), "--target", "label", "--resamples", "0"]) == 2
+    assert main(["evaluate", str(tmp_path / "p.npz"), "--target", "label", "--method", "none"]) == 2
     assert (
-        "only numbered, 'p_0', 'p_1', 'p_2', so their classes are not known: --labels 1,2,3" in capsys.readouterr().err
+        "only numbered, 'p_0', 'p_1', 'p_2', so their classes are not known: `--labels 1,2,3`"
+        in capsys.readouterr().err
     )
 
 
@@ -329,7 +343,7 @@ def test_labels_of_text_files_are_what_is_written(tmp_path, capsys, spelling, qu
             for label, row in zip(labels, SCORES, strict=True)
         )
     )  # fmt: skip
-    assert main(["evaluate", str(path), "--target", "label", "--resamples", "0", "--json"]) == 0
+    assert main(["evaluate", str(path), "--target", "label", "--method", "none", "--json"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
     assert json.loads(out)["labels"] == list(classes)
@@ -370,9 +384,38 @@ def test_groups_and_keys_are_what_is_written(tmp_path, capsys):
     for name in ("a", "b"):
         arrow_csv.write_csv(written(Y_TRUE, ["cat", "dog", "owl"], id=keys), tmp_path / f"{name}.csv")
     files = [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]
-    assert main(["compare", *files, "--target", "label", "--key", "id", "--resamples", "9", "--json"]) == 0
+    assert (
+        main(
+            [
+                "compare",
+                *files,
+                "--target",
+                "label",
+                "--key",
+                "id",
+                "--method",
+                "bootstrap",
+                "--resamples",
+                "9",
+                "--json",
+            ]
+        )
+        == 0
+    )
     capsys.readouterr()
-    call = ["evaluate", files[0], "--target", "label", "--groups", "id", "--resamples", "19", "--json"]
+    call = [
+        "evaluate",
+        files[0],
+        "--target",
+        "label",
+        "--groups",
+        "id",
+        "--method",
+        "bootstrap",
+        "--resamples",
+        "19",
+        "--json",
+    ]
     assert main(call) == 0
     found = json.loads(capsys.readouterr().out)["confidence_interval"]
     evaluation = polyroc.evaluate(Y_TRUE, SCORES)
@@ -446,7 +489,7 @@ WRONG = {
     "NaN": (
         animal_table().set_column(1, "p_cat", pa.array([np.nan] * 60)),
         [],
-        "--scores must be finite, got NaN, infinity or missing values in 60 of 60 rows",
+        "column 'p_cat' of '.*' must not have missing values, got 60 of 60, the first in row 0$",
     ),
     "weighting": (
         animal_table(),
@@ -458,7 +501,16 @@ WRONG = {
     "jobs": (animal_table(), ["--jobs", "0"], "--jobs must be"),
     "seed": (animal_table(), ["--seed", "-1"], "--seed must be"),
     "not a number": (animal_table(), ["--seed", "x"], "Invalid value for '--seed'"),
-    "one resample": (animal_table(), ["--resamples", "1"], "--resamples must be from 2 to 10,000,000, or 0 for none"),
+    "no resamples": (
+        animal_table(),
+        ["--method", "bootstrap", "--resamples", "0"],
+        "got 0; --method none leaves the intervals out",
+    ),
+    "one resample": (
+        animal_table(),
+        ["--method", "bootstrap", "--resamples", "1"],
+        "--resamples must be an integer from 2 to 10,000,000, got 1",
+    ),
 }
 
 
@@ -483,7 +535,7 @@ def test_two_models_in_one_file_are_told_apart(evaluate):
 
 def test_warnings_of_intervals_are_in_the_summary_too(evaluate):
     table = pa.table({"label": ["a", "b"] * 6, "a": [1.0, 0.0] * 6, "b": [0.0, 1.0] * 6})
-    found = evaluate(table, "--resamples", "9")
+    found = evaluate(table, "--method", "bootstrap", "--resamples", "9")
     assert found["auc"] == 1
     assert any("All 9 replicates" in warning for warning in found["warnings"])
 
@@ -502,11 +554,11 @@ def test_labels_in_another_order_than_the_columns_are_warned_of(evaluate):
     expected = (
         "The scores rank samples backwards, by more than chance explains. The columns of --scores may be in another "
     )
-    for resamples in ("0", "49"):
-        found = evaluate(table, "--labels", "cat,dog,owl", "--resamples", resamples)
+    for method in ("none", "auto"):
+        found = evaluate(table, "--labels", "cat,dog,owl", "--method", method)
         assert found["auc"] < 0.5
         assert sum(warning.startswith(expected) for warning in found["warnings"]) == 1
-        right = evaluate(table, "--labels", "owl,cat,dog", "--resamples", resamples)
+        right = evaluate(table, "--labels", "owl,cat,dog", "--method", method)
         assert right["auc"] == pytest.approx(EXPECTED.auc, abs=1e-9)
         assert not any("backwards" in warning for warning in right["warnings"])
 
@@ -516,10 +568,10 @@ def test_a_comparison_of_logits_and_probabilities_names_the_models(tmp_path, cap
     for name, scores in (("soft", SCORES), ("raw", logits)):
         arrow_csv.write_csv(table_of(["cat", "dog", "owl"], scores=scores), tmp_path / f"{name}.csv")
     files = [str(tmp_path / "soft.csv"), str(tmp_path / "raw.csv")]
-    assert main(["compare", *files, "--target", "label", "--resamples", "19", "--json"]) == 0
+    assert main(["compare", *files, "--target", "label", "--method", "bootstrap", "--resamples", "19", "--json"]) == 0
     out, err = capsys.readouterr()
     assert "note: the scores of model 'raw' go from " in err
     assert "The scores of 'soft' are probabilities, rows that sum to one; those of 'raw' are not." in err
     assert any("those of 'raw' are not" in warning for warning in json.loads(out)["warnings"])
-    assert main(["evaluate", files[1], "--target", "label", "--resamples", "0"]) == 0
+    assert main(["evaluate", files[1], "--target", "label", "--method", "none"]) == 0
     assert "raw.csv' go from" in capsys.readouterr().err

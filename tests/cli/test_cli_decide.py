@@ -76,8 +76,8 @@ def test_out_has_the_rows_with_the_named_class(folder, capsys):
 
 @pytest.mark.slow
 def test_where_the_rule_abstains_the_cell_is_empty(folder, capsys):
-    assert made("--reject-cost", "0.1", "--out", "decisions.parquet", "--method", "bayes") == 0
-    named = polyroc.decide(Y_TRUE, SCORES, COSTS, reject_cost=0.1, method="bayes").predict(SCORES)
+    assert made("--reject-cost", "0.1", "--out", "decisions.parquet", "--rule", "bayes") == 0
+    named = polyroc.decide(Y_TRUE, SCORES, COSTS, reject_cost=0.1, rule="bayes").predict(SCORES)
     written = parquet.read_table("decisions.parquet")["decision"]
     assert 0 < written.null_count < 150
     assert written.to_pylist() == named.tolist()
@@ -108,7 +108,7 @@ def test_groups_and_weights_are_read_as_by_evaluate(folder, capsys):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"method": "bayes"}, {"method": "argmax"}, {"reject_cost": 0.3}, {"method": "bayes", "reject_cost": 0.2}],
+    [{}, {"rule": "bayes"}, {"rule": "argmax"}, {"reject_cost": 0.3}, {"rule": "bayes", "reject_cost": 0.2}],
 )
 def test_a_saved_rule_names_the_same_classes_later(folder, capsys, options):
     typed = [text for name, value in options.items() for text in (f"--{name.replace('_', '-')}", str(value))]
@@ -117,12 +117,12 @@ def test_a_saved_rule_names_the_same_classes_later(folder, capsys, options):
     shuffled = parquet.read_table("new.parquet").select(["p_owl", "p_cat", "p_dog"]).slice(20)
     parquet.write_table(shuffled.append_column("age", pa.array(range(130))), "later.parquet")
     capsys.readouterr()
-    assert run("later.parquet", "--rule", "rule.json", "--out", "decisions.parquet", "--json") == 0
+    assert run("later.parquet", "--apply", "rule.json", "--out", "decisions.parquet", "--json") == 0
     decision = polyroc.decide(Y_TRUE, SCORES, COSTS, prior=[0.3, 0.5, 0.2], **options)
     named = decision.predict(SCORES[20:]).tolist()
     assert parquet.read_table("decisions.parquet")["decision"].to_pylist() == named
     record = json.loads(capsys.readouterr().out)
-    assert record["named"] == {name: named.count(name) for name in CLASSES}
+    assert record["predicted"] == {name: named.count(name) for name in CLASSES}
     assert record["abstained"] == named.count(None)
     stored = json.loads((folder / "rule.json").read_text())
     assert stored["format"] == "polyroc decision 1"
@@ -132,11 +132,11 @@ def test_a_saved_rule_names_the_same_classes_later(folder, capsys, options):
 def test_an_applied_rule_says_what_it_named(folder, capsys):
     assert made("--save-rule", "rule.json", "--reject-cost", "0.3", "--quiet") == 0
     capsys.readouterr()
-    assert run("new.parquet", "--rule", "rule.json", "--out", "named.csv") == 0
+    assert run("new.parquet", "--apply", "rule.json", "--out", "named.csv") == 0
     named = polyroc.decide(Y_TRUE, SCORES, COSTS, reject_cost=0.3).predict(SCORES).tolist()
     parts = ", ".join(f"{name} {named.count(name)}" for name in CLASSES if named.count(name))
     out = capsys.readouterr().out
-    assert out == f"new.parquet: 150 samples. Named: {parts}; no class for {named.count(None)}.\n"
+    assert out == f"new.parquet: 150 samples. Predicted: {parts}; no class for {named.count(None)}.\n"
 
 
 def test_labels_of_a_text_file_stay_as_they_are_written(folder):
@@ -160,22 +160,22 @@ def test_one_column_for_two_classes_is_applied_to_the_same_class(folder, capsys)
     arrow_csv.write_csv(pa.table({"p_ham": scores[:, 0]}), "other.csv")
     (folder / "two.csv").write_text("ham,spam\n0,9\n1,0\n")
     assert run("mail.csv", "--target", "label", "--costs", "two.csv", "--save-rule", "rule.json") == 0
-    assert run("later.csv", "--rule", "rule.json", "--out", "named.parquet") == 0
+    assert run("later.csv", "--apply", "rule.json", "--out", "named.parquet") == 0
     named = polyroc.decide(y_true, scores, [[0, 9], [1, 0]]).predict(scores)
     assert parquet.read_table("named.parquet")["decision"].to_pylist() == named.tolist()
-    assert run("other.csv", "--rule", "rule.json", "--out", "named.parquet") == 2
+    assert run("other.csv", "--apply", "rule.json", "--out", "named.parquet") == 2
     assert "the rule was made from scores of class 'spam', got column 'p_ham'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["first.csv", "--target", "label"], "decide needs --target and --costs, or --rule for a rule that"),
-        (["first.csv", "--costs", "costs.csv"], "decide needs --target and --costs, or --rule for a rule that"),
-        (["new.parquet", "--rule", "r.json"], "--rule needs --out, the file for the decisions"),
+        (["first.csv", "--target", "label"], "decide needs --target and --costs, or --apply for a rule that"),
+        (["first.csv", "--costs", "costs.csv"], "decide needs --target and --costs, or --apply for a rule that"),
+        (["new.parquet", "--apply", "r.json"], "--apply needs --out, the file for the decisions"),
         (
-            ["new.parquet", "--rule", "r.json", "--out", "d.csv", "--target", "label", "--reject-cost", "0"],
-            "--rule applies a rule that is made already: leave out --target, --reject-cost",
+            ["new.parquet", "--apply", "r.json", "--out", "d.csv", "--target", "label", "--reject-cost", "0"],
+            "--apply uses a rule that is made already: leave out --target, --reject-cost",
         ),
         (["--out", "d.npz"], "--out must end in .parquet or .csv, got 'd.npz'"),
         (["--save-rule", "rule.pkl"], "--save-rule must end in .json, got 'rule.pkl'"),
@@ -184,7 +184,7 @@ def test_one_column_for_two_classes_is_applied_to_the_same_class(folder, capsys)
         (["--out", "other.parquet"], "--out: 'other.parquet' is there already and is not a table of decisions that"),
         (["--out", "other.csv"], "--out: 'other.csv' is there already and is not a table of decisions that --out"),
         (["--out", "nowhere/d.csv"], "'nowhere/d.csv' cannot be written: there is no folder 'nowhere'"),
-        (["--method", "best"], "--method must be one of 'tuned', 'bayes', 'argmax', got 'best'."),
+        (["--rule", "best"], "--rule must be one of 'auto', 'tuned', 'bayes', 'argmax', got 'best'."),
         (["--prior", "cat=0.5,dog=0.5"], "--prior must name each class once ('cat', 'dog', 'owl'), got 'cat', 'dog'"),
         (["--prior", "cat=0.5,dog=much"], "--prior must be a file or look like a=0.1,b=0.9, each class once, got 'dog"),
         (["--prior", "cat=0.5,dog=0.5,owl=0.5"], "--prior must sum to 1 (to within 1e-06), got a sum of 1.5."),
@@ -238,9 +238,9 @@ def broken(folder, **changes):
         ({"offsets": [0, 1, None]}, "cannot be used: it must have finite numbers of shape (3,) as 'offsets'"),
         ({"labels": ["cat", "cat", "owl"]}, "cannot be used: 'labels' must"),
         ({"labels": ["cat", 1, "owl"]}, "cannot be used: 'labels' must"),
-        ({"method": "tricky"}, "cannot be used: 'method' must be one of"),
+        ({"rule": "tricky"}, "cannot be used: 'rule' must be one of"),
         ({"rules": [1]}, "cannot be used: it must have a list of dictionaries as 'rules'"),
-        ({"rules": []}, "cannot be used: it must have the cost of its own method, 'tuned', among 'rules'"),
+        ({"rules": []}, "cannot be used: it must have the cost of its own rule, 'auto', among 'rules'"),
         ({"n_columns": 1}, "cannot be used: it must have 3 as 'n_columns'"),
         ({"costs": "many"}, "cannot be used: 'costs' must"),
     ],
@@ -249,9 +249,9 @@ def test_rules_that_were_tampered_with_are_refused(folder, capsys, changes, mess
     assert made("--save-rule", "rule.json", "--quiet") == 0
     broken(folder, **changes)
     capsys.readouterr()
-    assert run("new.parquet", "--rule", "broken.json", "--out", "d.csv") == 2
+    assert run("new.parquet", "--apply", "broken.json", "--out", "d.csv") == 2
     [line] = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"polyroc: error: --rule: 'broken.json' {message}")
+    assert line.startswith(f"polyroc: error: --apply: 'broken.json' {message}")
     assert not (folder / "d.csv").exists()
 
 
@@ -260,18 +260,18 @@ def test_rules_that_were_tampered_with_are_refused(folder, capsys, changes, mess
 )
 def test_rules_that_are_none_are_refused(folder, capsys, content):
     (folder / "bad.json").write_bytes(content.encode("utf-8", errors="surrogateescape"))
-    assert run("new.parquet", "--rule", "bad.json", "--out", "d.csv") == 2
+    assert run("new.parquet", "--apply", "bad.json", "--out", "d.csv") == 2
     [line] = capsys.readouterr().err.splitlines()
-    assert line.startswith("polyroc: error: --rule: 'bad.json' is ")
+    assert line.startswith("polyroc: error: --apply: 'bad.json' is ")
 
 
 def test_other_classes_and_logits_are_refused(folder, capsys):
     assert made("--save-rule", "rule.json", "--quiet") == 0
     parquet.write_table(animal_table(classes=("cat", "dog", "owl", "yak")).drop_columns(["label"]), "four.parquet")
-    assert run("four.parquet", "--rule", "rule.json", "--out", "d.csv") == 2
+    assert run("four.parquet", "--apply", "rule.json", "--out", "d.csv") == 2
     assert "has score columns for the classes 'cat', 'dog', 'owl', 'yak', but the rule has" in capsys.readouterr().err
     parquet.write_table(pa.table({f"p_{name}": np.log(SCORES[:, j]) for j, name in enumerate(CLASSES)}), "l.parquet")
-    assert run("l.parquet", "--rule", "rule.json", "--out", "d.csv") == 2
+    assert run("l.parquet", "--apply", "rule.json", "--out", "d.csv") == 2
     assert "--scores must hold probabilities, as the scores did that the rule was made from" in capsys.readouterr().err
 
 
@@ -289,10 +289,10 @@ def test_from_a_shell_with_pipes(folder):
     polyroc_ = f"{shlex.quote(sys.executable)} -m polyroc decide"
     script = (
         f"cat first.csv | {polyroc_} - --target label --costs costs.csv --save-rule rule.json --quiet > text.txt\n"
-        f"{polyroc_} - --rule rule.json --scores 'p_*' --out named.csv --quiet < first.csv\n"
+        f"{polyroc_} - --apply rule.json --scores 'p_*' --out named.csv --quiet < first.csv\n"
         f"{polyroc_} first.csv --target label --costs costs.csv --out own.csv --quiet > /dev/null\n"
         "cmp named.csv own.csv"
     )
     done = subprocess.run(["sh", "-e", "-c", script], capture_output=True, text=True, env=os.environ, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "Use " in (folder / "text.txt").read_text() or "not clearly" in (folder / "text.txt").read_text()
+    assert "No rule is clearly the cheapest. Bayes' rule is used" in (folder / "text.txt").read_text()

@@ -27,13 +27,6 @@ def of_help(*command):
     return [line.strip() for line in lines if line.strip().startswith("polyroc ")]
 
 
-def with_few_resamples(command):
-    """The same command with 9 resamples where it names no number: 999 of them show nothing more here."""
-    if "--resamples" in command or not re.match(r"polyroc (evaluate|compare|demo)\b", command):
-        return command
-    return re.sub(r"^polyroc \w+", r"\g<0> --resamples 9", command)
-
-
 PAGES = [command for page in ("README.md", "docs/cli.md") for command in of_page(page)]
 HELP = [command for of in ((), ("evaluate",), ("compare",), ("decide",)) for command in of_help(*of)]
 COMMANDS = list(dict.fromkeys(PAGES + HELP))
@@ -61,7 +54,6 @@ def test_help_and_docs_have_examples():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_examples_run_as_written(command, folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
-    command = with_few_resamples(command)
     if re.search(r"[<>|]", command):
         environment = {**os.environ, "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
         done = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment, timeout=120)

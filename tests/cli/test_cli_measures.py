@@ -22,15 +22,17 @@ def _run(capsys, *arguments):
 
 @pytest.mark.usefixtures("files")
 def test_evaluate_prints_measures_only_where_asked(capsys):
-    out = _run(capsys, "evaluate", "tree.csv", "--resamples", "0", "--measures")
+    out = _run(capsys, "evaluate", "tree.csv", "--method", "none", "--measures")
     assert "F1, macro" in out
     assert "standard error" in out
-    assert "F1, macro" not in _run(capsys, "evaluate", "tree.csv", "--resamples", "0")
+    assert "F1, macro" not in _run(capsys, "evaluate", "tree.csv", "--method", "none")
 
 
 @pytest.mark.usefixtures("files")
 def test_json_has_the_measures_of_the_library_and_one_interval_of_d(capsys):
-    out = json.loads(_run(capsys, "evaluate", "tree.csv", "--resamples", "49", "--measures", "--json"))
+    out = json.loads(
+        _run(capsys, "evaluate", "tree.csv", "--method", "bootstrap", "--resamples", "49", "--measures", "--json")
+    )
     rows = {row["name"]: row for row in out["measures"]["measures"]}
     example = polyroc.load_example()
     expected = polyroc.evaluate(example.y_true, example.scores["tree"]).measures(["mcc"])["mcc"]
@@ -38,12 +40,12 @@ def test_json_has_the_measures_of_the_library_and_one_interval_of_d(capsys):
     assert rows["mcc"]["low"] == pytest.approx(expected.low, abs=1e-9)
     assert rows["auc"]["low"] == out["confidence_interval"]["low"]
     assert rows["hand_till"]["high"] == out["hand_till_interval"]["high"]
-    assert "measures" not in json.loads(_run(capsys, "evaluate", "tree.csv", "--resamples", "0", "--json"))
+    assert "measures" not in json.loads(_run(capsys, "evaluate", "tree.csv", "--method", "none", "--json"))
 
 
 @pytest.mark.usefixtures("files")
 def test_compare_prints_differences_of_measures(capsys):
-    given = ("compare", "knn.csv", "tree.csv", "--resamples", "9", "--measures")
+    given = ("compare", "knn.csv", "tree.csv", "--method", "bootstrap", "--resamples", "9", "--measures")
     out = _run(capsys, *given)
     assert "log loss" in out
     assert "Lower is better for" in out
@@ -55,4 +57,15 @@ def test_compare_prints_differences_of_measures(capsys):
 
 @pytest.mark.usefixtures("files")
 def test_a_report_can_be_written_with_measures(capsys):
-    _run(capsys, "evaluate", "tree.csv", "--resamples", "9", "--measures", "--report", "page.html")
+    _run(
+        capsys,
+        "evaluate",
+        "tree.csv",
+        "--method",
+        "bootstrap",
+        "--resamples",
+        "9",
+        "--measures",
+        "--report",
+        "page.html",
+    )

@@ -33,7 +33,7 @@ def folder(tmp_path, monkeypatch):
 
 def call_of(option):
     files = "evaluate a.csv" if option == "--plot" else "compare a.csv b.csv"
-    return shlex.split(f"{files} --target label --resamples 9 --quiet")
+    return shlex.split(f"{files} --target label --method bootstrap --resamples 9 --quiet")
 
 
 def contents(folder):
@@ -92,7 +92,7 @@ def test_a_file_of_another_kind_is_replaced_only_by_force(option, folder, capsys
     name, before, message = OTHERS[option]
     call = [*call_of(option), option, name]
     said = refused(call, folder, capsys)
-    assert f"{option}: '{name}' is there already and {message}: name another file, or add --force" in said
+    assert f"{option}: '{name}' is there already and {message}: name another file, or add `--force`" in said
     assert main([*call, "--force"]) == 0, capsys.readouterr().err
     after = (folder / name).read_bytes()
     assert after != before

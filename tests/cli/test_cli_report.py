@@ -31,9 +31,9 @@ def read(name):
 @pytest.mark.parametrize(
     "call",
     [
-        "evaluate a.parquet --target label --resamples 9",
-        "compare a.parquet b.parquet --target label --resamples 9",
-        "demo --resamples 9",
+        "evaluate a.parquet --target label --method bootstrap --resamples 9",
+        "compare a.parquet b.parquet --target label --method bootstrap --resamples 9",
+        "demo --method bootstrap --resamples 9",
     ],
 )
 def test_a_page_is_written_beside_text_and_json(call, folder, capsys):
@@ -58,7 +58,18 @@ def test_a_page_is_written_beside_text_and_json(call, folder, capsys):
 
 @pytest.mark.parametrize("call", ["evaluate a.parquet", "compare a.parquet b.parquet"])
 def test_decisions_are_on_the_page_where_asked_for_and_never_in_json(call, folder, capsys):
-    call = [*shlex.split(call), "--target", "label", "--resamples", "9", "--report", "page.html", "--json"]
+    call = [
+        *shlex.split(call),
+        "--target",
+        "label",
+        "--method",
+        "bootstrap",
+        "--resamples",
+        "9",
+        "--report",
+        "page.html",
+        "--json",
+    ]
     assert main(call) == 0
     assert read("page.html").data["decisions"] is None
     plain = json.loads(capsys.readouterr().out)
@@ -76,7 +87,7 @@ def test_decisions_are_on_the_page_where_asked_for_and_never_in_json(call, folde
 def test_decisions_need_a_page_with_costs_to_change(folder, capsys):
     assert main(shlex.split("evaluate a.parquet --target label --include-decisions")) == 2
     assert "--include-decisions needs --report" in capsys.readouterr().err
-    call = "evaluate a.parquet --target label --resamples 0 --model centered --report page.html --include-decisions"
+    call = "evaluate a.parquet --target label --method none --model centered --report page.html --include-decisions"
     assert main(shlex.split(call)) == 0
     said = "--include-decisions adds nothing to this page: Costs cannot be changed here with the centered model."
     assert said in capsys.readouterr().err
@@ -84,7 +95,7 @@ def test_decisions_need_a_page_with_costs_to_change(folder, capsys):
 
 
 def test_the_page_names_its_source_seed_and_columns(folder, capsys):
-    call = "evaluate a.parquet --target label --resamples 9 --seed 5 --report page.htm --quiet"
+    call = "evaluate a.parquet --target label --method bootstrap --resamples 9 --seed 5 --report page.htm --quiet"
     assert main(shlex.split(call)) == 0
     assert capsys.readouterr().err == ""
     text = read("page.htm").text
@@ -94,14 +105,17 @@ def test_the_page_names_its_source_seed_and_columns(folder, capsys):
 
 
 def test_without_resamples_the_page_has_no_interval(folder, capsys):
-    assert main(shlex.split("evaluate a.parquet --target label --resamples 0 --report page.html")) == 0
+    assert main(shlex.split("evaluate a.parquet --target label --method none --report page.html")) == 0
     assert "no interval was asked for" in read("page.html").text
     assert "% interval" not in read("page.html").text
 
 
 def test_warnings_are_on_the_page(folder, capsys):
     parquet.write_table(animal_table(n_samples=9), "few.parquet")
-    assert main(shlex.split("evaluate few.parquet --target label --resamples 9 --report page.html")) == 0
+    assert (
+        main(shlex.split("evaluate few.parquet --target label --method bootstrap --resamples 9 --report page.html"))
+        == 0
+    )
     text = read("page.html").text
     assert text.count("Classes of fewer than 10 samples: 'cat' (3)") == 1
     assert text.count("Classes of fewer than 10 samples") == 1
@@ -109,7 +123,7 @@ def test_warnings_are_on_the_page(folder, capsys):
 
 
 def test_hints_name_the_report_until_there_is_one(folder, capsys):
-    call = shlex.split("evaluate a.parquet --target label --resamples 9")
+    call = shlex.split("evaluate a.parquet --target label --method bootstrap --resamples 9")
     main(call)
     assert "--report report.html" in capsys.readouterr().out
     main([*call, "--report", "page.html"])
@@ -151,7 +165,12 @@ def test_a_page_that_fails_to_be_written_ends_with_2_and_no_output(folder, capsy
 
     before = sorted(path.name for path in folder.iterdir())
     monkeypatch.setattr(os, "replace", full)
-    assert main(shlex.split("evaluate a.parquet --target label --resamples 9 --report page.html --json")) == 2
+    assert (
+        main(
+            shlex.split("evaluate a.parquet --target label --method bootstrap --resamples 9 --report page.html --json")
+        )
+        == 2
+    )
     out, err = capsys.readouterr()
     assert out == ""
     assert "'page.html' cannot be written: No space left on device" in err
@@ -161,7 +180,7 @@ def test_a_page_that_fails_to_be_written_ends_with_2_and_no_output(folder, capsy
 def test_the_example_files_make_a_page(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     example_files(tmp_path)
-    call = "compare knn.csv tree.csv --target label --key id --costs costs.csv --resamples 9 --report page.html"
+    call = "compare knn.csv tree.csv --target label --key id --costs costs.csv --report page.html"
     assert main(shlex.split(call)) == 0
     page = read("page.html")
     assert page.inside("td").count("20") >= 9
@@ -180,7 +199,7 @@ def test_json_keeps_lists_on_a_line_and_reads_back():
 
 def test_the_page_of_a_comparison_says_what_would_change_the_order(folder, capsys):
     parquet.write_table(animal_table(seed=2), "b.parquet")
-    call = "compare a.parquet b.parquet --target label --resamples 9 --quiet --json"
+    call = "compare a.parquet b.parquet --target label --method bootstrap --resamples 9 --quiet --json"
     assert main(shlex.split(call)) == 0
     assert "tipping" not in json.loads(capsys.readouterr().out)
     assert main(shlex.split(f"{call} --report page.html")) == 0

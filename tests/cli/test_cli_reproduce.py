@@ -77,5 +77,5 @@ def test_bad_input_is_named_in_one_line(arguments, message, tmp_path, monkeypatc
 def test_the_example_of_the_help_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["reproduce", "costs", "--out", "reproduction", "--quick"]) == 0
-    assert "5 of 5 claims hold" in capsys.readouterr().out
+    assert "6 of 6 claims hold" in capsys.readouterr().out
     assert (tmp_path / "reproduction" / "costs" / "curves.png").is_file()

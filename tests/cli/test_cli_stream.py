@@ -48,25 +48,30 @@ def test_a_file_that_does_not_fit_is_passed_over_by_itself(file, capsys, monkeyp
 
 
 def test_a_file_that_fits_is_read(file, capsys):
-    assert main(["evaluate", str(file), "--target", "y", "--resamples", "0", "--json"]) == 0
+    assert main(["evaluate", str(file), "--target", "y", "--method", "none", "--json"]) == 0
     out, err = capsys.readouterr()
     assert "passed over" not in err
     assert "not kept" not in out
 
 
 def test_point_estimates_alone(file, capsys):
-    assert main(["evaluate", str(file), "--target", "y", "--stream", "--resamples", "0"]) == 0
+    assert main(["evaluate", str(file), "--target", "y", "--stream", "--method", "none"]) == 0
     out = capsys.readouterr().out
     assert "interval" not in out.splitlines()[1]
+
+
+def test_counted_scores_are_not_resampled(file, capsys):
+    assert main(["evaluate", str(file), "--target", "y", "--stream", "--method", "bootstrap"]) == 2
+    assert "--method bootstrap needs all rows in memory: leave it out, or add --no-stream" in capsys.readouterr().err
 
 
 def test_options_that_need_samples_say_so(file, tmp_path, capsys):
     report, plot = tmp_path / "page.html", tmp_path / "curve.png"
     asked = ["--measures", "--max-fpr", "0.1", "--report", str(report), "--include-decisions", "--plot", str(plot)]
-    assert main(["evaluate", str(file), "--target", "y", "--stream", "--resamples", "99", *asked]) == 0
+    assert main(["evaluate", str(file), "--target", "y", "--stream", *asked]) == 0
     out, err = capsys.readouterr()
     assert "partial area" in out
-    for said in ("--measures adds nothing", "--resamples has no effect", "partial area has no interval"):
+    for said in ("--measures adds nothing", "partial area has no interval"):
         assert said in err
     assert "--include-decisions adds nothing to this page: scores that were counted are not kept" in err
     page = report.read_text(encoding="utf-8")

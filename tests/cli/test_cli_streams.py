@@ -58,7 +58,7 @@ def fed(path, content):
 )
 def test_a_pipe_loses_no_row(command, folder):
     assert len(LONG) > 3 * 65_536
-    done = shell(command.replace("OPTIONS", "--target label --resamples 0 --json"))
+    done = shell(command.replace("OPTIONS", "--target label --method none --json"))
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["n_samples"] == 4096
@@ -86,13 +86,13 @@ def open_copy(folder, name):
 def test_two_pipes_are_compared_and_costs_come_from_a_third(folder):
     (folder / "costs.csv").write_text("cat,dog,owl\n1,5,2\n3,1,4\n6,7,1\n")
     files = "<(cat a.parquet) <(cat a.parquet) --costs <(cat costs.csv)"
-    done = shell(f"{PROGRAM} compare {files} --target label --resamples 9 --json")
+    done = shell(f"{PROGRAM} compare {files} --target label --method bootstrap --resamples 9 --json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["auc"]["differences"][0]["value"] == 0
 
 
 def test_a_stream_of_two_names_is_refused(folder):
-    done = shell(f"cat a.parquet | {PROGRAM} compare - /dev/stdin --target label --resamples 9")
+    done = shell(f"cat a.parquet | {PROGRAM} compare - /dev/stdin --target label --method bootstrap --resamples 9")
     assert done.returncode == 2
     assert "can be read only once" in done.stderr
 
@@ -100,7 +100,7 @@ def test_a_stream_of_two_names_is_refused(folder):
 @pytest.mark.parametrize("files", ["/dev/stdin /dev/stdin", "a.parquet - --costs -", "- -"])
 def test_a_stream_that_is_named_twice_is_refused(files, folder, capsys):
     # Before anything is read, so that there need not be anything to read.
-    assert main(["compare", *files.split(), "--target", "label", "--resamples", "9"]) == 2
+    assert main(["compare", *files.split(), "--target", "label", "--method", "bootstrap", "--resamples", "9"]) == 2
     assert "can be read only once" in capsys.readouterr().err
 
 
@@ -112,8 +112,11 @@ def test_devices_and_a_closed_standard_input_are_refused(monkeypatch):
         open_source("-")
 
 
-CALLS = ["evaluate a.parquet --target label --resamples 0 --json", "evaluate a.parquet --target label --resamples 9"]
-CALLS += ["--help", "--version", pytest.param("demo --resamples 9", marks=pytest.mark.slow)]
+CALLS = [
+    "evaluate a.parquet --target label --method none --json",
+    "evaluate a.parquet --target label --method bootstrap --resamples 9",
+]
+CALLS += ["--help", "--version", pytest.param("demo --method bootstrap --resamples 9", marks=pytest.mark.slow)]
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -148,7 +151,7 @@ def test_a_standard_error_that_cannot_be_written_changes_nothing(where, folder):
     if shell(f"{shlex.quote(sys.executable)} -c 'import scipy.special' {where}").returncode != 0:
         pytest.skip("SciPy itself cannot be imported so; that of 2024 could not")
     call = "evaluate long.ndjson --target label --json"
-    done = shell(f"{PROGRAM} {call} --resamples 9 {where}")
+    done = shell(f"{PROGRAM} {call} {where}")
     assert done.returncode == 0
     assert json.loads(done.stdout)["auc"] == EXPECTED
     assert shell(f"{PROGRAM} evaluate nowhere.csv --target label {where}").returncode == 2
@@ -164,7 +167,7 @@ def too_large():
 @pytest.mark.slow
 @pytest.mark.parametrize("option", ["--report page.html", "--plot curve.svg"])
 def test_a_file_that_does_not_fit_leaves_nothing_behind(option, folder):
-    call = shlex.split(f"evaluate a.parquet --target label --resamples 0 {option}")
+    call = shlex.split(f"evaluate a.parquet --target label --method none {option}")
     before = sorted(path.name for path in folder.iterdir())
     # Not the cache of compiled code, which would not fit either.
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}

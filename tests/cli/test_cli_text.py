@@ -48,7 +48,7 @@ def odd_file(tmp_path, monkeypatch):
 def test_odd_classes_are_printed_as_they_are(odd_file, capsys, monkeypatch):
     # All of the pairs, so that every class is among them.
     monkeypatch.setattr("polyroc.cli._text._WORST", 90)
-    assert main(["evaluate", "odd.parquet", "--target", "label", "--resamples", "9"]) == 0
+    assert main(["evaluate", "odd.parquet", "--target", "label", "--method", "bootstrap", "--resamples", "9"]) == 0
     out, err = capsys.readouterr()
     for name in SHOWN:
         assert name in out
@@ -62,7 +62,7 @@ def test_odd_classes_are_printed_as_they_are(odd_file, capsys, monkeypatch):
 def test_odd_classes_survive_json_and_text_files(odd_file, capsys):
     for name in ("odd.parquet", "odd.csv"):
         arrow_csv.write_csv(animal_table("p ", ODD, n_samples=200), "odd.csv")
-        assert main(["evaluate", name, "--target", "label", "--resamples", "0", "--json"]) == 0
+        assert main(["evaluate", name, "--target", "label", "--method", "none", "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["labels"] == list(ODD)
 
 
@@ -93,6 +93,8 @@ def test_odd_file_names_are_names_of_models(stem, tmp_path, monkeypatch, capsys)
         "compare",
         "--target",
         "label",
+        "--method",
+        "bootstrap",
         "--resamples",
         "9",
         "--out",
@@ -121,14 +123,21 @@ def test_negative_numbers_are_no_formulas(tmp_path, monkeypatch):
         {"label": y_true} | {f"p_{c}": np.roll(scores[:, j], 1) for j, c in enumerate(("cat", "dog", "owl"))}
     )
     parquet.write_table(table, "bad.parquet")
-    assert main(shlex.split("compare bad.parquet good.parquet --target label --resamples 9 --out table.csv")) == 0
+    assert (
+        main(
+            shlex.split(
+                "compare bad.parquet good.parquet --target label --method bootstrap --resamples 9 --out table.csv"
+            )
+        )
+        == 0
+    )
     with Path("table.csv").open(encoding="utf-8", newline="") as file:
         assert float(next(csv.DictReader(file))["value"]) < 0
 
 
 def test_a_terminal_of_another_encoding_gets_escapes(odd_file):
     done = subprocess.run(
-        [sys.executable, "-m", "polyroc", "evaluate", "odd.parquet", "--target", "label", "--resamples", "0"],
+        [sys.executable, "-m", "polyroc", "evaluate", "odd.parquet", "--target", "label", "--method", "none"],
         capture_output=True,
         env={"PYTHONIOENCODING": "ascii", "PATH": ""},
         timeout=60,
@@ -158,12 +167,12 @@ def test_no_line_on_a_narrow_terminal_is_longer_than_it(monkeypatch, capsys):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "64")
     monkeypatch.setenv("TERM", "xterm")
-    assert main(["demo", "--resamples", "49"]) == 0
+    assert main(["demo", "--method", "bootstrap", "--resamples", "49"]) == 0
     narrow = re.sub(r"\x1b\[\d*m", "", capsys.readouterr().out).partition("\nNext\n")[0]
     assert len(narrow.splitlines()) > 20
     assert max(map(len, narrow.splitlines())) <= 64
     monkeypatch.setattr(sys.stdout, "isatty", lambda: False, raising=False)
-    assert main(["demo", "--resamples", "49"]) == 0
+    assert main(["demo", "--method", "bootstrap", "--resamples", "49"]) == 0
     wide = capsys.readouterr().out.partition("\nNext\n")[0]
     # No word and no number is in pieces.
     assert set(narrow.split()) == set(wide.split())
@@ -184,7 +193,16 @@ def test_long_names_of_models_stay_different(tmp_path, monkeypatch, capsys):
     names = [f"{40 * 'a'}-{kind}-{40 * 'b'}" for kind in ("first", "second")]
     for name in names:
         parquet.write_table(animal_table(), f"{name}.parquet")
-    call = ["compare", *(f"{name}.parquet" for name in names), "--target", "label", "--resamples", "9"]
+    call = [
+        "compare",
+        *(f"{name}.parquet" for name in names),
+        "--target",
+        "label",
+        "--method",
+        "bootstrap",
+        "--resamples",
+        "9",
+    ]
     assert main(call) == 0
     out = capsys.readouterr().out
     table = out.partition("\nmodel ")[2].splitlines()[1:3]

@@ -91,11 +91,11 @@ MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
 @pytest.mark.skipif(find_spec("matplotlib") is None, reason="needs matplotlib")
 @pytest.mark.parametrize("kind", MAGIC)
-@pytest.mark.parametrize("resamples", ["0", "9"])
-def test_plots_are_what_their_suffix_says(kind, resamples, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("method", ["none", "auto"])
+def test_plots_are_what_their_suffix_says(kind, method, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     parquet.write_table(animal_table("p ", ("$a^$", "<b>", "c")), "a.parquet")
-    call = ["evaluate", "a.parquet", "--target", "label", "--resamples", resamples, "--plot", f"curve.{kind}"]
+    call = ["evaluate", "a.parquet", "--target", "label", "--method", method, "--plot", f"curve.{kind}"]
     assert main(call) == 0, capsys.readouterr().err
     assert Path(f"curve.{kind}").read_bytes().startswith(MAGIC[kind])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.parquet", f"curve.{kind}"]
@@ -110,7 +110,14 @@ def test_a_table_that_cannot_be_written_ends_with_2_and_no_output(tmp_path, monk
     parquet.write_table(animal_table(), "a.parquet")
     parquet.write_table(animal_table(seed=1), "b.parquet")
     monkeypatch.setattr(os, "replace", full)
-    assert main(shlex.split("compare a.parquet b.parquet --target label --resamples 9 --out c.csv --json")) == 2
+    assert (
+        main(
+            shlex.split(
+                "compare a.parquet b.parquet --target label --method bootstrap --resamples 9 --out c.csv --json"
+            )
+        )
+        == 2
+    )
     out, err = capsys.readouterr()
     assert out == ""
     assert "No space left on device" in err

@@ -83,7 +83,7 @@ def test_one_column_of_probabilities_is_as_two():
 
 def test_argmax_names_the_highest_score_and_bayes_the_least_expected_cost():
     y, p = samples()
-    highest, bayes = (polyroc.decide(y, p, COSTS, method=method) for method in ("argmax", "bayes"))
+    highest, bayes = (polyroc.decide(y, p, COSTS, rule=rule) for rule in ("argmax", "bayes"))
     np.testing.assert_array_equal(highest.predict(p), p.argmax(axis=1))
     expected = [[sum(row[a] * COSTS[a][j] for a in range(3)) for j in range(3)] for row in p]
     np.testing.assert_array_equal(bayes.predict(p), np.argmin(expected, axis=1))
@@ -93,8 +93,8 @@ def test_argmax_names_the_highest_score_and_bayes_the_least_expected_cost():
 
 def test_costs_are_true_by_predicted_and_not_transposed():
     y, p = samples()
-    for method in ("tuned", "bayes"):
-        decision, turned = (polyroc.decide(y, p, costs, method=method) for costs in (COSTS, COSTS.T))
+    for rule in ("tuned", "bayes"):
+        decision, turned = (polyroc.decide(y, p, costs, rule=rule) for costs in (COSTS, COSTS.T))
         assert np.any(decision.predict(p) != turned.predict(p))
         named = decision.predict(p)
         assert decision.resubstitution_cost == pytest.approx(cost_by_loops(y, named, COSTS))
@@ -126,7 +126,7 @@ def test_costs_by_true_class_keep_log_probabilities():
 def test_tuned_costs_no_more_than_the_highest_score_on_its_own_samples():
     for seed in range(10):
         y, p = samples(seed, n=60)
-        tuned = polyroc.decide(y, p, COSTS_BY_CLASS)
+        tuned = polyroc.decide(y, p, COSTS_BY_CLASS, rule="tuned")
         argmax = next(one for one in tuned.rules if one.rule == "argmax")
         assert tuned.resubstitution_cost <= argmax.cost
 
@@ -149,7 +149,7 @@ def test_offsets_of_zero_are_bayes_rule(prior, reject_cost):
         for scores in (p, np.eye(4)[p.argmax(axis=1)] * 0.5 + 0.5 * np.eye(4)[y]):
             costs = random_costs(seed, 4)
             options = {"prior": prior, "reject_cost": reject_cost, "n_folds": 2}
-            tuned, bayes = (polyroc.decide(y, scores, costs, method=m, **options) for m in ("tuned", "bayes"))
+            tuned, bayes = (polyroc.decide(y, scores, costs, rule=m, **options) for m in ("tuned", "bayes"))
             zero = {"offsets": [0.0] * 4, "reject_offset": None if reject_cost is None else 0.0}
             at_zero = polyroc.Decision.from_dict(tuned.to_dict() | zero)
             assert at_zero.scale == "expected cost"
@@ -171,7 +171,7 @@ def test_offsets_of_zero_are_bayes_rule(prior, reject_cost):
 def test_offsets_of_zero_are_bayes_rule_with_abstention_also_for_costs_by_true_class():
     # Abstaining is compared with the sum of all other classes' costs: no offset on log probabilities gives that.
     y, p = samples(n=500)
-    tuned, bayes = (polyroc.decide(y, p, COSTS_BY_CLASS, method=m, reject_cost=0.4) for m in ("tuned", "bayes"))
+    tuned, bayes = (polyroc.decide(y, p, COSTS_BY_CLASS, rule=m, reject_cost=0.4) for m in ("tuned", "bayes"))
     assert tuned.scale == "expected cost"
     at_zero = polyroc.Decision.from_dict(tuned.to_dict() | {"offsets": [0, 0, 0], "reject_offset": 0})
     np.testing.assert_array_equal(at_zero.predict(p), bayes.predict(p))
@@ -202,11 +202,11 @@ def calibrated(seed, n, k):
 def test_tuned_mends_distorted_scores():
     y, p = samples(n=3000, sharpness=0.4, shift=(2.0, 0.0, -2.0))
     new_y, new_p = samples(1, n=20_000, sharpness=0.4, shift=(2.0, 0.0, -2.0))
-    cost = {m: cost_by_loops(new_y, polyroc.decide(y, p, COSTS, method=m).predict(new_p), COSTS) for m in METHODS}
+    cost = {m: cost_by_loops(new_y, polyroc.decide(y, p, COSTS, rule=m).predict(new_p), COSTS) for m in RULES}
     assert cost["tuned"] < 0.9 * min(cost["bayes"], cost["argmax"])
 
 
-METHODS = ("tuned", "bayes", "argmax")
+RULES = ("tuned", "bayes", "argmax")
 
 
 def test_tuned_is_within_sampling_error_of_bayes_where_bayes_is_best():
@@ -223,7 +223,8 @@ def test_tuned_is_within_sampling_error_of_bayes_where_bayes_is_best():
 def test_free_scores_on_other_scales_are_mended():
     y, p = samples(n=600)
     free = np.log(p) + np.array([0.0, 50.0, -50.0])
-    decision, plain = polyroc.decide(y, free, COSTS_BY_CLASS), polyroc.decide(y, p, COSTS_BY_CLASS)
+    decision, plain = polyroc.decide(y, free, COSTS_BY_CLASS), polyroc.decide(y, p, COSTS_BY_CLASS, rule="tuned")
+    assert decision.rule == "tuned"
     # The same breaks, shifted; between two of them an offset may lie anywhere.
     assert decision.resubstitution_cost == pytest.approx(plain.resubstitution_cost)
     shifted = decision.offsets + np.array([0.0, 50.0, -50.0])
@@ -239,14 +240,14 @@ def test_free_scores_on_other_scales_are_mended():
 def test_prior_reweighs_bayes_and_the_cost():
     y, p = samples()
     prior = np.array([0.2, 0.1, 0.7])
-    decision = polyroc.decide(y, p, COSTS, prior=prior, method="bayes")
+    decision = polyroc.decide(y, p, COSTS, prior=prior, rule="bayes")
     turned = p * prior / (np.bincount(y) / len(y))
     np.testing.assert_array_equal(decision.predict(p), np.argmin(turned @ COSTS, axis=1))
     assert decision.cost == pytest.approx(cost_by_loops(y, decision.predict(p), COSTS, prior))
-    by_name = polyroc.decide(y, p, COSTS, prior={2: 0.7, 0: 0.2, 1: 0.1}, method="bayes")
+    by_name = polyroc.decide(y, p, COSTS, prior={2: 0.7, 0: 0.2, 1: 0.1}, rule="bayes")
     assert by_name.cost == decision.cost
     series = pd.Series([0.1, 0.7, 0.2], index=["1", "2", "0"])
-    assert polyroc.decide(y, p, COSTS, prior=series, method="bayes").cost == decision.cost
+    assert polyroc.decide(y, p, COSTS, prior=series, rule="bayes").cost == decision.cost
 
 
 def test_always_naming_a_class_costs_what_prior_and_costs_say():
@@ -275,8 +276,8 @@ def test_whole_weights_are_repeated_samples():
 def test_cost_is_that_of_the_confusion_matrix():
     y, p = samples()
     prior = np.array([0.5, 0.3, 0.2])
-    for method in METHODS:
-        decision = polyroc.decide(y, p, COSTS, prior=prior, method=method)
+    for rule in RULES:
+        decision = polyroc.decide(y, p, COSTS, prior=prior, rule=rule)
         shares = decision.confusion / decision.confusion.sum(axis=1, keepdims=True)
         assert decision.cost == pytest.approx(prior @ (shares * COSTS).sum(axis=1))
         assert decision.confusion.sum() == len(y)
@@ -289,7 +290,7 @@ def test_cost_of_scores_without_information_is_not_too_low():
     found = []
     for _ in range(6):
         y, p = rng.permutation(np.resize([0, 1, 2], 90)), rng.dirichlet(np.ones(3), 90)
-        decision = polyroc.decide(y, p, costs)
+        decision = polyroc.decide(y, p, costs, rule="tuned")
         found.append((decision.cost, decision.resubstitution_cost))
     cost, resubstitution = np.mean(found, axis=0)
     # Nothing is cheaper than always naming one class; on their own samples the offsets seem to be.
@@ -300,7 +301,7 @@ def test_cost_of_scores_without_information_is_not_too_low():
 
 def test_the_interval_of_tuned_offsets_allows_for_the_luck_of_tuning():
     y, p = samples(n=100)
-    decision = polyroc.decide(y, p, COSTS)
+    decision = polyroc.decide(y, p, COSTS, rule="tuned")
     shares = decision.confusion / len(y)
     variance = (shares * (COSTS - decision.cost) ** 2).sum() / (len(y) - 1)
     # Tuned on four fifths of the samples, offsets cost 5/4 of the excess more; on their own samples as much less.
@@ -323,46 +324,48 @@ def test_groups_are_kept_whole():
 
 def test_interval_of_a_given_rule_is_that_of_a_mean():
     y, p = samples()
-    decision = polyroc.decide(y, p, COSTS, method="argmax")
+    decision = polyroc.decide(y, p, COSTS, rule="argmax")
     each = COSTS[y, p.argmax(axis=1)]
     assert decision.standard_error == pytest.approx(each.std(ddof=1) / np.sqrt(len(y)))
     assert decision.cost == pytest.approx(each.mean())
-    wider = polyroc.decide(y, p, COSTS, method="argmax", confidence_level=0.99)
+    wider = polyroc.decide(y, p, COSTS, rule="argmax", confidence_level=0.99)
     assert wider.cost_interval.low < decision.cost_interval.low < decision.cost < decision.cost_interval.high
 
 
-def test_without_a_wrong_name_the_interval_is_that_of_clopper_and_pearson():
+def test_without_a_mistake_the_interval_is_that_of_no_poisson_event():
     y = np.repeat([0, 1, 2], [10, 20, 30])
     p = np.where(np.eye(3)[y] == 1, 0.98, 0.01)
-    for method in METHODS:
-        decision = polyroc.decide(y, p, COSTS, method=method)
+    for rule in RULES:
+        decision = polyroc.decide(y, p, COSTS, rule=rule)
         assert decision.cost == decision.standard_error == 0
-        # None of 60 is named wrong: at most this share is, and costs at most 6.
-        assert decision.cost_interval == pytest.approx((0, 6 * stats.beta.ppf(0.975, 1, 60)))
-        others = [one for one in decision.rules[:3] if one.rule != method]
-        reach = 6 * stats.beta.ppf(0.975, 1, 60)
+        # None of 60 is predicted wrong: at most 3.7 are expected (Garwood), and each costs at most 6.
+        reach = 6 * stats.chi2.ppf(0.975, 2) / 2 / 60
+        assert decision.cost_interval == pytest.approx((0, reach))
+        others = [one for one in decision.rules[:3] if one.rule != rule]
         assert all(one.difference_interval == pytest.approx((-reach, reach)) for one in others)
-        assert decision.rules[METHODS.index(method)].difference_interval == (0, 0)
+        assert decision.rules[RULES.index(rule)].difference_interval == (0, 0)
     # With a known prior the smallest class says least, and gains can only be missed.
-    decision = polyroc.decide(y, p, COSTS - 2 * np.eye(3), prior=[0.2, 0.3, 0.5], method="argmax")
-    assert decision.cost_interval == pytest.approx((-2, -2 + 8 * stats.beta.ppf(0.975, 1, 10)))
+    decision = polyroc.decide(y, p, COSTS - 2 * np.eye(3), prior=[0.2, 0.3, 0.5], rule="argmax")
+    # The heaviest sample of a class by its cost: 3 of 30 for class 2, 3 of 20 for class 1 and 8 of 10 for class 0.
+    worst = max(0.2 / 10 * 8, 0.3 / 20 * 4, 0.5 / 30 * 5)
+    assert decision.cost_interval == pytest.approx((-2, -2 + worst * stats.chi2.ppf(0.975, 2) / 2))
     assert f"{decision.cost_interval.high:.2f}" in str(decision)
 
 
 def test_intervals_stay_within_what_a_sample_can_cost():
-    y = np.repeat([0, 1, 2], 8)
-    p = np.where(np.eye(3)[y] == 1, 0.8, 0.1)
-    p[0] = [0.1, 0.8, 0.1]
-    decision = polyroc.decide(y, p, COSTS, method="argmax")
-    assert decision.cost - 2 * decision.standard_error < 0
-    assert decision.cost_interval.low == 0
-    assert decision.cost_interval.high > decision.cost + 2 * decision.standard_error
+    y = np.repeat([0, 1, 2], 2)
+    # All but one are wrong, and cost as much as they can.
+    p = np.where(np.eye(3)[[2, 2, 0, 0, 1, 1]] == 1, 0.8, 0.1)
+    p[0] = [0.8, 0.1, 0.1]
+    decision = polyroc.decide(y, p, COSTS - 1, rule="argmax")
+    assert decision.cost_interval.high == 5
+    assert -1 < decision.cost_interval.low < decision.cost
 
 
 def test_with_a_prior_the_variance_is_that_within_the_classes():
     y, p = samples()
     prior = [0.5, 0.3, 0.2]
-    decision = polyroc.decide(y, p, COSTS, method="bayes", prior=prior)
+    decision = polyroc.decide(y, p, COSTS, rule="bayes", prior=prior)
     each = COSTS[y, decision.predict(p)]
     variance = sum(q**2 * each[y == a].var(ddof=1) / np.sum(y == a) for a, q in enumerate(prior))
     assert decision.standard_error == pytest.approx(np.sqrt(variance))
@@ -373,7 +376,7 @@ def test_with_a_prior_the_variance_is_that_within_the_classes():
 
 def test_bayes_abstains_where_every_class_is_expected_to_cost_more():
     y, p = samples()
-    decision = polyroc.decide(y, p, COSTS, method="bayes", reject_cost=0.5)
+    decision = polyroc.decide(y, p, COSTS, rule="bayes", reject_cost=0.5)
     named = decision.predict(p)
     abstained = (p @ COSTS).min(axis=1) > 0.5
     np.testing.assert_array_equal(pd.isna(pd.Series(named)), abstained)
@@ -455,7 +458,7 @@ def test_the_seed_gives_the_same_and_threads_change_nothing():
 
 def test_rates_are_those_of_the_confusion_matrix():
     y, p = samples()
-    decision = polyroc.decide(y, p, COSTS, method="argmax")
+    decision = polyroc.decide(y, p, COSTS, rule="argmax")
     named = p.argmax(axis=1)
     rates = decision.rates
     for positive, negative, tpr, fpr in zip(rates.positive, rates.negative, rates.tpr, rates.fpr, strict=True):
@@ -486,16 +489,23 @@ def test_a_pickle_is_small_and_predicts_alike():
 def test_words_say_what_to_do_by_intervals():
     y, p = samples(n=3000, sharpness=0.4, shift=(2.0, 0.0, -2.0))
     clear = polyroc.decide(y, p, COSTS)
-    highest = next(one for one in clear.rules if one.rule == "argmax")
-    assert highest.difference_interval.low > 0
+    assert clear.tuned_share == 1
+    # Compared with the cheapest of the others, which here is Bayes' rule.
+    others = [one for one in clear.rules if one.rule not in ("auto", "tuned")]
+    assert clear.rival is min(others, key=lambda one: one.cost)
+    assert clear.rival.rule == "bayes"
+    assert clear.rival.difference_interval.low > 0
     assert str(clear).startswith("Use the tuned offsets: they cost 0.")
-    assert f"{highest.difference:.3f}" in clear.text.sentence
-    assert "less than naming the highest score (95 % interval" in clear.text.sentence
-    assert polyroc.decide(y, p, COSTS, method="argmax").text.sentence.startswith("Use the tuned offsets: they cost")
+    assert f"{clear.rival.difference:.3f}" in clear.text.sentence
+    assert "less than Bayes' rule (95 % interval" in clear.text.sentence
+    assert polyroc.decide(y, p, COSTS, rule="argmax").text.sentence.startswith("Use the tuned offsets: they cost")
+    assert "which is too low" in str(clear)
     y, p = samples(n=40)
     unclear = polyroc.decide(y, p, COSTS)
-    assert unclear.text.sentence.startswith("The tuned offsets are not clearly cheaper than")
-    assert "which is too low" in str(unclear)
+    assert unclear.text.sentence.startswith(
+        "No rule is clearly the cheapest. Bayes' rule is used, because on held-out "
+    )
+    assert f"About {unclear.n_samples_to_tell:,} samples would tell." in unclear.text.sentence
 
 
 # Refused
@@ -514,7 +524,7 @@ def test_words_say_what_to_do_by_intervals():
         ({"prior": {"a": 0.5, "b": 0.5}}, r"`prior` must name each class once \(0, 1, 2\), got names 'a', 'b'"),
         ({"reject_cost": np.nan}, "`reject_cost` must be None or a number within 1e\\+60 of 0, got nan"),
         ({"n_folds": 1}, "`n_folds` must be an integer from 2 to 100, got 1"),
-        ({"method": "greedy"}, "`method` must be one of 'tuned', 'bayes', 'argmax', got 'greedy'"),
+        ({"rule": "greedy"}, "`rule` must be one of 'auto', 'tuned', 'bayes', 'argmax', got 'greedy'"),
     ],
 )
 def test_what_is_refused(options, words):
@@ -525,8 +535,9 @@ def test_what_is_refused(options, words):
 
 def test_free_scores_are_refused_where_probabilities_are_needed():
     y, p = samples(n=30)
-    with pytest.raises(polyroc.InputError, match=r'probabilities, .* for method="bayes".*: "tuned" takes any scores'):
-        polyroc.decide(y, np.log(p), COSTS, method="bayes")
+    match = r'probabilities, .* for rule="bayes".*np.exp.*; "tuned" takes any scores'
+    with pytest.raises(polyroc.InputError, match=match):
+        polyroc.decide(y, np.log(p), COSTS, rule="bayes")
     with pytest.raises(polyroc.InputError, match=r"probabilities, .* for `reject_cost`"):
         polyroc.decide(y, np.log(p), COSTS, reject_cost=1)
     decision = polyroc.decide(y, p, COSTS)
@@ -590,21 +601,21 @@ def test_empty_prior_is_refused():
 
 def test_differences_from_tuned_offsets_allow_for_the_luck_of_tuning(monkeypatch):
     y, p = samples(n=100)
-    by_method = {method: polyroc.decide(y, p, COSTS, method=method).rules for method in ("tuned", "argmax")}
+    by_rule = {rule: polyroc.decide(y, p, COSTS, rule=rule).rules for rule in ("tuned", "argmax")}
     monkeypatch.setattr("polyroc._decide._decide.tuning_variance", lambda *_: 0.0)
-    for method, rules in by_method.items():
-        for one, without in zip(rules, polyroc.decide(y, p, COSTS, method=method).rules, strict=True):
+    for rule, rules in by_rule.items():
+        for one, without in zip(rules, polyroc.decide(y, p, COSTS, rule=rule).rules, strict=True):
             assert one.difference == without.difference
             wider = np.ptp(one.difference_interval) > 1.001 * np.ptp(without.difference_interval)
             # One of two rules that differ is tuned.
-            assert wider == (one.rule != method and "tuned" in (one.rule, method))
+            assert wider == (one.rule != rule and "tuned" in (one.rule, rule))
 
 
 def test_with_a_prior_groups_vary_about_the_means_of_the_classes():
     y, p = samples(n=90)
     prior, groups = np.array([0.5, 0.3, 0.2]), np.arange(90) // 3
     assert max(len(set(y[groups == g])) for g in range(30)) > 1
-    decision = polyroc.decide(y, p, COSTS, method="argmax", prior=prior, groups=groups)
+    decision = polyroc.decide(y, p, COSTS, rule="argmax", prior=prior, groups=groups)
     each, counts = COSTS[y, p.argmax(axis=1)], np.bincount(y)
     means = np.bincount(y, each) / counts
     added = np.bincount(groups, (prior / counts)[y] * (each - means[y]))

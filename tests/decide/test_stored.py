@@ -31,11 +31,11 @@ class _Unreadable:
         raise RuntimeError(msg)
 
 
-@pytest.mark.parametrize("method", ["tuned", "bayes", "argmax"])
+@pytest.mark.parametrize("rule", ["auto", "tuned", "bayes", "argmax"])
 @pytest.mark.parametrize("options", [{}, {"reject_cost": 0.4}, {"prior": [0.1, 0.2, 0.7]}])
-def test_a_stored_decision_is_the_same_decision(method, options):
+def test_a_stored_decision_is_the_same_decision(rule, options):
     y_true, scores = problem()
-    decision = polyroc.decide(y_true, scores, COSTS, method=method, **options)
+    decision = polyroc.decide(y_true, scores, COSTS, rule=rule, **options)
     read = again(decision)
     assert read.to_dict() == decision.to_dict()
     assert str(read) == str(decision)
@@ -68,7 +68,7 @@ def test_free_scores_stay_free():
 
 
 @pytest.mark.parametrize(
-    ("costs", "method", "scale"),
+    ("costs", "rule", "scale"),
     [
         (COSTS, "tuned", "expected cost"),
         (COSTS, "bayes", "expected cost"),
@@ -76,14 +76,14 @@ def test_free_scores_stay_free():
         ([[0, 2, 2], [1, 0, 1], [5, 5, -1]], "tuned", "log probability"),
     ],
 )
-def test_the_scale_of_the_offsets_is_stored(costs, method, scale):
+def test_the_scale_of_the_offsets_is_stored(costs, rule, scale):
     y_true, scores = problem()
-    decision = polyroc.decide(y_true, scores, costs, method=method)
+    decision = polyroc.decide(y_true, scores, costs, rule=rule)
     assert decision.to_dict()["scale"] == again(decision).scale == scale
     assert decision.on_log_scale
     assert_array_equal(again(decision).predict(scores), decision.predict(scores))
     other = {"expected cost": "log probability", "log probability": "expected cost"}[scale]
-    if method == "tuned":
+    if rule == "tuned":
         # Another scale is another rule, so it must be stored.
         turned = Decision.from_dict(decision.to_dict() | {"scale": other})
         assert (turned.predict(scores) != decision.predict(scores)).any()
@@ -95,7 +95,7 @@ def test_the_scale_of_the_offsets_is_stored(costs, method, scale):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"method": "best"}, "`method` must be one of 'tuned', 'bayes', 'argmax', got 'best'."),
+        ({"rule": "best"}, "`rule` must be one of 'auto', 'tuned', 'bayes', 'argmax', got 'best'."),
         ({"labels": ["ant", "ant", "cat"]}, "`labels` must"),
         ({"costs": [[0, 1], [1, 0]]}, "`costs` must have shape (3, 3), a row and a column per class, got (2, 2)."),
         ({"prior": [0.5, 0.5, 0.5]}, "`prior` must sum to 1 (to within 1e-06), got a sum of 1.5."),
@@ -115,17 +115,26 @@ def test_the_scale_of_the_offsets_is_stored(costs, method, scale):
         ),
         ({"reject_offset": None}, "`record` must have a finite number as 'reject_offset', got None."),
         ({"on_log_scale": 1}, "`on_log_scale` must be True or False, got 1."),
-        ({"on_log_scale": False}, "`record` must have true as 'on_log_scale' for Bayes' rule and for a cost of abst"),
+        ({"on_log_scale": False}, "`record` must have true as 'on_log_scale' for 'auto', for Bayes' rule and for a"),
         ({"scale": "log probability"}, "`scale` must be one of 'expected cost', got 'log probability'."),
         ({"n_columns": 2}, "`record` must have 3 as 'n_columns', one for each class, got 2."),
         (
             {"confusion": [[1, 2, 3]] * 3},
             "`record` must have finite numbers of shape (3, 4), none below 0, as 'confusion'",
         ),
+        ({"tuned_share": 2}, "`record` must have a number from 0 to 1 as 'tuned_share', got 2.0."),
+        ({"tuned_share": None}, "`record` must have a finite number as 'tuned_share', got None."),
+        ({"unseen": [1]}, "`record` must have a dictionary or null as 'unseen', got [1]."),
+        ({"unseen": {"true_class": "owl"}}, "`record` must have classes in 'unseen', got 'owl'."),
+        (
+            {"unseen": {"true_class": "ant", "predicted_class": "bee", "cost": "much"}},
+            "`record` must have a finite number as 'cost', got 'much'.",
+        ),
+        ({"n_samples_to_tell": 1.5}, "`record` must have a positive integer as 'n_samples_to_tell', got 1.5."),
         ({"n_samples": 0}, "`record` must have a positive integer as 'n_samples', got 0."),
         ({"n_folds": True}, "`record` must have a positive integer as 'n_folds', got True."),
         ({"rules": None}, "`record` must have a list of dictionaries as 'rules', got None."),
-        ({"rules": []}, "`record` must have the cost of its own method, 'tuned', among 'rules'."),
+        ({"rules": []}, "`record` must have the cost of its own rule, 'auto', among 'rules'."),
         (
             {"rules": [{"rule": "always", "label": "owl"}]},
             "`record` must have a class as 'label' of each rule 'always'",

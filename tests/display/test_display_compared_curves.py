@@ -21,7 +21,7 @@ def compared(names, k=3, **options):
     y_true, y_score = problem(k, n=240)
     noise = np.random.default_rng(1).normal(size=(len(names), *y_score.shape))
     scores = {name: y_score + 0.5 * place * noise[place] for place, name in enumerate(names)}
-    return polyroc.compare(y_true, scores, **options or {"n_resamples": 29, "rng": 0})
+    return polyroc.compare(y_true, scores, **options or {"method": "bootstrap", "n_resamples": 29, "rng": 0})
 
 
 def legend_of(display):

@@ -29,7 +29,7 @@ def compared(names, n_resamples=49, k=3):
     y_true, y_score = problem(k)
     noise = np.random.default_rng(1).normal(size=(len(names), *y_score.shape))
     scores = {name: y_score + 0.5 * place * noise[place] for place, name in enumerate(names)}
-    return polyroc.compare(y_true, scores, n_resamples=n_resamples, rng=0)
+    return polyroc.compare(y_true, scores, method="bootstrap", n_resamples=n_resamples, rng=0)
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def test_densities_stay_between_0_and_1_and_lose_nothing():
     rng = np.random.default_rng(0)
     y_true = np.arange(90) % 3
     scores = {name: np.eye(3)[y_true] + spread * rng.normal(size=(90, 3)) for name, spread in (("a", 0.3), ("b", 0.35))}
-    comparison = polyroc.compare(y_true, scores, n_resamples=199, rng=0)
+    comparison = polyroc.compare(y_true, scores, method="bootstrap", n_resamples=199, rng=0)
     for spread in ComparisonDisplay.from_comparison(comparison).spreads["auc"].values():
         width = np.std(spread.replicates, ddof=1)
         assert spread.replicates.max() > 1 - width  # so near to the end that kernels reach beyond it
@@ -172,7 +172,9 @@ def test_replicates_that_never_vary_are_drawn(kind):
     y_true, _ = problem(3)
     truth = (np.unique(y_true) == y_true[:, None]).astype(float)
     with pytest.warns(polyroc.ResamplingWarning, match="replicates equal"):
-        comparison = polyroc.compare(y_true, {"perfect": truth, "constant": 0 * truth}, n_resamples=9, rng=0)
+        comparison = polyroc.compare(
+            y_true, {"perfect": truth, "constant": 0 * truth}, method="bootstrap", n_resamples=9, rng=0
+        )
     display = ComparisonDisplay.from_comparison(comparison).plot(kind=kind)
     check_layout(display)
 

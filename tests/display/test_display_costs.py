@@ -39,7 +39,7 @@ def profile_of(names=None, ratios=(0.1, 1, 10), models=("first", "second"), **op
 def test_lines_and_bands_are_those_of_the_profile():
     profile = profile_of()
     display = CostProfileDisplay.from_profile(profile).plot()
-    low, high = profile.bands
+    low, high = profile.low_by_matrix, profile.high_by_matrix
     for place, (line, band) in enumerate(zip(display.lines_, display.bands_, strict=True)):
         assert_array_equal(line.get_xdata(), [0.1, 1, 10])
         assert_array_equal(line.get_ydata(), profile.cost_by_matrix[place])
@@ -105,13 +105,13 @@ def test_awkward_names_are_drawn_as_they_are(style):
         display.figure_.canvas.draw()
         assert len(display.ax_.get_legend().get_texts()) == 2
         y_true, p, labels = made(90, 3, names=names)
-        decision = polyroc.decide(y_true, p, [[0, 1, 2], [3, 0, 1], [1, 5, 0]], method="bayes", labels=labels)
+        decision = polyroc.decide(y_true, p, [[0, 1, 2], [3, 0, 1], [1, 5, 0]], rule="bayes", labels=labels)
         ConfusionDisplay.from_decision(decision).plot().figure_.canvas.draw()
 
 
 def test_cells_hold_shares_of_rows_and_numbers():
     y_true, p, labels = made(150, 3)
-    decision = polyroc.decide(y_true, p, [[0, 1, 2], [3, 0, 1], [1, 5, 0]], method="bayes")
+    decision = polyroc.decide(y_true, p, [[0, 1, 2], [3, 0, 1], [1, 5, 0]], rule="bayes")
     display = ConfusionDisplay.from_decision(decision).plot()
     assert_array_equal(display.im_.get_array(), decision.confusion / decision.confusion.sum(axis=1, keepdims=True))
     written = {tuple(text.get_position()[::-1]): text.get_text() for text in display.text_}
@@ -138,7 +138,7 @@ def test_column_of_abstentions_stands_apart(k):
     y_true, p, _ = made(20 * k, k)
     rng = np.random.default_rng(0)
     costs = rng.uniform(0.5, 2, (k, k)) * (1 - np.eye(k))
-    decision = polyroc.decide(y_true, p, costs, method="bayes", reject_cost=0.5)
+    decision = polyroc.decide(y_true, p, costs, rule="bayes", reject_cost=0.5)
     display = ConfusionDisplay.from_decision(decision).plot()
     assert display.im_.get_array().shape == (k, k + 1)
     assert display.ax_.get_xticklabels()[-1].get_text() == "abstained"

@@ -1,16 +1,16 @@
 """The board from which threads take work, and what is copied and sorted by many of them."""
 
 import threading
-import time
 
 import numpy as np
 import pytest
+from interrupts import threads_left, until
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import gaussian_problem
 
 import polyroc
 from polyroc._inputs._predictions import as_predictions
-from polyroc._lib._threads import Pool, Threads
+from polyroc._lib._threads import Threads
 
 pytest.importorskip("numba")
 
@@ -19,19 +19,7 @@ from polyroc._engines._numba._adjoint import solve_one
 from polyroc._engines._numba._compile import kernel
 from polyroc._engines._numba._eliminated import EliminatedPairs
 
-
-def until(happens):
-    """Whether it happens within a minute."""
-    end = time.monotonic() + 60
-    while not happens():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.001)
-    return True
-
-
-def everybody_left():
-    return not any(thread.name.startswith("polyroc") for thread in threading.enumerate())
+pytestmark = pytest.mark.threads
 
 
 @kernel
@@ -58,7 +46,7 @@ def test_every_ticket_is_taken_once():
     finally:
         _board.stop(board)
     for helper in helpers:
-        helper.join(60)
+        helper.join(120)
         assert not helper.is_alive()
 
 
@@ -89,7 +77,7 @@ def fit_with(monkeypatch, helpers_come):
     with monkeypatch.context() as patch:
         patch.setattr(_crew, "serve", by_one_side)
         found = polyroc.evaluate(problem.y_true, problem.y_score, engine="numba", n_jobs=3).factorization
-    assert until(everybody_left)
+    assert not threads_left()
     return found, n_helped[0]
 
 
@@ -112,7 +100,7 @@ def test_an_error_between_passes_sends_helpers_home(monkeypatch):
     monkeypatch.setattr(EliminatedPairs, "attempt", fail)
     with pytest.raises(KeyboardInterrupt):
         polyroc.evaluate(problem.y_true, problem.y_score, engine="numba", n_jobs=3)
-    assert until(everybody_left)
+    assert not threads_left()
 
 
 def crew_of(n_jobs, threads):
@@ -128,22 +116,22 @@ def crew_for(rates, weights, threads):
 
 
 def test_an_interrupt_while_helpers_begin_sends_home_those_that_have(monkeypatch):
-    start, begun = Pool.start, []
+    start, begun = Threads.start, []
 
     def start_one(self, call):
         if begun:
             raise KeyboardInterrupt
         begun.append(call)
-        start(self, call)
+        return start(self, call)
 
     with Threads(3) as threads:
         crew = crew_of(3, threads)
-        monkeypatch.setattr(Pool, "start", start_one)
+        monkeypatch.setattr(Threads, "start", start_one)
         with pytest.raises(KeyboardInterrupt), crew.at_work():
             pass
     assert begun
     assert crew._board[_board.STOP] == 1
-    assert until(everybody_left)
+    assert not threads_left()
 
 
 def test_an_error_of_a_helper_is_raised_by_who_waits_for_it(monkeypatch):
@@ -161,7 +149,7 @@ def test_an_error_of_a_helper_is_raised_by_who_waits_for_it(monkeypatch):
     with pytest.raises(MemoryError):
         polyroc.evaluate(problem.y_true, problem.y_score, engine="numba", n_jobs=2)
     monkeypatch.setattr(_crew, "serve", serve)
-    assert until(everybody_left)
+    assert not threads_left()
 
 
 @pytest.mark.slow
@@ -170,7 +158,7 @@ def test_a_helper_that_nobody_tells_goes_home_by_itself():
         job = crew_of(2, threads).job
     helper = threading.Thread(target=_crew.serve, args=(_board.new_board(), job, 1, False))
     helper.start()
-    helper.join(120)
+    helper.join(600)
     assert not helper.is_alive()
 
 

@@ -101,7 +101,9 @@ def test_a_bootstrap_takes_the_engine_of_its_number_of_resamples(monkeypatch):
     problem = gaussian_problem(0, 90, 3)
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score, n_thresholds=49)
     evaluation.bootstrap(5, rng=0)
-    polyroc.compare(problem.y_true, {"a": problem.y_score, "b": problem.y_score / 2}, n_resamples=7, rng=0)
+    polyroc.compare(
+        problem.y_true, {"a": problem.y_score, "b": problem.y_score / 2}, method="bootstrap", n_resamples=7, rng=0
+    )
     # Each model's as if it were alone, so that the same seed gives the same replicates.
     assert [work.repeats for work in asked if work.task == "replicates"] == [5, 7, 7]
     assert asked[0] == _choice.Work("evaluate", len(problem.y_true), 3, 6, 49, 1)

@@ -24,7 +24,8 @@ y_score = rng.normal(size=(120, 3)) + np.eye(3)[y_true]
 for engine in ("auto", "numpy"):
     evaluation = polyroc.evaluate(y_true, y_score, engine=engine)
     drawn = evaluation.bootstrap(9, rng=0)
-    compared = polyroc.compare(y_true, {"a": y_score, "b": -y_score}, n_resamples=9, rng=0, engine=engine)
+    models = {"a": y_score, "b": -y_score}
+    compared = polyroc.compare(y_true, models, method="bootstrap", n_resamples=9, rng=0, engine=engine)
     print(evaluation.auc, evaluation.hand_till, drawn.auc.sum(), compared.by_auc.differences[0].value)
 print(polyroc.baselines.auc_mu(y_true, y_score) > 0.5)
 try:

@@ -216,7 +216,9 @@ def test_resamples_that_do_not_fit_are_refused_with_numbers(monkeypatch, n_model
     ask = partial(evaluation.bootstrap, 10_000_000)
     if n_models > 1:
         scores = dict.fromkeys("abc", problem.y_score)
-        ask = partial(polyroc.compare, problem.y_true, scores, n_resamples=10_000_000, engine="numpy")
+        ask = partial(
+            polyroc.compare, problem.y_true, scores, method="bootstrap", n_resamples=10_000_000, engine="numpy"
+        )
     with pytest.raises(MemoryError) as caught:
         ask()
     words = r"10,000,000 resamples( of 3 models)? need about (\d+)\.\d GiB of memory, and 1\.0 GiB are free\."
@@ -249,7 +251,9 @@ def test_resamples_need_no_more_than_they_say(engine, n_models):
         if n_models == 1:
             evaluations[0].bootstrap(2_000, rng=0, n_jobs=1)
         else:
-            polyroc.compare(problem.y_true, scores, n_resamples=2_000, rng=0, n_jobs=1, engine=engine)
+            polyroc.compare(
+                problem.y_true, scores, method="bootstrap", n_resamples=2_000, rng=0, n_jobs=1, engine=engine
+            )
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

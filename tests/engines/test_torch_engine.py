@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+import threading
 import weakref
 
 import numpy as np
@@ -228,10 +229,7 @@ def test_pickles_have_arrays_and_no_tensors(on_device, thresholds):
     [
         ("CUDA error: out of memory\nCompile with `TORCH_USE_CUDA_DSA`", "CUDA error: out of memory"),
         ("Triton Error [CUDA]: out of memory", "Triton Error [CUDA]: out of memory"),
-        (
-            "CUDA error: CUBLAS_STATUS_ALLOC_FAILED",
-            "CUDA error: CUBLAS_STATUS_ALLOC_FAILED",
-        ),
+        ("CUDA error: CUBLAS_STATUS_ALLOC_FAILED", "CUDA error: CUBLAS_STATUS_ALLOC_FAILED"),
         ("CUDA error: an illegal memory access was encountered", None),
     ],
 )
@@ -278,16 +276,19 @@ def tensors_alive():
 @pytest.mark.parametrize("step", ["cut_own", "fit_rank_one"])
 def test_an_allocation_that_fails_is_a_memory_error_and_leaves_nothing(monkeypatch, step):
     from polyroc._engines._protocol import Resources
-    from polyroc._engines._torch import _engine
+    from polyroc._engines._torch import _devices, _engine
     from polyroc._engines._torch._devices import device_of
 
     polyroc.evaluate(PROBLEM.y_true, PROBLEM.y_score, engine="torch")  # what is kept for all problems is there by now
     before, fails = tensors_alive(), _Fails()
     monkeypatch.setattr(_engine, step, fails)
+    at_reading = []
+    monkeypatch.setattr(_devices, "free_bytes", lambda _: at_reading.append(fails.made()) or 2**30)
     with pytest.raises(MemoryError) as caught:
         polyroc.evaluate(PROBLEM.y_true, PROBLEM.y_score, engine="torch")
     gc.collect()
-    # Even while the error is at hand.
+    # Before it says how much can be had, and even while the error is at hand.
+    assert at_reading == [None]
     assert fails.made is not None
     assert fails.made() is None
     message = str(caught.value)
@@ -490,7 +491,101 @@ def test_the_code_of_the_page_runs(tmp_path, capsys):
     assert capsys.readouterr().out.startswith("0.9")
 
 
+# Threads and streams
+
+
+def test_the_device_is_that_of_the_thread_that_prepares(monkeypatch):
+    """A new thread has the first card as its current one."""
+    from polyroc._engines._protocol import Resources
+    from polyroc._engines._torch import _engine
+
+    asked, device_of = [], _engine.device_of
+
+    def noted(resources):
+        asked.append(threading.current_thread())
+        return device_of(resources)
+
+    monkeypatch.setattr(_engine, "device_of", noted)
+    predictions = as_predictions(PROBLEM.y_true, PROBLEM.y_score)
+    made = [_engine.ENGINE.fitter(Resources()), _engine.ENGINE.prepare(predictions, Resources())]
+    thread = threading.Thread(target=lambda: [one.device for one in made])
+    thread.start()
+    thread.join()
+    assert asked == 2 * [threading.current_thread()]
+
+
+def test_replicates_of_the_parametric_model_are_fitted_where_the_scores_are(on_device, monkeypatch):
+    from polyroc._engines._torch import _engine
+
+    evaluation = polyroc.evaluate(on_device(PROBLEM.y_true), on_device(PROBLEM.y_score), engine="torch")
+    asked, fitter = [], _engine.ENGINE.fitter
+    monkeypatch.setattr(
+        _engine.TorchEngine, "fitter", lambda _, resources: asked.append(resources.device) or fitter(resources)
+    )
+    quietly(evaluation.bootstrap, 2, method="parametric-pairs", rng=0)
+    assert asked == [str(evaluation._source.tensors.scores.device)]
+
+
+def test_who_reads_what_another_made_goes_on_after_it(monkeypatch):
+    from polyroc._engines._torch import _engine
+
+    marks, waited = iter(["samples", "scores", "scores and places"]), []
+    monkeypatch.setattr(_engine, "mark_on", lambda _: next(marks))
+    monkeypatch.setattr(_engine, "go_on_after", lambda mark, _: waited.append(mark))
+    made = prepared("torch", as_predictions(PROBLEM.y_true, PROBLEM.y_score))
+    made.runs()
+    assert waited == ["samples", "scores"]
+    made.runs()
+    made.runs(ordered=True)
+    assert waited[2:] == ["scores", "scores", "scores", "scores and places"]
+
+
+def test_marks_are_on_the_current_stream_of_the_device(monkeypatch):
+    import torch
+
+    from polyroc._engines._torch._devices import go_on_after, mark_on
+
+    class Stream:
+        def record_event(self):
+            return "mark"
+
+        def wait_event(self, mark):
+            done.append(mark)
+
+    done, card = [], torch.device("cuda", 1)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: Stream() if device == card else None)
+    go_on_after(mark_on(card), card)
+    assert done == ["mark"]
+    go_on_after(mark_on(torch.device("cpu")), torch.device("cpu"))
+    assert done == ["mark"]
+
+
 # Kernels
+
+
+@pytest.mark.full("torch", "triton")
+@pytest.mark.parametrize(("n_thresholds", "has"), [(5, True), (1200, False)])
+def test_very_fine_grids_have_no_kernel_of_influences(monkeypatch, n_thresholds, has):
+    """It would take minutes to compile."""
+    from polyroc._engines._torch import _engine
+
+    class AskedError(Exception):
+        pass
+
+    def asked(name):
+        if name == "influence":
+            raise AskedError
+        return kernels(name)
+
+    kernels = _engine.kernels
+    evaluation = polyroc.evaluate(PROBLEM.y_true, PROBLEM.y_score, engine="torch", n_thresholds=n_thresholds)
+    monkeypatch.setattr(_engine, "has_kernels", lambda _: True)
+    monkeypatch.setattr(_engine, "kernels", asked)
+    if has:
+        with pytest.raises(AskedError):
+            evaluation.standard_error  # noqa: B018
+    else:
+        assert evaluation.standard_error > 0
 
 
 @pytest.mark.full("torch", "triton")

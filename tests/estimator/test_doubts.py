@@ -12,7 +12,7 @@ from polyroc._estimator._doubts import null_error
 from polyroc._estimator._pairs import all_pairs
 from polyroc._inputs._predictions import as_predictions
 
-BACKWARDS = "rank samples backwards, by more than chance explains.*`labels=` in the order of the columns"
+BACKWARDS = "rank samples backwards, by more than chance explains.*`labels=` must be in the order of the columns"
 
 
 def softmax(logits):
@@ -92,7 +92,7 @@ def test_intervals_below_one_half_are_warned_of():
         evaluation = polyroc.evaluate(y_true, np.roll(scores, 1, axis=1))
         drawn = evaluation.bootstrap(49, rng=0)
     for ask in (
-        lambda: evaluation.confidence_interval(n_resamples=49, rng=0),
+        lambda: evaluation.confidence_interval(method="bootstrap", n_resamples=49, rng=0),
         drawn.confidence_interval,
         lambda: drawn.confidence_interval(statistic="hand_till"),
         lambda: evaluation.confidence_interval(statistic="hand_till", method="delong"),
@@ -104,7 +104,7 @@ def test_intervals_below_one_half_are_warned_of():
 def test_an_interval_that_covers_one_half_is_no_news():
     y_true, scores = problem(gap=0, seed=6)
     evaluation = polyroc.evaluate(y_true, scores)
-    low, high = evaluation.confidence_interval(n_resamples=49, rng=0)
+    low, high = evaluation.confidence_interval(method="bootstrap", n_resamples=49, rng=0)
     assert evaluation.auc < 0.5 < high
     assert low < 0.5
 
@@ -113,7 +113,7 @@ def test_a_comparison_names_the_model():
     y_true, scores = problem()
     models = {"right": scores, "wrong": np.roll(scores, 1, axis=1)}
     with pytest.warns(UserWarning, match=r"The scores of model 'wrong' rank samples backwards") as caught:
-        polyroc.compare(y_true, models, n_resamples=19, rng=0)
+        polyroc.compare(y_true, models, method="bootstrap", n_resamples=19, rng=0)
     assert len(caught) == 1
 
 
@@ -166,8 +166,18 @@ def test_two_columns_that_agree(change):
 def test_a_comparison_names_the_model_whose_columns_disagree():
     y_true, scores = two_columns()
     with pytest.warns(UserWarning, match="The two columns of `y_score` of model 'raw' do not agree") as caught:
-        polyroc.compare(y_true, {"raw": scores, "soft": softmax(scores)}, n_resamples=19, rng=0)
+        polyroc.compare(y_true, {"raw": scores, "soft": softmax(scores)}, method="bootstrap", n_resamples=19, rng=0)
     assert len(caught) == 1
+
+
+def test_labels_that_were_passed_are_not_proposed():
+    y_true, logits = problem(per_class=200)
+    scores = np.column_stack([np.roll(logits, 1, axis=1), np.zeros(600)])
+    with pytest.warns(UserWarning) as caught:  # noqa: PT030 all that is said
+        polyroc.auc_score(y_true, scores, labels=range(4))
+    absent, backwards = (str(one.message) for one in caught)
+    assert absent.endswith("If the classes are others, `labels=` must name those.")
+    assert "`labels=` must be in the order of the columns" in backwards
 
 
 # Probabilities against logits
@@ -181,7 +191,7 @@ def test_a_model_and_its_own_softmax():
         "and their softmax rank samples differently"
     )
     with pytest.warns(UserWarning, match=match):
-        found = polyroc.compare(y_true, models, n_resamples=99, rng=0)
+        found = polyroc.compare(y_true, models, method="bootstrap", n_resamples=99, rng=0)
     # Significant, and about nothing but the scale: that is why it must be said.
     assert found.by_auc.differences[0].p_value < 1e-6
 
@@ -190,7 +200,57 @@ def test_a_model_and_its_own_softmax():
 def test_models_on_one_scale_are_compared_without_a_word(change):
     y_true, logits = problem()
     _, others = problem(seed=1)
-    polyroc.compare(y_true, {"a": change(logits), "b": change(others)}, n_resamples=19, rng=0)
+    polyroc.compare(y_true, {"a": change(logits), "b": change(others)}, method="bootstrap", n_resamples=19, rng=0)
+
+
+@pytest.mark.parametrize("thresholds", ["own", "shared"])
+def test_log_probabilities_are_probabilities_except_by_differences(thresholds):
+    y_true, logits = problem(per_class=40)
+    models = {"p": softmax(logits), "log p": np.log(softmax(logits)), "rounded": np.round(np.log(softmax(logits)), 2)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = polyroc.compare(y_true, models, method="influence", thresholds=thresholds)
+    first, second, _ = found.by_auc.estimates
+    assert first.value == second.value
+    match = "The scores of 'log p', 'rounded' are log probabilities. Their differences rank samples differently"
+    with pytest.warns(UserWarning, match=match) as caught:
+        found = polyroc.compare(y_true, models, method="influence", thresholds="difference")
+    assert len(caught) == 1
+    first, second, _ = found.by_auc.estimates
+    assert abs(first.value - second.value) > 1e-3
+
+
+def test_logits_are_not_compared_with_log_probabilities():
+    y_true, logits = problem()
+    match = "The scores of 'log p' are probabilities or their logarithms; those of 'logits' are not. Logits and their"
+    with pytest.warns(UserWarning, match=match):
+        polyroc.compare(y_true, {"log p": np.log(softmax(logits)), "logits": logits}, method="influence")
+
+
+def test_log_probabilities_name_classes_as_probabilities_do():
+    """Classes 0 and 1 are so rare that all of their columns lie below that of class 2."""
+    y_true, logits = problem()
+    scores = softmax(logits - [200, 200, 0])
+    by_p, by_log = polyroc.evaluate(y_true, scores), polyroc.evaluate(y_true, np.log(scores))
+    assert np.log(scores)[:, 0].max() < np.log(scores)[:, 2].min()
+    assert by_log.accuracy == by_p.accuracy == 1 / 3
+
+
+def test_what_needs_probabilities_says_to_pass_the_exponentials_of_log_probabilities():
+    y_true, logits = problem()
+    logs, costs = np.log(softmax(logits)), 1 - np.eye(3)
+    left_out = polyroc.evaluate(y_true, logs).measures().left_out
+    assert left_out["brier"] == "The rows are log probabilities: pass `np.exp(y_score)`."
+    assert "rows are not probabilities" in polyroc.evaluate(y_true, logits).measures().left_out["brier"]
+    hint = r": these are log probabilities, pass `np.exp\(y_score\)`"
+    with pytest.raises(polyroc.InputError, match=hint):
+        polyroc.decide(y_true, logs, costs, rule="bayes")
+    with pytest.raises(polyroc.InputError, match=hint):
+        polyroc.decide(y_true, logs, costs, reject_cost=0.1)
+    with pytest.raises(polyroc.InputError, match=hint):
+        polyroc.decide(y_true, softmax(logits), costs).predict(logs)
+    with pytest.raises(polyroc.InputError, match=hint):
+        baselines.hum(y_true, logs, criterion="distance")
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
@@ -214,4 +274,4 @@ def test_models_near_the_largest_float_are_on_another_scale_than_probabilities()
     y_true, logits = problem(per_class=12)
     huge = np.where(logits > 0.5, 1.0, -1.0) * np.finfo(float).max
     with pytest.warns(UserWarning, match="The scores of 'p' are probabilities.*those of 'huge' are not"):
-        polyroc.compare(y_true, {"p": softmax(logits), "huge": huge}, n_resamples=3, rng=0)
+        polyroc.compare(y_true, {"p": softmax(logits), "huge": huge}, method="bootstrap", n_resamples=3, rng=0)

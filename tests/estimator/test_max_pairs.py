@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 from problems import gaussian_problem, quietly
 
 import polyroc
-from polyroc._estimator._pairs import all_pairs, sampled_pairs
+from polyroc._estimator._pairs import all_pairs, reverse_places, sampled_pairs
 from polyroc._inputs._predictions import as_predictions
 from polyroc._uncertainty._resampling import ResamplingPlan, units_of
 
@@ -168,7 +168,7 @@ def test_resamples_of_groups_without_a_sampled_pair_are_drawn_again(model, engin
     assert np.all(np.isfinite(drawn.auc))
     assert np.all(np.isfinite(drawn.hand_till))
     assert 0 < drawn.n_lost_class <= 99
-    low, high = evaluation.confidence_interval(groups=groups, rng=0, n_resamples=99, interval="bca")
+    low, high = evaluation.confidence_interval(groups=groups, method="bootstrap", rng=0, n_resamples=99, interval="bca")
     assert 0 <= low < high <= 1
     # By hand: each resample has both classes of some pair.
     positive, negative = evaluation._pair_index.positive, evaluation._pair_index.negative
@@ -184,5 +184,19 @@ def test_models_are_compared_on_such_resamples_too():
     y_true, y_score, groups = grouped(8)
     noise = np.random.default_rng(1).normal(size=y_score.shape)
     scores = {"a": y_score, "b": y_score + noise}
-    found = polyroc.compare(y_true, scores, groups=groups, n_resamples=99, rng=0, max_pairs=8)
+    found = polyroc.compare(y_true, scores, groups=groups, method="bootstrap", n_resamples=99, rng=0, max_pairs=8)
     assert all(np.isfinite(entry.low) and np.isfinite(entry.high) for entry in found.by_auc.estimates)
+
+
+@pytest.mark.filterwarnings("ignore:No samples")
+@pytest.mark.parametrize("max_pairs", [None, 12, 18])
+def test_the_reverse_of_a_pair_is_found_by_its_classes(max_pairs):
+    # Class 2 has no samples.
+    y_true = np.array([0, 1, 3, 4, 5, 6, 0, 1, 3, 4, 5, 6])
+    predictions = as_predictions(y_true, np.random.default_rng(0).normal(size=(12, 7)), labels=range(7))
+    pairs = sampled_pairs(predictions, max_pairs, 0)
+    listed = list(zip(pairs.positive.tolist(), pairs.negative.tolist(), strict=True))
+    expected = [listed.index((j, i)) if (j, i) in listed else -1 for i, j in listed]
+    assert reverse_places(pairs, np.arange(len(pairs))).tolist() == expected
+    # Of six classes, three distances lack the opposite of at least one.
+    assert (max_pairs == 18) <= (-1 in expected)

@@ -193,7 +193,7 @@ def test_the_interval_is_that_of_m_where_it_is_m():
     for kind in ("logit", "percentile", "basic", "bca"):
         by_mean, by_m = (drawn.confidence_interval(statistic=one, interval=kind) for one in ("mean_auc", "hand_till"))
         assert by_mean == by_m
-    asked = {"statistic": "mean_auc", "n_resamples": 60, "rng": 0}
+    asked = {"statistic": "mean_auc", "method": "bootstrap", "n_resamples": 60, "rng": 0}
     assert evaluation.confidence_interval(**asked) == drawn.confidence_interval(statistic="mean_auc")
     by_mean, by_m = (
         evaluation.confidence_interval(statistic=one, method="delong") for one in ("mean_auc", "hand_till")
@@ -213,7 +213,7 @@ def test_intervals_and_bands_with_costs():
     band = drawn.confidence_band(curve="mean", simultaneous=True)
     assert band.contains(evaluation.mean_curve)
     assert not band.contains(polyroc.RocCurve([0, 0, 1], [0, 1, 1]))
-    again = evaluation.confidence_band(curve="mean", simultaneous=True, n_resamples=99, rng=0)
+    again = evaluation.confidence_band(curve="mean", simultaneous=True, method="bootstrap", n_resamples=99, rng=0)
     assert_array_equal(again.lower.tpr, band.lower.tpr)
     with pytest.raises(ValueError, match="`statistic` must be 'hand_till' for method='delong'"):
         evaluation.confidence_interval(statistic="mean_auc", method="delong")
@@ -251,15 +251,17 @@ def two_models():
 @pytest.mark.parametrize(("costs", "n_rows"), [(None, 4), ([[0, 9, 1], [1, 0, 1], [2, 1, 0]], 6)])
 def test_a_table_has_rows_of_it_where_it_is_not_hand_and_tills_m(costs, n_rows):
     pytest.importorskip("pandas")
-    assert len(polyroc.compare(*two_models(), n_resamples=9, rng=0, costs=costs).to_frame()) == n_rows
+    assert (
+        len(polyroc.compare(*two_models(), method="bootstrap", n_resamples=9, rng=0, costs=costs).to_frame()) == n_rows
+    )
 
 
 def test_models_are_compared_by_it():
-    plain = polyroc.compare(*two_models(), n_resamples=99, rng=0)
+    plain = polyroc.compare(*two_models(), method="bootstrap", n_resamples=99, rng=0)
     assert plain.by_mean_auc.statistic == "mean_auc"
     assert plain.by_mean_auc.differences == plain.by_hand_till.differences
     costs = [[0, 9, 1], [1, 0, 1], [2, 1, 0]]
-    costly = polyroc.compare(*two_models(), n_resamples=99, rng=0, costs=costs)
+    costly = polyroc.compare(*two_models(), method="bootstrap", n_resamples=99, rng=0, costs=costs)
     [difference] = costly.by_mean_auc.differences
     values = [evaluation.mean_auc for evaluation in costly.evaluations.values()]
     assert difference.value == pytest.approx(values[0] - values[1], abs=1e-15)

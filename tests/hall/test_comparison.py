@@ -28,7 +28,7 @@ def three_models(seed=0, n=240, k=4, strengths=(1.2, 1.0, 0.3)):
 
 @pytest.fixture(scope="module")
 def comparison():
-    return polyroc.compare(*three_models(), n_resamples=99, rng=0)
+    return polyroc.compare(*three_models(), method="bootstrap", n_resamples=99, rng=0)
 
 
 def test_estimates_are_those_of_evaluate_and_its_bootstrap(comparison):
@@ -75,15 +75,17 @@ def test_ranking_probabilities(comparison):
 
 
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(comparison):
-    again = polyroc.compare(*three_models(), n_resamples=99, rng=0, n_jobs=1)
+    again = polyroc.compare(*three_models(), method="bootstrap", n_resamples=99, rng=0, n_jobs=1)
     assert again.to_dict() == comparison.to_dict()
-    other = polyroc.compare(*three_models(), n_resamples=99, rng=1)
+    other = polyroc.compare(*three_models(), method="bootstrap", n_resamples=99, rng=1)
     assert other.to_dict() != comparison.to_dict()
 
 
 def test_a_model_and_itself():
     y_true, scores = three_models()
-    found = polyroc.compare(y_true, {"one": scores["good"], "same": scores["good"].copy()}, n_resamples=50, rng=0)
+    found = polyroc.compare(
+        y_true, {"one": scores["good"], "same": scores["good"].copy()}, method="bootstrap", n_resamples=50, rng=0
+    )
     for contest in (found.by_auc, found.by_hand_till):
         [difference] = contest.differences
         assert (difference.value, difference.low, difference.high) == (0, 0, 0)
@@ -99,7 +101,9 @@ def test_a_model_and_itself():
 def test_perfect_constant_and_reversed_models():
     y_true = np.repeat([0, 1, 2], 20)
     perfect = np.eye(3)[y_true]
-    found = polyroc.compare(y_true, {"1": perfect, "half": 0 * perfect, "0": -perfect}, n_resamples=99, rng=0)
+    found = polyroc.compare(
+        y_true, {"1": perfect, "half": 0 * perfect, "0": -perfect}, method="bootstrap", n_resamples=99, rng=0
+    )
     json.dumps(found.to_dict(), allow_nan=False)
     # As far apart as the intervals of the two allow: perfect is compatible with areas down to the 20th root of
     # 0.025, and with 1/2 only at a level of 1 - 2 / 2^20.
@@ -118,7 +122,9 @@ def test_intervals_and_p_values_agree_where_nothing_varies():
     for per_class in (1, 3, 6):
         y_true = np.repeat([0, 1, 2], per_class)
         perfect = np.eye(3)[y_true]
-        found = polyroc.compare(y_true, {"perfect": perfect, "constant": 0 * perfect}, n_resamples=20, rng=0)
+        found = polyroc.compare(
+            y_true, {"perfect": perfect, "constant": 0 * perfect}, method="bootstrap", n_resamples=20, rng=0
+        )
         [difference] = found.by_auc.differences
         assert (difference.p_value < 0.05) == (difference.low > 0)
 
@@ -127,7 +133,9 @@ def test_intervals_and_p_values_agree_where_nothing_varies():
 @pytest.mark.filterwarnings("ignore::polyroc.ResamplingWarning")
 def test_two_perfect_models_may_differ_as_far_as_their_intervals_allow():
     y_true = np.repeat([0, 1, 2], 20)
-    found = polyroc.compare(y_true, {"a": np.eye(3)[y_true], "b": 2 * np.eye(3)[y_true]}, n_resamples=20, rng=0)
+    found = polyroc.compare(
+        y_true, {"a": np.eye(3)[y_true], "b": 2 * np.eye(3)[y_true]}, method="bootstrap", n_resamples=20, rng=0
+    )
     [difference] = found.by_auc.differences
     assert difference.value == 0
     assert difference.p_value == 1
@@ -152,7 +160,7 @@ def test_a_few_gross_errors_do_not_blow_intervals_up():
 
 
 def test_delong_agrees_with_the_bootstrap_of_hand_till():
-    found = polyroc.compare(*three_models(n=600), n_resamples=1999, rng=0)
+    found = polyroc.compare(*three_models(n=600), method="bootstrap", n_resamples=1999, rng=0)
     for closed, drawn in zip(found.delong, found.by_hand_till.differences, strict=True):
         assert closed.value == drawn.value
         # Standard deviations of 1,999 replicates are good to 1.6 %.
@@ -162,7 +170,7 @@ def test_delong_agrees_with_the_bootstrap_of_hand_till():
 
 @pytest.mark.parametrize("interval", ["percentile", "basic", "bca"])
 def test_other_intervals(interval):
-    found = polyroc.compare(*three_models(n=120), n_resamples=99, rng=0, interval=interval)
+    found = polyroc.compare(*three_models(n=120), method="bootstrap", n_resamples=99, rng=0, interval=interval)
     for entry in found.by_auc.differences:
         assert entry.low < entry.value < entry.high
         assert 0 < entry.p_value <= 1
@@ -174,7 +182,9 @@ def test_groups_and_options_reach_every_model():
     groups = np.arange(240) // 4 % 30
     costs = np.ones((4, 4))
     costs[0] = 5
-    found = polyroc.compare(y_true, scores, n_resamples=30, rng=0, groups=groups, costs=costs, thresholds="shared")
+    found = polyroc.compare(
+        y_true, scores, method="bootstrap", n_resamples=30, rng=0, groups=groups, costs=costs, thresholds="shared"
+    )
     for name in scores:
         expected = polyroc.evaluate(y_true, scores[name], costs=costs, thresholds="shared")
         assert found.evaluations[name].auc == expected.auc
@@ -189,8 +199,10 @@ def test_frames_with_columns_in_another_order_are_matched_by_name():
     names = np.array(["ant", "bee", "cat", "dog"])
     first = pd.DataFrame(scores["good"], columns=names)
     second = pl.DataFrame(dict(zip(names, scores["fair"].T, strict=True))).select(names[::-1])
-    found = polyroc.compare(names[y_true], {"a": first, "b": second}, n_resamples=20, rng=0)
-    expected = polyroc.compare(y_true, {"a": scores["good"], "b": scores["fair"]}, n_resamples=20, rng=0)
+    found = polyroc.compare(names[y_true], {"a": first, "b": second}, method="bootstrap", n_resamples=20, rng=0)
+    expected = polyroc.compare(
+        y_true, {"a": scores["good"], "b": scores["fair"]}, method="bootstrap", n_resamples=20, rng=0
+    )
     assert found.to_dict()["auc"] == expected.to_dict()["auc"]
 
 
@@ -200,7 +212,7 @@ def test_an_array_after_a_frame_keeps_its_own_order_of_columns():
     names = np.array(["ant", "bee", "cat", "dog"])
     frame = pd.DataFrame(scores["good"], columns=names)[names[::-1]]
     for models in ({"a": frame, "b": scores["fair"]}, {"b": scores["fair"], "a": frame}):
-        found = polyroc.compare(names[y_true], models, n_resamples=20, rng=0)
+        found = polyroc.compare(names[y_true], models, method="bootstrap", n_resamples=20, rng=0)
         assert found.evaluations["a"].auc == pytest.approx(polyroc.auc_score(y_true, scores["good"]), abs=1e-9)
         assert found.evaluations["b"].auc == pytest.approx(polyroc.auc_score(y_true, scores["fair"]), abs=1e-9)
         assert found.by_hand_till.differences[0].standard_error > 0
@@ -212,7 +224,7 @@ def test_one_column_beside_two_in_the_other_order():
     y_true = np.array(["no", "yes"])[rng.integers(0, 2, 100)]
     score = rng.normal(size=100) + (y_true == "yes")
     frame = pd.DataFrame({"yes": score, "no": -score})
-    found = polyroc.compare(y_true, {"two": frame, "one": score}, n_resamples=20, rng=0)
+    found = polyroc.compare(y_true, {"two": frame, "one": score}, method="bootstrap", n_resamples=20, rng=0)
     [difference] = found.by_auc.differences
     assert difference.value == pytest.approx(0, abs=1e-12)
 
@@ -226,14 +238,16 @@ def test_models_of_different_classes_are_refused():
         pytest.warns(UserWarning, match="No samples"),
         pytest.raises(ValueError, match=r"same classes for all models, got '0', .* for 'a' and .*'4' for 'b'"),
     ):
-        polyroc.compare(y_true, {"a": frame, "b": other}, n_resamples=5)
+        polyroc.compare(y_true, {"a": frame, "b": other}, method="bootstrap", n_resamples=5)
 
 
 def test_two_classes():
     rng = np.random.default_rng(0)
     y_true = rng.integers(0, 2, 200)
     noise = rng.normal(size=200)
-    found = polyroc.compare(y_true, {"a": noise + 2 * y_true, "b": noise + y_true}, n_resamples=99, rng=0)
+    found = polyroc.compare(
+        y_true, {"a": noise + 2 * y_true, "b": noise + y_true}, method="bootstrap", n_resamples=99, rng=0
+    )
     for by_d, by_m in zip(found.by_auc.estimates, found.by_hand_till.estimates, strict=True):
         assert_allclose([by_d.value, by_d.low, by_d.high], [by_m.value, by_m.low, by_m.high], atol=1e-12)
     assert found.delong[0].p_value < 0.01
@@ -288,9 +302,23 @@ def test_print_shows_readable_tables(comparison):
         f"{comparison.seed}), 95 % logit intervals"
     )
     header = next(place for place, line in enumerate(lines) if line.startswith("model"))
-    assert lines[header].split() == ["model", "D", "interval", "M", "interval", "accuracy", "worst", "pair"]
+    assert lines[header].split() == [
+        "model",
+        "D",
+        "interval",
+        "M",
+        "interval",
+        "accuracy",
+        "worst",
+        "pair,",
+        "reversed",
+    ]
     for line, (name, evaluation) in zip(lines[header + 1 :], comparison.evaluations.items(), strict=False):
-        worst = f"{evaluation.worst_pair.auc:.4f}"
+        pair = evaluation.worst_pair
+        worst, areas = f"{pair.auc:.4f}", {(one.positive, one.negative): one.auc for one in evaluation.pairs}
+        assert line.endswith(
+            f"{worst} ({pair.positive} against {pair.negative}), {areas[pair.negative, pair.positive]:.4f}"
+        )
         for cell in (name, f"{evaluation.auc:.4f}", f"{evaluation.hand_till:.4f}", f"{evaluation.accuracy:.4f}", worst):
             assert cell in line.split()
     assert "good - fair" in text
@@ -308,7 +336,9 @@ def test_notebooks_get_the_same_tables(comparison):
 
 def test_notebooks_take_no_name_for_markup():
     y_true, scores = three_models(n=80)
-    found = polyroc.compare(y_true, {"<b>x</b>": scores["good"], "<script>": scores["fair"]}, n_resamples=9, rng=0)
+    found = polyroc.compare(
+        y_true, {"<b>x</b>": scores["good"], "<script>": scores["fair"]}, method="bootstrap", n_resamples=9, rng=0
+    )
     page = found._repr_html_()
     assert not re.search(r"<script|<b>", page)
     assert "&lt;script&gt;" in page
@@ -317,7 +347,7 @@ def test_notebooks_take_no_name_for_markup():
 def test_the_seed_is_kept_and_shown(comparison):
     y_true, scores = three_models(n=80)
     for rng, seed in ((7, 7), (np.int64(7), 7), (None, None), (np.random.default_rng(0), None)):
-        found = polyroc.compare(y_true, scores, n_resamples=5, rng=rng)
+        found = polyroc.compare(y_true, scores, method="bootstrap", n_resamples=5, rng=rng)
         assert found.seed == found.to_dict()["seed"] == seed
         assert ("(seed 7)" in " ".join(str(found).split())) == (seed == 7)
         assert found.evaluations["good"].bootstrap(5, rng=rng).seed == seed
@@ -327,7 +357,7 @@ def test_names_are_shown_on_one_line_and_cut():
     y_true, scores = three_models()
     found = polyroc.compare(
         y_true, {"a\nb\x1b[31m": scores["good"], "x" * 500: scores["fair"], "[/b] $a^$ 🙂": scores["poor"]},
-        n_resamples=5, rng=0,
+        method="bootstrap", n_resamples=5, rng=0,
     )  # fmt: skip
     text = str(found)
     assert "\x1b" not in text
@@ -348,7 +378,7 @@ def test_pickling(comparison):
 def test_small_classes_are_named_once():
     y_true, scores = three_models(n=36)
     with pytest.warns(ResamplingWarning, match=r"0 \(9\), 1 \(9\), 2 \(9\), 3 \(9\)") as caught:
-        polyroc.compare(y_true, scores, n_resamples=5, rng=0)
+        polyroc.compare(y_true, scores, method="bootstrap", n_resamples=5, rng=0)
     assert len(caught) == 1
 
 
@@ -375,7 +405,7 @@ def test_small_classes_are_named_once():
 )
 def test_bad_requests(change, message):
     y_true, scores = three_models(n=80)
-    arguments = {"scores": scores, "n_resamples": 5} | change
+    arguments = {"scores": scores, "method": "bootstrap", "n_resamples": 5} | change
     with pytest.raises(ValueError, match=message):
         polyroc.compare(y_true, **arguments)
 
@@ -385,26 +415,36 @@ def test_bad_scores_name_the_model():
     bad = scores["fair"].copy()
     bad[3, 1] = np.nan
     with pytest.raises(ValueError, match="`scores` of model 'fair': `y_score` must be finite"):
-        polyroc.compare(y_true, {"good": scores["good"], "fair": bad}, n_resamples=5)
+        polyroc.compare(y_true, {"good": scores["good"], "fair": bad}, method="bootstrap", n_resamples=5)
     with pytest.raises(ValueError, match="`scores` of model 'fair': `y_score` must have one row per label"):
-        polyroc.compare(y_true, {"good": scores["good"], "fair": bad[:-1]}, n_resamples=5)
+        polyroc.compare(y_true, {"good": scores["good"], "fair": bad[:-1]}, method="bootstrap", n_resamples=5)
     with pytest.raises(ValueError, match="`scores` of model 'fair': `y_score` must have one column per class"):
-        polyroc.compare(y_true, {"good": scores["good"], "fair": scores["fair"][:, :3]}, n_resamples=5)
+        polyroc.compare(
+            y_true, {"good": scores["good"], "fair": scores["fair"][:, :3]}, method="bootstrap", n_resamples=5
+        )
 
 
 def test_many_rankings_are_cut_in_words():
     y_true, scores = three_models(n=80, strengths=(0.5, 0.5, 0.5))
     many = scores | {f"{name}2": score + 0.1 * np.sin(np.arange(320)).reshape(80, 4) for name, score in scores.items()}
-    found = polyroc.compare(y_true, many, n_resamples=50, rng=0)
-    assert len(found.by_auc.rankings) > 6
-    assert f"{len(found.by_auc.rankings) - 6} others" in str(found)
+    found = polyroc.compare(y_true, many, method="bootstrap", n_resamples=50, rng=0)
+    shown = [ranking.order for ranking in found.by_auc.rankings[:6]]
+    rest = [
+        {one.order: one.probability for one in contest.rankings if one.order not in shown}
+        for contest in (found.by_auc, found.by_hand_till)
+    ]
+    assert min(map(len, rest)) > 0
+    name, by_d, by_m = found.tables.ranking_rows()[-1]
+    assert name == f"{len(rest[0] | rest[1])} others"
+    assert [by_d, by_m] == [f"{sum(shares.values()):.3f}" for shares in rest]
+    assert name in str(found)
 
 
 def test_an_unknown_option_is_refused():
     y_true, scores = three_models(n=80)
     words = r"compare\(\) got an unexpected keyword argument 'random_state'\. Accepted options: .* n_resamples, "
     with pytest.raises(TypeError, match=words):
-        polyroc.compare(y_true, scores, n_resamples=5, random_state=0)
+        polyroc.compare(y_true, scores, method="bootstrap", n_resamples=5, random_state=0)
 
 
 def test_the_difference_of_two_models_is_that_of_the_table_turned_as_it_was_asked_for(comparison):

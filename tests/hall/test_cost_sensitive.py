@@ -31,7 +31,6 @@ COSTS = np.array([[0.0, 1, 2], [3, 0, 1], [40, 25, -1]])
 
 # The reasons for which scikit-learn leaves these out for its own TunedThresholdClassifierCV.
 _NOT_OF_RULES = {
-    "check_classifiers_train": "predict follows costs, and not the highest probability",
     "check_sample_weight_equivalence_on_dense_data": "folds of repeated samples are other folds",
     "check_sample_weight_equivalence_on_sparse_data": "folds of repeated samples are other folds",
 }
@@ -58,10 +57,10 @@ def test_common_checks(estimator, check):
 @parametrize_with_checks(
     [
         CostSensitiveClassifier(LogisticRegression(), cv=3),
-        CostSensitiveClassifier(LogisticRegression(), cv=3, method="bayes"),
-        CostSensitiveClassifier(GaussianNB(), cv=3, method="argmax"),
+        CostSensitiveClassifier(LogisticRegression(), cv=3, rule="bayes"),
+        CostSensitiveClassifier(GaussianNB(), cv=3, rule="argmax"),
     ],
-    expected_failed_checks=lambda one: _NOT_OF_RULES if one.method == "tuned" else {},
+    expected_failed_checks=lambda one: _NOT_OF_RULES if one.rule != "bayes" and one.rule != "argmax" else {},
 )
 def test_common_checks_of_other_methods(estimator, check):
     check(estimator)
@@ -111,22 +110,20 @@ def test_fit_is_cross_val_predict_then_decide_then_a_fit_on_all():
     assert not hasattr(model, "feature_names_in_")
 
 
-@pytest.mark.parametrize("method", ["tuned", "bayes", "argmax"])
+@pytest.mark.parametrize("rule", ["auto", "tuned", "bayes", "argmax"])
 @pytest.mark.parametrize("reject_cost", [None, 0.3])
-def test_decision_function_ranks_as_predict_names(method, reject_cost):
-    model = CostSensitiveClassifier(
-        LogisticRegression(max_iter=1000), COSTS, method=method, reject_cost=reject_cost, cv=3
-    )
+def test_decision_function_ranks_as_predict_names(rule, reject_cost):
+    model = CostSensitiveClassifier(LogisticRegression(max_iter=1000), COSTS, rule=rule, reject_cost=reject_cost, cv=3)
     levels = model.fit(X, NAMES).decision_function(X)
     named = model.classes_[levels.argmax(axis=1)].astype(object)
-    if reject_cost is not None and method != "argmax":
+    if reject_cost is not None and rule != "argmax":
         named[levels.max(axis=1) < 0] = None
         assert 0 < np.sum(model.predict(X) == None) < len(X)  # noqa: E711  # element by element
     assert_array_equal(model.predict(X).astype(object), named)
 
 
 def test_bayes_names_the_least_expected_cost():
-    model = CostSensitiveClassifier(LogisticRegression(max_iter=1000), COSTS, method="bayes", cv=3).fit(X, NAMES)
+    model = CostSensitiveClassifier(LogisticRegression(max_iter=1000), COSTS, rule="bayes", cv=3).fit(X, NAMES)
     expected = np.array([[sum(p[t] * COSTS[t, j] for t in range(3)) for j in range(3)] for p in model.predict_proba(X)])
     assert_allclose(model.decision_function(X), -expected, atol=1e-12)
 
@@ -203,7 +200,7 @@ def less_cost(model, X, y):
 @pytest.mark.slow
 def test_searches_pipelines_clones_and_pickles():
     model = CostSensitiveClassifier(make_pipeline(StandardScaler(), LogisticRegression()), COSTS, cv=3)
-    grid = {"estimator__logisticregression__C": [0.01, 1], "method": ["tuned", "bayes"]}
+    grid = {"estimator__logisticregression__C": [0.01, 1], "rule": ["tuned", "bayes"]}
     found = GridSearchCV(model, grid, scoring=less_cost, cv=3).fit(X, NAMES)
     assert set(found.best_params_) == set(grid)
     assert found.best_score_ == found.cv_results_["mean_test_score"].max()
@@ -265,7 +262,7 @@ def test_weights_reach_the_estimator_and_the_costs():
     [
         ({"costs": np.ones((2, 3))}, r"`costs` must have shape \(3, 3\)"),
         ({"estimator": DecisionTreeRegressor()}, "`estimator` must be a classifier, got DecisionTreeRegressor"),
-        ({"estimator": SVC(), "method": "bayes"}, '`estimator` must have predict_proba for method="bayes", got SVC'),
+        ({"estimator": SVC(), "rule": "bayes"}, '`estimator` must have predict_proba for rule="bayes", got SVC'),
         ({"estimator": SVC(), "reject_cost": 0.1}, "`estimator` must have predict_proba for `reject_cost`, got SVC"),
         (
             {"cv": ShuffleSplit(2, random_state=0)},
@@ -273,7 +270,7 @@ def test_weights_reach_the_estimator_and_the_costs():
         ),
         ({"cv": KFold(3)}, "`y` must have samples of every class left to fit on, .* no other sample of 'setosa' than"),
         ({"prior": [0.5, 0.5, 0.5]}, r"`prior` must sum to 1"),
-        ({"method": "best"}, "`method` must be one of 'tuned', 'bayes', 'argmax', got 'best'"),
+        ({"rule": "best"}, "`rule` must be one of 'auto', 'tuned', 'bayes', 'argmax', got 'best'"),
     ],
 )
 def test_what_is_wrong_is_said(options, message):

@@ -47,7 +47,9 @@ def test_torch_in_a_comparison():
 
     scores = {"a": torch.tensor(PROBLEM.y_score), "b": torch.tensor(PROBLEM.y_score**3)}
     groups = torch.arange(200) // 2
-    found = polyroc.compare(torch.tensor(PROBLEM.y_true), scores, n_resamples=20, rng=0, groups=groups)
+    found = polyroc.compare(
+        torch.tensor(PROBLEM.y_true), scores, method="bootstrap", n_resamples=20, rng=0, groups=groups
+    )
     assert found.by_auc.estimates[0].value == EXPECTED
 
 

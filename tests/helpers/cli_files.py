@@ -27,7 +27,10 @@ def help_of(*command):
 
 
 def example_files(folder):
-    """predictions.parquet, knn.csv, tree.csv, both.csv, long.csv, costs.csv and rule.json, from the example."""
+    """predictions.parquet, knn.csv, tree.csv, both.csv, long.csv, costs.csv and rule.json, from the example.
+
+    holed.csv lacks some scores, some.csv some rows.
+    """
     example = polyroc.load_example()
     rows = {"id": np.arange(len(example.y_true)), "label": example.y_true}
     columns = {
@@ -37,6 +40,9 @@ def example_files(folder):
     parquet.write_table(pa.table(rows | columns["p_", "logistic"]), folder / "predictions.parquet")
     for model in ("knn", "tree"):
         arrow_csv.write_csv(pa.table(rows | columns["p_", model]), folder / f"{model}.csv")
+    holed = {name: pa.array(values, mask=rows["id"] % 100 == 7) for name, values in columns["p_", "tree"].items()}
+    arrow_csv.write_csv(pa.table(rows | holed), folder / "holed.csv")
+    arrow_csv.write_csv(pa.table(rows | columns["p_", "tree"]).slice(0, 800), folder / "some.csv")
     both = rows | columns["knn_", "knn"] | columns["tree_", "tree"]
     arrow_csv.write_csv(pa.table(both), folder / "both.csv")
     models = [{"id": rows["id"], "model": [model] * len(rows["id"])} for model in ("knn", "tree")]

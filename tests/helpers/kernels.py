@@ -40,8 +40,9 @@ def _run(asked, settings):
     """Run a Python process, which must not fail."""
     path = os.pathsep.join([*sys.path, str(Path(__file__).parent)])
     where = os.environ | {"PYTHONPATH": path} | settings
+    # Against a hang alone: beside seven busy processes the interpreter took more than five minutes.
     found = subprocess.run(
-        [sys.executable, *asked], env=where, capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, *asked], env=where, capture_output=True, text=True, timeout=3600, check=False
     )
     assert found.returncode == 0, found.stderr
 

@@ -48,7 +48,8 @@ def comparison_of(
     y_true, labels, scores = problem(k, n=n, names=classes, **arguments)
     noise = np.random.default_rng(1).normal(size=scores.shape)
     models = {name: scores + 1.2 * place * noise for place, name in enumerate(names)}
-    return polyroc.compare(y_true, models, labels=labels, n_resamples=n_resamples, rng=0, **(options or {}))
+    drawn = {} if n_resamples is None else {"method": "bootstrap", "n_resamples": n_resamples, "rng": 0}
+    return polyroc.compare(y_true, models, labels=labels, **drawn, **(options or {}))
 
 
 class Page(HTMLParser):

@@ -45,6 +45,8 @@ class Shelf:
             return known_areas()
         result = self.results[name]
         further = {"include_rates": True, "tipping": _tipping(result)}
+        if isinstance(result, polyroc.Evaluation):
+            further["include_intervals"] = name in RESAMPLES
         if name in RESAMPLES:
             further["bootstrap"] = result.bootstrap(RESAMPLES[name], rng=0)
         if name == "k3":
@@ -69,7 +71,7 @@ def two_models(k=6, **arguments):
 def two_classes():
     y_true, labels, scores = problem(2)
     models = {"first": scores[:, 1], "second": scores[:, 1] + np.sin(np.arange(len(y_true)))}
-    return polyroc.compare(y_true, models, labels=labels, n_resamples=29, rng=0)
+    return polyroc.compare(y_true, models, labels=labels, method="bootstrap", n_resamples=29, rng=0)
 
 
 def missing_class():
@@ -87,7 +89,7 @@ def near_models(n=900):
     scores = 4.2 * np.eye(3)[y_true] + rng.normal(size=(n, 3))
     noise = rng.normal(size=(2, n, 3))
     models = {"near": scores, "nearer": scores + 0.3 * noise[0], "nearest": scores + 0.6 * noise[1]}
-    return polyroc.compare(y_true, models, n_resamples=49, rng=0)
+    return polyroc.compare(y_true, models, method="bootstrap", n_resamples=49, rng=0)
 
 
 def crossing_models(n=1200, k=4):
@@ -100,12 +102,12 @@ def crossing_models(n=1200, k=4):
         wrong = rng.random(n) < gross
         scores[wrong] = rng.normal(size=(wrong.sum(), k))
         models[name] = scores
-    return polyroc.compare(y_true, models, n_resamples=29, rng=0)
+    return polyroc.compare(y_true, models, method="bootstrap", n_resamples=29, rng=0)
 
 
 def known_areas():
     """A summary whose areas are those, in the order of the pairs of four classes."""
-    summary = summarize(evaluation_of(4))
+    summary = summarize(evaluation_of(4), include_intervals=False)
     summary["pairs"]["auc"][:] = [0.3, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99996, 0.9995, 1.0, 0.0, 1 - 1e-9, 0.934]
     summary["heatmap_classes"], summary["heatmap_tree"] = [0, 1, 2, 3], None
     return summary

@@ -145,6 +145,22 @@ def test_numbered_columns_and_the_same_numbers_in_another_order_are_refused():
         polyroc.auc_score(y_true, scores, labels=[2, 0, 1])
 
 
+# The digit that differs is 0, 1, 2 in the order of the columns, but only a part of the class.
+NUMBERS_INSIDE = [("10:00", "11:00", "12:00"), ("0:00", "1:00", "2:00"), ("2010", "2011", "2012"), ("a0", "a1", "a2")]
+
+
+@pytest.mark.parametrize("prefix", ["p_", ""])
+@pytest.mark.parametrize("classes", [*NUMBERS_INSIDE, (10, 11, 12)])
+def test_classes_that_contain_a_running_number_are_names(classes, prefix):
+    by_name = dict(zip(ORDER, classes, strict=True))
+    y_true = [by_name[name] for name in Y_TRUE]
+    scores = frame("pandas", SCORES, [f"{prefix}{label}" for label in classes])
+    assert polyroc.auc_score(y_true, scores) == pytest.approx(RIGHT, abs=1e-9)
+    # By position, which was done before, the labels would be those of other columns.
+    turned = [classes[2], classes[0], classes[1]]
+    assert polyroc.auc_score(y_true, scores, labels=turned) == pytest.approx(RIGHT, abs=1e-9)
+
+
 def test_one_column_with_a_prefix_of_the_first_class_is_refused():
     pd = pytest.importorskip("pandas")
     y_true = np.array(["ham", "spam"] * 50)

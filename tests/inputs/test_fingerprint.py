@@ -33,7 +33,9 @@ def test_new_scores_in_the_same_array_are_an_error_and_no_mixture(read, engine):
     before = evaluation.auc
     problem.y_score[:] = np.random.default_rng(1).normal(size=problem.y_score.shape)
     with pytest.raises(
-        RuntimeError, match=r"`y_score` was changed after it was evaluated.*pass a copy: `y_score\.copy"
+        RuntimeError,
+        match=r"`y_score` was changed after it was evaluated.*"
+        r"pass a copy: `y_score\.copy\(\)`, of a tensor `y_score\.clone\(\)`",
     ):
         read(evaluation)
     assert evaluation.auc == before
@@ -56,14 +58,14 @@ def test_weights_are_asked_too_and_replicates_have_no_samples_to_ask():
     with pytest.raises(RuntimeError, match="`sample_weight` was changed after it was evaluated"):
         evaluation.accuracy  # noqa: B018
     with pytest.raises(RuntimeError, match="`sample_weight` was changed"):
-        evaluation.confidence_interval(interval="bca", n_resamples=19, rng=0)
+        evaluation.confidence_interval(interval="bca", method="bootstrap", n_resamples=19, rng=0)
     assert drawn.confidence_interval().low < evaluation.auc
 
 
 def test_a_comparison_asks_too():
     problem = gaussian_problem(0, 200, 3)
     scores = {"a": problem.y_score, "b": problem.y_score + np.random.default_rng(0).normal(size=(200, 3))}
-    comparison = polyroc.compare(problem.y_true, scores, n_resamples=19, rng=0)
+    comparison = polyroc.compare(problem.y_true, scores, method="bootstrap", n_resamples=19, rng=0)
     scores["b"][0] += 1
     with pytest.raises(RuntimeError, match="`y_score` was changed"):
         comparison.evaluations["b"].bootstrap(9, rng=0)

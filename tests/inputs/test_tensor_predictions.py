@@ -537,6 +537,8 @@ def looks(predictions):
         _samples.is_constant(predictions),
         _samples.are_probabilities(predictions),
         _samples.are_probabilities(predictions, every_row=True),
+        _samples.are_log_probabilities(predictions),
+        _samples.are_log_probabilities(predictions, every_row=True),
         _samples.can_be_probabilities(predictions),
         *(ends.tolist() for ends in _samples.column_ranges(predictions)),
     ]
@@ -545,6 +547,7 @@ def looks(predictions):
 TABLES = {
     "scores": PROBLEM.y_score,
     "probabilities": np.exp(PROBLEM.y_score) / np.exp(PROBLEM.y_score).sum(axis=1, keepdims=True),
+    "log probabilities": PROBLEM.y_score - np.log(np.exp(PROBLEM.y_score).sum(axis=1, keepdims=True)),
     "ties": np.round(PROBLEM.y_score),
     "constant": np.full((400, 4), 0.25),
     "single": (PROBLEM.y_score / 10).astype(np.float32),

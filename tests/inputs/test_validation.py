@@ -655,6 +655,20 @@ def test_frames_that_cannot_be_read_are_refused():
             as_predictions(WORDS, scores)
 
 
+def test_columns_beside_those_of_the_classes_can_be_left_out():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(SCORES, columns=["ant", "bee", "cat"]).assign(id=range(len(WORDS)))
+    classes = ["ant", "bee", "cat"]
+    message = r"got 4 columns, .*: to leave out the others, pass the columns of the classes only, 'ant', 'bee', 'cat'\."
+    with pytest.raises(ValueError, match=message):
+        as_predictions(WORDS, frame, labels=classes)
+    found = as_predictions(WORDS, frame[classes], labels=classes)
+    np.testing.assert_array_equal(found.scores, as_predictions(WORDS, SCORES, labels=classes).scores)
+    # Of columns with other names nobody knows which to leave out.
+    with pytest.raises(ValueError, match=r"`labels` has 3 \('ant', 'bee', 'cat'\)\.$"):
+        as_predictions(WORDS, frame.rename(columns={"ant": "x"}), labels=classes)
+
+
 @pytest.mark.parametrize(
     ("labels", "match"),
     [

@@ -14,6 +14,8 @@ from polyroc._lib._numbers import (
     difference,
     difference_and_ends,
     gap,
+    level,
+    p_equals,
     p_value,
     percent,
     share_of_resamples,
@@ -78,7 +80,7 @@ def test_a_tiny_difference_has_an_interval_that_can_be_read():
 @given(st.floats(-1, 1))
 def test_sizes_in_sentences_have_no_exponents_and_are_no_rows_of_zeros(value):
     text = gap(value)
-    assert re.fullmatch(r"0|less than 0\.0001|[01]\.\d{3,4}", text)
+    assert re.fullmatch(r"0|less than 0\.0001|more than 0\.999|[01]\.\d{3,4}", text)
     assert (text == "0") == (abs(value) < 1e-12)
     if text[0] in "01" and text != "0":
         assert float(text) > 0
@@ -121,3 +123,18 @@ def test_p_values():
     assert p_value(1.6e-5, 999) == "1.6e-5"
     assert _numbers.p_equals(3.2e-28, 999) == "p < 1e-6"
     assert _numbers.p_equals(0.04, 999) == "p = 0.04"
+
+
+@given(st.floats(0.5, 1, exclude_max=True))
+def test_nothing_below_1_is_rounded_to_1(value):
+    texts = [difference(value), difference(-value), gap(value), p_value(value)]
+    assert not {"+1.0000", "-1.0000", "1.000", "1.0", "1.00"} & set(texts)
+    assert level(min(value, 1 - 1e-12)) != "100 %"
+
+
+def test_numbers_near_1():
+    assert gap(0.9996) == "more than 0.999"
+    assert difference(-0.99996) == "-0.99996"
+    assert (p_value(0.9949), p_value(0.996), p_value(1.0)) == ("0.99", "> 0.99", "1.0")
+    assert (p_equals(0.996), p_equals(1.0)) == ("p > 0.99", "p = 1.0")
+    assert level(0.99999999) == "99.999999 %"

@@ -1,21 +1,32 @@
-import _thread
 import os
-import re
-import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
+from interrupts import ctrl_c, interrupted_at_line, threads_left, until
 
 from polyroc._lib import _threads
 from polyroc._lib._threads import Threads, one_pool
 
+pytestmark = pytest.mark.threads
 
-def alive():
-    return [thread for thread in threading.enumerate() if thread.name.startswith("polyroc")]
+MANY = [(i,) for i in range(100_000)]
+
+
+@pytest.fixture
+def stopped(monkeypatch):
+    """Set when a call has told its helpers to stop, and waits for them."""
+    event, end = threading.Event(), _threads._Helpers.end
+
+    def end_and_tell(helpers):
+        stop, helpers._stop = helpers._stop, lambda: (stop(), event.set())
+        end(helpers)
+
+    monkeypatch.setattr(_threads._Helpers, "end", end_and_tell)
+    return event
 
 
 @pytest.mark.parametrize(
@@ -43,27 +54,34 @@ def test_as_many_threads_as_cores_and_container_allow(tmp_path, monkeypatch, tex
         _threads._limit_of_container.cache_clear()
 
 
+@pytest.mark.parametrize("way", ["map", "imap"])
 @pytest.mark.parametrize("n_jobs", [1, 2, 5])
 @pytest.mark.parametrize("n_tasks", [0, 1, 3, 40])
-def test_results_are_in_the_order_of_the_tasks(n_jobs, n_tasks):
-    def slower_at_first(i):
-        time.sleep(0.001 * (i == 0))
+def test_results_are_in_the_order_of_the_tasks(n_jobs, n_tasks, way):
+    second_is_done = threading.Event()
+
+    def first_is_last(i):
+        if i == 0 and n_jobs > 1 and n_tasks > 1:
+            assert second_is_done.wait(120)
+        if i == 1:
+            second_is_done.set()
         return i * i
 
     with Threads(n_jobs) as threads:
-        assert threads.map(slower_at_first, [(i,) for i in range(n_tasks)]) == [i * i for i in range(n_tasks)]
-    assert not alive()
+        found = list(getattr(threads, way)(first_is_last, [(i,) for i in range(n_tasks)]))
+    assert found == [i * i for i in range(n_tasks)]
+    assert not threads_left()
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 4])
-def test_no_more_threads_work_at_once_than_asked_for(n_jobs):
-    lock, now, most = threading.Lock(), [0], [0]
+def test_as_many_threads_work_at_once_as_asked_for(n_jobs):
+    all_there, lock, now, most = threading.Barrier(n_jobs, timeout=120), threading.Lock(), [0], [0]
 
     def work():
         with lock:
             now[0] += 1
             most[0] = max(most[0], now[0])
-        time.sleep(0.002)
+        all_there.wait()
         with lock:
             now[0] -= 1
 
@@ -71,69 +89,79 @@ def test_no_more_threads_work_at_once_than_asked_for(n_jobs):
         threads.map(work, [()] * 20)
         threads.map(work, [()] * 20)
         list(threads.imap(work, [()] * 20))
-    assert 1 <= most[0] <= n_jobs
+    assert most == [n_jobs]
+    assert not threads_left()
 
 
 @pytest.mark.parametrize("where", ["here", "elsewhere"])
-def test_an_error_of_any_thread_is_raised_and_ends_the_others(where):
-    asked, failed, done = threading.get_ident(), threading.Event(), []
+def test_an_error_of_any_thread_is_raised_and_ends_the_others(where, stopped):
+    caller, both_there, done = threading.get_ident(), threading.Barrier(2, timeout=120), []
 
     def work(i):
-        if (threading.get_ident() == asked) == (where == "here"):
-            failed.set()
+        both_there.wait()
+        if (threading.get_ident() == caller) == (where == "here"):
             raise ValueError(where)
-        # The other thread has begun a task by then, and fails.
-        failed.wait(60)
+        # The error ends the call, or the other thread, while this one is at its first task.
+        [helpers] = threads._helpers
+        assert until(lambda: stopped.is_set() if where == "here" else helpers.endings)
         done.append(i)
 
     with pytest.raises(ValueError, match=where), Threads(2) as threads:
-        threads.map(work, [(i,) for i in range(100_000)])
-    assert len(done) < 50_000
+        threads.map(work, MANY)
+    assert len(done) == 1
+    assert not threads_left()
 
 
-def test_what_is_computed_together_shares_its_threads():
+def test_computations_of_one_pool_share_its_threads():
     def helpers(n_jobs=2):
         # Each of them, and this one, must have come before any goes on.
-        all_there = threading.Barrier(n_jobs, timeout=60)
+        all_there = threading.Barrier(n_jobs, timeout=120)
 
         def who(_):
             all_there.wait()
-            return threading.get_ident()
+            return threading.current_thread()
 
         with Threads(n_jobs) as threads:
-            return set(threads.map(who, [(i,) for i in range(n_jobs)])) - {threading.get_ident()}
+            return set(threads.map(who, [(i,) for i in range(n_jobs)])) - {threading.current_thread()}
 
     with one_pool(2):
-        # A thread that has just ended its task may not yet be seen as idle: then the pool's other one begins.
-        found = helpers() | helpers() | helpers()
-        first = {thread.ident for thread in alive()}
-        assert found <= first
-        assert len(first) <= 2
-        # One of another size has threads of its own, and so has somebody else who computes at the same time.
-        assert not helpers(3) & first
+        # The second of its threads begins if the first is not yet seen as idle.
+        own = helpers() | helpers()
+        assert own <= set(threads_left())
+        assert len(threads_left()) <= 2
+        # A computation of another size has threads of its own, and so has another thread that computes.
+        assert not helpers(3) & own
         found = []
         other = threading.Thread(target=lambda: found.extend(helpers()))
         other.start()
         other.join()
         assert found
-        assert not set(found) & first
-    assert not alive()
+        assert not set(found) & own
+    assert not threads_left()
 
 
-def test_what_has_not_begun_when_the_block_ends_never_does():
-    begun, both_there, go_on = [], threading.Barrier(3, timeout=60), threading.Event()
+def test_calls_that_have_not_begun_at_the_end_of_the_block_never_do():
+    begun, both_there, go_on = [], threading.Barrier(3, timeout=120), threading.Event()
 
     def work(i):
         begun.append(i)
         both_there.wait()
-        go_on.wait()
+        assert go_on.wait(120)
 
     with Threads(2) as threads:
-        with threads.beside(work, [(i,) for i in range(9)]):
+        with threads.beside(work, 9, stop=go_on.set) as n_helpers:
             both_there.wait()
-            # They go on when the block has ended: what is left is taken back before they are waited for.
-            threading.Timer(0.05, go_on.set).start()
-        assert len(begun) == 2
+        assert n_helpers == 9
+        assert sorted(begun) == [0, 1]
+
+
+def test_an_error_of_the_block_ends_its_helpers():
+    go_on = threading.Event()
+    with Threads(2) as threads:
+        with pytest.raises(KeyError), threads.beside(lambda _: go_on.wait(120), 2, stop=go_on.set):
+            raise KeyError
+        assert threads.map(abs, [(-1,), (-2,)]) == [1, 2]
+    assert not threads_left()
 
 
 def test_results_come_as_soon_as_those_before_them_are_there():
@@ -141,7 +169,7 @@ def test_results_come_as_soon_as_those_before_them_are_there():
 
     def work(i):
         if i == 3:
-            go_on.wait()
+            assert go_on.wait(120)
         return i
 
     with Threads(2) as threads:
@@ -151,100 +179,86 @@ def test_results_come_as_soon_as_those_before_them_are_there():
         assert list(found) == [3, 4, 5, 6, 7, 8]
 
 
-def test_an_error_ends_results_that_come_one_by_one():
-    done = []
+@pytest.fixture
+def held(stopped):
+    """A pool of two, and work that is done for the first five tasks; later ones end when their call does."""
+    threads, done = Threads(2), []
 
-    def work(i):
-        time.sleep(0.001)
-        if i == 5:
+    def work(i, error_at=None):
+        if i == error_at:
             raise ValueError(i)
+        if i > 4:
+            assert stopped.wait(120)
         done.append(i)
+        return i
 
-    with pytest.raises(ValueError, match="5"), Threads(2) as threads:
-        list(threads.imap(work, [(i,) for i in range(100_000)]))
-    assert len(done) < 50_000
+    return threads, work, done
 
 
-def test_work_ends_with_its_block_though_somebody_holds_on_to_its_results():
+def test_an_error_ends_results_that_come_one_by_one(held):
+    threads, work, done = held
+    with pytest.raises(ValueError, match="4"), threads:
+        list(threads.imap(work, [(i, 4) for i in range(100_000)]))
+    # At most one of the other thread, which had begun it.
+    assert set(done) in ({0, 1, 2, 3}, {0, 1, 2, 3, 5})
+    assert not threads_left()
+
+
+def test_work_ends_with_its_block_though_somebody_keeps_its_results(held):
     """As a shell does that keeps the last error, and with it the frames that wait for results."""
-    done = []
-
-    def work(i):
-        time.sleep(0.001)
-        done.append(i)
-
-    with Threads(2) as threads:
-        found = threads.imap(work, [(i,) for i in range(100_000)])
-        next(found)
-    n_done = len(done)
-    time.sleep(0.02)
-    assert len(done) == n_done < 50_000
+    threads, work, done = held
+    with threads:
+        found = threads.imap(work, MANY)
+        assert next(found) == 0
+    assert not threads_left()
+    assert set(done) <= set(range(7))
+    with pytest.raises(StopIteration):
+        found.close() or next(found)
 
 
-def test_results_of_one_call_may_wait_for_those_of_another():
-    done = []
-
-    def work(i):
-        time.sleep(0.001)
-        done.append(i)
-        return i
-
-    with Threads(2) as threads:
-        found = threads.imap(work, [(i,) for i in range(100_000)])
-        next(found)
-        assert threads.map(abs, [(-1,), (-2,), (-3,)]) == [1, 2, 3]
-    assert len(done) < 50_000
-
-
-def test_results_that_nobody_wants_are_not_made():
-    begun = []
-
-    def work(i):
-        begun.append(i)
-        time.sleep(0.001)
-        return i
-
-    with Threads(2) as threads:
-        for found in threads.imap(work, [(i,) for i in range(100_000)]):
-            if found == 3:
+def test_unwanted_results_are_not_made(held):
+    threads, work, done = held
+    with threads:
+        for i in threads.imap(work, MANY):
+            if i == 3:
                 break
-        n_begun = len(begun)
-        time.sleep(0.05)
-        # Each of both threads may have had one in hand.
-        assert len(begun) <= n_begun + 2
-        assert n_begun < 50_000
+        assert set(range(4)) <= set(done) <= set(range(7))
 
 
-def test_where_the_system_has_no_more_threads_those_that_it_had_do_the_work(monkeypatch):
-    def refuse(_thread):
-        msg = "can't start new thread"
-        raise RuntimeError(msg)
+def test_a_call_between_the_results_of_another_needs_no_thread():
+    go_on = threading.Event()
+
+    def work(i):
+        assert i < 2 or go_on.wait(120)
+        return i
+
+    with Threads(2) as threads:
+        found = threads.imap(work, [(i,) for i in range(20)])
+        assert next(found) == 0
+        assert threads.map(abs, [(-1,), (-2,), (-3,)]) == [1, 2, 3]
+        go_on.set()
+        assert list(found) == list(range(1, 20))
+
+
+@pytest.mark.parametrize("n_started", [0, 1])
+def test_if_the_system_has_no_more_threads_those_that_there_are_do_the_work(monkeypatch, n_started):
+    start, started = threading.Thread.start, []
+
+    def refuse(thread):
+        if len(started) == n_started:
+            msg = "can't start new thread"
+            raise RuntimeError(msg)
+        started.append(thread)
+        start(thread)
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     with Threads(3) as threads:
         assert threads.map(abs, [(-i,) for i in range(40)]) == list(range(40))
         assert list(threads.imap(abs, [(-i,) for i in range(40)])) == list(range(40))
-
-
-def test_a_thread_that_cannot_be_had_is_an_error(monkeypatch):
-    def refuse(*_):
-        msg = "can't start new thread"
-        raise RuntimeError(msg)
-
-    monkeypatch.setattr(_thread, "start_new_thread", refuse)
-    with pytest.raises(RuntimeError, match="can't start new thread"), Threads(3) as threads:
-        threads.map(abs, [(-i,) for i in range(40)])
-
-
-def test_threads_end_with_their_pool_where_an_interrupt_came_before_its_end():
-    threads, all_there = Threads(3), threading.Barrier(3, timeout=60)
-    threads.map(all_there.wait, [()] * 3)
-    left = alive()
-    assert len(left) == 2
-    del threads
-    for thread in left:
-        thread.join(timeout=60)
-        assert not thread.is_alive()
+        with threads.beside(abs, 3, stop=lambda: None) as n_helpers:
+            assert n_helpers <= 3 * n_started
+    assert len(started) == n_started
+    assert not threads_left()
 
 
 KEPT = """
@@ -252,84 +266,136 @@ import builtins, threading
 from polyroc._lib._threads import Threads
 
 builtins.kept = Threads(3)
-kept.map(threading.Barrier(3, timeout=60).wait, [()] * 3)
+kept.map(threading.Barrier(3, timeout=120).wait, [()] * 3)
 print(threading.active_count())
 """
+# `main_thread().join()` returns as soon as the interpreter begins to shut down.
+OUTLIVES = """
+import threading
+go_on = threading.Event()
+
+def compute():
+    if {is_late}:
+        go_on.set()
+        threading.main_thread().join()
+    from polyroc._lib._threads import Threads
+    with Threads(3) as threads:
+        if not {is_late}:
+            threads.map(threading.Barrier(3, timeout=120).wait, [()] * 3)
+            go_on.set()
+            threading.main_thread().join()
+        print(threads.map(abs, [(-i,) for i in range(5)]), list(threads.imap(abs, [(-i,) for i in range(5)])))
+
+threading.Thread(target=compute).start()
+go_on.wait()
+"""
 
 
-def test_a_process_ends_though_somebody_holds_on_to_a_pool():
+def output_of(code):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_a_process_ends_though_somebody_keeps_a_pool():
     """As a shell that keeps an error, and with it all that the frames of its traceback have."""
-    ended = subprocess.run([sys.executable, "-c", KEPT], capture_output=True, text=True, timeout=60, check=True)
-    assert ended.stdout == "3\n"
+    assert output_of(KEPT) == "3\n"
 
 
-INTERRUPTED = """
-import random, signal, time
-from polyroc._lib._threads import Threads
-
-signal.signal(signal.SIGALRM, signal.default_int_handler)
-rng, n_interrupts = random.Random(0), 0
-for _ in range(60):
-    try:
-        with Threads(2) as threads:
-            list(threads.imap(time.sleep, [(0.001,)] * 4))  # both threads are there
-            signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-3, 2e-2))
-            stop = time.monotonic() + 0.5
-            while time.monotonic() < stop:
-                list(threads.{way}(abs, [(i,) for i in range(5_000)]))
-    except KeyboardInterrupt:
-        n_interrupts += 1
-print(n_interrupts)
-"""
-# The same while threads begin and end.
-BEGUN = """
-import random, signal, time
-from polyroc._lib._threads import Threads
-
-signal.signal(signal.SIGALRM, signal.default_int_handler)
-rng, n_interrupts = random.Random(0), 0
-for _ in range(600):
-    try:
-        signal.setitimer(signal.ITIMER_REAL, rng.uniform(2e-4, 4e-3))
-        stop = time.monotonic() + 0.5
-        while time.monotonic() < stop:
-            with Threads(4) as threads:
-                list(threads.{way}(abs, [(i,) for i in range(8)]))
-    except KeyboardInterrupt:
-        n_interrupts += 1
-print(n_interrupts)
-"""
+@pytest.mark.parametrize("is_late", [False, True])
+def test_a_thread_that_outlives_the_main_one_works_alone(is_late):
+    """The interpreter then starts no other threads; modules may not even have been imported before."""
+    assert output_of(OUTLIVES.format(is_late=is_late)) == "[0, 1, 2, 3, 4] [0, 1, 2, 3, 4]\n"
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timers")
-@pytest.mark.parametrize("code", [INTERRUPTED, BEGUN], ids=["at work", "beginning"])
 @pytest.mark.parametrize("way", ["map", "imap"])
-def test_a_process_ends_after_ctrl_c(way, code):
-    """With a future for each task, one of ten interrupts left a lock behind for which all threads waited for ever.
+def test_an_interrupt_at_any_line_leaves_no_thread(way):
+    """At each line of ours in turn. `Thread.start` and locks of `concurrent.futures` have moments of their own."""
 
-    `Thread.start` in the main thread leaves one behind, too, once in some hundred; or raises "release unlocked lock".
-    """
-    call = [sys.executable, "-c", code.format(way=way)]
-    ended = subprocess.run(call, capture_output=True, text=True, timeout=120, check=False)
-    assert ended.returncode == 0, ended.stderr
-    # An interrupt that comes to a finalizer is printed and lost, whoever's it is. No other error may be.
-    assert set(re.findall(r"^(\w+)(?:: .*)?$", ended.stderr, re.MULTILINE)) <= {"KeyboardInterrupt"}
-    assert int(ended.stdout) > 30
+    def compute():
+        with one_pool(2), Threads(2) as threads:
+            assert list(getattr(threads, way)(abs, [(-i,) for i in range(4)])) == [0, 1, 2, 3]
+            with threads.beside(abs, 2, stop=lambda: None):
+                pass
+
+    n = 1
+    while interrupted_at_line(n, [_threads.__file__], compute):
+        # An interrupt before the pool is told to end loses it: its threads go by themselves.
+        for thread in threads_left():
+            thread.join(120)
+        assert not threads_left(), f"line event {n}"
+        # Nor a pool that is over, with which nobody would end the threads of the next computation.
+        with Threads(2) as threads:
+            threads.map(abs, [(-1,), (-2,)])
+        assert not threads_left(), f"line event {n}"
+        n += 1
+    assert n > 50
+
+
+# Below, queues instead of events: an event has a lock in Python, at which the interrupt could come.
+def test_ctrl_c_at_work(stopped):
+    caller, is_at_work, begun = threading.get_ident(), SimpleQueue(), []
+
+    def work(i):
+        begun.append(i)
+        if threading.get_ident() == caller:
+            is_at_work.put(None)
+            SimpleQueue().get(timeout=120)
+        is_at_work.get(timeout=120)
+        assert interrupt()
+        assert stopped.wait(120)
+
+    with ctrl_c() as interrupt, pytest.raises(KeyboardInterrupt), Threads(2) as threads:
+        threads.map(work, MANY)
+    assert sorted(begun) == [0, 1]
+    assert not threads_left()
+
+
+def test_ctrl_c_while_results_are_waited_for(stopped):
+    is_waiting, begun = SimpleQueue(), []
+
+    def work(i):
+        begun.append(i)
+        if i == 1:
+            is_waiting.get(timeout=120)
+            assert interrupt()
+        assert i == 0 or stopped.wait(120)
+        return i
+
+    def compute():
+        with Threads(2) as threads:
+            for _ in threads.imap(work, MANY):
+                is_waiting.put(None)
+
+    with ctrl_c() as interrupt, pytest.raises(KeyboardInterrupt):
+        compute()
+    assert set(begun) <= {0, 1, 2}
+    assert not threads_left()
+
+
+def test_ctrl_c_while_a_helper_is_waited_for(stopped):
+    """The wait is then repeated, so no thread is left."""
+    caller, both_there = threading.get_ident(), threading.Barrier(2, timeout=120)
+
+    def work(_):
+        both_there.wait()
+        if threading.get_ident() != caller:
+            assert stopped.wait(120)
+            assert interrupt()
+
+    with ctrl_c() as interrupt, pytest.raises(KeyboardInterrupt), Threads(2) as threads:
+        threads.map(work, [(0,), (1,)])
+    assert not threads_left()
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="the system does not tell its threads")
 def test_a_pool_that_was_left_is_not_there_for_a_fork():
     """Of other threads a child has nothing but the locks that they held."""
 
-    def n_threads():
-        return len(list(Path("/proc/self/task").iterdir()))
-
-    before, all_there = n_threads(), threading.Barrier(4, timeout=60)
+    all_there = threading.Barrier(4, timeout=120)
     with one_pool(4), Threads(4) as threads:
         threads.map(all_there.wait, [()] * 4)
-        assert n_threads() >= before + 3
+        own = {str(thread.native_id) for thread in threads_left()}
+    assert len(own) >= 3
     # The system takes a moment to forget a thread that has ended.
-    until = time.monotonic() + 10
-    while n_threads() > before:
-        assert time.monotonic() < until
-        time.sleep(0.001)
+    assert until(lambda: not own & {path.name for path in Path("/proc/self/task").iterdir()})

@@ -35,7 +35,7 @@ def test_d_and_m_are_those_of_the_comparison(comparison, measures):
 @pytest.mark.slow
 def test_d_and_m_of_resamples_are_not_computed_again():
     example = polyroc.load_example()
-    drawn = polyroc.compare(example.y_true, example.scores, n_resamples=99, rng=0)
+    drawn = polyroc.compare(example.y_true, example.scores, method="bootstrap", n_resamples=99, rng=0)
     row = drawn.measures(["auc", "accuracy"])["auc"]
     assert row.differences == drawn.by_auc.differences
     assert [one.low for one in row.estimates.values()] == [one.low for one in drawn.by_auc.estimates]
@@ -86,6 +86,20 @@ def test_losses_are_marked_and_p_values_adjusted(measures):
     for row in measures:
         for one in row.differences:
             assert one.p_value_holm >= one.p_value
+
+
+def test_the_adjustment_of_p_values_is_explained():
+    example = polyroc.load_example()
+    comparison = polyroc.compare(example.y_true, example.scores)
+    several, single = comparison.measures(["accuracy", "mcc"]), comparison.measures(["accuracy"])
+    note = "p (Holm) is adjusted for the pairs of models, not for the number of measures"
+    assert note in str(several)
+    assert note in several._repr_html_()
+    assert note not in str(single)
+    # By hand: the smallest of three p values times three, of each measure alone.
+    for row in several:
+        p, adjusted = min((one.p_value, one.p_value_holm) for one in row.differences)
+        assert adjusted == pytest.approx(3 * p)
 
 
 def test_what_one_model_lacks_is_left_out_with_its_name():

@@ -71,7 +71,14 @@ def test_prior_and_weights_agree_with_loops():
 
 @pytest.mark.parametrize(
     ("rule", "more"),
-    [("argmax", "plain"), ("bayes", "prior"), ("bayes", "groups"), ("bayes", "weights"), ("tuned", "groups")],
+    [
+        ("argmax", "plain"),
+        ("bayes", "prior"),
+        ("bayes", "groups"),
+        ("bayes", "weights"),
+        ("tuned", "groups"),
+        ("auto", "prior"),
+    ],
 )
 def test_single_matrices_cost_what_decide_says(rule, more):
     y_true, scores = made(120, 3, 4)
@@ -84,10 +91,13 @@ def test_single_matrices_cost_what_decide_says(rule, more):
     }[more]
     profile = polyroc.cost_profile(y_true, scores, costs=[matrix], rule=rule, **options)
     for one, p in zip(profile.models, scores.values(), strict=True):
-        decision = polyroc.decide(y_true, p, matrix, method=rule, **options)
+        decision = polyroc.decide(y_true, p, matrix, rule=rule, **options)
         assert_allclose(one.cost, decision.cost, rtol=1e-12)
         assert_allclose(one.standard_error, decision.standard_error, rtol=1e-9)
         assert_allclose(one.interval, decision.cost_interval, rtol=1e-9)
+    # By batches of samples, for all matrices at once.
+    assert_allclose(profile.low_by_matrix[:, 0], [one.interval.low for one in profile.models], rtol=1e-9)
+    assert_allclose(profile.high_by_matrix[:, 0], [one.interval.high for one in profile.models], rtol=1e-9)
     assert_allclose(profile.standard_error_by_matrix[:, 0], [one.standard_error for one in profile.models], rtol=1e-9)
 
 
@@ -254,14 +264,14 @@ def test_all_of_few_drawn_matrices_do_not_prove_all():
 def test_several_rules_are_compared_as_models():
     y_true, scores = made(150, 3, 19)
     family = polyroc.CostRatios(true_class=1, predicted_class=0, ratios=[10, 0.1, 1])
-    one = polyroc.cost_profile(y_true, {"a": scores["a"]}, costs=family, rule=("argmax", "bayes", "tuned"))
-    assert one.names == ["argmax", "bayes", "tuned"]
-    assert [entry.model for entry in one.models] == ["a"] * 3
+    one = polyroc.cost_profile(y_true, {"a": scores["a"]}, costs=family, rule=("argmax", "bayes", "tuned", "auto"))
+    assert one.names == ["argmax", "bayes", "tuned", "auto"]
+    assert [entry.model for entry in one.models] == ["a"] * 4
     assert one.ratios.tolist() == [0.1, 1, 10]
     assert one.n_folds == 5
     for r, matrix in enumerate(one.costs):
         assert matrix.tolist() == [[0, 1, 1], [one.ratios[r], 0, 1], [1, 1, 0]]
-        found = {rule.rule: rule.cost for rule in polyroc.decide(y_true, scores["a"], matrix).rules[:3]}
+        found = {rule.rule: rule.cost for rule in polyroc.decide(y_true, scores["a"], matrix).rules[:4]}
         assert_allclose(one.cost_by_matrix[:, r], [found[name] for name in one.names], rtol=1e-12)
     two = polyroc.cost_profile(y_true, scores, costs=family, rule=["argmax", "bayes"])
     assert two.names == ["a, argmax", "a, bayes", "b, argmax", "b, bayes"]
@@ -331,9 +341,11 @@ def test_result_as_plain_data():
     copied = pickle.loads(pickle.dumps(profile))
     assert copied.models == profile.models
     assert repr(profile) == "CostProfile(2 models, 2 cost matrices)"
-    low, high = profile.bands
-    assert_allclose((low + high) / 2, profile.cost_by_matrix)
-    assert_allclose(high - low, 2 * 1.959964 * profile.standard_error_by_matrix, rtol=1e-6)
+    for r, matrix in enumerate(profile.costs):
+        for place, p in enumerate(scores.values()):
+            low, high = polyroc.decide(names, p, matrix, rule="bayes").cost_interval
+            ends = profile.low_by_matrix[place, r], profile.high_by_matrix[place, r]
+            assert_allclose(ends, (low, high), rtol=1e-9)
     with pytest.raises(ValueError, match="read-only"):
         profile.cost_by_matrix[0] = 0
 
@@ -356,7 +368,7 @@ GOOD = [1 - np.eye(3), [[0, 1, 2], [3, 0, 1], [1, 1, 0]]]
         ({"costs": [GOOD[0], np.full((3, 3), np.nan)]}, r"`costs` \(matrix 1\) must be finite, got nan in row 0"),
         ({"costs": lambda rng: np.eye(4)}, r"`costs` \(matrix 0\) must have shape \(3, 3\)"),
         ({"costs": GOOD, "n_costs": 1}, r"`n_costs` must be an integer from 2 to 5,000, got 1"),
-        ({"costs": GOOD, "rule": "best"}, r"`rule` must be one of 'tuned', 'bayes', 'argmax', got 'best'"),
+        ({"costs": GOOD, "rule": "best"}, r"`rule` must be one of 'auto', 'tuned', 'bayes', 'argmax', got 'best'"),
         ({"costs": GOOD, "rule": ()}, r"`rule` must name one rule, or several once each, got \(\)"),
         ({"costs": GOOD, "rule": ["bayes", "bayes"]}, r"`rule` must name one rule, or several once each"),
         ({"costs": GOOD, "prior": [0.5, 0.4, 0.2]}, r"`prior` must sum to 1"),

@@ -77,7 +77,7 @@ def judged(y_true, scores, costs, shares, **options):
     """Costs of both rules by `polyroc.decide`, without what a right name costs."""
     prior = prior_of(y_true, shares, options.get("sample_weight"))
     zero = costs * (1 - np.eye(len(costs)))
-    return polyroc.decide(y_true, scores, zero, prior=prior, method="argmax", n_folds=2, **options)
+    return polyroc.decide(y_true, scores, zero, prior=prior, rule="argmax", n_folds=2, **options)
 
 
 def by_rule(decision):
@@ -195,7 +195,7 @@ def test_of_many_samples_some_are_drawn(monkeypatch):
     weight = np.random.default_rng(0).exponential(size=500)
     models = {"one": scores, "two": np.roll(scores, 1, axis=0), "free": np.log(scores + 1e-3)}
     with pytest.warns(UserWarning, match="are probabilities"):
-        comparison = polyroc.compare(y_true, models, n_resamples=3, rng=0, sample_weight=weight)
+        comparison = polyroc.compare(y_true, models, method="bootstrap", n_resamples=3, rng=0, sample_weight=weight)
     monkeypatch.setattr(_decisions, "MOST_SCORES", 1200)
     summary = summarize(comparison, include_rates=True, include_decisions=True)
     decisions = summary["decisions"]
@@ -309,7 +309,7 @@ def two_models():
     y_true, scores = softmax_problem(19, 4, 400, strength=1.0)
     other = softmax_problem(20, 4, 400, strength=1.0)[1]
     models = {"sure": scores, HOSTILE[0]: 0.7 * scores + 0.3 * other}
-    return y_true, models, polyroc.compare(y_true, models, n_resamples=3, rng=0)
+    return y_true, models, polyroc.compare(y_true, models, method="bootstrap", n_resamples=3, rng=0)
 
 
 # Somebody types costs and a share, letter by letter; what the columns say is read at rest.

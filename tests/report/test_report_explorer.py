@@ -343,7 +343,17 @@ def test_what_is_copied_gives_the_d_that_was_shown(explored, results, tmp_path, 
         # The column of labels has a name that no class has.
         parquet.write_table(pa.table({"the label": list(y_true)} | columns), tmp_path / f"{model}.parquet")
     files = [str(tmp_path / f"{model}.parquet") for model in ("first", "second")]
-    options = ["--target", "the label", "--costs", str(tmp_path / "costs.csv"), "--resamples", "3", "--json"]
+    options = [
+        "--target",
+        "the label",
+        "--costs",
+        str(tmp_path / "costs.csv"),
+        "--method",
+        "bootstrap",
+        "--resamples",
+        "3",
+        "--json",
+    ]
     with redirect_stdout(io.StringIO()) as printed:
         assert main(["compare", *files, *options]) == 0
     judged = json.loads(printed.getvalue())["evaluations"]

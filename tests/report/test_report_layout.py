@@ -77,7 +77,7 @@ def test_the_tiles_of_one_model_have_one_axis_that_begins_at_guessing(pages, sum
 
 
 def test_without_intervals_there_are_points_and_no_whiskers():
-    page = render_html(summarize(evaluation_of(3)))
+    page = render_html(summarize(evaluation_of(3), include_intervals=False))
     assert 'class="reach"' not in page
     assert "intervals. 0.5 is guessing" not in Page(page).text
     assert part(page, r'<div class="alone">.*?</div>').count('class="point ') == 2
@@ -342,7 +342,8 @@ def test_labels_of_axes_neither_touch_nor_are_covered(opened, summaries, tmp_pat
 def test_all_columns_of_classes_are_in_sight_however_many_digits_they_have(opened, tmp_path):
     y_true = np.arange(9000) % 4
     scores = 7 * np.eye(4)[y_true] + np.random.default_rng(0).normal(size=(9000, 4))
-    write_html(polyroc.evaluate(y_true, scores), tmp_path / "page.html", n_resamples=19)
+    evaluation = polyroc.evaluate(y_true, scores)
+    write_html(evaluation, tmp_path / "page.html", bootstrap=evaluation.bootstrap(19, rng=0))
     with opened(tmp_path / "page.html", viewport={"width": 1280, "height": 1000}) as page:
         box = page.locator(".box", has=page.locator("#class-table"))
         assert "to above 0.999999" in box.inner_text()

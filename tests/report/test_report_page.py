@@ -190,8 +190,8 @@ def test_a_fit_that_did_not_converge_is_said_first(summary):
     assert said in read.text
 
 
-def test_without_resamples_the_page_says_so(evaluation):
-    text = Page(render_html(summarize(evaluation))).text
+def test_without_intervals_the_page_says_so(evaluation):
+    text = Page(render_html(summarize(evaluation, include_intervals=False))).text
     assert "no interval was asked for" in text
     assert "none: no interval was asked for" in text
     assert "95 % band" not in text
@@ -288,7 +288,7 @@ def test_long_names_stay_different_wherever_they_stand():
 
 def test_above_the_fold_stands_what_to_do_in_about_sixty_words():
     example = polyroc.load_example()
-    comparison = polyroc.compare(example.y_true, example.scores, n_resamples=99, rng=0)
+    comparison = polyroc.compare(example.y_true, example.scores, method="bootstrap", n_resamples=99, rng=0)
     tree = polyroc.evaluate(example.y_true, example.scores["tree"])
     for result, options, start in [
         (comparison, {}, "Use logistic: "),
@@ -372,13 +372,13 @@ def test_what_is_missing_is_said_with_what_to_install(evaluation, tmp_path, monk
     def no(*_, **__):
         pytest.fail("resampled for nothing")
 
-    monkeypatch.setattr(polyroc.Evaluation, "bootstrap", no)
+    monkeypatch.setattr(polyroc.Evaluation, "_drawn", no)
     with monkeypatch.context() as patched:
         patched.setitem(sys.modules, "jinja2", None)
         with pytest.raises(ModuleNotFoundError, match=r"jinja2: pip install \"polyroc\[report\]\""):
             check_installed()
         with pytest.raises(ModuleNotFoundError, match=r"polyroc\[report\]"):
-            write_html(evaluation, tmp_path / "a.html", n_resamples=9)
+            write_html(evaluation, tmp_path / "a.html")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -388,7 +388,7 @@ def test_bad_arguments_are_named_before_anything_is_done(evaluation, tmp_path, m
 
     drawn = evaluation.bootstrap(9, rng=0)
     comparison = comparison_of(k=3, n_resamples=9)
-    monkeypatch.setattr(polyroc.Evaluation, "bootstrap", no)
+    monkeypatch.setattr(polyroc.Evaluation, "_drawn", no)
     page = tmp_path / "a.html"
     for arguments, options, message in [
         ((0.5, page), {}, r"`result` must be an Evaluation or a Comparison, got float"),
@@ -407,15 +407,8 @@ def test_bad_arguments_are_named_before_anything_is_done(evaluation, tmp_path, m
             r"`path` must be a file that can be written, got .*: no name may contain a NUL",
         ),
         ((evaluation, page), {"confidence_level": 95}, r"`confidence_level` must be between 0 and 1"),
-        ((evaluation, page), {"n_resamples": 1}, r"`n_resamples` must be an integer from 2"),
-        ((evaluation, page), {"n_resamples": False}, r"`n_resamples` must be an integer from 2"),
         ((evaluation, page), {"progress": 1}, r"`progress` must be True or False, got 1"),
-        (
-            (evaluation, page),
-            {"bootstrap": drawn, "n_resamples": 9},
-            r"`n_resamples` must be 0 for an Evaluation with `bootstrap`, which has its resamples already, got 9",
-        ),
-        ((comparison, page), {"n_resamples": 9}, r"`n_resamples` must be 0 for a Comparison"),
+        ((comparison, page), {"groups": np.arange(9)}, r"`groups` must be None for a Comparison, which has its own"),
         ((evaluation, page), {"title": 7}, r"`title` must be text or None, got 7"),
         ((comparison, page), {"bootstrap": drawn}, r"`bootstrap` must be None for a Comparison"),
         ((comparison, page), {"bootstrap": drawn}, r"which carries its own, got BootstrapResult"),
@@ -443,30 +436,36 @@ def test_a_page_is_written_whole_or_not_at_all(evaluation, tmp_path, monkeypatch
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_resamples_that_were_asked_for_are_drawn_and_the_page_says_so(tmp_path):
-    evaluation = evaluation_of(3)
-    write_html(evaluation, tmp_path / "a.html", n_resamples=199)
-    text = Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
-    low, high = evaluation.bootstrap(199, rng=0).confidence_interval()
-    assert f"95 % interval {low:.4f} to {high:.4f}" in text
-    assert "199, seed 0, drawn for this page" in text
+def test_a_page_has_the_intervals_of_the_library_and_says_where_they_come_from(tmp_path):
+    evaluation, groups = evaluation_of(3), np.arange(120) // 2
+    for options, said in (
+        ({}, "none: intervals by influences of the samples"),
+        ({"groups": groups}, "none: intervals by influences of the groups, 60 groups"),
+        ({"bootstrap": evaluation.bootstrap(19, rng=3)}, "19, seed 3"),
+    ):
+        write_html(evaluation, tmp_path / "a.html", **options)
+        text = Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
+        drawn = options.get("bootstrap")
+        low, high = evaluation.confidence_interval(**options) if drawn is None else drawn.confidence_interval()
+        assert f"95 % interval {low:.4f} to {high:.4f}" in text
+        assert said in text
 
 
-def test_resamples_are_as_many_as_asked_for_and_none_unasked(tmp_path, monkeypatch):
+def test_a_page_resamples_only_if_the_data_ask_for_it(tmp_path, monkeypatch):
     asked = []
-    bootstrap = polyroc.Evaluation.bootstrap
+    original = polyroc.Evaluation._drawn
 
-    def counted(self, n_resamples=999, **options):
-        asked.append((n_resamples, options))
-        return bootstrap(self, 9, **options | {"progress": False})
+    def drawn(self, count, units, seed, n_jobs, progress, **options):
+        asked.append((count, seed, progress))
+        return original(self, 9, units, seed, n_jobs, False, **options)
 
-    monkeypatch.setattr(polyroc.Evaluation, "bootstrap", counted)
-    small = evaluation_of(3)
-    write_html(small, tmp_path / "a.html", n_resamples=19, progress=True)
-    write_html(small, tmp_path / "a.html", bootstrap=bootstrap(small, 9, rng=0))
-    write_html(small, tmp_path / "a.html")
-    assert "none: no interval was asked for" in Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
-    assert asked == [(19, {"rng": 0, "progress": True})]
+    monkeypatch.setattr(polyroc.Evaluation, "_drawn", drawn)
+    write_html(evaluation_of(3), tmp_path / "a.html", progress=True)
+    assert asked == []
+    write_html(evaluation_of(3, options={"model": "centered"}), tmp_path / "a.html", progress=True)
+    assert asked == [(999, [0], True)]
+    text = Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
+    assert "9, seed 0, because the centered model has no formula" in text
 
 
 def test_the_same_result_gives_the_same_page(evaluation, tmp_path):

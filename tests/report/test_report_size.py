@@ -21,7 +21,8 @@ def pages(tmp_path_factory):
     def page_of(k):
         if k not in made:
             made[k] = folder / f"{k}.html"
-            write_html(evaluation_of(k), made[k], n_resamples=9)
+            evaluation = evaluation_of(k)
+            write_html(evaluation, made[k], bootstrap=evaluation.bootstrap(9, rng=0))
         return made[k]
 
     return page_of
@@ -35,7 +36,8 @@ def test_a_page_of_one_model_is_small(pages, k, most):
 
 def test_a_page_of_fifty_classes_is_small_whatever_the_scores_are(tmp_path):
     # Of many samples rates are smooth, and no two are the same.
-    write_html(evaluation_of(50, n=10_000), tmp_path / "page.html")
+    evaluation = evaluation_of(50, n=10_000)
+    write_html(evaluation, tmp_path / "page.html", bootstrap=evaluation.bootstrap(2, rng=0))
     assert (tmp_path / "page.html").stat().st_size < 1_000_000
 
 

@@ -88,9 +88,13 @@ def test_nothing_is_resampled(evaluation, monkeypatch):
     def no(*_, **__):
         pytest.fail("resampled")
 
-    monkeypatch.setattr(polyroc.Evaluation, "bootstrap", no)
+    monkeypatch.setattr(polyroc.Evaluation, "_drawn", no)
     summary = summarize(evaluation)
-    assert summary["n_resamples"] == 0
+    assert (summary["n_resamples"], summary["method"]) == (0, "influence")
+    assert summary["confidence_interval"]["low"] == evaluation.confidence_interval().low
+    # The curve of two classes has no band by influences.
+    assert summarize(evaluation_of(2))["band"] is None
+    summary = summarize(evaluation, include_intervals=False)
     assert summary["confidence_interval"] is summary["hand_till_interval"] is summary["band"] is None
 
 
@@ -166,7 +170,7 @@ def test_heatmaps_show_every_class_once_and_of_very_many_the_hardest():
         evaluation.pairs.auc[(evaluation._pair_index.positive == c) | (evaluation._pair_index.negative == c)].mean()
         for c in range(160)
     ]
-    assert sorted(summarize(evaluation)["heatmap_classes"]) == sorted(np.argsort(mean)[:100])
+    assert sorted(summarize(evaluation, include_intervals=False)["heatmap_classes"]) == sorted(np.argsort(mean)[:100])
 
 
 def test_a_heatmap_of_which_hardly_a_cell_is_known_is_left_out():
@@ -210,7 +214,7 @@ def test_the_seed_is_that_of_the_resamples_unless_another_is_given(evaluation, d
     comparison = comparison_of(3)
     truth = np.tile(np.eye(3), (20, 1))
     scores = {name: truth + np.random.default_rng(seed).normal(size=(60, 3)) for seed, name in enumerate("ab")}
-    known = polyroc.compare([0, 1, 2] * 20, scores, n_resamples=9, rng=17)
+    known = polyroc.compare([0, 1, 2] * 20, scores, method="bootstrap", n_resamples=9, rng=17)
     assert summarize(known)["seed"] == 17
     assert summarize(comparison)["seed"] == comparison.seed
     assert summarize(evaluation, bootstrap=drawn)["seed"] == 0

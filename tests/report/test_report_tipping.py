@@ -25,7 +25,7 @@ def mixed(names=None, models=("wide", "narrow"), **options):
     narrow[codes == 2, 0] -= 20
     labels = np.arange(3) if names is None else np.array(names, dtype=object)
     scores = dict(zip(models, (wide, narrow), strict=True))
-    return polyroc.compare(labels[codes], scores, labels=labels, n_resamples=9, rng=0, **options)
+    return polyroc.compare(labels[codes], scores, labels=labels, method="bootstrap", n_resamples=9, rng=0, **options)
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_given_costs_are_mentioned():
 def test_an_empty_list_says_why():
     rng = np.random.default_rng(0)
     score = rng.normal(size=(60, 3))
-    same = polyroc.compare(np.arange(60) % 3, {"a": score, "b": score.copy()}, n_resamples=9, rng=0)
+    same = polyroc.compare(np.arange(60) % 3, {"a": score, "b": score.copy()}, method="bootstrap", n_resamples=9, rng=0)
     words = text_of(render_html(summarize(same, tipping=same.tipping_costs())))
     assert "All models are equally good by D and by the mean area." in words
 
@@ -91,7 +91,7 @@ def test_an_empty_list_says_why():
 def test_one_model_and_two_classes_have_no_list():
     assert tipping_rows(summarize(evaluation_of(4))) is None
     y_true, score = np.arange(40) % 2, np.random.default_rng(0).normal(size=(2, 40))
-    two = polyroc.compare(y_true, {"a": score[0], "b": score[1]}, n_resamples=9, rng=0)
+    two = polyroc.compare(y_true, {"a": score[0], "b": score[1]}, method="bootstrap", n_resamples=9, rng=0)
     assert tipping_rows(summarize(two, tipping=two.tipping_costs())) is None
     assert 'id="tipping"' not in render_html(summarize(two))
 

@@ -42,9 +42,30 @@ def test_one_model_is_told_by_accuracy_d_m_and_its_worst_pair(one_model):
     assert f"M {one_model['hand_till']:.3f} ({m['low']:.3f} to {m['high']:.3f}); 0.5 is guessing" in second
     worst = int(np.argmin(one_model["pairs"]["auc"]))
     names = f"{one_model['pairs']['positive'][worst]} against {one_model['pairs']['negative'][worst]}"
-    assert f"The worst pair is {names}, with an area of {min(one_model['pairs']['auc']):.3f}." in second
+    areas = areas_by_pair(one_model)
+    turned = (one_model["pairs"]["negative"][worst], one_model["pairs"]["positive"][worst])
+    least = min(one_model["pairs"]["auc"])
+    assert f"The worst pair is {names} (area {least:.3f}; reversed {areas[turned]:.3f})." in second
     assert "that all 20 ordered pairs of classes share: 0.5 is guessing, 1 is perfect" in told(one_model)
     assert one_model["advice"] == [first, second]
+
+
+def areas_by_pair(summary):
+    pairs = summary["pairs"]
+    return dict(zip(zip(pairs["positive"], pairs["negative"], strict=True), pairs["auc"], strict=True))
+
+
+def test_classes_are_hardly_separated_only_if_both_directions_are_low(one_model):
+    areas = areas_by_pair(one_model)
+    better = {pair: max(areas[pair], areas[pair[::-1]]) for pair in areas if pair[0] < pair[1]}
+    both = sorted((pair for pair in better if better[pair] < 0.7), key=better.get)
+    assert one_model["low_both_ways"] == [list(pair) for pair in both[:3]]
+    assert f", but hardly {both[0][0]} from {both[0][1]}. They name" in text(advice(one_model)[0])
+    assert one_model["worst_pair"]["auc"] < 0.7
+    one_direction = {**one_model, "low_both_ways": []}
+    assert "better than guessing. They name" in text(advice(one_direction)[0])
+    sampled = {**one_model, "worst_pair": {**one_model["worst_pair"], "reversed_auc": None}}
+    assert text(advice(sampled)[1]).endswith(f"(area {one_model['worst_pair']['auc']:.3f}).")
 
 
 def test_words_are_chosen_from_the_interval_and_not_from_d(one_model):
@@ -109,6 +130,19 @@ def test_the_pairs_that_cost_most_are_named_with_their_share(one_model):
     assert expected in told(one_model)
 
 
+def test_a_page_with_costs_says_that_m_has_none():
+    costs = np.ones((4, 4))
+    costs[0, 1] = 20
+    options = {"costs": costs}
+    summary = summarize(comparison_of(k=4, names=("first", "second"), n_resamples=None, options=options))
+    assert "D is weighted by the costs, M is not." in said_of_m(summary)
+    assert summary["verdict"].endswith("D is weighted by the costs, M is not.")
+    winner = {**summary, "best": "first"}
+    assert "better than second by D (weighted by the costs) and by M, at 95 %" in text(advice(winner)[0])
+    plain = {**winner, "options": {**summary["options"], "costs": None}}
+    assert "weighted" not in text(advice(plain)[0]) + said_of_m(plain)
+
+
 def test_the_pairs_that_cost_most_are_those_of_the_costs_that_were_given():
     costs = np.ones((5, 5))
     # Classes 3 and 4 are far from the hardest, until it is expensive to take one for the other.
@@ -122,7 +156,7 @@ def test_the_pairs_that_cost_most_are_those_of_the_costs_that_were_given():
     said = told(summarize(evaluation))
     assert (
         f"{pairs.positive[first]} against {pairs.negative[first]} (area {pairs.auc[first]:.3f}, cost "
-        f"{50 / weight.mean():.2g} times the mean), {pairs.positive[second]} against {pairs.negative[second]}" in said
+        f"{50 / weight.mean():.3g} times the mean), {pairs.positive[second]} against {pairs.negative[second]}" in said
     )
     share = np.sort(gap)[-3:].sum() / gap.sum()
     assert f"account for {100 * share:.0f} % of the gap to a perfect score, weighted by the costs given." in said
@@ -231,8 +265,8 @@ def test_what_d_adds_to_m_is_told_with_the_numbers(one_model):
     summary |= {"auc": 0.9, "hand_till": 0.86, "auc_by_thresholds": {"own": 0.9, "shared": 0.87}}
     assert said_of_m(summary) == (
         "D is 0.040 above M (0.860), the plain mean of the areas of the pairs. Pairs that are separated well count "
-        "more in D than in M. With one threshold per pair, D drops by 0.030 to 0.870: the score columns are not on a "
-        "common scale."
+        "more in D than in M. With one threshold per pair, D drops by 0.030 to 0.870. Rare classes, costs or columns "
+        "on different scales can do that."
     )
     summary |= {"hand_till": 0.92, "auc_by_thresholds": {"own": 0.9, "shared": 0.9002}}
     assert "0.020 below M" in said_of_m(summary)
@@ -241,7 +275,9 @@ def test_what_d_adds_to_m_is_told_with_the_numbers(one_model):
         "share a threshold."
     )
     summary |= {"auc_by_thresholds": {"own": 0.9, "shared": 0.896}}
-    assert "drops by 0.0040 to 0.896: little is lost, so the score columns are nearly on a" in said_of_m(summary)
+    assert "drops by 0.0040 to 0.896: little is lost, so the score columns can nearly share a threshold." in said_of_m(
+        summary
+    )
     summary |= {"hand_till": 0.9001, "auc_by_thresholds": None}
     assert said_of_m(summary) == (
         "D is within 0.0005 of M (0.900), the plain mean of the areas of the pairs: no pairs are much sharper than "
@@ -275,8 +311,8 @@ def test_cautions_come_from_warnings_and_from_the_numbers(one_model):
         "in another order than the labels.",
         "2 of 49 replicates did not converge; they count as they ended.",
         "1 resample lacked some class, whose pairs were left out.",
-        "Classes of fewer than 10 samples: the smallest has 3. These intervals are probably too narrow: resampling so "
-        "few samples gives little variation.",
+        "Classes of fewer than 10 samples: the smallest has 3. These intervals are probably too narrow: so few "
+        "samples show little of how they vary.",
     ]
     # As the library warns of them: not again.
     summary["warnings"] = [
@@ -308,7 +344,8 @@ def test_differences_of_columns_are_compared_with_auc_mu():
     assert said_of_m(summary) == (
         f"D is 0.040 above AUCmu ({mu:.3f}), the plain mean of the areas of the pairs. Both rank a pair by the "
         "difference of its two score columns. M (0.860) ranks by one column at a time. With one threshold per pair "
-        "instead of one per column, D drops by 0.030 to 0.870: the score columns are not on a common scale."
+        "instead of one per column, D drops by 0.030 to 0.870. Rare classes, costs or columns on different scales "
+        "can do that."
     )
     several = said_of_m(summarize(comparison_of(options={"thresholds": "difference"})))
     assert several.startswith("first: D is ")

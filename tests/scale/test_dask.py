@@ -196,6 +196,16 @@ def _never(block):
     return block
 
 
+def test_a_loader_that_returns_no_labels():
+    from dask import delayed
+
+    y_true, y_score, _ = problem(19)
+    for labels in (None, range(4)):
+        with pytest.raises(polyroc.InputError, match=r"`y_true` must be an array, .*, got NoneType") as caught:
+            polyroc.dask.evaluate([delayed(y_true), delayed(None)], [delayed(y_score)] * 2, labels=labels)
+        assert "partition 1" in caught.value.__notes__[0]
+
+
 def test_no_samples_at_all():
     import dask.array as da
 
@@ -203,6 +213,157 @@ def test_no_samples_at_all():
         polyroc.dask.evaluate(da.zeros(0, dtype=int), da.zeros((0, 4)), labels=range(4))
     with pytest.raises(polyroc.InputError, match="`y_true` must not be empty, got no samples in any partition"):
         polyroc.dask.evaluate(da.zeros(0, dtype=int), da.zeros((0, 4)))
+
+
+def test_categories_that_differ_by_partition_are_refused_unless_columns_have_names():
+    import dask.dataframe as dd
+    import pandas as pd
+    from dask import delayed
+
+    y_true, y_score, _ = problem(15)
+    names, parts = ["low", "middle", "high", "top"], [slice(0, 300), slice(300, 600), slice(600, 900)]
+    orders = [names, names, ["high", "low", "middle", "top"]]
+    kinds = [pd.Categorical.from_codes(y_true[part], names) for part in parts]
+    lazy = [delayed(kind.set_categories(order)) for kind, order in zip(kinds, orders, strict=True)]
+    scores = [delayed(y_score[part]) for part in parts]
+    message = (
+        "`y_true` must have the same categories in every partition, .*, got 'low', 'middle', 'high', 'top' in partition"
+        " 0 and 'high', 'low', 'middle', 'top' in partition 2: pass the classes in the order of the columns as `labels="
+    )
+    with pytest.raises(polyroc.InputError, match=message):
+        polyroc.dask.evaluate(lazy, scores)
+    # As many files have them: only what occurs, sorted; and text beside categories.
+    with pytest.raises(polyroc.InputError, match=r"in partition 0 and 'high', 'low', 'middle' in partition 1"):
+        polyroc.dask.evaluate(
+            [delayed(pd.Categorical(np.array(kind)[:9])) for kind in kinds], [one[:9] for one in scores]
+        )
+    with pytest.raises(polyroc.InputError, match=r"'top' in partition 0 and none in partition 1"):
+        polyroc.dask.evaluate([lazy[0], *(delayed(np.array(kind)) for kind in kinds[1:])], scores)
+    expected = local(np.array(names)[y_true], y_score, labels=names)[1]
+    assert_same(polyroc.dask.evaluate(lazy, scores, labels=names), expected)
+    named = dd.from_delayed(
+        [delayed(pd.DataFrame)(one, columns=names) for one in scores], meta=dict.fromkeys(names, float)
+    )
+    assert_same(polyroc.dask.evaluate(lazy, named), expected)
+
+
+def test_columns_that_have_names_in_some_partitions_only_are_refused():
+    import pandas as pd
+    from dask import delayed
+
+    y_true, y_score, _ = problem(16)
+    names, parts = np.array(["d", "a", "c", "b"]), [slice(0, 450), slice(450, 900)]
+    truth = [delayed(names[y_true[part]]) for part in parts]
+    named = [pd.DataFrame(y_score[part], columns=names) for part in parts]
+    with pytest.raises(
+        polyroc.InputError, match="`y_score` must have the same columns in every partition, got none in par"
+    ):
+        polyroc.dask.evaluate(truth, [delayed(y_score[parts[0]]), delayed(named[1])])
+    # In another order they say the same.
+    found = polyroc.dask.evaluate(truth, [delayed(named[0]), delayed(named[1][["a", "b", "c", "d"]])])
+    assert_same(found, local(names[y_true], y_score, labels=names)[1])
+
+
+def test_models_without_names_of_columns_are_not_read_in_the_order_of_another():
+    import pandas as pd
+    from dask import delayed
+
+    y_true, y_score, _ = problem(17, n=20_000)
+    names = np.array(["d", "a", "c", "b"])
+    truth, named = [delayed(names[y_true])], [delayed(pd.DataFrame(y_score, columns=names))]
+    for unnamed in ([delayed(y_score)], arrays(20_000, y_score)[0]):
+        with pytest.raises(
+            polyroc.InputError, match=r"`scores\['B'\]` must have columns named after .* those of 'A', 'd', "
+        ):
+            polyroc.dask.compare(truth, {"A": named, "B": unnamed})
+        given = {"labels": names, "score_kind": "free"}
+        assert polyroc.dask.compare(truth, {"A": named, "B": unnamed}, **given).by_auc.differences[0].value == 0
+    other = [delayed(pd.DataFrame(y_score, columns=names)[sorted(names)])]
+    assert polyroc.dask.compare(truth, {"A": named, "B": other}).by_auc.differences[0].value == 0
+
+
+def test_groups_of_two_types_are_refused():
+    from dask import delayed
+
+    y_true, y_score, _ = problem(18)
+    groups = np.arange(900) // 9
+    lazy = [delayed(groups[:450]), delayed(groups[450:].astype(str))]
+    with pytest.raises(polyroc.InputError, match=r"`groups` must be of one type in all batches: .*, got int and str"):
+        polyroc.dask.evaluate(*([delayed(one[:450]), delayed(one[450:])] for one in (y_true, y_score)), groups=lazy)
+
+
+# A second pass over other rows
+
+
+class Loader:
+    """Three partitions with 300 rows each, whose rows are in another order from the second call on."""
+
+    def __init__(self, *columns):
+        self.columns, self.n_calls = columns, [0, 0, 0]
+
+    def __call__(self, number):
+        self.n_calls[number] += 1
+        order = np.random.default_rng(0).permutation(300) if self.n_calls[number] > 1 and number else np.arange(300)
+        return tuple(column[300 * number : 300 * number + 300][order] for column in self.columns)
+
+    def lazy(self):
+        from dask import delayed
+
+        parts = [delayed(self, pure=False)(number) for number in range(3)]
+        return [[delayed(lambda part, i=i: part[i])(part) for part in parts] for i in range(len(self.columns))]
+
+
+OTHER_ROWS = (
+    r"`y_true` must have the same rows in both passes, .* got other rows in partition 1 \(the first is 0\) in the"
+)
+
+
+def test_scores_or_weights_in_another_order_in_the_second_pass_are_refused():
+    y_true, y_score, weight = problem(12)
+    [truth], [scores] = arrays(300, y_true), arrays(300, y_score)
+    evaluate, given = polyroc.dask.evaluate, {"labels": range(4)}
+    with pytest.raises(polyroc.InputError, match=OTHER_ROWS):
+        evaluate(truth, *Loader(y_score).lazy(), **given)
+    with pytest.raises(polyroc.InputError, match=OTHER_ROWS):
+        evaluate(truth, scores, sample_weight=Loader(1 + weight).lazy()[0], **given)
+    with pytest.raises(polyroc.InputError, match=OTHER_ROWS):
+        polyroc.dask.compare(truth, {"one": scores, "two": Loader(np.round(y_score, 2)).lazy()[0]}, **given)
+    # Seen at once: scores of samples that had no weight before.
+    with pytest.raises(polyroc.InputError, match="`y_score` must be that of the first pass, got scores that") as caught:
+        evaluate(truth, scores, sample_weight=Loader(weight).lazy()[0], **given)
+    assert "`dask.persist`" in caught.value.__notes__[1]
+
+
+@pytest.mark.parametrize("kind", [int, str])
+def test_samples_in_another_order_than_their_groups_are_refused(kind):
+    y_true, y_score, _ = problem(13)
+    groups = (np.arange(900) // 30).astype(kind)
+    with pytest.raises(polyroc.InputError, match="got other rows in partition 1 "):
+        polyroc.dask.evaluate(*Loader(y_true, y_score).lazy(), labels=range(4), groups=arrays(300, groups)[0])
+
+
+def test_whole_rows_may_come_in_another_order_and_in_other_partitions():
+    from dask import delayed
+
+    y_true, y_score, _ = problem(14)
+    groups = np.arange(900) // 30
+    lazy = Loader(y_true, y_score, groups).lazy()
+    expected = local(y_true, y_score, groups=groups)[1]
+    assert_same(polyroc.dask.evaluate(lazy[0], lazy[1], labels=range(4), groups=lazy[2]), expected)
+    calls = []
+
+    def turned(number):
+        calls.append(number)
+        rows = (
+            slice(300 * number, 300 * number + 300)
+            if len(calls) <= 3
+            else slice(600 - 300 * number, 900 - 300 * number)
+        )
+        return y_true[rows], y_score[rows]
+
+    parts = [delayed(turned, pure=False)(number) for number in range(3)]
+    labels, scores = ([delayed(lambda part, i=i: part[i])(part) for part in parts] for i in range(2))
+    assert_same(polyroc.dask.evaluate(labels, scores, labels=range(4)), local(y_true, y_score)[1])
 
 
 # What stands around
@@ -244,7 +405,7 @@ def test_a_killed_worker_changes_nothing(killed_in, tmp_path):
         [sys.executable, str(ROOT / "tests/helpers/dying_worker.py"), str(tmp_path), str(killed_in)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=3600,  # against a hang alone
     )
     assert done.returncode == 0, done.stderr
     _, expected = local(y_true, y_score)

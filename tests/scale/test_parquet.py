@@ -185,18 +185,22 @@ def test_probabilities_that_are_too_small_for_bins_are_told(tmp_path):
     logs -= np.log(np.exp(logs).sum(axis=1, keepdims=True))
     write(tmp_path / "a", table_of(np.array(NAMES)[y], np.exp(logs), NAMES))
     exact = polyroc.evaluate(np.array(NAMES)[y], np.exp(logs)).auc
-    with pytest.warns(UserWarning, match="count as 0 in bins"):
-        found = polyroc.evaluate_parquet(tmp_path / "a", target="y").auc
-    assert abs(found - exact) > 0.01
-    # What the warning proposes.
-    assert_allclose(polyroc.evaluate_parquet(tmp_path / "a", target="y", exact=True).auc, exact, rtol=0, atol=1e-9)
+    with pytest.raises(polyroc.InputError, match=r"`scores` must .* below 5e-41 count as 0"):
+        polyroc.evaluate_parquet(tmp_path / "a", target="y")
+    # What the error proposes.
+    found = polyroc.evaluate_parquet(tmp_path / "a", target="y", exact=True, standard_errors=False)
+    assert_allclose(found.auc, exact, rtol=0, atol=1e-9)
     accumulator = polyroc.RocAccumulator(NAMES, score_kind="free")
     accumulator.update(np.array(NAMES)[y], logs)
     assert_allclose(accumulator.compute().auc, exact, rtol=0, atol=BINNED)
-    with pytest.warns(UserWarning, match="count as 0 in bins"):
-        polyroc.RocAccumulator(NAMES).update(np.array(NAMES)[y], np.exp(logs))
+    counted = polyroc.RocAccumulator(NAMES)
+    counted.update(np.array(NAMES)[y], np.exp(logs))
+    with pytest.raises(polyroc.InputError, match="below 5e-41 count as 0"):
+        counted.compute()
     # Zeros are what they are.
-    polyroc.RocAccumulator(NAMES).update(np.array(NAMES)[y], np.where(logs < -80, 0.0, np.exp(logs)))
+    zeros = polyroc.RocAccumulator(NAMES)
+    zeros.update(np.array(NAMES)[y], np.where(logs < -80, 0.0, np.exp(logs)))
+    assert zeros.compute().binning_error.hand_till < 1e-4
 
 
 def test_weights(tmp_path):

@@ -1,15 +1,15 @@
 """Work over files that was interrupted goes on, with the result that it would have had."""
 
-import os
 import signal
 import subprocess
 import sys
 import textwrap
-import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
+from interrupts import interrupted_at_line, threads_left
 from parquet_files import damage, predictions, states, table_of, write
 
 import polyroc
@@ -197,26 +197,27 @@ def done_parts(file):
     return int(dict(np.load(file))["counts/parts"].sum()) if file.exists() else 0
 
 
+@pytest.mark.threads
 def test_a_killed_process_is_resumed(folder, tmp_path):
     file = tmp_path / "state.npz"
     code = f"""
-        import time
+        import os, signal
         import polyroc
-        from polyroc._scale import _checkpoint, _parquet_run
+        from polyroc._scale import _checkpoint
         _checkpoint._EVERY, _checkpoint._SHARE = 0.0, 1e9
-        read = _parquet_run.ParquetRun.rows
-        def rows(self, part, columns):
-            time.sleep(0.1)
-            return read(self, part, columns)
-        _parquet_run.ParquetRun.rows = rows
+        write, n_written = _checkpoint.write_whole, 0
+        def write_and_die(*asked):
+            global n_written
+            write(*asked)
+            n_written += 1
+            if n_written == 3:
+                os.kill(os.getpid(), signal.SIGKILL)
+        _checkpoint.write_whole = write_and_die
         asked = dict(target="y", scores="p_*", labels=range(4), n_jobs=1)
         polyroc.evaluate_parquet({str(folder)!r}, checkpoint={str(file)!r}, **asked)
     """
-    with subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)]) as process:
-        waited = time.monotonic()
-        while not done_parts(file) and time.monotonic() < waited + 120:
-            time.sleep(0.02)
-        os.kill(process.pid, signal.SIGKILL)
+    ended = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], timeout=300, check=False)
+    assert ended.returncode == -signal.SIGKILL
     assert 0 < done_parts(file) < 16
     asked = {"target": "y", "scores": "p_*", "labels": range(4)}
     found = polyroc.evaluate_parquet(folder, **asked, checkpoint=file)
@@ -225,38 +226,62 @@ def test_a_killed_process_is_resumed(folder, tmp_path):
     assert (found.auc, found.standard_error) == (whole.auc, whole.standard_error)
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timers")
+@pytest.mark.threads
 @pytest.mark.parametrize("options", [{}, {"sample_weight": "w"}], ids=["plain", "weights"])
-def test_interrupts_at_any_moment_change_nothing(folder, tmp_path, options):
+def test_interrupts_at_any_line_change_nothing(folder, tmp_path, options, monkeypatch):
     """Also those in the middle of adding a part, or of writing: a half must neither be lost nor count twice."""
-    asked = {"target": "y", "scores": "p_*", "labels": list(range(4)), **options}
+    monkeypatch.setattr(_checkpoint, "_EVERY", 0.0)
+    monkeypatch.setattr(_checkpoint, "_SHARE", 1e9)
+    asked = {"target": "y", "scores": "p_*", "labels": list(range(4)), "n_jobs": 2, **options}
+    whole, files = polyroc.evaluate_parquet(folder, **asked), list(Path(_checkpoint.__file__).parent.glob("*.py"))
+    n_interrupts = 0
+    for turn in range(8):
+        found, n = [], 97 + 13 * turn
+
+        def call(turn=turn, found=found):
+            found.append(polyroc.evaluate_parquet(folder, checkpoint=tmp_path / f"{turn}.npz", **asked))
+
+        # Later and later, so that it comes to an end.
+        while interrupted_at_line(n, files, call):
+            n_interrupts += 1
+            n = n * 5 // 4
+        [found] = found
+        assert states(found) == states(whole)
+        assert (found.auc, found.hand_till, found.standard_error) == (whole.auc, whole.hand_till, whole.standard_error)
+    assert n_interrupts > 50
+    assert not threads_left()
+
+
+@pytest.mark.threads
+@pytest.mark.parametrize("is_late", [False, True])
+def test_a_thread_that_outlives_the_main_one_does_the_rest_alone(folder, tmp_path, is_late):
+    """The interpreter then starts no other threads. It waited for ever after the first slow checkpoint."""
+    asked = {"target": "y", "scores": "p_*", "labels": list(range(4))}
     code = f"""
-        import random, signal
+        import threading
         import polyroc
         from polyroc._scale import _checkpoint
         _checkpoint._EVERY, _checkpoint._SHARE = 0.0, 1e9
-        signal.signal(signal.SIGALRM, signal.default_int_handler)
-        rng, n_interrupts = random.Random(0), 0
-        asked = {asked!r}
-        polyroc.evaluate_parquet({str(folder)!r}, **asked)  # compiled by now
-        for turn in range(20):
-            while True:
-                try:
-                    # Later and later, so that it comes to an end.
-                    signal.setitimer(signal.ITIMER_REAL, rng.uniform(0, 0.02 + 0.002 * n_interrupts / (turn + 1)))
-                    stored = f"{tmp_path}/{{turn}}.npz"
-                    found = polyroc.evaluate_parquet({str(folder)!r}, checkpoint=stored, **asked)
-                    signal.setitimer(signal.ITIMER_REAL, 0)
-                    break
-                except KeyboardInterrupt:
-                    n_interrupts += 1
-            print(repr((found.n_samples, found.auc, found.hand_till, found.standard_error)))
-        print(n_interrupts)
+        go_on, write = threading.Event(), _checkpoint.write_whole
+        def write_late(*given):
+            go_on.set()
+            threading.main_thread().join()
+            for thread in threading.enumerate():
+                if thread.name.startswith("polyroc"):
+                    thread.join()
+            write(*given)
+        _checkpoint.write_whole = write_late
+        def compute():
+            if {is_late}:
+                go_on.set()
+                threading.main_thread().join()
+            found = polyroc.evaluate_parquet({str(folder)!r}, checkpoint="{tmp_path}/state.npz", n_jobs=2, **{asked!r})
+            print(repr((found.auc, found.standard_error)))
+        threading.Thread(target=compute).start()
+        go_on.wait()
     """
     call = [sys.executable, "-c", textwrap.dedent(code)]
-    ended = subprocess.run(call, capture_output=True, text=True, timeout=300, check=False)
-    assert ended.returncode == 0, ended.stderr
-    *found, n_interrupts = ended.stdout.splitlines()
+    ended = subprocess.run(call, capture_output=True, text=True, timeout=300, check=True)
     whole = polyroc.evaluate_parquet(folder, **asked)
-    assert set(found) == {repr((whole.n_samples, whole.auc, whole.hand_till, whole.standard_error))}
-    assert int(n_interrupts) > 50
+    assert ended.stdout == f"{(whole.auc, whole.standard_error)!r}\n"
+    assert ended.stderr == ""

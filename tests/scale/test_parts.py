@@ -1,14 +1,14 @@
 """Parts in threads: what becomes of them, in which order, and what an interrupt leaves behind."""
 
-import signal
-import subprocess
-import sys
 import threading
-import time
 
 import pytest
+from interrupts import ctrl_c, interrupted_at_line, threads_left, until
 
+from polyroc._scale import _parts
 from polyroc._scale._parts import each_part
+
+pytestmark = pytest.mark.threads
 
 
 class Log:
@@ -27,11 +27,14 @@ class Log:
 @pytest.mark.parametrize("n_workers", [1, 2, 5])
 @pytest.mark.parametrize("n_parts", [0, 1, 3, 40])
 def test_parts_are_finished_in_their_order_by_the_thread_that_asked(n_workers, n_parts):
-    log, here = Log(), threading.get_ident()
+    log, here, second_is_done = Log(), threading.get_ident(), threading.Event()
 
     def work(part):
         assert threading.get_ident() != here
-        time.sleep(0.002 * (part % 3 == 0))
+        if part == 0 and n_workers > 1 and n_parts > 1:
+            assert second_is_done.wait(120)
+        if part == 1:
+            second_is_done.set()
         return part * part
 
     def finish(part, result):
@@ -42,7 +45,7 @@ def test_parts_are_finished_in_their_order_by_the_thread_that_asked(n_workers, n
     assert log.finished == [(part, part * part) for part in range(n_parts)]
     assert log.told == list(range(n_parts))
     assert not log.rests
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("polyroc")]
+    assert not threads_left()
 
 
 def test_only_a_few_parts_are_ahead():
@@ -60,10 +63,12 @@ def test_only_a_few_parts_are_ahead():
 def test_nothing_is_under_way_while_there_is_a_rest():
     log, now, is_due, lock = Log(), [0], [False], threading.Lock()
 
-    def work(_part):
+    def work(part):
         with lock:
             now[0] += 1
-        time.sleep(0.001)
+        # Under way until the main thread wants to rest, if it can still be.
+        if part == 7:
+            assert until(lambda: is_due[0])
         with lock:
             now[0] -= 1
 
@@ -82,7 +87,8 @@ def test_nothing_is_under_way_while_there_is_a_rest():
     assert [6 < len(rested) <= 10 + 7 * turn for turn, rested in enumerate(log.rests)] == [True, True]
 
 
-def test_an_error_of_work_ends_everything_without_a_rest():
+@pytest.mark.parametrize("n_workers", [1, 3])
+def test_an_error_of_work_ends_everything_without_a_rest(n_workers):
     log = Log()
 
     def work(part):
@@ -91,9 +97,10 @@ def test_an_error_of_work_ends_everything_without_a_rest():
         return part
 
     with pytest.raises(ValueError, match="5"):
-        each_part(range(1000), work, log.finish, n_workers=3, rest=log.rest)
+        each_part(range(1000), work, log.finish, n_workers=n_workers, rest=log.rest)
     assert log.finished == [(part, part) for part in range(5)]
     assert not log.rests
+    assert not threads_left()
 
 
 def test_what_is_under_way_at_an_interrupt_is_finished_and_stored():
@@ -111,6 +118,23 @@ def test_what_is_under_way_at_an_interrupt_is_finished_and_stored():
     assert set(done) <= set(range(8))
     assert len(done) == len(set(done))
     assert log.rests == [done]
+    assert not threads_left()
+
+
+def test_ctrl_c_while_a_part_is_waited_for():
+    log = Log()
+
+    def work(part):
+        if part == 3:
+            assert until(lambda: len(log.finished) == 3)
+            assert interrupt()
+        return part
+
+    with ctrl_c() as interrupt, pytest.raises(KeyboardInterrupt):
+        each_part(range(1000), work, log.finish, n_workers=1, rest=log.rest)
+    assert log.finished[:4] == [(part, part) for part in range(4)]
+    assert log.rests == [[part for part, _ in log.finished]]
+    assert not threads_left()
 
 
 def test_an_interrupt_while_a_part_is_finished_stores_nothing():
@@ -126,6 +150,7 @@ def test_an_interrupt_while_a_part_is_finished_stores_nothing():
         each_part(range(1000), abs, finish, n_workers=2, rest=log.rest)
     assert log.finished == [(part, part) for part in range(4)]
     assert not log.rests
+    assert not threads_left()
 
 
 def test_an_interrupt_during_a_rest_does_not_store_once_more():
@@ -139,34 +164,43 @@ def test_an_interrupt_during_a_rest_does_not_store_once_more():
     with pytest.raises(KeyboardInterrupt):
         each_part(range(9), abs, log.finish, n_workers=2, is_due=lambda: len(log.finished) > 3, rest=rest)
     assert len(log.rests) == 1
+    assert not threads_left()
 
 
-INTERRUPTED = """
-import random, signal, time
-from polyroc._scale._parts import each_part
+def test_an_interrupt_at_any_line_stores_what_is_finished_or_nothing():
+    """At each line of ours in turn."""
+    n, n_rests = 0, 0
+    while True:
+        log, worked, n = Log(), [], n + 1
 
-signal.signal(signal.SIGALRM, signal.default_int_handler)
-rng, n_interrupts = random.Random(0), 0
-for _ in range(60):
-    finished, rests = [], []
-    signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-3, 2e-2))
-    def finish(part, _result):
-        finished.append(part)
-    def rest():
-        rests.append(len(finished))
-    try:
-        while True:
-            each_part(range(2_000), abs, finish, n_workers=2, rest=rest)
-            finished.clear()
-    except KeyboardInterrupt:
-        n_interrupts += 1
-    assert len(finished) == len(set(finished))
-    assert rests in ([], [len(finished)])  # none while a part was finished
-print(n_interrupts)
-"""
+        def work(part, worked=worked):
+            worked.append(part)
+            return part
+
+        def call(log=log, work=work):
+            each_part(range(6), work, log.finish, n_workers=2, is_due=lambda: len(log.rests) < 1, rest=log.rest)
+
+        if not interrupted_at_line(n, [_parts.__file__], call):
+            break
+        for thread in threads_left():
+            thread.join(120)
+        assert not threads_left()
+        finished = [part for part, _ in log.finished]
+        assert finished == list(range(len(finished)))
+        assert len(worked) == len(set(worked))
+        if len(log.rests) > 1:  # whatever was worked on is in what the last one stored
+            assert log.rests[-1] == finished == sorted(worked)
+            n_rests += 1
+    assert n > 100
+    assert n_rests > 10
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timers")
-def test_a_process_ends_after_ctrl_c():
-    ended = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=120, check=True)
-    assert int(ended.stdout) == 60
+def test_a_part_is_worked_on_once_if_no_thread_can_be_started(monkeypatch):
+    def refuse(_thread):
+        msg = "can't start new thread"
+        raise RuntimeError(msg)
+
+    log, worked = Log(), []
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    each_part(range(9), worked.append, log.finish, n_workers=2)
+    assert worked == [part for part, _ in log.finished] == list(range(9))

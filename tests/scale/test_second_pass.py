@@ -10,6 +10,8 @@ from problems import quietly, random_problem
 from test_accumulator import predictions, snapped
 
 import polyroc
+from polyroc._scale._joint_sums import SampleSums
+from polyroc._uncertainty._delong import standard_error
 
 SEEDS = st.integers(0, 2**32 - 1)
 STATISTICS = ("auc", "hand_till", "mean_auc")
@@ -208,3 +210,19 @@ def test_a_partial_area_of_counts_has_no_interval():
     y_true, y_score = predictions("calibrated", 300, 3, 0)
     with pytest.raises(ValueError, match="'auc', 'hand_till', 'mean_auc' for counted scores"):
         two_passes(y_true, y_score, range(3)).confidence_interval(statistic="partial_auc", max_fpr=0.1)
+
+
+@pytest.mark.parametrize("n", [3, 7, 11, 49])
+def test_influences_that_are_only_rounding_have_a_standard_error(n):
+    # What a constant column leaves: all of them the same, and not quite 0.
+    sums = SampleSums(2, 2)
+    sums.add(np.repeat([0, 1], n), np.full((2 * n, 2), 0.1 * 2.0**-60))
+    for combination in ([1.0, 0.0], [0.0, 1.0], [1.0, -1.0]):
+        assert 0 <= standard_error(np.array(combination), sums.units) < 1e-15
+
+
+def test_the_difference_of_equal_models_has_no_variance():
+    x = np.random.default_rng(0).normal(size=(1_000, 1)) * [1.0, 1.0 / 3]
+    sums = SampleSums(2, 2)
+    sums.add(np.repeat([0, 1], 500), x)
+    assert 0 <= standard_error(np.array([1.0, -3.0]), sums.units) < 1e-6

@@ -10,6 +10,8 @@ from partitioned import assert_same, assert_same_differences, compared, local, p
 import polyroc
 
 pytestmark = [
+    # The bins of small samples are wide; what they give is compared with what one accumulator gives.
+    pytest.mark.filterwarnings("ignore:Bins can move M:UserWarning"),
     pytest.mark.spark,
     # Of pyspark's own code, and of Python where it forks.
     pytest.mark.filterwarnings("ignore::DeprecationWarning:pyspark"),
@@ -190,3 +192,36 @@ def test_what_does_not_fit_is_refused_before_anything_is_computed(stored):
         polyroc.spark.compare(df, target="kind", scores={"one": "vector"})
     with pytest.raises(polyroc.InputError, match="`y_true` must not be empty, got no samples in any partition"):
         evaluate(df.where("number > 9"), **given, scores=COLUMNS)
+
+
+def test_rows_that_change_between_the_passes_are_refused(stored):
+    from pyspark.sql import functions
+
+    df, _ = stored
+    evaluate, given = polyroc.spark.evaluate, {"target": "kind", "scores": "vector", "labels": LABELS}
+    message = (
+        r"`df` must have the same rows in both passes, .* got other rows in partition \d+ \(the first is 0\) in the"
+    )
+    any_bit = functions.udf(lambda _: os.urandom(1)[0] % 2, "int")
+    with pytest.raises(polyroc.InputError, match=message):
+        evaluate(df.withColumn("weight", 1 + any_bit("number")), **given, sample_weight="weight")
+    with pytest.raises(polyroc.InputError, match=message):
+        evaluate(df.withColumn("patient", any_bit("number")), **given, groups="patient")
+    turned = df.withColumn("turned", any_bit("number")).withColumn(
+        "vector", functions.expr("if(turned = 1, reverse(rounded), rounded)")
+    )
+    with pytest.raises(polyroc.InputError, match=message):
+        evaluate(turned, **given)
+    # In other partitions, and in another order, rows are the same.
+    moved = df.repartition(5, any_bit("number"))
+    assert evaluate(moved, **given).auc == evaluate(df, **given).auc
+
+
+def test_a_column_of_arrays_is_not_read_in_the_order_of_another_model(stored):
+    df, _ = stored
+    with pytest.raises(
+        polyroc.InputError, match=r"`scores\['B'\]` must have columns named after .*, as those of 'A', 'dog'"
+    ):
+        polyroc.spark.compare(df, target="kind", scores={"A": COLUMNS, "B": "vector"})
+    in_order = {"A": sorted(COLUMNS), "B": "vector"}
+    assert polyroc.spark.compare(df, target="kind", scores=in_order).by_auc.differences[0].value == 0

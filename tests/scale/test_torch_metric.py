@@ -105,6 +105,29 @@ def test_same_as_the_accumulator_to_the_last_bit(scores, rule, dtype, k):
     assert evaluation.accuracy == (used.argmax(1) == target).double().mean().item()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_scores_that_bins_cannot_tell_apart_are_refused(dtype):
+    dtype = getattr(torch, dtype)
+    rng = np.random.default_rng(0)
+    target = torch.tensor(rng.integers(0, 4, 4_000))
+    logits = torch.tensor(rng.normal(size=(4_000, 4)), dtype=dtype) + torch.eye(4, dtype=dtype)[target]
+    narrow = 0.5 + logits.softmax(dim=1) / 1000
+    tiny = (60 * logits - 400).double().exp()
+    exact = polyroc.evaluate(target.numpy(), narrow.numpy()).auc
+    for preds, words in ((narrow, "Subtract 0.50"), (tiny, "below 5e-41 count as 0")):
+        metric = updated(MulticlassD(4), preds, target)
+        for asked in (metric.compute, metric.evaluation):
+            with pytest.raises(polyroc.InputError, match=f"must be scores that bins can tell apart.*{words}"):
+                asked()
+    # What the message proposes.
+    assert updated(MulticlassD(4, score_kind="free"), narrow - 0.5005, target).compute().item() == pytest.approx(
+        exact, abs=1e-4
+    )
+    # Rounded scores are ties in any bins.
+    ties = updated(MulticlassD(4), (logits.softmax(dim=1) * 16).round() / 16, target).evaluation()
+    assert ties.binning_error.hand_till == 0
+
+
 @pytest.mark.parametrize("output", ["auc", "hand_till", "mean_auc"])
 def test_outputs_and_options_of_evaluate(output):
     logits, target = problem(4)
@@ -250,6 +273,53 @@ def test_metrics_of_a_collection_share_counts():
     assert (found["d"].item(), found["m"].item()) == (expected.auc, expected.hand_till)
 
 
+OTHERS = [
+    {"ignore_index": 3},
+    {"ignore_index": 5},
+    {"score_kind": "probabilities"},
+    {"score_kind": "logits"},
+    {"mantissa_bits": 7},
+]
+
+
+@pytest.mark.parametrize("options", OTHERS)
+@pytest.mark.parametrize("empty_first", [False, True])
+@pytest.mark.filterwarnings("ignore:No samples in `y_true`:UserWarning")
+@pytest.mark.filterwarnings("ignore:Bins can move M by up to:UserWarning")
+def test_metrics_of_a_collection_that_count_otherwise_share_nothing(options, empty_first):
+    logits, target = problem()
+    preds = logits.softmax(1)
+    metrics = {"one": MulticlassD(5), "other": MulticlassD(5, **options)}
+    alone = {name: updated(copy.deepcopy(metric), preds, target).compute().item() for name, metric in metrics.items()}
+    collection = MetricCollection(metrics)
+    # Before the first sample of class 3, or of any, all counts are equal.
+    first = (target != 3) & (target < 0 if empty_first else True)
+    for kept in (first, ~first):
+        collection.update(preds[kept], target[kept])
+    assert collection.compute_groups == {0: ["one"], 1: ["other"]}
+    assert {name: value.item() for name, value in collection.compute().items()} == alone
+
+
+def test_counts_of_other_options_are_refused():
+    logits, target = problem()
+    message = "`state` must be that of a MulticlassD with the same .*, got another metric's"
+    metrics = {"one": MulticlassD(5), "other": MulticlassD(5, ignore_index=3)}
+    collection = MetricCollection(copy.deepcopy(metrics), compute_groups=[["one", "other"]])
+    collection.update(logits, target)
+    with pytest.raises(polyroc.InputError, match=message):
+        collection.compute()
+    one, other = (updated(metric, logits, target) for metric in metrics.values())
+    one.merge_state(other)
+    with pytest.raises(polyroc.InputError, match=message):
+        one.evaluation()
+    # What changes D alone, and how batches are checked, has no part in the counts.
+    first, second = MulticlassD(5, validate_args=False), MulticlassD(5, costs=1 - np.eye(5))
+    first.update(logits[:400], target[:400])
+    second.update(logits[400:], target[400:])
+    first.merge_state(second)
+    assert first.compute().item() == accumulated(logits.softmax(1), target).compute().auc
+
+
 def test_counts_go_on_to_a_second_pass():
     logits, target = problem()
     preds = logits.softmax(1).numpy()
@@ -276,6 +346,9 @@ def test_gradients_are_neither_needed_nor_kept():
         ({"num_classes": 3, "output": "f1"}, "`output` must be"),
         ({"num_classes": 3, "score_kind": "raw"}, "`score_kind` must be"),
         ({"num_classes": 3, "labels": ["a", "b"]}, "`labels` must name 3 classes, got 2"),
+        ({"num_classes": 3, "ignore_index": "x"}, "`ignore_index` must be None or an integer, got 'x'"),
+        ({"num_classes": 3, "ignore_index": 1.5}, "`ignore_index` must be None or an integer, got 1.5"),
+        ({"num_classes": 3, "validate_args": "x"}, "`validate_args` must be True or False, got 'x'"),
         ({"num_classes": 3, "mantissa_bits": 17}, "`mantissa_bits` must be an integer from 0 to 16"),
         ({"num_classes": 3, "thresholds": "difference"}, "`thresholds` must be 'own' or 'shared'"),
         ({"num_classes": 1000}, r"1000 classes, which need 15.04 GiB with `mantissa_bits=3`: .*RocAccumulator"),
@@ -315,7 +388,7 @@ def test_many_classes_have_wider_bins(k, scores, bits, monkeypatch):
         ([[0.1, math.nan, 0.0]], [1], "`preds` must be finite"),
         ([[0.1, math.inf, 0.0]], [1], "`preds` must be finite"),
         ([[0.1, 0.9]], [1], r"`preds` must have shape \(n, 3, ...\)"),
-        ([[0.1, 0.9, 0.0]], [1, 1], r"`preds` must have shape"),
+        ([[0.1, 0.9, 0.0]], [1, 1], "`preds` must have shape"),
         ([[0.1, 0.9, 0.0]], [1.0], "`target` must be a tensor of integers"),
         ([[1, 0, 0]], [1], "`preds` must be a tensor of floats"),
     ],
@@ -325,6 +398,85 @@ def test_wrong_batches_are_refused_and_change_nothing(preds, target, words):
     with pytest.raises(polyroc.InputError, match=words):
         metric.update(torch.tensor(preds), torch.tensor(target))
     assert metric.counts.sum() == 0
+
+
+@pytest.mark.parametrize(("validate_args", "as_step"), [(False, False), (True, False), (True, True)])
+def test_a_step_that_is_refused_changes_nothing(validate_args, as_step):
+    logits, target = problem()
+    metric = MulticlassD(5, validate_args=validate_args, dist_sync_on_step=as_step)
+    metric.update(logits[:300], target[:300])
+    metric(logits[300:400], target[300:400])
+    with pytest.raises(polyroc.InputError, match="`target` must lie between 0 and 4"):
+        metric(logits[:100], target[:100] + 1)
+    metric(logits[400:500], target[400:500])
+    metric.update(logits[500:], target[500:])
+    assert metric.compute().item() == accumulated(logits.softmax(1), target).compute().auc
+    assert metric._to_sync
+
+
+def test_a_step_that_was_counted_before_it_was_refused_is_not_forgotten():
+    logits, target = problem()
+    metric = MulticlassD(5, validate_args=False, dist_sync_on_step=True)
+    metric.update(logits, target)
+    for result in (lambda: metric(logits, target + 1), metric.compute):
+        with pytest.raises(polyroc.InputError, match="`target` must lie between 0 and 4"):
+            result()
+
+
+def test_sparse_and_nested_tensors_are_refused():
+    logits, target = problem()
+    metric = MulticlassD(5)
+    with pytest.raises(polyroc.InputError, match=r"`preds` must be dense, got torch.sparse_coo"):
+        metric.update(logits.to_sparse(), target)
+    with pytest.raises(polyroc.InputError, match=r"`target` must be dense, got torch.sparse_coo"):
+        metric.update(logits, target.to_sparse())
+
+
+UNCHECKED = r" of batches that were not checked\. `validate_args=True` finds the batch"
+
+
+@pytest.mark.parametrize(
+    ("preds", "target", "words"),
+    [
+        ([[0.1, 0.9, 0.0], [0.2, 0.3, 0.5]], [3, 1], "`target` must lie between 0 and 2, got others in 1 sample"),
+        (
+            [[0.1, 0.9, 0.0], [0.2, 0.3, 0.5]],
+            [-1, 2**40],
+            "`target` must lie between 0 and 2, got others in 2 samples",
+        ),
+        ([[0.1, math.nan, 0.0], [0.2, 0.3, 0.5]], [1, 1], "`preds` must be finite, and .*, got others in 1 sample"),
+        (
+            [[math.inf, -math.inf, 0.0], [0.2, 0.3, 0.5]],
+            [1, 1],
+            "`preds` must be finite, .* got others in 1 sample",
+        ),
+        (
+            [[4.0, 0.0, 1.0], [4.0, 0.3, 0.5]],
+            [1, 1],
+            "`preds` must be finite, and between 0 and 1, got others in 2 samples",
+        ),
+    ],
+)
+def test_wrong_batches_that_are_not_checked_are_refused_at_the_end(preds, target, words):
+    metric = MulticlassD(3, score_kind="probabilities", validate_args=False)
+    metric.update(torch.eye(3), torch.arange(3))
+    metric.update(torch.tensor(preds), torch.tensor(target))
+    for result in (metric.compute, metric.evaluation, metric.accumulator):
+        with pytest.raises(polyroc.InputError, match=words + UNCHECKED):
+            result()
+    metric.reset()
+    metric.update(torch.eye(3), torch.arange(3))
+    assert metric.compute().item() == 1
+
+
+@pytest.mark.parametrize("score_kind", ["auto", "logits", "free"])
+def test_unchecked_batches_give_the_same_and_logits_must_be_finite(score_kind):
+    logits, target = problem()
+    checked, unchecked = (MulticlassD(5, score_kind=score_kind, validate_args=check) for check in (True, False))
+    assert updated(checked, logits, target).compute() == updated(unchecked, logits, target).compute()
+    unchecked.update(torch.tensor([[math.nan, 0, 0, 0, 0]]), torch.tensor([1]))
+    with pytest.raises(polyroc.InputError, match="`preds` must be finite, got others in 1 sample" + UNCHECKED):
+        unchecked.compute()
 
 
 def test_logits_where_probabilities_were_promised():

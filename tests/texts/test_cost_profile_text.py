@@ -29,7 +29,7 @@ def test_clear_winner_is_recommended_with_its_share():
     assert profile.text.cost_sentence.startswith("On average logistic costs ")
     assert " less than knn (95 % interval " in profile.text.cost_sentence
     assert "chance" not in profile.text.cost_sentence
-    assert profile.text.rule_sentence == "Classes are named by Bayes' rule."
+    assert profile.text.rule_sentence == "Classes are predicted by Bayes' rule."
     text = str(profile)
     assert text.startswith("Costs of 2 models under 200 cost matrices of a distribution, 180 samples\n")
     assert " ".join(text.splitlines()[-3].split()) == "model mean cost 95 % interval cheapest in 95 % interval"
@@ -46,13 +46,13 @@ def test_equal_models_have_no_winner():
 def test_tuned_offsets_say_how_they_were_judged():
     costs = [[[0, 1, 2], [3, 0, 1], [1, 5, 0]]]
     assert profile_of(1, 2, costs, rule="tuned").text.rule_sentence == (
-        "Classes are named by tuned offsets. Each sample is judged with offsets that were tuned without its fold "
+        "Classes are predicted by tuned offsets. Each sample is judged with offsets that were tuned without its fold "
         "(5 folds)."
     )
     both = profile_of(1, 2, costs, rule=("argmax", "bayes", "tuned"), n_folds=None)
     assert both.text.rule_sentence == (
-        "Classes are named by the highest score, Bayes' rule and tuned offsets. Offsets were tuned and judged on the "
-        "same samples, so their costs are too low."
+        "Classes are predicted by the highest score, Bayes' rule and tuned offsets. Offsets were tuned and judged on "
+        "the same samples, so their costs are too low."
     )
     assert str(both).startswith("Costs of 6 rules under 1 cost matrix, 180 samples")
 

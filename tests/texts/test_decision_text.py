@@ -1,8 +1,10 @@
 """Costs in the digits that they have, and rules by names that differ."""
 
+from dataclasses import replace
+
 import pytest
 
-from polyroc._texts._decision import DecisionText, RuleText, amount, ends_of, less_than
+from polyroc._texts._decision import DecisionText, RuleText, UnseenText, amount, ends_of, less_than
 from polyroc._uncertainty._intervals import Interval
 
 
@@ -60,14 +62,15 @@ def rule(name, cost, difference, ends, label=None):
 
 
 def decided(*others, labels=("a", "b")):
-    own = rule("tuned", 0.5, 0.0, (0.0, 0.0))
-    return DecisionText([own, *others], 0, 0.45, 5, 100, 0.95, labels, None, "score", None)
+    rules = [rule("tuned", 0.5, 0.0, (0.0, 0.0)), *others]
+    rival = min(range(1, len(rules)), key=lambda place: rules[place].cost)
+    return DecisionText(rules, 0, rival, None, None, 0.45, 5, 100, 0.95, labels, None, "score", None)
 
 
 def test_a_rule_that_is_clearly_cheaper_is_recommended():
     text = decided(rule("argmax", 0.3, -0.2, (-0.3, -0.1)), rule("always", 0.9, 0.4, (0.3, 0.5), "a"))
     assert text.sentence == (
-        "Use naming the highest score: it costs 0.300 per sample, 0.200 less than the tuned offsets "
+        "Use the highest score: it costs 0.300 per sample, 0.200 less than the tuned offsets "
         "(95 % interval 0.100 to 0.300)."
     )
 
@@ -75,8 +78,39 @@ def test_a_rule_that_is_clearly_cheaper_is_recommended():
 def test_a_rule_that_costs_more_but_not_clearly():
     text = decided(rule("argmax", 0.45, -0.05, (-0.12, 0.02)))
     assert text.sentence == (
-        "The tuned offsets are not clearly cheaper than naming the highest score: they cost 0.500 per sample, "
-        "0.050 more than naming the highest score (95 % interval -0.020 to 0.120)."
+        "No rule is clearly the cheapest. The tuned offsets are used, because scores are not probabilities: they cost "
+        "0.500 per sample, 0.050 more than the highest score (95 % interval -0.020 to 0.120), the cheapest other rule."
+    )
+    told = replace(text, n_samples_to_tell=2100)
+    assert told.sentence == f"{text.sentence} About 2,100 samples would tell."
+
+
+def test_only_the_cheapest_other_rule_is_compared_with():
+    # Another one is clearly more expensive, and the cheapest is not.
+    text = decided(rule("argmax", 0.9, 0.4, (0.3, 0.5)), rule("always", 0.52, 0.02, (-0.03, 0.07), "a"))
+    assert "0.020 less than always predicting 'a' (95 % interval -0.030 to 0.070), the cheapest" in text.sentence
+    assert "highest score" not in text.sentence
+
+
+def test_a_share_of_the_offsets_says_why_it_is_used():
+    rivals = rule("tuned", 0.55, 0.05, (-0.1, 0.2)), rule("bayes", 0.6, 0.1, (-0.1, 0.2))
+    for share, name, why in (
+        (0.25, "A quarter of the tuned offsets are", "they cost less than Bayes' rule by more than a standard error"),
+        (0.0, "Bayes' rule is", "no share of the tuned offsets cost less by more than a standard error"),
+    ):
+        own = replace(rule("auto", 0.5, 0.0, (0.0, 0.0)), tuned_share=share)
+        text = replace(decided(*rivals), rules=[own, *rivals], scale="expected cost")
+        assert text.sentence.startswith(
+            f"No rule is clearly the cheapest. {name} used, because on held-out folds {why}: "
+        )
+
+
+def test_the_mistake_that_was_not_seen_is_told():
+    unseen = UnseenText("a", "b", 200.0, 3.6889, 4100)
+    lines = " ".join(str(replace(decided(rule("argmax", 0.9, 0.4, (0.3, 0.5))), unseen=unseen)).split())
+    assert (
+        "No 'a' was predicted as 'b' in these 100 samples; at a cost of 200 each, that mistake alone could add 3.7 per "
+        "sample. From about 4,100 samples without it on, other mistakes would decide the interval." in lines
     )
 
 

@@ -8,7 +8,7 @@ from drawing import evaluation_of
 
 import polyroc
 from polyroc import Status
-from polyroc._texts._evaluation import backwards_note
+from polyroc._texts._evaluation import LowPairs, backwards_note
 
 
 @pytest.fixture(scope="module")
@@ -21,13 +21,31 @@ def one_failed_pair():
     return polyroc.evaluate(y_true, scores)
 
 
+def area_of(evaluation, positive, negative):
+    [pair] = [one for one in evaluation.pairs if (one.positive, one.negative) == (positive, negative)]
+    return pair.auc
+
+
+def low_in_one_direction():
+    rng = np.random.default_rng(0)
+    y_true = np.repeat(np.arange(4), 100)
+    scores = 8 * np.eye(4)[y_true] + rng.normal(size=(400, 4))
+    # Samples of class 1 have scores of class 0 nearly as high as those of class 0, and a column of their own.
+    scores[y_true == 1, 0] = 7.6 + rng.normal(size=100)
+    scores[y_true == 1, 1] = 2 + rng.normal(size=100)
+    labels = ["urgent", "emergency", "standard", "routine"]
+    return polyroc.evaluate(np.array(labels)[y_true], scores, labels=labels)
+
+
 def test_the_four_numbers_are_printed(one_failed_pair):
     lines = {line.split()[0]: line.split() for line in str(one_failed_pair).splitlines()[2:6]}
     assert lines["D"][1] == f"{one_failed_pair.auc:.4f}"
     assert lines["M"][1] == f"{one_failed_pair.hand_till:.4f}"
     assert lines["accuracy"][1] == f"{one_failed_pair.accuracy:.4f}"
     worst = min(one_failed_pair.pairs, key=lambda pair: pair.auc)
-    assert lines["worst"][2:] == [f"{worst.auc:.4f}", "area", "of", str(worst.positive), "against", str(worst.negative)]
+    back = area_of(one_failed_pair, worst.negative, worst.positive)
+    meaning = f"area of {worst.positive} against {worst.negative}; reversed {back:.4f}"
+    assert lines["worst"][2:] == [f"{worst.auc:.4f}", *meaning.split()]
     assert "scikit-learn's ovo" in str(one_failed_pair)
     assert max(map(len, str(one_failed_pair).splitlines())) <= 100
 
@@ -39,16 +57,46 @@ def test_one_failed_pair_under_a_high_d_is_said(one_failed_pair):
     n_failed = sum(pair.auc < 0.7 for pair in one_failed_pair.pairs)
     assert n_failed == 2
     worst = min(one_failed_pair.pairs, key=lambda pair: pair.auc)
+    back = area_of(one_failed_pair, worst.negative, worst.positive)
     assert failed == (
-        f"D is {one_failed_pair.auc:.4f}, but 2 of 12 pairs have an area below 0.7 (worst: {worst.positive} against "
-        f"{worst.negative}, {worst.auc:.4f}): D hardly notices pairs that fail."
+        f"D is {one_failed_pair.auc:.4f}, but 2 of 12 ordered pairs have an area below 0.7 (worst: {worst.positive} "
+        f"against {worst.negative}, {worst.auc:.4f}; {worst.negative} against {worst.positive}, {back:.4f}): D hardly "
+        "notices pairs that fail. Below 0.7 in both directions: 0 and 1."
     )
-    one = replace(one_failed_pair.headline, n_failed_pairs=1).notes[0]
-    assert one.startswith(f"D is {one_failed_pair.auc:.4f}, but the pair {worst.positive} against {worst.negative} has")
     assert apart.startswith(f"D is {one_failed_pair.auc - one_failed_pair.hand_till:.3f} above M")
     text = " ".join(str(one_failed_pair).split())
     assert all(note in text for note in one_failed_pair.notes)
     assert one_failed_pair.to_dict()["notes"] == [failed, apart]
+
+
+def test_a_pair_that_is_low_in_one_direction_only_is_told_with_the_other():
+    """The column of class 0 does not rank class 0 above class 1; that of class 1 ranks class 1 above class 0."""
+    evaluation = low_in_one_direction()
+    low = [pair for pair in evaluation.pairs if pair.auc < 0.7]
+    assert [(pair.positive, pair.negative) for pair in low] == [("urgent", "emergency")]
+    back = area_of(evaluation, "emergency", "urgent")
+    assert back > 0.85
+    assert evaluation.notes[1] == (
+        f"D is {evaluation.auc:.4f}, but urgent against emergency has an area of only {low[0].auc:.4f} (emergency "
+        f"against urgent, {back:.4f}): D hardly notices a single pair that fails."
+    )
+    assert evaluation.to_dict()["worst_pair"]["reversed_auc"] == back
+    # Of a sample of the pairs the other direction may be missing, and nothing is said of both.
+    headline = replace(evaluation.headline, worst_reversed=None, low_pairs=LowPairs(2, None))
+    assert headline.notes[1].endswith(
+        f"(worst: urgent against emergency, {low[0].auc:.4f}): D hardly notices pairs that fail."
+    )
+    assert "No two classes are below 0.7 in both directions." in replace(headline, low_pairs=LowPairs(2, 0)).notes[1]
+
+
+def test_many_classes_that_are_low_in_both_directions_are_counted():
+    example = polyroc.load_example()
+    evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
+    areas = {(pair.positive, pair.negative): pair.auc for pair in evaluation.pairs}
+    better = {pair: max(areas[pair], areas[pair[::-1]]) for pair in areas if pair[0] < pair[1]}
+    both = sorted((pair for pair in better if better[pair] < 0.7), key=better.get)
+    told = ", ".join(f"{a} and {b}" for a, b in both[:3])
+    assert f" Below 0.7 in both directions: {told}, and {len(both) - 3} other pairs of classes." in evaluation.notes[1]
 
 
 def test_nothing_is_said_where_nothing_contradicts():
@@ -73,7 +121,7 @@ def test_long_names_stay_different_in_the_table_and_whole_in_sentences():
     scores[codes < 2, :2] = 8 + rng.normal(size=(200, 2))
     evaluation = polyroc.evaluate(np.array(names)[codes], scores, labels=names)
     row = next(line for line in str(evaluation).splitlines() if line.startswith("worst pair"))
-    first, second = row.partition("area of ")[2].split(" against ")
+    first, second = row.partition("area of ")[2].partition("; reversed")[0].split(" against ")
     assert first != second
     assert max(len(first), len(second)) <= 30
     assert names[0] in evaluation.notes[0]

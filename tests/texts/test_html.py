@@ -70,7 +70,9 @@ def test_shows_the_numbers_of_the_record():
     assert rows[4] == ["size", "1,200 samples of 6 classes, 30 ordered pairs"]
     pairs = evaluation.pairs
     order = np.argsort(pairs.auc)[:5]
-    assert rows[6:] == [[pairs.positive[p], pairs.negative[p], f"{pairs.auc[p]:.4f}"] for p in order]
+    areas = {(pair.positive, pair.negative): f"{pair.auc:.4f}" for pair in pairs}
+    hardest = [(pairs.positive[p], pairs.negative[p]) for p in order]
+    assert rows[6:] == [[i, j, f"{areas[i, j]}; reversed {areas[j, i]}"] for i, j in hardest]
 
 
 @pytest.mark.filterwarnings("ignore:The two columns")

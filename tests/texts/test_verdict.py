@@ -105,7 +105,9 @@ def one_failed_pair():
     sharp = 6.0 * np.eye(5)[y_true] + rng.normal(size=(400, 5))
     sharp[y_true < 2, :2] = 6.0 + rng.normal(size=(160, 2))
     even = 2.9 * np.eye(5)[y_true] + rng.normal(size=(400, 5))
-    return polyroc.compare(y_true, {"fails on one pair": sharp, "even": even}, n_resamples=199, rng=5)
+    return polyroc.compare(
+        y_true, {"fails on one pair": sharp, "even": even}, method="bootstrap", n_resamples=199, rng=5
+    )
 
 
 def test_d_and_m_prefer_different_models(one_failed_pair):
@@ -146,6 +148,46 @@ def test_nothing_is_certain_in_the_printed_tables(one_failed_pair):
 def test_counted_p_values_are_not_extrapolated():
     example = polyroc.load_example()
     scores = {name: example.scores[name] for name in ("logistic", "tree")}
-    found = polyroc.compare(example.y_true, scores, n_resamples=99, rng=0, interval="percentile")
+    found = polyroc.compare(example.y_true, scores, method="bootstrap", n_resamples=99, rng=0, interval="percentile")
     assert found.to_dict()["p_value_note"] == ""
     assert "extrapolated" not in str(found)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"costs": [[0, 1, 1], [9, 0, 1], [1, 1, 0]]}, "the costs"),
+        ({"weighting": "prevalence"}, "the class frequencies"),
+        ({"tpr_weights": [[1, 2, 1], [1, 1, 1], [1, 1, 1]]}, "the weights of rates"),
+    ],
+)
+def test_a_weighted_d_is_not_named_next_to_m_without_a_word(options, told):
+    rng = np.random.default_rng(0)
+    y_true = np.repeat([0, 1, 2], [60, 40, 20])
+    scores = {name: np.eye(3)[y_true] + rng.normal(size=(120, 3)) for name in ("a", "b")}
+    found = polyroc.compare(y_true, scores, method="influence", **options)
+    assert found.verdict.sentence.endswith(f"D is weighted by {told}, M is not.")
+    title = " ".join(str(found).partition("\n\n")[0].split())
+    assert title.endswith(f"intervals, D weighted by {told}, M not")
+    assert f"that all pairs share, weighted by {told}" in str(found.evaluations["a"])
+    plain = polyroc.compare(y_true, scores, method="influence")
+    assert "weighted" not in str(plain)
+    # The M of both is the same, and D is not.
+    assert found.by_hand_till == plain.by_hand_till
+    assert found.by_auc != plain.by_auc
+
+
+def test_a_distance_from_m_that_weights_may_explain_is_not_put_down_to_the_pairs():
+    rng = np.random.default_rng(0)
+    y_true = np.repeat([0, 1, 2], 100)
+    scores = np.eye(3)[y_true] * [1, 1, 6] + rng.normal(size=(300, 3))
+    costs = np.ones((3, 3))
+    costs[0, 2] = costs[2, 0] = 10
+    evaluation = polyroc.evaluate(y_true, scores, costs=costs)
+    apart = evaluation.auc - evaluation.hand_till
+    assert apart > 0.05
+    [note] = [note for note in evaluation.notes if " M: " in note]
+    assert note == (
+        f"D is {apart:.3f} above M: D is weighted by the costs, M is not, and pairs of classes may differ as well. "
+        "Look at the pairs."
+    )

@@ -32,7 +32,7 @@ def rivals(k, seed, *, n_models=3, per_class=25, names=None):
 
 
 def compared(y_true, scores, **options):
-    asked = {"n_resamples": 2, "rng": 0, "n_thresholds": COARSE, **options}
+    asked = {"method": "bootstrap", "n_resamples": 2, "rng": 0, "n_thresholds": COARSE, **options}
     return quietly(polyroc.compare, y_true, scores, **asked)
 
 

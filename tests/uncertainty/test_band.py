@@ -114,7 +114,7 @@ def test_a_perfect_sample_leaves_room_below():
     """No error among the 20 samples of the smallest class of three is compatible with some."""
     y_true = np.repeat([0, 1, 2], [50, 40, 20])
     evaluation = polyroc.evaluate(y_true, np.eye(3)[y_true])
-    band = evaluation.confidence_band(n_resamples=50, rng=0)
+    band = evaluation.confidence_band(method="bootstrap", n_resamples=50, rng=0)
     assert band.upper.auc == pytest.approx(1)
     unseen = 0.3 * (1 - 0.025 ** (1 / 20))
     at_half = np.flatnonzero(np.isclose(band.lower.fpr + band.lower.tpr, 1))[0]
@@ -135,10 +135,10 @@ def test_the_band_of_two_classes_does_not_depend_on_the_grid():
     rng = np.random.default_rng(0)
     y_true = rng.integers(0, 2, 200)
     score = rng.normal(size=200) + y_true
-    plain = polyroc.evaluate(y_true, score).confidence_band(n_resamples=50, rng=0)
+    plain = polyroc.evaluate(y_true, score).confidence_band(method="bootstrap", n_resamples=50, rng=0)
     with pytest.warns(UserWarning, match="`n_thresholds` had no effect"):
         coarse = polyroc.evaluate(y_true, score, n_thresholds=3)
-    assert_allclose(coarse.confidence_band(n_resamples=50, rng=0).lower.tpr, plain.lower.tpr)
+    assert_allclose(coarse.confidence_band(method="bootstrap", n_resamples=50, rng=0).lower.tpr, plain.lower.tpr)
 
 
 def test_the_mean_curve_has_no_shrinkage(drawn):

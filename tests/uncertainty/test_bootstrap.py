@@ -104,7 +104,7 @@ def test_intervals_of_every_kind(evaluation, drawn, interval, statistic):
     value = evaluation.auc if statistic == "auc" else evaluation.hand_till
     assert 0 < low < value < high < 1
     assert high - low == pytest.approx(3.92 * drawn.standard_error(statistic), rel=0.2)
-    assert evaluation.confidence_interval(n_resamples=199, rng=0, **asked) == (low, high)
+    assert evaluation.confidence_interval(method="bootstrap", n_resamples=199, rng=0, **asked) == (low, high)
 
 
 def test_jackknife_influences_of_hand_till_are_those_of_delong(evaluation):
@@ -162,7 +162,7 @@ def test_small_classes_are_named():
 def test_the_warning_points_at_the_caller():
     evaluation = polyroc.evaluate(np.arange(12) % 3, np.random.default_rng(0).normal(size=(12, 3)))
     with pytest.warns(ResamplingWarning) as caught:
-        evaluation.confidence_interval(n_resamples=20, rng=0)
+        evaluation.confidence_interval(method="bootstrap", n_resamples=20, rng=0)
     assert caught[0].filename == __file__
 
 
@@ -187,7 +187,7 @@ def test_a_perfect_and_a_reversed_classifier():
     for y_score, low, high in ((np.eye(3)[y_true], 0.8, 1), (-np.eye(3)[y_true], 0, 0.2)):
         evaluation = polyroc.evaluate(y_true, y_score)
         with pytest.warns(ResamplingWarning, match=r"smallest class \(20 samples\)"):
-            found = evaluation.confidence_interval(n_resamples=50, rng=0)
+            found = evaluation.confidence_interval(method="bootstrap", n_resamples=50, rng=0)
         # Clopper and Pearson: 20 tuples of one sample of each class, and none went wrong.
         assert_allclose(found, (0.025 ** (1 / 20), 1) if low else (0, 1 - 0.025 ** (1 / 20)), atol=1e-9)
         assert low <= found.low
@@ -201,7 +201,9 @@ def test_bca_with_groups_that_hold_whole_classes():
     evaluation = polyroc.evaluate(y_true, rng.normal(size=(120, 3)) + np.eye(3)[y_true])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        low, high = evaluation.confidence_interval(groups=groups, interval="bca", n_resamples=50, rng=0)
+        low, high = evaluation.confidence_interval(
+            groups=groups, interval="bca", method="bootstrap", n_resamples=50, rng=0
+        )
     assert any("Without 1 of 12 groups no pair of classes is left" in str(entry.message) for entry in caught)
     assert 0 <= low <= high <= 1
 
@@ -218,7 +220,7 @@ def test_a_perfect_sample_by_resamples_and_by_delong():
     assert evaluation.auc == 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResamplingWarning)
-        low, high = evaluation.confidence_interval(n_resamples=20, rng=0)
+        low, high = evaluation.confidence_interval(method="bootstrap", n_resamples=20, rng=0)
     assert (low, high) == pytest.approx((0.025 ** (1 / 20), 1))
     by_delong = evaluation.confidence_interval(statistic="hand_till", method="delong")
     assert by_delong == pytest.approx((0.025 ** (1 / 20), 1))
@@ -230,7 +232,7 @@ def test_unequal_weights_count_for_fewer_tuples():
     weight[0] = 1e6  # as good as alone in its class
     evaluation = polyroc.evaluate(y_true, np.eye(3)[y_true], sample_weight=weight)
     with pytest.warns(ResamplingWarning, match=r"smallest class \(1 samples\)"):
-        low, _ = evaluation.confidence_interval(n_resamples=20, rng=0)
+        low, _ = evaluation.confidence_interval(method="bootstrap", n_resamples=20, rng=0)
     assert low == pytest.approx(0.025)
 
 
@@ -296,7 +298,7 @@ def test_parametric_sizes():
         ({"method": "delong", "statistic": "hand_till", "n_resamples": -3}, "`n_resamples`"),
         ({"progress": "no"}, "`progress` must be True or False, got 'no'"),
         ({"method": "delong"}, "`statistic` must be 'hand_till' for method='delong'"),
-        ({"method": "delong", "statistic": "hand_till", "interval": "bca"}, "`interval` must be 'logit'"),
+        ({"method": "delong", "statistic": "hand_till", "interval": "bca"}, "`interval` needs a method that draws"),
         ({"method": "parametric-pairs", "statistic": "hand_till"}, "`statistic` must be 'auc'"),
         ({"method": "parametric-pairs", "groups": np.arange(300)}, "`groups` must be None"),
         ({"method": "parametric-pairs", "interval": "bca", "n_resamples": 5}, "`interval` must not be 'bca'"),
@@ -355,7 +357,7 @@ def test_a_result_is_numbers_only(monkeypatch):
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score)
     results = {"alone": evaluation.bootstrap(20, rng=0, influences=True)}
     models = {"a": problem.y_score, "b": problem.y_score[:, [0, 2, 1]].copy()}
-    results |= polyroc.compare(problem.y_true, models, n_resamples=20, rng=0).bootstraps
+    results |= polyroc.compare(problem.y_true, models, method="bootstrap", n_resamples=20, rng=0).bootstraps
     samples = weakref.ref(evaluation._source)
     del evaluation
     gc.collect()
@@ -397,7 +399,7 @@ def test_bca_says_how_to_get_what_it_needs(evaluation):
         evaluation.bootstrap(19, rng=0).confidence_interval(interval="bca")
     drawn = evaluation.bootstrap(19, rng=0, influences=True)
     assert drawn.confidence_interval(interval="bca") == evaluation.confidence_interval(
-        interval="bca", n_resamples=19, rng=0
+        interval="bca", method="bootstrap", n_resamples=19, rng=0
     )
     with pytest.raises(ValueError, match="`influences` must be False for method='parametric-pairs'"):
         evaluation.bootstrap(5, method="parametric-pairs", influences=True)
@@ -423,6 +425,7 @@ def test_progress_without_tqdm_says_what_to_install(evaluation, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.threads
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_stops_sooner_than_a_hundred_replicates_take(n_jobs):

@@ -6,7 +6,8 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 import polyroc
-from polyroc._uncertainty._curve_difference import curve_difference
+from polyroc._uncertainty._curve_difference import curve_difference, replicates_of
+from polyroc.report._curve_differences import curve_differences
 
 
 def two_models(rng, n, strengths=(1.0, 1.0)):
@@ -18,8 +19,9 @@ def two_models(rng, n, strengths=(1.0, 1.0)):
 
 
 def difference(y_true, models, n_resamples, seed=0):
-    drawn = polyroc.compare(y_true, models, n_resamples=n_resamples, rng=seed).bootstraps
-    return curve_difference(drawn["a"], drawn["b"], curve="shared", confidence_level=0.95)
+    compared = polyroc.compare(y_true, models, method="bootstrap", n_resamples=n_resamples, rng=seed)
+    drawn = [replicates_of(one, "shared") for one in compared.bootstraps.values()]
+    return curve_difference(*drawn, n_independent=compared.n_independent, confidence_level=0.95)
 
 
 def tpr_at(y_true, scores, call_rates):
@@ -83,3 +85,20 @@ def test_the_band_stays_where_rates_can_be():
     assert np.all(np.abs([found.low, found.high]) <= room + 1e-12)
     # Both may make errors that twenty samples do not show.
     assert np.min(found.high - found.low) > 0
+
+
+def test_influences_give_the_band_of_paired_resamples():
+    example = polyroc.load_example()
+    scores = {name: example.scores[name] for name in ("knn", "logistic", "tree")}
+    found = curve_differences(polyroc.compare(example.y_true, scores))
+    drawn = curve_differences(polyroc.compare(example.y_true, scores, method="bootstrap", n_resamples=999, rng=0))
+    middle = slice(15, -15)
+    for one, other in zip(found["pairs"], drawn["pairs"], strict=True):
+        assert (one["first"], one["second"]) == (other["first"], other["second"])
+        for curve in ("curve", "mean_curve"):
+            assert one[curve]["value"] == other[curve]["value"]
+            widths = [np.subtract(of[curve]["high"], of[curve]["low"])[middle] for of in (one, other)]
+            np.testing.assert_allclose(*widths, rtol=0.2)
+            for end in ("low", "high"):
+                gap = np.abs(np.subtract(one[curve][end], other[curve][end])[middle])
+                assert np.all(gap < 0.15 * widths[1])

@@ -129,6 +129,6 @@ def test_interval_of_hand_till():
     problem = gaussian_problem(6, 300, 3)
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score)
     low, high = evaluation.confidence_interval(statistic="hand_till", method="delong")
-    by_bootstrap = evaluation.confidence_interval(statistic="hand_till", rng=0, n_resamples=1999)
+    by_bootstrap = evaluation.confidence_interval(statistic="hand_till", method="bootstrap", rng=0, n_resamples=1999)
     assert_allclose([low, high], by_bootstrap, atol=0.004)
     assert low < evaluation.hand_till < high

@@ -24,7 +24,7 @@ def by_influence():
 
 @pytest.fixture(scope="module")
 def by_resamples():
-    return example(n_resamples=999, rng=0)
+    return example(method="bootstrap", n_resamples=999, rng=0)
 
 
 def contests(comparison):
@@ -58,7 +58,10 @@ def test_rankings_come_from_the_joint_distribution():
     y_true = np.repeat(np.arange(4), 60)
     shared = rng.normal(size=(240, 4)) + 1.2 * np.eye(4)[y_true]
     scores = {name: shared + 0.7 * rng.normal(size=(240, 4)) for name in "abc"}
-    found, expected = polyroc.compare(y_true, scores), polyroc.compare(y_true, scores, n_resamples=1999, rng=0)
+    found, expected = (
+        polyroc.compare(y_true, scores),
+        polyroc.compare(y_true, scores, method="bootstrap", n_resamples=1999, rng=0),
+    )
     for one, other in zip(contests(found), contests(expected), strict=True):
         shares = {ranking.order: ranking.probability for ranking in other.rankings}
         for ranking in one.rankings:
@@ -94,7 +97,7 @@ def test_groups_and_weights_reach_the_influences():
     groups = np.arange(len(found.y_true)) // 3
     weight = np.random.default_rng(0).uniform(0.5, 2, len(found.y_true))
     asked = {"groups": groups, "sample_weight": weight}
-    comparison, expected = example(**asked), example(**asked, n_resamples=399, rng=0)
+    comparison, expected = example(**asked), example(**asked, method="bootstrap", n_resamples=399, rng=0)
     assert comparison.units.are_groups
     for one, other in zip(comparison.by_auc.differences, expected.by_auc.differences, strict=True):
         assert one.standard_error == pytest.approx(other.standard_error, rel=0.15)
@@ -106,9 +109,9 @@ def test_what_does_not_hold_is_refused_and_auto_resamples():
         polyroc.InputError, match=r"`method` must be 'bootstrap' where .* 'logistic', where the centered"
     ):
         polyroc.compare(found.y_true, found.scores, method="influence", model="centered")
-    drawn = quietly(polyroc.compare, found.y_true, found.scores, model="centered", n_thresholds=9, n_resamples=2)
-    assert drawn.method == "bootstrap"
-    with pytest.raises(polyroc.InputError, match="`interval` must be 'logit' for method='influence'"):
+    drawn = quietly(polyroc.compare, found.y_true, found.scores, model="centered", n_thresholds=9)
+    assert (drawn.method, drawn.n_resamples, drawn.seed) == ("bootstrap", 999, 0)
+    with pytest.raises(polyroc.InputError, match=r"`interval` needs a method that draws.*method='influence' does not"):
         polyroc.compare(found.y_true, found.scores, method="influence", interval="bca")
     with pytest.raises(polyroc.InputError, match="`anytime` must be False for method='bootstrap'"):
         polyroc.compare(found.y_true, found.scores, method="bootstrap", anytime=True)

@@ -153,7 +153,9 @@ def test_two_classes_are_resampled_as_the_definition_would():
     assert drawn.standard_error("partial_auc", max_fpr=0.2) == pytest.approx(np.std(areas), rel=0.15)
     replicates = drawn.distribution("partial_auc", 0.2).replicates
     assert np.mean(replicates) == pytest.approx(np.mean(areas), abs=4 * np.std(areas) / np.sqrt(200))
-    found = evaluation.confidence_interval(statistic="partial_auc", max_fpr=0.2, n_resamples=99, rng=0)
+    found = evaluation.confidence_interval(
+        statistic="partial_auc", max_fpr=0.2, method="bootstrap", n_resamples=99, rng=0
+    )
     assert found.method == "bootstrap"
     assert found.low < evaluation.partial_auc(0.2) < found.high
     with pytest.raises(ValueError, match="`method` must be 'bootstrap' where two classes have no formula"):
@@ -177,7 +179,9 @@ def test_perfect_models_may_miss_all_of_it_at_the_left():
 
 
 @pytest.mark.parametrize(
-    "asked", [{"method": "influence"}, {"n_resamples": 49, "rng": 0}], ids=["influence", "bootstrap"]
+    "asked",
+    [{"method": "influence"}, {"method": "bootstrap", "n_resamples": 49, "rng": 0}],
+    ids=["influence", "bootstrap"],
 )
 def test_an_interval_of_few_perfect_samples_stops_at_the_least_area(asked):
     y_true = np.repeat(np.arange(3), 4)
@@ -190,7 +194,9 @@ def test_an_interval_of_few_perfect_samples_stops_at_the_least_area(asked):
 
 
 @pytest.mark.parametrize(
-    "asked", [{"method": "influence"}, {"n_resamples": 49, "rng": 0}], ids=["influence", "bootstrap"]
+    "asked",
+    [{"method": "influence"}, {"method": "bootstrap", "n_resamples": 49, "rng": 0}],
+    ids=["influence", "bootstrap"],
 )
 def test_where_every_comparison_is_lost_those_of_chance_may_be_won_at_the_left(asked):
     y_true = np.repeat(np.arange(3), 100)
@@ -217,7 +223,9 @@ def test_pairs_that_differences_separate_are_at_the_end_whatever_m_is():
     by_formula = evaluation.confidence_interval(statistic="partial_auc", max_fpr=0.1)
     assert by_formula.low < 0.5
     with pytest.warns(polyroc.ResamplingWarning, match="Clopper-Pearson"):
-        found = evaluation.confidence_interval(statistic="partial_auc", max_fpr=0.1, n_resamples=49, rng=0)
+        found = evaluation.confidence_interval(
+            statistic="partial_auc", max_fpr=0.1, method="bootstrap", n_resamples=49, rng=0
+        )
     assert_allclose(found, by_formula, rtol=0, atol=1e-12)
 
 
@@ -226,7 +234,9 @@ def test_no_interval_goes_below_the_least_area():
     with pytest.warns(UserWarning, match="backwards"):
         evaluation = polyroc.evaluate(y_true, -y_score)
     # Without a second warning: a curve may begin below chance without being backwards.
-    low, high = evaluation.confidence_interval(statistic="partial_auc", max_fpr=0.5, n_resamples=99, rng=0)
+    low, high = evaluation.confidence_interval(
+        statistic="partial_auc", max_fpr=0.5, method="bootstrap", n_resamples=99, rng=0
+    )
     # A curve that stays at 0 up to 0.5.
     least = polyroc.RocCurve([0, 0.5, 1], [0, 0, 1]).partial_auc(0.5)
     assert least == pytest.approx(1 / 3)
@@ -239,7 +249,7 @@ def test_models_are_compared_by_it():
     weak = strong + 0.9 * np.random.default_rng(5).normal(size=strong.shape)
     scores = {"strong": strong, "weak": weak}
     found = polyroc.compare(y_true, scores, max_fpr=0.1)
-    again = polyroc.compare(y_true, scores, max_fpr=0.1, n_resamples=199, rng=0, engine="numpy")
+    again = polyroc.compare(y_true, scores, max_fpr=0.1, method="bootstrap", n_resamples=199, rng=0, engine="numpy")
     one, other = (each.difference("strong", "weak", statistic="partial_auc") for each in (found, again))
     values = [each.partial_auc(0.1) for each in found.evaluations.values()]
     assert one.value == other.value == values[0] - values[1]
@@ -325,11 +335,13 @@ def test_what_has_no_formula_is_refused_by_name(evaluation):
     with pytest.raises(
         ValueError, match="`interval` must be 'logit', 'percentile' or 'basic' for statistic='partial_auc'"
     ):
-        evaluation.confidence_interval(interval="bca", **partial)
+        evaluation.confidence_interval(method="bootstrap", interval="bca", **partial)
     with pytest.raises(ValueError, match="`statistic` must be 'hand_till' for method='delong'"):
         evaluation.confidence_interval(method="delong", **partial)
     with pytest.raises(ValueError, match="`interval` must be 'logit', 'percentile' or 'basic'"):
-        polyroc.compare(problem()[0], {"a": problem()[1], "b": problem(1)[1]}, max_fpr=0.1, interval="bca")
+        polyroc.compare(
+            problem()[0], {"a": problem()[1], "b": problem(1)[1]}, max_fpr=0.1, method="bootstrap", interval="bca"
+        )
     centered = polyroc.evaluate(*problem(), model="centered", engine="numpy")
     with pytest.raises(ValueError, match="the centered model has no formula"):
         centered.confidence_interval(method="influence", **partial)

@@ -184,7 +184,9 @@ def test_compare_separates_strong_models_from_weak_ones():
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"n_resamples": 49, "rng": 0, "engine": "numpy"}], ids=["influence", "bootstrap"]
+    "options",
+    [{}, {"method": "bootstrap", "n_resamples": 49, "rng": 0, "engine": "numpy"}],
+    ids=["influence", "bootstrap"],
 )
 def test_covariance_is_that_of_the_differences(options):
     y_true, scores = problem(3, 4)
@@ -209,7 +211,7 @@ def test_perfect_and_constant_models_are_ranked():
     y_true, scores = problem(1, 1)
     models = {"constant": np.zeros((120, 3)), "perfect": 2 * np.eye(3)[y_true], "usual": scores["m0"]}
     with pytest.warns(polyroc.ResamplingWarning, match="All 99 replicates equal"):
-        comparison = polyroc.compare(y_true, models, n_resamples=99, rng=0, engine="numpy")
+        comparison = polyroc.compare(y_true, models, method="bootstrap", n_resamples=99, rng=0, engine="numpy")
     assert comparison.tied_with_best == ("perfect",)
     assert [(one.low, one.high) for one in comparison.rank_intervals()] == [(3, 3), (1, 1), (2, 2)]
 

@@ -37,7 +37,7 @@ def test_comparisons_in_threads_leave_the_filters_as_they_were():
     def work():
         try:
             for _ in range(3):
-                polyroc.compare(y_true, scores, n_resamples=9, rng=0)
+                polyroc.compare(y_true, scores, method="bootstrap", n_resamples=9, rng=0)
         except Exception as error:
             failed.append(error)
 
@@ -56,7 +56,7 @@ def test_comparisons_in_threads_leave_the_filters_as_they_were():
 def test_each_model_is_warned_of_once_and_their_difference_not(recwarn):
     y_true = np.arange(60) % 3
     scores = {name: np.eye(3)[y_true] + shift for name, shift in (("a", 0.0), ("b", 1.0))}
-    polyroc.compare(y_true, {"a": scores["a"], "b": -scores["b"]}, n_resamples=9, rng=0)
+    polyroc.compare(y_true, {"a": scores["a"], "b": -scores["b"]}, method="bootstrap", n_resamples=9, rng=0)
     said = [str(entry.message) for entry in recwarn if "carry no information" in str(entry.message)]
     # Python shows a sentence once for each line of code; each of the two was said.
     assert {sentence.partition(",")[0] for sentence in said} == {"All 9 replicates equal 1", "All 9 replicates equal 0"}

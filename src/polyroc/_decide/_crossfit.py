@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from polyroc._decide._judging import Judge
 from polyroc._decide._rules import levels_on, scale_of
 from polyroc._engines._naming import above_least, highest, with_reject
 from polyroc._engines._offset_starts import class_sums, class_weights, tune
-from polyroc._engines._offsets import OffsetProblem, Tuned, passes_for
+from polyroc._engines._offsets import OffsetProblem, passes_for
 from polyroc._lib._threads import Threads
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._records import Frozen
@@ -25,10 +26,12 @@ _LEAST_SEVERITY = 1e-3
 class CrossFit(Frozen):
     """What tuning found."""
 
-    tuned: Tuned
-    """On all samples."""
+    offsets: FloatArray
+    """On all samples, shape (m,)."""
     fold_offsets: FloatArray
     """On all samples but those of each fold, shape (n_folds, m)."""
+    pair_offsets: FloatArray | None
+    """Without either of two folds, shape (n_folds, n_folds, m); None where nobody chooses by them."""
     named: IntArray
     """What each sample is named by the offsets that were tuned without its fold, shape (n,)."""
 
@@ -43,7 +46,7 @@ def offset_problem(
     is_log: bool,
 ) -> OffsetProblem:
     """What is tuned: levels of scores with a column per class, and costs[true, named] with that of abstaining."""
-    scale, k = scale_of(costs, reject_cost, are_probabilities=is_log), len(costs)
+    scale, k = scale_of(costs, ratio, reject_cost, are_probabilities=is_log), len(costs)
     full_costs = with_reject(costs, reject_cost)
     z = levels_on(scale, scores, full_costs, ratio)
     # By weight and by scores, so that the order of the columns changes no result; abstaining comes last.
@@ -67,30 +70,52 @@ def cross_fit(
     seed: int,
     n_jobs: int | None,
     tick: Callable[[int], object],
+    *,
+    by_pairs: bool = False,
 ) -> CrossFit:
-    """Tune on all, and without each fold. `problem.weight` has the prior in it, in every part likewise."""
+    """Tune on all, and without each fold. `problem.weight` has the prior in it, in every part likewise.
+
+    By pairs also without each two folds: what is chosen by judging on one of them has not seen the other.
+    """
     n_folds = int(fold.max()) + 1
     sums = class_sums(problem)
 
-    def one(number: int) -> Tuned:
+    def one(*left_out: int) -> FloatArray:
         part = problem
-        if number < n_folds:
-            chosen = np.flatnonzero(fold != number)
+        if left_out:
+            chosen = np.flatnonzero(~np.isin(fold, left_out))
+            # Of two folds in all nothing is left.
+            chosen = chosen if len(chosen) else np.flatnonzero(fold != left_out[0])
             part = problem.part(chosen, class_weights(problem.codes[chosen], problem.weight[chosen], sums))
-        return tune(part, starts_of(part, ratio), seed)
+        return tune(part, starts_of(part, ratio), seed).offsets
 
-    tasks: list[tuple[Any, ...]] = [(number,) for number in range(n_folds + 1)]
+    pairs = list(combinations(range(n_folds), 2)) if by_pairs else []
+    tasks: list[tuple[Any, ...]] = [(), *((number,) for number in range(n_folds)), *pairs]
     found = []
     with Threads(1 if problem.z.size < _FEW_CELLS else n_jobs) as threads:
-        for tuned in threads.imap(one, tasks):
+        for offsets in threads.imap(one, tasks):
             tick(1)
-            found.append(tuned)
-    offsets = np.array([tuned.offsets for tuned in found[:-1]])
+            found.append(offsets)
+    of_folds = np.array(found[1 : n_folds + 1])
     named = np.empty(len(fold), dtype=np.intp)
     for number in range(n_folds):
         inside = np.flatnonzero(fold == number)
-        named[inside] = highest(problem.z[:, inside], offsets[number])
-    return CrossFit(found[-1], offsets, named)
+        named[inside] = highest(problem.z[:, inside], of_folds[number])
+    return CrossFit(found[0], of_folds, _both_ways(found[n_folds + 1 :], pairs, n_folds), named)
+
+
+def n_steps(n_folds: int, *, by_pairs: bool) -> int:
+    """How often offsets are tuned."""
+    return 1 + n_folds + (n_folds * (n_folds - 1) // 2 if by_pairs else 0)
+
+
+def _both_ways(offsets: list[FloatArray], pairs: list[tuple[int, int]], n_folds: int) -> FloatArray | None:
+    if not pairs:
+        return None
+    found = np.zeros((n_folds, n_folds, len(offsets[0])))
+    for (first, second), one in zip(pairs, offsets, strict=True):
+        found[first, second] = found[second, first] = one
+    return found
 
 
 def starts_of(problem: OffsetProblem, ratio: FloatArray) -> list[FloatArray]:

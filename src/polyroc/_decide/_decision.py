@@ -1,4 +1,4 @@
-"""The result of `decide`: a rule, what it names, and what it costs."""
+"""The result of `decide`: a rule, what it predicts, and what it costs."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._decide._rules import Method, Rule, Scale, as_labels
+from polyroc._decide._missing import UnseenMistake
+from polyroc._decide._rules import Rule, RuleName, Scale, as_labels
 from polyroc._decide._stored import as_stored
 from polyroc._estimator._curve import RocCurve
 from polyroc._inputs._frames import FrameBackend, frame_of, plain
@@ -15,7 +16,7 @@ from polyroc._inputs._predictions import as_scores
 from polyroc._lib._typing import FloatArray, LabelArray
 from polyroc._lib._warnings import underflow_is_zero
 from polyroc._records import Frozen, read_only
-from polyroc._texts._decision import DecisionText, RuleText
+from polyroc._texts._decision import DecisionText, RuleText, UnseenText
 from polyroc._uncertainty._intervals import Interval
 
 
@@ -26,11 +27,11 @@ class RuleCost:
     Attributes
     ----------
     rule : str
-        "tuned", "bayes", "argmax", "always" (the same class for every sample) or "abstain" (for every sample).
+        "auto", "tuned", "bayes", "argmax", "always" (the same class for every sample) or "abstain" (for every sample).
     label : object
-        The class that is always named; None for other rules.
+        The class that is always predicted; None for other rules.
     cost : float
-        Expected cost per sample; that of the tuned offsets is cross-fitted.
+        Expected cost per sample; that of "auto" and "tuned" is cross-fitted.
     standard_error : float
         Standard error of `cost`.
     interval : Interval
@@ -54,8 +55,9 @@ class RuleCost:
 class DecisionRates(Frozen):
     """TPR and FPR of every ordered pair of classes under a rule.
 
-    The positive class of a pair is called where the rule names it. So the TPR is the share of the positive class that
-    is named rightly, the same in all its pairs; the FPR is the share of the negative class that is named the positive.
+    The positive class of a pair is called where the rule predicts it. So the TPR is the share of the positive class
+    that is predicted rightly, the same in all its pairs; the FPR is the share of the negative class that is predicted
+    as the positive.
 
     Attributes
     ----------
@@ -102,12 +104,14 @@ class CurvePoint:
 
 @dataclass(frozen=True, eq=False)
 class Decision(Frozen):
-    """Result of `decide`: a rule that names classes, and what it costs.
+    """Result of `decide`: a rule that predicts classes, and what it costs.
 
     Attributes
     ----------
-    method : {"tuned", "bayes", "argmax"}
-        How classes are named.
+    rule : {"auto", "tuned", "bayes", "argmax"}
+        How classes are predicted; "tuned" if "auto" had no probabilities.
+    tuned_share : float or None
+        Of "auto": how much of the tuned offsets is used, from 0 (Bayes' rule) to 1. None for other rules.
     labels : ndarray of shape (n_classes,)
         The classes, in the order of the score columns.
     costs : ndarray of shape (n_classes, n_classes)
@@ -115,30 +119,37 @@ class Decision(Frozen):
     prior : ndarray of shape (n_classes,)
         Prevalence of each class that costs are weighed with: as given, else that of the samples.
     offsets : ndarray of shape (n_classes,) or None
-        What is added to each class's level, as `scale` says, before the highest is named; their mean is 0. Zeros for
-        "argmax", None for "bayes".
+        What is added to each class's level, as `scale` says, before the highest is predicted; their mean is 0. Zeros
+        for "argmax" and for "auto" if that is Bayes' rule, None for "bayes".
     scale : {"log probability", "expected cost", "score"}
         What offsets are added to: the logarithm of each class's probability; minus the logarithm of the cost that is
-        expected of naming it, above the least cost of each true class; or its free score. See `decide`.
+        expected of predicting it, above the least cost of each true class; or its free score. See `decide`.
     reject_offset : float or None
-        What is added to the level of abstaining; None where the rule names every sample or is "bayes".
+        What is added to the level of abstaining; None if the rule never abstains or is "bayes".
     reject_cost : float or None
         Cost of abstaining, as given.
     cost : float
         Expected cost per sample. That of tuned offsets is cross-fitted: each fold is judged with offsets that were
-        tuned on the others.
+        tuned, and for "auto" with a share of them that was chosen, on the others.
     cost_interval : Interval
-        Confidence interval of `cost`.
+        Confidence interval of `cost`. It allows for expensive mistakes that no sample shows.
+    unseen : UnseenMistake or None
+        The mistake that no sample shows and that makes up most of the width of `cost_interval`, if there is one.
+    rival : RuleCost or None
+        The cheapest of the other rules.
+    n_samples_to_tell : int or None
+        Samples that would tell whether `rival` or this rule is cheaper, if rates stay the same. None if these samples
+        tell already, and for more than a million times as many.
     standard_error : float
         Standard error of `cost`.
     resubstitution_cost : float
         Cost of the rule on the very samples that it was tuned on: too low, and not to be reported.
     confusion : ndarray of shape (n_classes, n_classes) or (n_classes, n_classes + 1)
-        Samples (sums of their weights) by true (row) and named (column) class; the last column, where the rule may
-        abstain, holds those that are not named. Cross-fitted as `cost`.
+        Samples (sums of their weights) by true (row) and predicted (column) class; the last column, if the rule may
+        abstain, has those without a prediction. Cross-fitted as `cost`.
     rules : tuple of RuleCost
-        Costs of the three rules, of always naming each class and, with `reject_cost`, of always abstaining. "bayes" is
-        missing where scores are not probabilities.
+        Costs of "auto" if it is the rule, of the other three rules, of always predicting each class and, with
+        `reject_cost`, of always abstaining. "bayes" is missing if scores are not probabilities.
     on_log_scale : bool
         Whether scores are probabilities, so that offsets are added to logarithms.
     n_samples, n_folds : int
@@ -152,14 +163,20 @@ class Decision(Frozen):
     confusion: FloatArray
     rules: tuple[RuleCost, ...]
     resubstitution_cost: float
+    unseen: UnseenMistake | None
+    n_samples_to_tell: int | None
     n_samples: int
     n_folds: int
     confidence_level: float
     _rule: Rule = field(repr=False)
 
     @property
-    def method(self) -> Method:
-        return self._rule.method
+    def rule(self) -> RuleName:
+        return self._rule.name
+
+    @property
+    def tuned_share(self) -> float | None:
+        return self._rule.tuned_share
 
     @property
     def costs(self) -> FloatArray:
@@ -187,8 +204,15 @@ class Decision(Frozen):
 
     @property
     def chosen(self) -> RuleCost:
-        """The entry of `rules` for `method`."""
-        return next(one for one in self.rules if one.rule == self.method)
+        """The entry of `rules` for `rule`."""
+        return next(one for one in self.rules if one.rule == self.rule)
+
+    @property
+    def rival(self) -> RuleCost | None:
+        # All or nothing of the tuned offsets is one of the other rules.
+        same = {0.0: "bayes", 1.0: "tuned"}.get(-1.0 if self.tuned_share is None else self.tuned_share)
+        others = [one for one in self.rules if one.rule not in (self.rule, same)]
+        return min(others, key=lambda one: one.cost, default=None)
 
     @property
     def cost(self) -> float:
@@ -204,7 +228,7 @@ class Decision(Frozen):
 
     @underflow_is_zero
     def predict(self, y_score: "ArrayLike") -> Any:
-        """The class that the rule names for each row of scores.
+        """The class that the rule predicts for each row of scores.
 
         Parameters
         ----------
@@ -264,7 +288,8 @@ class Decision(Frozen):
         "ratio" is prior over prevalence of the samples, by which expected costs multiply probabilities.
         """
         return {
-            "method": self.method,
+            "rule": self.rule,
+            "tuned_share": self.tuned_share,
             "labels": plain(self.labels),
             "costs": self.costs.tolist(),
             "prior": self.prior.tolist(),
@@ -280,6 +305,8 @@ class Decision(Frozen):
             "cost_interval": list(self.cost_interval),
             "confidence_level": self.confidence_level,
             "resubstitution_cost": self.resubstitution_cost,
+            "unseen": None if self.unseen is None else _plain_mistake(self.unseen),
+            "n_samples_to_tell": self.n_samples_to_tell,
             "confusion": self.confusion.tolist(),
             "rules": [_plain_rule(one) for one in self.rules],
             "n_samples": self.n_samples,
@@ -299,7 +326,7 @@ class Decision(Frozen):
         Returns
         -------
         Decision
-            Equal to the one that was stored: it names the same classes.
+            Equal to the one that was stored: it predicts the same classes.
 
         Examples
         --------
@@ -327,10 +354,13 @@ class Decision(Frozen):
     @property
     def text(self) -> DecisionText:
         """What is said about the decision wherever it is shown."""
-        chosen = next(place for place, one in enumerate(self.rules) if one.rule == self.method)
+        rules = [RuleText(**vars(one), tuned_share=self._rule.tuned_share) for one in self.rules]
         return DecisionText(
-            rules=[RuleText(**vars(one)) for one in self.rules],
-            chosen=chosen,
+            rules=rules,
+            chosen=self.rules.index(self.chosen),
+            rival=None if self.rival is None else self.rules.index(self.rival),
+            unseen=None if self.unseen is None else UnseenText(**vars(self.unseen)),
+            n_samples_to_tell=self.n_samples_to_tell,
             resubstitution_cost=self.resubstitution_cost,
             n_folds=self.n_folds,
             n_samples=self.n_samples,
@@ -343,7 +373,7 @@ class Decision(Frozen):
 
     @property
     def _abstained(self) -> float | None:
-        """Share of deployed samples that are not named; None where the rule names all."""
+        """Share of deployed samples without a prediction; None if the rule never abstains."""
         if not self._rule.abstains:
             return None
         totals = np.maximum(self.confusion.sum(axis=1), 1e-300)
@@ -354,7 +384,7 @@ class Decision(Frozen):
 
     def __repr__(self) -> str:
         low, high = self.cost_interval
-        return f"Decision({self.method!r}, {len(self.labels)} classes, cost={self.cost:.4g} [{low:.4g}, {high:.4g}])"
+        return f"Decision({self.rule!r}, {len(self.labels)} classes, cost={self.cost:.4g} [{low:.4g}, {high:.4g}])"
 
 
 def _plain_rule(one: RuleCost) -> dict[str, Any]:
@@ -369,6 +399,10 @@ def _plain_rule(one: RuleCost) -> dict[str, Any]:
         "difference_low": one.difference_interval.low,
         "difference_high": one.difference_interval.high,
     }
+
+
+def _plain_mistake(one: UnseenMistake) -> dict[str, Any]:
+    return vars(one) | {"true_class": str(one.true_class), "predicted_class": str(one.predicted_class)}
 
 
 def _column(values: list[Any]) -> "np.ndarray[Any, Any]":

@@ -1,17 +1,18 @@
 """What a rule costs, from what it costs on each sample: mean, standard error, interval."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
 
+from polyroc._engines._naming import costs_of
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._records import Frozen, Predictions
 from polyroc._uncertainty._delong import Moments
 from polyroc._uncertainty._intervals import Interval
 from polyroc._uncertainty._resampling import Units
+from polyroc._uncertainty._unseen import Balance, Counted, one_sided, share_of_poisson
 
 
 class CostEstimate(NamedTuple):
@@ -23,7 +24,7 @@ class CostEstimate(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """What a sample of each class may cost, or cost more under one rule than under another."""
+    """What a sample of each class may cost under any rule."""
 
     low: FloatArray
     """Shape (k,)."""
@@ -37,6 +38,21 @@ class Bounds(NamedTuple):
     def apart(self) -> "Bounds":
         """The same for the difference of two rules."""
         return Bounds(self.low - self.high, self.high - self.low)
+
+
+class Paid(NamedTuple):
+    """What a rule costs on each sample, and what it may cost on others: the range over all that it predicts."""
+
+    costs: FloatArray
+    """Shape (n,)."""
+    low: FloatArray
+    """Of a sample of each class, shape (k,)."""
+    high: FloatArray
+
+    @classmethod
+    def of(cls, codes: IntArray, predicted: IntArray, costs: FloatArray) -> "Paid":
+        made = costs[:, np.unique(predicted)]
+        return cls(costs_of(codes, predicted, costs), made.min(axis=1), made.max(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,56 +84,106 @@ class Judge(Frozen):
             confidence_level=confidence_level,
         )
 
+    def part(self, rows: IntArray) -> "Judge":
+        """The same for some of the samples, whole groups of them."""
+        codes, share = self.codes[rows], self.share[rows]
+        kept, unit = np.unique(self.units.unit[rows], return_inverse=True)
+        units = Units(unit, self.units.stratum[kept], self.units.are_groups)
+        return replace(self, codes=codes, share=share / np.bincount(codes, share)[codes], units=units)
+
     @cached_property
     def weight(self) -> FloatArray:
         """What each sample counts for, shape (n,), sum 1."""
         weight: FloatArray = self.share * self.prior[self.codes]
         return weight
 
+    @cached_property
+    def heaviest(self) -> FloatArray:
+        """What the heaviest sample of each class counts for, shape (k,); 0 for classes without samples."""
+        found = np.zeros(len(self.prior))
+        np.maximum.at(found, self.codes, self.weight)
+        return found
+
+    @cached_property
+    def n_units(self) -> int:
+        """Units of the smallest stratum."""
+        sizes = self.units.sizes
+        return int(sizes[sizes > 0].min())
+
     def mean(self, costs: FloatArray) -> float:
         """Cost of a rule, from its cost on each sample."""
         # Not by BLAS, whose threads would be in the way of ours.
         return float((self.weight * costs).sum())
 
-    def estimate(self, costs: FloatArray, further: float = 0.0, bounds: Bounds | None = None) -> CostEstimate:
-        """The cost with its interval, by Student's t; `further` is a variance that the samples do not show.
+    def cost(self, paid: Paid, bounds: Bounds, further: float = 0.0) -> CostEstimate:
+        """The cost of a rule with its interval; `further` is a variance that the samples do not show."""
+        value, balance = self.mean(paid.costs), self.balance(paid, bounds, further)
+        error = float(np.sqrt(self._variance(paid.costs) + further))
+        if not self.labels_are_random and np.array_equal(paid.low, paid.high):
+            # The same for every sample of a class, whose prevalence is known.
+            return CostEstimate(value, error, Interval(value, value))
+        return CostEstimate(value, error, self._interval(value, balance, bounds))
 
-        The interval stays within the bounds, if given. Without them, costs that do not vary are taken to be known.
+    def difference(self, one: Paid, other: Paid, bounds: Bounds, further: float = 0.0) -> CostEstimate:
+        """How much more one rule costs than another on the same samples."""
+        apart = one.costs - other.costs
+        error = float(np.sqrt(self._variance(apart) + further))
+        balance = self.balance_of_two(one, other, further)
+        return CostEstimate(self.mean(apart), error, self._interval(self.mean(apart), balance, bounds.apart))
+
+    def balance(self, paid: Paid, bounds: Bounds, further: float = 0.0) -> Balance:
+        """The cost above the least of each class."""
+        excess = np.maximum(paid.costs - bounds.low[self.codes], 0.0)
+        counted = self._counted(excess, self.unseen(paid.high - bounds.low))
+        shown = self._variance(excess)
+        # Where classes differ in their least cost, how many there are of each is a cost, too.
+        further += max(0.0, self._variance(paid.costs) - shown)
+        share = share_of_poisson(shown, counted.variance, self.n_units)
+        return Balance(counted, share=float(share), further=further)
+
+    def balance_of_two(self, one: Paid, other: Paid, further: float = 0.0) -> Balance:
+        """The samples on which one rule costs more, and those on which the other does."""
+        apart = one.costs - other.costs
+        together = self.together(apart)
+        unseen = (together * self.unseen(one.high - other.low), together * self.unseen(other.high - one.low))
+        more, less = one_sided(self.units.sums(self.weight * apart), *unseen)
+        share = share_of_poisson(self._variance(apart), more.variance + less.variance, self.n_units)
+        return Balance(more, less, share=float(share), further=further)
+
+    def unseen(self, reach: FloatArray) -> float:
+        """What a single mistake may add, if a sample of each class may cost this much more, shape (k,)."""
+        return max(0.0, float((self.heaviest * reach).max()))
+
+    def together(self, costs: FloatArray) -> float:
+        """How many samples of a group are mistaken together, by the squares of the sums of the groups.
+
+        If no sample costs anything, whole groups.
         """
-        value = self.mean(costs)
-        sizes = np.bincount(self.units.stratum)
-        moments = self._moments(self._influences(costs, value), sizes)
-        shown = moments.standard_error(sizes)
-        # What is left by rounding where a rule costs the same on every sample.
-        if shown <= 1e-13 * float(np.abs(costs).max(initial=0.0)):
-            shown = 0.0
-        error = float(np.hypot(shown, np.sqrt(further)))
-        reach = error * -float(stdtrit(moments.freedom(sizes), (1 - self.confidence_level) / 2)) if error > 0 else 0.0
-        below = above = reach
-        if bounds is not None and shown == 0:
-            below, above = np.maximum(reach, self._unseen(costs, bounds, int(sizes[sizes > 0].min()))).tolist()
-        return CostEstimate(value, error, self._within(Interval(value - below, value + above), value, bounds))
+        if not self.units.are_groups:
+            return 1.0
+        found = self.weight * (costs if np.any(costs != 0) else 1.0)
+        return float((self.units.sums(found) ** 2).sum() / (found**2).sum())
 
-    def _unseen(self, costs: FloatArray, bounds: Bounds, n_units: int) -> tuple[float, float]:
-        """How far below and above the truth may lie where no sample costs more or less than the others of its class.
+    def _counted(self, excess: FloatArray, unseen: float) -> Counted:
+        sums = self.units.sums(self.weight * excess)
+        return Counted(float(sums.sum()), float((sums**2).sum()), self.together(excess) * unseen)
 
-        None of m units costs anything else: that is compatible with a share of others of up to 1 minus the m-th root of
-        the tail probability (Clopper and Pearson), each of which costs as little or as much as a sample can.
-        """
-        share = 1 - ((1 - self.confidence_level) / 2) ** (1 / n_units)
-        means, occurs = np.bincount(self.codes, self.share * costs, minlength=len(self.prior)), self.prior > 0
-        below, above = (means - bounds.low)[occurs].max(), (bounds.high - means)[occurs].max()
-        return share * max(0.0, float(below)), share * max(0.0, float(above))
-
-    def _within(self, interval: Interval, value: float, bounds: Bounds | None) -> Interval:
-        if bounds is None:
-            return interval
+    def _interval(self, value: float, balance: Balance, bounds: Bounds) -> Interval:
+        """Within what rules can cost."""
+        below, above = balance.reaches(self.confidence_level)
         low, high = float(self.prior @ bounds.low), float(self.prior @ bounds.high)
         if self.labels_are_random:
             occurs = self.prior > 0
             low, high = float(bounds.low[occurs].min()), float(bounds.high[occurs].max())
         # The value itself lies within the bounds, but for rounding.
-        return Interval(max(interval.low, min(low, value)), min(interval.high, max(high, value)))
+        return Interval(max(value - float(below), min(low, value)), min(value + float(above), max(high, value)))
+
+    def _variance(self, costs: FloatArray) -> float:
+        """Variance of a mean cost, as the samples show it."""
+        sizes = np.bincount(self.units.stratum)
+        shown = self._moments(self._influences(costs, self.mean(costs)), sizes).standard_error(sizes)
+        # What is left by rounding where a rule costs the same on every sample.
+        return 0.0 if shown <= 1e-13 * float(np.abs(costs).max(initial=0.0)) else shown**2
 
     def _moments(self, influences: FloatArray, sizes: IntArray) -> Moments:
         """As `Moments.of`, in fewer passes where every sample is a unit of its own."""

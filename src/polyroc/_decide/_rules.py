@@ -15,12 +15,12 @@ from polyroc._engines._naming import (
     two_columns,
     with_reject,
 )
-from polyroc._engines._samples import look_like_probabilities
+from polyroc._engines._samples import exponentials_hint, look_like_probabilities
 from polyroc._inputs._checks import InputError
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._records import Frozen, Predictions
 
-Method: TypeAlias = Literal["tuned", "bayes", "argmax"]
+RuleName: TypeAlias = Literal["auto", "tuned", "bayes", "argmax"]
 Scale: TypeAlias = Literal["log probability", "expected cost", "score"]
 
 
@@ -28,7 +28,7 @@ Scale: TypeAlias = Literal["log probability", "expected cost", "score"]
 class Rule(Frozen):
     """All that a rule needs; a few numbers per class."""
 
-    method: Method
+    name: RuleName
     costs: FloatArray
     """costs[true, named], shape (k, k)."""
     ratio: FloatArray
@@ -40,6 +40,8 @@ class Rule(Frozen):
     """Shape (k,); None for Bayes' rule."""
     reject_cost: float | None = None
     reject_offset: float | None = None
+    tuned_share: float | None = None
+    """Of "auto": how much of the tuned offsets is used, from 0 (Bayes' rule) to 1."""
 
     @property
     def on_log_scale(self) -> bool:
@@ -48,7 +50,7 @@ class Rule(Frozen):
 
     @property
     def abstains(self) -> bool:
-        return self.reject_cost is not None and self.method != "argmax"
+        return self.reject_cost is not None and self.name != "argmax"
 
     def named(self, scores: FloatArray) -> IntArray:
         """The position of the class that is named for each row of checked scores; k where the rule abstains."""
@@ -78,9 +80,8 @@ class Rule(Frozen):
         if self.on_log_scale:
             if not look_like_probabilities(scores):
                 rule = "must hold probabilities, as the scores did that the rule was made from"
-                raise InputError(
-                    "y_score", rule, f"scores from {scores.min():g} to {scores.max():g}, or other row sums"
-                )
+                came = f"scores from {scores.min():g} to {scores.max():g}, or other row sums"
+                raise InputError("y_score", rule, came, exponentials_hint(scores))
         elif scores.shape[1] != self.n_columns:
             rule = f"must have {self.n_columns} columns, as the scores had that the rule was made from"
             raise InputError("y_score", rule, f"{scores.shape[1]}")
@@ -93,15 +94,33 @@ def prior_ratio(prior: FloatArray, predictions: Predictions) -> FloatArray:
     return ratio
 
 
-def scale_of(costs: FloatArray, reject_cost: float | None, *, are_probabilities: bool) -> Scale:
-    """The scale on which some offsets give Bayes' rule; from costs and the kind of scores, never from labels.
+def scale_of(costs: FloatArray, ratio: FloatArray, reject_cost: float | None, *, are_probabilities: bool) -> Scale:
+    """The scale on which some offsets give Bayes' rule; from costs, priors and the kind of scores.
 
-    On log probabilities they do if a mistake costs the same whatever is named: the logarithms of these costs. To know
-    where abstaining is cheaper takes the expected cost, to which all probabilities of a sample contribute.
+    On log probabilities they do if a mistake costs the same whatever is predicted: the logarithms of these costs. To
+    know where abstaining is cheaper takes the expected cost, to which all probabilities of a sample contribute.
     """
     if not are_probabilities:
         return "score"
-    return "log probability" if reject_cost is None and are_by_true_class(costs) else "expected cost"
+    has_offsets = reject_cost is None and are_by_true_class(costs) and bool((_severity(costs, ratio) > 0).all())
+    return "log probability" if has_offsets else "expected cost"
+
+
+def bayes_offsets(scale: Scale, costs: FloatArray, ratio: FloatArray, n_levels: int) -> FloatArray:
+    """The offsets, with mean 0, that give Bayes' rule, shape (n_levels,)."""
+    if scale != "log probability":
+        return np.zeros(n_levels)
+    # Elkan (2001): with one cost per true class, Bayes' rule adds the logarithm of that cost.
+    logs = np.log(_severity(costs, ratio))
+    centred: FloatArray = logs - logs.mean()
+    return centred
+
+
+def _severity(costs: FloatArray, ratio: FloatArray) -> FloatArray:
+    """Mean cost of the mistakes about each class above that of predicting it, times its ratio, shape (k,)."""
+    own = np.diag(costs)
+    severity: FloatArray = ((costs.sum(axis=1) - own) / (len(costs) - 1) - own) * ratio
+    return severity
 
 
 def levels_on(scale: Scale, scores: FloatArray, costs: FloatArray, ratio: FloatArray) -> FloatArray:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from polyroc._decide._arguments import as_decision_costs, as_prior, as_reject_cost
-from polyroc._decide._rules import Method, Rule, Scale
+from polyroc._decide._missing import UnseenMistake
+from polyroc._decide._rules import Rule, RuleName, Scale
 from polyroc._inputs._arrays import read_labels
 from polyroc._inputs._checks import InputError, as_confidence_level, as_flag, listed, one_of, shown
 from polyroc._inputs._coding import labels_array
@@ -18,7 +19,8 @@ from polyroc._uncertainty._intervals import Interval
 
 # What `Decision.to_dict` gives, except what follows from the rest.
 _KEYS = (
-    "method",
+    "rule",
+    "tuned_share",
     "labels",
     "costs",
     "prior",
@@ -32,6 +34,8 @@ _KEYS = (
     "confusion",
     "rules",
     "resubstitution_cost",
+    "unseen",
+    "n_samples_to_tell",
     "n_samples",
     "n_folds",
     "confidence_level",
@@ -65,54 +69,83 @@ def as_stored(record: Any) -> Stored:
         "prior": prior,
         "confusion": _numbers(record, "confusion", (k, k + rule.abstains), least=0),
         "resubstitution_cost": float(_numbers(record, "resubstitution_cost", ())),
+        "unseen": None if record["unseen"] is None else _mistake(record["unseen"], labels),
+        "n_samples_to_tell": _count_or_none(record, "n_samples_to_tell"),
         "n_samples": _count(record, "n_samples"),
         "n_folds": _count(record, "n_folds"),
         "confidence_level": as_confidence_level(record["confidence_level"]),
     }
-    return Stored(rule, _rules(record, rule.method, labels), fields)
+    return Stored(rule, _rules(record, rule.name, labels), fields)
 
 
 def _rule(record: Mapping[str, Any], labels: LabelArray) -> Rule:
     k = len(labels)
-    method = one_of(record["method"], "method", get_args(Method))
+    name = one_of(record["rule"], "rule", get_args(RuleName))
     reject_cost = as_reject_cost(record["reject_cost"])
     on_log_scale = as_flag(record["on_log_scale"], "on_log_scale")
     n_columns = _count(record, "n_columns")
     if n_columns != k and (n_columns, k) != (1, 2):
         raise InputError("record", f"must have {k} as 'n_columns', one for each class", shown(n_columns))
-    if not on_log_scale and (method == "bayes" or reject_cost is not None):
-        raise InputError("record", "must have true as 'on_log_scale' for Bayes' rule and for a cost of abstaining")
-    scale = _scale(record, method, reject_cost, on_log_scale=on_log_scale)
+    if not on_log_scale and (name in ("auto", "bayes") or reject_cost is not None):
+        raise InputError(
+            "record", "must have true as 'on_log_scale' for 'auto', for Bayes' rule and for a cost of abstaining"
+        )
+    scale = _scale(record, name, reject_cost, on_log_scale=on_log_scale)
     ratio = _numbers(record, "ratio", (k,), least=0)
     if not ratio.any():
         raise InputError("record", "must not have zeros alone as 'ratio'")
-    abstains = method == "tuned" and reject_cost is not None
+    abstains = name in ("auto", "tuned") and reject_cost is not None
     return Rule(
-        method=method,
+        name=name,
         costs=as_decision_costs(record["costs"], labels),
         ratio=ratio,
         scale=scale,
         n_columns=n_columns,
-        offsets=None if method == "bayes" else _numbers(record, "offsets", (k,)),
+        offsets=None if name == "bayes" else _numbers(record, "offsets", (k,)),
         reject_cost=reject_cost,
         reject_offset=float(_numbers(record, "reject_offset", ())) if abstains else None,
+        tuned_share=_share(record) if name == "auto" else None,
     )
 
 
-def _scale(record: Mapping[str, Any], method: str, reject_cost: float | None, *, on_log_scale: bool) -> Scale:
+def _share(record: Mapping[str, Any]) -> float:
+    share = float(_numbers(record, "tuned_share", ()))
+    if not 0 <= share <= 1:
+        raise InputError("record", "must have a number from 0 to 1 as 'tuned_share'", shown(share))
+    return share
+
+
+def _mistake(value: Any, labels: LabelArray) -> UnseenMistake:
+    """The entry of 'unseen'."""
+    by_text = {str(label): label for label in labels.tolist()}
+    if not isinstance(value, Mapping):
+        raise InputError("record", "must have a dictionary or null as 'unseen'", shown(value))
+    classes: list[Any] = [value.get("true_class"), value.get("predicted_class")]
+    if wrong := [one for one in classes if not isinstance(one, str) or one not in by_text]:
+        raise InputError("record", "must have classes in 'unseen'", shown(wrong[0]))
+    return UnseenMistake(
+        by_text[classes[0]],
+        by_text[classes[1]],
+        float(_numbers(value, "cost", ())),
+        float(_numbers(value, "may_add", ())),
+        _count_or_none(value, "n_samples"),
+    )
+
+
+def _scale(record: Mapping[str, Any], name: str, reject_cost: float | None, *, on_log_scale: bool) -> Scale:
     """What offsets are added to, of the scales that the rest of a record allows."""
     allowed: tuple[Scale, ...] = ("log probability", "expected cost")
     if not on_log_scale:
         allowed = ("score",)
-    elif method == "argmax":
+    elif name == "argmax":
         allowed = ("log probability",)
-    elif method == "bayes" or reject_cost is not None:
+    elif name == "bayes" or reject_cost is not None:
         allowed = ("expected cost",)
     found: Scale = one_of(record["scale"], "scale", allowed)
     return found
 
 
-def _rules(record: Mapping[str, Any], method: str, labels: LabelArray) -> list[dict[str, Any]]:
+def _rules(record: Mapping[str, Any], name: str, labels: LabelArray) -> list[dict[str, Any]]:
     """The entries of 'rules' as keyword arguments of RuleCost."""
     given = record["rules"]
     if not isinstance(given, list) or not all(isinstance(one, Mapping) for one in given):
@@ -120,11 +153,11 @@ def _rules(record: Mapping[str, Any], method: str, labels: LabelArray) -> list[d
     by_text = {str(label): label for label in labels.tolist()}
     found = []
     for one in given:
-        rule = one_of(one.get("rule"), "rule", ("tuned", "bayes", "argmax", "always", "abstain"))
+        rule = one_of(one.get("rule"), "rule", ("auto", "tuned", "bayes", "argmax", "always", "abstain"))
         label = one.get("label")
         if rule == "always" and (not isinstance(label, str) or label not in by_text):
             raise InputError("record", "must have a class as 'label' of each rule 'always'", shown(label))
-        low_high = {name: float(_numbers(one, name, ())) for name in _NUMBERS}
+        low_high = {number: float(_numbers(one, number, ())) for number in _NUMBERS}
         found.append(
             {
                 "rule": rule,
@@ -136,8 +169,8 @@ def _rules(record: Mapping[str, Any], method: str, labels: LabelArray) -> list[d
                 "difference_interval": Interval(low_high["difference_low"], low_high["difference_high"]),
             }
         )
-    if method not in [one["rule"] for one in found]:
-        raise InputError("record", f"must have the cost of its own method, {method!r}, among 'rules'")
+    if name not in [one["rule"] for one in found]:
+        raise InputError("record", f"must have the cost of its own rule, {name!r}, among 'rules'")
     return found
 
 
@@ -161,6 +194,10 @@ def _is_plain(value: Any, depth: int) -> bool:
     if depth == 0:
         return isinstance(value, int | float | np.number) and not isinstance(value, bool)
     return isinstance(value, list | tuple) and all(_is_plain(entry, depth - 1) for entry in value)
+
+
+def _count_or_none(record: Mapping[str, Any], name: str) -> int | None:
+    return None if record.get(name) is None else _count(record, name)
 
 
 def _count(record: Mapping[str, Any], name: str) -> int:

@@ -21,6 +21,8 @@ _BITS, _BITS_OF_MANY, _MANY = 8, 6, 50
 _ALL_BITS = 23
 _HALF = int(np.float32(0.5).view(np.int32))
 _LARGEST = np.finfo(np.float32).max
+# In place of the only score of a bin. Not NaN, which compiled passes take for a number.
+NO_SCORE, SEVERAL_SCORES = np.inf, -np.inf
 # Probabilities in single precision are rounded by this much; a score just beyond counts as 0 or 1.
 ROUNDED = 1e-6
 
@@ -55,6 +57,16 @@ class ScoreBins:
             return 2 * ((_HALF >> self.shift) + 1)
         return int(2 ** (32 - self.shift))
 
+    @property
+    def least(self) -> float:
+        """The least positive score that does not count as 0.
+
+        >>> f"{ScoreBins().least:.0e}"
+        '5e-41'
+        """
+        zero = self.index(np.zeros(1, dtype=np.float32))
+        return float(self.lower_ends(zero + 1)[0])
+
     def index(self, scores: FloatArray) -> IntArray:
         """The bin of each score, in the order of the scores; what cannot be a score is not looked for here."""
         if self.scores == "probabilities":
@@ -69,6 +81,11 @@ class ScoreBins:
         # The bits of negative floats rise as the floats fall.
         ordered: IntArray = np.where(bits < 0, bits ^ np.int32(0x7FFFFFFF), bits)
         return (ordered >> self.shift).astype(np.int32) + self.n_bins // 2
+
+    def compared(self, scores: FloatArray) -> FloatArray:
+        """Scores in double precision, as they compare: zeros alike, and those just beyond 0 and 1 as these."""
+        found = scores.astype(np.float64)
+        return (np.clip(found, 0, 1) if self.scores == "probabilities" else found) + 0.0
 
     @property
     def are_common(self) -> bool:

@@ -113,7 +113,7 @@ class CountedPrepared:
                 tpr[:, of_class] = cut_column(shares, i, pairs.negative[of_class], call_rates)
 
             with Threads(self.resources.n_jobs if vertices >= _WORTH_A_THREAD else 1) as threads:
-                threads.map(cut, _by_positive(pairs))
+                threads.map(cut, by_positive(pairs))
             return PairwiseRates(tpr, None, call_rates)
         fpr = np.empty_like(tpr)
         for pair, (i, j) in enumerate(zip(pairs.positive.tolist(), pairs.negative.tolist(), strict=True)):
@@ -164,7 +164,7 @@ class CountedPrepared:
         """Mann-Whitney area of each pair, samples of one bin counting as ties, shape (K,)."""
         refuse_differences(thresholds)
         areas = np.empty(len(pairs))
-        for i, of_class in _by_positive(pairs):
+        for i, of_class in by_positive(pairs):
             shares = self.source.columns[int(pairs.column[of_class[0]])].shares()
             # Share of the positive class above each bin, half of those in it; what the others have there loses to it.
             above = 0.5 * (shares[1:, i] + shares[:-1, i])
@@ -173,10 +173,11 @@ class CountedPrepared:
         return found
 
     def shares_within_bins(self, pairs: PairIndex) -> FloatArray:
-        """Share of each pair's comparisons that are made within a bin, so that nobody knows who won, shape (K,)."""
+        """Share of each pair's comparisons within bins of several scores, whose winner is unknown, shape (K,)."""
         found = np.empty(len(pairs))
-        for i, of_class in _by_positive(pairs):
-            rise = np.diff(self.source.columns[int(pairs.column[of_class[0]])].shares(), axis=0)
+        for i, of_class in by_positive(pairs):
+            column = self.source.columns[int(pairs.column[of_class[0]])]
+            rise = np.diff(column.shares(), axis=0)[~column.is_tie]
             found[of_class] = rise[:, i] @ rise[:, pairs.negative[of_class]]
         return found
 
@@ -231,7 +232,7 @@ class CountedPrepared:
         raise SamplesNeededError
 
 
-def _by_positive(pairs: PairIndex) -> list[tuple[int, IntArray]]:
+def by_positive(pairs: PairIndex) -> list[tuple[int, IntArray]]:
     """Each positive class with the places of its pairs."""
     order = np.argsort(pairs.positive, kind="stable")
     classes, first = np.unique(pairs.positive[order], return_index=True)

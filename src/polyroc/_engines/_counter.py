@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from polyroc._engines._bins import NO_SCORE, SEVERAL_SCORES
 from polyroc._engines._fallback import FastOrReference, can_compile
 from polyroc._engines._numpy import _counting, _cutting
-from polyroc._lib._typing import IntArray
+from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._records import ColumnCounts
 
 # Rows that there is room for at first: scores of most models fall into some hundred bins or more.
@@ -24,6 +25,8 @@ class ColumnCounter:
         """The row of each bin, -1 of bins that have not occurred."""
         self.rows: Any = np.zeros((_FIRST_ROWS, n_classes), dtype=np.int64)
         """Counts of each class, or their weights; rows in the order in which their bins occurred."""
+        self.scores: FloatArray = np.full(_FIRST_ROWS, NO_SCORE)
+        """The score that all samples of a row have, or that there is none or that there are several."""
         self.n_used = 0
 
     @classmethod
@@ -33,6 +36,7 @@ class ColumnCounter:
         made._by_bin = False
         made.slots, made.n_used = groups.astype(np.int32), int(groups[-1]) + 1
         made.rows = np.zeros((made.n_used, n_classes), dtype=np.int64)
+        made.scores = np.full(made.n_used, NO_SCORE)
         return made
 
     @property
@@ -42,7 +46,15 @@ class ColumnCounter:
 
     def at(self, bins: IntArray) -> Any:
         """A copy of the rows of bins, or of groups."""
-        return self.rows[self.slots[bins] if self._by_bin else bins]
+        return self.rows[self._slots_of(bins)]
+
+    def scores_at(self, bins: IntArray) -> FloatArray:
+        """The only score of bins, or of groups; likewise."""
+        # Compiled passes do not distinguish the zeros.
+        return self.scores[self._slots_of(bins)] + 0.0
+
+    def _slots_of(self, bins: IntArray) -> IntArray:
+        return self.slots[bins] if self._by_bin else bins
 
     def take_weights(self) -> None:
         """Go on with weights instead of counts."""
@@ -62,24 +74,34 @@ class ColumnCounter:
             return
         rows = np.zeros((min(len(self.slots), max(2 * len(self.rows), least)), self.rows.shape[1]), self.rows.dtype)
         rows[: self.n_used] = self.rows[: self.n_used]
-        self.rows = rows
+        scores = np.full(len(rows), NO_SCORE)
+        scores[: self.n_used] = self.scores[: self.n_used]
+        self.rows, self.scores = rows, scores
 
-    def add_rows(self, bins: IntArray, rows: Any) -> None:
-        """Add counts of distinct bins."""
+    def add_rows(self, bins: IntArray, rows: Any, scores: FloatArray) -> None:
+        """Add counts of distinct bins, and the only score of each."""
         if rows.dtype == np.float64:
             self.take_weights()
         if self._by_bin:
             self.make(bins)
-        self.rows[self.slots[bins] if self._by_bin else bins] += rows
+        slots = self._slots_of(bins)
+        self.rows[slots] += rows
+        self.join(slots, scores)
+
+    def join(self, slots: Any, scores: FloatArray) -> None:
+        """Take in the only score of more samples of some rows."""
+        own = self.scores[slots]
+        either = np.where((scores == own) | (scores == NO_SCORE), own, SEVERAL_SCORES)
+        self.scores[slots] = np.where(own == NO_SCORE, scores, either)
 
     @property
     def nbytes(self) -> int:
-        return int(self.slots.nbytes + self.rows.nbytes)
+        return int(self.slots.nbytes + self.rows.nbytes + self.scores.nbytes)
 
     def counts(self) -> ColumnCounts:
         """A copy of the counts, the bin of the highest scores first."""
         bins = self.occupied[::-1]
-        return ColumnCounts(bins, self.at(bins))
+        return ColumnCounts(bins, self.at(bins), self.scores_at(bins) != SEVERAL_SCORES)
 
 
 def counting_for(n_scores: int) -> Any:

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._lib._typing import BoolArray, FloatArray, IntArray
 from polyroc._records import Frozen
 
 # Rows (positions of samples) -> the class that is named for each under each matrix, shape (rows, R).
@@ -24,6 +24,8 @@ class CostSums(Frozen):
     """Shape (G, R)."""
     by_class: FloatArray
     """Shape (k, R)."""
+    made: BoolArray
+    """Which classes are predicted at all, shape (R, k)."""
     per_sample: FloatArray
     """Mean over the matrices of what each sample costs, without its weight, shape (n,)."""
 
@@ -65,16 +67,18 @@ def cost_sums(
     n_matrices, k, _ = costs.shape
     flat, starts = costs.ravel(), np.arange(n_matrices) * k * k
     by_batch, by_class = np.zeros((n_batches, n_matrices)), np.zeros((k, n_matrices))
-    per_sample = np.empty(len(codes))
+    per_sample, made = np.empty(len(codes)), np.zeros(n_matrices * k, dtype=bool)
     order = np.argsort(batch, kind="stable")
     size = max(1, _BLOCK // (n_matrices * k))
     for start in range(0, len(codes), size):
         rows = order[start : start + size]
-        found = flat[starts + (codes[rows] * k)[:, None] + names(rows)]
+        predicted = names(rows)
+        made[starts // k + predicted] = True
+        found = flat[starts + (codes[rows] * k)[:, None] + predicted]
         per_sample[rows] = found.mean(axis=1)
         weighed = found * weight[rows, None]
         firsts = np.flatnonzero(np.concatenate([[True], np.diff(batch[rows]) > 0]))
         # A batch may go on in the next block.
         by_batch[batch[rows[firsts]]] += np.add.reduceat(weighed, firsts, axis=0)
         by_class += (np.arange(k)[:, None] == codes[rows]) @ weighed
-    return CostSums(by_batch, by_class, per_sample)
+    return CostSums(by_batch, by_class, made.reshape(n_matrices, k), per_sample)

@@ -128,6 +128,30 @@ def are_probabilities(predictions: Predictions, *, every_row: bool = False) -> b
     return bool(np.all(off < _ROUNDED)) if every_row else bool(off.mean() <= _ROUNDED)
 
 
+def are_log_probabilities(predictions: Predictions, *, every_row: bool = False) -> bool:
+    """Whether scores are at most 0 and their exponentials sum to one: in the mean over the rows, or in every row."""
+    if not isinstance(predictions, TensorPredictions):
+        return look_like_log_probabilities(predictions.scores, every_row=every_row)
+    if predictions.n_columns == 1 or column_ranges(predictions)[1].max() > 0:
+        return False
+    look = on_device.look_at(predictions, exponentials=True)
+    return look.worst_error < _ROUNDED if every_row else look.mean_error <= _ROUNDED
+
+
+def look_like_log_probabilities(scores: FloatArray, *, every_row: bool = False) -> bool:
+    """The same of an array."""
+    if scores.shape[1] == 1 or scores.max() > 0:
+        return False
+    off = _row_errors(np.exp(scores))
+    return bool(np.all(off < _ROUNDED)) if every_row else bool(off.mean() <= _ROUNDED)
+
+
+def exponentials_hint(scores: Predictions | FloatArray) -> str:
+    """What to pass instead of log probabilities if probabilities are needed; empty for other scores."""
+    is_log = are_log_probabilities(scores) if isinstance(scores, Predictions) else look_like_log_probabilities(scores)
+    return ": these are log probabilities, pass `np.exp(y_score)`" if is_log else ""
+
+
 def can_be_probabilities(predictions: Predictions) -> bool:
     """Whether scores are probabilities; of a single column, whether they can be."""
     if predictions.n_columns == 1:

@@ -67,8 +67,9 @@ class Tally:
         passes = self._count(batch, n_jobs, n_expected)
         if self.n_columns > 1:
             self._note_rows(batch, passes)
-            low, high = ranges
-            self.lowest, self.highest = np.minimum(self.lowest, low), np.maximum(self.highest, high)
+        # Of a single column for both classes.
+        low, high = ranges
+        self.lowest, self.highest = np.minimum(self.lowest, low), np.maximum(self.highest, high)
 
     def add_scores(self, batch: Batch) -> None:
         """Count scores alone, of whatever class."""
@@ -160,7 +161,7 @@ class Tally:
             self.class_weights += other.class_weights if other.is_weighted else other.class_counts
             self.class_squares += other.class_squares if other.is_weighted else other.class_counts
         for counter, added in zip(self.counters, other.counters, strict=True):
-            counter.add_rows(added.occupied, added.at(added.occupied))
+            counter.add_rows(added.occupied, added.at(added.occupied), added.scores_at(added.occupied))
         self.class_counts += other.class_counts
         self.confusion += other.confusion
         self.times += other.times
@@ -182,6 +183,8 @@ class Tally:
             is_weighted=self.is_weighted,
             named=named if self.n_columns > 1 else None,
             bins=self.bins if self.groups is None else self.groups,
+            lowest=float(self.lowest.min()),
+            highest=float(self.highest.max()),
         )
 
 

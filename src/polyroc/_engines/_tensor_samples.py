@@ -16,11 +16,11 @@ class TableLook(NamedTuple):
     worst_error: float
 
 
-def look_at(predictions: TensorPredictions) -> TableLook:
-    """One pass over the scores."""
+def look_at(predictions: TensorPredictions, *, exponentials: bool = False) -> TableLook:
+    """One pass over the scores, or over their exponentials."""
     import torch
 
-    scores = predictions.tensors.scores
+    scores = predictions.tensors.scores.exp() if exponentials else predictions.tensors.scores
     off = (scores.sum(dim=1, dtype=torch.float64) - 1).abs()
     found = torch.stack([*(number.double() for number in scores.aminmax()), off.mean(), off.max()])
     return TableLook(*found.tolist())

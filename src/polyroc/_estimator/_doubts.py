@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from polyroc._engines._samples import are_probabilities, is_constant, two_areas
+from polyroc._engines._samples import are_log_probabilities, are_probabilities, is_constant, two_areas
 from polyroc._inputs._checks import listed, shown
 from polyroc._lib._warnings import warn
 from polyroc._records import PairIndex, Predictions, Source
@@ -23,7 +23,7 @@ def warn_of_backwards(model: str | None = None) -> None:
     whose = "The scores" if model is None else f"The scores of model {shown(model)}"
     msg = (
         f"{whose} rank samples backwards, by more than chance explains. The columns of `y_score` may be in another "
-        "order than the classes: pass `labels=` in the order of the columns. Or higher scores may mean less likely."
+        "order than the classes: `labels=` must be in the order of the columns. Or higher scores may mean less likely."
     )
     warn(msg, UserWarning)
 
@@ -65,18 +65,27 @@ def warn_of_disagreement(predictions: Predictions, model: str | None = None) -> 
     warn(msg, UserWarning)
 
 
-def warn_of_mixed_scales(models: Mapping[str, Predictions]) -> None:
-    """Say which models come with probabilities and which do not, where some do and some do not."""
-    # Of two classes one column is ranked, and both scales rank it alike if the columns agree.
-    several = {name: one for name, one in models.items() if one.n_columns > 2}
-    # Constant columns rank nothing, on whatever scale.
-    are = {name: are_probabilities(one) for name, one in several.items() if not is_constant(one)}
-    if len(set(are.values())) < 2:
-        return
-    those, others = ([name for name, is_so in are.items() if is_so is wanted] for wanted in (True, False))
-    msg = (
-        f"The scores of {listed(those)} are probabilities, rows that sum to one; those of {listed(others)} are not. "
-        "Logits and their softmax rank samples differently, so they give different D: compare models on one kind of "
-        "scores."
-    )
-    warn(msg, UserWarning)
+def warn_of_mixed_scales(models: Mapping[str, Predictions], *, by_difference: bool = False) -> None:
+    """Say which models come with probabilities and which do not, if some do and some do not.
+
+    Log probabilities rank samples as the probabilities do, except by differences of two columns.
+    """
+    # Of two classes one column is ranked, and both scales rank it alike if the columns agree. Constant columns rank
+    # nothing, on whatever scale.
+    several = {name: one for name, one in models.items() if one.n_columns > 2 and not is_constant(one)}
+    logs = [name for name, one in several.items() if are_log_probabilities(one)]
+    those = [name for name, one in several.items() if name in logs or are_probabilities(one)]
+    others = [name for name in several if name not in those]
+    if by_difference and logs and len(those) > len(logs):
+        msg = (
+            f"The scores of {listed(logs)} are log probabilities. Their differences rank samples differently from "
+            "those of probabilities: pass `np.exp` of them."
+        )
+        warn(msg, UserWarning)
+    if those and others:
+        kind = "probabilities or their logarithms" if logs else "probabilities, rows that sum to one"
+        msg = (
+            f"The scores of {listed(those)} are {kind}; those of {listed(others)} are not. Logits and their softmax "
+            "rank samples differently, so they give different D: compare models on one kind of scores."
+        )
+        warn(msg, UserWarning)

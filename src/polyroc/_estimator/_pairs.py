@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from polyroc._inputs._checks import InputError
+from polyroc._lib._typing import IntArray
 from polyroc._records import AllPairs, PairIndex, SomePairs, Source
 
 
@@ -39,3 +40,22 @@ def sampled_pairs(source: Source, max_pairs: int | None, rng: Any) -> PairIndex:
     positive, negative = circle[place].ravel(), circle[(place + distances[draw]) % n_classes].ravel()
     order = np.lexsort((negative, positive))
     return SomePairs(positive[order], negative[order], positive[order], stratum=draw.ravel()[order])
+
+
+def reverse_places(pairs: PairIndex, places: IntArray) -> IntArray:
+    """Place of (j, i) for each place of a pair (i, j), same shape; -1 if there is no such pair.
+
+    >>> reverse_places(AllPairs(np.array([0, 2, 5])), np.array([0, 1, 2, 5])).tolist()
+    [2, 4, 0, 3]
+    """
+    if isinstance(pairs, AllPairs):
+        # By arithmetic: lists of very many pairs take gigabytes.
+        n_others = len(pairs.classes) - 1
+        first, second = np.divmod(places, n_others)
+        second += second >= first
+        return second * n_others + first - (first > second)
+    n_classes = 1 + int(max(pairs.positive.max(), pairs.negative.max()))
+    keys = pairs.positive * n_classes + pairs.negative
+    wanted = pairs.negative[places] * n_classes + pairs.positive[places]
+    found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[found] == wanted, found, -1)

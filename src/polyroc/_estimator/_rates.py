@@ -16,7 +16,9 @@ def prepared_for(source: Predictions, pairs: PairIndex, options: Options) -> Pre
     return engine.prepare(source, Resources(options.n_jobs))
 
 
-def counted_for(counts: ScoreCounts, pairs: PairIndex, options: Options, exact: ExactColumns | None = None) -> Prepared:
+def counted_for(
+    counts: ScoreCounts, pairs: PairIndex, options: Options, exact: ExactColumns | None = None
+) -> CountedPrepared:
     """Counts made ready, to be fitted by the engine that the options ask for, or by the one that is done first."""
     engine = get_engine(options.engine, counts, n_pairs=len(pairs), n_thresholds=options.n_thresholds)
     fitter = engine.fitter(Resources(options.n_jobs))

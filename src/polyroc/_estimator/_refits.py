@@ -17,7 +17,7 @@ from polyroc._records import Factorization, PairIndex, PairwiseRates, chosen_pai
 _HARDLY_ANY = 0.01
 # Of more classes the second fit would take as long as people are willing to wait for the first.
 _MOST_CLASSES = 100
-# Between them they say how far the columns are from a common scale; differences of columns take that for granted.
+# Between them they say what one threshold for both columns of a pair loses.
 _BY_COLUMNS: tuple[Thresholds, ...] = ("own", "shared")
 
 

@@ -31,7 +31,7 @@ class Batch(Frozen):
 
 def as_batch(y_true: Any, y_score: Any, labels: LabelArray, sample_weight: Any = None) -> Batch | None:
     """A batch that may lack classes; None where it has no sample that counts."""
-    if _is_empty(y_true):
+    if is_empty(y_true):
         return None
     truth, scores = read_labels(y_true, "y_true"), as_scores(y_score, labels)
     if len(scores) != len(truth):
@@ -47,7 +47,17 @@ def as_batch(y_true: Any, y_score: Any, labels: LabelArray, sample_weight: Any =
     return Batch(codes[kept], tuple(scores[kept].T), weight[kept], kept) if kept.any() else None
 
 
-def _is_empty(y_true: Any) -> bool:
+def groups_of(batch: Batch, groups: Any) -> LabelArray:
+    """Group of each sample of a batch; `groups` has one entry for each sample that came."""
+    named = read_labels(groups, "groups")
+    n_given = len(batch) if batch.kept is None else len(batch.kept)
+    if len(named) != n_given:
+        raise InputError("groups", f"must have one entry per sample, {n_given}", f"{len(named)}")
+    return named if batch.kept is None else named[batch.kept]
+
+
+def is_empty(y_true: Any) -> bool:
+    """Whether a batch has no samples."""
     try:
         return len(y_true) == 0
     except TypeError:  # whatever has no length is refused by name later

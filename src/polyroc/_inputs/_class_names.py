@@ -50,18 +50,28 @@ def affixes_of(columns: Sequence[str], classes: Sequence[str]) -> list[Affixes]:
     return list(ways.values())
 
 
-def numbering_of(columns: Sequence[str]) -> Affixes | None:
-    """How the columns are numbered 0, 1, 2, ... in their order; None where they are not.
+def numbering_of(columns: Sequence[str], classes: Sequence[str] = ()) -> Affixes | None:
+    """How the columns are numbered 0, 1, 2, ... in their order; None if they are not.
 
-    Libraries name columns so that nobody named, and they are numbers of columns as often as names of classes.
+    Libraries name columns so that nobody named, and they are numbers of columns as often as names of classes. Columns
+    that are named after `classes` of which the digit is only a part, such as 10:00 and 11:00, are not numbered.
 
     >>> numbering_of(["p_0", "p_1", "p_2"]), numbering_of(["p_1", "p_2"])
     (Affixes(before='p_', after=''), None)
+    >>> numbering_of(["p_10:00", "p_11:00"]), numbering_of(["p_10:00", "p_11:00"], ["10:00", "11:00"])
+    (Affixes(before='p_1', after=':00'), None)
     """
     for affixes in _around(columns[0], "0"):
         if all(affixes.name(str(number)) == column for number, column in enumerate(columns)):
-            return affixes
+            return None if classes and _are_more_than_numbers(columns, classes) else affixes
     return None
+
+
+def _are_more_than_numbers(columns: Sequence[str], classes: Sequence[str]) -> bool:
+    """Whether numbered columns are named after classes that are not the numbers."""
+    numbers = [str(number) for number in range(len(columns))]
+    ways = [way for way in affixes_of(columns, classes) if all(map(way.fits, columns))]
+    return any([way.label(column) for column in columns] != numbers for way in ways)
 
 
 def speaks_of(column: str, label: str) -> bool:

@@ -94,6 +94,6 @@ def check_class_counts(class_counts: IntArray, classes: list[Any]) -> None:
     absent = [label for label, present in zip(classes, has_samples, strict=True) if not present]
     msg = (
         f"No samples in `y_true` (or only of weight 0) for {len(absent)} of {len(classes)} classes: {listed(absent)}. "
-        "Their pairs are dropped; pass `labels=` if the classes are others."
+        "Their pairs are dropped. If the classes are others, `labels=` must name those."
     )
     warn(msg, UserWarning)

@@ -52,10 +52,16 @@ def assign_columns(known: Known, names: list[Any] | None, n_columns: int) -> Ass
     if names is None:
         return Assigned(_by_position(known, n_columns), None)
     columns = distinct(read_labels(names, "y_score.columns"), "y_score.columns")
-    numbering = numbering_of([str(column) for column in columns])
+    wanted = known.found if known.given is None else known.given
+    numbering = numbering_of([str(column) for column in columns], [str(label) for label in wanted])
     if numbering is not None:
         return Assigned(_by_number(known, columns, numbering), None)
     return _by_name(known, columns)
+
+
+def are_named(names: list[Any] | None, n_columns: int) -> bool:
+    """Whether columns go by their names: there are several, and they are not only numbered."""
+    return n_columns > 1 and names is not None and numbering_of([str(name) for name in names]) is None
 
 
 def _named_columns(classes: list[Any], names: list[Any] | None) -> str:

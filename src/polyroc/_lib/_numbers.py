@@ -87,8 +87,10 @@ def _differences(values: Sequence[float]) -> list[str]:
     values = [0.0 if abs(value) < _NOTHING else value for value in values]
     for places in range(_DIGITS, _MOST_DIGITS + 1):
         texts = [f"{value:+.{places}f}" if value else "0" for value in values]
-        vanishes = any(value and not float(text) for value, text in zip(values, texts, strict=True))
-        if not vanishes and _apart(values, texts):
+        claims = any(
+            float(text) in (-1, 0, 1) and value != float(text) for value, text in zip(values, texts, strict=True)
+        )
+        if not claims and _apart(values, texts):
             return texts
     least = f"{10**-_MOST_DIGITS:.{_MOST_DIGITS}f}"
     near = [f"below {least}" if value > 0 else f"above -{least}" for value in values]
@@ -98,14 +100,16 @@ def _differences(values: Sequence[float]) -> list[str]:
 def gap(value: float) -> str:
     """The size of a difference, for sentences: never a number that reads as none.
 
-    >>> gap(-0.0123), gap(0.00041), gap(-3e-5), gap(0.0)
-    ('0.012', '0.0004', 'less than 0.0001', '0')
+    >>> gap(-0.0123), gap(0.00041), gap(-3e-5), gap(0.0), gap(0.9997)
+    ('0.012', '0.0004', 'less than 0.0001', '0', 'more than 0.999')
     """
     size = abs(value)
     if size < _NOTHING:
         return "0"
     if size < 1e-4:
         return "less than 0.0001"
+    if 0.9995 <= size < 1:
+        return "more than 0.999"
     return f"{size:.3f}" if size >= 0.0095 else f"{size:.4f}"
 
 
@@ -157,13 +161,13 @@ def share_of_resamples(value: float, n_resamples: int) -> str:
     # One more resample might have been the first of its kind.
     least = max(1 / (n_resamples + 1), 0.001)
     if value < least:
-        return f"< {_first_digit_up(least):g}"
+        return f"< {first_digit_up(least):g}"
     if value > 1 - least:
-        return f"> {1 - _first_digit_up(least):g}"
+        return f"> {1 - first_digit_up(least):g}"
     return f"{value:.3f}"
 
 
-def _first_digit_up(value: float) -> float:
+def first_digit_up(value: float) -> float:
     """The next larger number with one digit that is not 0."""
     scale = 10.0 ** math.floor(math.log10(value) + 1e-9)
     return math.ceil(value / scale - 1e-9) * scale
@@ -189,15 +193,19 @@ def smallest_p(n_resamples: int | None = None) -> float:
 def p_value(value: float, n_resamples: int | None = None) -> str:
     """Two digits, and a bound where the p value is smaller than its resamples can support.
 
-    >>> p_value(0.0312, 999), p_value(0.2, 999), p_value(1.0, 999), p_value(3e-14, 999), p_value(3e-14, 99)
-    ('0.031', '0.20', '1.0', '< 1e-6', '< 0.001')
+    >>> p_value(0.0312, 999), p_value(0.2, 999), p_value(0.997, 999), p_value(1.0, 999)
+    ('0.031', '0.20', '> 0.99', '1.0')
+    >>> p_value(3e-14, 999), p_value(3e-14, 99)
+    ('< 1e-6', '< 0.001')
     """
     least = smallest_p(n_resamples)
     if value < least:
         return f"< {_power(least)}"
     if value < 0.0001:
         return _power(value)
-    return f"{value:.2g}" if value < 0.0995 else f"{value:.2f}" if value < 0.995 else "1.0"
+    if 0.995 <= value < 1:
+        return "> 0.99"
+    return f"{value:.2g}" if value < 0.0995 else f"{value:.2f}" if value < 1 else "1.0"
 
 
 def p_equals(value: float, n_resamples: int | None = None) -> str:
@@ -207,7 +215,7 @@ def p_equals(value: float, n_resamples: int | None = None) -> str:
     ('p = 0.031', 'p < 1e-6')
     """
     text = p_value(value, n_resamples)
-    return f"p {text}" if text.startswith("<") else f"p = {text}"
+    return f"p {text}" if text.startswith(("<", ">")) else f"p = {text}"
 
 
 def _power(value: float) -> str:
@@ -222,10 +230,10 @@ def _power(value: float) -> str:
 def level(value: float) -> str:
     """A confidence level.
 
-    >>> level(0.95), level(0.999)
-    ('95 %', '99.9 %')
+    >>> level(0.95), level(0.999), level(0.9999999)
+    ('95 %', '99.9 %', '99.99999 %')
     """
-    return f"{100 * value:.6g} %"
+    return f"{100 * value:.12g} %"
 
 
 def counted(number: int, noun: str) -> str:

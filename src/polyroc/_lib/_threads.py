@@ -4,19 +4,21 @@ Compiled kernels and NumPy's sort release the interpreter lock, so plain threads
 suffice. numba's own threading layers abort a forked child and concurrent callers.
 """
 
-import _thread
 import math
 import os
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from types import TracebackType
-from typing import Any, TypeAlias, TypeVar
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 ResultT = TypeVar("ResultT")
 
@@ -46,236 +48,178 @@ def _limit_of_container() -> int | None:
 
 
 class Threads:
-    """A pool that lives as long as one computation, so that nothing is left behind for a fork to copy."""
+    """Threads of one computation. None of them is left at the end of its block, by return or by error."""
 
     def __init__(self, n_jobs: int | None) -> None:
         self._size = n_threads(n_jobs)
-        self._pool: Pool | None = None
-        self._handed_out: list[deque[int]] = []
-        """Of each call, the tasks that no thread has taken yet."""
+        self._executor: ThreadPoolExecutor | None = None
+        self._helpers: list[_Helpers] = []
 
     @property
     def size(self) -> int:
-        """Threads that work at once, with the one that asks."""
+        """Threads that work at once, including the caller."""
         return self._size
 
     def __enter__(self) -> "Threads":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        # Whoever holds an error holds the frames in which work was handed out: it ends here, not when they go.
-        for left in self._handed_out:
-            left.clear()
-        if self._pool is not None:
-            # After an error, and after Ctrl-C, what is still running may end by itself.
-            self._pool.end(wait=kind is None)
-            self._pool = None
+    def __exit__(self, *_: object) -> None:
+        # A kept error keeps the frames of its traceback, and with them results that nobody asks for any more.
+        for helpers in tuple(self._helpers):
+            helpers.end()
+        if self._executor is not None:
+            self._executor.shutdown(cancel_futures=True)
+            self._executor = None
 
     def map(self, function: Callable[..., ResultT], tasks: Iterable[tuple[Any, ...]]) -> list[ResultT]:
         """Call the function with each task's arguments; results in the order of the tasks."""
-        given = list(tasks)
-        if self._size == 1 or len(given) < 2:
-            return [function(*task) for task in given]
-        results: list[Any] = [None] * len(given)
-        left = self._hand_out(len(given))
+        tasks = list(tasks)
+        if self._size == 1 or len(tasks) < 2:
+            return [function(*task) for task in tasks]
+        results: list[Any] = [None] * len(tasks)
+        left = deque(range(len(tasks)))
 
-        # Each thread takes the next task by itself, and so does this one, which would otherwise only wait: to hand over
-        # the interpreter lock takes 0.05 to 0.1 ms, and to be given each task would need it twice as often.
-        def work() -> None:
+        # Each thread takes the next task by itself, and so does the caller, which would otherwise only wait: passing
+        # the interpreter lock takes 0.05 to 0.1 ms, and handing out each task would pass it twice as often.
+        def work(_helper: int = 0) -> None:
             try:
-                for place in _taken_from(left):
-                    results[place] = function(*given[place])
+                for i in _taken_from(left):
+                    results[i] = function(*tasks[i])
             except BaseException:
                 left.clear()
                 raise
 
-        with self.beside(work, [()] * (min(self._size, len(given)) - 1)):
+        with self.beside(work, min(self._size, len(tasks)) - 1, stop=left.clear):
             work()
         return results
 
     def imap(self, function: Callable[..., ResultT], tasks: list[tuple[Any, ...]]) -> Iterator[ResultT]:
-        """As `map`, each result as soon as it and those before it are there, and an error as soon as it is."""
+        """As `map`, but each result is given as soon as it and those before it are ready, and an error at once."""
         if self._size == 1 or len(tasks) < 2:
             yield from (function(*task) for task in tasks)
             return
-        left = self._hand_out(len(tasks))
+        left = deque(range(len(tasks)))
         done: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
 
-        def work() -> None:
+        def work(_helper: int = 0) -> None:
             try:
-                for place in _taken_from(left):
-                    done.put((place, function(*tasks[place]), None))
+                for i in _taken_from(left):
+                    done.put((i, function(*tasks[i]), None))
             except BaseException as error:
                 left.clear()
                 done.put((-1, None, error))
 
-        try:
-            with self.beside(work, [()] * min(self._size, len(tasks))):
-                ready: dict[int, ResultT] = {}
-                for place in range(len(tasks)):
-                    while place not in ready:
-                        found, result, error = done.get()
-                        if error is not None:
-                            raise error
-                        ready[found] = result
-                    yield ready.pop(place)
-        finally:  # also where nobody wants the rest
-            left.clear()
+        with self.beside(work, min(self._size, len(tasks)), stop=left.clear) as n_helpers:
+            if n_helpers == 0:
+                work()
+            ready: dict[int, ResultT] = {}
+            for i in range(len(tasks)):
+                while i not in ready:
+                    number, result, error = done.get()
+                    if error is not None:
+                        raise error
+                    ready[number] = result
+                yield ready.pop(i)
 
     @contextmanager
-    def beside(
-        self, function: Callable[..., object], tasks: list[tuple[Any, ...]], *, wait: bool = True
-    ) -> Iterator[None]:
-        """Call the function in other threads while the block runs; calls that have not begun at its end never do."""
-        left, n_begun, ended = deque(tasks), len(tasks), SimpleQueue[BaseException | None]()
+    def beside(self, function: Callable[[int], object], n: int, *, stop: Callable[[], object]) -> Iterator[int]:
+        """Call function(0), ..., function(n - 1) in other threads while the block runs; gives how many there are.
 
-        def call() -> None:
-            try:
-                task = left.popleft()
-            except IndexError:  # the block has ended
-                return
-            try:
-                function(*task)
-            except BaseException as error:  # raised by who waits for it
-                ended.put(error)
-            else:
-                ended.put(None)
-
+        At the end `stop` tells them to return; calls that have begun are waited for, the others never begin.
+        """
+        helpers = _Helpers(function, n, stop)
+        self._helpers.append(helpers)
         try:
-            for _ in tasks:
-                self._workers().start(call)
-            yield
+            yield sum(self.start(helpers.call) for _ in range(n))
         finally:
-            n_begun -= len(taken_back(left))
-        # Not after an error of the block: what is still running may end by itself.
-        if wait:
-            for _ in range(n_begun):
-                error = ended.get()
-                if error is not None:
-                    raise error
+            helpers.end()
+            self._helpers.remove(helpers)
+        for error in filter(None, helpers.endings):
+            raise error
 
-    def _hand_out(self, n_tasks: int) -> "deque[int]":
-        left = deque(range(n_tasks))
-        self._handed_out.append(left)
-        return left
+    def start(self, call: Callable[[], object]) -> bool:
+        """Have a thread call this as soon as one is free; False if no thread can be started.
 
-    def _workers(self) -> "Pool":
-        shared = getattr(_here, "shared", None)
+        At the limit of the system, and in a thread that outlives the main one: then the interpreter starts no others.
+        """
+        try:
+            self._pool().submit(call)
+        except RuntimeError:
+            return False
+        return True
+
+    def _pool(self) -> "ThreadPoolExecutor":
+        # Imported here, because that fails as well once the main thread has ended.
+        from concurrent.futures import ThreadPoolExecutor
+
+        shared: Threads | None = getattr(_here, "shared", _no_pool)()
         if shared is not None and shared is not self and shared.size == self._size:
-            return shared._workers()  # type: ignore[no-any-return]
-        if self._pool is None:
-            self._pool = Pool(self._size)
-        return self._pool
+            return shared._pool()
+        if self._executor is None:
+            self._executor = ThreadPoolExecutor(self._size, thread_name_prefix="polyroc")
+        return self._executor
 
 
-_Calls: TypeAlias = "SimpleQueue[Callable[[], None] | None]"
+class _Helpers:
+    """Calls of one function in other threads.
 
-
-class Pool:
-    """Threads that wait for calls, at most as many as asked for.
-
-    Not `concurrent.futures`, and not `Thread.start` in the thread that asks: they take locks in Python, where Ctrl-C
-    may come after a lock is taken and before it can be given back. Then threads wait for ever, and the process does
-    not end. Queues have no such place, and interrupts come to no other thread than the main one.
+    Not futures: Ctrl-C while one is waited for may leave its lock behind. Queues and plain locks have no such moment.
     """
 
-    def __init__(self, size: int) -> None:
-        self._calls: _Calls = SimpleQueue()
-        self._idle: deque[None] = deque()
-        self._gone: SimpleQueue[None] = SimpleQueue()
-        self._size = size
-        self._threads: list[threading.Thread] = []
+    def __init__(self, function: Callable[[int], object], n: int, stop: Callable[[], object]) -> None:
+        self._function, self._stop = function, stop
+        self._lock, self._left, self._n_begun = threading.Lock(), n, 0
+        self.endings: list[BaseException | None] = []
+        # Says that another call has ended. Not which one: an interrupt may lose what is taken from a queue.
+        self._come: SimpleQueue[None] = SimpleQueue()
 
-    def start(self, call: Callable[[], None]) -> None:
-        """Have a thread call it as soon as one has nothing else to do; it must not raise."""
-        self._calls.put(call)
+    def call(self) -> None:
+        with self._lock:
+            if self._left == 0:
+                return
+            self._left -= 1
+            number, self._n_begun = self._n_begun, self._n_begun + 1
         try:
-            self._idle.pop()
-        except IndexError:
-            if len(self._threads) < self._size:
-                name = f"polyroc_{len(self._threads)}"
-                new = threading.Thread(target=_serve, args=(self._calls, self._idle, self._gone), name=name)
-                _thread.start_new_thread(_begin, (new, self._gone))
-                self._threads.append(new)
+            self._function(number)
+        except BaseException as error:
+            self.endings.append(error)
+        else:
+            self.endings.append(None)
+        self._come.put(None)
 
-    def end(self, *, wait: bool) -> None:
-        """Let the threads go when they have nothing to do."""
-        self._calls.put(None)
-        if wait:
-            # One that begins a thread, and the thread itself.
-            for _ in range(2 * len(self._threads)):
-                self._gone.get()
-            for thread in self._threads:
-                if thread.is_alive():
-                    thread.join()
-
-    def __del__(self) -> None:
-        # Where an interrupt came before its end: threads hold the queue, not the pool, and would wait for ever.
-        if (calls := vars(self).get("_calls")) is not None:
-            calls.put(None)
-
-
-# Seconds after which threads without calls look whether the process is about to end.
-_LOOK = 1.0
-
-
-def _begin(new: threading.Thread, gone: "SimpleQueue[None]") -> None:
-    """Begin a thread, from one that no interrupt comes to."""
-    try:
-        new.start()
-    except RuntimeError:  # the system has no other thread, but it had this one
-        new.run()
-    gone.put(None)
-
-
-def _serve(calls: _Calls, idle: "deque[None]", gone: "SimpleQueue[None]") -> None:
-    while (call := _next_of(calls)) is not None:
-        call()
-        del call  # what it worked with is not held while it waits for the next
-        idle.append(None)
-    calls.put(None)  # for the next thread
-    gone.put(None)
-
-
-def _next_of(calls: _Calls) -> Callable[[], None] | None:
-    """The next call; None at the end of the pool, and of the process: somebody may hold an error that holds a pool."""
-    while True:
-        with suppress(Empty):
-            return calls.get(timeout=_LOOK)
-        if not threading.main_thread().is_alive():
-            return None
-
-
-def taken_back(left: "deque[ResultT]") -> "list[ResultT]":
-    """Everything that no thread has taken yet; threads may take from it at the same time."""
-    taken = []
-    while left:
-        with suppress(IndexError):  # a thread was quicker
-            taken.append(left.pop())
-    return taken
+    def end(self) -> None:
+        """Wait for calls that have begun, and begin no others; after an interrupt this can be repeated."""
+        with self._lock:
+            self._left = 0
+        self._stop()
+        while len(self.endings) < self._n_begun:
+            self._come.get()
 
 
 def _taken_from(left: "deque[int]") -> Iterator[int]:
     """What is left, one after the other; several threads take from it at once."""
     while left:
         try:
-            place = left.popleft()
+            i = left.popleft()
         except IndexError:  # another thread was quicker
             return
-        yield place
+        yield i
 
 
+# Its `shared` is a weak reference to the pool of this thread: one that an interrupt has left there goes by itself.
 _here = threading.local()
+
+
+def _no_pool() -> None:
+    return None
 
 
 @contextmanager
 def one_pool(n_jobs: int | None) -> Iterator[None]:
-    """One pool for all that this thread computes in the block: to begin and to end 16 threads takes 2 ms or more."""
-    before = getattr(_here, "shared", None)
+    """One pool for all that this thread computes in the block: starting and ending 16 threads takes 2 ms or more."""
+    before = getattr(_here, "shared", _no_pool)
     with Threads(n_jobs) as shared:
-        _here.shared = shared
+        _here.shared = weakref.ref(shared)
         try:
             yield
         finally:

@@ -23,6 +23,9 @@ from polyroc._uncertainty._paired_influence import Test, difference
 MeasuresTable: TypeAlias = Literal["estimates", "differences"]
 # Letters of a name in a table of models, and in one of differences.
 _NAME, _OF_TWO = 30, 24
+HOLM_NOTE = (
+    "p (Holm) is adjusted for the pairs of models, not for the number of measures: choose the measure before you look."
+)
 # Columns of numbers in both tables of text.
 _NUMBERS = range(2, 6)
 
@@ -162,7 +165,8 @@ class ComparedMeasures(NamedRows[ComparedMeasure]):
         ]
         lower = [row.label for row in self.rows if not row.higher_is_better]
         told = [f"Lower is better for {', '.join(lower)}: there a difference below 0 favours the first model."]
-        return (*(told if lower else ()), *of_rows, *left_out_notes(self.left_out))
+        holm = [HOLM_NOTE] if sum(bool(row.differences) for row in self.rows) > 1 else []
+        return (*holm, *(told if lower else ()), *of_rows, *left_out_notes(self.left_out))
 
     def _repr_html_(self) -> str:
         return tables_html(self.notes, [self.text_rows("estimates"), self.text_rows("differences")])

@@ -17,7 +17,7 @@ from polyroc._engines._outcomes import (
     squared_losses,
     within_top,
 )
-from polyroc._engines._samples import are_probabilities, named_classes
+from polyroc._engines._samples import are_log_probabilities, are_probabilities, named_classes
 from polyroc._estimator._pairs import all_pairs
 from polyroc._lib._numbers import area
 from polyroc._lib._typing import FloatArray
@@ -129,6 +129,8 @@ class Passes:
         if kind.needs == "probabilities" and not self._are_probabilities:
             if self.source.n_columns == 1:
                 return "There is one score column: probabilities need one for each class."
+            if are_log_probabilities(self.source):
+                return "The rows are log probabilities: pass `np.exp(y_score)`."
             return "The rows are not probabilities: numbers between 0 and 1 that sum to 1."
         if kind.needs.startswith("all pairs") and self.pair_areas is None:
             return "Only a sample of the pairs of classes was compared (`max_pairs`)."

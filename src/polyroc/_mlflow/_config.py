@@ -1,11 +1,13 @@
 """What stands in `evaluator_config` -> Config; every error about its keys."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from polyroc._inputs._checks import InputError, as_confidence_level, as_n_resamples, as_plain_seed, listed, shown
+from polyroc._evaluation_intervals import PAGE_METHODS, PageMethod
+from polyroc._inputs._checks import InputError, as_confidence_level, as_plain_seed, listed, one_of, shown
 from polyroc._inputs._options import DECLARED
+from polyroc._uncertainty._method import as_draws
 
 # The seed has its own key, which is that of the resamples, too.
 OPTIONS = tuple(name for name in DECLARED if name != "rng")
@@ -22,10 +24,11 @@ class Config:
     """The name of a column, or the weights themselves; so are `groups`."""
     groups: Any = None
     confidence_level: float = 0.95
-    n_resamples: int = 999
-    """0 for no intervals."""
-    seed: int = 0
-    """Of all resamples, so that the same run gives the same numbers again."""
+    method: PageMethod = "auto"
+    """Where intervals come from; "none" for point estimates."""
+    n_resamples: int | None = None
+    seed: int | None = None
+    """Of the resamples and of a sample of the pairs, 0 by default: the same run gives the same numbers again."""
     metric_prefix: str = ""
     options: dict[str, Any] = field(default_factory=dict)
     """Further keyword arguments of `evaluate`."""
@@ -48,7 +51,7 @@ def is_for_polyroc(given: Mapping[str, Any]) -> bool:
 def as_config(given: Mapping[str, Any]) -> Config:
     """The configuration, checked as far as it can be without the data.
 
-    >>> as_config({"n_resamples": 199, "shrinkage": 0.5}).options
+    >>> as_config({"method": "bootstrap", "n_resamples": 199, "shrinkage": 0.5}).options
     {'shrinkage': 0.5}
     """
     if unknown := [key for key in given if key not in (*KEYS, *OPTIONS)]:
@@ -61,7 +64,15 @@ def as_config(given: Mapping[str, Any]) -> Config:
         raise InputError(
             "labels", "must be left out where `score_columns` names the classes itself, as a mapping of class to column"
         )
-    return Config(**own, options={key: value for key, value in given.items() if key in OPTIONS})
+    config = Config(**own, options={key: value for key, value in given.items() if key in OPTIONS})
+    method = one_of(config.method, "method", PAGE_METHODS)
+    seed = None if config.options.get("max_pairs") else config.seed
+    try:
+        as_draws(method, n_resamples=config.n_resamples, rng=seed)
+    except InputError as error:
+        argument = "seed" if error.argument == "rng" else error.argument
+        raise InputError(argument, error.rule, error.got, error.hint) from error
+    return config
 
 
 def _as_score_columns(value: Any) -> list[Any] | dict[Any, Any] | None:
@@ -84,21 +95,16 @@ def _as_score_columns(value: Any) -> list[Any] | dict[Any, Any] | None:
     return list(value)
 
 
-def _as_count(value: Any) -> int:
-    return 0 if type(value) is int and value == 0 else as_n_resamples(value)
-
-
 def _as_prefix(value: Any) -> str:
     if not isinstance(value, str):
         raise InputError("metric_prefix", "must be text", shown(value))
     return value
 
 
-_CHECKS = {
+_CHECKS: dict[str, Callable[[Any], Any]] = {
     "score_columns": _as_score_columns,
     "confidence_level": as_confidence_level,
-    "n_resamples": _as_count,
     # No generator: the numbers of a run are to be found again from what it says.
-    "seed": as_plain_seed,
+    "seed": lambda value: None if value is None else as_plain_seed(value),
     "metric_prefix": _as_prefix,
 }

@@ -13,10 +13,10 @@ import mlflow
 from mlflow.models.evaluation.base import EvaluationResult, ModelEvaluator
 
 from polyroc._evaluation import Evaluation
+from polyroc._evaluation_intervals import EvaluationIntervals
 from polyroc._lib._typing import Statistic
 from polyroc._mlflow._config import Config, as_config, is_for_polyroc
 from polyroc._mlflow._scores import column, columns_of, evaluate_dataset
-from polyroc._uncertainty._bootstrap import BootstrapResult
 
 _STATISTICS: tuple[Statistic, ...] = ("auc", "hand_till")
 
@@ -54,32 +54,37 @@ class PolyrocEvaluator(ModelEvaluator):  # type: ignore[misc]  # mlflow has no t
         # Before the work is done.
         check_installed()
         evaluation = evaluate_dataset(dataset, model, predictions, config)
-        drawn = None
-        if config.n_resamples > 0:
-            drawn = evaluation.bootstrap(config.n_resamples, groups=groups, rng=config.seed)
-        found = _metrics(evaluation, drawn, config.confidence_level)
+        # A run that is logged gives the same numbers again.
+        seed = (config.seed or 0) if config.method == "bootstrap" else None
+        intervals = EvaluationIntervals.of(
+            evaluation, config.method, groups=groups, n_resamples=config.n_resamples, rng=seed
+        )
+        found = _metrics(evaluation, intervals, config.confidence_level)
         metrics = {f"{config.metric_prefix}{name}": value for name, value in found.items()}
         of_what = {"dataset_name": dataset.name, "dataset_digest": dataset.digest, "model_id": model_id}
         for name, value in metrics.items():
             mlflow.MlflowClient().log_metric(run_id, name, value, **of_what)
         source = {"mlflow_run": run_id, "mlflow_model": model_id, "dataset": dataset.name}
-        artifacts = _log_artifacts(run_id, config, evaluation, drawn, source)
+        artifacts = _log_artifacts(run_id, config, evaluation, intervals, source)
         return EvaluationResult(metrics=metrics, artifacts=artifacts, run_id=run_id)
 
 
-def _metrics(evaluation: Evaluation, drawn: BootstrapResult | None, level: float) -> dict[str, float]:
+def _metrics(evaluation: Evaluation, intervals: EvaluationIntervals | None, level: float) -> dict[str, float]:
     metrics: dict[str, float] = {}
     for statistic in _STATISTICS:
         name = f"polyroc_{statistic}"
         metrics[name] = getattr(evaluation, statistic)
-        if drawn is not None:
-            low, high = drawn.confidence_interval(level, statistic=statistic)
-            metrics |= {f"{name}_low": low, f"{name}_high": high}
+        if intervals is not None and (ends := intervals.confidence_interval(level, statistic=statistic)) is not None:
+            metrics |= {f"{name}_low": ends.low, f"{name}_high": ends.high}
     return metrics
 
 
 def _log_artifacts(
-    run_id: str, config: Config, evaluation: Evaluation, drawn: BootstrapResult | None, source: dict[str, Any]
+    run_id: str,
+    config: Config,
+    evaluation: Evaluation,
+    intervals: EvaluationIntervals | None,
+    source: dict[str, Any],
 ) -> dict[str, Any]:
     from mlflow.models.evaluation.artifacts import (
         ImageEvaluationArtifact,
@@ -91,9 +96,9 @@ def _log_artifacts(
 
     summary = summarize(
         evaluation,
-        bootstrap=drawn,
+        bootstrap=intervals,
+        include_intervals=intervals is not None,
         confidence_level=config.confidence_level,
-        seed=config.seed,
         source=source,
         include_rates=True,
     )
@@ -109,7 +114,7 @@ def _log_artifacts(
         curve, report, numbers = paths = [Path(folder, f"{config.metric_prefix}{name}") for name in kinds]
         # A prefix such as "test/" is a folder.
         curve.parent.mkdir(parents=True, exist_ok=True)
-        _draw_curve(curve, evaluation, drawn, config.confidence_level)
+        _draw_curve(curve, evaluation, intervals, config.confidence_level)
         report.write_text(render_html(summary), encoding="utf-8")
         numbers.write_text(json.dumps(plain, allow_nan=False), encoding="utf-8")
         mlflow.MlflowClient().log_artifacts(run_id, folder)
@@ -120,14 +125,14 @@ def _log_artifacts(
     return artifacts
 
 
-def _draw_curve(path: Path, evaluation: Evaluation, drawn: BootstrapResult | None, level: float) -> None:
+def _draw_curve(path: Path, evaluation: Evaluation, intervals: EvaluationIntervals | None, level: float) -> None:
     # No pyplot: nothing is left open, and no screen is looked for.
     from matplotlib.figure import Figure
 
     from polyroc.display import RocCurveDisplay
 
-    band = None if drawn is None else drawn.confidence_band(level)
-    interval = None if drawn is None else drawn.confidence_interval(level)
+    band = None if intervals is None else intervals.confidence_band(level)
+    interval = None if intervals is None else intervals.confidence_interval(level)
     figure = Figure(figsize=(5, 5), layout="constrained")
     display = RocCurveDisplay.from_evaluation(evaluation, band=band, interval=interval)
     display.plot(figure.add_subplot(), plot_chance_level=True)

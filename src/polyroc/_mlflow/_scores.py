@@ -54,7 +54,7 @@ def evaluate_dataset(dataset: Any, model: Any, output: str | None, config: Confi
     """
     columns, y_true = columns_of(dataset), read_labels(dataset.labels_data, "targets")
     weight = column(columns, config.sample_weight, "sample_weight")
-    options = {"sample_weight": weight, "rng": config.seed, **config.options}
+    options = {"sample_weight": weight, "rng": config.seed or 0, **config.options}
     if model is not None:
         features = _features(dataset, [name for name in (config.sample_weight, config.groups) if isinstance(name, str)])
         classifier = _classifier_of(model)

@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike
 
 from polyroc._decide._arguments import as_n_folds, as_prior, check_units
 from polyroc._decide._folds import folds_of, units_per_class
-from polyroc._decide._judging import Judge
-from polyroc._decide._rules import Method
+from polyroc._decide._judging import Bounds, Judge, Paid
+from polyroc._decide._rules import RuleName
 from polyroc._engines._matrix_costs import CostSums, cost_sums
 from polyroc._inputs._checks import as_confidence_level, as_flag, as_n_jobs, as_n_resamples, drawn_seed
 from polyroc._lib._progress import progress_bar
-from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._lib._typing import BoolArray, FloatArray, IntArray
 from polyroc._lib._warnings import underflow_is_zero
 from polyroc._profile._families import CostMatrices, CostRange, CostRatios, as_cost_matrices
 from polyroc._profile._models import as_profiled, as_rules
@@ -24,6 +24,7 @@ from polyroc._profile._shares import Batches, batches_of, cheapest_shares, repli
 from polyroc._records import Predictions
 from polyroc._uncertainty._intervals import Interval
 from polyroc._uncertainty._resampling import Units, units_of
+from polyroc._uncertainty._unseen import Balance, Counted, one_sided, share_of_poisson
 
 
 @underflow_is_zero
@@ -32,7 +33,7 @@ def cost_profile(
     scores: "Mapping[str, ArrayLike]",
     *,
     costs: "Sequence[ArrayLike] | CostRange | CostRatios | Callable[[np.random.Generator], ArrayLike]",
-    rule: Method | Sequence[Method] = "bayes",
+    rule: RuleName | Sequence[RuleName] = "bayes",
     prior: Any = None,
     n_costs: int = 200,
     labels: "ArrayLike | None" = None,
@@ -61,10 +62,10 @@ def cost_profile(
         shape (n_matrices, n_classes, n_classes), is used as it is, every matrix alike. `CostRange` draws entries
         between those of two matrices. `CostRatios` makes one confusion cheaper or more expensive. A function is
         called with a NumPy generator, and returns one matrix per call.
-    rule : {"bayes", "tuned", "argmax"} or sequence of these
-        How classes are named under each matrix, as in `decide`: by the lowest expected cost, with scores taken as
-        probabilities; by offsets that are tuned to the matrix; by the highest score. Several rules are compared as
-        if they were models of their own.
+    rule : {"bayes", "auto", "tuned", "argmax"} or sequence of these
+        How classes are predicted under each matrix, as in `decide`: by the lowest expected cost, with scores taken as
+        probabilities; by the share of tuned offsets that is seen to cost less than that; by offsets that are tuned to
+        the matrix; by the highest score. Several rules are compared as if they were models of their own.
     prior : array-like of shape (n_classes,) or mapping, optional
         Prevalence of the classes where the models will be used, as in `decide`.
     n_costs : int
@@ -75,7 +76,7 @@ def cost_profile(
         Group of each sample, such as a patient ID. If given, intervals count groups instead of samples.
     n_folds : int or None
         Tuned offsets are judged on samples that they were not tuned on, by this many folds. None tunes and judges on
-        the same samples, which gives costs that are too low.
+        the same samples, which gives costs that are too low; "auto" is then "tuned".
     confidence_level : float
         Of all intervals.
     n_resamples : int
@@ -95,9 +96,9 @@ def cost_profile(
     Notes
     -----
     Matrices of higher costs count for more in mean costs; shares depend on each matrix only up to a factor. All models
-    are judged on the same samples, and intervals are paired; those of tuned offsets allow for the luck of tuning, as in
-    `decide`. Without `prior`, the prevalences vary with the samples;
-    with it they are fixed. Where matrices are drawn, intervals also cover which matrices were drawn.
+    are judged on the same samples, and intervals are paired; they allow for expensive mistakes that no sample shows,
+    and those of tuned offsets for the luck of tuning, as in `decide`. Without `prior`, the prevalences vary with the
+    samples; with it they are fixed. Where matrices are drawn, intervals also cover which matrices were drawn.
 
     The interval of a share runs from the share of the matrices in which the model is surely the cheapest to the share
     in which it may be, by tests of its differences from the other models under all matrices together. It is wide where
@@ -125,8 +126,9 @@ def cost_profile(
     rules = as_rules(rule, models)
     matrices = as_cost_matrices(costs, first.labels, n_costs, seed)
     units = units_of(first, groups)
+    is_tuned = not {"auto", "tuned"}.isdisjoint(rules)
     judge = Judge.of(first, as_prior(prior, first.labels, first.class_weights), units, level)
-    namer = Namer(judge, matrices.values, _folds(first, units, folds, seed) if "tuned" in rules else None, seed, jobs)
+    namer = Namer(judge, matrices.values, _folds(first, units, folds, seed) if is_tuned else None, seed, jobs)
     batches = batches_of(judge.units, seed)
     entries = [_Entry(name, one, models[name]) for name in models for one in rules]
     sums, luck = [], []
@@ -137,12 +139,15 @@ def cost_profile(
             sums.append(cost_sums(named.names, *asked))
             luck.append(named.luck)
     found = _Found(judge, matrices, batches, sums, np.array(luck))
+    low, high = (np.array(ends) for ends in zip(*map(found.ends, range(len(entries))), strict=True))
     return CostProfile(
         models=tuple(_model_costs(found, _named(entries, rules), resamples, seed)),
         differences=tuple(_differences(found, [name for name, _ in _named(entries, rules)])),
         costs=matrices.values,
         cost_by_matrix=found.cost,
         standard_error_by_matrix=found.errors,
+        low_by_matrix=low,
+        high_by_matrix=high,
         family=costs if isinstance(costs, CostRatios) else None,
         ratios=matrices.ratios,
         is_drawn=matrices.is_drawn,
@@ -150,7 +155,7 @@ def cost_profile(
         prior=judge.prior,
         n_samples=first.n_samples,
         n_resamples=resamples,
-        n_folds=folds if "tuned" in rules else None,
+        n_folds=folds if is_tuned else None,
         confidence_level=level,
     )
 
@@ -159,11 +164,11 @@ class _Entry(NamedTuple):
     """A model and how it names classes."""
 
     model: str
-    rule: Method
+    rule: RuleName
     predictions: Predictions
 
 
-def _named(entries: Sequence[_Entry], rules: Sequence[Method]) -> list[tuple[str, _Entry]]:
+def _named(entries: Sequence[_Entry], rules: Sequence[RuleName]) -> list[tuple[str, _Entry]]:
     """Entries by name: with a single rule that of the model, with a single model that of the rule."""
     if len(rules) == 1:
         return [(one.model, one) for one in entries]
@@ -190,18 +195,81 @@ class _Found:
         self.cost = np.array([one.by_class.sum(axis=0) for one in sums])
         k, n_batches = len(judge.prior), len(batches.stratum)
         weights = np.bincount(batches.batch * k + judge.codes, judge.weight, minlength=n_batches * k)
-        by_class = weights.reshape(n_batches, k)
+        self.by_class = weights.reshape(n_batches, k)
+        sizes = np.bincount(batches.stratum)
+        self.n_batches = int(sizes[sizes > 0].min())
         # Without the mean of all, or of the class where its prevalence is known: as `Judge` does for single samples.
-        self.influences = np.stack([one.by_batch - by_class @ self._centre(one) for one in sums], axis=1)
+        self.influences = np.stack([self._influences(one.by_batch, one.by_class) for one in sums], axis=1)
         squares = np.einsum("g,gmr->mr", batches.scale, self.influences**2)
         self.errors: FloatArray = np.sqrt(squares + luck**2)
+        # What a sample of each class costs at least, and by what each rule predicts at least and at most, (k, R).
+        self.least = matrices.values.min(axis=2).T
+        self.ranges = [_range_of(one.made, matrices.values) for one in sums]
 
-    def _centre(self, one: CostSums) -> FloatArray:
+    def ends(self, place: int) -> tuple[FloatArray, FloatArray]:
+        """Ends of the intervals of one entry's costs, shape (R,) each: as `Judge.balance`, for all matrices."""
+        one, judge = self.sums[place], self.judge
+        sums = np.maximum(one.by_batch - self.by_class @ self.least, 0.0)
+        influences = self._influences(sums, one.by_class - judge.prior[:, None] * self.least)
+        shown = self.batches.scale @ influences**2
+        counted = Counted(
+            sums.sum(axis=0), (sums**2).sum(axis=0), self._unseen(place, self.ranges[place][1] - self.least)
+        )
+        further = self.luck[place] ** 2 + np.maximum(self.errors[place] ** 2 - self.luck[place] ** 2 - shown, 0.0)
+        share = share_of_poisson(shown, counted.variance, self.n_batches)
+        below, above = Balance(counted, share=share, further=further).reaches(judge.confidence_level)
+        highest = (judge.prior @ self.matrices.values.max(axis=2).T, self.matrices.values.max(axis=(1, 2)))
+        lowest = (judge.prior @ self.least, self.least.min(axis=0))
+        which, cost = int(judge.labels_are_random), self.cost[place]
+        return (
+            np.maximum(cost - below, np.minimum(lowest[which], cost)),
+            np.minimum(cost + above, np.maximum(highest[which], cost)),
+        )
+
+    def ends_of_differences(self, confidence_level: float) -> tuple[FloatArray, FloatArray]:
+        """Ends of the intervals of all differences, shape (m, m, R) each."""
+        low, high = np.zeros((2, len(self.sums), len(self.sums), self.cost.shape[1]))
+        for a, b in combinations(range(len(self.sums)), 2):
+            apart = self.sums[a].per_sample - self.sums[b].per_sample
+            together = self.judge.together(apart)
+            (least_a, most_a), (least_b, most_b) = self.ranges[a], self.ranges[b]
+            unseen = (together * self._most(most_a - least_b), together * self._most(most_b - least_a))
+            more, less = one_sided(self.sums[a].by_batch - self.sums[b].by_batch, *unseen)
+            shown = self.batches.scale @ (self.influences[:, a] - self.influences[:, b]) ** 2
+            share = share_of_poisson(shown, more.variance + less.variance, self.n_batches)
+            balance = Balance(more, less, share=share, further=self.luck[a] ** 2 + self.luck[b] ** 2)
+            low[a, b], high[a, b] = balance.ends(confidence_level)
+            low[b, a], high[b, a] = -high[a, b], -low[a, b]
+        return low, high
+
+    def paid(self, place: int) -> Paid:
+        """The mean over the matrices."""
+        return Paid(self.sums[place].per_sample, *(ends.mean(axis=1) for ends in self.ranges[place]))
+
+    @property
+    def bounds(self) -> Bounds:
+        return Bounds(self.least.mean(axis=1), self.matrices.values.max(axis=2).mean(axis=0))
+
+    def _unseen(self, place: int, reach: FloatArray) -> FloatArray:
+        excess = np.maximum(self.sums[place].per_sample - self.least.mean(axis=1)[self.judge.codes], 0.0)
+        unseen: FloatArray = self.judge.together(excess) * self._most(reach)
+        return unseen
+
+    def _most(self, reach: FloatArray) -> FloatArray:
+        """What a single mistake may add under each matrix, shape (R,): as `Judge.unseen`."""
+        most: FloatArray = np.maximum((self.judge.heaviest[:, None] * reach).max(axis=0), 0.0)
+        return most
+
+    def _influences(self, by_batch: FloatArray, by_class: FloatArray) -> FloatArray:
+        influences: FloatArray = by_batch - self.by_class @ self._centre(by_class)
+        return influences
+
+    def _centre(self, by_class: FloatArray) -> FloatArray:
         """What is taken off the cost of a sample of each class, shape (k, R)."""
         prior = self.judge.prior[:, None]
         if self.judge.labels_are_random:
-            return np.repeat(one.by_class.sum(axis=0, keepdims=True), len(prior), axis=0)
-        return np.divide(one.by_class, prior, out=np.zeros_like(one.by_class), where=prior > 0)
+            return np.repeat(by_class.sum(axis=0, keepdims=True), len(prior), axis=0)
+        return np.divide(by_class, prior, out=np.zeros_like(by_class), where=prior > 0)
 
     def further(self, costs: FloatArray, *entries: int) -> float:
         """Variance of a mean cost, or of a difference, that the samples do not show.
@@ -216,10 +284,11 @@ class _Found:
 def _model_costs(found: _Found, named: Sequence[tuple[str, _Entry]], n_resamples: int, seed: int) -> list[ModelCost]:
     shares = cheapest_shares(found.cost)
     spread = replicated_errors(found.influences, found.luck, found.batches, n_resamples, seed)
-    ends = share_ends(found.cost, *spread, found.judge.confidence_level, is_drawn=found.matrices.is_drawn)
+    level, is_drawn = found.judge.confidence_level, found.matrices.is_drawn
+    ends = share_ends(found.cost, *spread, found.ends_of_differences, level, is_drawn=is_drawn)
     models = []
     for place, (name, entry) in enumerate(named):
-        own = found.judge.estimate(found.sums[place].per_sample, found.further(found.cost[place], place))
+        own = found.judge.cost(found.paid(place), found.bounds, found.further(found.cost[place], place))
         models.append(
             ModelCost(name, entry.model, entry.rule, *own, float(shares[place]), Interval(*ends[place].tolist()))
         )
@@ -229,7 +298,13 @@ def _model_costs(found: _Found, named: Sequence[tuple[str, _Entry]], n_resamples
 def _differences(found: _Found, names: Sequence[str]) -> list[CostDifference]:
     apart = []
     for a, b in combinations(range(len(names)), 2):
-        costs = found.sums[a].per_sample - found.sums[b].per_sample
-        own = found.judge.estimate(costs, found.further(found.cost[a] - found.cost[b], a, b))
+        further = found.further(found.cost[a] - found.cost[b], a, b)
+        own = found.judge.difference(found.paid(a), found.paid(b), found.bounds, further)
         apart.append(CostDifference(names[a], names[b], *own))
     return apart
+
+
+def _range_of(made: BoolArray, costs: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What a sample of each class costs at least and at most by the predictions that are made, shape (k, R) each."""
+    least = np.where(made[:, None], costs, np.inf).min(axis=2)
+    return least.T, np.where(made[:, None], costs, -np.inf).max(axis=2).T

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from polyroc._decide._arguments import check_size
-from polyroc._decide._rules import Method
-from polyroc._engines._samples import can_be_probabilities
+from polyroc._decide._rules import RuleName
+from polyroc._engines._samples import can_be_probabilities, exponentials_hint
 from polyroc._inputs._checks import InputError, one_of, shown
 from polyroc._inputs._models import as_models, in_same_order
 from polyroc._records import Predictions
@@ -19,10 +19,10 @@ def as_profiled(y_true: Any, scores: Any, labels: Any, sample_weight: Any) -> di
     return in_same_order(found)
 
 
-def as_rules(value: Any, models: Mapping[str, Predictions]) -> list[Method]:
+def as_rules(value: Any, models: Mapping[str, Predictions]) -> list[RuleName]:
     """One rule or several, each once; at least two things to compare."""
     given = [value] if isinstance(value, str) or not isinstance(value, list | tuple) else list(value)
-    rules = [one_of(one, "rule", get_args(Method)) for one in given]
+    rules = [one_of(one, "rule", get_args(RuleName)) for one in given]
     if len(rules) == 0 or len(set(rules)) < len(rules):
         raise InputError("rule", "must name one rule, or several once each", shown(value))
     if len(rules) * len(models) < 2:
@@ -32,5 +32,7 @@ def as_rules(value: Any, models: Mapping[str, Predictions]) -> list[Method]:
             if not can_be_probabilities(one):
                 rule = f"of model {shown(name)} must be probabilities, each row between 0 and 1 with sum 1,"
                 came = f"scores from {one.scores.min():g} to {one.scores.max():g}"
-                raise InputError("scores", f'{rule} for rule="bayes"', came, hint=': "tuned" takes any scores')
+                exp = exponentials_hint(one)
+                hint = f'{exp}{";" if exp else ":"} "tuned" takes any scores'
+                raise InputError("scores", f'{rule} for rule="bayes"', came, hint)
     return rules

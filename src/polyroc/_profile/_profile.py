@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
-from polyroc._decide._rules import Method
+from polyroc._decide._rules import RuleName
 from polyroc._inputs._checks import one_of
 from polyroc._inputs._frames import FrameBackend, frame_of, plain
 from polyroc._lib._typing import FloatArray, LabelArray
@@ -38,7 +37,7 @@ class ModelCost:
 
     name: str
     model: str
-    rule: Method
+    rule: RuleName
     cost: float
     standard_error: float
     interval: Interval
@@ -81,6 +80,8 @@ class CostProfile(Frozen):
         The matrices, ``costs[matrix, true, predicted]``.
     cost_by_matrix, standard_error_by_matrix : ndarray of shape (n_models, n_matrices)
         Expected cost per sample of each model under each matrix, and its standard error.
+    low_by_matrix, high_by_matrix : ndarray of shape (n_models, n_matrices)
+        Ends of the confidence intervals of `cost_by_matrix`, each for itself.
     family : CostRatios or None
         What the matrices are made of, if that is a ratio; its ratios are in `ratios`.
     ratios : ndarray of shape (n_matrices,) or None
@@ -104,6 +105,8 @@ class CostProfile(Frozen):
     costs: FloatArray
     cost_by_matrix: FloatArray
     standard_error_by_matrix: FloatArray
+    low_by_matrix: FloatArray
+    high_by_matrix: FloatArray
     family: CostRatios | None
     ratios: FloatArray | None
     is_drawn: bool
@@ -136,12 +139,6 @@ class CostProfile(Frozen):
                 return CostDifference(a, b, -one.value, one.standard_error, turned)
         return CostDifference(a, b, 0.0, 0.0, Interval(0.0, 0.0))
 
-    @property
-    def bands(self) -> tuple[FloatArray, FloatArray]:
-        """Ends of the confidence intervals of `cost_by_matrix`, each for itself, shape (n_models, n_matrices) each."""
-        reach = -float(ndtri((1 - self.confidence_level) / 2)) * self.standard_error_by_matrix
-        return self.cost_by_matrix - reach, self.cost_by_matrix + reach
-
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that `json` can write."""
         return {
@@ -152,6 +149,8 @@ class CostProfile(Frozen):
             "costs": self.costs.tolist(),
             "cost_by_matrix": self.cost_by_matrix.tolist(),
             "standard_error_by_matrix": self.standard_error_by_matrix.tolist(),
+            "low_by_matrix": self.low_by_matrix.tolist(),
+            "high_by_matrix": self.high_by_matrix.tolist(),
             "ratios": None if self.ratios is None else self.ratios.tolist(),
             "is_drawn": self.is_drawn,
             "n_samples": self.n_samples,

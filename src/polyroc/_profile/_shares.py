@@ -1,5 +1,6 @@
 """In what share of the cost matrices each model is the cheapest, and how sure that is: a band of their differences."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -62,7 +63,15 @@ def cheapest_shares(cost: FloatArray) -> FloatArray:
     return shares
 
 
-def share_ends(cost: FloatArray, errors: FloatArray, moved: FloatArray, level: float, *, is_drawn: bool) -> FloatArray:
+def share_ends(
+    cost: FloatArray,
+    errors: FloatArray,
+    moved: FloatArray,
+    ends_of_differences: Callable[[float], tuple[FloatArray, FloatArray]],
+    level: float,
+    *,
+    is_drawn: bool,
+) -> FloatArray:
     """Ends of the intervals of the shares, shape (m, 2).
 
     The share is no smooth function of the costs: where models are nearly equal, quantiles of its replicates covered the
@@ -71,12 +80,13 @@ def share_ends(cost: FloatArray, errors: FloatArray, moved: FloatArray, level: f
     that it costs more. From one share to the other the interval reaches.
 
     `errors` are the standard errors of all differences, shape (m, m, R), `moved` replicates of what costs are off by,
-    shape (B, m, R).
+    shape (B, m, R). Neither knows of expensive mistakes that no sample shows, so the interval of the difference, shape
+    (m, m, R) at a level, must exclude 0 as well.
     """
     # Matrices that are a sample get half of what is left to chance.
     inside = (1 + level) / 2 if is_drawn else level
     tail, slack = (1 - inside) / 2, _SAME * np.abs(cost).max(axis=0)
-    found = np.empty((len(cost), 2))
+    found, (low, high) = np.empty((len(cost), 2)), ends_of_differences(inside)
     for a in range(len(cost)):
         others = np.arange(len(cost)) != a
         apart, error = cost[a] - cost[others], errors[a, others]
@@ -85,8 +95,8 @@ def share_ends(cost: FloatArray, errors: FloatArray, moved: FloatArray, level: f
         t = np.divide(apart, error, out=np.where(apart > slack, np.inf, -np.inf), where=error > 0)
         noise = (moved[:, a, None] - moved[:, others]) / np.where(error > 0, error, 1.0)
         split = 1 / (1 + same.sum(axis=0))
-        surely = np.all(same | _are_surely_positive(-t, -noise, tail), axis=0)
-        perhaps = np.all(same | ~_are_surely_positive(t, noise, tail), axis=0)
+        surely = np.all(same | _are_surely_positive(-t, -noise, tail) & (high[a, others] < 0), axis=0)
+        perhaps = np.all(same | ~(_are_surely_positive(t, noise, tail) & (low[a, others] > 0)), axis=0)
         ends = float(np.mean(split * surely)), float(np.mean(split * perhaps))
         found[a] = _of_a_sample(*ends, cost.shape[1], tail) if is_drawn else ends
     return np.round(found, 12)

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._engines._bins import GroupedBins, ScoreBins, Scores, usual_bits
+from polyroc._engines._bins import NO_SCORE, SEVERAL_SCORES, GroupedBins, ScoreBins, Scores, usual_bits
 from polyroc._engines._counted import refuse_differences
 from polyroc._engines._exact import ExactColumns
 from polyroc._engines._tally import Tally, check_counts_memory
+from polyroc._estimator._bin_width import check_bins_of_errors
+from polyroc._estimator._pairs import sampled_pairs
+from polyroc._estimator._rates import counted_for
 from polyroc._evaluate import OF_SAMPLES, check_option_names, evaluate_counts
 from polyroc._evaluation import Evaluation
 from polyroc._inputs._arrays import read_labels
-from polyroc._inputs._batch import Batch, as_batch
+from polyroc._inputs._batch import as_batch
 from polyroc._inputs._checks import InputError, one_of, shown
 from polyroc._inputs._coding import check_class_counts, labels_array
 from polyroc._inputs._column_classes import distinct
@@ -24,7 +27,6 @@ from polyroc._lib._typing import LabelArray
 from polyroc._lib._warnings import underflow_is_zero
 from polyroc._scale._edges import ScoreEdges
 from polyroc._scale._state import check_counts, check_same, packed_header, read_array, read_header
-from polyroc._scale._tiny import has_tiny, warn_of_tiny
 
 if TYPE_CHECKING:
     from polyroc._scale._second_pass import SecondPass
@@ -40,7 +42,8 @@ class RocAccumulator:
     Scores are put into bins made of the highest bits of a float, so there is no range to choose. Counts can be merged
     in any order, over files, processes and machines, and without weights every order gives the same numbers to the
     last bit. `Evaluation.binning_error` says how far bins can have moved D and M: with 8 bits D moves by less than
-    1e-6 for a million samples, and by more for few.
+    1e-6 for a million samples, and by more for few. Scores that bins cannot tell apart, such as logits + 100,000 or
+    probabilities below 5e-41, are an error of `compute` with what helps, and a warning if M moves by less than 0.05.
 
     Parameters
     ----------
@@ -143,12 +146,7 @@ class RocAccumulator:
         """
         batch = as_batch(y_true, y_score, self._labels, sample_weight)
         if batch is not None:
-            self._add(batch)
-
-    def _add(self, batch: Batch) -> None:
-        self._tally.add(batch, self._options.n_jobs)
-        if has_tiny(batch, self._bins):
-            warn_of_tiny()
+            self._tally.add(batch, self._options.n_jobs)
 
     def merge(self, other: "RocAccumulator") -> None:
         """Add what another accumulator of the same classes and bins has counted.
@@ -183,10 +181,17 @@ class RocAccumulator:
         -------
         Evaluation
             With point estimates. Standard errors and intervals need a second pass (`second_pass`); what needs single
-            samples raises a ValueError that says so. `binning_error` says how far bins can have moved D and M.
+            samples raises a ValueError that says so. `binning_error` says how far bins can have moved D and M; more
+            than 0.001 for M is a warning, and more than 0.05 an error.
         """
         check_class_counts(self._tally.class_counts, self._labels.tolist())
         return evaluate_counts(self._tally.counts(), self._options, self._exact)
+
+    def _check_bins_of_errors(self) -> None:
+        """Refuse scores whose standard errors would be wrong, where D and M will be exact."""
+        counts = self._tally.counts()
+        pairs = sampled_pairs(counts, self._options.max_pairs, self._options.rng)
+        check_bins_of_errors(counted_for(counts, pairs, self._options), pairs)
 
     def second_pass(self) -> "SecondPass":
         """Begin a second pass over the same samples, which gives standard errors and intervals.
@@ -221,6 +226,8 @@ class RocAccumulator:
         """
         tally, columns = self._tally, [counter.occupied for counter in self._tally.counters]
         rows = [counter.at(bins) for counter, bins in zip(tally.counters, columns, strict=True)]
+        only = [counter.scores_at(bins) for counter, bins in zip(tally.counters, columns, strict=True)]
+        scores = np.concatenate([np.zeros(0), *only])
         k = len(self._labels)
         return {
             "header": packed_header(
@@ -234,6 +241,9 @@ class RocAccumulator:
             "column_sizes": np.array([len(bins) for bins in columns], dtype=np.int64),
             "bins": np.concatenate([np.zeros(0, dtype=np.int64), *columns]),
             "rows": np.concatenate(rows) if rows else np.zeros((0, k), dtype=np.int64),
+            # The score of all samples of a bin; 0 if they have several, of which it is known only that.
+            "scores": np.where(np.isfinite(scores), scores, 0.0),
+            "has_several": (scores == SEVERAL_SCORES).astype(np.uint8),
             "class_counts": tally.class_counts.copy(),
             "class_weights": tally.class_weights.copy(),
             "class_squares": tally.class_squares.copy(),
@@ -290,6 +300,9 @@ def _tally_of(state: Mapping[str, Any], weighted: bool, like: Tally) -> Tally:
         raise InputError("state", f"must have {k} columns", f"{len(sizes)}")
     places = read_array(state, "bins", (int(sizes.sum()),), "iu")
     rows = read_array(state, "rows", (int(sizes.sum()), k), kinds)
+    scores = read_array(state, "scores", (len(rows),), "f")
+    scores[read_array(state, "has_several", (len(rows),), "iu") > 0] = SEVERAL_SCORES
+    scores[~rows.any(axis=1)] = NO_SCORE
     tally = Tally(labels, bins, like.groups)
     tally.is_weighted = weighted
     tally.class_counts = read_array(state, "class_counts", (k,), "iu")
@@ -312,7 +325,7 @@ def _tally_of(state: Mapping[str, Any], weighted: bool, like: Tally) -> Tally:
         most = bins.n_bins if like.groups is None else len(counter.rows)
         if len(own) and (own[0] < 0 or own[-1] >= most or np.any(np.diff(own) <= 0)):
             raise InputError("state", f"must hold rising bins from 0 to {most - 1} of each column")
-        counter.add_rows(own, rows[start:end])
+        counter.add_rows(own, rows[start:end], scores[start:end])
         if not np.allclose(rows[start:end].sum(axis=0), expected, rtol=1e-9, atol=0):
             rule = "must hold as many scores of each class in every column as there are samples"
             raise InputError("state", rule, hint=": it is damaged")

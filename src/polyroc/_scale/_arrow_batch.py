@@ -139,7 +139,9 @@ class Encoder:
         if low < self._low or high >= self._low + len(self._table):
             row = int(np.argmax((values < self._low) | (values >= self._low + len(self._table))))
             self._refuse(int(values[row]), row, name, place)
-        codes: IntArray = self._table[values if self._low == 0 else values - values.dtype.type(self._low)]
+        # Modulo 2^64, because a difference of two labels need not fit in their type.
+        places = values.astype(np.uint64) - np.uint64(self._low % 2**64) if self._low else values
+        codes: IntArray = self._table[places]
         if codes.min() < 0:
             row = int(np.argmax(codes < 0))
             self._refuse(int(values[row]), row, name, place)

@@ -4,20 +4,23 @@ import io
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from polyroc._inputs._checks import InputError, shown
 from polyroc._lib._files import why_not_writable, write_whole
 from polyroc._lib._typing import LabelArray
-from polyroc._scale._state import from_bytes, packed_header, read_header
+from polyroc._scale._state import HEADER, from_file, packed_header, read_header
 
 _KIND = "polyroc parquet checkpoint"
 # Seconds between two of them, and the share of the time that writing may take.
 _EVERY, _SHARE = 30.0, 0.05
+# Bytes of text that names of classes and columns can need, and what is known of each file.
+_MOST_OF_FACTS, _MOST_OF_FILE = 2**26, 2**13
 
 
 def as_checkpoint(path: Any) -> "Checkpoint | None":
@@ -32,6 +35,10 @@ def as_checkpoint(path: Any) -> "Checkpoint | None":
     return Checkpoint(file)
 
 
+# What tells a file from one of the same name, in the order of `OpenFile.identity`.
+_CHANGES = ("another size", "another time of modification", "other contents")
+
+
 class Checkpoint:
     """A file that is written now and then."""
 
@@ -39,13 +46,27 @@ class Checkpoint:
         self._path = path
         self._next = time.monotonic() + _EVERY
 
-    def read(self) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        """Facts and arrays of an earlier run; None where there was none."""
+    def facts(self, n_files: int) -> dict[str, Any] | None:
+        """What an earlier run was about; None where there was none."""
         if not self._path.exists():
             return None
+        with self._named():
+            stored = self._read(lambda name: name == HEADER, _MOST_OF_FACTS + n_files * _MOST_OF_FILE)
+            return read_header(stored, _KIND)
+
+    def arrays(self, most: int) -> dict[str, Any]:
+        """What an earlier run has counted, if that has at most this many bytes."""
+        with self._named():
+            return self._read(lambda name: name != HEADER, most)
+
+    def _read(self, only: Callable[[str], bool], most: int) -> dict[str, Any]:
+        return from_file(self._path, "checkpoint", only, most)
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Errors name the file."""
         try:
-            stored = from_bytes(self._path.read_bytes(), "checkpoint")
-            return read_header(stored, _KIND), stored
+            yield
         except InputError as error:
             raise InputError("checkpoint", error.rule, error.got, f" in '{self._path}'{error.hint}") from error
 
@@ -91,15 +112,20 @@ def check_files(stored: Mapping[str, Any], files: Any) -> None:
     came, wanted = stored.get("files"), json.loads(json.dumps(files))
     if came == wanted:
         return
-    names = [[file[0] for file in some] if isinstance(some, list) else [] for some in (wanted, came)]
+    names = [[file[0] for file in some] if _are_files(some) else [] for some in (wanted, came)]
     if names[0] != names[1]:
         raise _other("files", names[0], names[1])
     assert isinstance(came, list)
-    for mine, theirs in zip(wanted, came, strict=True):
+    for (name, *mine), (_, *theirs) in zip(wanted, came, strict=True):
         if mine != theirs:
-            what = f"{mine[1]:,} bytes, {theirs[1]:,} then" if mine[1] != theirs[1] else "another footer than then"
+            what = next(told for told, a, b in zip(_CHANGES, mine, theirs, strict=True) if a != b)
             rule = "must be of the same files as this call"
-            raise InputError("checkpoint", rule, f"one of an earlier {shown(mine[0])}", hint=f": it has {what}")
+            raise InputError("checkpoint", rule, f"one of an earlier {shown(name)}", hint=f": it has {what} now")
+
+
+def _are_files(some: Any) -> TypeGuard[list[list[Any]]]:
+    """Whether these are names of files, each with what it was like."""
+    return isinstance(some, list) and all(isinstance(file, list) and len(file) == 1 + len(_CHANGES) for file in some)
 
 
 def _other(name: str, value: Any, came: Any) -> InputError:

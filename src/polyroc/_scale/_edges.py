@@ -12,7 +12,7 @@ from polyroc._inputs._batch import Batch
 from polyroc._inputs._checks import InputError, one_of, shown
 from polyroc._inputs._predictions import plain_scores
 
-_FINE_BITS = 6
+_FINE_BITS = 7
 _MOST_BINS = 4_096
 
 
@@ -41,7 +41,7 @@ class ScoreEdges:
     --------
     >>> import polyroc
     >>> example = polyroc.load_example()
-    >>> edges = polyroc.ScoreEdges(64)
+    >>> edges = polyroc.ScoreEdges(512)
     >>> edges.update(example.scores["logistic"])
     >>> accumulator = polyroc.RocAccumulator(range(10), edges=edges)
     >>> accumulator.update(example.y_true, example.scores["logistic"])
@@ -50,7 +50,7 @@ class ScoreEdges:
     True
     """
 
-    def __init__(self, n_bins: int = 256, *, score_kind: Scores = "probabilities") -> None:
+    def __init__(self, n_bins: int = 640, *, score_kind: Scores = "probabilities") -> None:
         given: Any = n_bins
         if isinstance(given, bool) or not isinstance(given, Integral) or not 2 <= int(given) <= _MOST_BINS:
             raise InputError("n_bins", f"must be an integer from 2 to {_MOST_BINS:,}", shown(given))

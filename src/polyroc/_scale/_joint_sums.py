@@ -1,6 +1,7 @@
 """Sums over samples of what they add to several statistics: what a second pass keeps, and can merge."""
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from polyroc._scale._state import check_counts, read_array
 from polyroc._uncertainty._resampling import AnyUnits, Units
 from polyroc._uncertainty._streamed import StreamedUnits, products
 
-_SUMS = ("sizes", "shares", "total", "squares", "fourths")
+_SUMS = ("sizes", "shares", "squares", "fourths")
 
 
 class SampleSums:
@@ -20,8 +21,7 @@ class SampleSums:
     def __init__(self, n_classes: int, m: int) -> None:
         q = m * (m + 1) // 2
         self.sizes, self.shares = np.zeros(n_classes, dtype=np.int64), np.zeros(n_classes)
-        self.total, self.squares = np.zeros((n_classes, m)), np.zeros((n_classes, m, m))
-        self.fourths = np.zeros((n_classes, q, q))
+        self.squares, self.fourths = np.zeros((n_classes, m, m)), np.zeros((n_classes, q, q))
 
     def add(self, codes: IntArray, x: FloatArray) -> None:
         """Add what some samples add, shape (n, m)."""
@@ -33,7 +33,6 @@ class SampleSums:
         for c in np.flatnonzero(counts):
             own = x[ends[c] - counts[c] : ends[c]]
             two = products(own)
-            self.total[c] += own.sum(axis=0)
             self.squares[c] += own.T @ own
             self.fourths[c] += two.T @ two
         self.sizes += counts
@@ -44,11 +43,11 @@ class SampleSums:
 
     @property
     def units(self) -> AnyUnits:
-        return StreamedUnits(self.sizes.copy(), self.total.copy(), self.squares.copy(), self.fourths.copy())
+        return StreamedUnits(self.sizes.copy(), self.squares.copy(), self.fourths.copy())
 
     def influences(self, statistic: int) -> FloatArray:
         """A combination that is the statistic itself, shape (m,)."""
-        chosen = np.zeros(self.total.shape[1])
+        chosen = np.zeros(self.squares.shape[1])
         chosen[statistic] = 1.0
         return chosen
 
@@ -83,6 +82,10 @@ class GroupSums:
         self.sizes += np.bincount(codes, minlength=len(self.sizes))
 
     def _make(self, names: list[Any]) -> IntArray:
+        kinds = {type(name) for name in (*names[:1], *islice(self._places, 1))}
+        if len(kinds) > 1:
+            came = " and ".join(sorted(kind.__name__ for kind in kinds))
+            raise InputError("groups", "must be of one type in all batches: integers, strings or booleans", came)
         for name in names:
             self._places.setdefault(name, len(self._places))
         lacking = len(self._places) - len(self._total)

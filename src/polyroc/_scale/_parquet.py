@@ -1,6 +1,8 @@
 """evaluate_parquet(...) and compare_parquet(...): files that do not fit in memory, in two passes over them."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -8,11 +10,11 @@ from polyroc._comparison import Comparison
 from polyroc._evaluate import OF_SAMPLES, check_option_names
 from polyroc._evaluation import Evaluation
 from polyroc._inputs._checks import InputError, as_confidence_level, as_flag, as_n_jobs, listed, one_of, shown
+from polyroc._lib._grid import grid
 from polyroc._lib._warnings import underflow_is_zero
 from polyroc._scale._accumulator import RocAccumulator
 from polyroc._scale._checkpoint import as_checkpoint, check_facts, check_files
 from polyroc._scale._second_pass import PairedSecondPass, SecondPass
-from polyroc._scale._tiny import warn_of_tiny
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -53,7 +55,8 @@ def evaluate_parquet(
     Parameters
     ----------
     paths : path or sequence of paths
-        Files with the same columns. A folder stands for all files in it that end in ``.parquet`` or ``.pq``.
+        Files with the same columns. A folder stands for all files in it that end in ``.parquet`` or ``.pq``, without
+        those that begin with ``.`` or ``_`` or lie in such a folder. A file that two paths lead to is refused.
     target : str
         Column of the true classes: integers, text, booleans or a dictionary.
     scores : str or sequence of str, optional
@@ -122,9 +125,10 @@ def evaluate_parquet(
     wanted = _wanted(target, {"": scores}, labels, sample_weight, groups)
     begun = _begin(paths, wanted, flags, checkpoint, score_kind, mantissa_bits, {**options, "n_jobs": n_jobs})
     [accumulator] = begun.accumulators.values()
-    if not flags["standard_errors"]:
-        return accumulator.compute()
-    second = SecondPass(accumulator)
+    with _of_columns():
+        if not flags["standard_errors"]:
+            return accumulator.compute()
+        second = SecondPass(accumulator)
     begun.sum_up(second)
     return second.compute()
 
@@ -193,9 +197,21 @@ def compare_parquet(
     check_option_names(options, compare_parquet, without=OF_SAMPLES)
     wanted = _wanted(target, _as_models(scores), labels, sample_weight, groups)
     begun = _begin(paths, wanted, flags, checkpoint, score_kind, mantissa_bits, {**options, "n_jobs": n_jobs})
-    second = PairedSecondPass(begun.accumulators)
+    with _of_columns():
+        second = PairedSecondPass(begun.accumulators)
     begun.sum_up(second)
     return second.compute(level)
+
+
+@contextmanager
+def _of_columns() -> Iterator[None]:
+    """Errors about scores name the argument that chose their columns."""
+    try:
+        yield
+    except InputError as error:
+        if error.argument != "y_score":
+            raise
+        raise InputError("scores", error.rule, error.got, error.hint) from error
 
 
 def _flags(**given: Any) -> dict[str, bool]:
@@ -257,16 +273,15 @@ def _begin(
     files = open_files(paths, partial=flags["partial"])
     check_wanted(files, wanted)
     run = ParquetRun(files, n_jobs=n_jobs, partial=flags["partial"], progress=flags["progress"], checkpoint=file)
-    stored = None if file is None else file.read()
-    if stored is not None:
-        check_files(stored[0], run.facts["files"])
+    then = None if file is None else file.facts(len(files.files))
+    if then is not None:
+        check_files(then, run.facts["files"])
     found: Any = wanted.labels
     categories: Any = None
     if wanted.labels is None:
-        then = {} if stored is None else stored[0]
-        found, categories = then.get("found"), then.get("categories")
+        found, categories = (None, None) if then is None else (then.get("found"), then.get("categories"))
         # Those of another column are refused below.
-        if found is None or then.get("target") != wanted.target:
+        if then is None or not isinstance(found, list) or then.get("target") != wanted.target:
             found, categories = find_classes(run, wanted.target)
     layout = layout_of(files, wanted, found, categories)
     kind = guess_kind(run, layout) if kind == "auto" else kind
@@ -277,16 +292,31 @@ def _begin(
     if flags["exact"]:
         check_exact(next(iter(accumulators.values())), wanted.sample_weight)
     _settle(run, wanted, layout, accumulators, flags["exact"], found, categories)
-    if stored is not None:
-        check_facts(stored[0], run.facts)
-        run.stored = {name: array for name, array in stored[1].items() if name != "header"}
-    is_tiny = count(run, layout, accumulators, "counts")
+    if file is not None and then is not None:
+        check_facts(then, run.facts)
+        run.stored = file.arrays(_most_stored(run, accumulators))
+    count(run, layout, accumulators, "counts")
     run.warn_of_missing()
     if flags["exact"]:
+        if flags.get("standard_errors", True):
+            with _of_columns():
+                for accumulator in accumulators.values():
+                    accumulator._check_bins_of_errors()
         ExactPass(run, layout, accumulators).find()
-    elif is_tiny:
-        warn_of_tiny()
     return _Begun(run, layout, accumulators)
+
+
+def _most_stored(run: "ParquetRun", accumulators: Mapping[str, RocAccumulator]) -> int:
+    """Bytes that a checkpoint of this run can have at most, unpacked."""
+    first, n_models = next(iter(accumulators.values())), len(accumulators)
+    k, m = len(first.labels), 3 * n_models
+    # Of each bin that can occur its number, its scores and its counts; then tables of classes, and exact columns.
+    n_bins = min(first._bins.n_bins, run.files.n_rows)
+    of_model = k * n_bins * (k + 3) + k * (k + 8) + k * k * (1 + 2 * len(grid(first._options.n_thresholds)))
+    of_second = k * (2 + m**2 + (m * (m + 1) // 2) ** 2)
+    n_arrays = n_models * (20 + 3 * k) + 20
+    text = len(json.dumps(run.facts)) * (n_models + 1)
+    return 8 * (n_models * of_model + of_second + len(run.files.parts)) + 256 * n_arrays + text
 
 
 def _settle(

@@ -19,6 +19,8 @@ from polyroc._inputs._checks import InputError, listed, shown
 # Columns are read through a buffer of this size, so that no compressed column lies in memory whole.
 _BUFFER = 1 << 17
 _MAGIC = b"PAR1"
+# Bytes at either end of the data that tell a file from another one with the same footer.
+_SAMPLED = 1 << 16
 # What Arrow raises where a file is not what its footer says.
 _BROKEN = (pa.ArrowException, OSError, EOFError, UnicodeDecodeError)
 
@@ -57,8 +59,8 @@ class OpenFile:
     metadata: Any
     schema: Any
     """Arrow's."""
-    identity: tuple[str, int, str]
-    """Name, size, and a digest of the footer, which names every page of the file by its place and size."""
+    identity: tuple[str, int, int, str]
+    """Name, size, time of modification, and a digest of the footer and of the first and the last pages of data."""
 
     def type_of(self, column: str) -> Any:
         return self.schema.field(column).type
@@ -162,24 +164,42 @@ def open_files(paths: Any, *, partial: bool) -> ParquetFiles:
 
 
 def _found(paths: Any) -> list[Path]:
-    """The files behind paths: a folder stands for all that end in .parquet or .pq in it, by name."""
+    """The files behind paths; a folder stands for all that end in .parquet or .pq in it, by name."""
     given = [paths] if isinstance(paths, str | os.PathLike) else paths
     if not isinstance(given, Sequence) or not given or not all(isinstance(one, str | os.PathLike) for one in given):
         raise InputError("paths", "must be a path, or a list of paths", shown(paths))
     found: list[Path] = []
     for one in given:
         path = Path(one)
-        if _is_folder(path):
-            inside = sorted(file for end in ("*.parquet", "*.pq") for file in path.rglob(end) if file.is_file())
-            if not inside:
-                raise InputError("paths", "must lead to Parquet files", f"none in folder {shown(str(path))}")
-            found += inside
-        else:
-            found.append(path)
-    if len(set(found)) < len(found):
-        twice = [str(path) for path in dict.fromkeys(found) if found.count(path) > 1]
-        raise InputError("paths", "must not name a file twice", listed(twice))
+        found += _inside(path) if _is_folder(path) else [path]
+    _check_distinct(found)
     return found
+
+
+def _inside(folder: Path) -> list[Path]:
+    """The files of a folder, without what begins with . or _: Spark and pyarrow take it for unfinished or foreign."""
+    every = sorted(file for end in ("*.parquet", "*.pq") for file in folder.rglob(end) if file.is_file())
+    inside = [file for file in every if not any(name[0] in "._" for name in file.relative_to(folder).parts)]
+    if not inside:
+        came = f"none in folder {shown(str(folder))}"
+        left_out = f" but {len(every)} whose names, or those of their folders, begin with . or _" if every else ""
+        raise InputError("paths", "must lead to Parquet files", f"{came}{left_out}")
+    return inside
+
+
+def _check_distinct(files: list[Path]) -> None:
+    """Refuse a file that two names lead to: its samples would count twice."""
+    names: dict[Any, Path] = {}
+    for path in files:
+        try:
+            status = path.stat()
+        except (OSError, ValueError):  # which is said where it is opened
+            continue
+        # Some file systems number no files.
+        identity = (status.st_dev, status.st_ino) if status.st_ino else path.resolve()
+        first = names.setdefault(identity, path)
+        if first is not path:
+            raise InputError("paths", "must not name a file twice", f"'{first}' and '{path}', which are one file")
 
 
 def _is_folder(path: Path) -> bool:
@@ -191,12 +211,12 @@ def _is_folder(path: Path) -> bool:
 
 def _opened(path: Path) -> OpenFile:
     try:
-        size, is_file = path.stat().st_size, path.is_file()
+        status, is_file = path.stat(), path.is_file()
         # What comes through a pipe comes once.
         if not is_file:
             raise InputError("paths", "must lead to files, which are read more than once", f"'{path}'")
         with path.open("rb") as file:
-            head, footer = file.read(4), _footer(file, size)
+            head, digest = file.read(4), _digest(file, status.st_size)
     except InputError:
         raise
     except (OSError, ValueError) as error:
@@ -213,14 +233,16 @@ def _opened(path: Path) -> OpenFile:
     names = list(schema.names)
     if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
         raise InputError("paths", "must lead to files with distinct columns", f"{listed(twice)} twice in '{path}'")
-    digest = hashlib.sha256(footer).hexdigest()
-    return OpenFile(path, metadata, schema, (path.name, size, digest))
+    return OpenFile(path, metadata, schema, (path.name, status.st_size, status.st_mtime_ns, digest))
 
 
-def _footer(file: Any, size: int) -> bytes:
-    """The end of a file that says where everything is; as much as there is of a file that was cut short."""
+def _digest(file: Any, size: int) -> str:
+    """Of the end of a file, which says where everything is, and of the first and the last bytes before it."""
     file.seek(max(0, size - 8))
-    length = int.from_bytes(file.read(4), "little")
-    file.seek(max(0, size - 8 - length))
-    found: bytes = file.read(min(length, size) + 8)
-    return found
+    # As much as there is of a file that was cut short.
+    data = max(0, size - 8 - int.from_bytes(file.read(4), "little"))
+    digest = hashlib.sha256()
+    for start, stop in ((0, min(data, _SAMPLED)), (max(0, data - _SAMPLED), size)):
+        file.seek(start)
+        digest.update(file.read(stop - start))
+    return digest.hexdigest()

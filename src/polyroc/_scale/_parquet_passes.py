@@ -16,7 +16,6 @@ from polyroc._scale._parquet_files import DamagedPartError, Part
 from polyroc._scale._parquet_layout import Layout
 from polyroc._scale._parquet_run import COUNTS, ParquetRun
 from polyroc._scale._second_pass import PairedSecondPass, SecondPass
-from polyroc._scale._tiny import has_tiny
 
 AnySecondPass: TypeAlias = SecondPass | PairedSecondPass
 Tallies: TypeAlias = dict[str, Tally]
@@ -67,8 +66,8 @@ def _first_range(run: ParquetRun, layout: Layout, columns: list[str]) -> tuple[f
     return 0.0, 1.0
 
 
-def count(run: ParquetRun, layout: Layout, accumulators: Mapping[str, RocAccumulator], title: str) -> bool:
-    """Count the scores of every model; whether some of them are too small for bins."""
+def count(run: ParquetRun, layout: Layout, accumulators: Mapping[str, RocAccumulator], title: str) -> None:
+    """Count the scores of every model."""
     first, names = next(iter(accumulators.values())), list(accumulators)
     _take_over_counts(run, accumulators)
     # Whole numbers can be added in any order, so every thread has counts of its own. Sums of weights cannot: each
@@ -76,7 +75,6 @@ def count(run: ParquetRun, layout: Layout, accumulators: Mapping[str, RocAccumul
     reader, n_jobs = layout.reader, run.n_jobs if run.inside else 1
     in_order, bounded = reader.sample_weight is not None, first._bins.scores == "probabilities"
     idle: SimpleQueue[Tallies] = SimpleQueue()
-    tiny: list[bool] = []
     n_expected = run.files.n_rows * len(layout.labels)
 
     def work(part: Part) -> Tallies:
@@ -86,7 +84,6 @@ def count(run: ParquetRun, layout: Layout, accumulators: Mapping[str, RocAccumul
                 try:
                     for name, batch in reader.batches(rows, place).items():
                         tallies[name].add(batch, n_jobs, n_expected)
-                        tiny.append(has_tiny(batch, first._bins))
                 except InputError as error:
                     raise reader.locate(rows, place, error, bounded=bounded) from error
         finally:
@@ -110,7 +107,6 @@ def count(run: ParquetRun, layout: Layout, accumulators: Mapping[str, RocAccumul
         _merge(accumulators, tallies)
     if first.n_samples == 0:
         raise InputError("sample_weight" if in_order else "paths", "must leave samples that count", "none")
-    return any(tiny)
 
 
 def _take_over_counts(run: ParquetRun, accumulators: Mapping[str, RocAccumulator]) -> None:

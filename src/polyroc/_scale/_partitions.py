@@ -5,7 +5,7 @@ second pass, a few sums for each class (`PartSums`). The fit is made once, on th
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, get_args
@@ -16,12 +16,15 @@ from polyroc._comparison import Comparison
 from polyroc._engines._bins import Scores
 from polyroc._engines._lookup import InfluenceLookup
 from polyroc._evaluation import Evaluation
+from polyroc._inputs._batch import Batch, as_batch, groups_of
 from polyroc._inputs._checks import InputError, as_flag, listed, one_of
+from polyroc._inputs._column_classes import Known, are_named, assign_columns
 from polyroc._lib._typing import IntArray, LabelArray
 from polyroc._scale._accumulator import RocAccumulator
 from polyroc._scale._joint_sums import GroupSums, SampleSums
 from polyroc._scale._packed import pack, unpack
-from polyroc._scale._second_pass import PairedSecondPass, SecondPass, _Passing
+from polyroc._scale._row_digest import RowDigests
+from polyroc._scale._second_pass import OF_FIRST_PASS, PairedSecondPass, SecondPass, _Passing
 
 # Options with an entry for each class or pair.
 _OF_CLASSES = ("costs", "tpr_weights", "fpr_weights")
@@ -76,22 +79,40 @@ def as_recipe(
     return Recipe(tuple(classes), models, scores, made._bins.mantissa_bits)
 
 
+def classes_of(known: Known, columns: Mapping[str, tuple[list[Any] | None, int]]) -> list[Any]:
+    """The classes in the order of the first model's columns; those of others without names must be read alike."""
+    (first, own), *others = columns.items()
+    classes = assign_columns(known, *own).classes
+    for model, (names, n_columns) in others:
+        if not are_named(names, n_columns) and assign_columns(known, names, n_columns).classes != classes:
+            argument = f"scores[{model!r}]"
+            rule = f"must have columns named after the classes, as those of {first!r}, {listed(classes)}"
+            hint = ": pass the classes in the order of the columns as `labels=`"
+            raise InputError(argument, rule, "columns without names", hint=hint)
+    return classes
+
+
 class PartCounts:
-    """What has been counted of one partition, or of several: an accumulator for each model."""
+    """What has been counted of one partition, or of several: an accumulator for each model, and digests of the rows."""
 
-    def __init__(self, recipe: Recipe) -> None:
-        self._recipe = recipe
+    def __init__(self, recipe: Recipe, number: int = 0) -> None:
+        self._recipe, self._number = recipe, number
         self.accumulators = {name: recipe.accumulator() for name in recipe.models}
+        self.digests = RowDigests()
 
-    def add(self, y_true: Any, scores: Sequence[Any], sample_weight: Any = None) -> None:
-        """Count a batch, with the scores of each model."""
-        for one, y_score in zip(self.accumulators.values(), scores, strict=True):
-            one.update(y_true, y_score, sample_weight)
+    def add(self, y_true: Any, scores: Sequence[Any], sample_weight: Any = None, groups: Any = None) -> None:
+        """Count a batch, with the scores of each model; groups are in the digest only."""
+        labels = next(iter(self.accumulators.values())).labels
+        batches = _batches_of(self.accumulators, labels, y_true, scores, sample_weight)
+        for name, batch in batches.items():
+            self.accumulators[name]._tally.add(batch, 1)
+        _digest(self.digests, self._number, batches, groups)
 
     def merge(self, other: "PartCounts") -> None:
         """Add what another has counted, which stays as it is."""
         for name, one in other.accumulators.items():
             self.accumulators[name].merge(one)
+        self.digests.merge(other.digests)
 
     @classmethod
     def merged(cls, parts: "Sequence[PartCounts]") -> "PartCounts":
@@ -103,7 +124,8 @@ class PartCounts:
 
     def to_bytes(self) -> bytes:
         states = [one.state_dict() for one in self.accumulators.values()]
-        return pack({f"{place}/{name}": array for place, state in enumerate(states) for name, array in state.items()})
+        counts = {f"{place}/{name}": array for place, state in enumerate(states) for name, array in state.items()}
+        return pack(counts | self.digests.state())
 
     @classmethod
     def from_bytes(cls, recipe: Recipe, data: bytes) -> "PartCounts":
@@ -111,6 +133,7 @@ class PartCounts:
         for place, one in enumerate(found.accumulators.values()):
             start = f"{place}/"
             one.load_state_dict({name[len(start) :]: arrays[name] for name in arrays if name.startswith(start)})
+        found.digests = RowDigests.from_state(arrays)
         return found
 
     def __reduce__(self) -> Any:
@@ -137,18 +160,23 @@ class PartPass(_Passing):
         self._class_counts: IntArray = whole._class_counts
         self._m = whole._m
         self._sums: SampleSums | GroupSums | None = None
+        self._number, self._digests = 0, RowDigests()
 
-    def begun(self) -> "PartPass":
+    def begun(self, number: int = 0) -> "PartPass":
         """The same tables, and no sums yet."""
-        return PartPass(self)
+        made = PartPass(self)
+        made._number = number
+        return made
 
     def add(self, y_true: Any, scores: Sequence[Any], sample_weight: Any = None, groups: Any = None) -> None:
         """Pass a batch, with the scores of each model."""
-        self._add(y_true, dict(zip(self._models, scores, strict=True)), sample_weight, groups)
+        batches = _batches_of(self._models, self._labels, y_true, scores, sample_weight)
+        self._add_batches(batches, groups)
+        _digest(self._digests, self._number, batches, groups)
 
     @property
     def sums(self) -> "PartSums":
-        return PartSums(len(self._labels), self._m, self._sums)
+        return PartSums(len(self._labels), self._m, self._sums, self._digests)
 
     @property
     def nbytes(self) -> int:
@@ -163,23 +191,25 @@ class PartPass(_Passing):
 class PartSums:
     """Sums of a second pass over one partition, or over several; none where no sample passed."""
 
-    def __init__(self, n_classes: int, m: int, sums: SampleSums | GroupSums | None) -> None:
-        self._n_classes, self._m, self.sums = n_classes, m, sums
+    def __init__(self, n_classes: int, m: int, sums: SampleSums | GroupSums | None, digests: RowDigests) -> None:
+        self._n_classes, self._m, self.sums, self.digests = n_classes, m, sums, digests
 
     @classmethod
     def merged(cls, parts: "Sequence[PartSums]") -> "PartSums":
         """The sum of several, which stay as they are."""
         k, m = parts[0]._n_classes, parts[0]._m
         found: Any = None
+        digests = RowDigests()
         for part in parts:
+            digests.merge(part.digests)
             if part.sums is not None:
                 found = found or type(part.sums)(k, m)
                 found.merge(part.sums)
-        return cls(k, m, found)
+        return cls(k, m, found, digests)
 
     def to_bytes(self) -> bytes:
         k, m, sums = self._n_classes, self._m, self.sums
-        state: dict[str, Any] = {"shape": np.array([k, m])}
+        state: dict[str, Any] = {"shape": np.array([k, m]), **self.digests.state()}
         if isinstance(sums, GroupSums):
             # The names of groups are numbers, truth values or text, of which JSON keeps each as it is.
             names = np.frombuffer(json.dumps(list(sums._places)).encode(), dtype=np.uint8)
@@ -198,22 +228,28 @@ class PartSums:
     def from_bytes(cls, data: bytes) -> "PartSums":
         state = unpack(data)
         k, m = state["shape"].tolist()
+        digests = RowDigests.from_state(state)
         if "sizes" not in state:
-            return cls(k, m, None)
+            return cls(k, m, None, digests)
         if "names" not in state:
             sums = SampleSums(k, m)
             sums.load(state)
-            return cls(k, m, sums)
+            return cls(k, m, sums, digests)
         groups = GroupSums(k, m)
         names = json.loads(bytes(state["names"]))
         groups._places = {name: place for place, name in enumerate(names)}
         groups._total, groups._has = state["total"], state["has"]
         groups.sizes, groups.shares = state["sizes"].astype(np.int64), state["shares"]
-        return cls(k, m, groups)
+        return cls(k, m, groups, digests)
 
 
 class Passes(Protocol):
     """Samples that can be passed twice, wherever they lie."""
+
+    argument: str
+    """The argument that has the samples."""
+    how_to_keep: str
+    """How samples become the same in both passes."""
 
     def labels(self) -> list[Any]:
         """The classes, where nobody has given them."""
@@ -230,36 +266,66 @@ class Passes(Protocol):
 
 def evaluate_passes(passes: Passes, recipe: Recipe, options: Mapping[str, Any], standard_errors: bool) -> Evaluation:
     """One model: counts, the fit, and where asked for a second pass."""
-    [accumulator] = _counted(passes, recipe, options).values()
+    accumulators, digests = _counted(passes, recipe, options)
+    [accumulator] = accumulators.values()
     if not as_flag(standard_errors, "standard_errors"):
         return accumulator.compute()
     second = SecondPass(accumulator)
-    _pass_again(passes, second)
+    _pass_again(passes, second, digests)
     return second.compute()
 
 
 def compare_passes(passes: Passes, recipe: Recipe, options: Mapping[str, Any], confidence_level: float) -> Comparison:
     """Several models, paired by samples."""
-    second = PairedSecondPass(_counted(passes, recipe, options))
-    _pass_again(passes, second)
+    accumulators, digests = _counted(passes, recipe, options)
+    second = PairedSecondPass(accumulators)
+    _pass_again(passes, second, digests)
     return second.compute(confidence_level)
 
 
-def _counted(passes: Passes, recipe: Recipe, options: Mapping[str, Any]) -> dict[str, RocAccumulator]:
+def _counted(
+    passes: Passes, recipe: Recipe, options: Mapping[str, Any]
+) -> tuple[dict[str, RocAccumulator], RowDigests]:
     # Made before anything is counted: options that are wrong are refused at once.
     found = {name: recipe.accumulator(**{"n_jobs": None, **options}) for name in recipe.models}
     counts = passes.count(recipe)
     if counts is not None:
         for name, one in found.items():
             one.merge(counts.accumulators[name])
-    if all(one.n_samples == 0 for one in found.values()):
+    if counts is None or all(one.n_samples == 0 for one in found.values()):
         raise InputError("y_true", "must not be empty", "no samples in any partition")
-    return found
+    return found, counts.digests
 
 
-def _pass_again(passes: Passes, second: _Passing) -> None:
-    sums = passes.sum(PartPass(second))
+def _pass_again(passes: Passes, second: _Passing, digests: RowDigests) -> None:
+    try:
+        sums = passes.sum(PartPass(second))
+    except InputError as error:
+        if error.rule == OF_FIRST_PASS:
+            error.add_note(f"{passes.how_to_keep}.")
+        raise
+    other = digests.other_part(RowDigests() if sums is None else sums.digests)
+    if other is not None:
+        rule = "must have the same rows in both passes, each with the same class, scores, weight and group"
+        came = f"other rows in partition {other} (the first is 0) in the second pass"
+        raise InputError(passes.argument, rule, came, hint=f". {passes.how_to_keep}")
     second._sums = None if sums is None else sums.sums
+
+
+def _batches_of(
+    models: Iterable[str], labels: LabelArray, y_true: Any, scores: Sequence[Any], sample_weight: Any
+) -> dict[str, Batch]:
+    """A batch for each model; none if no sample counts."""
+    batches = {
+        name: as_batch(y_true, y_score, labels, sample_weight) for name, y_score in zip(models, scores, strict=True)
+    }
+    return {name: batch for name, batch in batches.items() if batch is not None}
+
+
+def _digest(digests: RowDigests, number: int, batches: Mapping[str, Batch], groups: Any) -> None:
+    if batches:
+        first = next(iter(batches.values()))
+        digests.add(number, batches, None if groups is None else groups_of(first, groups))
 
 
 @contextmanager

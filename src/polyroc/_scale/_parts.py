@@ -1,31 +1,38 @@
-"""Parts of the input in threads, a few ahead, and finished in their order; with rests in which nothing is under way."""
+"""Parts in threads, a few ahead, finished in their order; with pauses in which nothing is under way."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Generic, TypeVar
 
-from polyroc._lib._threads import Pool, taken_back
+from polyroc._lib._threads import Threads
 
 ResultT = TypeVar("ResultT")
 PartT = TypeVar("PartT")
 
 
 class _Task(Generic[PartT, ResultT]):
-    """A part that is handed out, and what became of it."""
+    """A part that is handed out, with its result or error once it is done."""
 
     def __init__(self, part: PartT) -> None:
         self.part = part
-        self.result: ResultT | None = None
         self.error: BaseException | None = None
         self.is_done = False
+        self._result: ResultT | None = None
 
     def run(self, work: Callable[[PartT], ResultT]) -> None:
         try:
-            self.result = work(self.part)
+            self._result = work(self.part)
         except BaseException as error:  # raised in the thread that waits for it
             self.error = error
         self.is_done = True
+
+    @property
+    def result(self) -> ResultT:
+        if self.error is not None:
+            raise self.error
+        return self._result  # type: ignore[return-value]  # None only if `work` returned it
 
 
 def each_part(
@@ -38,15 +45,15 @@ def each_part(
     is_due: Callable[[], bool] = lambda: False,
     rest: Callable[[], None] = lambda: None,
 ) -> None:
-    """Call `work` for every part in threads; in this one, `finish` with its result, and then `tell` who watches.
+    """Call `work` for every part in threads; in this one, `finish` with its result, and then `tell` with the part.
 
-    Where a rest is due, parts under way come to their end first. After an interrupt as well: then what they did is
-    finished, and there is a rest. An error of `work` ends everything, without a rest, and so does whatever ends
-    `finish` or a rest in the middle: what is half done cannot be stored.
+    When a rest is due, parts under way end first. The same after an interrupt: parts under way end and are finished,
+    and there is a rest. An error of `work` ends everything without a rest. So does an interrupt of `finish` or of a
+    rest: what is half done cannot be stored. If no thread can be started, this one does all the work.
     """
     todo, running, is_sound = deque(parts), deque[_Task[PartT, ResultT]](), True
     # An interrupt may lose what is taken from a queue. So results stand in the tasks, and the queue only says that one
-    # of them has come.
+    # of them has ended.
     waiting, come = deque[_Task[PartT, ResultT]](), SimpleQueue[None]()
 
     def call() -> None:
@@ -57,43 +64,44 @@ def each_part(
         task.run(work)
         come.put(None)
 
-    pool = Pool(n_workers)
-    try:
-        while todo or running:
-            waits = is_due()
-            if waits and not running:
+    with Threads(n_workers) as threads:
+        try:
+            while todo or running:
+                is_waited_for = is_due()
+                if is_waited_for and not running:
+                    is_sound = False
+                    rest()
+                    is_sound, is_waited_for = True, False
+                while todo and len(running) < n_workers + 1 and not is_waited_for:
+                    task: _Task[PartT, ResultT] = _Task(todo.popleft())
+                    # In this order: an interrupt in between must not leave a part that is running and never begins.
+                    waiting.append(task)
+                    running.append(task)
+                    if not threads.start(call):
+                        call()
+                while not running[0].is_done:
+                    come.get()
                 is_sound = False
-                rest()
-                is_sound, waits = True, False
-            while todo and len(running) < n_workers + 1 and not waits:
-                task: _Task[PartT, ResultT] = _Task(todo.popleft())
-                # First there: what is under way must have been handed out.
-                waiting.append(task)
-                running.append(task)
-                pool.start(call)
-            while not running[0].is_done:
+                task = running.popleft()
+                finish(task.part, task.result)
+                is_sound = True
+                tell(task.part)
+        except BaseException:
+            not_begun = _taken_back(waiting)
+            begun = [task for task in running if task not in not_begun]
+            while not all(task.is_done for task in begun):
                 come.get()
-            is_sound = False
-            done = running.popleft()
-            finish(done.part, _result_of(done))
-            is_sound = True
-            tell(done.part)
-    except BaseException:
-        # Taken back, so that no thread begins them; what threads have in hand comes to its end.
-        back = taken_back(waiting)
-        pool.end(wait=False)
-        ended = [task for task in running if task not in back]
-        while not all(task.is_done for task in ended):
-            come.get()
-        if is_sound and all(task.error is None for task in ended):
-            for task in ended:
-                finish(task.part, _result_of(task))
-            rest()
-        raise
-    pool.end(wait=True)
+            if is_sound and all(task.error is None for task in begun):
+                for task in begun:
+                    finish(task.part, task.result)
+                rest()
+            raise
 
 
-def _result_of(task: _Task[PartT, ResultT]) -> ResultT:
-    if task.error is not None:
-        raise task.error
-    return task.result  # type: ignore[return-value]  # None only where `work` returned it
+def _taken_back(waiting: "deque[_Task[PartT, ResultT]]") -> "list[_Task[PartT, ResultT]]":
+    """Everything that no thread has begun; threads may take from it at the same time."""
+    tasks = []
+    while waiting:
+        with suppress(IndexError):  # a thread was quicker
+            tasks.append(waiting.pop())
+    return tasks

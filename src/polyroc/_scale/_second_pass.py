@@ -17,8 +17,7 @@ from polyroc._comparison import Comparison
 from polyroc._engines._counted import CountedPrepared
 from polyroc._engines._lookup import InfluenceLookup
 from polyroc._evaluation import Evaluation
-from polyroc._inputs._arrays import read_labels
-from polyroc._inputs._batch import Batch, as_batch
+from polyroc._inputs._batch import Batch, as_batch, groups_of
 from polyroc._inputs._checks import InputError, as_confidence_level, listed, shown
 from polyroc._lib._typing import AnyStatistic, FloatArray, IntArray, LabelArray
 from polyroc._lib._warnings import underflow_is_zero
@@ -30,6 +29,8 @@ from polyroc._uncertainty._streamed import Evidence
 _KIND = "polyroc second pass"
 # Sums of the same weights in another order differ by less.
 _ROUNDED = 1e-9
+# The rule that other samples than those of the first pass break.
+OF_FIRST_PASS = "must be that of the first pass"
 _STATISTICS: tuple[AnyStatistic, ...] = ("auc", "hand_till", "mean_auc")
 
 
@@ -78,14 +79,12 @@ class _Passing:
             share = lookup.shares(batch)
             # More than all of its class: then the samples are others, and squares might be beyond all floats.
             if share.max() > 1 + _ROUNDED:
-                raise InputError(
-                    "sample_weight", "must be that of the first pass", "more than the whole class had there"
-                )
+                raise InputError("sample_weight", OF_FIRST_PASS, "more than the whole class had there")
             x = lookup.influences(batch, max(n_expected, self.n_samples))
             if x is None:
-                raise InputError("y_score", "must be that of the first pass", "scores that were not counted there")
+                raise InputError("y_score", OF_FIRST_PASS, "scores that were not counted there")
             found.append(x)
-            codes, kept = batch.codes, batch.kept
+            codes = batch.codes
         x = np.concatenate(found, axis=1)
         sums = self._sums
         if sums is None:
@@ -94,11 +93,7 @@ class _Passing:
         if isinstance(sums, GroupSums) != (groups is not None):
             raise InputError("groups", "must be given with all batches of a second pass, or with none")
         if isinstance(sums, GroupSums):
-            named = read_labels(groups, "groups")
-            n_given = len(codes) if kept is None else len(kept)
-            if len(named) != n_given:
-                raise InputError("groups", f"must have one entry per sample, {n_given}", f"{len(named)}")
-            sums.add(codes, x, named if kept is None else named[kept])
+            sums.add(codes, x, groups_of(batch, groups))
         else:
             sums.add(codes, x)
         sums.shares += np.bincount(codes, share, minlength=len(self._labels))
@@ -147,7 +142,7 @@ class _Passing:
                 f"{sizes[place]:,} in the second",
             )
         if np.any(np.abs(self._sums.shares - 1)[sizes > 0] > _ROUNDED):
-            raise InputError("sample_weight", "must be that of the first pass", "other sums of weights")
+            raise InputError("sample_weight", OF_FIRST_PASS, "other sums of weights")
         units, start, found = self._sums.units, 0, {}
         for name, one in self._models.items():
             influences: dict[str, FloatArray] = {

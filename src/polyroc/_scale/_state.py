@@ -2,8 +2,12 @@
 
 import io
 import json
+import math
 import zipfile
-from collections.abc import Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +18,18 @@ from polyroc._lib._typing import LabelArray
 
 VERSION = 1
 HEADER = "header"
+# What can go wrong with a zip file of arrays: RuntimeError if it is encrypted, or packed as Python cannot unpack it.
+_BROKEN = (
+    OSError,
+    ValueError,
+    TypeError,
+    EOFError,
+    KeyError,
+    OverflowError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def packed_header(kind: str, labels: LabelArray, **facts: Any) -> Any:
@@ -32,7 +48,7 @@ def read_header(state: Any, kind: str) -> dict[str, Any]:
     try:
         header = json.loads(packed.tobytes())
         found = header["kind"], header["version"], list(header["labels"])
-    except (ValueError, TypeError, KeyError, UnicodeDecodeError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise InputError("state", "must have a header that can be read") from error
     if found[0] != kind:
         raise InputError("state", f"must be of kind {kind!r}", shown(found[0]))
@@ -89,8 +105,45 @@ def as_bytes(state: Mapping[str, Any]) -> bytes:
 
 def from_bytes(data: Any, name: str = "state") -> dict[str, Any]:
     """The arrays of a state; whatever is damaged or cut short is refused."""
+    with _opened(data, name) as stored:
+        return {key: _array(stored, info) for key, info in _members(stored).items()}
+
+
+def from_file(path: Path, name: str, only: Callable[[str], bool], most: int) -> dict[str, Any]:
+    """Some of the arrays in a file, if they have at most this many bytes: a small file can unpack to any size."""
+    with _opened(path, name) as stored:
+        chosen = {key: info for key, info in _members(stored).items() if only(key)}
+        size = sum(info.file_size for info in chosen.values())
+        if size > most:
+            raise InputError(name, f"must unpack to at most the {most:,} bytes that this run can need", f"{size:,}")
+        return {key: _array(stored, info) for key, info in chosen.items()}
+
+
+@contextmanager
+def _opened(source: Any, name: str) -> Iterator[zipfile.ZipFile]:
+    """A zip file, and one error for all that can be wrong with it."""
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as stored:
-            return {key: stored[key] for key in stored.files}
-    except (OSError, ValueError, TypeError, EOFError, KeyError, zipfile.BadZipFile, AttributeError) as error:
+        with zipfile.ZipFile(io.BytesIO(source) if isinstance(source, bytes | bytearray) else source) as stored:
+            yield stored
+    except InputError:
+        raise
+    except _BROKEN as error:
         raise InputError(name, "must be a whole npz file of arrays", hint=f": {str(error).rstrip('.')}") from error
+
+
+def _members(stored: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    return {info.filename.removesuffix(".npy"): info for info in stored.infolist()}
+
+
+def _array(stored: zipfile.ZipFile, info: zipfile.ZipInfo) -> "np.ndarray[Any, Any]":
+    """An array of a zip file, which takes no more memory than the bytes that are there, whatever its header says."""
+    data = stored.read(info)
+    file = io.BytesIO(data)
+    version = np.lib.format.read_magic(file)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, is_fortran, dtype = read(file)
+    if dtype.hasobject or min(shape, default=0) < 0:
+        msg = f"'{info.filename}' is no array of numbers"
+        raise ValueError(msg)
+    flat = np.frombuffer(data, dtype, math.prod(shape), file.tell())
+    return flat.reshape(shape, order="F" if is_fortran else "C").copy()

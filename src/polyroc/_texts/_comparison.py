@@ -37,27 +37,43 @@ class ComparisonText:
     interval: IntervalKind
     seed: int | None
     anytime: int | None = None
-    """The number of samples that a confidence sequence was made for."""
+    """The number of samples, or of groups, that a confidence sequence was made for."""
     ranks: RankIntervals | None = None
     """Ranks by D; None of models that are few enough to read all differences."""
     by_partial: Contest | None = None
     max_fpr: float | None = None
+    n_groups: int | None = None
+    """Number of independent groups; None for independent samples."""
 
     @property
     def _n_resamples(self) -> int | None:
         return self.verdict.n_resamples
 
     @property
+    def sizes(self) -> str:
+        """How much was judged."""
+        return next(iter(self.headlines.values())).sized(self.n_groups)
+
+    @property
+    def how(self) -> str:
+        """Where intervals and p values come from."""
+        if self._n_resamples is None:
+            return f"influences of the {self._units}s, no resampling"
+        seed = "" if self.seed is None else f" (seed {self.seed})"
+        return f"{counted(self._n_resamples, 'paired resample')}{seed}"
+
+    @property
+    def _units(self) -> str:
+        return "sample" if self.n_groups is None else "group"
+
+    @property
     def titles(self) -> tuple[str, str]:
         """What was compared, and how."""
-        how = "Influences of the samples, no resampling"
-        if self._n_resamples is not None:
-            seed = "" if self.seed is None else f" (seed {self.seed})"
-            how = f"{counted(self._n_resamples, 'paired resample')}{seed}"
-        sizes = next(iter(self.headlines.values())).sizes
+        by = f", D weighted by {self.verdict.weighted_by}, M not" if self.verdict.weighted_by else ""
+        sure = f"{level(self.verdict.confidence_level)} {self.interval} intervals{by}"
         return (
-            f"Comparison of {counted(len(self.headlines), 'model')} on {sizes}",
-            f"{how}, {level(self.verdict.confidence_level)} {self.interval} intervals",
+            f"Comparison of {counted(len(self.headlines), 'model')} on {self.sizes}",
+            f"{self.how[0].upper()}{self.how[1:]}, {sure}",
         )
 
     @property
@@ -73,7 +89,7 @@ class ComparisonText:
         if self.anytime is not None:
             told.append(
                 "Differences hold at any number of looks: look after every batch and stop when you like. They are "
-                f"tightest near {counted(self.anytime, 'sample')}, which must not be changed between looks."
+                f"tightest near {counted(self.anytime, self._units)}, which must not be changed between looks."
             )
         if self.p_value_note and any(one.p_value < self._counted for one in self._differences):
             told.append(self.p_value_note)
@@ -107,13 +123,13 @@ class ComparisonText:
         if self.interval != "logit" or self._n_resamples is None:
             return ""
         return (
-            f"p values below {self._counted:.2g}, one in {self._n_resamples + 1:,}, are extrapolated: the resamples "
-            "give the standard error, and Student's t distribution the tail."
+            f"p values below {p_value(self._counted)}, one in {self._n_resamples + 1:,}, are extrapolated: the "
+            "resamples give the standard error, and Student's t distribution the tail."
         )
 
     def estimate_rows(self) -> list[list[str]]:
         """D, M, accuracy and the worst pair of each model."""
-        rows = [["model", "D", "interval", "M", "interval", "accuracy", "worst pair"]]
+        rows = [["model", "D", "interval", "M", "interval", "accuracy", "worst pair, reversed"]]
         several = next(iter(self.headlines.values())).n_pairs > 1
         names = short_names(list(self.headlines), _NAME)
         classes = [x for one in self.headlines.values() for x in (one.worst_pair.positive, one.worst_pair.negative)]
@@ -121,7 +137,8 @@ class ComparisonText:
         for name, d, m in zip(names, self.by_d.estimates, self.by_m.estimates, strict=True):
             headline = self.headlines[d.model]
             pair, right = headline.worst_pair, headline.accuracy
-            worst = f"{area(pair.auc)} ({short[str(pair.positive)]} against {short[str(pair.negative)]})"
+            back = "" if headline.worst_reversed is None else f", {area(headline.worst_reversed)}"
+            worst = f"{area(pair.auc)} ({short[str(pair.positive)]} against {short[str(pair.negative)]}){back}"
             cells = [cell for one in (d, m) for cell in _with_ends(area_and_ends(one.value, one.low, one.high))]
             rows.append([name, *cells, "none" if right is None else area(right), worst])
         # Two classes have one pair, whose area is D.
@@ -145,16 +162,19 @@ class ComparisonText:
         return [*_with_ends(difference_and_ends(one.value, one.low, one.high)), *p_values]
 
     def ranking_rows(self) -> list[list[str]]:
-        """How often each order occurred, as a share of the resamples."""
-        by_m = {ranking.order: ranking.probability for ranking in self.by_m.rankings}
+        """How often each order occurred, by D and by M, as a share of the resamples."""
+        shares = [{one.order: one.probability for one in contest.rankings} for contest in (self.by_d, self.by_m)]
         share = "share of draws" if self._n_resamples is None else "share of resamples"
         rows = [[f"order, {share}", "by D", "by M"]]
         short = self._short(min(_OF_TWO, _ORDER // len(self.headlines)))
-        for ranking in self.by_d.rankings[:_RANKINGS]:
-            order = " > ".join(" = ".join(short[name] for name in place) for place in ranking.order)
-            rows.append([order, *map(self._share, (ranking.probability, by_m.get(ranking.order, 0.0)))])
-        if rest := self.by_d.rankings[_RANKINGS:]:
-            rows.append([f"{len(rest)} others", self._share(sum(ranking.probability for ranking in rest)), ""])
+        # Those by D first, then those that occurred by M alone.
+        orders = list(shares[0] | shares[1])
+        for order in orders[:_RANKINGS]:
+            name = " > ".join(" = ".join(short[model] for model in place) for place in order)
+            rows.append([name, *(self._share(by.get(order, 0.0)) for by in shares)])
+        if rest := orders[_RANKINGS:]:
+            name = "1 other" if len(rest) == 1 else f"{len(rest)} others"
+            rows.append([name, *(self._share(sum(by.get(order, 0.0) for order in rest)) for by in shares)])
         return rows
 
     def _share(self, value: float) -> str:

@@ -13,7 +13,12 @@ _NAME = 30
 # Models that are named in a sentence without a winner.
 _NAMED = 3
 _CHANCE = ", which may be chance"
-_RULES = {"bayes": "Bayes' rule", "tuned": "tuned offsets", "argmax": "the highest score"}
+_RULES = {
+    "auto": "a share of tuned offsets",
+    "bayes": "Bayes' rule",
+    "tuned": "tuned offsets",
+    "argmax": "the highest score",
+}
 
 
 @dataclass(frozen=True)
@@ -100,8 +105,8 @@ class CostProfileText:
     def rule_sentence(self) -> str:
         """Which rule the costs are those of."""
         *others, last = [_RULES[rule] for rule in self.rules]
-        text = f"Classes are named by {', '.join(others)}{' and ' if others else ''}{last}."
-        if "tuned" not in self.rules:
+        text = f"Classes are predicted by {', '.join(others)}{' and ' if others else ''}{last}."
+        if {"auto", "tuned"}.isdisjoint(self.rules):
             return text
         if self.n_folds is None:
             return f"{text} Offsets were tuned and judged on the same samples, so their costs are too low."

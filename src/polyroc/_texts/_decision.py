@@ -11,7 +11,7 @@ from polyroc._lib._text_table import aligned, wrapped
 from polyroc._uncertainty._intervals import Interval
 
 _WIDTH = 100
-# Of more classes only the three rules and the cheapest class to name always stand in the table.
+# Of more classes only the cheapest one to predict always stands in the table.
 _MOST_CLASSES = 6
 _NAME = 24
 _MOST_DIGITS = 6
@@ -20,8 +20,8 @@ _ADDED_TO = {
     "expected cost": "minus the logarithms of expected costs",
     "score": "the scores",
 }
-# What each rule is called in a sentence, and whether that is plural.
-_NAMES = {"tuned": "the tuned offsets", "bayes": "Bayes' rule", "argmax": "naming the highest score"}
+_NAMES = {"tuned": "the tuned offsets", "bayes": "Bayes' rule", "argmax": "the highest score"}
+_SHARES = {0.125: "an eighth of ", 0.25: "a quarter of ", 0.5: "half of ", 0.75: "three quarters of ", 1.0: ""}
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,25 @@ class RuleText:
     interval: Interval
     difference: float
     difference_interval: Interval
+    tuned_share: float | None = None
+    """Of "auto": how much of the tuned offsets it uses."""
 
     @property
     def name(self) -> str:
         """The rule inside a sentence."""
         if self.rule == "always":
-            return f"always naming {_quoted(self.label)}"
-        return "always abstaining" if self.rule == "abstain" else _NAMES[self.rule]
+            return f"always predicting {_quoted(self.label)}"
+        if self.rule == "abstain":
+            return "always abstaining"
+        if self.rule != "auto":
+            return _NAMES[self.rule]
+        if not self.tuned_share:
+            return _NAMES["bayes"]
+        return f"{_SHARES.get(self.tuned_share, f'{self.tuned_share:.3g} of ')}{_NAMES['tuned']}"
+
+    @property
+    def is_plural(self) -> bool:
+        return self.name.endswith("offsets")
 
     @property
     def precision(self) -> float:
@@ -59,11 +71,26 @@ class RuleText:
 
 
 @dataclass(frozen=True)
+class UnseenText:
+    """What is said about a mistake that was not seen: as `polyroc._decide`'s UnseenMistake."""
+
+    true_class: Any
+    predicted_class: Any
+    cost: float
+    may_add: float
+    n_samples: int | None
+
+
+@dataclass(frozen=True)
 class DecisionText:
     """What is said about a decision."""
 
     rules: Sequence[RuleText]
     chosen: int
+    rival: int | None
+    """The cheapest of the other rules."""
+    unseen: UnseenText | None
+    n_samples_to_tell: int | None
     resubstitution_cost: float
     n_folds: int
     n_samples: int
@@ -75,31 +102,56 @@ class DecisionText:
 
     def __str__(self) -> str:
         lines = wrapped(self.sentence, _WIDTH)
-        for more in (self._how_judged, self._offsets_line):
+        for more in (self._unseen_line, self._how_judged, self._offsets_line):
             lines += wrapped(more, _WIDTH) if more else []
         return "\n".join([*lines, "", *aligned(self._table)])
 
     @property
     def sentence(self) -> str:
-        """What to do, on one line."""
+        """What to do, on one line: compared with the cheapest of the other rules."""
         own = self.rules[self.chosen]
-        others = [one for place, one in enumerate(self.rules) if place != self.chosen]
-        cheaper = [one for one in others if one.is_clearly_cheaper]
-        if cheaper:
-            best = min(cheaper, key=lambda one: one.cost)
-            return (
-                f"Use {best.name}: {_it(best)} {_costs(best)} {self._cost(best)} per sample, {self._less(best, own)}."
-            )
-        rivals = [one for one in others if not one.is_clearly_costlier]
-        if not rivals:
-            best = next((one for one in others if one.rule == "argmax"), min(others, key=lambda one: one.cost))
-            return f"Use {own.name}: {_it(own)} {_costs(own)} {self._cost(own)} per sample, {self._less(own, best)}."
-        rival = min(rivals, key=lambda one: (one.rule in ("always", "abstain"), one.rule != "argmax", one.cost))
-        also = "" if len(rivals) == 1 else f", nor than {_few([one.name for one in rivals if one is not rival])}"
-        return (
-            f"{_upper(own.name)} {_are(own)} not clearly cheaper than {rival.name}: {_it(own)} {_costs(own)} "
-            f"{self._cost(own)} per sample, {self._less(own, rival)}{also}."
+        if self.rival is None:
+            return f"Use {own.name}: {_it(own)} {_costs(own)} {self._cost(own)} per sample."
+        rival = self.rules[self.rival]
+        if rival.is_clearly_cheaper:
+            best, other = rival, own
+        elif rival.is_clearly_costlier:
+            best, other = own, rival
+        else:
+            return f"No rule is clearly the cheapest. {self._unclear(own, rival)}"
+        return f"Use {best.name}: {_it(best)} {_costs(best)} {self._cost(best)} per sample, {self._less(best, other)}."
+
+    def _unclear(self, own: RuleText, rival: RuleText) -> str:
+        """What is used and why, and what it would take to know better."""
+        told = (
+            f"{_upper(own.name)} {_are(own)} used, {self._why(own)}: {_it(own)} {_costs(own)} {self._cost(own)} per "
+            f"sample, {self._less(own, rival)}, the cheapest other rule."
         )
+        if self.n_samples_to_tell is None:
+            return told
+        return f"{told} About {self.n_samples_to_tell:,} samples would tell."
+
+    def _why(self, own: RuleText) -> str:
+        if own.rule != "auto":
+            return "because scores are not probabilities" if self.scale == "score" else "as `rule` says"
+        if own.tuned_share:
+            return "because on held-out folds they cost less than Bayes' rule by more than a standard error"
+        return "because on held-out folds no share of the tuned offsets cost less by more than a standard error"
+
+    @property
+    def _unseen_line(self) -> str:
+        """The mistake that no sample shows and that decides the interval of the cost."""
+        if self.unseen is None:
+            return ""
+        one = self.unseen
+        told = (
+            f"No {_quoted(one.true_class)} was predicted as {_quoted(one.predicted_class)} in these "
+            f"{counted(self.n_samples, 'sample')}; at a cost of {one.cost:,.4g} each, that mistake alone could add "
+            f"{amount(one.may_add, one.may_add / 2)} per sample."
+        )
+        if one.n_samples is None:
+            return told
+        return f"{told} From about {one.n_samples:,} samples without it on, other mistakes would decide the interval."
 
     def _cost(self, one: RuleText) -> str:
         return amount(one.cost, one.precision)
@@ -117,21 +169,26 @@ class DecisionText:
         own = self.rules[self.chosen]
         error = own.precision
         ends = f"{level(self.confidence_level)} interval of the cost: {ends_of(own.interval, error)}"
-        if own.rule != "tuned":
+        if own.rule not in ("auto", "tuned"):
             text = f"{ends}, from {counted(self.n_samples, 'sample')}."
         else:
+            chosen = ", and their share chosen," if own.rule == "auto" else ""
             text = (
-                f"{ends}, from {counted(self.n_samples, 'sample')}, each judged with offsets tuned without its fold "
-                f"({self.n_folds} folds). On the samples they were tuned on, the offsets cost "
-                f"{amount(self.resubstitution_cost, error)}, which is too low."
+                f"{ends}, from {counted(self.n_samples, 'sample')}, each judged with offsets tuned{chosen} without its "
+                f"fold ({self.n_folds} folds)."
             )
+            if own.is_plural:
+                text += (
+                    f" On the samples they were tuned on, the offsets cost {amount(self.resubstitution_cost, error)}, "
+                    "which is too low."
+                )
         if self.abstained is None:
             return text
         return f"{text} The rule abstains on {percent(self.abstained)} of the samples."
 
     @property
     def _offsets_line(self) -> str:
-        if self.offsets is None or self.rules[self.chosen].rule != "tuned" or len(self.offsets) > _MOST_CLASSES:
+        if self.offsets is None or not self.rules[self.chosen].is_plural or len(self.offsets) > _MOST_CLASSES:
             return ""
         names = short_names(self.labels, _NAME)
         shown = ", ".join(f"{name} {b:+.3g}" for name, b in zip(names, self.offsets, strict=True))
@@ -214,7 +271,13 @@ def _turned(interval: Interval, sign: int) -> Interval:
     return interval if sign > 0 else Interval(-interval.high, -interval.low)
 
 
-_TABLE_NAMES = {"tuned": "tuned offsets", "bayes": "Bayes", "argmax": "highest score", "abstain": "always abstain"}
+_TABLE_NAMES = {
+    "auto": "auto",
+    "tuned": "tuned offsets",
+    "bayes": "Bayes",
+    "argmax": "highest score",
+    "abstain": "always abstain",
+}
 
 
 def _quoted(label: Any) -> str:
@@ -226,18 +289,12 @@ def _upper(text: str) -> str:
 
 
 def _it(one: RuleText) -> str:
-    return "they" if one.rule == "tuned" else "it"
+    return "they" if one.is_plural else "it"
 
 
 def _are(one: RuleText) -> str:
-    return "are" if one.rule == "tuned" else "is"
+    return "are" if one.is_plural else "is"
 
 
 def _costs(one: RuleText) -> str:
-    return "cost" if one.rule == "tuned" else "costs"
-
-
-def _few(names: Sequence[str]) -> str:
-    """a, b and 3 others."""
-    told = [*names[:2], f"{len(names) - 2} others"] if len(names) > 3 else list(names)
-    return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}"
+    return "cost" if one.is_plural else "costs"

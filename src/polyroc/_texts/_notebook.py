@@ -4,17 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TypeAlias
 
-import numpy as np
-
 from polyroc._estimator._curve import RocCurve
 from polyroc._lib._corner import View, decades_of, opens_in_corner
 from polyroc._lib._names import short_names
 from polyroc._lib._numbers import area, level
-from polyroc._pairs import Pairs
+from polyroc._pairs import Pair
 from polyroc._texts._evaluation import Headline
 from polyroc._texts._svg import Line, Whisker, curve_svg, whiskers_svg
 
-_HARDEST = 5
 _NAME = 30
 # Models in the picture of a comparison: as many as there are colours.
 MOST_MODELS = 6
@@ -27,29 +24,28 @@ Curves: TypeAlias = tuple[RocCurve, RocCurve | None]
 
 def evaluation_html(
     headline: Headline,
-    pairs: Pairs,
+    hardest: Sequence[tuple[Pair, float | None]],
     curves: Curves,
     whiskers: Sequence[Whisker] = (),
     confidence_level: float = 0.95,
 ) -> str:
     """D, M, accuracy and the worst pair, what contradicts them, and the pairs with the smallest areas; the curves."""
     picture = _picture({"": curves}, whiskers, confidence_level)
-    return f'<div style="{_BESIDE}">\n{_evaluation_table(headline, pairs)}\n{picture}</div>'
+    return f'<div style="{_BESIDE}">\n{_evaluation_table(headline, hardest)}\n{picture}</div>'
 
 
-def _evaluation_table(headline: Headline, pairs: Pairs) -> str:
-    hardest = np.argsort(pairs.auc, kind="stable")[:_HARDEST].tolist()
+def _evaluation_table(headline: Headline, hardest: Sequence[tuple[Pair, float | None]]) -> str:
     rows = [
         *(_row([("th", name), ("td", number), ("td", meaning)]) for name, number, meaning in headline.rows),
         _row([("th", "size"), ("td", headline.sizes)], last_spans=2),
         *(_row([("td", note)], last_spans=3) for note in headline.cautions),
         _row([("th", "hardest pairs: positive"), ("th", "negative"), ("th", "area")]),
     ]
-    found = [pairs[place] for place in hardest]
-    names = short_names([name for pair in found for name in (pair.positive, pair.negative)], _NAME)
-    for place, pair in enumerate(found):
+    names = short_names([name for pair, _ in hardest for name in (pair.positive, pair.negative)], _NAME)
+    for place, (pair, back) in enumerate(hardest):
         positive, negative = names[2 * place : 2 * place + 2]
-        rows.append(_row([("td", positive), ("td", negative), ("td", area(pair.auc))]))
+        areas = area(pair.auc) if back is None else f"{area(pair.auc)}; reversed {area(back)}"
+        rows.append(_row([("td", positive), ("td", negative), ("td", areas)]))
     return f"<table>\n{''.join(rows)}</table>"
 
 

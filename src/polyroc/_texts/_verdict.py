@@ -23,6 +23,8 @@ class Verdict:
     confidence_level: float
     n_resamples: int | None
     """None where influences took the place of resamples."""
+    weighted_by: str = ""
+    """What weights D and not M, as `Headline` has it."""
 
     @property
     def best(self) -> str | None:
@@ -32,7 +34,16 @@ class Verdict:
 
     @property
     def sentence(self) -> str:
-        """Which model to use, or why none can be named."""
+        """Which model to use, or why none can be named; and what weights D alone."""
+        return f"{self._winner} {self.weights}".rstrip()
+
+    @property
+    def weights(self) -> str:
+        """What weights D and not M, as a sentence; empty if nothing does."""
+        return f"D is weighted by {self.weighted_by}, M is not." if self.weighted_by else ""
+
+    @property
+    def _winner(self) -> str:
         found = [(contest, clear_best(contest, self.confidence_level)) for contest in (self.by_d, self.by_m)]
         (_, by_d), (_, by_m) = found
         if by_d is not None and by_d == by_m:

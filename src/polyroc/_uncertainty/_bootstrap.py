@@ -27,7 +27,7 @@ from polyroc._uncertainty._resampling import AnyUnits, ResamplingPlan, Units
 from polyroc._uncertainty._streamed import StreamedUnits
 from polyroc._uncertainty._streams import Streams
 
-# Fewer samples than these in a class, and its resamples hardly vary.
+# Fewer samples of a class show little of how they vary.
 _FEW_SAMPLES = 10
 # Fewer degrees of freedom than this are warned of. The population on which intervals failed in the study, ten nearest
 # neighbours at D = 0.999 (59 %, docs/coverage.md), has such samples: what one shows says little about what none shows.
@@ -163,7 +163,7 @@ class BootstrapResult(Frozen):
                 "interval",
                 "must not be 'bca' for replicates without influences, which only the samples can give",
                 hint=". Draw them with `evaluation.bootstrap(..., influences=True)`, or call "
-                "`evaluation.confidence_interval(interval='bca')`",
+                "`evaluation.confidence_interval(method='bootstrap', interval='bca')`",
             )
         if interval == "bca":
             check_bca(self.method, statistic)
@@ -377,7 +377,7 @@ def warn_of_few_carriers(freedom: float, at_end: bool) -> None:
 
 
 def warn_of_small_classes(source: Source, units: AnyUnits) -> None:
-    """Name the classes whose resamples hardly vary."""
+    """Name the classes that are too small to show how samples vary."""
     counts = _units_by_class(source, units)
     present = source.class_counts > 0
     names = source.labels[present].tolist()
@@ -387,7 +387,7 @@ def warn_of_small_classes(source: Source, units: AnyUnits) -> None:
         more = f" and {len(small) - 10} more" if len(small) > 10 else ""
         msg = (
             f"Classes of fewer than {_FEW_SAMPLES} {what}: {', '.join(small[:10])}{more}. These intervals are probably "
-            "too narrow: resampling so few gives little variation, and resampling one gives none."
+            f"too narrow: so few {what} show little of how they vary, and one shows nothing."
         )
         warn(msg, ResamplingWarning)
 

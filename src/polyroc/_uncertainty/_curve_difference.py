@@ -5,6 +5,7 @@ what one model has more in true positives it has less in false positives.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
@@ -26,16 +27,40 @@ class CurveDifference(Frozen):
     high: FloatArray
 
 
+class CurveReplicates(NamedTuple):
+    """A curve and its replicates, without their corners, shape (n_replicates, n_call_rates)."""
+
+    curve: RocCurve
+    fpr: FloatArray
+    tpr: FloatArray
+
+    def tpr_at(self, lines: FloatArray) -> FloatArray:
+        """TPR where the curve cuts the lines, of which TPR - FPR has twice the differences."""
+        return lines + heights(self.curve.fpr, self.curve.tpr, lines) / 2
+
+    def replicates_at(self, lines: FloatArray) -> FloatArray:
+        return lines + heights_of_replicates(self.fpr, self.tpr, lines) / 2
+
+
+def replicates_of(drawn: BootstrapResult, curve: Curve) -> CurveReplicates:
+    """One of the two curves of resamples."""
+    if curve == "shared":
+        return CurveReplicates(drawn.curve, drawn.fpr, drawn.tpr)
+    assert drawn.mean_fpr is not None
+    assert drawn.mean_tpr is not None
+    return CurveReplicates(drawn.mean_curve, drawn.mean_fpr, drawn.mean_tpr)
+
+
 def curve_difference(
-    first: BootstrapResult, second: BootstrapResult, *, curve: Curve, confidence_level: float
+    first: CurveReplicates, second: CurveReplicates, *, n_independent: int, confidence_level: float
 ) -> CurveDifference:
     """The difference of two models whose replicates were drawn together, with a pointwise band."""
     lines = band_lines()
     tail = (1 - confidence_level) / 2
-    observed = [_observed(drawn, curve, lines) for drawn in (first, second)]
+    observed = [one.tpr_at(lines) for one in (first, second)]
     value = observed[0] - observed[1]
-    of_first = _replicates(first, curve, lines)
-    replicates = of_first - _replicates(second, curve, lines)
+    of_first = first.replicates_at(lines)
+    replicates = of_first - second.replicates_at(lines)
     # Points of a curve are biased at kinks. The replicates show how much, but not surely: as in the band of a curve,
     # half of it moves the centre, and all of it widens the band.
     bias = replicates.mean(axis=0) - value
@@ -43,7 +68,7 @@ def curve_difference(
     low, high = (value - bias / 2 + side * reach for side in (-1, 1))
     # The same scores have the same errors, also those that are not seen. Curves that never vary do not show it.
     if np.any(replicates) or np.any(value) or not np.any(np.ptp(of_first, axis=0)):
-        unseen = unseen_share(tail, min(first.n_independent, second.n_independent))
+        unseen = unseen_share(tail, n_independent)
         falls, rises = zip(*(_may_move(tpr, lines, unseen) for tpr in observed), strict=True)
         low = np.minimum(low, value - np.maximum(falls[0], rises[1]))
         high = np.maximum(high, value + np.maximum(rises[0], falls[1]))
@@ -58,16 +83,3 @@ def _may_move(tpr: FloatArray, lines: FloatArray, unseen: float) -> tuple[FloatA
     most = np.minimum(2 * lines, 1.0)
     least = np.maximum(2 * lines - 1, 0.0)
     return np.where(most - tpr < unseen, unseen, 0.0), np.where(tpr - least < unseen, unseen, 0.0)
-
-
-def _observed(drawn: BootstrapResult, curve: Curve, lines: FloatArray) -> FloatArray:
-    """TPR where a curve cuts the lines, of which TPR - FPR has twice the differences."""
-    observed: RocCurve = drawn.curve if curve == "shared" else drawn.mean_curve
-    return lines + heights(observed.fpr, observed.tpr, lines) / 2
-
-
-def _replicates(drawn: BootstrapResult, curve: Curve, lines: FloatArray) -> FloatArray:
-    fpr, tpr = (drawn.fpr, drawn.tpr) if curve == "shared" else (drawn.mean_fpr, drawn.mean_tpr)
-    assert fpr is not None
-    assert tpr is not None
-    return lines + heights_of_replicates(fpr, tpr, lines) / 2

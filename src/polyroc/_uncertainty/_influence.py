@@ -284,6 +284,23 @@ def curve_draws(
     `points` are TPR and then FPR, shape (2T,), as is their `bias`, and `influences` what each sample adds to each of
     them, shape (2T, n). The draws stand where resamples would: beyond the points by the bias.
     """
+    return _as_curve(_point_draws(points, influences, bias, units))
+
+
+def paired_curve_draws(
+    first: tuple[FloatArray, FloatArray, FloatArray], second: tuple[FloatArray, FloatArray, FloatArray], units: Units
+) -> list[tuple[FloatArray, FloatArray]]:
+    """The same for the curves of two models on the same samples, drawn together; points, influences, bias of each."""
+    points, influences, bias = (np.concatenate(both) for both in zip(first, second, strict=True))
+    return [_as_curve(half) for half in np.split(_point_draws(points, influences, bias, units), 2, axis=1)]
+
+
+def _as_curve(drawn: FloatArray) -> tuple[FloatArray, FloatArray]:
+    tpr, fpr = np.split(drawn, 2, axis=1)
+    return np.maximum.accumulate(fpr, axis=1), np.maximum.accumulate(tpr, axis=1)
+
+
+def _point_draws(points: FloatArray, influences: FloatArray, bias: FloatArray, units: Units) -> FloatArray:
     points = np.clip(points, _CORNER, 1 - _CORNER)
     slope = 1 / (points * (1 - points))
     shift = np.clip(bias * slope, -_MOST_BIAS, _MOST_BIAS)
@@ -291,9 +308,8 @@ def curve_draws(
     errors = normal_errors(noise, covariance(influences, units) * np.outer(slope, slope))
     # With each draw its mirror image, so that their mean is no matter of luck.
     errors = np.concatenate([errors, -errors])
-    drawn = expit(logit(points) + shift + np.clip(errors, -_MOST_SHIFT, _MOST_SHIFT))
-    tpr, fpr = np.split(drawn, 2, axis=1)
-    return np.maximum.accumulate(fpr, axis=1), np.maximum.accumulate(tpr, axis=1)
+    drawn: FloatArray = expit(logit(points) + shift + np.clip(errors, -_MOST_SHIFT, _MOST_SHIFT))
+    return drawn
 
 
 def whole_error(influences: FloatArray, units: AnyUnits, pair_error: float) -> float:

@@ -25,10 +25,8 @@ class StreamedUnits(Frozen):
 
     sizes: IntArray
     """Number of samples of each class, shape (k,)."""
-    total: FloatArray
-    """Sum of x over each class, shape (k, m): 0 but for rounding."""
     squares: FloatArray
-    """Sum of x x', shape (k, m, m)."""
+    """Sum of x x', shape (k, m, m). The sum of x over a class is 0, because influences are centred there."""
     fourths: FloatArray
     """Sum of z z' with z all products of two of x, shape (k, q, q), q = m (m + 1) / 2."""
     are_groups: bool = False
@@ -40,11 +38,11 @@ class StreamedUnits(Frozen):
     def covariance(self, combinations: FloatArray) -> FloatArray:
         """Covariance of combinations, shape (r, m), as that of influences: (r, r)."""
         u = np.maximum(self.sizes, 2)[:, None, None]
-        centred = (
-            self.squares - self.total[:, :, None] * self.total[:, None, :] / np.maximum(self.sizes, 1)[:, None, None]
-        )
-        summed = np.sum(np.where(self.sizes[:, None, None] > 1, u / (u - 1), 1.0) * centred, axis=0)
+        summed = np.sum(np.where(self.sizes[:, None, None] > 1, u / (u - 1), 1.0) * self.squares, axis=0)
         found: FloatArray = combinations @ summed @ combinations.T
+        # A variance is a sum of squares. That of a difference is made of large terms that cancel, so rounding can put
+        # it below 0 if two models have the same scores, when it is 0.
+        np.fill_diagonal(found, np.maximum(found.diagonal(), 0.0))
         return found
 
     def variance_and_fourth(self, combination: FloatArray) -> tuple[FloatArray, FloatArray]:

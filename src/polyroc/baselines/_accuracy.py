@@ -5,7 +5,13 @@ import math
 import numpy as np
 from scipy.special import ndtri
 
-from polyroc._engines._samples import column_ranges, every_row_is_one, row_notes, share_named_right
+from polyroc._engines._samples import (
+    are_log_probabilities,
+    column_ranges,
+    every_row_is_one,
+    row_notes,
+    share_named_right,
+)
 from polyroc._lib._names import short_names
 from polyroc._records import Predictions, Source
 from polyroc._uncertainty._intervals import Interval
@@ -23,7 +29,7 @@ def why_no_accuracy(source: Source) -> str:
     """
     if source.n_columns == 1:
         return "There is one score column, so a class is named only by a threshold."
-    if every_row_is_one(source):
+    if every_row_is_one(source) or (isinstance(source, Predictions) and are_log_probabilities(source, every_row=True)):
         return ""
     lowest, highest = column_ranges(source)
     above = int(np.argmax(lowest))

@@ -9,7 +9,7 @@ import numpy as np
 
 from polyroc._engines._hum_ordered import ordered_volume
 from polyroc._engines._hum_unordered import MOST_CLASSES, MOST_STEPS, Assignments, Criterion
-from polyroc._engines._samples import are_probabilities
+from polyroc._engines._samples import are_probabilities, exponentials_hint
 from polyroc._estimator._doubts import warn_of_disagreement
 from polyroc._inputs._checks import InputError, as_confidence_level, as_flag, as_rng, one_of, shown
 from polyroc._inputs._frames import plain
@@ -205,9 +205,8 @@ def _assignments(predictions: Predictions, criterion: Criterion) -> Assignments:
             "y_true", f"must have samples of at most {MOST_CLASSES} classes that are not ordered", f"{n_classes}"
         )
     if criterion == "distance" and not are_probabilities(predictions):
-        raise InputError(
-            "criterion", "must be 'sum' where the rows of `y_score` are not probabilities", repr(criterion)
-        )
+        rule = "must be 'sum' if the rows of `y_score` are not probabilities"
+        raise InputError("criterion", rule, repr(criterion), exponentials_hint(predictions))
     return Assignments(predictions, criterion)
 
 

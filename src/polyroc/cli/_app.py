@@ -31,7 +31,9 @@ polyroc evaluate predictions.parquet --target label --report report.html
 
 polyroc evaluate predictions.parquet --target label --measures
 
-polyroc evaluate predictions.parquet --target label --resamples 0 --quiet
+polyroc evaluate predictions.parquet --target label --method none --quiet
+
+polyroc evaluate predictions.parquet --target label --method bootstrap --resamples 199 --seed 1
 
 polyroc evaluate - --target label < knn.csv
 
@@ -65,7 +67,7 @@ polyroc decide knn.csv --target label --costs costs.csv --out named.csv
 
 polyroc decide knn.csv --target label --costs costs.csv --save-rule rule.json
 
-polyroc decide tree.csv --rule rule.json --out decisions.parquet
+polyroc decide tree.csv --apply rule.json --out decisions.parquet
 """
 _REPRODUCE_EXAMPLES = """Examples:
 
@@ -110,6 +112,8 @@ def evaluate(
     sample_weight: arg.SampleWeight = None,
     groups: arg.Groups = None,
     model_column: arg.OneModel = None,
+    pooled: arg.Pooled = False,
+    drop_missing: arg.DropMissing = False,
     costs: arg.Costs = None,
     weighting: arg.Weighting = _DEFAULT.weighting,
     thresholds: arg.Thresholds = _DEFAULT.thresholds,
@@ -120,8 +124,9 @@ def evaluate(
     max_pairs: arg.MaxPairs = _DEFAULT.max_pairs,
     confidence_level: arg.ConfidenceLevel = 0.95,
     max_fpr: arg.MaxFpr = None,
+    interval_method: arg.IntervalMethod = "auto",
     resamples: arg.Resamples = None,
-    seed: arg.Seed = 0,
+    seed: arg.Seed = None,
     jobs: arg.Jobs = None,
     stream: arg.Stream = None,
     exact: arg.Exact = False,
@@ -151,6 +156,9 @@ def compare(
     labels: arg.Labels = None,
     sample_weight: arg.SampleWeight = None,
     groups: arg.Groups = None,
+    pooled: arg.Pooled = False,
+    drop_missing: arg.DropMissing = False,
+    common: arg.Common = False,
     costs: arg.Costs = None,
     weighting: arg.Weighting = _DEFAULT.weighting,
     thresholds: arg.Thresholds = _DEFAULT.thresholds,
@@ -161,8 +169,9 @@ def compare(
     max_pairs: arg.MaxPairs = _DEFAULT.max_pairs,
     confidence_level: arg.ConfidenceLevel = 0.95,
     max_fpr: arg.MaxFpr = None,
+    interval_method: arg.IntervalMethod = "auto",
     resamples: arg.Resamples = None,
-    seed: arg.Seed = 0,
+    seed: arg.Seed = None,
     jobs: arg.Jobs = None,
     stream: arg.Stream = None,
     exact: arg.Exact = False,
@@ -196,6 +205,9 @@ def plan(
     scores: arg.Scores = None,
     labels: arg.Labels = None,
     sample_weight: arg.SampleWeight = None,
+    pooled: arg.Pooled = False,
+    drop_missing: arg.DropMissing = False,
+    common: arg.Common = False,
     costs: arg.Costs = None,
     weighting: arg.Weighting = _DEFAULT.weighting,
     thresholds: arg.Thresholds = _DEFAULT.thresholds,
@@ -205,7 +217,7 @@ def plan(
     engine: arg.Engine = _DEFAULT.engine,
     max_pairs: arg.MaxPairs = _DEFAULT.max_pairs,
     confidence_level: arg.ConfidenceLevel = 0.95,
-    seed: arg.Seed = 0,
+    seed: arg.PairsSeed = None,
     jobs: arg.Jobs = None,
     json: arg.Json = False,
     plot: arg.PlanPlot = None,
@@ -225,16 +237,18 @@ def decide(
     target: arg.DecisionTarget = None,
     costs: arg.DecisionCosts = None,
     prior: arg.Prior = None,
-    method: arg.Method = None,
+    rule: arg.Rule = None,
     reject_cost: arg.RejectCost = None,
-    rule: arg.RuleFile = None,
+    apply: arg.RuleFile = None,
     scores: arg.Scores = None,
     labels: arg.Labels = None,
     sample_weight: arg.SampleWeight = None,
     groups: arg.DecisionGroups = None,
     model_column: arg.OneModel = None,
+    pooled: arg.Pooled = False,
+    drop_missing: arg.DropMissing = False,
     confidence_level: arg.ConfidenceLevel = 0.95,
-    seed: arg.Seed = 0,
+    seed: arg.FoldsSeed = 0,
     jobs: arg.Jobs = None,
     json: arg.Json = False,
     out: arg.DecisionsOut = None,
@@ -243,18 +257,19 @@ def decide(
     quiet: arg.Quiet = False,
     debug: arg.Debug = False,
 ) -> None:
-    """Decide which class to name: a rule of least cost, what it costs, and what it names."""
+    """Decide which class to predict: a rule of least cost, what it costs, and what it predicts."""
     from polyroc.cli._decide import Asked, run_decide
 
-    asked = Asked(prior, method, reject_cost, rule, save_rule, out)
-    # Its table and its method are not those of the other commands.
+    asked = Asked(prior, rule, reject_cost, apply, save_rule, out)
+    # Its table and its rule are not those of the other commands.
     run_decide(file, asked, settings_of({**locals(), "target": target or "", "out": None}))
 
 
 @app.command()
 def demo(
+    interval_method: arg.IntervalMethod = "auto",
     resamples: arg.Resamples = None,
-    seed: arg.Seed = 0,
+    seed: arg.Seed = None,
     jobs: arg.Jobs = None,
     json: arg.Json = False,
     report: arg.Report = None,
@@ -272,7 +287,7 @@ def reproduce(
     out: arg.OutFolder,
     quick: arg.Quick = False,
     data: arg.Data = None,
-    seed: arg.Seed = 0,
+    seed: arg.FoldsSeed = 0,
     jobs: arg.Jobs = None,
     force: arg.Force = False,
     quiet: arg.Quiet = False,

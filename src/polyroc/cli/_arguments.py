@@ -77,7 +77,8 @@ PilotModel: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--model-column",
-        help="Column with the name of the model, for a file with one row per sample and model; NAME=MODEL for one.",
+        help="Column with the name of the model, for a file with one row per sample and model; NAME=MODEL for one, "
+        "NAME=A,B for two.",
         metavar="NAME",
         rich_help_panel=_COLUMNS,
     ),
@@ -114,8 +115,7 @@ SampleWeight: TypeAlias = Annotated[
 Groups: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="Group of each sample, such as a patient ID. If given, whole groups are resampled instead of single "
-        "samples.",
+        help="Group of each sample, such as a patient ID. If given, groups are independent, not samples.",
         rich_help_panel=_COLUMNS,
     ),
 ]
@@ -134,7 +134,8 @@ ModelColumns: TypeAlias = Annotated[
 ModelColumn: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="Column with the name of the model, for a file with one row per sample and model.",
+        help="Column with the name of the model, for a file with one row per sample and model; NAME=A,B compares "
+        "two of its models.",
         metavar="NAME",
         rich_help_panel=_COLUMNS,
     ),
@@ -149,6 +150,31 @@ OneModel: TypeAlias = Annotated[
         rich_help_panel=_COLUMNS,
     ),
 ]
+Pooled: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--pooled",
+        help="All rows are samples of one model, although a column looks like the names of several models.",
+        rich_help_panel=_COLUMNS,
+    ),
+]
+DropMissing: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--drop-missing",
+        help="Leave out rows with missing values, such as NaN in a score, and say how many of which class; of several "
+        "models, for all of them.",
+        rich_help_panel=_COLUMNS,
+    ),
+]
+Common: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--common",
+        help="With --key: compare the rows that all files have, and say how many were left out of each.",
+        rich_help_panel=_COLUMNS,
+    ),
+]
 Costs: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -159,15 +185,15 @@ Costs: TypeAlias = Annotated[
 DecisionTarget: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--target", help="Column of the true classes; not with --rule.", rich_help_panel=_COLUMNS, show_default=False
+        "--target", help="Column of the true classes; not with --apply.", rich_help_panel=_COLUMNS, show_default=False
     ),
 ]
 DecisionCosts: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--costs",
-        help="File of costs: one row per true class, one column per named class, with a header. The diagonal counts, "
-        "and negative entries are gains.",
+        help="File of costs: one row per true class, one column per predicted class, with a header. The diagonal "
+        "counts, and negative entries are gains.",
         rich_help_panel=_METHOD,
     ),
 ]
@@ -188,25 +214,28 @@ Prior: TypeAlias = Annotated[
         rich_help_panel=_METHOD,
     ),
 ]
-Method: TypeAlias = Annotated[
+Rule: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        metavar="tuned|bayes|argmax",
-        help="tuned (default): offsets tuned to the lowest cost; bayes: the lowest expected cost, scores taken as "
-        "probabilities; argmax: the highest score.",
+        metavar="auto|tuned|bayes|argmax",
+        help="auto (default): bayes, or as much of tuned as is seen to cost less; tuned: offsets tuned to the lowest "
+        "cost; bayes: the lowest expected cost, scores taken as probabilities; argmax: the highest score.",
         rich_help_panel=_METHOD,
     ),
 ]
 RejectCost: TypeAlias = Annotated[
     float | None,
     typer.Option(
-        help="Cost of naming no class; if given, the rule abstains where that is cheaper.", rich_help_panel=_METHOD
+        help="Cost of predicting no class; if given, the rule abstains where that is cheaper.", rich_help_panel=_METHOD
     ),
 ]
 RuleFile: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="Apply a rule that --save-rule wrote to samples without labels; needs --out.", rich_help_panel=_METHOD
+        "--apply",
+        metavar="FILE",
+        help="Apply a rule that --save-rule wrote to samples without labels; needs --out.",
+        rich_help_panel=_METHOD,
     ),
 ]
 SaveRule: TypeAlias = Annotated[
@@ -216,7 +245,7 @@ DecisionsOut: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         "--out",
-        help="Save the rows with the named class, in column decision, as a .parquet or .csv file.",
+        help="Save the rows with the predicted class, in column decision, as a .parquet or .csv file.",
         rich_help_panel=_OUTPUT,
     ),
 ]
@@ -239,16 +268,40 @@ MaxFpr: TypeAlias = Annotated[
 ConfidenceLevel: TypeAlias = Annotated[
     float, typer.Option(help="Confidence level of the intervals.", rich_help_panel=_SURE)
 ]
+IntervalMethod: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--method",
+        metavar="auto|influence|bootstrap|none",
+        help="Source of the intervals. influence: what each sample contributes, without resampling; bootstrap: "
+        "resampled samples; auto: influence if its formula holds for these data, else 999 resamples with seed 0; none "
+        "(evaluate only): no intervals.",
+        rich_help_panel=_SURE,
+    ),
+]
 Resamples: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        help="Number of bootstrap resamples, by default 999; evaluate takes 0 for none.",
+        help="Number of resamples, by default 999; with --method bootstrap.",
         rich_help_panel=_SURE,
         show_default=False,
     ),
 ]
 Seed: TypeAlias = Annotated[
-    int, typer.Option(help="Random seed; the same seed gives the same numbers.", rich_help_panel=_SURE)
+    int | None,
+    typer.Option(
+        help="Random seed of --method bootstrap and of --max-pairs, by default 0; the same seed gives the same "
+        "numbers.",
+        rich_help_panel=_SURE,
+        show_default=False,
+    ),
+]
+PairsSeed: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--seed", help="Random seed of --max-pairs, by default 0.", rich_help_panel=_SURE, show_default=False),
+]
+FoldsSeed: TypeAlias = Annotated[
+    int, typer.Option("--seed", help="Random seed; the same seed gives the same numbers.", rich_help_panel=_SURE)
 ]
 Jobs: TypeAlias = Annotated[int | None, typer.Option(help=DECLARED["n_jobs"].metadata["help"], rich_help_panel=_SURE)]
 Json: TypeAlias = Annotated[
@@ -274,7 +327,7 @@ IncludeDecisions: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--include-decisions",
-        help="Also show on the page of --report what naming classes costs. The page then contains scores of single "
+        help="Also show on the page of --report what predictions cost. The page then contains scores of single "
         "samples.",
         rich_help_panel=_OUTPUT,
     ),

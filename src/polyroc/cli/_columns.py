@@ -14,27 +14,88 @@ from polyroc.cli._labels import Target, text_of
 from polyroc.cli._plain import CommandError, clean, listed, quoted, typed
 
 # More classes than these are not written out.
-_MOST_WRITTEN = 30
+_MOST_WRITTEN = 100
 
 
-def several_models(source: Source, columns: list[str], ways: Sequence[Affixes], target: Target) -> str:
+@dataclass(frozen=True)
+class Columns:
+    """What the user said about the columns and rows of a file."""
+
+    target: str
+    scores: str | Sequence[str] | None = None
+    labels: str | Sequence[Any] | None = None
+    sample_weight: str | None = None
+    groups: str | None = None
+    key: str | None = None
+    model_column: str | None = None
+    """The column of models of a file in long layout; perhaps with those that are wanted, as in `model=knn`."""
+    pooled: bool = False
+    """Whether all rows are samples of one model, whatever the columns look like."""
+    drop_missing: bool = False
+    """Whether rows with missing values are left out."""
+    common: bool = False
+    """Whether rows are left out whose keys are not in all files."""
+    has_groups: bool = True
+    """Whether the command has --groups."""
+    method: str = ""
+    """Options of the command that say nothing about columns but change the numbers, as typed."""
+
+    def __post_init__(self) -> None:
+        if self.pooled and self.model_column is not None:
+            msg = "--pooled takes all rows as samples of one model: leave it out, or leave out --model-column"
+            raise CommandError(msg)
+
+    @property
+    def taken(self) -> list[str]:
+        """Those that are no scores."""
+        named = (self.target, self.sample_weight, self.groups, self.key, self.model_column)
+        return [name for name in named if name]
+
+    def typed(self, *without: str) -> str:
+        """The options as they are typed, with a blank before each."""
+        names = ("target", "scores", "labels", "sample_weight", "groups", "key", "model_column")
+        given = {name: getattr(self, name) for name in names if name not in without}
+        flags = [name for name in ("pooled", "drop_missing", "common") if getattr(self, name) and name not in without]
+        values = [f" {_option(name)} {typed(joined(value))}" for name, value in given.items() if value is not None]
+        return "".join([*values, *(f" {_option(name)}" for name in flags), self.method])
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def joined(names: str | Sequence[Any]) -> str:
+    """Names between commas, as `split` reads them.
+
+    >>> joined(["a", "b,c"])
+    'a,"b,c"'
+    """
+    if isinstance(names, str):
+        return names
+    texts = [str(name) for name in names]
+    return ",".join('"{}"'.format(text.replace('"', '""')) if "," in text or '"' in text else text for text in texts)
+
+
+def several_models(source: Source, found: list[str], ways: Sequence[Affixes], target: Target, columns: Columns) -> str:
     """That columns are named in several ways, and how to choose."""
-    chosen = [_choosing(columns, way, ways, target.texts) for way in ways]
-    names = [f"{clean(way.before)}{clean(way.after)}".strip("_-. ") for way in ways]
-    pieces = [f"{name}={one}" for name, one in zip(names, chosen, strict=True)]
-    models = ",".join(f'"{piece}"' if "," in piece else piece for piece in pieces[:3])
-    return (
-        f"{quoted_path(source.name)} holds the scores of {len(ways)} models, {listed(chosen)}: "
-        f"choose one, --scores '{chosen[0]}', or compare them, `polyroc compare ... --models '{models}'`"
-    )
+    chosen = [_choosing(found, way, ways, target.texts) for way in ways]
+    names = [f"{way.before}{way.after}".strip("_-. ").replace("=", "_") or f"{n}" for n, way in enumerate(ways, 1)]
+    several = f"{quoted_path(source.name)} holds the scores of {len(ways)} models, {listed(chosen)}: "
+    one = f"choose one, `--scores {typed(chosen[0])}`"
+    if not columns.target or columns.model_column is not None:
+        return several + one
+    models = joined([f"{name}={pattern}" for name, pattern in zip(names, chosen, strict=True)])
+    rest = columns.typed("scores", "key", "pooled", "common")
+    call = f"polyroc compare {typed(source.path)}{rest} --models {typed(models)}"
+    return f"{several}{one}, or compare them, `{call}`"
 
 
 def _choosing(columns: list[str], way: Affixes, ways: Sequence[Affixes], texts: list[str]) -> str:
     """A pattern for the columns of one model; their names where a pattern would take others as well."""
     claimed = {other.name(text) for other in ways if other != way for text in texts}
     own = [name for name in columns if way.fits(name) and name not in claimed]
-    pattern = clean(way.name("*"))
-    return pattern if [name for name in columns if fnmatchcase(name, pattern)] == own else ",".join(map(clean, own))
+    pattern = way.name("*")
+    return joined([pattern] if [name for name in columns if fnmatchcase(name, pattern)] == own else own)
 
 
 def no_match(source: Source, columns: list[str], target: Target) -> str:
@@ -53,7 +114,7 @@ def no_match(source: Source, columns: list[str], target: Target) -> str:
         came = f"it has {listed(columns)}{hint}"
         return f"{where} has no score column for {listed(absent)} of the target's classes; {came}"
     guessed = guessed_classes(columns, target.texts)
-    such = f"--labels {_written(guessed)}" if guessed else f"in the order {listed(columns)}, with --labels"
+    such = (guessed and _labels(guessed)) or f"in the order {listed(columns)}, with --labels"
     return (
         f"the score columns of {where}, {listed(columns)}, do not name the classes {listed(target.classes)}: "
         f"rename them, choose others with --scores, or name the class of each column, {such}"
@@ -62,7 +123,7 @@ def no_match(source: Source, columns: list[str], target: Target) -> str:
 
 def check_numbers(kept: list[str], target: Target, given: list[Any] | None) -> None:
     """Refuse columns p_0, p_1, ... whose numbers may be classes and may be mere numbers of columns."""
-    if not kept or numbering_of(kept) is None or isinstance(target.classes[0], bool):
+    if not kept or numbering_of(kept, target.texts) is None or isinstance(target.classes[0], bool):
         return
     numbers = [str(number) for number in range(len(kept))]
     if given is None:
@@ -102,13 +163,13 @@ def _readings(columns: list[str], target: Target) -> str:
     if not isinstance(found[0], str):
         starts = [start for start in (0, 1) if start <= found[0] and found[-1] < start + count]
         ranges = [list(range(start, start + count)) for start in starts]
-        ways = [f"--labels {_written(one)} if the classes are {one[0]} to {one[-1]}" for one in ranges]
+        ways = [f"{_labels(one)} if the classes are {one[0]} to {one[-1]}" for one in ranges if _labels(one)]
     return " or ".join(ways) or "name the class of each column in this order with --labels"
 
 
-def _written(classes: Sequence[Any]) -> str:
-    texts = [f'"{label}"' if "," in str(label) else str(label) for label in classes]
-    return typed(",".join(texts if len(texts) <= _MOST_WRITTEN else [*texts[:3], "...", texts[-1]]))
+def _labels(classes: Sequence[Any]) -> str:
+    """The option as it is typed; empty for more classes than anybody reads."""
+    return f"`--labels {typed(joined(classes))}`" if len(classes) <= _MOST_WRITTEN else ""
 
 
 def _is_about(column: str, text: str) -> bool:
@@ -136,29 +197,33 @@ def check_column(source: Source, name: str, option: str) -> str:
     raise CommandError(msg)
 
 
-def split(text: str) -> list[str]:
-    """Names between commas; one that holds a comma stands in double quotes.
+def split(text: str | Sequence[Any]) -> list[str]:
+    """Names between commas, of which one that contains a comma is in double quotes; or those of a list.
 
-    >>> split('a,"b,c"')
-    ['a', 'b,c']
+    >>> split('a,"b,c"'), split([0, 1])
+    (['a', 'b,c'], ['0', '1'])
     """
+    if not isinstance(text, str):
+        return [str(name) for name in text]
     return [part for part in next(csv.reader([text], skipinitialspace=True), []) if part]
 
 
-def choose_scores(
-    source: Source, target: Target, *, scores: str | None, labels: str | None, taken: Collection[str]
-) -> Choice:
-    """The score columns that the user wants, or all numbers that nothing else has a use for."""
-    columns = _named(source, scores) if scores else _others(source, taken)
+def choose_scores(source: Source, target: Target, asked: Columns, pattern: str | None = None) -> Choice:
+    """The score columns that the user wants, or all numbers that nothing else has a use for.
+
+    `pattern` takes the place of `asked.scores`.
+    """
+    scores, labels = pattern or asked.scores, asked.labels
+    columns = _named(source, scores) if scores else _others(source, asked.taken)
     given = None if labels is None else target.like(split(labels))
     if given is not None and not given:
-        msg = f"--labels must name classes, got {quoted(labels)}"
+        msg = f"--labels must name classes, got {quoted(joined(labels or ''))}"
         raise CommandError(msg)
     if len(columns) == 1:
         return _binary(columns[0], target, given)
     ways = ways_of(columns, target.texts if given is None else [text_of(label) for label in given])
     if len(ways) > 1:
-        raise CommandError(several_models(source, columns, ways, target))
+        raise CommandError(several_models(source, columns, ways, target, asked))
     if ways:
         choice = _matched(columns, ways[0], target, given, strict=scores is not None)
         if scores is None and given is None:
@@ -180,7 +245,7 @@ def ways_of(columns: Sequence[str], classes: Sequence[str]) -> list[Affixes]:
     return affixes_of([name.lower() for name in columns] if folded else columns, classes)
 
 
-def _named(source: Source, scores: str) -> list[str]:
+def _named(source: Source, scores: str | Sequence[str]) -> list[str]:
     """Columns by name or by pattern; a name that looks like a pattern is a name first."""
     found: list[str] = []
     for piece in [scores] if scores in source.names else split(scores):
@@ -194,7 +259,7 @@ def _named(source: Source, scores: str) -> list[str]:
             matches = [check_column(source, piece, "--scores")]
         found += [name for name in matches if name not in found]
     if not found:
-        msg = f"--scores names no columns, got {quoted(scores)}"
+        msg = f"--scores names no columns, got {quoted(joined(scores))}"
         raise CommandError(msg)
     return found
 
@@ -234,14 +299,16 @@ def _matched(columns: list[str], way: Affixes, target: Target, given: list[Any] 
 
 def _check_left(source: Source, choice: Choice, columns: list[str]) -> None:
     """Refuse to leave out columns that look like the scores of classes without samples: they can be the highest."""
-    left = {name: source.matrix([name])[:, 0] for name in columns if name not in choice.columns}
-    found = completing(source.matrix(choice.columns), left)
+    left = [name for name in columns if name not in choice.columns]
+    if not left:
+        return
+    found = completing(source.matrix(choice.columns), dict(zip(left, source.matrix(left).T, strict=True)))
     if found:
         known = dict(zip(choice.columns, choice.labels, strict=True)) | {name: name for name in found}
-        such = _written([known[name] for name in columns if name in known])
+        such = _labels([known[name] for name in columns if name in known]) or "with --labels"
         msg = (
             f"with {listed(found)} the scores of every row sum to 1, so that this looks like a class of which "
-            f"{quoted_path(source.name)} has no sample: name all classes, --labels {such}, or choose the columns of "
+            f"{quoted_path(source.name)} has no sample: name all classes, {such}, or choose the columns of "
             "scores with --scores"
         )
         raise CommandError(msg)

@@ -4,19 +4,22 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import polyroc
-from polyroc import BootstrapResult, ComparedMeasures, Comparison, Evaluation, Measures, TippingCosts
+from polyroc import ComparedMeasures, Comparison, Evaluation, Measures, TippingCosts
+from polyroc._evaluation_intervals import EvaluationIntervals
+from polyroc._lib._numbers import counted
 from polyroc.cli._files import check_read_once, quoted_path
 from polyroc.cli._messages import Messages
-from polyroc.cli._models import read_models
+from polyroc.cli._models import Models, read_models
 from polyroc.cli._outputs import as_json, check_outputs, csv_of, draw_curve, say_where, write_report, write_whole
 from polyroc.cli._plain import CommandError, typed
-from polyroc.cli._problem import Problem, read_costs, read_problem
-from polyroc.cli._settings import DEFAULT, Resamples, Settings, given_options, plan_resamples
+from polyroc.cli._problem import Problem, read_costs, read_problem, scale_notes
+from polyroc.cli._settings import Settings, check_draws
 from polyroc.cli._size import does_stream
 from polyroc.report import summarize
 
@@ -35,28 +38,47 @@ def run_evaluate(path: str, settings: Settings) -> None:
     messages = Messages(quiet=settings.quiet)
     with messages.heard():
         problem = read_problem(path, settings.columns)
-        for note in problem.notes(quoted_path(problem.file)):
-            messages.note(note)
-        evaluation = polyroc.evaluate(problem.target.values, problem.scores, **library_options(problem, settings))
-        drawn = _bootstrap(evaluation, problem.groups, settings, messages)
+        say_rows(problem, settings, messages)
+        options = library_options(problem, settings) | {"rng": settings.seed or 0}
+        evaluation = polyroc.evaluate(problem.target.values, problem.scores, **options)
+        intervals = _intervals(evaluation, problem.groups, settings, messages)
         if settings.plot is not None:
-            draw_curve(settings.plot, evaluation, drawn, settings.confidence_level)
-        measures = _measures(evaluation, drawn, problem.groups, settings)
-        summarized = partial(_summary, problem, evaluation, drawn, settings, messages)
+            draw_curve(settings.plot, evaluation, intervals, settings.confidence_level)
+        measures = _measures(evaluation, intervals, problem.groups, settings)
+        summarized = partial(_summary, problem, evaluation, intervals, settings, messages)
         report_and_json(partial(_with_measures, summarized, measures), settings, messages)
         if not settings.json:
             from polyroc.cli._text import print_evaluation
 
             print_evaluation(
                 evaluation,
-                drawn,
+                intervals,
                 title=quoted_path(problem.file)[1:-1],
                 confidence_level=settings.confidence_level,
                 measures=measures,
                 max_fpr=settings.max_fpr,
-                hints=[] if settings.quiet else _hints(path, evaluation, drawn, settings),
+                hints=[] if settings.quiet else _hints(problem, path, evaluation, intervals, settings),
             )
         say_where(settings.report, messages)
+
+
+def say_rows(problem: Problem, settings: Settings, messages: Messages) -> None:
+    """What was done to the rows of one model, and what was guessed."""
+    of_scale = scale_notes({problem.file: problem.scores}, settings.method, of_models=False)
+    say_notes(problem.warnings, [*problem.notes, *of_scale], messages)
+
+
+def say_models(models: Models, settings: Settings, messages: Messages) -> None:
+    """The same of several models."""
+    of_scale = scale_notes(models.scores, settings.method, of_models=True)
+    say_notes(models.first.warnings, [*models.notes, *of_scale], messages)
+
+
+def say_notes(warnings: Sequence[str], notes: Sequence[str], messages: Messages) -> None:
+    for text in warnings:
+        messages.warning(text)
+    for text in notes:
+        messages.note(text)
 
 
 def check_files(paths: Sequence[str], settings: Settings) -> None:
@@ -82,41 +104,47 @@ def report_and_json(summarized: Callable[[], dict[str, Any]], settings: Settings
 
 
 def _summary(
-    problem: Problem, evaluation: Evaluation, drawn: BootstrapResult | None, settings: Settings, messages: Messages
+    problem: Problem,
+    evaluation: Evaluation,
+    intervals: EvaluationIntervals | None,
+    settings: Settings,
+    messages: Messages,
 ) -> dict[str, Any]:
     given = {name: getattr(settings.columns, name) for name in ("sample_weight", "groups", "model_column")}
     columns = {"target": settings.columns.target, "scores": list(problem.choice.columns)}
     columns |= {name: column for name, column in given.items() if column is not None}
     summary = summarize(
         evaluation,
-        bootstrap=drawn,
+        bootstrap=intervals,
+        include_intervals=intervals is not None,
         confidence_level=settings.confidence_level,
-        seed=settings.seed,
         source={"file": problem.file, **columns},
         warnings=messages.warnings,
         include_rates=settings.report is not None,
         include_decisions=settings.include_decisions,
     )
-    return summary if settings.max_fpr is None else summary | {"partial_auc": _partial(evaluation, drawn, settings)}
+    if settings.max_fpr is None:
+        return summary
+    return summary | {"partial_auc": partial_area(intervals, evaluation, settings)}
 
 
-def _partial(evaluation: Evaluation, drawn: BootstrapResult | None, settings: Settings) -> dict[str, Any]:
+def partial_area(intervals: EvaluationIntervals | None, evaluation: Evaluation, settings: Settings) -> dict[str, Any]:
     """The partial area with its interval, as plain data."""
-    assert settings.max_fpr is not None
-    found: dict[str, Any] = {"max_fpr": settings.max_fpr, "value": evaluation.partial_auc(settings.max_fpr)}
-    if drawn is None:
-        return found | {"low": None, "high": None}
-    asked = {"statistic": "partial_auc", "max_fpr": settings.max_fpr}
-    return found | drawn.confidence_interval(settings.confidence_level, **asked)._asdict()  # type: ignore[arg-type]
+    stop, level = settings.max_fpr, settings.confidence_level
+    assert stop is not None
+    found: dict[str, Any] = {"max_fpr": stop, "value": evaluation.partial_auc(stop)}
+    ends = intervals.confidence_interval(level, statistic="partial_auc", max_fpr=stop) if intervals else None
+    return found | ({"low": None, "high": None} if ends is None else ends._asdict())
 
 
 def _measures(
-    evaluation: Evaluation, drawn: BootstrapResult | None, groups: Any, settings: Settings
+    evaluation: Evaluation, intervals: EvaluationIntervals | None, groups: Any, settings: Settings
 ) -> Measures | None:
     """All measures where somebody asks for them; D and M with the intervals that stand elsewhere on the page."""
     if not settings.measures:
         return None
     found = evaluation.measures(confidence_level=settings.confidence_level, groups=groups)
+    drawn = intervals.drawn if intervals is not None and intervals.method == "bootstrap" else None
     return found if drawn is None else found.by_resamples(drawn)
 
 
@@ -140,20 +168,20 @@ class _Rivals:
 
 def run_compare(paths: Sequence[str], models: str | None, settings: Settings) -> None:
     """Several models on the same samples: which is better, and how sure that is."""
-    if settings.resamples == 0:
-        msg = "compare needs resamples for its p values: --resamples must be at least 2"
+    if settings.interval_method == "none":
+        msg = "compare needs a method for its p values: --method none is for evaluate only"
         raise CommandError(msg)
     if does_stream(paths, settings):
         from polyroc.cli._stream import stream_compare
 
         stream_compare(paths, models, settings)
         return
+    check_draws(settings, settings.seed)
     check_files(paths, settings)
     messages = Messages(quiet=settings.quiet)
     with messages.heard():
         given = read_models(paths, models, settings.columns)
-        for note in given.notes:
-            messages.note(note)
+        say_models(given, settings, messages)
         rivals = _Rivals(
             given.first.target.values,
             given.scores,
@@ -163,8 +191,9 @@ def run_compare(paths: Sequence[str], models: str | None, settings: Settings) ->
             | ({"model_column": settings.columns.model_column} if settings.columns.model_column else {}),
             title=", ".join(quoted_path(path)[1:-1] for path in paths[:3]) + (", ..." if len(paths) > 3 else ""),
         )
-        hint = "--out differences.csv writes the differences as a table, --report report.html everything as a page"
-        _compare_and_say(rivals, settings, messages, hint)
+        hints = ["--out differences.csv writes the differences as a table"] if settings.out is None else []
+        hints += ["--report report.html writes everything as a page"] if settings.report is None else []
+        _compare_and_say(rivals, settings, messages, ", ".join(hints))
 
 
 def run_demo(settings: Settings) -> None:
@@ -176,7 +205,7 @@ def run_demo(settings: Settings) -> None:
         rivals = _Rivals(
             example.y_true,
             dict(example.scores),
-            {"rng": settings.seed, "n_jobs": settings.jobs, "labels": example.labels},
+            {"n_jobs": settings.jobs, "labels": example.labels},
             groups=None,
             source={"example": "digits"},
             title="Handwritten digits, the example that polyroc carries",
@@ -186,16 +215,14 @@ def run_demo(settings: Settings) -> None:
 
 
 def _compare_and_say(rivals: _Rivals, settings: Settings, messages: Messages, hint: str) -> None:
-    plan = _plan_comparison(rivals, settings)
-    messages.note(plan.note if _tells_time(settings) else "")
     comparison = polyroc.compare(
         rivals.y_true,
         rivals.scores,
         confidence_level=settings.confidence_level,
-        n_resamples=plan.count,
         groups=rivals.groups,
         max_fpr=settings.max_fpr,
-        progress=plan.is_long and shows_bars(settings),
+        progress=shows_bars(settings),
+        **settings.resampling,
         **rivals.options,
     )
     if settings.out is not None:
@@ -204,7 +231,6 @@ def _compare_and_say(rivals: _Rivals, settings: Settings, messages: Messages, hi
     summarized = partial(
         summarize,
         comparison,
-        seed=settings.seed,
         source=rivals.source,
         warnings=messages.warnings,
         include_rates=settings.report is not None,
@@ -216,7 +242,7 @@ def _compare_and_say(rivals: _Rivals, settings: Settings, messages: Messages, hi
     if not settings.json:
         from polyroc.cli._text import print_comparison
 
-        hints = [] if settings.quiet else [hint]
+        hints = [hint] if hint and not settings.quiet else []
         print_comparison(comparison, title=rivals.title, measures=measures, hints=hints)
     say_where(settings.report, messages)
 
@@ -227,15 +253,6 @@ def find_tipping(comparison: Comparison, settings: Settings) -> TippingCosts | N
     if settings.report is None or n_classes > _MOST_CLASSES:
         return None
     return comparison.tipping_costs(progress=shows_bars(settings))
-
-
-def _plan_comparison(rivals: _Rivals, settings: Settings) -> Resamples:
-    """As for one model, by the first one's resamples; nothing is timed where nobody wants to know."""
-    count = _n_resamples(settings)
-    if not _tells_time(settings):
-        return Resamples(count)
-    first = polyroc.evaluate(rivals.y_true, next(iter(rivals.scores.values())), **rivals.options)
-    return plan_resamples(first, count, groups=rivals.groups, n_jobs=settings.jobs, n_models=len(rivals.scores))
 
 
 def differences_csv(comparison: Comparison) -> bytes:
@@ -258,7 +275,6 @@ def library_options(problem: Problem, settings: Settings) -> dict[str, Any]:
         "labels": as_array(problem.labels),
         "sample_weight": problem.sample_weight,
         "costs": costs,
-        "rng": settings.seed,
         "n_jobs": settings.jobs,
     }
 
@@ -269,45 +285,44 @@ def as_array(labels: list[Any]) -> Any:
     return np.array(labels, dtype=object) if isinstance(labels[0], str) else labels
 
 
-def _bootstrap(evaluation: Evaluation, groups: Any, settings: Settings, messages: Messages) -> BootstrapResult | None:
-    count, timed = _n_resamples(settings), _tells_time(settings)
-    if count == 0:
-        return None
-    plan = plan_resamples(evaluation, count, groups=groups, n_jobs=settings.jobs, timed=timed)
-    messages.note(plan.note if timed else "")
-    return evaluation.bootstrap(
-        count,
-        groups=groups,
-        rng=settings.seed,
-        n_jobs=settings.jobs,
-        progress=plan.is_long and shows_bars(settings),
+def _intervals(
+    evaluation: Evaluation, groups: Any, settings: Settings, messages: Messages
+) -> EvaluationIntervals | None:
+    intervals = EvaluationIntervals.of(
+        evaluation, groups=groups, n_jobs=settings.jobs, progress=shows_bars(settings), **settings.resampling
     )
-
-
-def _n_resamples(settings: Settings) -> int:
-    return DEFAULT if settings.resamples is None else settings.resamples
-
-
-def _tells_time(settings: Settings) -> bool:
-    """Whether the number of resamples is announced: where nobody asked for one, or where somebody watches."""
-    return not settings.quiet and (settings.resamples is None or shows_bars(settings))
+    if intervals is not None and intervals.method == "auto":
+        whys = {"D": intervals.resampled_because}
+        if settings.max_fpr is not None:
+            whys["the partial area"] = evaluation._doubt("partial_auc", settings.max_fpr)
+        for what, why in whys.items():
+            drawn = counted(intervals.draws.n_resamples, "resample")
+            messages.note(f"{drawn} (seed 0) for the interval of {what}, because {why}" if why else "")
+    return intervals
 
 
 def shows_bars(settings: Settings) -> bool:
     return sys.stderr.isatty() and not (settings.quiet or settings.json)
 
 
-def _hints(path: str, evaluation: Evaluation, drawn: BootstrapResult | None, settings: Settings) -> list[str]:
-    """What somebody would do next, as it is typed."""
-    file, target = typed(path), f"--target {typed(settings.columns.target)}"
-    call = f"polyroc evaluate {file} {target}{given_options(settings)}"
+def _hints(
+    problem: Problem, path: str, evaluation: Evaluation, intervals: EvaluationIntervals | None, settings: Settings
+) -> list[str]:
+    """What somebody would do next, as it is typed; nothing after a pipe, which the next command would find empty."""
+    if not Path(path).is_file():
+        return []
+    file, columns = typed(path), settings.columns
+    call = f"polyroc evaluate {file}{columns.typed()}"
     hints = []
-    if drawn is None:
-        hints.append(f"how sure:   {call} --resamples 999")
+    if intervals is None:
+        hints.append(f"how sure:   {call}")
     if settings.plot is None:
         hints.append(f"the curve:  {call} --plot curve.png")
     if len(evaluation.labels) > 2:
         hints.append(f"all pairs:  {call} --json")
     if settings.report is None:
         hints.append(f"a page:     {call} --report report.html")
-    return [*hints, f"a rival:    polyroc compare {file} OTHER {target}{given_options(settings)}"]
+    rest = columns.typed("model_column")
+    if problem.model_column is not None:
+        return [*hints, f"its rivals: polyroc compare {file}{rest} --model-column {typed(problem.model_column)}"]
+    return [*hints, f"a rival:    polyroc compare {file} OTHER{rest}"]

@@ -1,4 +1,4 @@
-"""`polyroc decide`: from predictions and costs to a rule, and what it names."""
+"""`polyroc decide`: from predictions and costs to a rule, and what it predicts."""
 
 import json
 import sys
@@ -12,10 +12,11 @@ import polyroc
 from polyroc import Decision, InputError
 from polyroc._lib._numbers import counted
 from polyroc.cli._columns import choose_scores
-from polyroc.cli._commands import as_array
+from polyroc.cli._commands import as_array, say_notes
 from polyroc.cli._files import Source, check_read_once, open_source, quoted_path, read_given
 from polyroc.cli._labels import Target, text_of
 from polyroc.cli._messages import Messages
+from polyroc.cli._missing import check_rows_left, check_scores, present
 from polyroc.cli._outputs import as_json, check_replaced, check_writable, head_of, write_whole
 from polyroc.cli._plain import CommandError, clean, listed, quoted
 from polyroc.cli._prior import is_file, read_prior
@@ -32,9 +33,9 @@ class Asked:
     """What `decide` is asked for in addition to what all commands are."""
 
     prior: str | None
-    method: str | None
-    reject_cost: float | None
     rule: str | None
+    reject_cost: float | None
+    apply: str | None
     save_rule: Path | None
     out: Path | None
 
@@ -42,7 +43,7 @@ class Asked:
 def run_decide(path: str, asked: Asked, settings: Settings) -> None:
     """Make a rule, or apply one that was made before."""
     _check_asked(asked, settings)
-    inputs = [path, settings.costs, asked.rule, asked.prior if is_file(asked.prior) else None]
+    inputs = [path, settings.costs, asked.apply, asked.prior if is_file(asked.prior) else None]
     given = [one for one in inputs if one is not None]
     check_read_once(given)
     if asked.out is not None:
@@ -51,28 +52,29 @@ def run_decide(path: str, asked: Asked, settings: Settings) -> None:
         _check_rule(asked.save_rule, given, force=settings.force)
     messages = Messages(quiet=settings.quiet)
     with messages.heard():
-        if asked.rule is None:
+        if asked.apply is None:
             _make(path, asked, settings, messages)
         else:
-            _apply(path, asked.rule, asked, settings, messages)
+            _apply(path, asked.apply, asked, settings, messages)
 
 
 def _check_asked(asked: Asked, settings: Settings) -> None:
     """Whether the options go together, before any file is read."""
     columns = settings.columns
-    if asked.rule is None:
+    if asked.apply is None:
         if not columns.target or settings.costs is None:
-            msg = "decide needs --target and --costs, or --rule for a rule that --save-rule wrote"
+            msg = "decide needs --target and --costs, or --apply for a rule that --save-rule wrote"
             raise CommandError(msg)
         return
     others = {"target": columns.target, "costs": settings.costs, "sample_weight": columns.sample_weight}
     others |= {"groups": columns.groups, "model_column": columns.model_column}
-    others |= {name: getattr(asked, name) for name in ("prior", "method", "reject_cost", "save_rule")}
+    others |= {name: getattr(asked, name) for name in ("prior", "rule", "reject_cost", "save_rule")}
+    others |= {"pooled": "" if columns.pooled is False else "yes"}
     if wrong := [f"--{name.replace('_', '-')}" for name, value in others.items() if value not in (None, "")]:
-        msg = f"--rule applies a rule that is made already: leave out {', '.join(wrong)}"
+        msg = f"--apply uses a rule that is made already: leave out {', '.join(wrong)}"
         raise CommandError(msg)
     if asked.out is None:
-        msg = "--rule needs --out, the file for the decisions"
+        msg = "--apply needs --out, the file for the decisions"
         raise CommandError(msg)
 
 
@@ -92,8 +94,7 @@ def _is_rule(path: Path) -> bool:
 
 def _make(path: str, asked: Asked, settings: Settings, messages: Messages) -> None:
     source, problem = open_problem(path, settings.columns)
-    for note in (problem.layout_note, problem.choice.note):
-        messages.note(note)
+    say_notes(problem.warnings, (problem.layout_note, problem.choice.note), messages)
     if asked.out is not None:
         check_free(source)
     decision = polyroc.decide(
@@ -101,13 +102,13 @@ def _make(path: str, asked: Asked, settings: Settings, messages: Messages) -> No
         problem.scores,
         read_costs(str(settings.costs), problem.labels),
         prior=None if asked.prior is None else read_prior(asked.prior, problem.labels),
-        method=asked.method or "tuned",  # type: ignore[arg-type]  # the library says which there are
+        rule=asked.rule or "auto",  # type: ignore[arg-type]  # the library says which there are
         reject_cost=asked.reject_cost,
         labels=as_array(problem.labels),
         sample_weight=problem.sample_weight,
         groups=problem.groups,
         confidence_level=settings.confidence_level,
-        rng=settings.seed,
+        rng=settings.seed or 0,
         n_jobs=settings.jobs,
     )
     if asked.out is not None:
@@ -117,7 +118,7 @@ def _make(path: str, asked: Asked, settings: Settings, messages: Messages) -> No
         write_whole(asked.save_rule, f"{as_json(stored)}\n".encode())
     if settings.json:
         source_of = {"file": path, "target": settings.columns.target, "costs": settings.costs}
-        rest = {"source": source_of, "seed": settings.seed, "warnings": list(messages.warnings)}
+        rest = {"source": source_of, "seed": settings.seed or 0, "warnings": list(messages.warnings)}
         sys.stdout.write(f"{as_json(decision.to_dict() | rest | {'version': polyroc.__version__})}\n")
     else:
         sys.stdout.write(f"{quoted_path(path)[1:-1]}: {counted(decision.n_samples, 'sample')}\n\n{decision}\n")
@@ -129,18 +130,25 @@ def _apply(path: str, rule: str, asked: Asked, settings: Settings, messages: Mes
     source = open_source(path)
     check_free(source)
     columns = _columns_of(source, decision, settings, messages)
-    named = decision.predict(source.matrix(columns))
+    if settings.columns.drop_missing and not (rows := present(source, columns)).all():
+        n_left = int(np.count_nonzero(rows))
+        check_rows_left(n_left, len(rows))
+        messages.warning(f"dropped {len(rows) - n_left:,} of {counted(len(rows), 'row')} with missing values")
+        source = source.where(rows, source.name)
+    scores = source.matrix(columns)
+    check_scores(source, scores, columns)
+    named = decision.predict(scores)
     _write(asked.out, source, named, columns)
     labels = decision.labels.tolist()
     counts = {clean(label): int(np.sum(named == label)) for label in labels}
     abstained = len(named) - sum(counts.values())
     if settings.json:
-        summary = {"n_samples": len(named), "named": counts, "abstained": abstained, "rule": rule, "file": path}
+        summary = {"n_samples": len(named), "predicted": counts, "abstained": abstained, "rule": rule, "file": path}
         sys.stdout.write(f"{as_json(summary | {'version': polyroc.__version__})}\n")
     else:
         shown = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count > 0)
         more = f"; no class for {abstained:,}" if abstained > 0 else ""
-        sys.stdout.write(f"{quoted_path(path)[1:-1]}: {counted(len(named), 'sample')}. Named: {shown}{more}.\n")
+        sys.stdout.write(f"{quoted_path(path)[1:-1]}: {counted(len(named), 'sample')}. Predicted: {shown}{more}.\n")
     _say_where(asked, messages)
 
 
@@ -150,7 +158,7 @@ def _columns_of(source: Source, decision: Decision, settings: Settings, messages
     # The classes are known from the rule, as elsewhere from the column of true ones.
     known = Target(np.array([]), sorted(labels))
     asked = settings.columns
-    choice = choose_scores(source, known, scores=asked.scores, labels=asked.labels, taken=[])
+    choice = choose_scores(source, known, asked)
     messages.note(choice.note)
     if len(choice.columns) == 1:
         if list(choice.labels) != labels:
@@ -170,7 +178,7 @@ def _columns_of(source: Source, decision: Decision, settings: Settings, messages
 
 def read_rule(path: str) -> Decision:
     """A rule that --save-rule wrote; nothing in it is run."""
-    where = f"--rule: {quoted_path(path)}"
+    where = f"--apply: {quoted_path(path)}"
     try:
         given = read_given(path)
         record = json.loads(given.read_bytes() if isinstance(given, Path) else given, parse_constant=_no_number)

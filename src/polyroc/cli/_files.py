@@ -130,6 +130,8 @@ class Source:
     """A column as pyarrow arrays, one after the other."""
     written: Callable[[str], Any] | None = None
     """A column as the text that the file has; None for files that say themselves what type a column has."""
+    path: str = ""
+    """As it is typed in a command."""
 
     @property
     def names(self) -> list[str]:
@@ -152,7 +154,7 @@ class Source:
             return None if self.written is None else self.written(column).filter(pa.array(chosen))
 
         n_rows = int(np.count_nonzero(chosen))
-        return Source(name, self.schema, n_rows, chunks, None if self.written is None else written)
+        return Source(name, self.schema, n_rows, chunks, None if self.written is None else written, self.path)
 
     def matrix(self, names: Sequence[str]) -> FloatArray:
         """Columns of numbers, side by side; in single precision where all of them are."""
@@ -178,7 +180,7 @@ def open_source(path: str) -> Source:
     """Open a table; `-` is the standard input. What is wrong with it is said in one line."""
     name = "standard input" if path == STANDARD_INPUT else path
     try:
-        source = _opened(read_given(path), name)
+        source = replace(_opened(read_given(path), name), path=path)
     except CommandError as error:
         msg = f"{quoted_path(name)} {error}"
         raise CommandError(msg) from error

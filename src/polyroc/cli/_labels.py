@@ -96,7 +96,7 @@ def _text_target(source: Source, name: str, column: Any) -> Target:
     words, codes = coded.dictionary.to_pylist(), coded.indices.to_numpy()
     if "" in words:
         rows = np.flatnonzero(codes == words.index(""))
-        raise CommandError(_missing(source, name, len(rows), int(rows[0])))
+        raise CommandError(missing_values(source, name, len(rows), int(rows[0])))
     return Target(np.array(words, dtype=object)[codes], sorted(words))
 
 
@@ -114,7 +114,7 @@ def labels_column(source: Source, name: str) -> Any:
         column, kind = column.cast(kind.value_type), kind.value_type
     if column.null_count > 0:
         first = int(np.argmax(column.is_null().to_numpy()))
-        raise CommandError(_missing(source, name, column.null_count, first))
+        raise CommandError(missing_values(source, name, column.null_count, first))
     if source.written is not None and not pa.types.is_string(kind):
         column = as_spelled(column, source.written(name))
         kind = column.type
@@ -134,6 +134,9 @@ def labels_column(source: Source, name: str) -> Any:
     return column
 
 
-def _missing(source: Source, name: str, count: int, first: int) -> str:
+def missing_values(source: Source, name: str, count: int, first: int) -> str:
+    """That a column has missing values, and what to do about it."""
     where = f"column {quoted(name)} of {quoted_path(source.name)}"
-    return f"{where} must not have missing values, got {count} of {source.n_rows}, the first in row {first}"
+    way_out = ": `--drop-missing` leaves out such rows and counts them" if count < source.n_rows else ""
+    came = f"got {count} of {source.n_rows}, the first in row {first}"
+    return f"{where} must not have missing values, {came}{way_out}"

@@ -1,6 +1,7 @@
 """Several models on the same rows: from several files, or from several sets of columns of one."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from polyroc._lib._typing import FloatArray, IntArray
-from polyroc.cli._columns import check_column, choose_scores, split
+from polyroc._lib._numbers import counted
+from polyroc._lib._typing import BoolArray, FloatArray, IntArray
+from polyroc.cli._columns import Columns, check_column, choose_scores, split
 from polyroc.cli._files import STANDARD_INPUT, Source, open_source, quoted_path
 from polyroc.cli._labels import labels_column, read_target, text_of
-from polyroc.cli._long import check_layout, common_id, models_of, parse_split
+from polyroc.cli._long import check_layout, common_id, comparison_of, long_layout, models_of, parse_split
+from polyroc.cli._missing import (
+    check_classes_left,
+    check_rows_left,
+    complete,
+    complete_rows,
+    dropped_rows,
+    label_texts,
+    present,
+)
 from polyroc.cli._plain import CommandError, listed, quoted
-from polyroc.cli._problem import Columns, Problem, check_others, problem_of
+from polyroc.cli._problem import Problem, check_others, problem_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,10 +36,18 @@ class Models:
     first: Problem
     scores: dict[str, FloatArray]
     notes: tuple[str, ...]
+    key: Any = None
+    """The key of each row, if rows were matched by one."""
 
 
 def read_models(paths: Sequence[str], models: str | None, columns: Columns) -> Models:
     """The models of one file with `--models` or `--model-column`, or of one file each."""
+    if columns.common and models is not None:
+        msg = "--common matches rows of several tables, but with --models all rows are in one: leave it out"
+        raise CommandError(msg)
+    if columns.common and columns.key is None:
+        msg = "--common needs --key, the column that identifies rows"
+        raise CommandError(msg)
     if columns.model_column is not None:
         return _of_one_column(paths, models, columns)
     if models is not None:
@@ -36,8 +55,12 @@ def read_models(paths: Sequence[str], models: str | None, columns: Columns) -> M
     if len(paths) < 2:
         # A file in long layout is told how to go on.
         source = open_source(paths[0])
-        read_target(source, check_column(source, columns.target, "--target"))
-        check_layout(source, columns.target, columns.key, columns.taken)
+        target = read_target(source, check_column(source, columns.target, "--target"))
+        scores: tuple[str, ...] = ()
+        with suppress(CommandError):
+            scores = choose_scores(source, target, columns).columns
+        if (layout := long_layout(source, columns, scores)) is not None:
+            raise CommandError(comparison_of(source, layout, columns))
         msg = "compare needs two files, or one with --models 'first=a_*,second=b_*' or with --model-column NAME"
         raise CommandError(msg)
     return _of_files(paths, columns)
@@ -49,13 +72,19 @@ def _of_one_file(paths: Sequence[str], models: str, columns: Columns) -> Models:
         msg = f"--models takes the models from the columns of one file, got {came} as well"
         raise CommandError(msg)
     source = open_source(paths[0])
-    target = read_target(source, check_column(source, columns.target, "--target"))
+    check_column(source, columns.target, "--target")
     check_others(source, columns)
-    problems: dict[str, Problem] = {}
-    for name, pattern in model_patterns(models).items():
-        choice = choose_scores(source, target, scores=pattern, labels=columns.labels, taken=columns.taken)
-        problems[name] = problem_of(source, target, choice, columns)
-    return _joined(problems)
+    patterns, dropped = model_patterns(models), ""
+    if columns.drop_missing:
+        source, dropped = complete_rows(source, columns, list(patterns.values()))
+    target = read_target(source, columns.target)
+    choices = {name: choose_scores(source, target, columns, pattern) for name, pattern in patterns.items()}
+    used = {column for choice in choices.values() for column in choice.columns}
+    note = check_layout(source, columns, used, takes_one=False)
+    problems = {name: problem_of(source, target, choice, columns) for name, choice in choices.items()}
+    first = next(iter(problems))
+    problems[first] = replace(problems[first], layout_note=note, warnings=(dropped,) if dropped else ())
+    return _joined(problems, None)
 
 
 def _of_one_column(paths: Sequence[str], models: str | None, columns: Columns) -> Models:
@@ -65,22 +94,17 @@ def _of_one_column(paths: Sequence[str], models: str | None, columns: Columns) -
         raise CommandError(msg)
     source = open_source(paths[0])
     check_column(source, columns.target, "--target")
-    split = parse_split(source, columns.model_column or "")
-    column = check_column(source, split.column, "--model-column")
-    if split.model is not None:
-        msg = (
-            f"--model-column must name a column alone, to compare all of its models, got {quoted(columns.model_column)}"
-        )
-        raise CommandError(msg)
-    found = models_of(source, column)
+    wanted = parse_split(source, columns.model_column or "")
+    column = check_column(source, wanted.column, "--model-column")
+    found = models_of(source, wanted, columns)
     if len(found) < 2:
         msg = f"--model-column: {quoted(column)} must name at least two models, got {listed(list(found))}"
         raise CommandError(msg)
     columns = replace(columns, model_column=column)
     if columns.key is not None or (by := common_id(source, found, columns.taken)) is None:
         return _of_sources(found.items(), columns)
-    joined = _of_sources(found.items(), replace(columns, key=by))
-    return replace(joined, notes=(f"the rows of the models are matched by column {quoted(by)}", *joined.notes))
+    matched = _of_sources(found.items(), replace(columns, key=by))
+    return replace(matched, notes=(f"the rows of the models are matched by column {quoted(by)}", *matched.notes))
 
 
 def model_patterns(models: str) -> dict[str, str]:
@@ -106,30 +130,97 @@ def _of_files(paths: Sequence[str], columns: Columns) -> Models:
     return _of_sources(zip(model_names(paths), map(open_source, paths), strict=True), columns)
 
 
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """The rows of one model: those that can be used, and what all are matched by."""
+
+    problem: Problem
+    """Of the complete rows."""
+    keys: Any
+    """Of all rows; None if rows are matched by their order."""
+    complete: BoolArray
+    """Whether a row has no missing value; shape (n_rows,)."""
+    labels: Any
+    """The class of each row as text, None if it is missing; None if no rows are dropped."""
+
+
 def _of_sources(sources: Iterable[tuple[str, Source]], columns: Columns) -> Models:
-    problems: dict[str, Problem] = {}
-    first_keys, first = None, None
+    tables: dict[str, _Table] = {}
+    places: list[IntArray] = []
     for name, source in sources:
-        # Weights and groups belong to the rows, which are the same: the first table says them.
-        wanted = columns if first is None else replace(columns, sample_weight=None, groups=None)
-        target = read_target(source, check_column(source, columns.target, "--target"))
-        check_others(source, wanted)
-        choice = choose_scores(source, target, scores=columns.scores, labels=columns.labels, taken=columns.taken)
-        note = "" if columns.model_column else check_layout(source, columns.target, columns.key, columns.taken)
-        problem = replace(problem_of(source, target, choice, wanted), layout_note=note)
-        keys = None if columns.key is None else _keys(source, columns.key)
-        if first is None:
-            first, first_keys = problem, keys
-        elif keys is not None:
-            problem = _in_order(problem, _places(first_keys, keys, first.file, problem.file))
-            _check_targets(first, problem, first_keys)
-        else:
-            _check_targets(first, problem, None)
-        problems[name] = problem
-    return _joined(problems)
+        tables[name] = _table(source, columns, is_first=not tables)
+        # Files that do not match are refused before the next one is read.
+        places.append(_places(next(iter(tables.values())), tables[name], columns))
+    return _of_common_rows(tables, np.stack(places), columns)
 
 
-def _joined(problems: dict[str, Problem]) -> Models:
+def _table(source: Source, columns: Columns, *, is_first: bool) -> _Table:
+    check_column(source, columns.target, "--target")
+    # Weights and groups belong to the rows, which are the same: the first table says them.
+    used = columns if is_first else replace(columns, sample_weight=None, groups=None)
+    check_others(source, used)
+    if columns.drop_missing and columns.key is not None:
+        # Rows without a key are matched with none.
+        with_key = present(source, [columns.key])
+        check_rows_left(int(np.count_nonzero(with_key)), source.n_rows)
+        source = source.where(with_key, source.name)
+    keys, labels = None if columns.key is None else _keys(source, columns.key), None
+    rows = np.ones(source.n_rows, dtype=np.bool_)
+    if columns.drop_missing:
+        rows = complete(source, columns, [columns.scores], (used.sample_weight, used.groups))
+        labels = label_texts(source, columns.target)
+        check_classes_left(labels, rows, "--drop-missing leaves")
+        source = source if rows.all() else source.where(rows, source.name)
+    target = read_target(source, columns.target)
+    choice = choose_scores(source, target, columns)
+    # Rows of a model in long layout are those of one model.
+    grouped = columns if columns.groups in source.names else used
+    note = "" if columns.model_column else check_layout(source, grouped, choice.columns, takes_one=False)
+    problem = replace(problem_of(source, target, choice, used), layout_note=note)
+    return _Table(problem, keys, rows, labels)
+
+
+def _of_common_rows(tables: dict[str, _Table], places: IntArray, columns: Columns) -> Models:
+    """The rows that all models have, without a missing value in any; `places` has a row per table, -1 for no row."""
+    first = next(iter(tables.values()))
+    shared = np.all(places >= 0, axis=0)
+    rows = shared.copy()
+    for table, place in zip(tables.values(), places, strict=True):
+        rows[shared] &= table.complete[place[shared]]
+    warnings = _left_out(tables, shared, rows, columns) if columns.common or columns.drop_missing else []
+    keys = None if first.keys is None else first.keys.filter(pa.array(rows))
+    problems: dict[str, Problem] = {}
+    for (name, table), place in zip(tables.items(), places, strict=True):
+        # Where each row is among the complete ones.
+        position = np.cumsum(table.complete) - 1
+        problems[name] = _chosen(table.problem, position[place[rows]])
+        _check_targets(next(iter(problems.values())), problems[name], keys, np.flatnonzero(rows))
+    one = next(iter(problems))
+    problems[one] = replace(problems[one], warnings=tuple(warnings))
+    return _joined(problems, keys)
+
+
+def _left_out(tables: dict[str, _Table], shared: BoolArray, rows: BoolArray, columns: Columns) -> list[str]:
+    """What was left out by options, in words; refuses to lose all rows, or a class."""
+    first, warnings = next(iter(tables.values())), []
+    if columns.common:
+        n_shared = int(np.count_nonzero(shared))
+        check_rows_left(n_shared, len(shared), "--common leaves")
+        absent = {table.problem.file: len(table.complete) - n_shared for table in tables.values()}
+        if any(absent.values()):
+            each = ", ".join(f"{counted(count, 'row')} of {quoted_path(file)}" for file, count in absent.items())
+            warnings.append(f"left out by --common, because not all files have their keys: {each}")
+    labels = first.labels
+    if labels is None:
+        labels = np.array([text_of(label) for label in first.problem.target.values.tolist()], dtype=object)
+    both = columns.common and columns.drop_missing
+    option = "--common leaves" if not columns.drop_missing else "--drop-missing leaves"
+    check_classes_left(labels, rows, "--common and --drop-missing leave" if both else option)
+    dropped = dropped_rows(labels[shared], rows[shared], n_models=len(tables))
+    return [*warnings, dropped] if dropped else warnings
+
+
+def _joined(problems: dict[str, Problem], keys: Any) -> Models:
     """All scores with the classes in the order of the first model's."""
     first = next(iter(problems.values()))
     wanted = [text_of(label) for label in first.labels]
@@ -146,9 +237,9 @@ def _joined(problems: dict[str, Problem]) -> Models:
             scores[name] = -problem.scores
         else:
             scores[name] = problem.scores[:, [texts.index(text) for text in wanted]]
-    told = (note for name, problem in problems.items() for note in problem.notes(f"model {quoted(name)}"))
+    told = (note for problem in problems.values() for note in problem.notes)
     notes = tuple(dict.fromkeys(told))
-    return Models(first, scores, notes)
+    return Models(first, scores, notes, keys)
 
 
 def model_names(paths: Sequence[str]) -> list[str]:
@@ -175,52 +266,65 @@ def _keys(source: Source, name: str) -> Any:
     return keys
 
 
-def _places(first: Any, second: Any, first_file: str, second_file: str) -> IntArray:
-    """Where each key of the first file stands in the second."""
-    if first.type != second.type:
-        first, second = first.cast(pa.string()), second.cast(pa.string())
-    places = pc.index_in(first, value_set=second)
-    if places.null_count > 0:
-        absent = first.filter(places.is_null()).to_pylist()
-        raise CommandError(_unmatched(absent, first_file, second_file))
-    if len(second) > len(first):
-        absent = second.filter(pc.invert(pc.is_in(second, value_set=first))).to_pylist()
-        raise CommandError(_unmatched(absent, second_file, first_file))
-    found: IntArray = places.to_numpy()
+def _places(first: _Table, other: _Table, columns: Columns) -> IntArray:
+    """The row of the other table that belongs to each of the first; -1 if there is none, which --common allows."""
+    files = (first.problem.file, other.problem.file)
+    if other is first:
+        return np.arange(len(first.complete))
+    if first.keys is None:
+        n_rows, n_others = len(first.complete), len(other.complete)
+        if n_rows != n_others:
+            msg = f"{_do_not_match(*files)} have {n_rows} and {n_others} rows{_KEY_HINT}"
+            raise CommandError(msg)
+        return np.arange(n_rows)
+    ours, theirs = first.keys, other.keys
+    if ours.type != theirs.type:
+        ours, theirs = ours.cast(pa.string()), theirs.cast(pa.string())
+    places = pc.index_in(ours, value_set=theirs)
+    if not columns.common:
+        if places.null_count > 0:
+            raise CommandError(_unmatched(ours.filter(places.is_null()).to_pylist(), *files))
+        if len(theirs) > len(ours):
+            absent = theirs.filter(pc.invert(pc.is_in(theirs, value_set=ours))).to_pylist()
+            raise CommandError(_unmatched(absent, *files[::-1]))
+    found: IntArray = places.fill_null(-1).to_numpy()
     return found
+
+
+_KEY_HINT = "; if their rows are in another order, name a column that identifies them with --key"
+
+
+def _do_not_match(first: str, second: str) -> str:
+    return f"the files do not match: {quoted_path(first)} and {quoted_path(second)}"
 
 
 def _unmatched(keys: list[Any], there: str, absent: str) -> str:
     rows = "1 row" if len(keys) == 1 else f"{len(keys)} rows"
     files = f"{rows} of {quoted_path(there)} not in {quoted_path(absent)}"
-    return f"the files do not match: {files}, by key {listed(keys, 5)}"
-
-
-def _in_order(problem: Problem, places: IntArray) -> Problem:
-    if np.array_equal(places, np.arange(len(places))):
-        return problem
-    target = replace(problem.target, values=problem.target.values[places])
-    return replace(problem, target=target, scores=problem.scores[places])
-
-
-def _check_targets(first: Problem, other: Problem, keys: Any) -> None:
-    """Whether two files are about the same samples, as far as their targets tell."""
-    ours, theirs = first.target.values, other.target.values
-    files = f"the files do not match: {quoted_path(first.file)} and {quoted_path(other.file)}"
-    hint = (
-        ""
-        if keys is not None
-        else "; if their rows are in another order, name a column that identifies them with --key"
+    return (
+        f"the files do not match: {files}, by key {listed(keys, 5)}: `--common` compares the rows that all files have"
     )
-    if len(ours) != len(theirs):
-        msg = f"{files} have {len(ours)} and {len(theirs)} rows{hint}"
-        raise CommandError(msg)
+
+
+def _chosen(problem: Problem, rows: IntArray) -> Problem:
+    """Some rows of a problem, in this order."""
+    if np.array_equal(rows, np.arange(len(problem.scores))):
+        return problem
+    weight, groups = (None if of_rows is None else of_rows[rows] for of_rows in (problem.sample_weight, problem.groups))
+    target = replace(problem.target, values=problem.target.values[rows])
+    return replace(problem, target=target, scores=problem.scores[rows], sample_weight=weight, groups=groups)
+
+
+def _check_targets(first: Problem, other: Problem, keys: Any, rows: IntArray) -> None:
+    """Whether two files are about the same samples, as far as their targets tell; `rows` are those of the file."""
+    ours, theirs = first.target.values, other.target.values
     if ours.dtype.kind != theirs.dtype.kind:
         ours, theirs = ours.astype(str), theirs.astype(str)
     differ = np.flatnonzero(ours != theirs)
     if len(differ) > 0:
         row = int(differ[0])
-        where = f"row {row}" if keys is None else f"the row of key {quoted(keys[row].as_py())}"
+        where = f"row {rows[row]}" if keys is None else f"the row of key {quoted(keys[row].as_py())}"
         many = f", and {len(differ) - 1} more rows differ" if len(differ) > 1 else ""
+        files, hint = _do_not_match(first.file, other.file), _KEY_HINT if keys is None else ""
         msg = f"{files} have targets {quoted(ours[row])} and {quoted(theirs[row])} in {where}{many}{hint}"
         raise CommandError(msg)

@@ -11,7 +11,8 @@ from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
-from polyroc import BootstrapResult, Evaluation, Plan
+from polyroc import Evaluation, Plan
+from polyroc._evaluation_intervals import EvaluationIntervals
 from polyroc._lib import _files as _write
 from polyroc._lib._files import why_not_writable
 from polyroc.cli._files import is_input, quoted_path
@@ -57,12 +58,14 @@ def check_plot(path: Path) -> None:
     check_writable(path)
 
 
-def draw_curve(path: Path, evaluation: Evaluation, drawn: BootstrapResult | None, confidence_level: float) -> None:
-    """The shared curve, with its band where there are resamples."""
+def draw_curve(
+    path: Path, evaluation: Evaluation, intervals: EvaluationIntervals | None, confidence_level: float
+) -> None:
+    """The shared curve, with its band if that needs no resamples of its own."""
     _draw_without_screen()
     from polyroc.display import RocCurveDisplay
 
-    band = None if drawn is None else drawn.confidence_band(confidence_level)
+    band = None if intervals is None else intervals.confidence_band(confidence_level)
     _save(path, RocCurveDisplay.from_evaluation(evaluation, name=None, band=band).plot())
 
 
@@ -172,8 +175,8 @@ def check_replaced(
         raise CommandError(msg)
     if path.exists() and not force and not is_of_kind(path):
         msg = (
-            f"{option}: {quoted_path(str(path))} is there already and is not {kind}: name another file, or add --force "
-            "to replace it"
+            f"{option}: {quoted_path(str(path))} is there already and is not {kind}: name another file, or add "
+            "`--force` to replace it"
         )
         raise CommandError(msg)
 

@@ -36,13 +36,13 @@ _SAME_NAME = (
     "allocation",
     "statistic",
     "prior",
-    "method",
+    "rule",
     "reject_cost",
     "target",
     "checkpoint",
 )
 # Said with their value.
-_FLAGS = {"`partial=True`": "--partial", "`exact=True`": "--exact"}
+_FLAGS = {"`partial=True`": "--partial", "`exact=True`": "--exact", "`standard_errors=False`": "--resamples 0"}
 # Those above have a name of their own there.
 _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (*_SAME_NAME, *DECLARED)} | _OPTIONS
 
@@ -95,7 +95,10 @@ def in_options(message: str) -> str:
 
     >>> in_options("`y_true` must not be empty; pass `labels=` or `other`.")
     '--target must not be empty; pass --labels or `other`.'
+    >>> in_options("`rng` needs a method that draws: pass method='bootstrap'.")
+    '--seed needs a method that draws: pass --method bootstrap.'
     """
     for said, option in _FLAGS.items():
         message = message.replace(said, option)
+    message = re.sub(r"\bmethod='([\w-]+)'", r"--method \1", message)
     return re.sub(r"`(\w+)(?:\.columns|=)?`", lambda found: _OPTIONS.get(found[1], found[0]), message)

@@ -7,7 +7,8 @@ from typing import Any
 
 import polyroc
 from polyroc import InputError, Plan
-from polyroc.cli._commands import check_files, library_options
+from polyroc.cli._columns import split
+from polyroc.cli._commands import check_files, library_options, say_models, say_rows
 from polyroc.cli._files import quoted_path
 from polyroc.cli._messages import Messages
 from polyroc.cli._models import read_models
@@ -37,6 +38,9 @@ class Asked:
 
 def run_plan(paths: Sequence[str], models: str | None, asked: Asked, settings: Settings) -> None:
     """How many samples an interval, or the test of two models, takes."""
+    if settings.seed is not None and settings.method["max_pairs"] is None:
+        msg = "--seed of plan draws the pairs of --max-pairs: leave it out, or add --max-pairs"
+        raise CommandError(msg)
     check_files(paths, settings)
     messages = Messages(quiet=settings.quiet)
     with messages.heard():
@@ -61,18 +65,20 @@ def _print(plan: Plan, paths: Sequence[str]) -> None:
 def _pilot(paths: Sequence[str], models: str | None, asked: Asked, settings: Settings, messages: Messages) -> Any:
     """The evaluation of one model, or the comparison of two."""
     named = settings.columns.model_column
-    is_one = len(paths) == 1 and models is None and (named is None or "=" in named)
+    is_one = len(paths) == 1 and models is None and (named is None or len(split(named.partition("=")[2])) == 1)
+    if is_one and settings.columns.common:
+        msg = "--common needs two models: two files, or one file with --model-column"
+        raise CommandError(msg)
     if is_one and asked.detect is not None:
         msg = "--detect needs two models: two files, or one file with --models or --model-column"
         raise CommandError(msg)
     if is_one:
         problem = read_problem(paths[0], settings.columns)
-        for note in problem.notes(quoted_path(problem.file)):
-            messages.note(note)
-        return polyroc.evaluate(problem.target.values, problem.scores, **library_options(problem, settings))
+        say_rows(problem, settings, messages)
+        options = library_options(problem, settings) | {"rng": settings.seed or 0}
+        return polyroc.evaluate(problem.target.values, problem.scores, **options)
     given = read_models(paths, models, settings.columns)
-    for note in given.notes:
-        messages.note(note)
+    say_models(given, settings, messages)
     if len(given.scores) != 2:
         msg = f"plan takes one model or two, got {len(given.scores)}"
         raise CommandError(msg)

@@ -1,35 +1,17 @@
 """A file and the names of its columns -> what `polyroc.evaluate` takes; costs are another file."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from polyroc._engines._samples import look_like_log_probabilities
 from polyroc._lib._typing import FloatArray, LabelArray
-from polyroc.cli._columns import Choice, check_column, choose_scores, ways_of
+from polyroc.cli._columns import Choice, Columns, check_column, choose_scores, ways_of
 from polyroc.cli._files import Source, open_source, quoted_path
 from polyroc.cli._labels import Target, labels_column, read_target, text_of
 from polyroc.cli._long import INDEXES, check_layout, one_model, parse_split
+from polyroc.cli._missing import check_scores, complete_rows
 from polyroc.cli._plain import CommandError, clean, listed, quoted
-
-
-@dataclass(frozen=True)
-class Columns:
-    """What the user said about the columns of a file."""
-
-    target: str
-    scores: str | None = None
-    labels: str | None = None
-    sample_weight: str | None = None
-    groups: str | None = None
-    key: str | None = None
-    model_column: str | None = None
-    """The column of models of a file in long layout; perhaps with the one that is wanted, as in `model=knn`."""
-
-    @property
-    def taken(self) -> list[str]:
-        """Those that are no scores."""
-        named = (self.target, self.sample_weight, self.groups, self.key, self.model_column)
-        return [name for name in named if name is not None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,22 +26,47 @@ class Problem:
     sample_weight: FloatArray | None = field(repr=False)
     groups: LabelArray | None = field(repr=False)
     layout_note: str = ""
+    warnings: tuple[str, ...] = ()
+    """What was done to the rows."""
+    model_column: str | None = None
+    """The column of models, if the file has others than this one."""
 
     @property
     def labels(self) -> list[Any]:
         return list(self.choice.labels)
 
-    def notes(self, whose: str) -> list[str]:
-        """What was guessed or looks odd; `whose` scores they are, in a sentence."""
-        notes = [self.layout_note, self.choice.note]
-        low, high = float(self.scores.min()), float(self.scores.max())
-        # Of two classes either column ranks the samples alike; of more, a softmax mixes the columns.
-        if self.scores.shape[1] > 2 and (low < 0 or high > 1) and not _are_percentages(self.scores):
-            notes.append(
-                f"the scores of {whose} go from {low:.3g} to {high:.3g}, so they are not probabilities. Logits and "
-                "their softmax rank samples differently, so they give different D"
-            )
-        return [note for note in notes if note]
+    @property
+    def notes(self) -> list[str]:
+        """What was guessed."""
+        return [note for note in (self.layout_note, self.choice.note) if note]
+
+
+def scale_notes(scores: Mapping[str, FloatArray], options: Mapping[str, Any], *, of_models: bool) -> list[str]:
+    """Whose scores are not probabilities, and what that means for D; by the name of the model or of the file."""
+    # Of two classes either column ranks the samples alike; of more, a softmax mixes the columns.
+    several = {name: one for name, one in scores.items() if one.shape[1] > 2 and not _are_percentages(one)}
+    logs = {name: one for name, one in several.items() if look_like_log_probabilities(one)}
+    others = {name: one for name, one in several.items() if name not in logs and (one.min() < 0 or one.max() > 1)}
+    notes = []
+    if others:
+        low, high = min(one.min() for one in others.values()), max(one.max() for one in others.values())
+        notes.append(
+            f"the scores of {_whose(others, of_models)} go from {low:.3g} to {high:.3g}, so they are not "
+            "probabilities. Logits and their softmax rank samples differently, so they give different D"
+        )
+    # By columns, log probabilities rank samples as the probabilities do.
+    if logs and options.get("thresholds") == "difference":
+        notes.append(
+            f"the scores of {_whose(logs, of_models)} are log probabilities. Their differences rank samples "
+            "differently from those of probabilities, so they give different D"
+        )
+    return notes
+
+
+def _whose(scores: Mapping[str, FloatArray], of_models: bool) -> str:
+    if not of_models:
+        return quoted_path(next(iter(scores)))
+    return f"model{'' if len(scores) == 1 else 's'} {listed(list(scores))}"
 
 
 def _are_percentages(scores: FloatArray) -> bool:
@@ -77,16 +84,22 @@ def open_problem(path: str, columns: Columns) -> tuple[Source, Problem]:
     """The same, with the table that its rows come from."""
     source = open_source(path)
     check_column(source, columns.target, "--target")
-    is_long = columns.model_column is not None
+    is_long, n_rows = columns.model_column is not None, source.n_rows
     if columns.model_column is not None:
         split = parse_split(source, columns.model_column)
         columns = replace(columns, model_column=check_column(source, split.column, "--model-column"))
-        source = one_model(source, split, columns.target)
-    target = read_target(source, columns.target)
+        source = one_model(source, split, columns)
+    has_rivals = source.n_rows < n_rows
     check_others(source, columns)
-    note = "" if is_long else check_layout(source, columns.target, columns.key, columns.taken)
-    choice = choose_scores(source, target, scores=columns.scores, labels=columns.labels, taken=columns.taken)
-    return source, replace(problem_of(source, target, choice, columns), layout_note=note)
+    dropped = ""
+    if columns.drop_missing:
+        source, dropped = complete_rows(source, columns, [columns.scores])
+    target = read_target(source, columns.target)
+    choice = choose_scores(source, target, columns)
+    note = "" if is_long else check_layout(source, columns, choice.columns, takes_one=True)
+    problem = problem_of(source, target, choice, columns)
+    dropped_notes, rivals = (dropped,) if dropped else (), columns.model_column if has_rivals else None
+    return source, replace(problem, layout_note=note, warnings=dropped_notes, model_column=rivals)
 
 
 def check_others(source: Source, columns: Columns) -> None:
@@ -101,7 +114,9 @@ def problem_of(source: Source, target: Target, choice: Choice, columns: Columns)
     """The chosen columns, read."""
     weight = None if columns.sample_weight is None else source.matrix([columns.sample_weight])[:, 0]
     groups = None if columns.groups is None else as_groups(source, columns.groups)
-    return Problem(source.name, target, choice, source.matrix(choice.columns), weight, groups)
+    scores = source.matrix(choice.columns)
+    check_scores(source, scores, choice.columns)
+    return Problem(source.name, target, choice, scores, weight, groups)
 
 
 def as_groups(source: Source, name: str) -> LabelArray:

@@ -82,7 +82,7 @@ def _check_folder(wanted: Wanted) -> None:
     if not wanted.force and (others := sorted(there - {*EXPERIMENTS, _CLAIMS})):
         msg = (
             f"--out: {quoted_path(str(wanted.out))} has other things in it, {listed(others, 3)}: name another folder, "
-            "or add --force to write into it"
+            "or add `--force` to write into it"
         )
         raise CommandError(msg)
 

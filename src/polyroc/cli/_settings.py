@@ -1,20 +1,16 @@
-"""What the user asked for, as one record that the commands hand on, and how long it will take."""
+"""What the user asked for, as one record that the commands hand on."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
-from polyroc import Evaluation
 from polyroc._estimator._partial import as_interval_max_fpr
-from polyroc._inputs._checks import MOST_RESAMPLES, as_confidence_level, as_n_jobs, as_n_resamples, as_rng
+from polyroc._evaluation_intervals import PAGE_METHODS
+from polyroc._inputs._checks import MOST_RESAMPLES, as_confidence_level, as_n_jobs, as_rng, one_of
 from polyroc._inputs._options import DECLARED
-from polyroc._lib._numbers import counted
-from polyroc._lib._threads import n_threads
-from polyroc._uncertainty._bootstrap import draw_samples
-from polyroc._uncertainty._resampling import ResamplingPlan, units_of
+from polyroc._uncertainty._method import as_draws
+from polyroc.cli._columns import Columns
 from polyroc.cli._plain import CommandError, typed
-from polyroc.cli._problem import Columns
 
 
 @dataclass(frozen=True)
@@ -26,9 +22,10 @@ class Settings:
     """Keyword arguments of `polyroc.evaluate`."""
     costs: str | None
     confidence_level: float
+    interval_method: str | None
+    """--method of `evaluate`, `compare` and `demo`; None for commands without."""
     resamples: int | None
-    """0 for none, None where nobody named a number."""
-    seed: int
+    seed: int | None
     jobs: int | None
     json: bool
     plot: Path | None
@@ -54,110 +51,49 @@ class Settings:
         as_confidence_level(self.confidence_level)
         as_rng(self.seed)
         as_n_jobs(self.jobs)
-        _check_resamples(self.resamples)
+        if self.resamples == 0:
+            msg = f"--resamples must be from 2 to {MOST_RESAMPLES:,}, got 0; --method none leaves the intervals out"
+            raise CommandError(msg)
+        if self.interval_method is not None:
+            # The seed is also that of a sample of the pairs.
+            check_draws(self, None if self.method.get("max_pairs") else self.seed)
         if self.max_fpr is not None:
             as_interval_max_fpr(self.max_fpr)
         if self.include_decisions and self.report is None:
             msg = "--include-decisions needs --report, because it adds to the page"
             raise CommandError(msg)
 
+    @property
+    def resampling(self) -> dict[str, Any]:
+        """Keyword arguments of the library that say where intervals come from."""
+        # The same command gives the same numbers.
+        seed = (self.seed or 0) if self.interval_method == "bootstrap" else None
+        return {"method": self.interval_method, "n_resamples": self.resamples, "rng": seed}
 
-def _check_resamples(count: int | None) -> None:
-    if count is None or count == 0:
-        return
-    try:
-        as_n_resamples(count)
-    except ValueError as error:
-        msg = f"--resamples must be from 2 to {MOST_RESAMPLES:,}, or 0 for none (evaluate only), got {count}"
-        raise CommandError(msg) from error
+
+def check_draws(settings: Settings, seed: int | None) -> None:
+    """Refuse --resamples and --seed with a method that does not draw, before any file is read."""
+    method = one_of(settings.interval_method, "method", PAGE_METHODS)
+    as_draws(method, n_resamples=settings.resamples, rng=seed)
 
 
 def settings_of(given: dict[str, Any]) -> Settings:
     """The arguments of a command, sorted by what they are about."""
+    # Costs are a file here, which is read later.
+    method = {name: given[name] for name in DECLARED if name in given and name != "costs"}
+    changed = {name: value for name, value in method.items() if value != DECLARED[name].default}
+    changed |= {"costs": given["costs"]} if given.get("costs") is not None else {}
     columns = Columns(
         **{name: given.get(name) for name in ("scores", "labels", "sample_weight", "groups", "key", "model_column")},
         target=given["target"],
+        pooled=bool(given.get("pooled")),
+        drop_missing=bool(given.get("drop_missing")),
+        common=bool(given.get("common")),
+        has_groups="groups" in given,
+        method="".join(f" --{name.replace('_', '-')} {typed(value)}" for name, value in changed.items()),
     )
-    # Costs are a file here, which is read later.
-    method = {name: given[name] for name in DECLARED if name in given and name != "costs"}
-    rest = ("costs", "confidence_level", "resamples", "seed", "jobs", "json", "plot", "out", "report", "max_fpr")
+    rest = ("costs", "confidence_level", "interval_method", "resamples", "seed", "jobs", "json", "plot", "out")
     names = ("force", "quiet", "measures", "include_decisions", "exact", "partial")
     flags = {name: bool(given.get(name)) for name in names}
-    others = {name: given.get(name) for name in (*rest, "stream", "checkpoint")}
+    others = {name: given.get(name) for name in (*rest, "report", "max_fpr", "stream", "checkpoint")}
     return Settings(columns, method, **flags, **others)  # type: ignore[arg-type]
-
-
-_COLUMNS = ("scores", "labels", "sample_weight", "groups", "model_column")
-
-
-def given_options(settings: Settings) -> str:
-    """Options about columns and method that are not the default, with a blank before each."""
-    given = {name: getattr(settings.columns, name) for name in _COLUMNS} | {"costs": settings.costs}
-    given |= {name: value for name, value in settings.method.items() if value != DECLARED[name].default}
-    said = {name: value for name, value in given.items() if value is not None}
-    return "".join(f" --{name.replace('_', '-')} {typed(value)}" for name, value in said.items())
-
-
-# The same on every machine and under every load, so that the same seed gives the same numbers.
-DEFAULT = 999
-# From when on a bar is shown, in seconds.
-_LONG = 1.0
-
-
-@dataclass(frozen=True)
-class Resamples:
-    """A number of resamples, and how long they are expected to take."""
-
-    count: int
-    seconds: float = 0.0
-
-    @property
-    def is_long(self) -> bool:
-        return self.seconds > _LONG
-
-    @property
-    def note(self) -> str:
-        """What is announced before they are drawn; nothing where none are."""
-        if self.count == 0:
-            return ""
-        return f"{counted(self.count, 'resample')}, {duration(self.seconds)}; --resamples changes the number"
-
-
-def duration(seconds: float) -> str:
-    """A time that is only expected, in words.
-
-    >>> duration(0.2), duration(7.4), duration(170), duration(7300)
-    ('less than a second', 'about 7 s', 'about 3 min', 'about 2 h')
-    """
-    if seconds < 1:
-        return "less than a second"
-    if seconds < 90:
-        return f"about {seconds:.0f} s"
-    return f"about {seconds / 60:.0f} min" if seconds < 5400 else f"about {seconds / 3600:.0f} h"
-
-
-def plan_resamples(
-    evaluation: Evaluation, count: int, *, groups: Any, n_jobs: int | None, n_models: int = 1, timed: bool = True
-) -> Resamples:
-    """The number that was asked for; `timed` tells how long it will take."""
-    if count == 0 or not timed:
-        return Resamples(count)
-    return Resamples(count, count * n_models * seconds_of_one(evaluation, groups, n_jobs))
-
-
-def seconds_of_one(evaluation: Evaluation, groups: Any, n_jobs: int | None) -> float:
-    """How long one resample takes among many: a block for each thread, after a warm-up."""
-    predictions = evaluation._samples
-    units, replicates = units_of(predictions, groups), evaluation._replicates()
-
-    def draw(count: int) -> float:
-        start = perf_counter()
-        plan = ResamplingPlan(predictions, units, count, [0], evaluation._pair_index)
-        draw_samples([replicates], plan, n_jobs=n_jobs, progress=False)
-        return perf_counter() - start
-
-    # Compiled code is loaded by the first.
-    draw(1)
-    first, last = ResamplingPlan(predictions, units, DEFAULT, [0]).blocks[0]
-    count = (last - first) * n_threads(n_jobs)
-    return draw(count) / count

@@ -1,35 +1,39 @@
 """`evaluate` and `compare` of Parquet files that do not fit in memory: scores are counted in two passes over them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polyroc
-from polyroc import Comparison, Evaluation
+from polyroc import Comparison, Evaluation, InputError
+from polyroc._evaluation_intervals import EvaluationIntervals
 from polyroc._scale._parquet_columns import found_columns
-from polyroc.cli._columns import split
-from polyroc.cli._commands import differences_csv, find_tipping, report_and_json, shows_bars
+from polyroc._scale._parquet_files import ParquetFiles, open_files
+from polyroc.cli._columns import joined, split
+from polyroc.cli._commands import differences_csv, find_tipping, partial_area, report_and_json, shows_bars
 from polyroc.cli._files import quoted_path
+from polyroc.cli._long import MODELS, MOST_MODELS
 from polyroc.cli._messages import Messages
 from polyroc.cli._models import model_patterns
 from polyroc.cli._outputs import check_outputs, draw_curve, say_where, write_whole
-from polyroc.cli._plain import CommandError
+from polyroc.cli._plain import CommandError, quoted, typed
 from polyroc.cli._problem import read_costs
 from polyroc.cli._settings import Settings
 from polyroc.cli._size import why_stream
 from polyroc.report import summarize
 
-_HINT = "--report report.html writes everything as a page, --exact sorts scores instead of counting them in bins"
+_ROWS_LOOKED_AT = 10_000
 
 
 def stream_evaluate(path: str, settings: Settings) -> None:
     """One model, in two passes over its files."""
     messages = _begun([path], settings)
-    with messages.heard():
+    with messages.heard(), _proposing_to_drop([path], settings):
         given = settings.columns.scores
         columns, options = _asked([path], {"": None if given is None else split(given)}, settings)
-        has_errors = settings.resamples != 0
+        has_errors = settings.interval_method != "none"
         evaluation = polyroc.evaluate_parquet(
             path, scores=columns[""], standard_errors=has_errors, exact=settings.exact, **options
         )
@@ -43,18 +47,24 @@ def stream_evaluate(path: str, settings: Settings) -> None:
 
 
 def _print(evaluation: Evaluation, title: str, settings: Settings) -> None:
-    from polyroc.cli._text import CountedIntervals, print_evaluation
+    from polyroc.cli._text import print_evaluation
 
-    is_sure = settings.resamples != 0 and not evaluation.influence_note
     print_evaluation(
         evaluation,
-        CountedIntervals(evaluation) if is_sure else None,
+        EvaluationIntervals.of(evaluation),
         title=title,
         confidence_level=settings.confidence_level,
         measures=None,
         max_fpr=settings.max_fpr,
-        hints=[] if settings.quiet else [_HINT],
+        hints=_hints(settings),
     )
+
+
+def _hints(settings: Settings) -> list[str]:
+    """What else there is, of what was not asked for."""
+    hints = ["--report report.html writes everything as a page"] if settings.report is None else []
+    hints += ["--exact sorts scores instead of counting them in bins"] if not settings.exact else []
+    return [", ".join(hints)] if hints and not settings.quiet else []
 
 
 def stream_compare(paths: Sequence[str], models: str | None, settings: Settings) -> None:
@@ -67,7 +77,7 @@ def stream_compare(paths: Sequence[str], models: str | None, settings: Settings)
         )
         raise CommandError(msg)
     messages = _begun(paths, settings)
-    with messages.heard():
+    with messages.heard(), _proposing_to_drop(paths, settings):
         patterns = {name: split(pattern) for name, pattern in model_patterns(models).items()}
         columns, options = _asked(paths, patterns, settings)
         comparison = polyroc.compare_parquet(
@@ -80,25 +90,31 @@ def stream_compare(paths: Sequence[str], models: str | None, settings: Settings)
         if not settings.json:
             from polyroc.cli._text import print_comparison
 
-            hints = [] if settings.quiet else [_HINT]
-            print_comparison(comparison, title=quoted_path(paths[0])[1:-1], measures=None, hints=hints)
+            title = quoted_path(paths[0])[1:-1]
+            print_comparison(comparison, title=title, measures=None, hints=_hints(settings))
         say_where(settings.report, messages)
 
 
 def _begun(paths: Sequence[str], settings: Settings) -> Messages:
     """What can be said before anything is read."""
     check_outputs(settings, [] if all(Path(path).is_dir() for path in paths) else paths)
-    for option, given in (("--model-column", settings.columns.model_column), ("--key", settings.columns.key)):
-        if given is not None:
-            msg = f"{option} needs all rows in memory: leave it out, or add --no-stream"
+    columns = settings.columns
+    in_memory = {"--model-column": columns.model_column is not None, "--key": columns.key is not None}
+    in_memory |= {"--drop-missing": columns.drop_missing, "--common": columns.common}
+    for option, is_given in in_memory.items():
+        if is_given:
+            way_out = ", or add `--no-stream`" if _fits_in_a_command(paths, settings) else ""
+            msg = f"{option} needs all rows in memory: leave it out{way_out}"
             raise CommandError(msg)
+    if settings.interval_method == "bootstrap":
+        msg = "--method bootstrap needs all rows in memory: leave it out, or add --no-stream"
+        raise CommandError(msg)
+    _check_layout(paths, settings)
     messages = Messages(quiet=settings.quiet)
     why = "" if settings.stream else why_stream(paths)
     reason = f" because {why}; --no-stream reads it all the same" if why else ""
     how = "sorted one column at a time" if settings.exact else "counted in bins"
     messages.note(f"{quoted_path(paths[0])} is passed over, and its scores are {how}{reason}")
-    if settings.resamples:
-        messages.note("--resamples has no effect: intervals of counted scores come from a second pass")
     if settings.measures:
         messages.note(
             "--measures adds nothing: measures need single samples, and scores that were counted are not kept"
@@ -106,6 +122,61 @@ def _begun(paths: Sequence[str], settings: Settings) -> Messages:
     if settings.max_fpr is not None:
         messages.note("the partial area has no interval: that needs single samples")
     return messages
+
+
+def _fits_in_a_command(paths: Sequence[str], settings: Settings) -> bool:
+    """Whether the same command can read the files into memory: a folder, and options for streams, cannot be."""
+    streamed = settings.exact or settings.partial or settings.checkpoint is not None
+    return not streamed and not any(Path(path).is_dir() for path in paths)
+
+
+@contextmanager
+def _proposing_to_drop(paths: Sequence[str], settings: Settings) -> Iterator[None]:
+    """While it lasts, errors about missing values say what leaves them out, if the files can be read into memory."""
+    try:
+        yield
+    except InputError as error:
+        is_missing = error.rule == "must not have missing values" or (error.got or "").startswith("nan ")
+        if not (is_missing and _fits_in_a_command(paths, settings)):
+            raise
+        msg = f"{str(error).rstrip('.')}: `--no-stream --drop-missing` leaves out such rows and counts them"
+        raise CommandError(msg) from error
+
+
+def _check_layout(paths: Sequence[str], settings: Settings) -> None:
+    """Refuse files with a column that is called as models are, and has several values; other columns are not read."""
+    columns = settings.columns
+    if columns.pooled:
+        return
+    files = open_files(list(paths), partial=settings.partial)
+    for name in files.names:
+        if (
+            name.casefold() not in MODELS
+            or name in columns.taken
+            or any(name not in f.schema.names for f in files.files)
+        ):
+            continue
+        values = _some_values(files, name)
+        if 1 < len(values) <= MOST_MODELS:
+            several = (
+                f"{quoted_path(paths[0])} can be read in two ways. If column {quoted(name)} holds the names of models, "
+            )
+            one = typed(f"{name}={joined([min(values)])}")
+            choose = f"choose one, `--no-stream --model-column {one}`"
+            if not _fits_in_a_command(paths, settings):
+                choose = "write the rows of each model to files of their own"
+            msg = f"{several}{choose}; if all rows are samples of one model, add `--pooled`"
+            raise CommandError(msg)
+
+
+def _some_values(files: ParquetFiles, name: str) -> set[str]:
+    """The first values of a column in the first, the middle and the last row group."""
+    last = len(files.parts) - 1
+    values: set[str] = set()
+    for part in {0, last // 2, last}:
+        batches = files.batches(files.parts[part], [name], n_rows=_ROWS_LOOKED_AT, threads=False)
+        values |= {str(value) for value in next(batches).column(0).unique().to_pylist() if value is not None}
+    return values
 
 
 def _asked(
@@ -132,7 +203,7 @@ def _asked(
         "target": asked.target,
         "labels": labels,
         "costs": costs,
-        "rng": settings.seed,
+        "rng": settings.seed or 0,
         "checkpoint": settings.checkpoint,
     }
 
@@ -144,7 +215,6 @@ def _summary(
     summary = summarize(
         result,
         confidence_level=None if is_comparison else settings.confidence_level,
-        seed=settings.seed,
         source=source,
         warnings=messages.warnings,
         include_rates=settings.report is not None,
@@ -152,6 +222,5 @@ def _summary(
         tipping=find_tipping(result, settings) if isinstance(result, Comparison) else None,
     )
     if isinstance(result, Evaluation) and settings.max_fpr is not None:
-        value = result.partial_auc(settings.max_fpr)
-        return summary | {"partial_auc": {"max_fpr": settings.max_fpr, "value": value, "low": None, "high": None}}
+        return summary | {"partial_auc": partial_area(None, result, settings)}
     return summary

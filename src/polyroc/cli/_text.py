@@ -7,11 +7,11 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from polyroc import BootstrapResult, ComparedMeasures, Comparison, Evaluation, Interval, Measures, Plan
+from polyroc import ComparedMeasures, Comparison, Evaluation, Measures, Plan
+from polyroc._evaluation_intervals import EvaluationIntervals
 from polyroc._lib._names import short_names
 from polyroc._lib._numbers import area, area_and_ends, counted, level
 from polyroc._lib._text_table import aligned, wrapped
-from polyroc._lib._typing import Statistic
 from polyroc._texts._evaluation import backwards_note
 
 # Rows of the table of pairs.
@@ -28,7 +28,7 @@ _NUMBERS = 56
 
 def print_evaluation(
     evaluation: Evaluation,
-    drawn: "BootstrapResult | CountedIntervals | None",
+    intervals: EvaluationIntervals | None,
     *,
     title: str,
     confidence_level: float,
@@ -38,14 +38,14 @@ def print_evaluation(
 ) -> None:
     """D, M, accuracy and the worst pair, what contradicts them, the worst pairs, and what to do next."""
     page = _Page()
-    resamples = "" if drawn is None else f"; {_how_sure(drawn)}"
-    page.say(f"{title}: {evaluation.headline.sizes}{resamples}")
-    ends = None if drawn is None else _intervals(evaluation, drawn, confidence_level)
+    how = "" if intervals is None else f"; {intervals.told}"
+    page.say(f"{title}: {evaluation.headline.sized(None if intervals is None else intervals.n_groups)}{how}")
+    ends = None if intervals is None else _ends(evaluation, intervals, confidence_level)
     rows = _summary_rows(evaluation, ends, confidence_level)
     if max_fpr is not None:
-        rows.append(_partial_row(evaluation, drawn, confidence_level, max_fpr))
+        rows.append(_partial_row(evaluation, intervals, confidence_level, max_fpr))
     page.table(rows)
-    for note in _notes(evaluation, drawn, confidence_level):
+    for note in _notes(evaluation, intervals, confidence_level):
         page.say("", note)
     if not evaluation.is_binary:
         page.say(
@@ -57,46 +57,19 @@ def print_evaluation(
     page.hints(hints)
 
 
-def _how_sure(drawn: "BootstrapResult | CountedIntervals") -> str:
-    return drawn.told if isinstance(drawn, CountedIntervals) else _resamples(drawn.n_resamples, drawn.seed)
-
-
-class CountedIntervals:
-    """Intervals of an evaluation of counted scores, asked for as those of replicates are."""
-
-    told = "standard errors by a second pass, no resampling"
-
-    def __init__(self, evaluation: Evaluation) -> None:
-        self._evaluation = evaluation
-
-    @property
-    def by_groups(self) -> bool:
-        return bool(self._evaluation._units().are_groups)
-
-    def confidence_interval(self, confidence_level: float, *, statistic: Statistic = "auc") -> Interval:
-        """By influences."""
-        return self._evaluation.confidence_interval(confidence_level, statistic=statistic, method="influence")
-
-
-def _resamples(count: int, seed: int | None) -> str:
-    return counted(count, "resample") + ("" if seed is None else f" (seed {seed})")
-
-
-def _intervals(
-    evaluation: Evaluation, drawn: "BootstrapResult | CountedIntervals", confidence_level: float
-) -> dict[str, str]:
-    """Each number with the ends of its interval; Wilson's for the accuracy, which holds for single samples only."""
+def _ends(evaluation: Evaluation, intervals: EvaluationIntervals, confidence_level: float) -> dict[str, str]:
+    """The interval of each number that has one."""
+    values = {"D": evaluation.auc, "M": evaluation.hand_till}
     found = {
-        "D": (evaluation.auc, drawn.confidence_interval(confidence_level)),
-        "M": (evaluation.hand_till, drawn.confidence_interval(confidence_level, statistic="hand_till")),
+        "D": intervals.confidence_interval(confidence_level),
+        "M": intervals.confidence_interval(confidence_level, statistic="hand_till"),
     }
     if evaluation.headline.auc_mu is not None and evaluation.mean_auc == evaluation.headline.auc_mu:
-        interval = drawn.confidence_interval(confidence_level, statistic="mean_auc")
-        found["AUCmu"] = (evaluation.mean_auc, interval)
-    right = evaluation.accuracy_interval(confidence_level)
-    if evaluation.accuracy is not None and right is not None and not drawn.by_groups:
-        found["accuracy"] = (evaluation.accuracy, right)
-    ends = {name: area_and_ends(value, *interval) for name, (value, interval) in found.items()}
+        values["AUCmu"] = evaluation.mean_auc
+        found["AUCmu"] = intervals.confidence_interval(confidence_level, statistic="mean_auc")
+    if evaluation.accuracy is not None:
+        values["accuracy"], found["accuracy"] = evaluation.accuracy, intervals.accuracy_interval(confidence_level)
+    ends = {name: area_and_ends(values[name], *one) for name, one in found.items() if one is not None}
     return {name: f"[{low}, {high}]" for name, (_, low, high) in ends.items()}
 
 
@@ -108,33 +81,32 @@ def _summary_rows(evaluation: Evaluation, ends: dict[str, str] | None, confidenc
 
 
 def _partial_row(
-    evaluation: Evaluation, drawn: "BootstrapResult | CountedIntervals | None", confidence_level: float, max_fpr: float
+    evaluation: Evaluation, intervals: EvaluationIntervals | None, confidence_level: float, max_fpr: float
 ) -> list[str]:
     value, what = evaluation.partial_auc(max_fpr), f"area of D's curve, FPR up to {max_fpr:g}, standardised"
-    if drawn is None:
+    if intervals is None:
         return ["partial area", area(value), what]
-    if isinstance(drawn, CountedIntervals):
+    ends = intervals.confidence_interval(confidence_level, statistic="partial_auc", max_fpr=max_fpr)
+    if ends is None:
         return ["partial area", area(value), "", what]
-    ends = drawn.confidence_interval(confidence_level, statistic="partial_auc", max_fpr=max_fpr)
     told, low, high = area_and_ends(value, *ends)
     return ["partial area", told, f"[{low}, {high}]", what]
 
 
-def _notes(
-    evaluation: Evaluation, drawn: "BootstrapResult | CountedIntervals | None", confidence_level: float
-) -> list[str]:
-    high = 1.0 if drawn is None else drawn.confidence_interval(confidence_level).high
+def _notes(evaluation: Evaluation, intervals: EvaluationIntervals | None, confidence_level: float) -> list[str]:
+    ends = None if intervals is None else intervals.confidence_interval(confidence_level)
+    high = 1.0 if ends is None else ends.high
     return [note for note in (backwards_note(evaluation.auc, high), *evaluation.notes) if note]
 
 
 def _worst_rows(evaluation: Evaluation) -> list[list[str]]:
-    pairs = evaluation.pairs
-    worst = [pairs[place] for place in np.argsort(pairs.auc, kind="stable")[:_WORST].tolist()]
-    names = short_names([name for pair in worst for name in (pair.positive, pair.negative)], _NAME)
-    rows = [["class", "against", "area", "effect", "samples"]]
-    for place, pair in enumerate(worst):
+    worst = evaluation._hardest(_WORST)
+    names = short_names([name for pair, _ in worst for name in (pair.positive, pair.negative)], _NAME)
+    rows = [["class", "against", "area", "reversed", "effect", "samples"]]
+    for place, (pair, back) in enumerate(worst):
         sizes = f"{pair.n_positive:,} / {pair.n_negative:,}"
-        rows.append([*names[2 * place : 2 * place + 2], area(pair.auc), f"{pair.effect:.2f}", sizes])
+        areas = [area(pair.auc), "unknown" if back is None else area(back)]
+        rows.append([*names[2 * place : 2 * place + 2], *areas, f"{pair.effect:.2f}", sizes])
     return rows
 
 
@@ -143,10 +115,10 @@ def print_comparison(
 ) -> None:
     """Which model is best, each model, their differences, and how often each order of them occurred."""
     page, tables = _Page(), comparison.tables
-    sizes = next(iter(comparison.evaluations.values())).headline.sizes
+    by = f"; D weighted by {comparison.verdict.weighted_by}, M not" if comparison.verdict.weighted_by else ""
     page.say(
-        f"{title}: {counted(len(comparison.models), 'model')} on the same {sizes}; "
-        f"{_compared(comparison)}, {level(comparison.confidence_level)} intervals"
+        f"{title}: {counted(len(comparison.models), 'model')} on the same {tables.sizes}; "
+        f"{tables.how}, {level(comparison.confidence_level)} intervals{by}"
     )
     verdict, *notes = tables.sentences
     page.say("", verdict, "")
@@ -165,12 +137,6 @@ def print_comparison(
     if measures is not None:
         page.measures([measures.text_rows("estimates"), measures.text_rows("differences")], measures.notes)
     page.hints(hints)
-
-
-def _compared(comparison: Comparison) -> str:
-    if comparison.method == "influence":
-        return CountedIntervals.told
-    return _resamples(comparison.n_resamples, comparison.seed)
 
 
 def print_plan(plan: Plan, *, title: str) -> None:

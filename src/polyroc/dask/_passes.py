@@ -1,12 +1,14 @@
 """Both passes over partitions, as tasks of Dask: a summary of each, merged in a tree."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from polyroc._inputs._arrays import read_categories, read_labels, read_table
-from polyroc._inputs._checks import InputError
-from polyroc._inputs._column_classes import Known, assign_columns
-from polyroc._scale._partitions import PartCounts, PartPass, PartSums, Recipe, in_partition
+from polyroc._inputs._batch import is_empty
+from polyroc._inputs._checks import InputError, listed
+from polyroc._inputs._column_classes import Known, are_named, assign_columns
+from polyroc._scale._partitions import PartCounts, PartPass, PartSums, Recipe, classes_of, in_partition
 from polyroc.dask._parts import Parts
 
 # Summaries that one task merges. A tree over P partitions has log8(P) levels, so no machine has to hold many.
@@ -21,6 +23,12 @@ _Part = TypeVar("_Part")
 class DaskPasses:
     """Partitions that Dask passes: with the distributed client where there is one, else with its default scheduler."""
 
+    argument = "y_true"
+    how_to_keep = (
+        "A loader with an order of its own for each call, or a draw without a seed, does that: seed it, or persist the "
+        "partitions with `dask.persist` first"
+    )
+
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
@@ -30,7 +38,7 @@ class DaskPasses:
         parts, counting = self._parts, delayed(_count, pure=False)
         return _computed(
             [
-                counting(recipe, number, y_true, parts.model_scores(number), weight, _only_name(group))
+                counting(recipe, number, y_true, parts.model_scores(number), weight, group)
                 for number, (y_true, weight, group) in self._numbered()
             ],
             PartCounts.merged,
@@ -56,18 +64,22 @@ class DaskPasses:
         from dask import delayed
 
         parts, looking = self._parts, delayed(_look, pure=False)
-        scores = next(iter(parts.scores.values()))
         # Scores are opened only where nobody else knows their columns.
+        unknown = [model for model, own in zip(parts.scores, parts.columns, strict=True) if own is None]
         tasks = [
-            looking(number, y_true, scores[number] if parts.columns[0] is None else None)
+            looking(number, y_true, {model: parts.scores[model][number] for model in unknown})
             for number, y_true in enumerate(parts.targets)
         ]
-        found = _computed(tasks, _seen)
-        if found is None or not found[0]:
+        found = _computed(tasks, _merged)
+        if found is None or not found.values:
             raise InputError("y_true", "must not be empty", "no samples in any partition")
-        values, categories, columns = found
-        names, n_columns = parts.columns[0] or columns
-        return assign_columns(Known(sorted(values), None, categories), names, n_columns).classes
+        columns = {
+            model: found.columns_of(model) if own is None else own
+            for model, own in zip(parts.scores, parts.columns, strict=True)
+        }
+        if not are_named(*next(iter(columns.values()))) and len(found.categories) > 1:
+            raise _differing("y_true", "categories", found.categories)
+        return classes_of(Known(sorted(found.values), None, found.categories[0][1]), columns)
 
     def check(self, labels: list[Any]) -> None:
         """Refuse score columns that cannot be those of the classes, before anything is computed."""
@@ -96,15 +108,14 @@ def _computed(tasks: Sequence[Any], merged: Callable[[Any], _Part]) -> _Part | N
 
 
 def _count(recipe: Recipe, number: int, y_true: Any, scores: list[Any], weight: Any, group: Any) -> PartCounts:
-    counts = PartCounts(recipe)
+    counts = PartCounts(recipe, number)
     with in_partition(number):
-        y_true, scores, weight, _ = _opened(y_true, scores, weight, group)
-        counts.add(y_true, scores, weight)
+        counts.add(*_opened(y_true, scores, weight, group))
     return counts
 
 
 def _sum(tables: PartPass, number: int, y_true: Any, scores: list[Any], weight: Any, group: Any) -> PartSums:
-    begun = tables.begun()
+    begun = tables.begun(number)
     with in_partition(number):
         begun.add(*_opened(y_true, scores, weight, group))
     return begun.sums
@@ -112,11 +123,6 @@ def _sum(tables: PartPass, number: int, y_true: Any, scores: list[Any], weight: 
 
 def _as_it_is(tables: PartPass) -> PartPass:
     return tables
-
-
-def _only_name(group: Any) -> Any:
-    """Groups have no part in the first pass, unless they are a column that is no score."""
-    return group if isinstance(group, str) else None
 
 
 def _opened(y_true: Any, scores: list[Any], weight: Any, group: Any) -> tuple[Any, list[Any], Any, Any]:
@@ -130,29 +136,69 @@ def _opened(y_true: Any, scores: list[Any], weight: Any, group: Any) -> tuple[An
     return y_true, [frame.drop(columns=list(dict.fromkeys(named)))], weight, group
 
 
-def _look(number: int, y_true: Any, y_score: Any) -> tuple[set[Any], list[Any] | None, Any]:
-    """Distinct values of the target, its categories, and the names and number of score columns."""
+_Entry: TypeAlias = tuple[int, Any]
+
+
+class _Seen(NamedTuple):
+    """What partitions say about the classes: each entry has the number of the first partition that says so."""
+
+    values: set[Any]
+    """Distinct values of the target."""
+    categories: list[_Entry]
+    """What the first partition with samples says, and the first that says something else."""
+    columns: dict[str, list[_Entry]]
+    """Likewise the names and the number of score columns, of models whose batches alone know them."""
+
+    def columns_of(self, model: str) -> tuple[list[Any] | None, int]:
+        """Names and number of score columns of a model, the same in all partitions."""
+        if len(self.columns[model]) > 1:
+            named = [(number, columns[0]) for number, columns in self.columns[model]]
+            raise _differing(f"scores[{model!r}]" if model else "y_score", "columns", named)
+        [(_, columns)] = self.columns[model]
+        names, n_columns = columns
+        return names, n_columns
+
+
+def _look(number: int, y_true: Any, scores: dict[str, Any]) -> _Seen:
     with in_partition(number):
-        if len(y_true) == 0:
-            return set(), None, None
-        columns = None
-        if y_score is not None:
+        if is_empty(y_true):
+            return _Seen(set(), [], {})
+        columns = {}
+        for model, y_score in scores.items():
             values, names = read_table(y_score, "y_score")
-            columns = names, 1 if values.ndim == 1 else values.shape[1]
-        return set(read_labels(y_true, "y_true").tolist()), read_categories(y_true, "y_true"), columns
+            columns[model] = [(number, (names, 1 if values.ndim == 1 else values.shape[1]))]
+        categories = read_categories(y_true, "y_true")
+        return _Seen(set(read_labels(y_true, "y_true").tolist()), [(number, categories)], columns)
 
 
-def _seen(parts: list[Any]) -> tuple[set[Any], list[Any] | None, Any]:
-    """What several partitions have seen; categories only where all have the same."""
-    with_samples = [part for part in parts if part[0]]
+def _merged(parts: list[_Seen]) -> _Seen:
+    """What several partitions say."""
+    with_samples = [part for part in parts if part.values]
     if not with_samples:
-        return parts[0]  # type: ignore[no-any-return]
-    values = set().union(*(part[0] for part in with_samples))
+        return parts[0]
+    values = set().union(*(part.values for part in with_samples))
     if len(values) > _MOST_CLASSES:
         raise InputError("y_true", f"must have at most {_MOST_CLASSES:,} classes", f"{len(values):,} distinct values")
     kinds = sorted({type(value).__name__ for value in values})
     if len(kinds) > 1:
         raise InputError("y_true", "must hold integers, strings or booleans, all of one type", ", ".join(kinds))
-    first = with_samples[0]
-    same = all(part[1] == first[1] for part in with_samples)
-    return values, first[1] if same else None, first[2]
+    columns = {
+        # Names may come in another order: then each batch is matched by its names.
+        model: _first_two([part.columns[model] for part in with_samples], lambda own: (set(own[0] or ()), own[1]))
+        for model in with_samples[0].columns
+    }
+    return _Seen(values, _first_two([part.categories for part in with_samples], lambda own: own), columns)
+
+
+def _first_two(said: list[list[_Entry]], key: Callable[[Any], Any]) -> list[_Entry]:
+    """The entry of the first partition, and the first entry that differs from it."""
+    first, *rest = sorted((entry for entries in said for entry in entries), key=itemgetter(0))
+    return [first, *[entry for entry in rest if key(entry[1]) != key(first[1])][:1]]
+
+
+def _differing(argument: str, what: str, entries: list[_Entry]) -> InputError:
+    said = [f"{'none' if names is None else listed(names)} in partition {number}" for number, names in entries]
+    other = ", if the score columns are not named after the classes" if what == "categories" else ""
+    rule = f"must have the same {what} in every partition{other}"
+    hint = ": pass the classes in the order of the columns as `labels=`"
+    return InputError(argument, rule, " and ".join(said), hint=hint)

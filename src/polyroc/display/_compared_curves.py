@@ -3,10 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from polyroc._comparison import Comparison
-from polyroc._lib._typing import Curve
-from polyroc._uncertainty._band import ConfidenceBand
 from polyroc._uncertainty._intervals import Interval
-from polyroc._uncertainty._resampling import sampled_units
 from polyroc.display._frames import Scale
 from polyroc.display._roc_curve import Curves, RocCurveDisplay
 
@@ -19,29 +16,19 @@ _MOST_WITH_BOTH = 4
 
 def curve_displays(comparison: Comparison, *, band: bool) -> list[RocCurveDisplay]:
     """One for each model, in their order, with the interval of its D."""
+    level = comparison.confidence_level
     return [
         RocCurveDisplay.from_evaluation(
             evaluation,
             name=name,
             interval=Interval(estimate.low, estimate.high),
-            band=_band(comparison, name, "shared") if band else None,
-            mean_band=_band(comparison, name, "mean") if band else None,
+            band=comparison._intervals(name).confidence_band(level, of_any_size=True) if band else None,
+            mean_band=comparison._intervals(name).confidence_band(level, "mean", of_any_size=True) if band else None,
         )
         for (name, evaluation), estimate in zip(
             comparison.evaluations.items(), comparison.by_auc.estimates, strict=True
         )
     ]
-
-
-def _band(comparison: Comparison, name: str, curve: Curve) -> ConfidenceBand | None:
-    """By the resamples of the comparison, or without any where it has none; None where that is not possible."""
-    level = comparison.confidence_level
-    if name in comparison.bootstraps:
-        return comparison.bootstraps[name].confidence_band(level, curve=curve)
-    evaluation = comparison.evaluations[name]
-    if evaluation._why_no_band(curve):
-        return None
-    return evaluation._band_by_influences(level, curve, sampled_units(comparison.units))
 
 
 def draw_curves(

@@ -85,7 +85,7 @@ class ComparisonDisplay:
     >>> from matplotlib.figure import Figure
     >>> from polyroc.display import ComparisonDisplay
     >>> example = polyroc.load_example()
-    >>> comparison = polyroc.compare(example.y_true, example.scores, n_resamples=99, rng=0)
+    >>> comparison = polyroc.compare(example.y_true, example.scores)
     >>> display = ComparisonDisplay.from_comparison(comparison).plot(Figure().add_subplot(), kind="box")
     >>> [label.get_text() for label in display.ax_.get_yticklabels()]
     ['logistic', 'knn', 'tree']
@@ -179,8 +179,14 @@ class ComparisonDisplay:
         rows = {"differences": len(contest.differences), "rankings": min(len(contest.rankings), 11)}
         self.ax_ = ax = axes_of(ax, height=min(1.2 + 0.3 * rows.get(kind, len(contest.estimates)), 12))
         self.figure_ = ax.figure
-        draw = {"box": self._box, "ridge": self._ridge, "differences": _differences, "rankings": _rankings}[kind]
-        self.artists_ = draw(ax, contest)
+        rankings = partial(_rankings, share="share of draws" if self.n_resamples == 0 else "share of resamples")
+        draws: dict[str, Callable[[Axes, Contest], list[Any]]] = {
+            "box": self._box,
+            "ridge": self._ridge,
+            "differences": _differences,
+            "rankings": rankings,
+        }
+        self.artists_ = draws[kind](ax, contest)
         faint_grid(ax, "x")
         ax.tick_params(axis="y", length=0)
         if despine:
@@ -276,7 +282,7 @@ def _minus(first: str, second: str, room: int) -> str:
     return whole if len(whole) <= room else f"{first}\n- {second}"
 
 
-def _rankings(ax: "Axes", contest: Contest) -> list[Any]:
+def _rankings(ax: "Axes", contest: Contest, share: str) -> list[Any]:
     shown = contest.rankings[:_MOST_RANKINGS]
     shares = [ranking.probability for ranking in shown]
     room = letters_beside(ax, share=0.6, most=40)
@@ -293,7 +299,7 @@ def _rankings(ax: "Axes", contest: Contest) -> list[Any]:
     # Room on the right for the number beside the longest bar; but no share is above 1.
     ax.set_xlim(0, 1.25 * max(shares))
     ax.set_xticks([tick for tick in ax.get_xticks() if tick <= min(1, 1.25 * max(shares))])
-    ax.set_xlabel(f"share of resamples, by {STATISTIC_LABELS[contest.statistic]}")
+    ax.set_xlabel(f"{share}, by {STATISTIC_LABELS[contest.statistic]}")
     # A single ranking is a bar, not a wall.
     ax.set_ylim(max(len(shares), 3) - 0.4, -0.6)
     fit_names(ax, names)

@@ -29,7 +29,12 @@ from polyroc.display._style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_RULES = {"tuned": "tuned offsets, cross-fitted", "bayes": "Bayes' rule", "argmax": "highest score"}
+_RULES = {
+    "auto": "share of tuned offsets, cross-fitted",
+    "tuned": "tuned offsets, cross-fitted",
+    "bayes": "Bayes' rule",
+    "argmax": "highest score",
+}
 _ABSTAINED = "abstained"
 
 
@@ -61,7 +66,7 @@ class ConfusionDisplay:
     >>> from matplotlib.figure import Figure
     >>> from polyroc.display import ConfusionDisplay
     >>> example = polyroc.load_example()
-    >>> decision = polyroc.decide(example.y_true, example.scores["tree"], 1 - np.eye(10), method="argmax")
+    >>> decision = polyroc.decide(example.y_true, example.scores["tree"], 1 - np.eye(10), rule="argmax")
     >>> display = ConfusionDisplay.from_decision(decision).plot(Figure().add_subplot())
     >>> display.ax_.get_xlabel()
     'named'
@@ -87,7 +92,7 @@ class ConfusionDisplay:
         decision : Decision
             Result of `decide`.
         """
-        return cls(confusion=decision.confusion, labels=decision.labels.tolist(), title=_RULES[decision.method])
+        return cls(confusion=decision.confusion, labels=decision.labels.tolist(), title=_RULES[decision.rule])
 
     @property
     def shares(self) -> FloatArray:

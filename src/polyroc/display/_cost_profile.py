@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 CostScale: TypeAlias = Literal["auto", "linear", "log"]
-_RULES = {"argmax": "highest score", "bayes": "Bayes' rule", "tuned": "tuned offsets"}
+_RULES = {"auto": "share of tuned offsets", "argmax": "highest score", "bayes": "Bayes' rule", "tuned": "tuned offsets"}
 # Costs that span more than this are told apart only on a log axis.
 _WIDE = 10
 
@@ -101,7 +101,7 @@ class CostProfileDisplay:
             As in `decide`.
         costs : CostRatios
             The confusion whose cost varies.
-        rule : sequence of {"argmax", "bayes", "tuned"}
+        rule : sequence of {"argmax", "auto", "bayes", "tuned"}
             Rules to compare. "bayes" needs probabilities.
         ax : Axes, optional
             Where to draw; by default a new figure.
@@ -157,7 +157,7 @@ class CostProfileDisplay:
         width = points_now(ax)[0]
         room = letters_in(width / 2, font_points("small"))
         names = names_of([_name_of(one.name) for one in profile.models], max(8, min(30, room)))
-        low, high = profile.bands
+        low, high = profile.low_by_matrix, profile.high_by_matrix
         self.lines_: list[Any] = []
         self.bands_: list[Any] = []
         for place, name in enumerate(names):

@@ -10,8 +10,9 @@ from scipy.special import bdtr, bdtrc
 
 from polyroc._evaluate import evaluate
 from polyroc._lib._threads import Threads
-from polyroc._lib._typing import FloatArray, IntervalKind, Method
+from polyroc._lib._typing import FloatArray, IntervalKind, Method, Thresholds
 from polyroc._lib._warnings import ResamplingWarning
+from polyroc.baselines._wang_carvalho import wang_carvalho
 from polyroc.display._style import colour_of
 from polyroc.experiments._canvas import plain, sheet
 from polyroc.experiments._outcome import CHANCE, FALSE_ALARM, Claim, Outcome, Request, Table
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 TITLE = "Coverage of intervals"
 LEVEL = 0.95
+_THRESHOLDS: tuple[Thresholds, ...] = ("own", "shared")
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class _Interval:
     name: str
     method: Method
     kind: IntervalKind = "logit"
+    thresholds: Thresholds = "own"
 
 
 _PAPER = _Interval("the paper's, n_i n_j trials", "parametric-pairs", "percentile")
@@ -52,8 +55,12 @@ _INTERVALS = (
     _Interval("parametric, n_i and n_j trials", "parametric-samples", "percentile"),
     _Interval("resampled samples, percentile", "bootstrap", "percentile"),
     _Interval("resampled samples, logit scale (default)", "bootstrap"),
+    _Interval("the same, shared thresholds", "bootstrap", thresholds="shared"),
 )
-_DEFAULT = _INTERVALS[-1]
+_DEFAULT, _SHARED = _INTERVALS[-2:]
+# Numbers of thresholds for the paper's intervals; it does not give its own.
+_N_PRINTED = (5, 9, 19, 99)
+_PRINTED_SETTING = _SETTINGS[1]
 
 
 def run(request: Request) -> Outcome:
@@ -65,6 +72,7 @@ def run(request: Request) -> Outcome:
         for number, setting in enumerate(_SETTINGS):
             rows += _cover(setting, number, n_samples, request, done)
     table = Table.of("coverage", rows)
+    printed = Table.of("printed_intervals", _printed_rows(request))
     claims = (
         _covers(table, _PAPER, "The paper's bootstrap gives a reasonable confidence interval"),
         _covers(
@@ -72,31 +80,35 @@ def run(request: Request) -> Outcome:
             _DEFAULT,
             "Resampling samples gives honest ones (not in the paper; docs/coverage.md has the large study)",
         ),
+        _covers(table, _SHARED, "So it does with shared thresholds (not in the paper)"),
         _widths(table),
+        _widths_by_number(printed),
     )
-    return Outcome("coverage", TITLE, (table,), claims)
+    return Outcome("coverage", TITLE, (table, printed), claims)
 
 
 def _cover(
     setting: _Setting, number: int, n_samples: int, request: Request, done: Callable[[int], object]
 ) -> list[dict[str, Any]]:
-    truth = _truth(setting, number, request)
+    truth = {thresholds: _truth(setting, number, thresholds, request) for thresholds in _THRESHOLDS}
     labels = np.repeat(np.arange(len(setting.counts)), setting.counts)
 
     def once(replication: int) -> list[tuple[float, float, float]]:
         scores = gaussian_scores(labels, np.array(setting.strengths), request.rng(6, number, replication))
-        evaluation = evaluate(labels, scores, n_jobs=1)
+        judged = {thresholds: evaluate(labels, scores, thresholds=thresholds, n_jobs=1) for thresholds in _THRESHOLDS}
         # The paper's likelihood has no shrinkage.
         plain = evaluate(labels, scores, shrinkage=0, n_jobs=1)
         stream = request.integer(62, number, replication)
         replicates = {
-            method: (evaluation if method == "bootstrap" else plain).bootstrap(
+            (method, thresholds): (judged[thresholds] if method == "bootstrap" else plain).bootstrap(
                 _n_resamples(method, request), method=method, rng=stream, n_jobs=1
             )
-            for method in dict.fromkeys(one.method for one in _INTERVALS)
+            for method, thresholds in dict.fromkeys((one.method, one.thresholds) for one in _INTERVALS)
         }
-        ends = [replicates[one.method].confidence_interval(LEVEL, interval=one.kind) for one in _INTERVALS]
-        return [(low, high, evaluation.auc) for low, high in ends]
+        ends = [
+            replicates[one.method, one.thresholds].confidence_interval(LEVEL, interval=one.kind) for one in _INTERVALS
+        ]
+        return [(low, high, judged[one.thresholds].auc) for (low, high), one in zip(ends, _INTERVALS, strict=True)]
 
     # Threads over samples rather than within each: the samples are small, and the result is the same.
     with Threads(request.n_jobs) as threads:
@@ -105,19 +117,42 @@ def _cover(
             drawn.append(ends)
             done(1)
     found = np.array(drawn)
-    # What an interval of the right width would be, were D normal: from the spread of D over the samples.
-    needed = 2 * 1.959964 * found[:, 0, 2].std(ddof=1)
     return [
-        {
-            "setting": setting.name,
-            "interval": one.name,
-            "samples": n_samples,
-            "truth": truth,
-            "coverage": float(np.mean((found[:, i, 0] <= truth) & (truth <= found[:, i, 1]))),
-            "width_over_needed": float(np.mean(found[:, i, 1] - found[:, i, 0]) / needed),
-        }
+        {"setting": setting.name, "interval": one.name, **_summary(found[:, i], truth[one.thresholds])}
         for i, one in enumerate(_INTERVALS)
     ]
+
+
+def _summary(found: FloatArray, truth: float) -> dict[str, Any]:
+    """Coverage and width of intervals (low, high) of many samples, with the D of each."""
+    low, high, area = found.T
+    # What an interval of the right width would be, were D normal: from the spread of D over the samples.
+    needed = 2 * 1.959964 * area.std(ddof=1)
+    return {
+        "samples": len(found),
+        "truth": truth,
+        "coverage": float(np.mean((low <= truth) & (truth <= high))),
+        "width_over_needed": float(np.mean(high - low) / needed),
+    }
+
+
+def _printed_rows(request: Request) -> list[dict[str, Any]]:
+    """The paper's intervals of its own algorithm, by the number of thresholds."""
+    setting, rows = _PRINTED_SETTING, []
+    strengths = np.array(setting.strengths)
+    labels = np.repeat(np.arange(len(setting.counts)), setting.counts)
+    many = np.repeat(np.arange(len(setting.counts)), request.size(200_000, 20_000))
+    whole = gaussian_scores(many, strengths, request.rng(63))
+    for n in _N_PRINTED:
+        options: dict[str, Any] = {"tau": np.arange(1, n + 1) / (n + 1), "weighting": "equal", "end_points": True}
+        truth, found = wang_carvalho(many, whole, **options).auc, []
+        for replication in range(request.size(200, 12)):
+            one = wang_carvalho(labels, gaussian_scores(labels, strengths, request.rng(64, replication)), **options)
+            low, high = one.confidence_interval(request.size(100, 29), rng=request.integer(65, replication))
+            if np.isfinite(low):
+                found.append((low, high, one.auc))
+        rows.append({"setting": setting.name, "thresholds": n, **_summary(np.array(found), truth)})
+    return rows
 
 
 def _n_resamples(method: Method, request: Request) -> int:
@@ -125,10 +160,10 @@ def _n_resamples(method: Method, request: Request) -> int:
     return request.size(199, 99) if method == "bootstrap" else request.size(100, 29)
 
 
-def _truth(setting: _Setting, number: int, request: Request) -> float:
+def _truth(setting: _Setting, number: int, thresholds: Thresholds, request: Request) -> float:
     labels = np.repeat(np.arange(len(setting.counts)), request.size(200_000, 20_000))
     scores = gaussian_scores(labels, np.array(setting.strengths), request.rng(61, number))
-    return evaluate(labels, scores, n_jobs=request.n_jobs).auc
+    return evaluate(labels, scores, thresholds=thresholds, n_jobs=request.n_jobs).auc
 
 
 def _as_promised(part: Table) -> bool:
@@ -157,6 +192,18 @@ def _widths(table: Table) -> Claim:
         f"mean width over the width needed: {words[0]} (the paper's), {words[1]} (default)",
         bool(np.all(paper < 0.5 * ours)),
         "less than half of ours",
+    )
+
+
+def _widths_by_number(printed: Table) -> Claim:
+    numbers = ", ".join(map(str, printed.column("thresholds")))
+    width = printed.column("width_over_needed")
+    return Claim(
+        "How wide the paper's intervals are depends on its number of thresholds, which is not given (not in the paper)",
+        f"with {numbers} thresholds they cover the truth in {_percent(printed.column('coverage'))} of the samples, and "
+        f"have {', '.join(f'{one:.3f}' for one in width)} of the width needed",
+        bool(width.max() > 2 * width.min() and width.max() < 0.5),
+        "more than twice as wide, and less than half of what is needed",
     )
 
 

@@ -1,6 +1,7 @@
 """Experiment 1: the fewer covariates a classifier may use, the lower its curve."""
 
 import warnings
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from polyroc._compare import compare
 from polyroc._comparison import Comparison
 from polyroc._evaluate import evaluate
-from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._lib._typing import FloatArray, IntArray, Thresholds
 from polyroc._lib._warnings import ResamplingWarning
 from polyroc.display._style import colour_of
 from polyroc.experiments._canvas import LEFT_OUT, lines_of, plain, rates_panel, sheet
@@ -22,33 +23,54 @@ if TYPE_CHECKING:
 TITLE = "Labels and discrimination"
 INDEPENDENT = "independent"
 KINDS = ("random", "deterministic")
+THRESHOLDS: tuple[Thresholds, ...] = ("own", "shared")
 
 
 def run(request: Request) -> Outcome:
     """Multinomial regressions on the first d covariates, judged on the samples they were fitted to."""
     data = simulate(request.size(50_000, 4_000), request.rng(1))
-    with request.bar(len(KINDS) * (N_COVARIATES + 2) + 1, "discrimination") as done:
-        compared = {kind: _compare(data, kind, request, done) for kind in KINDS}
-        held_out = _held_out(data, request)
+    with request.bar(len(KINDS) * (N_COVARIATES + 1 + len(THRESHOLDS)) + 1, "discrimination") as done:
+        scores = {kind: _scores(data, kind, done) for kind in KINDS}
+        compared = {
+            thresholds: {kind: _compare(data, kind, scores[kind], thresholds, request, done) for kind in KINDS}
+            for thresholds in THRESHOLDS
+        }
+        held_out = {thresholds: _held_out(data, thresholds, request) for thresholds in THRESHOLDS}
         done(1)
-    areas = Table.of("areas", [row for kind in KINDS for row in _area_rows(kind, compared[kind])])
+    areas = Table.of(
+        "areas",
+        [
+            row
+            for thresholds in THRESHOLDS
+            for kind in KINDS
+            for row in _area_rows(kind, thresholds, compared[thresholds][kind])
+        ],
+    )
     curves = [
         row
         for kind in KINDS
-        for name, one in compared[kind].evaluations.items()
+        for name, one in compared["own"][kind].evaluations.items()
         for row in curve_rows(one.curve, labels=kind, covariates=name)
     ]
-    claims = (
+    claims = [
+        replace(claim, text=claim.text if thresholds == "own" else f"{claim.text}, with shared thresholds too")
+        for thresholds in THRESHOLDS
+        for claim in _claims(compared[thresholds], held_out[thresholds])
+    ]
+    return Outcome("discrimination", TITLE, (_counts(data), areas, Table.of("curves", curves)), tuple(claims))
+
+
+def _claims(compared: dict[str, Comparison], held_out: tuple[float, float]) -> tuple[Claim, ...]:
+    return (
         *(_rises(kind, compared[kind]) for kind in KINDS),
         *(_is_top_left(kind, compared[kind]) for kind in KINDS),
         _deterministic_is_higher(compared),
         _reaches_one(compared["deterministic"]),
         _independent_is_chance(compared["random"], held_out),
     )
-    return Outcome("discrimination", TITLE, (_counts(data), areas, Table.of("curves", curves)), claims)
 
 
-def _compare(data: Simulation, kind: str, request: Request, done: Any) -> Comparison:
+def _scores(data: Simulation, kind: str, done: Any) -> dict[str, FloatArray]:
     """One model per number of covariates, and one of covariates that say nothing."""
     labels: IntArray = getattr(data, kind)
     scores: dict[str, FloatArray] = {}
@@ -56,19 +78,34 @@ def _compare(data: Simulation, kind: str, request: Request, done: Any) -> Compar
         covariates = data.independent if name == INDEPENDENT else data.covariates[:, : int(name)]
         scores[name] = multinomial(covariates, labels).predict_proba(covariates)
         done(1)
+    return scores
+
+
+def _compare(
+    data: Simulation, kind: str, scores: dict[str, FloatArray], thresholds: Thresholds, request: Request, done: Any
+) -> Comparison:
     with warnings.catch_warnings():
         # Deterministic labels are told apart without an error, as they should be; no need to warn of it.
         warnings.simplefilter("ignore", ResamplingWarning)
-        compared = compare(labels, scores, n_resamples=request.size(199, 99), rng=request.seed, n_jobs=request.n_jobs)
+        compared = compare(
+            getattr(data, kind),
+            scores,
+            thresholds=thresholds,
+            method="bootstrap",
+            n_resamples=request.size(199, 99),
+            rng=request.seed,
+            n_jobs=request.n_jobs,
+        )
     done(1)
     return compared
 
 
-def _held_out(data: Simulation, request: Request) -> tuple[float, float]:
+def _held_out(data: Simulation, thresholds: Thresholds, request: Request) -> tuple[float, float]:
     """D of independent covariates on samples that the regression has not seen, and its standard error."""
     half = len(data.random) // 2
     model = multinomial(data.independent[:half], data.random[:half])
-    judged = evaluate(data.random[half:], model.predict_proba(data.independent[half:]), n_jobs=request.n_jobs)
+    scores = model.predict_proba(data.independent[half:])
+    judged = evaluate(data.random[half:], scores, thresholds=thresholds, n_jobs=request.n_jobs)
     return judged.auc, judged.bootstrap(199, rng=request.seed, n_jobs=request.n_jobs).standard_error()
 
 
@@ -80,10 +117,11 @@ def _counts(data: Simulation) -> Table:
     )
 
 
-def _area_rows(kind: str, compared: Comparison) -> list[dict[str, Any]]:
+def _area_rows(kind: str, thresholds: Thresholds, compared: Comparison) -> list[dict[str, Any]]:
     return [
         {
             "labels": kind,
+            "thresholds": thresholds,
             "covariates": by_d.model,
             "D": by_d.value,
             "D_low": by_d.low,
@@ -206,7 +244,7 @@ def _curves(outcome: Outcome) -> "Figure":
 def _areas(outcome: Outcome) -> "Figure":
     figure, axes = sheet(1, 2, height=2.8, sharey=True)
     for ax, kind in zip(axes[0], KINDS, strict=True):
-        part = outcome.table("areas").where(labels=kind)
+        part = outcome.table("areas").where(labels=kind, thresholds="own")
         names = [name if name != INDEPENDENT else "none" for name in part.column("covariates")]
         ax.plot(names, part.column("D"), "o-", color=colour_of(ax, 0), markersize=4, label="D")
         ax.fill_between(names, part.column("D_low"), part.column("D_high"), color=colour_of(ax, 0), alpha=0.2)

@@ -4,77 +4,41 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit, softmax
+from scipy.special import ndtr, ndtri, softmax
 
-from polyroc._engines import Resources, get_engine
+from polyroc._engines import Resources
+from polyroc._engines._cells import shrunk_cells
+from polyroc._engines._registry import engine_named
 from polyroc._estimator._curve import shared_curve
-from polyroc._estimator._factorization import fit_of
 from polyroc._estimator._pairs import all_pairs
+from polyroc._estimator._weights import pair_weights
 from polyroc._evaluate import ConvergenceWarning, evaluate
 from polyroc._evaluation import Evaluation
+from polyroc._example import load_example
 from polyroc._inputs._options import as_options
 from polyroc._inputs._predictions import as_predictions
 from polyroc._lib._grid import grid
-from polyroc._lib._typing import FloatArray, IntArray
-from polyroc._records import PairwiseRates
+from polyroc._lib._typing import FloatArray, IntArray, Model
+from polyroc._records import PairWeights, PairwiseRates
+from polyroc.baselines._wang_carvalho import PrintedStatus, WangCarvalho, fit_as_printed, wang_carvalho
 from polyroc.experiments._classifiers import split_and_score
 from polyroc.experiments._costs import cost_matrix, majority_scores
 from polyroc.experiments._data_sets import find_data_sets
 from polyroc.experiments._outcome import Request
 from polyroc.experiments._simulation import draw_labels, gaussian_scores, multinomial, simulate
 
-# The paper begins at "a perturbed version" of the rates; by how much it does not say.
-_PERTURBATION = 1e-3
-
-
-def printed_update(rates: PairwiseRates, n_iter: int) -> list[float]:
-    """Area after each iteration, all pairs counting the same; NaN where it is no number any more.
-
-    Nothing damps the steps, and nothing keeps the area in [0, 1].
-    """
-    cells, on_row = np.concatenate([rates.tpr, rates.fpr]), np.tile(rates.row_weights, 2)[:, None]
-    return _areas(cells, on_row, n_iter)
-
-
-def _areas(rates: FloatArray, on_row: FloatArray, n_iter: int) -> list[float]:
-    start = logit(np.clip(rates, _PERTURBATION, 1 - _PERTURBATION))
-    areas = []
-    with np.errstate(all="ignore"):
-        row = start[:, 0]
-        pair = _least_squares(row[:, None], start, rates, on_row, axis=0)
-        for _ in range(n_iter):
-            row = _least_squares(pair[None, :], row[:, None] * pair, rates, on_row, axis=1)
-            pair = _least_squares(row[:, None], row[:, None] * pair, rates, on_row, axis=0)
-            # The projection on the vector of ones.
-            areas.append(_area(row * pair.mean()))
-    return areas
-
-
-def _least_squares(fixed: FloatArray, eta: FloatArray, rates: FloatArray, on_row: FloatArray, axis: int) -> FloatArray:
-    """One side of the paper's equation of updates, given the other side and the fit so far."""
-    fitted = expit(eta)
-    weight = on_row * fitted * (1 - fitted)
-    response = weight * eta + on_row * (rates - fitted)
-    effects: FloatArray = (fixed * response).sum(axis=axis) / (fixed**2 * weight).sum(axis=axis)
-    return effects
-
-
-def _area(effects: FloatArray) -> float:
-    """By trapezoids, whether the curve rises or not."""
-    if not np.all(np.isfinite(effects)):
-        return float("nan")
-    tpr, fpr = np.split(expit(effects), 2)
-    return float(np.trapezoid(np.r_[0, tpr, 1], np.r_[0, fpr, 1]))
-
-
 Row = dict[str, Any]
 
-MODELS = ("rank-one", "centered", "saturated")
+MODELS: tuple[Model, ...] = ("rank-one", "centered", "saturated")
 # Uniform points; 1/2 and twelve points around it come to each.
 GRIDS = (10, 25, 50, 99, 199, 999)
 GOOD = "Gaussian classes, 4 apart"
 SAMPLES_PER_CLASS = (1, 3, 10, 30, 100)
-N_UPDATES = 50
+N_SPLITS = 20
+# The area of the one pair that improves, step by step.
+ODD_AREAS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.995, 0.999)
+# A smaller fall of D may be that of reading rates off a fine grid.
+_NO_FALL = 1e-7
 SWEPT_COSTS = (0.1, 0.5, 2, 10)
 
 
@@ -235,7 +199,7 @@ def tie_rows(request: Request) -> list[Row]:
         linear = _judge(labels, tied, request)
         readings = {
             "linear": (linear.auc, _judge(labels, -tied, request).auc),
-            "strictly greater": (_strict_area(labels, tied), _strict_area(labels, -tied)),
+            "strictly greater": (strict(labels, tied).auc, strict(labels, -tied).auc),
         }
         for reading, (area, negated) in readings.items():
             rows.append(row("ties", problem, reading, "D", area, decided=reading == "linear"))
@@ -245,40 +209,164 @@ def tie_rows(request: Request) -> list[Row]:
     return rows
 
 
-def _strict_area(labels: IntArray, scores: FloatArray) -> float:
-    """D of rates as printed: shares strictly above the quantiles of the pair's own scores."""
-    predictions = as_predictions(labels, scores, labels=range(scores.shape[1]))
-    options = as_options(predictions.labels, engine="numpy")
-    pairs = all_pairs(predictions)
-    call_rates = grid(options.n_thresholds)
-    tpr, fpr = (np.empty((len(call_rates), len(pairs))) for _ in range(2))
-    for p, (i, j) in enumerate(zip(pairs.positive, pairs.negative, strict=True)):
-        own, other = (scores[labels == c, i] for c in (i, j))
-        cut = np.quantile(np.concatenate([own, other]), 1 - call_rates)
-        tpr[:, p], fpr[:, p] = (np.mean(part[:, None] > cut, axis=0) for part in (own, other))
-    rates = PairwiseRates(tpr, fpr, call_rates)
-    prepared = get_engine("numpy", predictions).prepare(predictions, Resources())
-    return shared_curve(fit_of(prepared, pairs, rates, options)).auc
+def printed_rows(request: Request) -> list[Row]:
+    """The paper's algorithm to the letter, with one step after the other taken as the library takes it."""
+    rows = []
+    for problem, (labels, scores) in _compared_problems(request).items():
+        readings = {
+            "as printed, prevalence weights": wang_carvalho(labels, scores),
+            "as printed, equal weights": wang_carvalho(labels, scores, weighting="equal"),
+            "the same, with end points": wang_carvalho(labels, scores, weighting="equal", end_points=True),
+            "the same, quantiles of the pair's samples": strict(labels, scores),
+        }
+        for reading, printed in readings.items():
+            rows.append(row("printed", problem, reading, "D", printed.auc, decided=False))
+        for reading, a in (("ours without shrinkage", 0.0), ("ours", 1.0)):
+            judged = _judge(labels, scores, request, shrinkage=a)
+            rows.append(row("printed", problem, reading, "D", judged.auc, decided=a == 1))
+        rows.append(row("printed", problem, "", "M", judged.hand_till, decided=False))
+    return rows
+
+
+def strict(labels: Any, scores: FloatArray) -> WangCarvalho:
+    """The paper's strict thresholds at the quantiles of a pair's own scores; all else as in the library."""
+    return wang_carvalho(labels, scores, quantiles="pair", weighting="equal", end_points=True)
+
+
+def _compared_problems(request: Request) -> dict[str, tuple[Any, FloatArray]]:
+    """Problems for which others have the printed numbers as well."""
+    from sklearn.datasets import load_iris
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import train_test_split
+
+    example = load_example()
+    data = simulate(3_000, np.random.default_rng(5))
+    covariates = data.covariates[:, :5]
+    features, kinds = load_iris(return_X_y=True)
+    fitted, judged, labels, held_out = train_test_split(
+        features, kinds, test_size=0.5, stratify=kinds, random_state=request.seed
+    )
+    iris = LogisticRegression(max_iter=5000).fit(fitted, labels).predict_proba(judged)
+    return {
+        "iris, regression": (held_out, iris),
+        "digits, tree": (example.y_true, example.scores["tree"]),
+        "paper's simulation, 3,000 samples, d = 5": (
+            data.random,
+            multinomial(covariates, data.random).predict_proba(covariates),
+        ),
+    }
+
+
+def separated_rows(request: Request) -> list[Row]:
+    """A tree on iris, which separates a pair: as printed and ours, over many splits."""
+    rows = []
+    for data_set in find_data_sets(["iris"], request.data).data_sets:
+        for split in range(N_SPLITS):
+            labels, scores = split_and_score(data_set, request.integer(58, split), models=("tree",))
+            judged = _judge(labels, scores["tree"], request)
+            problem = f"iris, tree, split {split}"
+            rows.append(
+                row(
+                    "separated pair",
+                    problem,
+                    "strictly greater",
+                    "D",
+                    strict(labels, scores["tree"]).auc,
+                    decided=False,
+                )
+            )
+            unshrunk = _judge(labels, scores["tree"], request, shrinkage=0.0)
+            rows.append(row("separated pair", problem, "linear, a = 0", "D", unshrunk.auc, decided=False))
+            rows.append(row("separated pair", problem, "linear, a = 1", "D", judged.auc, decided=True))
+            rows.append(row("separated pair", problem, "", "M", judged.hand_till, decided=False))
+    return rows
 
 
 def update_rows(request: Request) -> list[Row]:
-    """The printed update against the damped one, on ordinary problems, for the plain likelihood."""
+    """The printed update against the damped one, on ordinary and on hard problems, for the plain likelihood."""
     rows = []
     for number in range(request.size(200, 30)):
         rng = request.rng(55, number)
-        k = int(rng.integers(3, 9))
-        labels = np.repeat(np.arange(k), int(rng.integers(20, 300)))
-        scores = gaussian_scores(labels, rng.uniform(0, 4, size=k), rng)
-        judged = _judge(labels, scores, request, shrinkage=0.0)
-        problem = f"random problem {number}"
-        printed = printed_update(judged.rates, N_UPDATES)[-1]
-        rows.append(row("update", problem, "as printed", "D", printed, decided=False))
-        rows.append(row("update", problem, "damped", "D", judged.auc, decided=True))
-        rows.append(row("update", problem, "damped", "iterations", judged.factorization.n_iter, decided=True))
-        rows.append(row("update", problem, "damped", "converged", judged.factorization.converged, decided=True))
-        separated = np.max(judged.pairs.auc) == 1
-        rows.append(row("update", problem, "", "a pair is separated", separated, decided=False))
+        labels, scores = _random_problem(rng)
+        rows += _updates(f"random problem {number}", "ordinary", labels, scores, request, {})
+    for number in range(request.size(100, 20)):
+        rng = request.rng(59, number)
+        labels, scores = _random_problem(rng)
+        k = scores.shape[1]
+        hard = scores * 10.0 ** rng.uniform(-1, 1, size=k)
+        # With a constant column in a third of them.
+        if number % 3 == 0:
+            hard[:, 0] = hard[:, 0].mean()
+        options = {"thresholds": "shared", "costs": 10.0 ** rng.uniform(-2, 2, size=(k, k))}
+        rows += _updates(f"hard problem {number}", "hard", labels, hard, request, options)
     return rows
+
+
+def _random_problem(rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
+    k = int(rng.integers(3, 9))
+    labels = np.repeat(np.arange(k), int(rng.integers(20, 300)))
+    return labels, gaussian_scores(labels, rng.uniform(0, 4, size=k), rng)
+
+
+def _updates(
+    problem: str, kind: str, labels: IntArray, scores: FloatArray, request: Request, options: dict[str, Any]
+) -> list[Row]:
+    judged = _judge(labels, scores, request, shrinkage=0.0, **options)
+    predictions = as_predictions(labels, scores)
+    weights = pair_weights(predictions, all_pairs(predictions), as_options(predictions.labels, **options))
+    cells = shrunk_cells(judged.rates, weights, 0.0)
+    area, status, n_iter = fit_as_printed(cells.rate, cells.weight)
+    fit, separated = judged.factorization, np.max(judged.pairs.auc) == 1
+    choice = f"update, {kind} problems"
+    return [
+        row(choice, problem, "as printed", "D", area, decided=False),
+        row(choice, problem, "as printed", "iterations", n_iter, decided=False),
+        row(choice, problem, "as printed", "converged", status is PrintedStatus.CONVERGED, decided=False),
+        row(choice, problem, "damped", "D", judged.auc, decided=True),
+        row(choice, problem, "damped", "iterations", fit.n_iter, decided=True),
+        row(choice, problem, "damped", "converged", fit.converged, decided=True),
+        row(choice, problem, "", "a pair is separated", separated, decided=False),
+    ]
+
+
+def monotone_rows(request: Request) -> list[Row]:
+    """How often D falls as one pair improves and no other changes, by structure; binormal curves without noise."""
+    del request
+    call_rates = grid(99)
+    fitter = engine_named("numpy").fitter(Resources())
+    rows = []
+    for model in MODELS:
+        falls = []
+        for n_pairs in (6, 12, 20):
+            for rest in (0.6, 0.7, 0.8, 0.9, 0.99, 0.999):
+                areas = []
+                for odd in ODD_AREAS:
+                    tpr = _binormal(np.r_[odd, np.full(n_pairs - 1, rest)], call_rates)
+                    ones = np.ones(n_pairs)
+                    rates = PairwiseRates(tpr, 2 * call_rates[:, None] - tpr, call_rates)
+                    fit = fitter.fit(rates, PairWeights(ones, ones, ones), shrinkage=0.0, model=model)
+                    areas.append(shared_curve(fit).auc)
+                falls += (np.diff(areas) < -_NO_FALL).tolist()
+        rows.append(
+            row(
+                "one pair improves",
+                f"{len(falls)} steps",
+                model,
+                "steps in which D falls",
+                sum(falls),
+                decided=model == MODELS[0],
+            )
+        )
+    return rows
+
+
+def _binormal(areas: FloatArray, call_rates: FloatArray) -> FloatArray:
+    """True positive rates of pairs with normal scores of equal variance, shape (T, K)."""
+    thresholds = np.linspace(9, -9, 20_001)
+    half = ndtri(areas) / np.sqrt(2)
+    return np.column_stack(
+        [np.interp(call_rates, (ndtr(h - thresholds) + ndtr(-h - thresholds)) / 2, ndtr(h - thresholds)) for h in half]
+    )
 
 
 def _judge(labels: Any, scores: FloatArray, request: Request, **options: Any) -> Evaluation:

@@ -1,28 +1,27 @@
 """Experiment 4: three classifiers on six data sets, and how sure their order is."""
 
-import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations, pairwise, permutations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from polyroc._compare import compare
 from polyroc._comparison import Comparison
 from polyroc._evaluate import ConvergenceWarning, evaluate
+from polyroc._lib._typing import Thresholds
 from polyroc._lib._warnings import ResamplingWarning
 from polyroc._uncertainty._bootstrap import BootstrapResult
-from polyroc.display._style import LINE_STYLES, colour_of
-from polyroc.experiments._canvas import lines_of, plain, rates_panel, sheet
-from polyroc.experiments._classifiers import MODELS, split_and_score
+from polyroc._uncertainty._paired import Difference
+from polyroc.experiments._classifiers import MODELS, SETTINGS, split_and_score
 from polyroc.experiments._data_sets import KNOWN, DataSet, Found, find_data_sets
 from polyroc.experiments._discriminative import more_discriminative
-from polyroc.experiments._outcome import AS_SEEN, CHANCE, Claim, Outcome, Request, Table, curve_rows, sure_of_few
+from polyroc.experiments._outcome import CHANCE, Claim, Outcome, Request, Table, curve_rows, sure_of_few
+from polyroc.experiments._real_data_figures import draw
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+__all__ = ["TITLE", "draw", "run"]
 
 TITLE = "Real data"
 ORDERS = tuple(">".join(order) for order in permutations(MODELS))
@@ -51,49 +50,79 @@ PRINTED = {
 _CERTAIN, _UNCERTAIN = ("car", "optical", "pen", "tae"), ("iris", "glass")
 _QUICK = ("tae", "iris", "glass")
 _N_PARAMETRIC = 100
+_THRESHOLDS: tuple[Thresholds, ...] = ("own", "shared")
+_MORE_THAN_HALF = "more than half of the splits"
 
 
 @dataclass(frozen=True, eq=False)
 class _Judged:
-    """One data set, split once: the paired comparison, and the paper's replicates."""
+    """One split of a data set: the paired comparison, and the paper's replicates."""
 
     data_set: DataSet
     comparison: Comparison
     parametric: dict[str, BootstrapResult]
+    shared: dict[str, float]
+    """D of each model with shared thresholds."""
 
 
 def run(request: Request) -> Outcome:
-    """One split in detail, as in the paper, and the order by D and by M over many splits."""
+    """One split in detail, as in the paper; verdicts over many splits, with two settings of the classifiers."""
     found = find_data_sets(request.size(tuple(KNOWN), _QUICK), request.data)
-    n_splits = request.size(50, 20)
-    with request.bar(len(found.data_sets) * (n_splits + 5), "real-data") as done, warnings.catch_warnings():
+    n_splits, n_judged = request.size(50, 20), request.size(20, 3)
+    glass = [one for one in found.data_sets if one.name == "glass"]
+    n_steps = len(found.data_sets) * (2 * n_splits + n_judged) + len(glass) * n_judged
+    with request.bar(n_steps, "real-data") as done, warnings.catch_warnings():
         # Glass has classes of five samples in a half. The page says so; a warning for each split would not.
         warnings.simplefilter("ignore", ResamplingWarning)
         # Without shrinkage an optimum may lie at infinity.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        judged = [_judge(data_set, request, done) for data_set in found.data_sets]
+        by_split = [
+            [_judge(data_set, SETTINGS[0], split, request, done) for split in range(n_judged)]
+            for data_set in found.data_sets
+        ]
+        glass_of_r = [_judge(one, SETTINGS[1], split, request, done) for one in glass for split in range(n_judged)]
         splits = Table.of(
-            "splits", [row for one in found.data_sets for row in _split_rows(one, n_splits, request, done)]
+            "splits",
+            [
+                row
+                for settings in SETTINGS
+                for one in found.data_sets
+                for row in _split_rows(one, settings, n_splits, request, done)
+            ],
         )
+    judged = [many[0] for many in by_split]
     rankings = Table.of("rankings", [row for one in judged for row in _ranking_rows(one)])
+    certainty = Table.of("certainty", [_certainty(one, split) for many in by_split for split, one in enumerate(many)])
+    orders = Table.of("orders", [row for one in found.data_sets for row in _order_rows(splits, one.name)])
     areas = Table.of("areas", [row for one in judged for row in _area_rows(one)])
-    agreement = Table.of("agreement", [_agreement(splits, one.name) for one in found.data_sets])
-    tables = (areas, rankings, agreement, splits, _replicates(judged), *_curves(judged))
+    usual = splits.where(settings=SETTINGS[0])
+    agreement = Table.of("agreement", [_agreement(usual, one.name) for one in found.data_sets])
+    tables = (areas, rankings, certainty, orders, agreement, splits, _replicates(judged), *_curves(judged))
+    compared = {many[0].data_set.name: [one.comparison for one in many] for many in by_split}
+    glass_runs = {
+        SETTINGS[0]: [one for many in by_split for one in many if one.data_set.name == "glass"],
+        SETTINGS[1]: glass_of_r,
+    }
     claims = (
         _orders_agree(agreement),
-        more_discriminative({one.data_set.name: one.comparison for one in judged}, splits),
-        *_some_are_certain(rankings, "paper_method", "by replicates drawn as it says"),
-        *_some_are_certain(rankings, "bootstrap", "by paired resamples of the samples"),
-        _as_printed(rankings),
-        *_glass(judged),
-        _too_confident(areas),
+        more_discriminative(compared, usual),
+        *_some_are_certain(certainty, "paper_method", "by replicates drawn as it says"),
+        *_some_are_certain(certainty, "bootstrap", "by paired resamples of the samples"),
+        *(_as_printed(orders, settings, n_splits) for settings in SETTINGS),
+        *(_glass(glass_runs) if glass else ()),
+        _too_confident(certainty),
     )
     return Outcome("real-data", TITLE, tables, claims, _notes(found))
 
 
-def _judge(data_set: DataSet, request: Request, done: Callable[[int], object]) -> _Judged:
-    labels, scores = split_and_score(data_set, request.integer(40))
-    compared = compare(labels, scores, n_resamples=request.size(999, 199), rng=request.seed, n_jobs=request.n_jobs)
+def _judge(data_set: DataSet, settings: str, split: int, request: Request, done: Callable[[int], object]) -> _Judged:
+    """The first split with as many resamples as its figures need."""
+    seed = request.integer(40, split) if split else request.integer(40)
+    labels, scores = split_and_score(data_set, seed, settings=settings)
+    n_resamples = request.size(99, 49) if split else request.size(999, 199)
+    compared = compare(
+        labels, scores, method="bootstrap", n_resamples=n_resamples, rng=request.seed, n_jobs=request.n_jobs
+    )
     parametric = {
         # The paper's likelihood has no shrinkage. A seed of its own for each model: the paper draws them apart.
         name: evaluate(labels, score, shrinkage=0, n_jobs=request.n_jobs).bootstrap(
@@ -101,21 +130,72 @@ def _judge(data_set: DataSet, request: Request, done: Callable[[int], object]) -
         )
         for place, (name, score) in enumerate(scores.items())
     }
-    done(5)
-    return _Judged(data_set, compared, parametric)
+    shared = {
+        name: evaluate(labels, score, thresholds="shared", n_jobs=request.n_jobs).auc for name, score in scores.items()
+    }
+    done(1)
+    return _Judged(data_set, compared, parametric, shared)
 
 
 def _split_rows(
-    data_set: DataSet, n_splits: int, request: Request, done: Callable[[int], object]
+    data_set: DataSet, settings: str, n_splits: int, request: Request, done: Callable[[int], object]
 ) -> list[dict[str, Any]]:
     rows = []
     for split in range(n_splits):
-        labels, scores = split_and_score(data_set, request.integer(41, split))
+        labels, scores = split_and_score(data_set, request.integer(41, split), settings=settings)
         for name, score in scores.items():
-            one = evaluate(labels, score, n_jobs=request.n_jobs)
-            rows.append({"data": data_set.name, "split": split, "model": name, "D": one.auc, "M": one.hand_till})
+            own, shared = (
+                evaluate(labels, score, thresholds=thresholds, n_jobs=request.n_jobs) for thresholds in _THRESHOLDS
+            )
+            rows.append(
+                {
+                    "settings": settings,
+                    "data": data_set.name,
+                    "split": split,
+                    "model": name,
+                    "D": own.auc,
+                    "D_shared": shared.auc,
+                    "M": own.hand_till,
+                }
+            )
         done(1)
     return rows
+
+
+def _order_rows(splits: Table, name: str) -> list[dict[str, Any]]:
+    """In how many splits each order comes out, by settings of the classifiers and by thresholds of D."""
+    columns = {
+        f"{settings} {letter}": _shares(
+            {model: part.where(model=model).column(letter) for model in MODELS}  # one replicate per split
+        )
+        for settings in SETTINGS
+        for part in [splits.where(settings=settings, data=name)]
+        for letter in ("D", "D_shared", "M")
+    }
+    return [
+        {
+            "data": name,
+            "ranking": order,
+            "printed": PRINTED[name].get(order, 0.0),
+            **{column: shares[order] for column, shares in columns.items()},
+        }
+        for order in ORDERS
+    ]
+
+
+def _certainty(judged: _Judged, split: int) -> dict[str, Any]:
+    """How probable the likeliest order of one split is, and how wide both kinds of replicates are."""
+    drawn = {
+        "paper_method": {model: one.auc for model, one in judged.parametric.items()},
+        "bootstrap": {model: one.auc for model, one in judged.comparison.bootstraps.items()},
+    }
+    widths = [np.array([values.std(ddof=1) for values in drawn[method].values()]) for method in drawn]
+    return {
+        "data": judged.data_set.name,
+        "split": split,
+        **{method: max(_shares(values).values()) for method, values in drawn.items()},
+        "error_ratio": float(np.median(widths[1] / np.maximum(widths[0], 1e-12))),
+    }
 
 
 def _area_rows(judged: _Judged) -> list[dict[str, Any]]:
@@ -129,6 +209,7 @@ def _area_rows(judged: _Judged) -> list[dict[str, Any]]:
             "D": by_d.value,
             "D_low": by_d.low,
             "D_high": by_d.high,
+            "D_shared": judged.shared[by_d.model],
             "M": by_m.value,
             "M_low": by_m.low,
             "M_high": by_m.high,
@@ -229,18 +310,20 @@ def _orders_agree(agreement: Table) -> Claim:
     )
 
 
-def _some_are_certain(rankings: Table, method: str, how: str) -> list[Claim]:
-    top = {name: float(rankings.where(data=name).column(method).max()) for name in rankings.distinct("data")}
+def _some_are_certain(certainty: Table, method: str, how: str) -> list[Claim]:
+    top = {name: certainty.where(data=name).column(method) for name in certainty.distinct("data")}
     certain, uncertain = ([name for name in names if name in top] for names in (_CERTAIN, _UNCERTAIN))
     if not certain or not uncertain:  # nothing to compare
         return []
-    words = ", ".join(f"{name} {share:.2f}" for name, share in top.items())
+    words = ", ".join(f"{name} {np.median(shares):.2f}" for name, shares in top.items())
+    least, most = np.min([top[name] for name in certain], axis=0), np.max([top[name] for name in uncertain], axis=0)
+    holds = int(np.sum(least > most))
     return [
         Claim(
             f"Rankings are more certain for {_and(certain)} than for {_and(uncertain)} ({how})",
-            f"probability of the likeliest ranking: {words}",
-            min(top[name] for name in certain) > max(top[name] for name in uncertain),
-            AS_SEEN,
+            f"so in {holds} of {len(least)} splits; probability of the likeliest ranking, median: {words}",
+            2 * holds > len(least),
+            _MORE_THAN_HALF,
         )
     ]
 
@@ -249,59 +332,74 @@ def _and(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _as_printed(rankings: Table) -> Claim:
-    likeliest = {
-        name: [ORDERS[int(np.argmax(rankings.where(data=name).column(by)))] for by in ("printed", "paper_method")]
-        for name in rankings.distinct("data")
-    }
-    same = [name for name, (printed, ours) in likeliest.items() if printed == ours]
-    others = ", ".join(
-        f"{name} {ours}, printed {printed}" for name, (printed, ours) in likeliest.items() if name not in same
-    )
+def _as_printed(orders: Table, settings: str, n_splits: int) -> Claim:
+    """The likeliest printed order beside the commonest one over splits."""
+    words, same = [], []
+    for name in orders.distinct("data"):
+        part = orders.where(data=name)
+        shares = part.column(f"{settings} D")
+        printed, common = int(np.argmax(part.column("printed"))), int(np.argmax(shares))
+        count = f"in {shares[printed] * n_splits:.0f} of {n_splits}"
+        if printed == common:
+            same.append(f"{name} {count}")
+        else:
+            words.append(
+                f"{name} {ORDERS[common]} in {shares[common] * n_splits:.0f}, printed {ORDERS[printed]} {count}"
+            )
     return Claim(
-        "The likeliest ranking is the printed one (the paper's split, its seed and its settings are not known)",
-        f"the same for {len(same)} of {len(likeliest)} ({', '.join(same) or 'none'}); {others or 'no other'}",
-        len(same) == len(likeliest),
-        AS_SEEN,
+        f"The commonest ranking is the printed one, classifiers with settings of {settings} (not reproducible: the "
+        "paper gives neither its split nor the settings of its classifiers)",
+        f"the same for {len(same)} of {len(same) + len(words)} ({', '.join(same) or 'none'}); "
+        f"{'; '.join(words) or 'no other'}",
+        not words,
+        "the commonest over splits",
     )
 
 
-def _glass(judged: list[_Judged]) -> list[Claim]:
-    """The paper's closer look at one data set."""
-    found = [one.comparison for one in judged if one.data_set.name == "glass"]
-    if not found:
-        return []
-    [compared] = found
-    difference = next(d for d in compared.by_auc.differences if {d.first, d.second} == {"knn", "multi"})
-    areas = {name: one.auc for name, one in compared.evaluations.items()}
-    # A high threshold makes few false positives.
-    steep = {name: one.curve.partial_auc(0.1) for name, one in compared.evaluations.items()}
-    words = ", ".join(f"{name} {value:.3f}" for name, value in steep.items())
+def _glass(runs: dict[str, list[_Judged]]) -> list[Claim]:
+    """The paper's closer look at one data set, over splits and with both settings."""
+    contains, steepest, counts = [], [], []
+    for settings, judged in runs.items():
+        held = [_difference(one).low < 0 < _difference(one).high for one in judged]
+        contains.append(f"{sum(held)} of {len(held)} ({settings})")
+        first = [_steepest(one) == "multi" for one in judged]
+        steepest.append(f"{sum(first)} of {len(first)} ({settings})")
+        counts.append((2 * sum(held) > len(held), 2 * sum(first) > len(first)))
     return [
         Claim(
             "On glass, the areas of regression and nearest neighbours cannot be told apart (0.8419 and 0.8440 printed)",
-            f"D = {areas['multi']:.4f} and {areas['knn']:.4f}; D of {difference.first} less that of "
-            f"{difference.second}: {difference.value:+.4f}, interval {difference.low:+.4f} to {difference.high:+.4f}",
-            difference.low < 0 < difference.high,
-            "95 % interval holds 0",
+            f"the 95 % interval of their difference in D contains 0 in {', '.join(contains)} splits",
+            all(held for held, _ in counts),
+            _MORE_THAN_HALF,
         ),
         Claim(
             "On glass, the regression has the highest true positive rate at high thresholds",
-            f"area left of a false positive rate of 0.1, standardised: {words}",
-            max(steep, key=lambda name: steep[name]) == "multi",
-            AS_SEEN,
+            "its area left of a false positive rate of 0.1 is the largest of the three in "
+            f"{', '.join(steepest)} splits",
+            all(first for _, first in counts),
+            _MORE_THAN_HALF,
         ),
     ]
 
 
-def _too_confident(areas: Table) -> Claim:
-    ratio = areas.column("error") / np.maximum(areas.column("error_paper_method"), 1e-12)
+def _difference(judged: _Judged) -> Difference:
+    return next(d for d in judged.comparison.by_auc.differences if {d.first, d.second} == {"knn", "multi"})
+
+
+def _steepest(judged: _Judged) -> str:
+    """A high threshold makes few false positives."""
+    evaluations = judged.comparison.evaluations
+    return max(evaluations, key=lambda name: evaluations[name].curve.partial_auc(0.1))
+
+
+def _too_confident(certainty: Table) -> Claim:
+    ratio = certainty.column("error_ratio")
     return Claim(
         "The paper's replicates vary far less than samples do (not in the paper)",
-        f"standard errors by resampled samples are {ratio.min():.1f} to {ratio.max():.0f} times as large, "
-        f"{np.median(ratio):.0f} times in the median",
-        bool(np.median(ratio) > 2),
-        "twice, in the median",
+        f"standard errors by resampled samples, of the median classifier, are {ratio.min():.1f} to {ratio.max():.0f} "
+        f"times as large over {len(certainty.distinct('split'))} splits, {np.median(ratio):.0f} times in the median",
+        bool(ratio.min() > 2),
+        "twice, in every split",
     )
 
 
@@ -309,91 +407,3 @@ def _notes(found: Found) -> tuple[str, ...]:
     sources = [f"{one.name}: {one.source}, {len(one.labels)} samples" for one in found.data_sets]
     overlap = "splits of one data set overlap, so that the error over splits is too small"
     return (*sources, *(f"{name}: left out, {reason}" for name, reason in found.skipped.items()), overlap)
-
-
-_METHODS = {"paper_method": "paper's replicates", "bootstrap": "resampled samples"}
-
-
-def draw(outcome: Outcome) -> "dict[str, Figure]":
-    """The paper's two figures, with honest replicates beside its own, and the splits."""
-    return {"areas": _areas(outcome), "curves": _draw_curves(outcome), "splits": _splits(outcome)}
-
-
-def _panels(table: Table, **size: float) -> "tuple[Figure, dict[str, Any]]":
-    """One panel per data set, three in a row."""
-    names = table.distinct("data")
-    n_rows = math.ceil(len(names) / 3)
-    figure, axes = sheet(n_rows, min(3, len(names)), **size)
-    for spare in axes.flat[len(names) :]:
-        spare.set_axis_off()
-    return figure, dict(zip(names, axes.flat, strict=False))
-
-
-def _areas(outcome: Outcome) -> "Figure":
-    replicates, areas = outcome.table("replicates"), outcome.table("areas")
-    figure, panels = _panels(replicates, width=2.9, height=2.6)
-    handles: dict[str, Any] = {}
-    for name, ax in panels.items():
-        for side, (method, label) in enumerate(_METHODS.items()):
-            part, colour = replicates.where(data=name, method=method), colour_of(ax, side)
-            boxes = ax.boxplot(
-                [part.where(model=model).column("D") for model in MODELS],
-                positions=np.arange(len(MODELS)) + 0.34 * (side - 0.5),
-                widths=0.28,
-                patch_artist=True,
-                # In its colour throughout: the paper's boxes are as thin as their lines.
-                **{f"{piece}props": {"color": colour} for piece in ("box", "whisker", "cap", "median")},
-                flierprops={"marker": ".", "markersize": 2, "markeredgecolor": colour},
-            )
-            for box in boxes["boxes"]:
-                box.set_facecolor((colour, 0.35))
-            handles[label] = boxes["boxes"][0]
-        for letter, mark in (("D", "D"), ("M", "o")):
-            found = areas.where(data=name).column(letter)
-            handles[letter] = ax.scatter(np.arange(len(MODELS)), found, color="black", marker=mark, s=14, zorder=5)
-        ax.set_xticks(np.arange(len(MODELS)), MODELS)
-        ax.set_title(name, fontsize=9)
-        plain(ax)
-    figure.supylabel("D", fontsize=9)
-    figure.legend(handles.values(), handles, loc="outside lower center", ncols=4, fontsize=8, frameon=False)
-    return figure
-
-
-def _draw_curves(outcome: Outcome) -> "Figure":
-    curves = outcome.table("curves")
-    figure, panels = _panels(curves, width=2.9, height=2.9)
-    edges = {key: (fpr, tpr) for key, fpr, tpr in lines_of(outcome.table("bands"), ("data", "model", "edge"))}
-    n_columns = min(3, len(panels))
-    for place, (name, ax) in enumerate(panels.items()):
-        rates_panel(ax, name, x_label=place >= len(panels) - n_columns, y_label=place % n_columns == 0)
-    for (name, model), fpr, tpr in lines_of(curves, ("data", "model")):
-        ax, number = panels[name], MODELS.index(model)
-        colour = colour_of(ax, number)
-        lower, upper = edges[name, model, "lower"], edges[name, model, "upper"]
-        # The lower edge there and the upper one back.
-        ax.fill(lower[0] + upper[0][::-1], lower[1] + upper[1][::-1], color=colour, alpha=0.15, linewidth=0)
-        ax.plot(fpr, tpr, color=colour, linestyle=LINE_STYLES[number], linewidth=1.3, label=model)
-    handles, names = next(iter(panels.values())).get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=3, fontsize=8, frameon=False)
-    return figure
-
-
-def _splits(outcome: Outcome) -> "Figure":
-    splits = outcome.table("splits")
-    figure, panels = _panels(splits, width=2.9, height=2.7)
-    for name, ax in panels.items():
-        part = splits.where(data=name)
-        ends = [min(part.column("M").min(), part.column("D").min()), 1]
-        ax.plot(ends, ends, color="black", alpha=0.5, linewidth=0.8, linestyle=":")
-        for number, model in enumerate(MODELS):
-            one = part.where(model=model)
-            style = {"color": colour_of(ax, number), "marker": "os^"[number], "alpha": 0.6, "s": 10, "linewidths": 0}
-            ax.scatter(one.column("M"), one.column("D"), label=model, **style)
-        ax.set_title(name, fontsize=9)
-        ax.locator_params(nbins=4)
-        plain(ax)
-    figure.supxlabel("M", fontsize=9)
-    figure.supylabel("D", fontsize=9)
-    handles, names = next(iter(panels.values())).get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside upper center", ncols=3, fontsize=8, frameon=False, markerscale=2)
-    return figure

@@ -12,10 +12,12 @@ from polyroc._evaluate import evaluate
 from polyroc._evaluation import Evaluation
 from polyroc._lib._typing import FloatArray, IntArray
 from polyroc._lib._warnings import ResamplingWarning
+from polyroc.baselines._wang_carvalho import wang_carvalho
 from polyroc.display._style import LINE_STYLES, colour_of
 from polyroc.experiments._canvas import lines_of, plain, rates_panel, sheet
+from polyroc.experiments._costs import QUANTILES
 from polyroc.experiments._outcome import CHANCE, FALSE_ALARM, IDENTITY, Claim, Outcome, Request, Table, curve_rows, sure
-from polyroc.experiments._simulation import N_CLASSES, multinomial, simulate
+from polyroc.experiments._simulation import N_CLASSES, Simulation, multinomial, simulate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,9 +26,11 @@ TITLE = "Class skewness"
 ALPHAS, COVARIATES = (2, 5, 9), (2, 5, 9)
 # Samples of the smallest class from which on a standard error by resampling can be relied on.
 _ENOUGH = 20
+# Samples of each class that are repeated, and how often those of the largest.
+_REPEATED, _MOST_TIMES = 400, 20
 RATIOS = np.geomspace(1, 100, 61)
 # Those that look at hard decisions come from scikit-learn.
-STATISTICS = ("D_equal", "D_prevalence", "M", "accuracy", "balanced_accuracy", "F1_macro", "MCC", "kappa")
+STATISTICS = ("D_equal", "D_prevalence", "D_shared", "M", "accuracy", "balanced_accuracy", "F1_macro", "MCC", "kappa")
 
 
 def run(request: Request) -> Outcome:
@@ -43,6 +47,7 @@ def run(request: Request) -> Outcome:
             covariates = data.covariates[:, :d]
             scores = multinomial(covariates, data.random).predict_proba(covariates)[balanced]
             found += [_judge(data.random[balanced], scores, d, alpha, n_sets, request, done) for alpha in ALPHAS]
+    printed = Table.of("printed", _printed_rows(data, balanced, request))
     sets = Table.of("test_sets", [row for rows, _ in found for row in rows])
     curves = Table.of("curves", [row for _, rows in found for row in rows])
     spread = _spread(sets)
@@ -50,12 +55,13 @@ def run(request: Request) -> Outcome:
         _more_skewed_with_less_alpha(tails),
         _more_skewed_with_more_classes(tails),
         _equal_is_invariant(sets),
+        _printed_moves(printed),
         _spread_is_chance(sets),
         _prevalence_varies(sets),
         _weak_vary_more(spread, n_sets),
         _which_are_invariant(sets),
     )
-    return Outcome("skewness", TITLE, (tails, sets, spread, curves), claims)
+    return Outcome("skewness", TITLE, (tails, sets, printed, spread, curves), claims)
 
 
 def _tails(request: Request) -> Table:
@@ -135,10 +141,12 @@ def _statistics(
         evaluate(labels, scores, sample_weight=weight, weighting=weighting, n_jobs=request.n_jobs)
         for weighting in ("equal", "prevalence")
     )
+    shared = evaluate(labels, scores, sample_weight=weight, thresholds="shared", n_jobs=request.n_jobs)
     predicted, given = scores.argmax(axis=1), {"sample_weight": weight}
     values = (
         equal.auc,
         prevalence.auc,
+        shared.auc,
         equal.hand_till,
         metrics.accuracy_score(labels, predicted, **given),
         metrics.balanced_accuracy_score(labels, predicted, **given),
@@ -148,6 +156,33 @@ def _statistics(
     )
     named = {name: float(value) for name, value in zip(STATISTICS, values, strict=True)}
     return named, {"equal": equal, "prevalence": prevalence}
+
+
+def _printed_rows(data: Simulation, balanced: IntArray, request: Request) -> list[dict[str, Any]]:
+    """D with the paper's quantiles, per sample, as all samples of a class are repeated: skewness and nothing else."""
+    rng, rows = request.rng(25), []
+    few = np.concatenate([balanced[data.random[balanced] == c][:_REPEATED] for c in range(N_CLASSES)])
+    for d in COVARIATES:
+        covariates = data.covariates[:, :d]
+        scores, labels = multinomial(covariates, data.random).predict_proba(covariates)[few], data.random[few]
+        for _ in range(request.size(20, 4)):
+            share = rng.dirichlet(np.full(N_CLASSES, float(ALPHAS[0])))
+            times = np.maximum(1, np.round(_MOST_TIMES * share / share.max())).astype(int)[labels]
+            rows += [
+                {
+                    "covariates": d,
+                    "quantiles": quantiles,
+                    "D": wang_carvalho(
+                        labels.repeat(times),
+                        scores.repeat(times, axis=0),
+                        quantiles=quantiles,
+                        weighting="equal",
+                        end_points=True,
+                    ).auc,
+                }
+                for quantiles in QUANTILES
+            ]
+    return rows
 
 
 def _spread(sets: Table) -> Table:
@@ -204,12 +239,31 @@ def _tail_claim(text: str, gaps: list[tuple[FloatArray, FloatArray]]) -> Claim:
 
 
 def _equal_is_invariant(sets: Table) -> Claim:
-    spread = max(np.ptp(sets.where(covariates=d).column("D_equal_by_weights")) for d in COVARIATES)
+    own, shared = (
+        max(np.ptp(sets.where(covariates=d).column(f"{name}_by_weights")) for d in COVARIATES)
+        for name in ("D_equal", "D_shared")
+    )
     return Claim(
-        "The unweighted curve does not depend on class skewness",
-        f"with skewness put in by weights, which chance does not disturb, D moves by {spread:.1e} over all priors",
-        bool(spread < 1e-9),
+        "The unweighted curve does not depend on class skewness, because call rates are per class here",
+        f"with skewness put in by weights, which chance does not disturb, D moves by {own:.1e} over all priors (own "
+        f"thresholds) and by {shared:.1e} (shared)",
+        bool(max(own, shared) < 1e-9),
         IDENTITY,
+    )
+
+
+def _printed_moves(printed: Table) -> Claim:
+    moves = {
+        quantiles: max(np.ptp(printed.where(quantiles=quantiles, covariates=d).column("D")) for d in COVARIATES)
+        for quantiles in QUANTILES
+    }
+    names = {"column": "column over all samples", "pair": "column over the pair's samples", "pooled": "pooled columns"}
+    words = ", ".join(f"{move:.4f} ({names[quantiles]})" for quantiles, move in moves.items())
+    return Claim(
+        "As printed, with quantiles of samples, skewness alone moves the unweighted curve (not in the paper)",
+        f"repeating all samples of a class moves D by up to {words}",
+        max(moves.values()) > 1e-3,
+        "more than 0.001",
     )
 
 
@@ -283,12 +337,12 @@ def _which_are_invariant(sets: Table) -> Claim:
     return Claim(
         "Like D, M and balanced accuracy do not depend on skewness; accuracy, F1, MCC and kappa do (not in the paper)",
         f"no move: {', '.join(invariant)}; ranges by skewness alone (d = {COVARIATES[1]}): {others}",
-        invariant == ["D_equal", "M", "balanced_accuracy"],
+        invariant == ["D_equal", "D_shared", "M", "balanced_accuracy"],
         IDENTITY,
     )
 
 
-_NAMES = {"D_equal": "D, unweighted", "D_prevalence": "D, weighted"}
+_NAMES = {"D_equal": "D, unweighted", "D_prevalence": "D, weighted", "D_shared": "D, shared thresholds"}
 _TITLES = {"prevalence": "weighted", "equal": "unweighted"}
 
 

@@ -39,7 +39,7 @@ def write(outcome: Outcome, folder: str | PathLike[str]) -> list[Path]:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     paths = write(reproduce("coverage", quick=True), folder)
     >>> [path.name for path in paths]
-    ['coverage.csv', 'claims.csv', 'claims.md', 'coverage.png', 'coverage.svg']
+    ['coverage.csv', 'printed_intervals.csv', 'claims.csv', 'claims.md', 'coverage.png', 'coverage.svg']
     """
     into = made_folder(Path(folder) / outcome.name)
     claims = [[claim.text, claim.measured, _yes(claim.holds), claim.judged_by] for claim in outcome.claims]

@@ -7,7 +7,7 @@ from typing import Any
 
 from polyroc._lib._numbers import level, percent, percent_and_ends
 from polyroc._records import Status
-from polyroc._texts._evaluation import FAILED_PAIR
+from polyroc._texts._evaluation import weighted_by
 from polyroc.report._models import Model, best_of, contenders, models_of
 from polyroc.report._names import model_names, name_of
 from polyroc.report._sentences import Sentence, is_binary, joined, n_classes, of_pair, short_area, with_interval
@@ -52,11 +52,11 @@ def _of_one_model(summary: dict[str, Any], model: Model) -> Sentence:
 
 
 def _but_hardly(summary: dict[str, Any], model: Model) -> Sentence:
-    """The pair that a good D does not notice."""
-    pair = model.record["worst_pair"]
-    if is_binary(summary) or pair["auc"] >= FAILED_PAIR:
+    """Classes that neither direction separates, which a good D does not notice."""
+    if is_binary(summary) or not model.record["low_both_ways"]:
         return ()
-    return (", but hardly ", name_of(pair["positive"]), " from ", name_of(pair["negative"]))
+    first, second = model.record["low_both_ways"][0]
+    return (", but hardly ", name_of(first), " from ", name_of(second))
 
 
 def _lower(text: str) -> str:
@@ -90,14 +90,17 @@ def _where_it_fails(summary: dict[str, Any], model: Model) -> Sentence:
     whose: Sentence = (" of ", model.name) if model.name is not None and summary.get("best") is None else ()
     if pair["auc"] == 1:
         return ("No pair of classes", *whose, " is ever confused.")
-    return ("The worst pair", *whose, " is ", *of_pair(pair), f", with an area of {short_area(pair['auc'])}.")
+    back = "" if pair["reversed_auc"] is None else f"; reversed {short_area(pair['reversed_auc'])}"
+    return ("The worst pair", *whose, " is ", *of_pair(pair), f" (area {short_area(pair['auc'])}{back}).")
 
 
 def _with_winner(summary: dict[str, Any], best: Model) -> Sentence:
     others = [name for model, name in model_names(summary).items() if model != summary["best"]]
     several = "both other models" if len(others) == 2 else f"all {len(others)} other models"
     rivals: Sentence = (others[0],) if len(others) == 1 else (several,)
-    by = "by D" if is_binary(summary) else "by D and by M"
+    weights = weighted_by(summary["options"])
+    weighted = f" (weighted by {weights})" if weights else ""
+    by = "by D" if is_binary(summary) else f"by D{weighted} and by M"
     sure = f", at {level(summary['confidence_level'])} confidence. {_how_often(best, 'It names')}"
     return ("Use ", best.name or "", ": it is better than ", *rivals, f" {by}{sure}")
 

@@ -148,7 +148,8 @@ def _facts(summary: dict[str, Any]) -> list[str]:
     n_pairs = len(best_of(summary).record["pairs"]["auc"])
     pairs = [counted(n_pairs, "ordered pair")] if n_pairs > 1 else []
     drawn = counted(summary["n_resamples"], "resample") if summary["n_resamples"] else "no resamples"
-    return [counted(summary["n_samples"], "sample"), counted(n_classes(summary), "class"), *pairs, drawn]
+    groups = [counted(summary["n_groups"], "group")] if summary["n_groups"] else []
+    return [counted(summary["n_samples"], "sample"), *groups, counted(n_classes(summary), "class"), *pairs, drawn]
 
 
 def _curve(summary: dict[str, Any]) -> dict[str, Any]:

@@ -21,12 +21,12 @@ from polyroc.report._sentences import Sentence, joined
 MOST_SCORES = 500_000
 _SEED = 0
 _WHAT: Sentence = (
-    "What naming classes costs per sample at these costs and shares, judged on the same samples: point estimates. "
-    "Naming the right class costs 0.",
+    "What predictions cost per sample at these costs and shares, judged on the same samples: point estimates, in which "
+    "a mistake that these samples do not show costs nothing. The right class costs 0.",
 )
 _RULES: Sentence = (
-    "The class of the lowest expected cost is named, with scores taken as probabilities. The last column names the "
-    "class of the highest score, whatever mistakes cost.",
+    "The class of the lowest expected cost is predicted, with scores taken as probabilities. The last column predicts "
+    "the class of the highest score, whatever mistakes cost.",
 )
 _CONTAINS: Sentence = (
     "This page contains true classes and scores of single samples. Send it only to people who may see them.",
@@ -62,8 +62,8 @@ def decision_words(summary: dict[str, Any]) -> dict[str, list[Sentence]] | None:
         return None
     free = [model for model, one in zip(models_of(summary), found["models"], strict=True) if one["scores"] is None]
     if len(free) == len(found["models"]):
-        rule = "The class of the highest score is named, because the scores are not probabilities."
-        table = "For that the page contains a table of true and named classes, and no scores of single samples."
+        rule = "The class of the highest score is predicted, because the scores are not probabilities."
+        table = "For that the page contains a table of true and predicted classes, and no scores of single samples."
         return {"what": [_WHAT, (rule,)], "contains": [(table,)]}
     said = [_WHAT, _RULES]
     if free:

@@ -4,6 +4,7 @@ from typing import Any
 
 from polyroc._lib._names import printable
 from polyroc._lib._numbers import area, area_and_ends, difference_and_ends, p_value
+from polyroc._measures._compared import HOLM_NOTE
 from polyroc._measures._table import better, left_out_notes
 from polyroc.report._names import Name, model_names
 
@@ -27,6 +28,7 @@ def measure_tables(summary: dict[str, Any]) -> dict[str, Any] | None:
         "models": models,
         "rows": [_row(row, row["estimates"]) for row in rows],
         "differences": differences,
+        "holm_note": HOLM_NOTE if sum(bool(row["differences"]) for row in rows) > 1 else "",
     }
 
 

@@ -66,14 +66,15 @@ def _fits(summary: dict[str, Any]) -> Sentence:
 
 
 def _resamples(summary: dict[str, Any]) -> str:
-    if summary.get("method") == "influence":
-        return "none: intervals and p values by influences of the samples"
+    units = f", {counted(summary['n_groups'], 'group')}" if summary["n_groups"] else ""
     if summary["n_resamples"] == 0:
-        return "none: no interval was asked for"
+        how = "intervals by influences" if summary["kind"] == "evaluation" else "intervals and p values by influences"
+        what = "groups" if summary["by_groups"] else "samples"
+        return "none: no interval was asked for" if summary["method"] is None else f"none: {how} of the {what}{units}"
     seed = "seed unknown" if summary["seed"] is None else f"seed {summary['seed']}"
-    units = ", whole groups resampled" if summary["by_groups"] else ""
-    own = ", drawn for this page" if summary.get("drawn_for_the_page") else ""
-    return f"{summary['n_resamples']:,}{units}, {seed}{own}"
+    whole = f", whole groups resampled{units}" if summary["by_groups"] else ""
+    because = f", because {why}" if (why := summary.get("resampled_because")) else ""
+    return f"{summary['n_resamples']:,}{whole}, {seed}{because}"
 
 
 def _interval_entries(summary: dict[str, Any]) -> list[tuple[str, Sentence]]:

@@ -7,26 +7,26 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from polyroc._classes._record import Classes
 from polyroc._comparison import Comparison
 from polyroc._estimator._rates import rates_of
 from polyroc._evaluation import Evaluation
+from polyroc._evaluation_intervals import EvaluationIntervals
 from polyroc._inputs._checks import InputError, as_confidence_level, as_flag, as_plain_seed, shown
 from polyroc._inputs._frames import plain
 from polyroc._lib._grid import grid
-from polyroc._lib._typing import FloatArray, IntArray, Statistic
+from polyroc._lib._typing import Curve, FloatArray, IntArray, Statistic
 from polyroc._lib._versions import versions
 from polyroc._lib._warnings import underflow_is_zero
 from polyroc._measures._compared import ComparedMeasures
 from polyroc._measures._table import Measures
 from polyroc._records import chosen_pairs
 from polyroc._tipping._record import TippingCosts
-from polyroc._uncertainty._band import ConfidenceBand
 from polyroc._uncertainty._bootstrap import BootstrapResult
-from polyroc._uncertainty._delong import standard_error
 from polyroc._uncertainty._paired import ModelEstimate
-from polyroc._uncertainty._resampling import AnyUnits, Units, units_of
+from polyroc._uncertainty._resampling import Units
 from polyroc._version import __version__
 from polyroc.report._advice import advice
 from polyroc.report._curve_differences import curve_differences
@@ -54,7 +54,9 @@ _TOOK_PART = ("polyroc", "python", "numpy", "scipy", "narwhals")
 def summarize(
     result: Evaluation | Comparison,
     *,
-    bootstrap: BootstrapResult | None = None,
+    bootstrap: BootstrapResult | EvaluationIntervals | None = None,
+    groups: "ArrayLike | None" = None,
+    include_intervals: bool = True,
     confidence_level: float | None = None,
     seed: int | None = None,
     source: Mapping[str, Any] | None = None,
@@ -66,14 +68,19 @@ def summarize(
 ) -> dict[str, Any]:
     """Everything that a report shows, as one plain dict that `json` can write.
 
-    Nothing is resampled here. The dict is what ``polyroc evaluate --json`` prints.
+    The dict is what ``polyroc evaluate --json`` prints. Intervals of an evaluation are those of
+    `Evaluation.confidence_interval`: without resampling if the formula holds, else by 999 resamples with seed 0.
 
     Parameters
     ----------
     result : Evaluation or Comparison
         What `polyroc.evaluate` or `polyroc.compare` gave.
     bootstrap : BootstrapResult, optional
-        Replicates of the evaluation, for intervals and the band; a comparison carries its own.
+        Replicates of the evaluation, if intervals and bands are to come from these; a comparison carries its own.
+    groups : array-like of shape (n_samples,), optional
+        Group of each sample of an evaluation, such as a patient ID; a comparison has its own.
+    include_intervals : bool
+        Whether an evaluation is shown with intervals and bands, or with point estimates alone.
     confidence_level : float, optional
         Of the intervals of an evaluation, 0.95 by default; a comparison has its own.
     seed : int, optional
@@ -106,25 +113,24 @@ def summarize(
     >>> from polyroc.report import summarize
     >>> example = polyroc.load_example()
     >>> summary = summarize(polyroc.evaluate(example.y_true, example.scores["tree"]))
-    >>> round(summary["auc"], 3), summary["confidence_interval"]
-    (0.915, None)
+    >>> round(summary["auc"], 3), summary["confidence_interval"]["method"]
+    (0.915, 'influence')
     """
     seed = None if seed is None else as_plain_seed(seed)
     origin = _as_source(source)
     _check_warnings(warnings)
-    check_result(result, bootstrap, confidence_level)
+    check_result(result, bootstrap, confidence_level, groups)
     check_measures(result, measures)
+    include_intervals = as_flag(include_intervals, "include_intervals")
     include_rates = as_flag(include_rates, "include_rates")
     include_decisions = as_flag(include_decisions, "include_decisions")
     check_tipping(result, tipping)
     if isinstance(result, Comparison):
         summary = _of_comparison(result)
     else:
-        summary = _of_evaluation(result, bootstrap, 0.95 if confidence_level is None else float(confidence_level))
-    if seed is None:
-        # A comparison and a bootstrap know theirs.
-        drawn = result if isinstance(result, Comparison) else bootstrap
-        seed = None if drawn is None else drawn.seed
+        intervals = _intervals_of(result, bootstrap, groups) if include_intervals else None
+        summary = _of_evaluation(result, intervals, 0.95 if confidence_level is None else float(confidence_level))
+    seed = summary.pop("seed", None) if seed is None else seed
     if measures is not None:
         summary["measures"] = measures.to_dict()
     if include_rates:
@@ -168,11 +174,13 @@ def _check_warnings(warnings: Any) -> None:
         raise InputError("warnings", "must be a sequence of text", shown(warnings))
 
 
-def check_result(result: Any, bootstrap: Any, confidence_level: Any) -> None:
-    """Whether these three go together, asked before any work is done."""
+def check_result(result: Any, bootstrap: Any, confidence_level: Any, groups: Any = None) -> None:
+    """Whether these go together, asked before any work is done."""
     level = None if confidence_level is None else as_confidence_level(confidence_level)
     if isinstance(result, Comparison):
         _check_that_it_carries_its_own(result, bootstrap, level)
+        if groups is not None:
+            raise InputError("groups", "must be None for a Comparison, which has its own", type(groups).__name__)
     elif isinstance(result, Evaluation):
         _check_bootstrap(result, bootstrap)
     else:
@@ -208,7 +216,7 @@ def _check_that_it_carries_its_own(comparison: Comparison, bootstrap: Any, level
 
 
 def _check_bootstrap(evaluation: Evaluation, bootstrap: Any) -> None:
-    if bootstrap is None:
+    if bootstrap is None or (isinstance(bootstrap, EvaluationIntervals) and bootstrap.evaluation is evaluation):
         return
     if not isinstance(bootstrap, BootstrapResult):
         raise InputError("bootstrap", "must be what `Evaluation.bootstrap` gave", type(bootstrap).__name__)
@@ -217,32 +225,40 @@ def _check_bootstrap(evaluation: Evaluation, bootstrap: Any) -> None:
         raise InputError("bootstrap", "must be of the same evaluation", "replicates of another curve")
 
 
-def _of_evaluation(evaluation: Evaluation, drawn: BootstrapResult | None, level: float) -> dict[str, Any]:
+def _intervals_of(
+    evaluation: Evaluation, bootstrap: BootstrapResult | EvaluationIntervals | None, groups: Any
+) -> EvaluationIntervals | None:
+    if bootstrap is None:
+        return EvaluationIntervals.of(evaluation, groups=groups)
+    if isinstance(bootstrap, EvaluationIntervals):
+        return bootstrap
+    has_units = groups is not None or not bootstrap.by_groups
+    return EvaluationIntervals.of_replicates(evaluation, bootstrap, evaluation._units(groups) if has_units else None)
+
+
+def _of_evaluation(evaluation: Evaluation, intervals: EvaluationIntervals | None, level: float) -> dict[str, Any]:
+    drawn = None if intervals is None else intervals.drawn
     return {
         "kind": "evaluation",
         **evaluation.to_dict(),
-        **_of_model(evaluation, drawn, level),
-        "confidence_interval": _interval(drawn, "auc", level) or _counted_interval(evaluation, "auc", level),
-        "hand_till_interval": (
-            _interval(drawn, "hand_till", level) or _counted_interval(evaluation, "hand_till", level)
-        ),
+        **_of_model(evaluation, intervals, level),
+        "confidence_interval": _interval(intervals, "auc", level),
+        "hand_till_interval": _interval(intervals, "hand_till", level),
         "confidence_level": level,
         **_counted_facts(evaluation, [*evaluation.notes]),
         **heatmap_order([evaluation]),
         "pair_costs": pair_costs(evaluation),
         "weighted": evaluation._source.is_weighted,
-        "by_groups": _by_groups(evaluation, drawn),
+        "method": None if intervals is None else intervals.method_of(),
+        "resampled_because": "" if intervals is None else intervals.resampled_because,
+        "by_groups": intervals is not None and intervals.by_groups,
+        "n_groups": None if intervals is None else intervals.n_groups,
         "n_resamples": 0 if drawn is None else drawn.n_resamples,
         "n_not_converged": 0 if drawn is None else drawn.n_not_converged,
         "n_lost_class": 0 if drawn is None else drawn.n_lost_class,
-        "n_independent": None if drawn is None else drawn.n_independent,
+        "n_independent": None if intervals is None else intervals.n_independent,
+        "seed": None if drawn is None else drawn.seed,
     }
-
-
-def _by_groups(evaluation: Evaluation, drawn: BootstrapResult | None) -> bool:
-    if evaluation._evidence is not None:
-        return evaluation._evidence.units.are_groups
-    return drawn is not None and drawn.by_groups
 
 
 def _of_comparison(comparison: Comparison) -> dict[str, Any]:
@@ -253,7 +269,7 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
     models = {}
     for name, evaluation in comparison.evaluations.items():
         own = {key: value for key, value in evaluation.to_dict().items() if key not in common}
-        models[name] = own | _of_model(evaluation, comparison.bootstraps.get(name), level, _sampled(comparison.units))
+        models[name] = own | _of_model(evaluation, comparison._intervals(name), level)
     for key, contest in (("confidence_interval", comparison.by_auc), ("hand_till_interval", comparison.by_hand_till)):
         for one in contest.estimates:
             models[one.model][key] = _estimated(one, comparison)
@@ -276,13 +292,7 @@ def _counted_facts(evaluation: Evaluation, notes: list[str]) -> dict[str, Any]:
     """What is said of a result of counted scores, and of no other."""
     if evaluation._has_samples:
         return {}
-    facts: dict[str, Any] = {"notes": [*notes, _COUNTED]}
-    return facts if evaluation._evidence is None else facts | {"method": "influence"}
-
-
-def _sampled(units: AnyUnits) -> Units | None:
-    """Units whose samples are there; of counted scores there are none, and tables of classes have no intervals."""
-    return units if isinstance(units, Units) else None
+    return {"notes": [*notes, _COUNTED]}
 
 
 def _explorer(result: Evaluation | Comparison) -> dict[str, Any]:
@@ -295,38 +305,34 @@ def _evaluations(result: Evaluation | Comparison) -> list[Evaluation]:
     return list(result.evaluations.values()) if isinstance(result, Comparison) else [result]
 
 
-def _of_model(
-    evaluation: Evaluation, drawn: BootstrapResult | None, level: float, units: Units | None = None
-) -> dict[str, Any]:
+def _of_model(evaluation: Evaluation, intervals: EvaluationIntervals | None, level: float) -> dict[str, Any]:
     """What a page shows of one model beyond `Evaluation.to_dict`."""
     curve = evaluation.curve
     return {
         "curve": {"fpr": plain(curve.fpr), "tpr": plain(curve.tpr), "call_rate": plain(_call_rates(evaluation))},
         "operating_point": operating_point(evaluation),
-        "band": None if drawn is None else _band(drawn.confidence_band(level)),
+        "low_both_ways": [plain(np.array(pair, dtype=object)) for pair in evaluation.headline.low_pairs.both],
+        "band": _band(intervals, level, "shared"),
         "mean_curve": _mean_curve(evaluation),
-        "mean_band": None if drawn is None else _mean_band(evaluation, drawn, level),
+        "mean_band": None if evaluation.is_binary else _band(intervals, level, "mean"),
         "auc_by_thresholds": evaluation.auc_by_thresholds,
-        "accuracy_interval": _accuracy_interval(evaluation, drawn, level),
+        "accuracy_interval": _accuracy_interval(intervals, level),
         "pair_curves": _pair_curves(evaluation),
-        "classes": _classes(evaluation, drawn, level, units).to_dict(),
+        "classes": _classes(evaluation, intervals, level).to_dict(),
     }
 
 
-def _classes(evaluation: Evaluation, drawn: BootstrapResult | None, level: float, units: Units | None) -> Classes:
+def _classes(evaluation: Evaluation, intervals: EvaluationIntervals | None, level: float) -> Classes:
     """The table of classes; with intervals where some were asked for, not where groups are known no more."""
-    if units is None and drawn is not None and not drawn.by_groups:
-        units = units_of(evaluation._samples, None)
+    units = None if intervals is None else intervals.units
     # Intervals of very many classes take longer than all the rest; counted scores have none.
-    if units is None or not evaluation._has_samples or len(evaluation.labels) > _MOST_CLASSES:
+    if not isinstance(units, Units) or len(evaluation.labels) > _MOST_CLASSES:
         return evaluation.classes
     return evaluation.classes._by_units(level, units)
 
 
-def _accuracy_interval(evaluation: Evaluation, drawn: BootstrapResult | None, level: float) -> dict[str, Any] | None:
-    """Wilson's; None for groups, whose samples are not independent, and where no interval was asked for."""
-    is_sure = drawn is not None or evaluation._evidence is not None
-    ends = evaluation.accuracy_interval(level) if is_sure and not _by_groups(evaluation, drawn) else None
+def _accuracy_interval(intervals: EvaluationIntervals | None, level: float) -> dict[str, Any] | None:
+    ends = None if intervals is None else intervals.accuracy_interval(level)
     return None if ends is None else {"low": ends.low, "high": ends.high, "level": level}
 
 
@@ -345,18 +351,12 @@ def _mean_curve(evaluation: Evaluation) -> dict[str, Any] | None:
     return {"fpr": plain(curve.fpr), "tpr": plain(curve.tpr), "call_rate": plain(_call_rates(evaluation))}
 
 
-def _mean_band(evaluation: Evaluation, drawn: BootstrapResult, level: float) -> dict[str, Any] | None:
-    # Parametric methods draw no samples, and so have no replicates of the mean curve.
-    if evaluation.is_binary or drawn.mean_fpr is None:
+def _band(intervals: EvaluationIntervals | None, level: float, curve: Curve) -> dict[str, Any] | None:
+    band = None if intervals is None else intervals.confidence_band(level, curve)
+    if band is None:
         return None
-    return _band(drawn.confidence_band(level, curve="mean"))
-
-
-def _band(band: ConfidenceBand) -> dict[str, Any]:
     sides = {"lower": band.lower, "upper": band.upper}
-    curves = {
-        side: {"fpr": _rounded_rates(curve.fpr), "tpr": _rounded_rates(curve.tpr)} for side, curve in sides.items()
-    }
+    curves = {side: {"fpr": _rounded_rates(one.fpr), "tpr": _rounded_rates(one.tpr)} for side, one in sides.items()}
     return {**curves, "level": band.confidence_level, "simultaneous": band.simultaneous}
 
 
@@ -390,28 +390,17 @@ def _rounded_rates(rates: FloatArray) -> list[float]:
     return [rounded_rate(float(rate)) for rate in rates]
 
 
-def _interval(drawn: BootstrapResult | None, statistic: Statistic, level: float) -> dict[str, Any] | None:
-    # Parametric methods draw no samples, and so have no replicates of M.
-    if drawn is None or (statistic == "hand_till" and drawn.hand_till is None):
+def _interval(intervals: EvaluationIntervals | None, statistic: Statistic, level: float) -> dict[str, Any] | None:
+    ends = None if intervals is None else intervals.confidence_interval(level, statistic=statistic)
+    if intervals is None or ends is None:
         return None
-    low, high = drawn.confidence_interval(level, statistic=statistic)
-    ends = {"low": low, "high": high, "level": level, "method": drawn.method, "interval": "logit"}
-    return {**ends, "standard_error": drawn.standard_error(statistic)}
-
-
-def _counted_interval(evaluation: Evaluation, statistic: Statistic, level: float) -> dict[str, Any] | None:
-    """The interval of counted scores after a second pass; None where there was none, or where it does not hold."""
-    if evaluation._evidence is None or evaluation._doubt(statistic, None):
-        return None
-    low, high = evaluation.confidence_interval(level, statistic=statistic, method="influence")
-    error = standard_error(evaluation._statistic_influences(statistic), evaluation._units())
-    ends = {"low": low, "high": high, "level": level, "method": "influence", "interval": "logit"}
-    return {**ends, "standard_error": error}
+    error, method = intervals.standard_error(statistic), intervals.method_of(statistic)
+    return {**ends._asdict(), "level": level, "method": method, "interval": "logit", "standard_error": error}
 
 
 def _estimated(one: ModelEstimate, comparison: Comparison) -> dict[str, Any]:
     level, kind = comparison.confidence_level, comparison.interval
-    ends = {"low": one.low, "high": one.high, "level": level, "method": "bootstrap", "interval": kind}
+    ends = {"low": one.low, "high": one.high, "level": level, "method": comparison.method, "interval": kind}
     return {**ends, "standard_error": one.standard_error}
 
 

@@ -63,7 +63,7 @@ def curve_tables(summary: dict[str, Any]) -> list[dict[str, Any]]:
             # Both curves have the same call rates, so that both are thinned at the same points.
             mean = thinned(mean, _CURVE_POINTS)
             columns += [mean["fpr"], mean["tpr"]]
-        rows = [[f"{cell:.4f}" for cell in row] for row in zip(*columns, strict=True)]
+        rows = [[area(cell) for cell in row] for row in zip(*columns, strict=True)]
         tables.append({"name": model.name, "rows": rows, "has_mean": mean is not None})
     return tables
 
@@ -91,13 +91,18 @@ def score_board(summary: dict[str, Any]) -> dict[str, Any]:
 def _board_row(summary: dict[str, Any], place: int, model: Model) -> dict[str, Any]:
     names, record = class_names(summary), model.record
     worst = record["worst_pair"]
+    back = "" if worst["reversed_auc"] is None else area(worst["reversed_auc"])
     return {
         "name": model.name,
         "place": place,
         "d": {"letter": "D", **_estimate(record["auc"], record["confidence_interval"])},
         "m": {"letter": "M", **_estimate(record["hand_till"], record["hand_till_interval"])},
         "right": _accuracy(record),
-        "worst": {"pair": (names[worst["positive"]], names[worst["negative"]]), "area": area(worst["auc"])},
+        "worst": {
+            "pair": (names[worst["positive"]], names[worst["negative"]]),
+            "area": area(worst["auc"]),
+            "reversed": back,
+        },
     }
 
 
@@ -127,7 +132,7 @@ def contest_tables(summary: dict[str, Any], statistic: str) -> dict[str, Any]:
     for one in contest["estimates"]:
         value, low, high = area_and_ends(one["value"], one["low"], one["high"])
         share = share_of_resamples(one["probability_best"], n_draws)
-        error = f"{one['standard_error']:.4f}"
+        error = area(one["standard_error"])
         estimates.append({"model": names[one["model"]], "numbers": [value, f"{low} to {high}", error, share]})
     differences = []
     for one in contest["differences"]:

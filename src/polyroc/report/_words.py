@@ -7,7 +7,8 @@ from typing import Any
 from polyroc._lib._names import printable
 from polyroc._lib._numbers import area, counted, difference_and_ends, gap, level, percent
 from polyroc._records import Status
-from polyroc._texts._evaluation import backwards_note
+from polyroc._texts._evaluation import backwards_note, weighted_by
+from polyroc._tipping._words import times
 from polyroc.report._models import Model, best_of, best_place, contenders, models_of
 from polyroc.report._names import model_names, name_of
 from polyroc.report._sentences import Sentence, is_binary, joined, of_model, short_area
@@ -35,14 +36,16 @@ def details(summary: dict[str, Any]) -> list[Sentence]:
 
 
 def disagreement(summary: dict[str, Any]) -> list[Sentence]:
-    """What D adds to M, and how far score columns are from being comparable, with the numbers."""
+    """What D adds to M, and what one threshold for both columns of a pair would change, with the numbers."""
     if is_binary(summary):
         return [("With two classes there is one pair: D and M are both the ordinary area under the ROC curve.",)]
     models = models_of(summary)
     if summary["options"]["thresholds"] == "difference":
         return [*(_beside_auc_mu(model) for model in models[:_MOST_MODELS]), *_thresholds(models)]
     first = _beside_m(models[0]) if len(models) == 1 else _beside_m_of_each(models)
-    return [first, *_thresholds(models)]
+    weights = weighted_by(summary["options"])
+    weighted: list[Sentence] = [(f"D is weighted by {weights}, M is not.",)] if weights else []
+    return [first, *weighted, *_thresholds(models)]
 
 
 def cautions(summary: dict[str, Any]) -> list[Sentence]:
@@ -109,7 +112,7 @@ def _resampling_cautions(summary: dict[str, Any]) -> list[str]:
     if least is not None and least < _FEW_SAMPLES:
         told.append(
             f"Classes of fewer than {_FEW_SAMPLES} samples: the smallest has {least}. These intervals are probably too "
-            "narrow: resampling so few samples gives little variation."
+            "narrow: so few samples show little of how they vary."
         )
     return told
 
@@ -149,7 +152,7 @@ def _hardest(summary: dict[str, Any], model: Model, *, named: bool) -> Sentence:
     weighed = "" if costs is None else ", weighted by the costs given"
     told: list[Sentence] = []
     for p in worst:
-        cost = "" if costs is None else f", cost {costs[p]:.2g} times the mean"
+        cost = "" if costs is None else f", cost {times(costs[p])} times the mean"
         numbers = f" (area {short_area(pairs['auc'][p])}{cost})"
         told.append((name_of(pairs["positive"][p]), " against ", name_of(pairs["negative"][p]), numbers))
     share = percent(sum(gaps[p] for p in worst) / total)
@@ -230,10 +233,10 @@ def _thresholds(models: Sequence[Model]) -> list[Sentence]:
         start = "With one threshold per pair instead of one per column, D "
     if len(models) == 1:
         shared = known[0][1]["shared"]
-        return [(f"{start}{_moves(lost[0][1])} to {short_area(shared)}: {_scale([lost[0][1]])}.",)]
+        return [(f"{start}{_moves(lost[0][1])} to {short_area(shared)}{_cause([lost[0][1]])}.",)]
     told = lost if len(lost) <= _MOST_MODELS else [lost[0], lost[-1]]
     parts = joined([(f"{_moves(loss)} for ", model.name or "") for model, loss in told])
-    return [(start, *parts, f": {_scale([loss for _, loss in lost])}.")]
+    return [(start, *parts, f"{_cause([loss for _, loss in lost])}.")]
 
 
 def _moves(loss: float) -> str:
@@ -242,9 +245,10 @@ def _moves(loss: float) -> str:
     return f"{'drops' if loss > 0 else 'rises'} by {gap(loss)}"
 
 
-def _scale(losses: Sequence[float]) -> str:
+def _cause(losses: Sequence[float]) -> str:
+    """What follows from the change of D alone; which of the possible causes it was does not."""
     if max(losses) < _ALIKE:
-        return "nothing is lost, so the score columns can share a threshold"
+        return ": nothing is lost, so the score columns can share a threshold"
     if max(losses) < _LITTLE:
-        return "little is lost, so the score columns are nearly on a common scale"
-    return "the score columns are not on a common scale"
+        return ": little is lost, so the score columns can nearly share a threshold"
+    return ". Rare classes, costs or columns on different scales can do that"

@@ -1,13 +1,15 @@
 """A result -> a file with its page."""
 
 import os
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from polyroc._comparison import Comparison
 from polyroc._evaluation import Evaluation
-from polyroc._inputs._checks import InputError, as_flag, as_n_resamples, shown
+from polyroc._evaluation_intervals import EvaluationIntervals
+from polyroc._inputs._checks import InputError, as_flag, shown
 from polyroc._lib._files import why_not_writable, write_whole
 from polyroc._measures._compared import ComparedMeasures
 from polyroc._measures._table import Measures
@@ -16,8 +18,6 @@ from polyroc._uncertainty._bootstrap import BootstrapResult
 from polyroc.report._page import check_installed, check_title, render_html
 from polyroc.report._summarize import check_measures, check_result, check_tipping, summarize
 
-# So that the same evaluation gives the same page.
-_SEED = 0
 # Pairs of classes, times models that are not first, up to which a page has its list of tipping costs unasked: three
 # models of ten classes, whose two hundred compiled fits take about a second.
 _QUICK = 180
@@ -28,7 +28,7 @@ def write_html(
     path: str | os.PathLike[str],
     *,
     bootstrap: BootstrapResult | None = None,
-    n_resamples: int = 0,
+    groups: "ArrayLike | None" = None,
     confidence_level: float | None = None,
     title: str | None = None,
     measures: Measures | ComparedMeasures | None = None,
@@ -49,10 +49,11 @@ def write_html(
     path : path
         Where to write; a file that is there is replaced. It is written whole or not at all.
     bootstrap : BootstrapResult, optional
-        Replicates of the evaluation, for intervals and the band. A comparison carries its own.
-    n_resamples : int
-        Number of bootstrap resamples, with seed 0, for an evaluation without `bootstrap`. By default none, and then
-        the page has no intervals: long work is started only if you ask for it.
+        Replicates of the evaluation, if intervals and bands are to come from these. By default they are those of
+        `Evaluation.confidence_interval`: without resampling if the formula holds, else by 999 resamples with seed 0.
+        A comparison carries its own.
+    groups : array-like of shape (n_samples,), optional
+        Group of each sample of an evaluation, such as a patient ID; a comparison has its own.
     confidence_level : float, optional
         Of the intervals of an evaluation, 0.95 by default; a comparison has its own.
     title : str, optional
@@ -80,32 +81,30 @@ def write_html(
     >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
     >>> with TemporaryDirectory() as folder:
     ...     page = Path(folder) / "tree.html"
-    ...     write_html(evaluation, page, bootstrap=evaluation.bootstrap(99, rng=0), title="A decision tree")
+    ...     write_html(evaluation, page, title="A decision tree")
     ...     "In plain words" in page.read_text(encoding="utf-8")
     True
     """
     file, progress = _as_path(path), as_flag(progress, "progress")
     include_decisions = as_flag(include_decisions, "include_decisions")
     check_title(title)
-    check_result(result, bootstrap, confidence_level)
+    check_result(result, bootstrap, confidence_level, groups)
     check_measures(result, measures)
     check_tipping(result, tipping)
-    wanted = _wanted(result, bootstrap, n_resamples)
     # Before anything is resampled: without them there is nothing to wait for.
     check_installed()
-    if isinstance(result, Evaluation) and wanted:
-        bootstrap = result.bootstrap(wanted, rng=_SEED, progress=progress)
+    intervals: BootstrapResult | EvaluationIntervals | None = bootstrap
+    if isinstance(result, Evaluation) and bootstrap is None:
+        intervals = EvaluationIntervals.of(result, groups=groups, progress=progress)
     summary = summarize(
         result,
-        bootstrap=bootstrap,
+        bootstrap=intervals,
         confidence_level=confidence_level,
-        seed=_SEED if wanted else None,
         measures=measures,
         include_rates=True,
         tipping=_tipping(result) if tipping is None else tipping,
         include_decisions=include_decisions,
     )
-    summary["drawn_for_the_page"] = bool(wanted)
     write_whole(file, render_html(summary, title=title).encode("utf-8"))
 
 
@@ -115,18 +114,6 @@ def _tipping(result: Evaluation | Comparison) -> TippingCosts | None:
         return None
     n_pairs = len(next(iter(result.evaluations.values())).pairs)
     return result.tipping_costs() if n_pairs * (len(result.models) - 1) <= _QUICK else None
-
-
-def _wanted(result: Evaluation | Comparison, bootstrap: BootstrapResult | None, n_resamples: Any) -> int:
-    """How many resamples are to be drawn here."""
-    # Asked for its type first: False is 0 as well.
-    if not isinstance(n_resamples, bool) and isinstance(n_resamples, Integral) and n_resamples == 0:
-        return 0
-    if isinstance(result, Comparison) or bootstrap is not None:
-        has_some = "a Comparison" if isinstance(result, Comparison) else "an Evaluation with `bootstrap`"
-        rule = f"must be 0 for {has_some}, which has its resamples already"
-        raise InputError("n_resamples", rule, shown(n_resamples))
-    return as_n_resamples(n_resamples)
 
 
 def _as_path(path: Any) -> Path:

@@ -29,9 +29,9 @@ def count_batches(recipe: Recipe, layout: Layout, batches: Iterator[Any]) -> Ite
     """The counts of a partition; no row of one without samples."""
 
     def counted() -> bytes | None:
-        counts, n_samples = PartCounts(recipe), 0
+        counts, n_samples = PartCounts(recipe, _part_number()), 0
         for one in _samples(layout, batches):
-            counts.add(one.y_true, one.scores, one.weight)
+            counts.add(one.y_true, one.scores, one.weight, one.groups)
             n_samples += len(one.y_true)
         return counts.to_bytes() if n_samples else None
 
@@ -42,7 +42,7 @@ def sum_batches(opened: Callable[[], PartPass], layout: Layout, batches: Iterato
     """The sums of a second pass over a partition."""
 
     def summed() -> bytes | None:
-        begun = opened().begun()
+        begun = opened().begun(_part_number())
         for one in _samples(layout, batches):
             begun.add(one.y_true, one.scores, one.weight, one.groups)
         return begun.sums.to_bytes() if begun.sums.sums is not None else None
@@ -86,7 +86,11 @@ def _width(layout: Layout, batch: Any) -> int:
     """Scores of a row, as far as they can be known from one batch."""
     if None not in layout.models or batch.num_rows == 0:
         return layout.n_scores
-    return sum(len(batch.column(1)[0].as_py() or ()) if names is None else len(names) for names in layout.models)
+    width, place = 0, 1
+    for names in layout.models:
+        width += len(batch.column(place)[0].as_py() or ()) if names is None else len(names)
+        place += 1 if names is None else len(names)
+    return width
 
 
 def _opened(layout: Layout, batches: list[Any]) -> Samples:
@@ -118,10 +122,7 @@ def _matrix(column: Any) -> Any:
 
 
 def _one_row(found: Callable[[], bytes | None], batches: Iterator[Any]) -> Iterator[Any]:
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    part = 0 if context is None else context.partitionId()
+    part = _part_number()
     try:
         with in_partition(part):
             state = found()
@@ -133,6 +134,13 @@ def _one_row(found: Callable[[], bytes | None], batches: Iterator[Any]) -> Itera
         return
     if state is not None:
         yield _row(part, state, None)
+
+
+def _part_number() -> int:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return 0 if context is None else int(context.partitionId())
 
 
 def _row(part: int, state: bytes | None, error: str | None) -> Any:

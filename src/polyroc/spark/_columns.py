@@ -40,6 +40,7 @@ class Selected:
 
     frame: Any
     layout: Layout
+    models: tuple[str, ...]
 
 
 def selected(df: Any, target: Any, scores: Mapping[str, Any], sample_weight: Any, groups: Any) -> Selected:
@@ -68,7 +69,7 @@ def selected(df: Any, target: Any, scores: Mapping[str, Any], sample_weight: Any
         models.append(tuple(names))
     columns += [_column(column).alias(role) for role, column in list(roles.items())[1:] if column is not None]
     layout = Layout(tuple(models), sample_weight is not None, groups is not None)
-    return Selected(df.select(*columns), layout)
+    return Selected(df.select(*columns), layout, tuple(scores))
 
 
 def _types_of(df: Any) -> dict[str, Any]:

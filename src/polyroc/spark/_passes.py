@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from polyroc._inputs._arrays import read_labels
 from polyroc._inputs._checks import InputError
 from polyroc._inputs._column_classes import Known, assign_columns
-from polyroc._scale._partitions import PartCounts, PartPass, PartSums, Recipe
+from polyroc._scale._partitions import PartCounts, PartPass, PartSums, Recipe, classes_of
 from polyroc.spark._batches import (
     SCHEMA,
     count_batches,
@@ -32,8 +32,14 @@ _Part = TypeVar("_Part", PartCounts, PartSums)
 class SparkPasses:
     """Partitions that Spark passes."""
 
+    argument = "df"
+    how_to_keep = (
+        "Something in the query differs from run to run, such as a function that draws at random: write the data frame "
+        "to a file and read that, or `persist()` it first"
+    )
+
     def __init__(self, chosen: Selected) -> None:
-        self._frame, self._layout = chosen.frame, chosen.layout
+        self._frame, self._layout, self._models = chosen.frame, chosen.layout, chosen.models
 
     def count(self, recipe: Recipe) -> PartCounts | None:
         counting = partial(count_batches, recipe, self._layout)
@@ -57,9 +63,13 @@ class SparkPasses:
         if not rows:
             raise InputError("y_true", "must not be empty", "no samples in any partition")
         values = sorted(set(read_labels([row[0] for row in rows], "y_true").tolist()))
-        names = self._layout.models[0]
-        n_columns = len(self._frame.select("s1").first()[0] or ()) if names is None else len(names)
-        return assign_columns(Known(values, None, None), None if names is None else list(names), n_columns).classes
+        first = self._layout.models[0]
+        n_columns = len(self._frame.select("s1").first()[0] or ()) if first is None else len(first)
+        columns: dict[str, tuple[list[Any] | None, int]] = {
+            model: (None, n_columns) if names is None else (list(names), len(names))
+            for model, names in zip(self._models, self._layout.models, strict=True)
+        }
+        return classes_of(Known(values, None, None), columns)
 
     def check(self, labels: list[Any]) -> None:
         """Refuse score columns that cannot be those of the classes, before anything is computed."""

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from polyroc._engines._bins import ROUNDED, ScoreBins
+from polyroc._engines._bins import ROUNDED, SEVERAL_SCORES, ScoreBins
 from polyroc._engines._tally import Tally
 from polyroc._lib._typing import LabelArray
 
@@ -26,13 +26,33 @@ def bin_index(bins: ScoreBins, scores: torch.Tensor) -> torch.Tensor:
     return (ordered >> bins.shift).long() + bins.n_bins // 2
 
 
-def add_counts(counts: torch.Tensor, bins: ScoreBins, scores: torch.Tensor, target: torch.Tensor) -> None:
-    """Count scores (n, k) of classes (n,) into counts (k columns, k classes, n_bins), in place."""
+def add_counts(
+    counts: torch.Tensor,
+    least: torch.Tensor,
+    most: torch.Tensor,
+    bins: ScoreBins,
+    scores: torch.Tensor,
+    target: torch.Tensor,
+) -> None:
+    """Count scores (n, k) of classes (n,) into counts (k columns, k classes, n_bins), in place.
+
+    `least` and `most`, (k columns, n_bins), are the ends of the scores of each bin as `score_bits`.
+    """
     k = counts.shape[0]
-    column = torch.arange(k, device=scores.device)
-    cell = (column * k + target[:, None]) * bins.n_bins + bin_index(bins, scores)
+    column, index = torch.arange(k, device=scores.device), bin_index(bins, scores)
+    cell = (column * k + target[:, None]) * bins.n_bins + index
     # Whole numbers: whichever thread adds first, the sum is the same.
     counts.view(-1).scatter_add_(0, cell.view(-1), torch.ones_like(cell).view(-1))
+    place, bits = (column * bins.n_bins + index).view(-1), score_bits(bins, scores).view(-1)
+    least.view(-1).scatter_reduce_(0, place, bits, "amin")
+    most.view(-1).scatter_reduce_(0, place, bits, "amax")
+
+
+def score_bits(bins: ScoreBins, scores: torch.Tensor) -> torch.Tensor:
+    """The bits of `ScoreBins.compared`: equal for equal scores, in numbers that every device has."""
+    wide = (scores.cpu() if scores.device.type == "mps" else scores).double()
+    compared = (wide.clamp(0, 1) if bins.scores == "probabilities" else wide) + 0.0
+    return compared.view(torch.int64).to(scores.device)
 
 
 def softmax_if_needed(scores: torch.Tensor) -> torch.Tensor:
@@ -52,8 +72,10 @@ def tally_of(labels: LabelArray, bins: ScoreBins, state: dict[str, Any]) -> Tall
     tally.set_columns(k)
     # Most bins are empty, and stay where they are.
     occurred = (counts != 0).any(dim=1)
-    for counter, column, used in zip(tally.counters, counts, occurred, strict=True):
-        counter.add_rows(used.nonzero()[:, 0].cpu().numpy(), column[:, used].T.contiguous().cpu().numpy())
+    for place, (counter, column, used) in enumerate(zip(tally.counters, counts, occurred, strict=True)):
+        least, most = (state[name][place, used].cpu().numpy() for name in ("least", "most"))
+        scores = np.where(least == most, least.view(np.float64), SEVERAL_SCORES)
+        counter.add_rows(used.nonzero()[:, 0].cpu().numpy(), column[:, used].T.contiguous().cpu().numpy(), scores)
     tally.confusion = state["confusion"].cpu().numpy().copy()
     tally.times = tally.confusion.sum(axis=0)
     tally.lowest, tally.highest = (state[name].cpu().numpy().astype(float) for name in ("lowest", "highest"))

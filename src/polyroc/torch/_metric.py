@@ -1,5 +1,6 @@
 """MulticlassD: D as a metric of torchmetrics, from counts that are added over batches and processes."""
 
+import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from numbers import Integral
@@ -8,7 +9,8 @@ from typing import Any, Literal, TypeAlias, get_args
 from polyroc._engines._bins import ROUNDED, ScoreBins, usual_bits
 from polyroc._evaluate import OF_SAMPLES, check_option_names
 from polyroc._evaluation import Evaluation
-from polyroc._inputs._checks import InputError, one_of, shown
+from polyroc._inputs._checks import InputError, as_flag, one_of, shown
+from polyroc._lib._numbers import counted
 from polyroc._lib._typing import Statistic
 from polyroc._lib._warnings import warn
 from polyroc._scale._accumulator import RocAccumulator
@@ -55,7 +57,8 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
         At least 2.
     output : {"auc", "hand_till", "mean_auc"}
         What `compute` gives: D, Hand and Till's M, or the area under the mean curve. Metrics of one
-        ``MetricCollection`` that differ in this alone share their counts.
+        ``MetricCollection`` share their counts if they count alike, with the same `num_classes`, `score_kind`,
+        `ignore_index` and `mantissa_bits`.
     score_kind : {"auto", "probabilities", "logits", "free"}
         What `preds` are. "auto" does as torchmetrics: softmax of a batch that has a value outside [0, 1] (by more than
         1e-6). "logits" always takes the softmax, "free" never. Logits and their softmax rank samples differently, so
@@ -69,15 +72,15 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
         MiB: 6 for 45, 4 for 91, 3 for 128, and an error above that. `binning_error` of `evaluation` says how far
         bins can have moved D.
     validate_args : bool
-        Check every batch. Without checks nothing waits for the device; a wrong `target` then damages the counts.
+        Check every batch in `update`. Without, nothing waits for the device, and `compute` raises the error.
     **options
         Further keyword arguments of `evaluate` and of ``torchmetrics.Metric``.
 
     Attributes
     ----------
     nbytes : int
-        Memory of the counts: 8 bytes for each column, class and bin, 49 MiB for 10 classes. They
-        are twice in memory, and once more for each process during `compute` under DDP.
+        Memory of the counts: 8 bytes for each column, class and bin, 49 MiB for 10 classes, besides 16 bytes for each
+        column and bin. They are twice in memory, and once more for each process during `compute` under DDP.
 
     See Also
     --------
@@ -107,10 +110,14 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
     plot_upper_bound = 1.0
 
     counts: torch.Tensor
+    least: torch.Tensor
+    most: torch.Tensor
     confusion: torch.Tensor
     lowest: torch.Tensor
     highest: torch.Tensor
     worst_row: torch.Tensor
+    wrong: torch.Tensor
+    counted_by: torch.Tensor
 
     def __init__(
         self,
@@ -130,7 +137,8 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
         self.num_classes: int = k
         self.output: Statistic = one_of(output, "output", get_args(Statistic))
         self.score_kind: TensorScores = one_of(score_kind, "score_kind", get_args(TensorScores))
-        self.ignore_index, self.validate_args = ignore_index, bool(validate_args)
+        self.ignore_index: int | None = _as_ignored(ignore_index)
+        self.validate_args: bool = as_flag(validate_args, "validate_args")
         rule: Literal["free", "probabilities"] = "free" if score_kind == "free" else "probabilities"
         self._made_with: dict[str, Any] = {
             "labels": range(k) if labels is None else list(labels),
@@ -145,11 +153,19 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
         if self.nbytes > _AT_MOST:
             raise _too_large(k, self._bins)
         self.add_state("counts", torch.zeros((k, k, self._bins.n_bins), dtype=torch.int64), dist_reduce_fx="sum")
+        # Ends of the scores in each bin, as the bits of a float: where they are the same, the bin is a tie.
+        ends, shape = torch.iinfo(torch.int64), (k, self._bins.n_bins)
+        self.add_state("least", torch.full(shape, ends.max, dtype=torch.int64), dist_reduce_fx="min")
+        self.add_state("most", torch.full(shape, ends.min, dtype=torch.int64), dist_reduce_fx="max")
         self.add_state("confusion", torch.zeros((k, k), dtype=torch.int64), dist_reduce_fx="sum")
         # In single precision, which every device has.
         self.add_state("lowest", torch.full((k,), math.inf, dtype=torch.float32), dist_reduce_fx="min")
         self.add_state("highest", torch.full((k,), -math.inf, dtype=torch.float32), dist_reduce_fx="max")
         self.add_state("worst_row", torch.tensor(0.0, dtype=torch.float32), dist_reduce_fx="max")
+        # Samples with a wrong target, and with wrong scores, in batches that were not checked.
+        self.add_state("wrong", torch.zeros(2, dtype=torch.int64), dist_reduce_fx="sum")
+        # A state, because a collection shares counts between metrics whose states are equal after the first batch.
+        self.add_state("counted_by", self._counted_by(), dist_reduce_fx="max")
 
     @property
     def nbytes(self) -> int:
@@ -177,9 +193,11 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
             scores = softmax_if_needed(scores)
         elif self.score_kind == "logits":
             scores = scores.softmax(dim=1)
-        if self.validate_args and not torch.isfinite(scores).all():
+        if not self.validate_args:
+            scores, target = self._noted(scores, target)
+        elif not torch.isfinite(scores).all():
             raise InputError("preds", "must be finite", "NaN or infinity")
-        add_counts(self.counts, self._bins, scores, target)
+        add_counts(self.counts, self.least, self.most, self._bins, scores, target)
         k = self.num_classes
         cell = target * k + scores.argmax(dim=1)
         self.confusion.view(-1).scatter_add_(0, cell, torch.ones_like(cell))
@@ -187,6 +205,27 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
         self.highest = torch.maximum(self.highest, scores.amax(dim=0).to(torch.float32))
         error = (scores.sum(dim=1, dtype=_widest(scores.device)) - 1).abs().amax()
         self.worst_row = torch.maximum(self.worst_row, error.to(torch.float32))
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Count a batch as `update`, and compute D of this batch.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            As in `update`.
+
+        Returns
+        -------
+        Tensor
+            As `compute` of the batch alone.
+        """
+        # `Metric.forward` sets the counts aside while it computes, and an error there would lose them.
+        before = self.__dict__.copy()
+        try:
+            return super().forward(*args, **kwargs)
+        except BaseException:
+            self.__dict__.update(before)
+            raise
 
     def _flat(self, preds: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Scores (n, k) in single or double precision, and classes (n,)."""
@@ -197,6 +236,9 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
         if not isinstance(target, torch.Tensor) or target.is_floating_point() or target.is_complex():
             came = shown(getattr(target, "dtype", type(target).__name__))
             raise InputError("target", "must be a tensor of integers", came)
+        for name, tensor in (("preds", preds), ("target", target)):
+            if tensor.is_nested or tensor.layout is not torch.strided:
+                raise InputError(name, "must be dense", "a nested tensor" if tensor.is_nested else f"{tensor.layout}")
         k = self.num_classes
         if preds.ndim < 2 or preds.shape[1] != k or preds.shape[:1] + preds.shape[2:] != target.shape:
             rule = f"must have shape (n, {k}, ...), and `target` (n, ...)"
@@ -210,13 +252,26 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
         low, high = int(target.min()), int(target.max())
         if low < 0 or high >= self.num_classes:
             came = f"{low if low < 0 else high}"
-            raise InputError("target", f"must lie between 0 and {self.num_classes - 1}", came)
+            raise InputError("target", self._target_rule, came)
         if self.score_kind == "probabilities":
             lowest, highest = float(scores.min()), float(scores.max())
             if lowest < -ROUNDED or highest > 1 + ROUNDED:
                 came = f"{lowest if lowest < -ROUNDED else highest:g}"
                 hint = ": for scores that are no probabilities pass `score_kind='logits'` or `score_kind='free'`"
                 raise InputError("preds", "must lie between 0 and 1", came, hint=hint)
+
+    @property
+    def _target_rule(self) -> str:
+        return f"must lie between 0 and {self.num_classes - 1}"
+
+    def _noted(self, scores: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """The same where it is right; what is wrong is noted for `compute`, and then counted somewhere."""
+        right = torch.isfinite(scores)
+        if self.score_kind == "probabilities":
+            right &= (scores >= -ROUNDED) & (scores <= 1 + ROUNDED)
+        wrong_target = (target < 0) | (target >= self.num_classes)
+        self.wrong += torch.stack([wrong_target.sum(), (~right).any(dim=1).sum()])
+        return scores.where(right, 0), target.clamp(0, self.num_classes - 1)
 
     def compute(self) -> torch.Tensor:
         """The number that `output` names, of all batches and processes.
@@ -262,10 +317,30 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
             return self._accumulated()
 
     def _accumulated(self) -> RocAccumulator:
+        self._check_counts()
         accumulator = RocAccumulator(**self._made_with)
         state: Mapping[str, Any] = self.metric_state
         accumulator._tally = tally_of(accumulator.labels, self._bins, dict(state))
         return accumulator
+
+    def _check_counts(self) -> None:
+        if not torch.equal(self.counted_by.cpu(), self._counted_by()):
+            rule = "must be that of a MulticlassD with the same `num_classes`, `score_kind`, `ignore_index` and bins"
+            hint = ": such metrics cannot share or add counts (`compute_groups`, `merge_state`, `load_state_dict`, DDP)"
+            raise InputError("state", rule, "another metric's", hint=hint)
+        n_targets, n_scores = self.wrong.tolist()
+        hint = " of batches that were not checked. `validate_args=True` finds the batch; `reset()` forgets it"
+        if n_targets:
+            raise InputError("target", self._target_rule, f"others in {counted(n_targets, 'sample')}", hint=hint)
+        if n_scores:
+            rule = "must be finite, and between 0 and 1" if self.score_kind == "probabilities" else "must be finite"
+            raise InputError("preds", rule, f"others in {counted(n_scores, 'sample')}", hint=hint)
+
+    def _counted_by(self) -> torch.Tensor:
+        """A digest of what decides how a batch is counted, and its negative: the maximum of two differs from both."""
+        deciding = (self.num_classes, self.score_kind, self.ignore_index, self._bins.mantissa_bits)
+        digest = torch.tensor(list(hashlib.blake2b(repr(deciding).encode(), digest_size=16).digest()))
+        return torch.cat([digest, -digest])
 
     def set_dtype(self, dst_type: Any) -> "MulticlassD":
         """Does nothing: counts are whole numbers.
@@ -286,6 +361,14 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
 def _at_least(name: str, value: Any, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
         raise InputError(name, f"must be an integer of at least {least}", shown(value))
+    return int(value)
+
+
+def _as_ignored(value: Any) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise InputError("ignore_index", "must be None or an integer", shown(value))
     return int(value)
 
 

@@ -48,30 +48,49 @@ inner: Callable[..., Any] = njit(error_model="numpy", fastmath=EXACT, nogil=True
 summing: Callable[..., Any] = njit(error_model="numpy", fastmath=SUMS, nogil=True, **_WITHOUT_WRAPPERS)
 
 
-class _Announcer(event.Listener):
-    """Says that kernels are being compiled, once in a process; which of them are needed depends on the problem.
+# Parts of the fast engine that take seconds to compile: the modules of their kernels, and the processor seconds for ten
+# classes, by `python -m benchmarks._compiling`. What is not listed takes less than two.
+PARTS: dict[str, tuple[int, tuple[str, ...]]] = {
+    "evaluation": (8, ("_by_class", "_fit", "_polygons", "_rates", "_steps")),
+    "evaluation in several threads": (4, ("_board", "_crew", "_descent")),
+    "influences": (5, ("_adjoint", "_influence_kernels", "_packed_sort")),
+    "resampling": (12, ("_paths", "_replicates")),
+}
+_PART_OF = {module: part for part, (_, modules) in PARTS.items() for module in modules}
 
-    By a log line that is seen where nobody has set up logging, and silenced as any other.
+
+class _Announcer(event.Listener):
+    """Says once for each part that its kernels are being compiled, and how long that takes.
+
+    By a log line that is seen if nobody has set up logging, and silenced as any other.
     """
 
-    said = False
     kept = True
 
+    def __init__(self) -> None:
+        self.announced: set[str] = set()
+        self.depth = 0
+
     def on_start(self, started: Any) -> None:
-        # Every compilation of the process comes by here, also of functions that belong to no module.
+        # Every compilation of the process comes by here, also of functions that belong to no module; kernels compile
+        # what they call, so only the outermost one is a kernel of the part that is needed.
+        self.depth += 1
         function = getattr((started.data or {}).get("dispatcher"), "py_func", None)
-        if not self.said and str(getattr(function, "__module__", "")).startswith("polyroc."):
-            self.said = True
-            logger.warning("polyroc is compiling its fast engine, which takes up to half a minute. %s", self.hint)
+        package, _, module = str(getattr(function, "__module__", "")).rpartition(".")
+        part = _PART_OF.get(module)
+        if self.depth > 1 or package != "polyroc._engines._numba" or part is None or part in self.announced:
+            return
+        self.announced.add(part)
+        logger.warning("Compiling the fast engine for %s takes about %d s. %s", part, PARTS[part][0], self.hint)
 
     @property
     def hint(self) -> str:
         if self.kept:
             return "Later runs read it from disk."
-        return "No folder to keep it in can be written to: name one in the environment variable NUMBA_CACHE_DIR."
+        return "It cannot be kept: name a folder that can be written to in the environment variable NUMBA_CACHE_DIR."
 
     def on_end(self, ended: Any) -> None:
-        pass
+        self.depth -= 1
 
 
 event.register("numba:compile", _Announcer())  # type: ignore[no-untyped-call]

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._engines._bins import ScoreBins
+from polyroc._engines._bins import NO_SCORE, SEVERAL_SCORES, ScoreBins
 from polyroc._engines._numba._compile import inner, kernel
 from polyroc._lib._typing import FloatArray, IntArray
 
@@ -20,7 +20,7 @@ def count(counter: Any, bins: ScoreBins, scores: FloatArray, codes: IntArray, we
     done = 0
     while True:
         given = (scores, codes, _NO_WEIGHT if weight is None else weight, *rule)
-        done, counter.n_used = _count(*given, counter.slots, counter.rows, counter.n_used, done)
+        done, counter.n_used = _count(*given, counter.slots, counter.rows, counter.scores, counter.n_used, done)
         if done == len(scores):
             return
         # All rows were in use when another bin occurred.
@@ -81,12 +81,13 @@ def _count(
     n_bins: Any,
     slots: Any,
     rows: Any,
+    only: Any,
     n_used: Any,
     start: Any,
 ) -> Any:
     """Count from a sample on, up to the end or to where no row is left: there, and the rows in use.
 
-    scores and codes (n,), weight (n,) or empty; slots (n_bins,), rows (capacity, k).
+    scores and codes (n,), weight (n,) or empty; slots (n_bins,), rows (capacity, k), only (capacity,).
     """
     weighted, k, found = len(weight) > 0, rows.shape[1], np.empty(_AT_ONCE, np.int32)
     # Places without a sign, or each would be looked at for whether it counts from the end.
@@ -107,6 +108,14 @@ def _count(
                 cells[np.uint64(r * k + own[s])] += weight[begin + s]
             else:
                 cells[np.uint64(r * k + own[s])] += 1
+            seen = only[np.uint32(r)]
+            if seen == SEVERAL_SCORES:  # as soon as some thousand samples have come
+                continue
+            score = float(scores[begin + s])
+            if mirrored:
+                score = min(max(score, 0.0), 1.0)
+            if score != seen:
+                only[np.uint32(r)] = score if seen == NO_SCORE else SEVERAL_SCORES
     return len(scores), n_used
 
 

@@ -113,18 +113,12 @@ class Crew:
     @contextmanager
     def at_work(self) -> Iterator[None]:
         """Helpers wait for pieces for as long as the block runs."""
-        tasks = [(worker + 1,) for worker in range(len(self.job.work) - 1)]
-        # Around all of it: an interrupt may come when some have begun and others have not.
-        try:
-            # Nobody waits for their way back to Python: that takes a millisecond, in which the next crew can begin.
-            with self._threads.beside(self._help, tasks, wait=False):
-                yield
-        finally:
-            _board.stop(self._board)
+        with self._threads.beside(self._help, len(self.job.work) - 1, stop=lambda: _board.stop(self._board)):
+            yield
 
-    def _help(self, worker: int) -> None:
+    def _help(self, number: int) -> None:
         try:
-            serve(self._board, self.job, worker, False)
+            serve(self._board, self.job, number + 1, False)
         except BaseException as error:
             self._errors.append(error)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._engines._bins import ScoreBins
+from polyroc._engines._bins import NO_SCORE, SEVERAL_SCORES, ScoreBins
 from polyroc._lib._typing import FloatArray, IntArray
 
 
@@ -13,10 +13,15 @@ def count(counter: Any, bins: ScoreBins, scores: FloatArray, codes: IntArray, we
     index, occurred = bins.index(scores), np.zeros(bins.n_bins, dtype=bool)
     occurred[index] = True
     counter.make(np.flatnonzero(occurred & (counter.slots < 0)))
-    n_classes = counter.rows.shape[1]
-    cell = counter.slots[index] * n_classes + codes
+    n_classes, slots = counter.rows.shape[1], counter.slots[index]
+    cell = slots * n_classes + codes
     counted = np.bincount(cell, weight, minlength=counter.n_used * n_classes)
     counter.rows[: counter.n_used] += counted.reshape(-1, n_classes).astype(counter.rows.dtype, copy=False)
+    compared, own = bins.compared(scores), np.full(counter.n_used, NO_SCORE)
+    # Whichever score comes last, others of the same bin differ from it.
+    own[slots] = compared
+    own[slots[own[slots] != compared]] = SEVERAL_SCORES
+    counter.join(slice(counter.n_used), own)
 
 
 def note_rows(

@@ -12,6 +12,9 @@ from polyroc._records import Factorization, PairWeights, PairwiseRates, Status
 
 # Pairs whose rates differ by no more are the same to rounding.
 _ALIKE = 1e-12
+# A rate of 0.0001 tells pairs apart hardly better than one of 0.01, but its logit would rule the singular vectors: a
+# decision tree on digits then starts towards a deviance of 2371 instead of 2221.
+_START_BOUND = 5.0
 
 
 def rank_one(rates: PairwiseRates, weights: PairWeights, shrinkage: float) -> Factorization:
@@ -46,18 +49,33 @@ def saturated(rates: PairwiseRates, weights: PairWeights, shrinkage: float) -> F
 
 
 def centered(rates: PairwiseRates, weights: PairWeights, shrinkage: float, start: Factorization) -> Factorization:
-    """The model with an intercept, eta = lambda0 + lambda v' with sum(v) = 0, from the rank-one optimum."""
+    """The model with an intercept, eta = lambda0 + lambda v' with sum(v) = 0: the better of the optima of two starts.
+
+    With shared thresholds and high costs it has several. The starts are the rank-one optimum and the first singular
+    vectors of the logits less their row means.
+    """
     cells = shrunk_cells(rates, weights, shrinkage)
     if np.ptp(cells.rate, axis=1).max() <= _ALIKE:
         # Then the intercept fits every pair, and there is no direction in which pairs could differ.
         return replace(start, pair_effects=np.zeros(rates.n_pairs))
-    fitted = cells.interior
+    fitted, inner = cells.interior, cells.inner
     effect = start.row_effects[fitted]
     # lambda (1 + (v - 1)): the rank-one fit, written as an intercept and a deviation from it.
-    solution = minimise(cells.inner, np.column_stack([effect, effect]), _off_the_saddle(start.pair_effects - 1))
+    near = minimise(inner, np.column_stack([effect, effect]), _off_the_saddle(start.pair_effects - 1))
+    solution = min(near, minimise(inner, *_singular_start(inner)), key=lambda found: float(found.deviance_path[-1]))
     row = start.row_effects.copy()
     row[fitted] = solution.row[:, 0] + solution.row[:, 1] * solution.pair.mean()
     return _factorization(cells, solution, row, solution.pair - solution.pair.mean(), start.chance_deviance)
+
+
+def _singular_start(cells: Cells) -> tuple[FloatArray, FloatArray]:
+    """Row means of the logits, and the best approximation of rank one of what they leave."""
+    logits = np.clip(logit(cells.rate), -_START_BOUND, _START_BOUND)
+    mean = logits.mean(axis=1)
+    left, size, right = np.linalg.svd(logits - mean[:, None], full_matrices=False)
+    # Pair effects of size one, as at the other start.
+    scale = np.sqrt(len(right[0]))
+    return np.column_stack([mean, left[:, 0] * size[0] / scale]), right[0] * scale
 
 
 def _factorization(

@@ -7,6 +7,7 @@ import triton.language as tl
 from polyroc._engines._torch._devices import compiled_with
 from polyroc._engines._torch._sweep_kernels import (
     REAL,
+    of_rows,
     pairs_per_program,
     shrunk_rates,
     strides_of_weights,
@@ -46,12 +47,8 @@ def _deviances(
     program, fit, n_programs = tl.program_id(0), tl.program_id(1).to(tl.int64), tl.num_programs(0)
     t = tl.arange(0, BLOCK_T)
     in_grid = t < T
-    doubled = tl.load(doubled_ptr + t, mask=in_grid, other=1.0).to(REAL)
     rows = fit * 2 * T + t
-    on_row_t = tl.load(on_row_ptr + rows, mask=in_grid, other=0.0).to(REAL)
-    on_row_f = tl.load(on_row_ptr + rows + T, mask=in_grid, other=0.0).to(REAL)
-    mean_t = tl.load(mean_ptr + rows, mask=in_grid, other=0.5).to(REAL)
-    mean_f = tl.load(mean_ptr + rows + T, mask=in_grid, other=0.5).to(REAL)
+    doubled, on_row_t, on_row_f, mean_t, mean_f = of_rows(doubled_ptr, on_row_ptr, mean_ptr, rows, t, T, REAL)
     row_t = tl.load(row_ptr + rows, mask=in_grid, other=0.0).to(REAL)
     row_f = tl.load(row_ptr + rows + T, mask=in_grid, other=0.0).to(REAL)
     on, off = tl.log(doubled * 0.5), tl.log(1.0 - doubled * 0.5)

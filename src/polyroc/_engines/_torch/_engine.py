@@ -99,8 +99,8 @@ class _Sorted:
     def __init__(self) -> None:
         self.samples: Samples | None = None
         self.runs: Runs | None = None
-        self.is_made: torch.cuda.Event | None = None
-        """When what is here is there, on a card: other threads may read it on other streams."""
+        self.mark: torch.cuda.Event | None = None
+        """After what is here was made, on a card: other threads may read it on other streams."""
         self.lock = threading.Lock()
 
 
@@ -126,8 +126,8 @@ class TorchPrepared(TorchFitter, OnHost):
         with room.lock:
             if room.samples is None:
                 room.samples = _samples_on(self.source, self.device)
-                room.is_made = mark_on(self.device)
-            go_on_after(room.is_made, self.device)
+                room.mark = mark_on(self.device)
+            go_on_after(room.mark, self.device)
             return room.samples
 
     def runs(self, *, ordered: bool = False) -> Runs:
@@ -136,8 +136,8 @@ class TorchPrepared(TorchFitter, OnHost):
         with room.lock:
             if room.runs is None or (ordered and room.runs.order is None):
                 room.runs = sorted_runs(samples, ordered=ordered)
-                room.is_made = mark_on(self.device)
-            go_on_after(room.is_made, self.device)
+                room.mark = mark_on(self.device)
+            go_on_after(room.mark, self.device)
             return room.runs
 
     def memory_available(self) -> int | None:

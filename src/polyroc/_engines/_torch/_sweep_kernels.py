@@ -19,8 +19,8 @@ from polyroc._engines._torch._sweeps import FAR, N_LARGEST, N_ROW_SUMS, N_TOTALS
 MOST_CALL_RATES = 1024
 # Programs that a pass is cut into, so that every multiprocessor has several, and the least number of pairs for each.
 _PROGRAMS, _LEAST_PAIRS = 16_896, 4
-# Call rates for each warp, and where there are so few programs that most of a card would wait for them: a program of
-# more warps takes more instructions in all, and less time.
+# Call rates for each warp; and where there are few programs, so that a card has registers and time to spare: one warp
+# has too few registers for this many call rates in double precision.
 _PER_WARP, _PER_WARP_OF_FEW, _FEW_PROGRAMS = 128, 32, 256
 REAL: dict[torch.dtype, Any] = {torch.float32: tl.float32, torch.float64: tl.float64}
 
@@ -33,6 +33,19 @@ def _probabilities(row, effect):
     large = 1.0 / (1.0 + e)
     small = e * large
     return tl.where(eta >= 0, large, small), small * large
+
+
+@triton.jit
+def of_rows(doubled_ptr, on_row_ptr, mean_ptr, rows, t, T: tl.constexpr, REAL: tl.constexpr):
+    """Twice the call rates of a fit, and the weights and means of its true and its false positive rows."""
+    # Padded call rates are 1/2 and have weight 0: whatever is computed of them is finite, and counts for nothing.
+    in_grid = t < T
+    doubled = tl.load(doubled_ptr + t, mask=in_grid, other=1.0).to(REAL)
+    on_row_t = tl.load(on_row_ptr + rows, mask=in_grid, other=0.0).to(REAL)
+    on_row_f = tl.load(on_row_ptr + rows + T, mask=in_grid, other=0.0).to(REAL)
+    mean_t = tl.load(mean_ptr + rows, mask=in_grid, other=0.5).to(REAL)
+    mean_f = tl.load(mean_ptr + rows + T, mask=in_grid, other=0.5).to(REAL)
+    return doubled, on_row_t, on_row_f, mean_t, mean_f
 
 
 @triton.jit
@@ -105,12 +118,8 @@ def _sweep(
     program, fit, n_programs = tl.program_id(0), tl.program_id(1).to(tl.int64), tl.num_programs(0)
     t = tl.arange(0, BLOCK_T)
     in_grid = t < T
-    doubled = tl.load(doubled_ptr + t, mask=in_grid, other=0.0).to(REAL)
     rows = fit * 2 * T + t
-    on_row_t = tl.load(on_row_ptr + rows, mask=in_grid, other=0.0).to(REAL)
-    on_row_f = tl.load(on_row_ptr + rows + T, mask=in_grid, other=0.0).to(REAL)
-    mean_t = tl.load(mean_ptr + rows, mask=in_grid, other=0.0).to(REAL)
-    mean_f = tl.load(mean_ptr + rows + T, mask=in_grid, other=0.0).to(REAL)
+    doubled, on_row_t, on_row_f, mean_t, mean_f = of_rows(doubled_ptr, on_row_ptr, mean_ptr, rows, t, T, REAL)
     there_t64 = tl.load(row_new_ptr + rows, mask=in_grid, other=0.0)
     there_f64 = tl.load(row_new_ptr + rows + T, mask=in_grid, other=0.0)
     there_t, there_f = there_t64.to(REAL), there_f64.to(REAL)
@@ -349,7 +358,7 @@ def pairs_per_program(n_fits: int, n_pairs: int) -> int:
 
 
 def warps_for(block_t: int, n_programs: int) -> int:
-    """The warps of each of so many programs, with a block of call rates."""
+    """The warps of each program, of this many, with a block of call rates."""
     usual = max(1, block_t // _PER_WARP)
     # More than eight would leave each thread too few registers.
     return usual if n_programs > _FEW_PROGRAMS else max(usual, min(8, block_t // _PER_WARP_OF_FEW))

@@ -4,7 +4,7 @@ function curveNumbers(data) {
   const tables = [...document.querySelectorAll("table.numbers")];
   const rowOf = (cells) => {
     const row = document.createElement("tr");
-    for (const cell of cells) row.insertCell().textContent = cell.toFixed(4);
+    for (const cell of cells) row.insertCell().textContent = areaText(cell);
     return row;
   };
   const fill = (table, { curve, mean_curve: mean }) => {

@@ -12,6 +12,8 @@ function stretchOf(rates, { low, high }) {
 }
 
 const signed = (value, digits) => (value === 0 ? "0" : `${value > 0 ? "+" : "−"}${Math.abs(value).toFixed(digits)}`);
+// More digits if these would say that there is no difference.
+const signedGap = (value) => signed(value, [4, 5, 6, 7, 8].find((digits) => Number(value.toFixed(digits)) !== 0) ?? 12);
 
 function differenceChart(data) {
   const element = document.getElementById("difference");
@@ -39,7 +41,7 @@ function differenceWords(rates, { value, low, high }) {
   const place = value.reduce((best, one, i) => (Math.abs(one) > Math.abs(value[best]) ? i : best), 0);
   const clear = rates.filter((_, i) => low[i] > 0 || high[i] < 0);
   const where = clear.length ? `the band leaves 0 between call rates of ${clear[0].toFixed(2)} and ${clear[clear.length - 1].toFixed(2)}` : "the band contains 0 everywhere";
-  return `largest difference ${signed(value[place], 4)} at a call rate of ${rates[place].toFixed(3)}; ${where}.`;
+  return `largest difference ${signedGap(value[place])} at a call rate of ${rates[place].toFixed(3)}; ${where}.`;
 }
 
 function differenceDrawing(rates, { value, low, high }, size, colour) {
