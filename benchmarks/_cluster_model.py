@@ -14,11 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyroc._engines._bins import usual_bits
-from polyroc._scale._partitions import ONE_MODEL, PartCounts, PartPass, Recipe
-from polyroc._scale._second_pass import PairedSecondPass, SecondPass
-from polyroc.dask import _passes
-from polyroc.dask._parts import as_parts
-from polyroc.dask._passes import DaskPasses
+from polyroc.streams import _dask_passes as _passes
+from polyroc.streams._dask_passes import DaskPasses, as_parts
+from polyroc.streams._partitions import ONE_MODEL, PartCounts, PartPass, Recipe
+from polyroc.streams._second_pass import PairedSecondPass, SecondPass
 
 PARTITIONS = (4, 16, 64, 256)
 # Classes, rows of a run, rows of the single partitions that the model is fitted to.

@@ -14,11 +14,11 @@ from scipy.optimize import nnls
 from benchmarks._measure import python
 from polyroc._engines import Resources, get_engine
 from polyroc._engines._choice import Work
-from polyroc._estimator._pairs import all_pairs
-from polyroc._evaluate import evaluate_predictions
-from polyroc._inputs._options import as_options
-from polyroc._inputs._predictions import as_predictions
-from polyroc._uncertainty._resampling import ResamplingPlan, units_of
+from polyroc._estimator._rates import all_pairs
+from polyroc._inputs.options import as_options
+from polyroc._inputs.predictions import as_predictions
+from polyroc._uncertainty.units import ResamplingPlan, units_of
+from polyroc.evaluation._evaluate import evaluate_predictions
 
 SIZES = [
     *((n, 3) for n in (300, 3_000, 30_000, 300_000)),

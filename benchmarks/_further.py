@@ -13,7 +13,7 @@ import numpy as np
 import polyroc
 from benchmarks import _table
 from benchmarks._data import Problem, make
-from polyroc._measures._declared import KINDS, ONLY_ORDERED
+from polyroc.evaluation._measure_list import KINDS, ONLY_ORDERED
 
 FULL = Problem(50_000, 100)
 DECISIONS = [Problem(50_000, 100), Problem(1_000_000, 10)]

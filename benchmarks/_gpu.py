@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import polyroc
-from polyroc._lib._grid import grid
+from polyroc._lib.grid import grid
 
 PAGE = Path(__file__).parents[1] / "docs" / "gpu.md"
 # Sweeps over the rates of very many pairs: to begin, three steps, the last step in two, and the deviance.

@@ -79,8 +79,8 @@ def scan_files(data: Path, classes: int, _state: Path) -> None:
 
 def scan_groups(data: Path, classes: int, _state: Path) -> None:
     """As polyroc reads them: row groups in threads, in pieces that stay in the cache."""
-    from polyroc._scale._parquet_files import open_files
-    from polyroc._scale._parquet_run import ParquetRun
+    from polyroc.streams._parquet_files import open_files
+    from polyroc.streams._parquet_run import ParquetRun
 
     run = ParquetRun(open_files(str(data), partial=False), n_jobs=None, partial=False, progress=False, checkpoint=None)
     columns = _columns(classes)

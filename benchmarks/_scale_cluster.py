@@ -15,7 +15,7 @@ import numpy as np
 
 import polyroc
 from polyroc._engines._bins import usual_bits
-from polyroc._scale._partitions import ONE_MODEL, Recipe, evaluate_passes
+from polyroc.streams._partitions import ONE_MODEL, Recipe, evaluate_passes
 
 
 def run(paths, target, scores, labels):
@@ -39,8 +39,7 @@ def run_dask(paths, target, scores, labels):
     import dask
     import dask.dataframe as dd
 
-    from polyroc.dask._parts import as_parts
-    from polyroc.dask._passes import DaskPasses
+    from polyroc.streams._dask_passes import DaskPasses, as_parts
 
     with dask.config.set(scheduler="threads"):
         frame = dd.read_parquet([str(path) for path in paths], columns=[target, *scores])
@@ -51,8 +50,7 @@ def run_spark(paths, target, scores, labels):
     """The same with a local session of Spark."""
     from pyspark.sql import SparkSession
 
-    from polyroc.spark._columns import selected
-    from polyroc.spark._passes import SparkPasses
+    from polyroc.streams._spark_passes import SparkPasses, selected
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local[*]").appName("polyroc").config("spark.ui.enabled", "false")

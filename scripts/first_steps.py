@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from polyroc._lib._files import write_whole
+from polyroc._lib.files import write_whole
 from polyroc.cli import main as polyroc
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "first-steps.md"

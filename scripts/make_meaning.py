@@ -16,7 +16,7 @@ from scipy.special import expit, logit, ndtri, softmax
 
 import polyroc
 from polyroc import baselines
-from polyroc._lib._files import write_whole
+from polyroc._lib.files import write_whole
 from polyroc.display._style import LINE_STYLES, colour_of, despined, faint_grid
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"

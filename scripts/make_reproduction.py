@@ -6,9 +6,9 @@ import re
 import shutil
 from pathlib import Path
 
-from polyroc._lib._files import write_whole
-from polyroc.experiments import EXPERIMENTS
-from polyroc.experiments._write import as_cell
+from experiments import EXPERIMENTS
+from experiments._write import as_cell
+from polyroc._lib.files import write_whole
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "reproduction.md"

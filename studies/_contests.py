@@ -6,8 +6,8 @@ As in `studies._coverage`, the replicates come from the card, and what is made o
 import numpy as np
 import torch
 
-from polyroc._uncertainty._delong import freedom, standard_error
-from polyroc._uncertainty._paired import contest, normal_differences
+from polyroc._uncertainty.delong import freedom, standard_error
+from polyroc._uncertainty.paired import contest, normal_differences
 from studies import _coverage as coverage
 from studies._populations import populations
 from studies._run import batches, joined

@@ -9,12 +9,12 @@ import numpy as np
 import torch
 
 from polyroc import RocCurve
-from polyroc._lib._grid import grid, row_weights
-from polyroc._uncertainty._band import confidence_band
-from polyroc._uncertainty._delong import freedom, standard_error
-from polyroc._uncertainty._intervals import Distribution, end_interval, is_at_end
-from polyroc._uncertainty._logit_scale import Reach, ends, unseen_error
-from polyroc._uncertainty._resampling import Units
+from polyroc._lib.grid import grid, row_weights
+from polyroc._uncertainty.band import confidence_band
+from polyroc._uncertainty.delong import freedom, standard_error
+from polyroc._uncertainty.intervals import Distribution, end_interval, is_at_end
+from polyroc._uncertainty.logit_scale import Reach, ends, unseen_error
+from polyroc._uncertainty.units import Units
 from studies import _batched as batched
 from studies._populations import populations
 from studies._settings import draw

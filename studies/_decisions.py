@@ -88,7 +88,7 @@ def _one_coverage(population, seed, number, codes, scores):
 
 def write_predictions(path):
     """Scores of four classifiers on the six data sets, for a machine without scikit-learn."""
-    from polyroc.experiments._data_sets import as_data_folder, find_data_sets
+    from experiments._data_sets import as_data_folder, find_data_sets
     from studies._populations import _classifiers
 
     makers = _classifiers()

@@ -13,13 +13,13 @@ import numpy as np
 from tqdm import tqdm
 
 import polyroc
-from polyroc._uncertainty import _logit_scale
-from polyroc._uncertainty._delong import covariance, freedom
-from polyroc._uncertainty._influence import Spread
-from polyroc._uncertainty._intervals import Interval, end_interval
-from polyroc._uncertainty._logit_scale import Reach, unseen_error
-from polyroc._uncertainty._paired_influence import Once, difference
-from polyroc._uncertainty._resampling import Units, units_of
+from polyroc._uncertainty import logit_scale as _logit_scale
+from polyroc._uncertainty.delong import covariance, freedom
+from polyroc._uncertainty.influence import Spread
+from polyroc._uncertainty.intervals import Interval, end_interval
+from polyroc._uncertainty.logit_scale import Reach, unseen_error
+from polyroc._uncertainty.paired_influence import Once, difference
+from polyroc._uncertainty.units import Units, units_of
 from studies._settings import Variant, draw, draw_models
 
 LEVEL = 0.95

@@ -13,8 +13,8 @@ import warnings
 import numpy as np
 
 import polyroc
-from polyroc._uncertainty._paired_influence import Once, difference
-from polyroc._uncertainty._resampling import units_of
+from polyroc._uncertainty.paired_influence import Once, difference
+from polyroc._uncertainty.units import units_of
 from studies._page import markdown, percent
 from studies._settings import COVERAGE, TEST, Contest, draw_models
 
@@ -63,7 +63,7 @@ def _path(contest, seed, last):
 
 def _differences(y_true, scores, n):
     """The interval of the difference of D for a single look, and that of the sequence."""
-    from polyroc._uncertainty._paired_influence import Anytime
+    from polyroc._uncertainty.paired_influence import Anytime
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -13,8 +13,8 @@ import warnings
 import numpy as np
 
 import polyroc
-from polyroc._measures._declared import KINDS
-from polyroc._uncertainty._resampling import units_of
+from polyroc._uncertainty.units import units_of
+from polyroc.evaluation._measure_list import KINDS
 from studies._populations import populations
 from studies._settings import COVERAGE, HELD_OUT, draw
 

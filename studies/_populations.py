@@ -32,7 +32,7 @@ def write(path):
 
 
 def make():
-    from polyroc.experiments._data_sets import as_data_folder, find_data_sets
+    from experiments._data_sets import as_data_folder, find_data_sets
 
     found = find_data_sets(["pen", "optical"], as_data_folder(None))
     if found.skipped:

@@ -71,7 +71,7 @@ def sample(name, path, n, rng):
 
 def write_predictions(path):
     """Predictions of each sample by a classifier that was fitted on the other half of the data set."""
-    from polyroc.experiments._data_sets import as_data_folder, find_data_sets
+    from experiments._data_sets import as_data_folder, find_data_sets
     from studies._populations import _classifiers
 
     makers, parts = _classifiers(), {}
@@ -106,7 +106,7 @@ def run(path, sizes, replications, jobs, done, keep):
 
 def fixed(name, path, kind, n, seed):
     """Shares of samples in which intervals of Bayes' rule, of the highest score and of their difference cover."""
-    from polyroc._decide._rules import Rule
+    from polyroc.costs._rules import Rule
 
     codes, scores = population(name, path)
     k, costs = scores.shape[1], costs_of(kind, scores.shape[1])
@@ -144,7 +144,7 @@ def _largest(made, rules, costs):
 
 def _ends(counts, costs, n, more, less):
     """The interval of `polyroc.decide` for every sample at once."""
-    from polyroc._uncertainty._unseen import Balance, Counted, share_of_poisson
+    from polyroc._uncertainty.unseen import Balance, Counted, share_of_poisson
 
     above, below = np.maximum(costs, 0), np.maximum(-costs, 0)
     parts = [Counted(counts @ one / n, counts @ one**2 / n**2, w / n) for one, w in ((above, more), (below, less))]

@@ -21,48 +21,48 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from polyroc import baselines
-from polyroc._classes._record import Classes, ClassRow
-from polyroc._compare import compare
-from polyroc._comparison import Comparison
-from polyroc._cost_sweep import CostSweep, cost_sweep
-from polyroc._cross_validation import CrossValidation, evaluate_cv
 from polyroc._engines._counted import SamplesNeededError
-from polyroc._estimator._binning import BinningError
+from polyroc._estimator._bins import BinningError
 from polyroc._estimator._curve import RocCurve
-from polyroc._evaluate import ConvergenceWarning, auc_score, evaluate
-from polyroc._evaluation import Evaluation
-from polyroc._example import Example, load_example
-from polyroc._inputs._checks import InputError
-from polyroc._lib._versions import show_versions
-from polyroc._lib._warnings import ResamplingWarning
-from polyroc._measures._compared import ComparedMeasure, ComparedMeasures
-from polyroc._measures._table import Measure, Measures
-from polyroc._pairs import Pair, Pairs
+from polyroc._inputs.checks import InputError
+from polyroc._lib.versions import show_versions
+from polyroc._lib.warnings import ResamplingWarning
 from polyroc._records import Factorization, PairwiseRates, Status
-from polyroc._scoring import AucScorer, auc_scorer, make_auc_scorer
-from polyroc._tipping._record import TippingCost, TippingCosts
-from polyroc._uncertainty._band import ConfidenceBand
-from polyroc._uncertainty._bootstrap import BootstrapResult
-from polyroc._uncertainty._intervals import Interval
-from polyroc._uncertainty._paired import Contest, Difference, ModelEstimate, Ranking
-from polyroc._uncertainty._ranks import RankInterval, RankIntervals
+from polyroc._uncertainty.band import ConfidenceBand
+from polyroc._uncertainty.bootstrap import BootstrapResult
+from polyroc._uncertainty.intervals import Interval
+from polyroc._uncertainty.paired import Contest, Difference, ModelEstimate, Ranking
+from polyroc._uncertainty.ranks import RankInterval, RankIntervals
 from polyroc._version import __version__
+from polyroc.costs._sweep import CostSweep, cost_sweep
+from polyroc.costs._tipping_costs import TippingCost, TippingCosts
+from polyroc.evaluation._classes import Classes, ClassRow
+from polyroc.evaluation._compare import compare
+from polyroc.evaluation._compared_measures import ComparedMeasure, ComparedMeasures
+from polyroc.evaluation._comparison import Comparison
+from polyroc.evaluation._cross_validation import CrossValidation, evaluate_cv
+from polyroc.evaluation._evaluate import ConvergenceWarning, auc_score, evaluate
+from polyroc.evaluation._evaluation import Evaluation
+from polyroc.evaluation._example import Example, load_example
+from polyroc.evaluation._measures import Measure, Measures
+from polyroc.evaluation._pairs import Pair, Pairs
+from polyroc.evaluation._scoring import AucScorer, auc_scorer, make_auc_scorer
 
 if _TYPE_CHECKING:
-    from polyroc._cost_sensitive import CostSensitiveClassifier as CostSensitiveClassifier
-    from polyroc._decide._decide import decide
-    from polyroc._decide._decision import CurvePoint, Decision, DecisionRates, RuleCost
-    from polyroc._plan import plan
-    from polyroc._planned import Plan, PlanPoint
-    from polyroc._profile._cost_profile import cost_profile
-    from polyroc._profile._families import CostRange, CostRatios
-    from polyroc._profile._profile import CostDifference, CostProfile, ModelCost
-    from polyroc._read import FilePredictions, PairedPredictions, read_paired_predictions, read_predictions
-    from polyroc._scale._accumulator import RocAccumulator
-    from polyroc._scale._edges import ScoreEdges
-    from polyroc._scale._parquet import compare_parquet, evaluate_parquet
-    from polyroc._scale._second_pass import PairedSecondPass, SecondPass
-    from polyroc._uncertainty._planning import PlanGoal
+    from polyroc._uncertainty.sizes import PlanGoal
+    from polyroc.cli._read import FilePredictions, PairedPredictions, read_paired_predictions, read_predictions
+    from polyroc.costs._classifier import CostSensitiveClassifier as CostSensitiveClassifier
+    from polyroc.costs._cost_profile import cost_profile
+    from polyroc.costs._decide import decide
+    from polyroc.costs._decision import CurvePoint, Decision, DecisionRates, RuleCost
+    from polyroc.costs._families import CostRange, CostRatios
+    from polyroc.costs._profile import CostDifference, CostProfile, ModelCost
+    from polyroc.planning._plan import plan
+    from polyroc.planning._result import Plan, PlanPoint
+    from polyroc.streams._accumulator import RocAccumulator
+    from polyroc.streams._edges import ScoreEdges
+    from polyroc.streams._parquet import compare_parquet, evaluate_parquet
+    from polyroc.streams._second_pass import PairedSecondPass, SecondPass
 
 __all__ = [
     "AucScorer",
@@ -138,34 +138,34 @@ __all__ = [
 ]
 
 # Loaded when somebody asks for them: numbers need neither pictures nor pages.
-_ON_ACCESS = ("dask", "display", "experiments", "meta", "report", "spark", "torch", "training")
+_ON_ACCESS = ("dask", "display", "meta", "report", "spark", "torch", "training")
 # Likewise, by the module that has them: whoever evaluates a model need not wait for what decides and plans.
 _LATER = {
-    "CostDifference": "_profile._profile",
-    "CostProfile": "_profile._profile",
-    "CostRange": "_profile._families",
-    "CostRatios": "_profile._families",
-    "CurvePoint": "_decide._decision",
-    "Decision": "_decide._decision",
-    "DecisionRates": "_decide._decision",
-    "FilePredictions": "_read",
-    "ModelCost": "_profile._profile",
-    "PairedPredictions": "_read",
-    "PairedSecondPass": "_scale._second_pass",
-    "Plan": "_planned",
-    "PlanGoal": "_uncertainty._planning",
-    "PlanPoint": "_planned",
-    "RocAccumulator": "_scale._accumulator",
-    "RuleCost": "_decide._decision",
-    "ScoreEdges": "_scale._edges",
-    "SecondPass": "_scale._second_pass",
-    "compare_parquet": "_scale._parquet",
-    "cost_profile": "_profile._cost_profile",
-    "decide": "_decide._decide",
-    "evaluate_parquet": "_scale._parquet",
-    "plan": "_plan",
-    "read_paired_predictions": "_read",
-    "read_predictions": "_read",
+    "CostDifference": "costs._profile",
+    "CostProfile": "costs._profile",
+    "CostRange": "costs._families",
+    "CostRatios": "costs._families",
+    "CurvePoint": "costs._decision",
+    "Decision": "costs._decision",
+    "DecisionRates": "costs._decision",
+    "FilePredictions": "cli._read",
+    "ModelCost": "costs._profile",
+    "PairedPredictions": "cli._read",
+    "PairedSecondPass": "streams._second_pass",
+    "Plan": "planning._result",
+    "PlanGoal": "_uncertainty.sizes",
+    "PlanPoint": "planning._result",
+    "RocAccumulator": "streams._accumulator",
+    "RuleCost": "costs._decision",
+    "ScoreEdges": "streams._edges",
+    "SecondPass": "streams._second_pass",
+    "compare_parquet": "streams._parquet",
+    "cost_profile": "costs._cost_profile",
+    "decide": "costs._decide",
+    "evaluate_parquet": "streams._parquet",
+    "plan": "planning._plan",
+    "read_paired_predictions": "cli._read",
+    "read_predictions": "cli._read",
 }
 # Likewise, because it is a class of scikit-learn's. Not in __all__: `from polyroc import *` works without scikit-learn.
 _OF_SKLEARN = ("CostSensitiveClassifier",)
@@ -177,7 +177,7 @@ def __getattr__(name: str) -> _Any:
     if name in _LATER:
         return getattr(_import_module(f"polyroc.{_LATER[name]}"), name)
     if name in _OF_SKLEARN:
-        return getattr(_import_module("polyroc._cost_sensitive"), name)
+        return getattr(_import_module("polyroc.costs._classifier"), name)
     msg = f"module 'polyroc' has no attribute {name!r}"
     raise AttributeError(msg)
 

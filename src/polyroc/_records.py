@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from polyroc._lib._grid import row_weights
-from polyroc._lib._typing import BoolArray, FloatArray, IntArray, LabelArray
+from polyroc._lib.grid import row_weights
+from polyroc._lib.typing import BoolArray, FloatArray, IntArray, LabelArray
 
 ArrayT = TypeVar("ArrayT", bound=np.ndarray[Any, Any])
 

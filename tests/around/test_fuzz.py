@@ -21,7 +21,7 @@ from fuzz._case import Attempt, Case
 from fuzz._escape import Escape, attempt
 from fuzz._run import Found, run_case
 from fuzz._schedule import Schedule
-from polyroc._lib._versions import versions
+from polyroc._lib.versions import versions
 
 ROOT = Path(__file__).resolve().parents[2]
 Y = np.arange(12) % 3

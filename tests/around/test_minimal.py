@@ -30,7 +30,7 @@ def write_html(tmp_path):
 
 
 def reproduce(_):
-    from polyroc.experiments import reproduce
+    from experiments import reproduce
 
     reproduce("costs", quick=True)
 

@@ -9,12 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-import polyroc._engines._hum_unordered as unordered_engine
-from polyroc._engines._hum_ordered import ordered_volume
-from polyroc._engines._hum_unordered import Assignments
-from polyroc._inputs._one_score import as_ordered_predictions
-from polyroc._inputs._predictions import as_predictions
+import polyroc.baselines._hum_passes as unordered_engine
+from polyroc._inputs.predictions import as_ordered_predictions, as_predictions
 from polyroc.baselines import Hum, hand_till, hum
+from polyroc.baselines._hum_passes import Assignments, ordered_volume
 
 
 @st.composite

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import polyroc._engines._numpy._pdi as reference
 from polyroc._engines import Resources, get_engine
-from polyroc._inputs._predictions import as_predictions
+from polyroc._inputs.predictions import as_predictions
 from polyroc.baselines import Pdi, pdi
 from polyroc.baselines._pdi import pdi_functional
 

@@ -9,8 +9,8 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 import polyroc
+from experiments._simulation import multinomial, simulate
 from polyroc.baselines import PrintedStatus, wang_carvalho
-from polyroc.experiments._simulation import multinomial, simulate
 
 QUANTILES, WEIGHTINGS = ("column", "pair", "pooled"), ("prevalence", "equal")
 TAU = [0.2, 0.35, 0.5, 0.6, 0.8]

@@ -21,7 +21,7 @@ from pyarrow import parquet
 
 import polyroc
 from polyroc import cli
-from polyroc._lib import _numbers
+from polyroc._lib import numbers as _numbers
 from polyroc.cli import main
 from polyroc.cli._models import model_names
 
@@ -543,7 +543,7 @@ def test_ctrl_c_ends_a_process_with_130(tmp_path):
     # Ignored by whatever is started in the background.
     code += "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     # Ready at the second block of resamples.
-    code += "from polyroc._uncertainty._resampling import ResamplingPlan as Plan; weights, starts = Plan.weights, []; "
+    code += "from polyroc._uncertainty.units import ResamplingPlan as Plan; weights, starts = Plan.weights, []; "
     code += "Plan.weights = lambda plan, start, stop: (starts.append(start), len(starts) == 2 and "
     code += "print('ready', flush=True), weights(plan, start, stop))[2]; "
     code += f"sys.exit(polyroc.cli.main({call}))"

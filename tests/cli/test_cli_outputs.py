@@ -138,7 +138,7 @@ def test_a_file_that_cannot_be_looked_at_is_left_alone(folder, no_work, capsys, 
 @pytest.fixture
 def asked(monkeypatch):
     """Experiments that are only counted."""
-    from polyroc.experiments import Claim, Outcome, Table
+    from experiments import Claim, Outcome, Table
 
     asked = []
 
@@ -148,7 +148,7 @@ def asked(monkeypatch):
         return Outcome(name, f"About {name}", (Table("t", ("a",), ((0.5,),)),), (claim,), ())
 
     monkeypatch.setattr("polyroc.cli._reproduce.reproduce", reproduce)
-    monkeypatch.setattr("polyroc.experiments._write.draw", lambda outcome: {})
+    monkeypatch.setattr("experiments._write.draw", lambda outcome: {})
     return asked
 
 

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
+from experiments import EXPERIMENTS, Claim, Outcome, Table
 from polyroc.cli import main
-from polyroc.experiments import EXPERIMENTS, Claim, Outcome, Table
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def small(monkeypatch):
         return Outcome(name, f"About {name}", (Table("t", ("a",), ((0.5,),)),), claims, ("iris: left out, no file",))
 
     monkeypatch.setattr("polyroc.cli._reproduce.reproduce", reproduce)
-    monkeypatch.setattr("polyroc.experiments._write.draw", lambda outcome: {})
+    monkeypatch.setattr("experiments._write.draw", lambda outcome: {})
     return asked
 
 

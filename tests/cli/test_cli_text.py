@@ -17,7 +17,7 @@ from cli_files import animal_table, animals
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
-from polyroc._lib._names import short_names
+from polyroc._lib.text import short_names
 from polyroc.cli import main
 from polyroc.cli._messages import Messages
 from polyroc.cli._plain import in_options

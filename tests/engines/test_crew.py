@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from problems import gaussian_problem
 
 import polyroc
-from polyroc._inputs._predictions import as_predictions
-from polyroc._lib._threads import Threads
+from polyroc._inputs.predictions import as_predictions
+from polyroc._lib.threads import Threads
 
 pytest.importorskip("numba")
 

@@ -17,11 +17,11 @@ from reference import area_by_loops, grid_by_loops, point_of, weighed_polygon
 import polyroc
 from polyroc._engines._unordered import unordered
 from polyroc._estimator._adjoint import area_gradient
-from polyroc._estimator._pairs import all_pairs
+from polyroc._estimator._rates import all_pairs
 from polyroc._estimator._weights import pair_weights
-from polyroc._lib._grid import grid
+from polyroc._lib.grid import grid
 from polyroc._records import Predictions, SomePairs
-from polyroc._uncertainty._resampling import units_of
+from polyroc._uncertainty.units import units_of
 from polyroc.baselines import auc_mu, hand_till
 from polyroc.baselines._auc_mu import auc_mu_functional
 

@@ -14,7 +14,7 @@ from problems import gaussian_problem
 
 import polyroc
 from polyroc._engines import _choice, get_engine
-from polyroc._inputs._predictions import as_predictions
+from polyroc._inputs.predictions import as_predictions
 
 pytest.importorskip("numba")
 

@@ -11,7 +11,8 @@ from problems import gaussian_problem
 
 import polyroc
 from polyroc import baselines
-from polyroc._engines import _fallback, get_engine
+from polyroc._engines import _registry as _fallback
+from polyroc._engines import get_engine
 
 pytest.importorskip("numba")
 

@@ -22,10 +22,10 @@ from polyroc import _engines as engines
 from polyroc import baselines
 from polyroc._engines import get_engine
 from polyroc._engines._cells import shrunk_cells
-from polyroc._estimator._pairs import all_pairs
+from polyroc._estimator._rates import all_pairs
 from polyroc._estimator._weights import pair_weights
-from polyroc._inputs._predictions import as_predictions
-from polyroc._lib._grid import grid
+from polyroc._inputs.predictions import as_predictions
+from polyroc._lib.grid import grid
 from polyroc._records import SomePairs
 
 numba = pytest.importorskip("numba")
@@ -34,7 +34,7 @@ from polyroc._engines._numba import _cells as _numba_cells  # noqa: E402
 from polyroc._engines._numba import _engine as _numba  # noqa: E402
 from polyroc._engines._numba import _rates as _numba_rates  # noqa: E402
 from polyroc._engines._numba._factorization import problem_of  # noqa: E402
-from polyroc._lib._threads import Threads  # noqa: E402
+from polyroc._lib.threads import Threads  # noqa: E402
 
 
 @dataclass(frozen=True)

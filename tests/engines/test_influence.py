@@ -20,8 +20,8 @@ from polyroc._estimator._adjoint import (
     point_gradient,
 )
 from polyroc._estimator._weights import pair_weights
-from polyroc._uncertainty._delong import covariance, standard_error
-from polyroc._uncertainty._resampling import units_of
+from polyroc._uncertainty.delong import covariance, standard_error
+from polyroc._uncertainty.units import units_of
 
 N = 160
 COSTS = 10 ** np.random.default_rng(5).uniform(-1, 1, (4, 4))

@@ -14,8 +14,8 @@ from problems import gaussian_problem
 
 import polyroc
 from polyroc._engines import _memory
-from polyroc._inputs._predictions import as_predictions
-from polyroc._uncertainty._replicates import replicate_bytes
+from polyroc._inputs.predictions import as_predictions
+from polyroc._uncertainty.replicates import replicate_bytes
 
 MIB = 2**20
 

@@ -7,8 +7,7 @@ from conftest import require
 from polyroc._engines import _offsets
 from polyroc._engines._naming import FLOOR, cheapest, highest, levels, two_columns
 from polyroc._engines._numpy import _offset_passes as reference
-from polyroc._engines._offset_starts import tune
-from polyroc._engines._offsets import OffsetProblem, descend
+from polyroc._engines._offsets import OffsetProblem, descend, tune
 
 
 def a_problem(seed, n, k, *, digits=None, passes=reference):

@@ -9,16 +9,16 @@ from preparing import prepared
 from problems import gaussian_problem, quietly, random_problem
 
 import polyroc
-from polyroc._estimator._pairs import all_pairs
-from polyroc._inputs._options import Options
-from polyroc._inputs._predictions import as_predictions
-from polyroc._lib._grid import grid
-from polyroc._uncertainty._replicates import Replicates
+from polyroc._estimator._rates import all_pairs
+from polyroc._inputs.options import Options
+from polyroc._inputs.predictions import as_predictions
+from polyroc._lib.grid import grid
+from polyroc._uncertainty.replicates import Replicates
 
 pytest.importorskip("numba")
 
 from polyroc._engines._numba import _reweighed as _numba_reweighed
-from polyroc._lib._threads import Threads
+from polyroc._lib.threads import Threads
 
 # Fits of replicates are done in single precision: a few of its units of 6e-8.
 SINGLE = 5e-7

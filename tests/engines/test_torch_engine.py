@@ -15,12 +15,12 @@ from problems import gaussian_problem, quietly
 from scipy.special import expit
 
 import polyroc
-from polyroc._estimator._pairs import all_pairs
+from polyroc._estimator._rates import all_pairs
 from polyroc._estimator._weights import pair_weights
-from polyroc._inputs import _devices as input_devices
-from polyroc._inputs._options import Options
-from polyroc._inputs._predictions import as_predictions
-from polyroc._lib._grid import grid
+from polyroc._inputs import arrays as input_devices
+from polyroc._inputs.options import Options
+from polyroc._inputs.predictions import as_predictions
+from polyroc._lib.grid import grid
 from polyroc._records import Factorization, PairwiseRates
 
 pytestmark = pytest.mark.full("torch")

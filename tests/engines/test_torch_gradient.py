@@ -11,8 +11,8 @@ from problems import gaussian_problem, quietly
 
 import polyroc
 from polyroc._engines._gradient import Gradient
-from polyroc._estimator._pairs import all_pairs
-from polyroc._inputs._predictions import as_predictions
+from polyroc._estimator._rates import all_pairs
+from polyroc._inputs.predictions import as_predictions
 from polyroc._records import Factorization
 
 pytestmark = pytest.mark.full("torch")

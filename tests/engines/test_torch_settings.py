@@ -10,13 +10,13 @@ from preparing import prepared
 from problems import gaussian_problem, quietly
 
 import polyroc
-from polyroc._estimator._pairs import all_pairs
+from polyroc._estimator._rates import all_pairs
 from polyroc._estimator._weights import pair_weights
-from polyroc._inputs import _devices as input_devices
-from polyroc._inputs._options import Options
-from polyroc._inputs._predictions import as_predictions
-from polyroc._inputs._tensor_predictions import TensorPredictions
-from polyroc._lib._grid import grid
+from polyroc._inputs import arrays as input_devices
+from polyroc._inputs.options import Options
+from polyroc._inputs.predictions import as_predictions
+from polyroc._inputs.tensor_predictions import TensorPredictions
+from polyroc._lib.grid import grid
 
 pytestmark = pytest.mark.full("torch")
 

@@ -6,13 +6,13 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 import polyroc
+from experiments._costs import cost_matrix
+from experiments._readings import majority_problem
 from polyroc._engines._cells import shrunk_cells
-from polyroc._estimator._pairs import all_pairs
+from polyroc._estimator._rates import all_pairs
 from polyroc._estimator._weights import pair_weights
-from polyroc._inputs._options import as_options
-from polyroc._inputs._predictions import as_predictions
-from polyroc.experiments._costs import cost_matrix
-from polyroc.experiments._readings import majority_problem
+from polyroc._inputs.options import as_options
+from polyroc._inputs.predictions import as_predictions
 
 
 def digits():

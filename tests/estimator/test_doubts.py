@@ -9,8 +9,8 @@ from preparing import prepared
 import polyroc
 from polyroc import baselines
 from polyroc._estimator._doubts import null_error
-from polyroc._estimator._pairs import all_pairs
-from polyroc._inputs._predictions import as_predictions
+from polyroc._estimator._rates import all_pairs
+from polyroc._inputs.predictions import as_predictions
 
 BACKWARDS = "rank samples backwards, by more than chance explains.*`labels=` must be in the order of the columns"
 

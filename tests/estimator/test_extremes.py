@@ -6,7 +6,7 @@ from preparing import prepared
 from problems import gaussian_problem, quietly
 
 import polyroc
-from polyroc._lib._grid import grid
+from polyroc._lib.grid import grid
 from polyroc._records import PairWeights, PairwiseRates
 
 MODELS = ["rank-one", "centered", "saturated"]

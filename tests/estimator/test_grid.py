@@ -11,7 +11,7 @@ from problems import quietly, random_problem
 from reference import deviance_by_loops, grid_by_loops, row_weights_by_loops
 
 import polyroc
-from polyroc._lib._grid import grid, row_weights
+from polyroc._lib.grid import grid, row_weights
 
 
 @pytest.mark.parametrize(("n_thresholds", "size"), [(2, 15), (3, 15), (99, 111), (100, 113), (199, 209), (999, 1003)])

@@ -6,9 +6,9 @@ from numpy.testing import assert_array_equal
 from problems import gaussian_problem, quietly
 
 import polyroc
-from polyroc._estimator._pairs import all_pairs, reverse_places, sampled_pairs
-from polyroc._inputs._predictions import as_predictions
-from polyroc._uncertainty._resampling import ResamplingPlan, units_of
+from polyroc._estimator._rates import all_pairs, reverse_places, sampled_pairs
+from polyroc._inputs.predictions import as_predictions
+from polyroc._uncertainty.units import ResamplingPlan, units_of
 
 
 def predictions_of(k: int, missing=()):

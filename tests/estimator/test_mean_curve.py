@@ -12,7 +12,7 @@ from reference import area_by_loops, grid_by_loops, mean_curve_by_loops, polygon
 
 import polyroc
 from polyroc import baselines
-from polyroc._uncertainty._replicates import Replicates
+from polyroc._uncertainty.replicates import Replicates
 
 # Few samples of up to three of four classes with few distinct scores: ties, weights, absent classes.
 samples = st.lists(

@@ -10,10 +10,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from polyroc._estimator import _weights
-from polyroc._estimator._pairs import sampled_pairs
+from polyroc._estimator._rates import sampled_pairs
 from polyroc._estimator._weights import pair_weights
-from polyroc._inputs._options import as_options
-from polyroc._inputs._predictions import as_predictions
+from polyroc._inputs.options import as_options
+from polyroc._inputs.predictions import as_predictions
 
 K = 6
 RNG = np.random.default_rng(0)

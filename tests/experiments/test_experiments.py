@@ -16,23 +16,23 @@ import pytest
 from numpy.testing import assert_allclose
 
 import polyroc
-from polyroc._estimator._pairs import all_pairs
+from experiments import EXPERIMENTS, Claim, Outcome, Table, draw, reproduce, write
+from experiments._costs import cost_matrix, majority_scores
+from experiments._coverage import _as_promised
+from experiments._data_sets import KNOWN, as_data_folder, find_data_sets
+from experiments._discriminative import more_discriminative, ties
+from experiments._outcome import sure, sure_of_few
+from experiments._readings import strict
+from experiments._real_data import ORDERS, PRINTED, _agreement, _shares
+from experiments._reproduce import check_installed
+from experiments._simulation import draw_labels, simulate
+from experiments._skewness import _skewed
+from experiments._write import claims_page
+from polyroc._estimator._rates import all_pairs
 from polyroc._estimator._weights import pair_weights
-from polyroc._inputs._options import as_options
-from polyroc._inputs._predictions import as_predictions
+from polyroc._inputs.options import as_options
+from polyroc._inputs.predictions import as_predictions
 from polyroc.baselines._wang_carvalho import fit_as_printed
-from polyroc.experiments import EXPERIMENTS, Outcome, Table, draw, reproduce, write
-from polyroc.experiments._costs import cost_matrix, majority_scores
-from polyroc.experiments._coverage import _as_promised
-from polyroc.experiments._data_sets import KNOWN, as_data_folder, find_data_sets
-from polyroc.experiments._discriminative import more_discriminative, ties
-from polyroc.experiments._outcome import sure, sure_of_few
-from polyroc.experiments._readings import strict
-from polyroc.experiments._real_data import ORDERS, PRINTED, _agreement, _shares
-from polyroc.experiments._reproduce import check_installed
-from polyroc.experiments._simulation import draw_labels, simulate
-from polyroc.experiments._skewness import _skewed
-from polyroc.experiments._write import claims_page
 
 
 def no_network(*args, **kwargs):
@@ -194,9 +194,7 @@ def test_numbers_are_written_to_eight_digits(tmp_path):
 
 
 def test_claims_are_no_markup():
-    outcome = Outcome(
-        "costs", "t", (), (polyroc.experiments.Claim("a|b", "<script>", holds=False, judged_by="x"),), ("n",)
-    )
+    outcome = Outcome("costs", "t", (), (Claim("a|b", "<script>", holds=False, judged_by="x"),), ("n",))
     page = claims_page([outcome])
     assert "| a\\|b | &lt;script&gt; | no | x |" in page
     assert "<script>" not in page

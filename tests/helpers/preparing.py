@@ -1,10 +1,10 @@
 """Sources made ready by an engine, for tests that ask the engine itself."""
 
 from polyroc._engines import Resources, get_engine
-from polyroc._estimator._pairs import all_pairs
-from polyroc._inputs._predictions import as_predictions
-from polyroc._measures._compute import Passes
-from polyroc._uncertainty._resampling import units_of
+from polyroc._estimator._rates import all_pairs
+from polyroc._inputs.predictions import as_predictions
+from polyroc._uncertainty.units import units_of
+from polyroc.evaluation._measure_values import Passes
 
 
 def prepared(engine, predictions, n_jobs=None):

@@ -7,7 +7,7 @@ import pytest
 
 import polyroc
 from polyroc import InputError
-from polyroc._inputs._checks import one_of
+from polyroc._inputs.checks import one_of
 
 Y, S = [0, 0, 1, 1, 2, 2], np.random.default_rng(0).normal(size=(6, 3))
 

@@ -8,8 +8,8 @@ import pytest
 from problems import gaussian_problem
 
 import polyroc
-from polyroc._inputs._fingerprint import Fingerprint
-from polyroc._inputs._predictions import as_predictions
+from polyroc._inputs.fingerprint import Fingerprint
+from polyroc._inputs.predictions import as_predictions
 
 READERS = {
     "M": lambda evaluation: evaluation.hand_till,

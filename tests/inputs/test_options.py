@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import polyroc
-from polyroc._inputs._options import DECLARED, ENGINES, Options, as_options
-from polyroc._lib._typing import Model, Thresholds, Weighting
+from polyroc._inputs.options import DECLARED, ENGINES, Options, as_options
+from polyroc._lib.typing import Model, Thresholds, Weighting
 
 AB, ABC = np.array(["a", "b"]), np.array(["a", "b", "c"])
 MATRICES = ["costs", "tpr_weights", "fpr_weights"]

@@ -20,12 +20,12 @@ from polyroc import _engines
 from polyroc._engines import _samples, get_engine
 from polyroc._engines._samples import weighed
 from polyroc._estimator._doubts import warn_of_disagreement, warn_of_mixed_scales
-from polyroc._inputs import _devices
-from polyroc._inputs._devices import is_on_device
-from polyroc._inputs._fingerprint import Fingerprint
-from polyroc._inputs._joined import in_order_of
-from polyroc._inputs._predictions import as_predictions
-from polyroc._inputs._tensor_predictions import TensorPredictions, Tensors
+from polyroc._inputs import arrays as _devices
+from polyroc._inputs.arrays import is_on_device
+from polyroc._inputs.fingerprint import Fingerprint
+from polyroc._inputs.models import in_order_of
+from polyroc._inputs.predictions import as_predictions
+from polyroc._inputs.tensor_predictions import TensorPredictions, Tensors
 from polyroc._records import Predictions
 
 PROBLEM = gaussian_problem(0, 400, 4)

@@ -6,13 +6,13 @@ import sys
 
 import pytest
 
-from polyroc._lib._files import _file_beside, write_whole
+from polyroc._lib.files import _file_beside, write_whole
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no locks there, so nothing is removed")
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from polyroc._lib._files import write_whole
+from polyroc._lib.files import write_whole
 os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)
 write_whole(Path(sys.argv[1]), b"half")
 """

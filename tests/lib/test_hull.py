@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from polyroc._lib import _hull
-from polyroc._lib._hull import upper_hull
+from polyroc._engines import _hulls as _hull
+from polyroc._engines._hulls import upper_hull
 
 
 def hull_by_lines(x, y):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyroc._lib._names import printable, short_names
+from polyroc._lib.text import printable, short_names
 
 LETTERS = st.text("ab-", min_size=1, max_size=40)
 

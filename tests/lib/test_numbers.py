@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyroc._lib import _numbers
-from polyroc._lib._numbers import (
+from polyroc._lib import numbers as _numbers
+from polyroc._lib.numbers import (
     area,
     area_and_ends,
     difference,

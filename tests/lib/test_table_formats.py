@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from polyroc._lib._table_formats import html_table, latex_table, markdown_table
+from polyroc._lib.text import html_table, latex_table, markdown_table
 
 HOSTILE = [
     "<script>alert(1)</script>",

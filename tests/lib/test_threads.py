@@ -8,8 +8,8 @@ from queue import SimpleQueue
 import pytest
 from interrupts import ctrl_c, interrupted_at_line, threads_left, until
 
-from polyroc._lib import _threads
-from polyroc._lib._threads import Threads, one_pool
+from polyroc._lib import threads as _threads
+from polyroc._lib.threads import Threads, one_pool
 
 pytestmark = pytest.mark.threads
 
@@ -263,7 +263,7 @@ def test_if_the_system_has_no_more_threads_those_that_there_are_do_the_work(monk
 
 KEPT = """
 import builtins, threading
-from polyroc._lib._threads import Threads
+from polyroc._lib.threads import Threads
 
 builtins.kept = Threads(3)
 kept.map(threading.Barrier(3, timeout=120).wait, [()] * 3)
@@ -278,7 +278,7 @@ def compute():
     if {is_late}:
         go_on.set()
         threading.main_thread().join()
-    from polyroc._lib._threads import Threads
+    from polyroc._lib.threads import Threads
     with Threads(3) as threads:
         if not {is_late}:
             threads.map(threading.Barrier(3, timeout=120).wait, [()] * 3)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import polyroc
-from polyroc._lib._versions import versions
+from polyroc._lib.versions import versions
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,7 +25,7 @@ def test_the_citation_file_names_this_version():
 
 
 def test_what_is_missing_is_said(monkeypatch):
-    monkeypatch.setattr("polyroc._lib._versions._OPTIONAL", ("no-such-package",))
+    monkeypatch.setattr("polyroc._lib.versions._OPTIONAL", ("no-such-package",))
     assert versions()["no-such-package"] == "not installed"
 
 

@@ -12,8 +12,8 @@ from report_pages import HOSTILE
 from report_shelf import LONG_CLASSES
 from table_pages import come_to_heatmap
 
-from polyroc._lib._names import short_names
-from polyroc.report._names import names_of
+from polyroc._lib.text import short_names
+from polyroc.report._sentences import names_of
 
 PAGES = ("k3", "k10", "k100", "comparison", "binary", "hostile", "long")
 

@@ -9,12 +9,11 @@ from browser_pages import PHONE, settled, until
 from report_pages import HOSTILE, Page, comparison_of, distance_to_line, evaluation_of, problem
 
 import polyroc
-from polyroc._lib._corner import View
+from polyroc._lib.axes import View
 from polyroc.report import render_html, summarize
-from polyroc.report._curve_view import opening_view
-from polyroc.report._figures import curve_svg, rounded_rate
-from polyroc.report._names import names_of
-from polyroc.report._pair_curves import packed_curves
+from polyroc.report._figures import curve_svg, opening_view, rounded_rate
+from polyroc.report._packing import packed_curves
+from polyroc.report._sentences import names_of
 
 # Pixels of the paths of a class, and of the texts of the axes.
 PATHS = """(selector) => [...document.querySelectorAll(`#curve ${selector}`)]

@@ -15,7 +15,8 @@ from report_pages import HOSTILE, Page, comparison_of
 import polyroc
 from polyroc._engines import _coded
 from polyroc._engines._naming import cheapest, expected_costs
-from polyroc.report import _decisions, render_html, summarize, write_html
+from polyroc.report import _explorer as _decisions
+from polyroc.report import render_html, summarize, write_html
 from polyroc.report._page import _text
 
 SCRIPT = _text("decisions.js")

@@ -22,7 +22,7 @@ from report_shelf import GIVEN_COSTS, LONG_CLASSES, two_models
 
 from polyroc.cli import main
 from polyroc.report import _page, render_html, summarize, write_html
-from polyroc.report._curve_view import opening_view
+from polyroc.report._figures import opening_view
 
 TIMES = "\u00d7"
 

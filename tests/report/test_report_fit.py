@@ -11,9 +11,8 @@ from report_pages import comparison_of, evaluation_of
 import polyroc
 from polyroc._records import PairwiseRates
 from polyroc.report import summarize, write_html
+from polyroc.report._packing import as_signs, packed_rates
 from polyroc.report._page import _text
-from polyroc.report._rates_packed import packed_rates
-from polyroc.report._signs import as_signs
 
 # Each job: what a page carries, and one question after the other.
 ASK = """(jobs) => jobs.map(({ explorer, asks }) => {

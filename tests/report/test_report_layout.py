@@ -11,10 +11,10 @@ from report_pages import HOSTILE, Page, evaluation_of
 from report_shelf import MANY_MODELS
 
 import polyroc
-from polyroc._lib._axis import difference_axis, logit_axis
-from polyroc._lib._numbers import percent_and_ends
+from polyroc._lib.axes import difference_axis, logit_axis
+from polyroc._lib.numbers import percent_and_ends
 from polyroc.report import render_html, summarize, write_html
-from polyroc.report._names import names_of
+from polyroc.report._sentences import names_of
 
 
 def part(page, pattern):

@@ -16,8 +16,8 @@ from report_pages import HOSTILE, Page, comparison_of, distance_to_line, evaluat
 import polyroc
 from polyroc.report import render_html, summarize, write_html
 from polyroc.report._figures import thinned
-from polyroc.report._names import names_of
 from polyroc.report._page import check_installed, inlined
+from polyroc.report._sentences import names_of
 
 
 @pytest.fixture(scope="module")

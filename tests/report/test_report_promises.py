@@ -8,9 +8,9 @@ from browser_pages import serious_violations, settled, until
 from report_pages import HOSTILE, Page
 from table_pages import come_to_heatmap
 
-from polyroc._lib._names import short_names
-from polyroc.report._names import names_of
+from polyroc._lib.text import short_names
 from polyroc.report._page import _FIT, _SCRIPTS, _text
+from polyroc.report._sentences import names_of
 
 # Each runs text as a program, or reads text as markup.
 UNSAFE = r"\beval\(|\bFunction\(|(?:inner|outer)HTML|insertAdjacentHTML|document\.write|setTimeout\(\s*[\"'`]|import\("

@@ -6,7 +6,7 @@ from browser_pages import PHONE, until
 from report_pages import HOSTILE
 from table_pages import cell_at, come_to_heatmap, hash_of, selected, table
 
-from polyroc.report._names import names_of
+from polyroc.report._sentences import names_of
 
 
 def marked_cell(page):

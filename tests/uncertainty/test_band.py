@@ -9,7 +9,7 @@ from scipy import stats
 from scipy.special import expit, logit
 
 import polyroc
-from polyroc._uncertainty._band import confidence_band
+from polyroc._uncertainty.band import confidence_band
 
 LINES = np.array([float(s) for s in grid_by_loops(99)])
 ROOM = 2 * np.minimum(LINES, 1 - LINES)

@@ -57,7 +57,7 @@ def test_rng_follows_spec_7(evaluation):
 
 def test_replicates_are_evaluations_of_the_drawn_samples():
     """By the other road: weights of the plan, given to `evaluate` one by one."""
-    from polyroc._uncertainty._resampling import ResamplingPlan, units_of
+    from polyroc._uncertainty.units import ResamplingPlan, units_of
 
     problem = gaussian_problem(0, 300, 4)
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score, shrinkage=0)
@@ -81,7 +81,7 @@ def test_standard_errors_are_those_of_new_samples():
 
 
 def test_intervals_come_from_the_result_without_new_work(evaluation, monkeypatch):
-    from polyroc._uncertainty._replicates import Replicates
+    from polyroc._uncertainty.replicates import Replicates
 
     drawn = evaluation.bootstrap(199, rng=1)
     monkeypatch.setattr(Replicates, "__call__", None)
@@ -263,7 +263,7 @@ def test_parametric_replicates_scatter_around_the_fit(evaluation, method):
 
 def test_parametric_sizes():
     """The paper draws n_i n_j times for both rates; the milder variant n_i and n_j times."""
-    from polyroc._uncertainty._parametric import _binomial_sizes
+    from polyroc._uncertainty.parametric import _binomial_sizes
 
     y_true = np.repeat([0, 1, 2], [5, 7, 11])
     evaluation = polyroc.evaluate(y_true, np.random.default_rng(0).normal(size=(23, 3)))
@@ -364,7 +364,7 @@ def test_a_result_is_numbers_only(monkeypatch):
     assert samples() is None
     for name in ("sort", "argsort", "lexsort"):
         monkeypatch.setattr(np, name, None)
-    monkeypatch.setattr("polyroc._uncertainty._replicates.Replicates.__init__", None)
+    monkeypatch.setattr("polyroc._uncertainty.replicates.Replicates.__init__", None)
     for result in results.values():
         pickled = pickle.dumps(result)
         assert len(pickled) < array_bytes(result) + 5_000 < 100_000
@@ -389,8 +389,8 @@ def test_a_replicate_depends_on_the_seed_and_its_number_alone(engine, method, mo
     long, short = (evaluation.bootstrap(n, method=method, rng=7) for n in (999, 199))
     assert_same(long, short, first=199)
     assert len(np.unique(long.auc)) > 900
-    monkeypatch.setattr("polyroc._uncertainty._resampling._BLOCK_REPLICATES", 5)
-    monkeypatch.setattr("polyroc._uncertainty._bootstrap._AT_ONCE", 5)
+    monkeypatch.setattr("polyroc._uncertainty.units._BLOCK_REPLICATES", 5)
+    monkeypatch.setattr("polyroc._uncertainty.bootstrap._AT_ONCE", 5)
     assert_same(evaluation.bootstrap(199, method=method, rng=7), short)
 
 
@@ -434,7 +434,7 @@ def test_ctrl_c_stops_sooner_than_a_hundred_replicates_take(n_jobs):
 import signal
 import numpy as np
 import polyroc
-from polyroc._uncertainty._resampling import ResamplingPlan
+from polyroc._uncertainty.units import ResamplingPlan
 n_drawn, at_signal, weights = [0], [], ResamplingPlan.weights
 def counted(plan, start, stop):
     if n_drawn[0] < 200 <= n_drawn[0] + stop - start:

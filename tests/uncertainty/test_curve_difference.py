@@ -6,8 +6,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 import polyroc
-from polyroc._uncertainty._curve_difference import curve_difference, replicates_of
-from polyroc.report._curve_differences import curve_differences
+from polyroc.report._curve_differences import curve_difference, curve_differences, replicates_of
 
 
 def two_models(rng, n, strengths=(1.0, 1.0)):

@@ -11,8 +11,8 @@ from problems import gaussian_problem, quietly
 from scipy import stats
 
 import polyroc
-from polyroc._uncertainty._delong import covariance
-from polyroc._uncertainty._resampling import units_of
+from polyroc._uncertainty.delong import covariance
+from polyroc._uncertainty.units import units_of
 
 
 def sun_and_xu(y_true, scores):

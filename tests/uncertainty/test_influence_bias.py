@@ -7,8 +7,8 @@ import pytest
 from problems import quietly
 
 import polyroc
-from polyroc._uncertainty._influence import needs_bias
-from polyroc._uncertainty._resampling import units_of
+from polyroc._uncertainty.influence import needs_bias
+from polyroc._uncertainty.units import units_of
 
 
 @pytest.fixture(scope="module", params=[0, pytest.param(1, marks=pytest.mark.slow)])

@@ -11,11 +11,11 @@ from scipy import stats
 
 import polyroc
 from polyroc import Interval, ResamplingWarning
-from polyroc._uncertainty._delong import freedom
-from polyroc._uncertainty._intervals import Distribution, holm
-from polyroc._uncertainty._logit_scale import Reach, ends, unseen_error
-from polyroc._uncertainty._paired import difference_of
-from polyroc._uncertainty._resampling import Units
+from polyroc._uncertainty.delong import freedom
+from polyroc._uncertainty.intervals import Distribution, holm
+from polyroc._uncertainty.logit_scale import Reach, ends, unseen_error
+from polyroc._uncertainty.paired import difference_of
+from polyroc._uncertainty.units import Units
 
 KINDS = ("logit", "percentile", "basic", "bca")
 

@@ -9,7 +9,7 @@ from problems import quietly
 from scipy import integrate, stats
 
 import polyroc
-from polyroc._uncertainty._paired_influence import Anytime, Once
+from polyroc._uncertainty.paired_influence import Anytime, Once
 
 
 def example(**options):

@@ -12,9 +12,9 @@ import polyroc
 from polyroc._estimator._adjoint import area_gradient, point_gradient
 from polyroc._estimator._partial import partial_areas, partial_slopes
 from polyroc._estimator._weights import pair_weights
-from polyroc._uncertainty._bootstrap import _at_call_rates
-from polyroc._uncertainty._delong import standard_error
-from polyroc._uncertainty._resampling import units_of
+from polyroc._uncertainty.bootstrap import _at_call_rates
+from polyroc._uncertainty.delong import standard_error
+from polyroc._uncertainty.units import units_of
 
 
 def problem(seed=0, k=4, n_class=60, strength=1.3):

@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 import polyroc
-from polyroc._uncertainty._delong import Moments, freedom, standard_error
-from polyroc._uncertainty._paired_influence import Once, difference
-from polyroc._uncertainty._planning import AreaForecast, PlanGoal, sizes_at, smallest_total, whole_sizes
-from polyroc._uncertainty._resampling import Units, units_of
+from polyroc._uncertainty.delong import Moments, freedom, standard_error
+from polyroc._uncertainty.paired_influence import Once, difference
+from polyroc._uncertainty.sizes import AreaForecast, PlanGoal, sizes_at, smallest_total, whole_sizes
+from polyroc._uncertainty.units import Units, units_of
 
 
 def sample(counts, strengths, rng, noise=1.0):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from polyroc._inputs._predictions import as_predictions
+from polyroc._inputs.predictions import as_predictions
 from polyroc._records import SomePairs
-from polyroc._uncertainty._resampling import ResamplingPlan, as_seed, units_of
-from polyroc._uncertainty._streams import Streams
+from polyroc._uncertainty.random import Streams
+from polyroc._uncertainty.units import ResamplingPlan, as_seed, units_of
 
 
 def predictions_of(counts, **options):
@@ -88,7 +88,7 @@ def test_the_length_of_a_block_changes_no_draw(monkeypatch, size):
     plain = ResamplingPlan(predictions, units_of(predictions, None), 50, [3])
     grouped = ResamplingPlan(predictions, units_of(predictions, groups), 50, [3], sampled(predictions, (0, 1)))
     expected = all_weights(plain), all_weights(grouped)
-    monkeypatch.setattr("polyroc._uncertainty._resampling._BLOCK_REPLICATES", size)
+    monkeypatch.setattr("polyroc._uncertainty.units._BLOCK_REPLICATES", size)
     assert len(plain.blocks) == -(-50 // size)
     assert np.array_equal(all_weights(plain), expected[0])
     assert np.array_equal(all_weights(grouped), expected[1])

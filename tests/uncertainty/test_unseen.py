@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from polyroc._uncertainty._unseen import Balance, Counted, gamma_ends, one_sided, share_of_poisson
+from polyroc._uncertainty.unseen import Balance, Counted, gamma_ends, one_sided, share_of_poisson
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 17, 250])

@@ -1,10 +1,9 @@
 """Engines compute the arrays: `get_engine` chooses one, which makes a source ready and answers questions about it."""
 
 from polyroc._engines._choice import Task, Work, fast_is_quicker
-from polyroc._engines._fallback import FastOrReference, can_compile
 from polyroc._engines._protocol import Engine, Fitter, Prepared, Resources, Reweighed
-from polyroc._engines._registry import engine_named
-from polyroc._inputs._tensor_predictions import TensorPredictions
+from polyroc._engines._registry import FastOrReference, can_compile, engine_named
+from polyroc._inputs.tensor_predictions import TensorPredictions
 from polyroc._records import Source
 
 __all__ = ["Engine", "Fitter", "Prepared", "Resources", "Reweighed", "get_engine"]

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import Frozen
 
 Scores: TypeAlias = Literal["probabilities", "free"]

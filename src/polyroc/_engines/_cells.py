@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from polyroc._lib._typing import BoolArray, FloatArray
+from polyroc._lib.typing import BoolArray, FloatArray
 from polyroc._records import PairWeights, PairwiseRates
 
 # Stands for an infinite logit: of rows whose rate is 0 or 1 in every pair, and of single cells where

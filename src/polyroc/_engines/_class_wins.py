@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from polyroc._engines._samples import class_shares
-from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import Predictions
 
 

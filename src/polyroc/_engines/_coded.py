@@ -6,7 +6,7 @@ import numpy as np
 
 from polyroc._engines._naming import confusion, highest, levels
 from polyroc._engines._samples import can_be_probabilities
-from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import Frozen, Predictions
 
 # Different numbers that are listed as they are, 128 kB: all that have four decimals, and all of small problems. Of a

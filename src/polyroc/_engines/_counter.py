@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from polyroc._engines._bins import NO_SCORE, SEVERAL_SCORES
-from polyroc._engines._fallback import FastOrReference, can_compile
 from polyroc._engines._numpy import _counting, _cutting
-from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._engines._registry import FastOrReference, can_compile
+from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import ColumnCounts
 
 # Rows that there is room for at first: scores of most models fall into some hundred bins or more.

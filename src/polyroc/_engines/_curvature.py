@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from polyroc._engines._gradient import Gradient
-from polyroc._lib._typing import BoolArray, FloatArray
+from polyroc._lib.typing import BoolArray, FloatArray
 from polyroc._records import Frozen
 
 # A pair whose effect moves no predictor by more is held at zero: it has no derivative.

@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from polyroc._lib._typing import FloatArray
+from polyroc._lib.typing import FloatArray
 from polyroc._records import Status
 
 StateT = TypeVar("StateT")

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from polyroc._engines._counted import CountedPrepared
-from polyroc._engines._fallback import FastOrReference, can_compile
 from polyroc._engines._memory import available
 from polyroc._engines._numpy import _sorting as reference
-from polyroc._inputs._checks import InputError
-from polyroc._lib._threads import Threads
-from polyroc._lib._typing import FloatArray, IntArray, Thresholds
+from polyroc._engines._registry import FastOrReference, can_compile
+from polyroc._inputs.checks import InputError
+from polyroc._lib.threads import Threads
+from polyroc._lib.typing import FloatArray, IntArray, Thresholds
 from polyroc._records import Frozen, PairIndex, PairwiseRates
 
 _GIB = 2**30

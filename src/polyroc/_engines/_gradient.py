@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyroc._lib._typing import FloatArray
+from polyroc._lib.typing import FloatArray
 from polyroc._records import Frozen
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from polyroc._engines._bins import GroupedBins, ScoreBins
-from polyroc._engines._counted_influence import InfluenceTables
+from polyroc._engines._counted import InfluenceTables
 from polyroc._engines._counter import counting_for
-from polyroc._inputs._batch import Batch
-from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._inputs.batch import Batch
+from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import Frozen, ScoreCounts
 
 # Rows whose sums stay in the cache while all columns pass.

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from polyroc._lib._typing import BoolArray, FloatArray, IntArray
+from polyroc._lib.typing import BoolArray, FloatArray, IntArray
 from polyroc._records import Frozen
 
 # Rows (positions of samples) -> the class that is named for each under each matrix, shape (rows, R).

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from polyroc._engines._protocol import Prepared
-from polyroc._lib._typing import Thresholds
+from polyroc._lib.typing import Thresholds
 
 _MIB, _GIB = 2**20, 2**30
 # Version 1 of cgroups writes no limit as the largest number of pages.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from polyroc._lib._typing import BoolArray, FloatArray, IntArray
+from polyroc._lib.typing import BoolArray, FloatArray, IntArray
 from polyroc._records import Predictions
 
 # Numbers of a block of rows, so that temporaries stay in the cache.

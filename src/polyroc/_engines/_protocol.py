@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 from polyroc._engines._curvature import Curvature
 from polyroc._engines._gradient import Gradient
-from polyroc._lib._typing import FloatArray, Model, Thresholds
+from polyroc._lib.typing import FloatArray, Model, Thresholds
 from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, RankOneFits, Source
 
 

@@ -4,7 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
-from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import PairIndex, PairWeights, read_only
 
 

@@ -6,8 +6,8 @@ Samples on a GPU are looked at there, by `_tensor_samples`.
 import numpy as np
 
 from polyroc._engines import _tensor_samples as on_device
-from polyroc._inputs._tensor_predictions import TensorPredictions
-from polyroc._lib._typing import BoolArray, FloatArray, IntArray
+from polyroc._inputs.tensor_predictions import TensorPredictions
+from polyroc._lib.typing import BoolArray, FloatArray, IntArray
 from polyroc._records import NamedCounts, PairwiseRates, Predictions, ScoreCounts, Source
 
 # Probabilities in a file are often rounded: rows sum to one to this, each of them or in the mean over the rows.

@@ -11,10 +11,10 @@ import numpy as np
 from polyroc._engines import _memory
 from polyroc._engines._bins import ROUNDED, GroupedBins, ScoreBins
 from polyroc._engines._counter import ColumnCounter, counting_for
-from polyroc._inputs._batch import Batch
-from polyroc._inputs._checks import InputError
-from polyroc._lib._threads import Threads
-from polyroc._lib._typing import LabelArray
+from polyroc._inputs.batch import Batch
+from polyroc._inputs.checks import InputError
+from polyroc._lib.threads import Threads
+from polyroc._lib.typing import LabelArray
 from polyroc._records import NamedCounts, ScoreCounts
 
 # Rows whose highest scores stay in the cache while all columns pass.

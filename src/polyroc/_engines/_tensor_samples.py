@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from polyroc._inputs._tensor_predictions import Tensor, TensorPredictions, summed
-from polyroc._lib._typing import BoolArray, FloatArray, IntArray
+from polyroc._inputs.tensor_predictions import Tensor, TensorPredictions, summed
+from polyroc._lib.typing import BoolArray, FloatArray, IntArray
 
 
 class TableLook(NamedTuple):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyroc._engines._gradient import Gradient
-from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import Frozen, PairIndex
 
 

@@ -17,7 +17,7 @@ from polyroc._engines._curvature import HELD, Curvature, Eliminated, OwnGradient
 from polyroc._engines._gradient import Gradient
 from polyroc._estimator._curve import shared_rates
 from polyroc._estimator._partial import partial_slopes
-from polyroc._lib._typing import BoolArray, FloatArray, Model
+from polyroc._lib.typing import BoolArray, FloatArray, Model
 from polyroc._records import Factorization, PairWeights, PairwiseRates
 
 # Cells that are worked on at a time, within the cache: all cells of a thousand classes would take gigabytes.
@@ -317,3 +317,36 @@ def _through_logits(slopes: FloatArray, cells: _Blocks) -> Gradient:
     row[:, fitted] = slopes[:, fitted] / total
     pair = np.broadcast_to(np.ones(1), (len(row), 1, len(kept)))
     return Gradient(row[:, None], pair, weights.tpr, weights.fpr, factor)
+
+
+# Pairs that are worked on at a time: the cells of all pairs of hundreds of classes need not be there at once.
+_BLOCK = 1024
+
+
+def weight_gradient(
+    factorization: Factorization,
+    rates: PairwiseRates,
+    weights: PairWeights,
+    *,
+    shrinkage: float,
+    curvature: Curvature | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """How D of a rank-one fit changes with the log weight of each pair's true and false positive rates, shape (K,)."""
+    by_rate = area_gradient(factorization, rates, weights, shrinkage=shrinkage, model="rank-one", curvature=curvature)
+    # Products of rows and pairs: the first two make k G~, the last what the mean of a row pulls on.
+    row, pair = by_rate.row[0], by_rate.pair[0]
+    kept = weights.size / (weights.size + shrinkage)
+    found = np.empty((2, rates.n_pairs))
+    n = rates.n_call_rates
+    for start in range(0, rates.n_pairs, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        rate = np.concatenate([rates.tpr[:, part], rates.fpr[:, part]]).astype(float)
+        beyond_mean = rate - factorization.mean_rates[:, None]
+        # R~ = k R + (1 - k) mean.
+        shrunk = factorization.mean_rates[:, None] + kept[part] * beyond_mean
+        missed = shrunk - expit(np.outer(factorization.row_effects, factorization.pair_effects[part]))
+        pulled = np.outer(row[0], pair[0, part]) + np.outer(row[1], pair[1, part])
+        by_cell = missed * pulled / kept[part] + row[2][:, None] * beyond_mean
+        found[0, part] = weights.tpr[part] * by_cell[:n].sum(axis=0)
+        found[1, part] = weights.fpr[part] * by_cell[n:].sum(axis=0)
+    return found[0], found[1]

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from polyroc._engines._samples import are_log_probabilities, are_probabilities, is_constant, two_areas
-from polyroc._inputs._checks import listed, shown
-from polyroc._lib._warnings import warn
+from polyroc._inputs.checks import listed, shown
+from polyroc._lib.warnings import warn
 from polyroc._records import PairIndex, Predictions, Source
 
 # Two columns whose areas differ by less than this agree for everybody who reads four digits.

@@ -6,7 +6,7 @@ from scipy.special import logit
 from polyroc._engines import Prepared
 from polyroc._engines._cells import LOGIT_BOUND
 from polyroc._estimator._weights import pair_weights
-from polyroc._inputs._options import Options
+from polyroc._inputs.options import Options
 from polyroc._records import Factorization, PairIndex, PairwiseRates, Status
 
 # A smaller share of what pairs have beyond chance, and one curve with pair effects does not describe them. In five

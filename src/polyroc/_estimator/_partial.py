@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._inputs._checks import InputError, shown
-from polyroc._lib._typing import FloatArray
+from polyroc._inputs.checks import InputError, shown
+from polyroc._lib.typing import FloatArray
 
 # The curve begins with a straight line; left of this it is all that is left of the curve, whatever the samples are.
 _LEAST_STOP = 1e-6

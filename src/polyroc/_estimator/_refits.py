@@ -9,8 +9,8 @@ from polyroc._engines._unordered import unordered
 from polyroc._estimator._curve import RocCurve, shared_curve
 from polyroc._estimator._factorization import fit_of
 from polyroc._estimator._rates import rates_of
-from polyroc._inputs._options import Options
-from polyroc._lib._typing import BoolArray, IntArray, Thresholds
+from polyroc._inputs.options import Options
+from polyroc._lib.typing import BoolArray, IntArray, Thresholds
 from polyroc._records import Factorization, PairIndex, PairwiseRates, chosen_pairs
 
 # Stands for no shrinkage where the fit without any does not converge, because pairs are separated.

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from polyroc._engines._ruled_weights import RuledPairWeights
-from polyroc._inputs._checks import InputError
-from polyroc._inputs._options import LARGEST_RATIO, Options
-from polyroc._lib._typing import FloatArray
+from polyroc._inputs.checks import InputError
+from polyroc._inputs.options import LARGEST_RATIO, Options
+from polyroc._lib.typing import FloatArray
 from polyroc._records import AllPairs, PairIndex, Source
 
 # Pairs whose weights are listed at once to find their mean; those of more pairs part by part.

@@ -12,9 +12,9 @@ from polyroc._engines._samples import (
     row_notes,
     share_named_right,
 )
-from polyroc._lib._names import short_names
+from polyroc._lib.text import short_names
 from polyroc._records import Predictions, Source
-from polyroc._uncertainty._intervals import Interval
+from polyroc._uncertainty.intervals import Interval
 
 # Letters of a name in a reason, which stands in a table.
 _NAME = 24

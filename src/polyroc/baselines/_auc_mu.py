@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from polyroc._engines import Prepared, Resources, get_engine
 from polyroc._engines._samples import in_range
 from polyroc._estimator._doubts import warn_of_disagreement
-from polyroc._estimator._pairs import all_pairs
-from polyroc._inputs._checks import InputError
-from polyroc._inputs._options import as_square, as_weights
-from polyroc._inputs._predictions import as_predictions
-from polyroc._lib._typing import FloatArray, LabelArray, Thresholds
-from polyroc._lib._warnings import underflow_is_zero
+from polyroc._estimator._rates import all_pairs
+from polyroc._inputs.checks import InputError
+from polyroc._inputs.options import as_square, as_weights
+from polyroc._inputs.predictions import as_predictions
+from polyroc._lib.typing import FloatArray, LabelArray, Thresholds
+from polyroc._lib.warnings import underflow_is_zero
 from polyroc._records import SomePairs
 from polyroc.baselines._hand_till import hand_till_of
 

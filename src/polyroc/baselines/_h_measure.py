@@ -9,10 +9,10 @@ from scipy.special import betainc
 from polyroc._engines._samples import whole_polygon
 from polyroc._estimator._curve import RocCurve
 from polyroc._estimator._doubts import warn_of_disagreement
-from polyroc._inputs._checks import InputError, shown
-from polyroc._inputs._predictions import as_predictions
-from polyroc._lib._typing import FloatArray
-from polyroc._lib._warnings import underflow_is_zero
+from polyroc._inputs.checks import InputError, shown
+from polyroc._inputs.predictions import as_predictions
+from polyroc._lib.typing import FloatArray
+from polyroc._lib.warnings import underflow_is_zero
 
 # Beyond it all of the prior lies at one end, and little is left to be saved.
 _LARGEST_RATIO = 1e6

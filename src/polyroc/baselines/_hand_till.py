@@ -4,9 +4,9 @@ from typing import Any
 
 from polyroc._engines import Resources, get_engine
 from polyroc._estimator._doubts import warn_of_disagreement
-from polyroc._estimator._pairs import all_pairs
-from polyroc._inputs._predictions import as_predictions
-from polyroc._lib._warnings import underflow_is_zero
+from polyroc._estimator._rates import all_pairs
+from polyroc._inputs.predictions import as_predictions
+from polyroc._lib.warnings import underflow_is_zero
 from polyroc._records import Predictions
 
 

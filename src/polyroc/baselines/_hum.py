@@ -7,21 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._engines._hum_ordered import ordered_volume
-from polyroc._engines._hum_unordered import MOST_CLASSES, MOST_STEPS, Assignments, Criterion
 from polyroc._engines._samples import are_probabilities, exponentials_hint
 from polyroc._estimator._doubts import warn_of_disagreement
-from polyroc._inputs._checks import InputError, as_confidence_level, as_flag, as_rng, one_of, shown
-from polyroc._inputs._frames import plain
-from polyroc._inputs._one_score import as_ordered_predictions
-from polyroc._inputs._predictions import as_predictions
-from polyroc._lib._typing import LabelArray
-from polyroc._lib._warnings import underflow_is_zero
+from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, as_rng, one_of, shown
+from polyroc._inputs.frames import plain
+from polyroc._inputs.predictions import as_ordered_predictions, as_predictions
+from polyroc._lib.typing import LabelArray
+from polyroc._lib.warnings import underflow_is_zero
 from polyroc._records import Frozen, Predictions
-from polyroc._uncertainty._influence import whole_error
-from polyroc._uncertainty._intervals import Interval
-from polyroc._uncertainty._resampling import units_of
+from polyroc._uncertainty.influence import whole_error
+from polyroc._uncertainty.intervals import Interval
+from polyroc._uncertainty.units import units_of
 from polyroc.baselines._accuracy import wilson_interval
+from polyroc.baselines._hum_passes import MOST_CLASSES, MOST_STEPS, Assignments, Criterion, ordered_volume
 
 _CRITERIA = ("distance", "sum")
 _MOST_DRAWS = 100_000_000

@@ -6,12 +6,12 @@ import numpy as np
 
 from polyroc._engines import Resources, get_engine
 from polyroc._estimator._doubts import warn_of_disagreement
-from polyroc._estimator._pairs import all_pairs
+from polyroc._estimator._rates import all_pairs
 from polyroc._estimator._weights import relative_class_weights
-from polyroc._inputs._checks import one_of
-from polyroc._inputs._predictions import as_predictions
-from polyroc._lib._typing import FloatArray
-from polyroc._lib._warnings import underflow_is_zero
+from polyroc._inputs.checks import one_of
+from polyroc._inputs.predictions import as_predictions
+from polyroc._lib.typing import FloatArray
+from polyroc._lib.warnings import underflow_is_zero
 from polyroc._records import PairIndex
 
 _AVERAGES = ("macro", "weighted")

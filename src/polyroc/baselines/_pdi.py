@@ -8,13 +8,13 @@ import numpy as np
 from polyroc._engines import Prepared, Resources, get_engine
 from polyroc._engines._protocol import PdiTerms
 from polyroc._estimator._doubts import warn_of_disagreement
-from polyroc._inputs._frames import plain
-from polyroc._inputs._predictions import as_predictions
-from polyroc._lib._typing import FloatArray, LabelArray
-from polyroc._lib._warnings import underflow_is_zero
+from polyroc._inputs.frames import plain
+from polyroc._inputs.predictions import as_predictions
+from polyroc._lib.typing import FloatArray, LabelArray
+from polyroc._lib.warnings import underflow_is_zero
 from polyroc._records import Frozen
-from polyroc._uncertainty._influence import whole_error
-from polyroc._uncertainty._resampling import units_of
+from polyroc._uncertainty.influence import whole_error
+from polyroc._uncertainty.units import units_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,13 +9,13 @@ import numpy as np
 from scipy.special import expit, logit
 
 from polyroc._engines._samples import in_range
-from polyroc._inputs._arrays import read_table
-from polyroc._inputs._checks import InputError, as_confidence_level, as_flag, as_n_resamples, as_rng, one_of, shown
-from polyroc._inputs._predictions import as_predictions
-from polyroc._lib._typing import FloatArray, IntArray, LabelArray, Weighting
-from polyroc._lib._warnings import ResamplingWarning, warn
+from polyroc._inputs.arrays import read_table
+from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, as_n_resamples, as_rng, one_of, shown
+from polyroc._inputs.predictions import as_predictions
+from polyroc._lib.typing import FloatArray, IntArray, LabelArray, Weighting
+from polyroc._lib.warnings import ResamplingWarning, warn
 from polyroc._records import AllPairs, Frozen, PairIndex, Predictions, SomePairs
-from polyroc._uncertainty._intervals import Interval
+from polyroc._uncertainty.intervals import Interval
 
 Structure = Literal["rank-one", "centered", "full"]
 Quantiles = Literal["column", "pair", "pooled"]

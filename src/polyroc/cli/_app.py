@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from polyroc import __version__
-from polyroc._inputs._options import Options
+from polyroc._inputs.options import Options
 from polyroc.cli import _arguments as arg
 from polyroc.cli._commands import run_compare, run_demo, run_evaluate
 from polyroc.cli._settings import settings_of

@@ -5,7 +5,7 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from polyroc._inputs._options import DECLARED
+from polyroc._inputs.options import DECLARED
 
 _COLUMNS, _METHOD, _SURE, _OUTPUT, _GOAL = "Columns", "Method", "Uncertainty", "Output", "Goal"
 _SIZE = "Files larger than memory"

@@ -7,8 +7,15 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any
 
-from polyroc._inputs._class_names import Affixes, affixes_of, guessed_classes, numbering_of, speaks_of, spoken_class
-from polyroc._inputs._left_out import completing
+from polyroc._inputs.columns import (
+    Affixes,
+    affixes_of,
+    completing,
+    guessed_classes,
+    numbering_of,
+    speaks_of,
+    spoken_class,
+)
 from polyroc.cli._files import Source, is_numeric, quoted_path
 from polyroc.cli._labels import Target, text_of
 from polyroc.cli._plain import CommandError, clean, listed, quoted, typed

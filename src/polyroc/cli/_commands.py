@@ -11,8 +11,7 @@ import numpy as np
 
 import polyroc
 from polyroc import ComparedMeasures, Comparison, Evaluation, Measures, TippingCosts
-from polyroc._evaluation_intervals import EvaluationIntervals
-from polyroc._lib._numbers import counted
+from polyroc._lib.numbers import counted
 from polyroc.cli._files import check_read_once, quoted_path
 from polyroc.cli._messages import Messages
 from polyroc.cli._models import Models, read_models
@@ -21,6 +20,7 @@ from polyroc.cli._plain import CommandError, typed
 from polyroc.cli._problem import Problem, read_costs, read_problem, scale_notes
 from polyroc.cli._settings import Settings, check_draws
 from polyroc.cli._size import does_stream
+from polyroc.evaluation._intervals import EvaluationIntervals
 from polyroc.report import summarize
 
 # Of more classes a page has no list of the costs that would change the order of its models.

@@ -1,28 +1,155 @@
 """`polyroc decide`: from predictions and costs to a rule, and what it predicts."""
 
 import json
+import re
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 import polyroc
 from polyroc import Decision, InputError
-from polyroc._lib._numbers import counted
-from polyroc.cli._columns import choose_scores
+from polyroc._lib.numbers import counted
+from polyroc._lib.typing import FloatArray
+from polyroc.cli._columns import choose_scores, split, ways_of
 from polyroc.cli._commands import as_array, say_notes
-from polyroc.cli._files import Source, check_read_once, open_source, quoted_path, read_given
-from polyroc.cli._labels import Target, text_of
+from polyroc.cli._files import Source, check_read_once, is_numeric, open_source, quoted_path, read_given
+from polyroc.cli._labels import Target, as_spelled, labels_column, text_of
 from polyroc.cli._messages import Messages
 from polyroc.cli._missing import check_rows_left, check_scores, present
-from polyroc.cli._outputs import as_json, check_replaced, check_writable, head_of, write_whole
-from polyroc.cli._plain import CommandError, clean, listed, quoted
-from polyroc.cli._prior import is_file, read_prior
+from polyroc.cli._outputs import as_json, check_replaced, check_writable, csv_of, head_of, write_whole
+from polyroc.cli._plain import CommandError, clean, listed, one_line, quoted
 from polyroc.cli._problem import open_problem, read_costs
-from polyroc.cli._rows import check_free, check_rows, rows_with_decisions
 from polyroc.cli._settings import Settings
+
+COLUMN = "decision"
+_SUFFIXES = (".parquet", ".csv")
+_ROWS_AT_ONCE = 65_536
+
+
+def check_rows(path: Path, inputs: Sequence[str], *, force: bool) -> None:
+    """Whether decisions can be written there, asked before the work is done."""
+    check_writable(path)
+    if path.suffix.lower() not in _SUFFIXES:
+        msg = f"--out must end in .parquet or .csv, got {quoted(path.name)}"
+        raise CommandError(msg)
+    kind = "a table of decisions that --out wrote"
+    check_replaced("--out", path, inputs, force=force, kind=kind, is_of_kind=_has_decisions)
+
+
+def _has_decisions(path: Path) -> bool:
+    """Whether a file is empty, or a table whose last column is that of the decisions."""
+    head = head_of(path)
+    if not head:
+        return head is not None
+    if path.suffix.lower() == ".csv":
+        return head.split(b"\r\n", 1)[0].endswith(f",{COLUMN}".encode())
+    with suppress(pa.ArrowException, OSError):
+        import pyarrow.parquet as pq
+
+        names: list[str] = pq.read_schema(path).names
+        return names[-1:] == [COLUMN]
+    return False
+
+
+def check_free(source: Source) -> None:
+    """Refuse a table that has a column of this name already."""
+    if COLUMN in source.names:
+        msg = f"{quoted_path(source.name)} has a column {quoted(COLUMN)} already: rename it, or leave out --out"
+        raise CommandError(msg)
+
+
+def rows_with_decisions(source: Source, named: Any, scores: Sequence[str], suffix: str) -> bytes:
+    """The table with one column more, which is empty where nothing was named."""
+    columns = {name: _kept(source, name, is_score=name in scores) for name in source.names}
+    table = pa.table(columns | {COLUMN: pa.array(named.tolist())})
+    if suffix.lower() == ".csv":
+        return csv_of(table.column_names, _rows(table))
+    import pyarrow.parquet as pq
+
+    stream = pa.BufferOutputStream()
+    try:
+        pq.write_table(table, stream)
+    except pa.ArrowException as error:
+        msg = f"the rows of {quoted_path(source.name)} cannot be written as Parquet, use .csv: {one_line(str(error))}"
+        raise CommandError(msg) from error
+    content: bytes = stream.getvalue().to_pybytes()
+    return content
+
+
+def _kept(source: Source, name: str, *, is_score: bool) -> Any:
+    """A column as the file has it: of a text file, 01 stays 01."""
+    column = source.column(name)
+    is_text = pa.types.is_string(column.type)
+    if source.written is None or is_score or is_text or column.null_count > 0:
+        return column
+    return as_spelled(column, source.written(name))
+
+
+def _rows(table: Any) -> Iterator[tuple[Any, ...]]:
+    # Python's own numbers of few rows at a time: they take many times the memory of Arrow's.
+    for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+
+
+def is_file(prior: str | None) -> bool:
+    """Whether the option names a file."""
+    return prior is not None and "=" not in prior
+
+
+def read_prior(prior: str, labels: Sequence[Any]) -> list[float]:
+    """An entry for each class, in the order of the classes; whether they can be a prior the library says."""
+    found = _in_file(prior, labels) if is_file(prior) else _typed(prior)
+    texts = [text_of(label) for label in labels]
+    if sorted(found) != sorted(texts):
+        msg = f"--prior must name each class once ({listed(labels)}), got {listed(list(found))}"
+        raise CommandError(msg)
+    return [found[text] for text in texts]
+
+
+def _typed(prior: str) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for piece in split(prior):
+        name, _, number = piece.rpartition("=")
+        if not name or name in found or _NUMBER.fullmatch(number.strip()) is None:
+            msg = f"--prior must be a file or look like a=0.1,b=0.9, each class once, got {quoted(piece)}"
+            raise CommandError(msg)
+        found[name] = float(number)
+    return found
+
+
+def _in_file(path: str, labels: Sequence[Any]) -> dict[str, float]:
+    """A header of classes with one row below it, or a column of classes next to one of numbers."""
+    if not Path(path).exists():
+        msg = f"--prior must be a file or look like a=0.1,b=0.9, got {quoted(path)}: there is no such file"
+        raise CommandError(msg)
+    source, texts = open_source(path), [text_of(label) for label in labels]
+    ways = ways_of(source.names, texts)
+    if len(ways) == 1 and source.n_rows == 1:
+        actual = {name.lower(): name for name in source.names} | {name: name for name in source.names}
+        row: FloatArray = source.matrix([actual[ways[0].name(text)] for text in texts])[0]
+        return dict(zip(texts, row.tolist(), strict=True))
+    numbers = [name for name in source.names if is_numeric(source.schema.field(name).type)]
+    for name in source.names:
+        others = [other for other in numbers if other != name]
+        if len(others) == 1 and source.n_rows == len(texts) and source.column(name).null_count == 0:
+            classes = [text_of(value) for value in labels_column(source, name).to_pylist()]
+            if sorted(classes) == sorted(texts):
+                return dict(zip(classes, source.matrix(others)[:, 0].tolist(), strict=True))
+    msg = (
+        f"--prior: {quoted_path(path)} must have a header with the {len(texts)} classes ({listed(labels)}) and one "
+        f"row, or a column of the classes and one of numbers, got {source.n_rows} rows of {listed(source.names)}"
+    )
+    raise CommandError(msg)
+
 
 # The first entry of a rule as it is written.
 _FORMAT = "polyroc decision 1"

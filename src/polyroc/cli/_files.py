@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from polyroc._lib._typing import BoolArray, FloatArray
-from polyroc.cli._formats import HEAD, Format, column_as_written, delimited_table, format_of, ndjson_table
-from polyroc.cli._npz import npz_table
+from polyroc._lib.typing import BoolArray, FloatArray
+from polyroc.cli._formats import HEAD, Format, column_as_written, delimited_table, format_of, ndjson_table, npz_table
 from polyroc.cli._plain import CommandError, clean, listed, one_line, quoted
 
 STANDARD_INPUT = "-"

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from polyroc._inputs._arrays import read_labels
-from polyroc._lib._typing import LabelArray
+from polyroc._inputs.arrays import read_labels
+from polyroc._lib.typing import LabelArray
 from polyroc.cli._files import Source, quoted_path
 from polyroc.cli._plain import CommandError, clean, quoted
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from io import UnsupportedOperation
 from typing import TextIO
 
-from polyroc._lib._text_table import wrapped
+from polyroc._lib.text import wrapped
 from polyroc.cli._plain import in_options, one_line
 
 _ERROR = 2

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from polyroc._lib._numbers import counted
-from polyroc._lib._typing import BoolArray, FloatArray
+from polyroc._lib.numbers import counted
+from polyroc._lib.typing import BoolArray, FloatArray
 from polyroc.cli._columns import Columns, choose_scores
 from polyroc.cli._files import Source
 from polyroc.cli._labels import labels_column, missing_values, read_target, text_of

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from polyroc._lib._numbers import counted
-from polyroc._lib._typing import BoolArray, FloatArray, IntArray
+from polyroc._lib.numbers import counted
+from polyroc._lib.typing import BoolArray, FloatArray, IntArray
 from polyroc.cli._columns import Columns, check_column, choose_scores, split
 from polyroc.cli._files import STANDARD_INPUT, Source, open_source, quoted_path
 from polyroc.cli._labels import labels_column, read_target, text_of

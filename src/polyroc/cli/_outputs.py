@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from polyroc import Evaluation, Plan
-from polyroc._evaluation_intervals import EvaluationIntervals
-from polyroc._lib import _files as _write
-from polyroc._lib._files import why_not_writable
+from polyroc._lib import files as _write
+from polyroc._lib.files import why_not_writable
 from polyroc.cli._files import is_input, quoted_path
 from polyroc.cli._messages import Messages
 from polyroc.cli._plain import CommandError, one_line, quoted
 from polyroc.cli._settings import Settings
+from polyroc.evaluation._intervals import EvaluationIntervals
 
 _PAGES = ("html", "htm")
 

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from polyroc._inputs._options import DECLARED
+from polyroc._inputs.options import DECLARED
 
 _LONGEST = 40
 _JOINER = "\u200d"  # holds emoji together, does nothing else

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from polyroc._engines._samples import look_like_log_probabilities
-from polyroc._lib._typing import FloatArray, LabelArray
+from polyroc._lib.typing import FloatArray, LabelArray
 from polyroc.cli._columns import Choice, Columns, check_column, choose_scores, ways_of
 from polyroc.cli._files import Source, open_source, quoted_path
 from polyroc.cli._labels import Target, labels_column, read_target, text_of

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from polyroc._estimator._partial import as_interval_max_fpr
-from polyroc._evaluation_intervals import PAGE_METHODS
-from polyroc._inputs._checks import MOST_RESAMPLES, as_confidence_level, as_n_jobs, as_rng, one_of
-from polyroc._inputs._options import DECLARED
-from polyroc._uncertainty._method import as_draws
+from polyroc._inputs.checks import MOST_RESAMPLES, as_confidence_level, as_n_jobs, as_rng, one_of
+from polyroc._inputs.options import DECLARED
+from polyroc._uncertainty.method import as_draws
 from polyroc.cli._columns import Columns
 from polyroc.cli._plain import CommandError, typed
+from polyroc.evaluation._intervals import PAGE_METHODS
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,6 @@ from typing import Any
 
 import polyroc
 from polyroc import Comparison, Evaluation, InputError
-from polyroc._evaluation_intervals import EvaluationIntervals
-from polyroc._scale._parquet_columns import found_columns
-from polyroc._scale._parquet_files import ParquetFiles, open_files
 from polyroc.cli._columns import joined, split
 from polyroc.cli._commands import differences_csv, find_tipping, partial_area, report_and_json, shows_bars
 from polyroc.cli._files import quoted_path
@@ -22,7 +19,10 @@ from polyroc.cli._plain import CommandError, quoted, typed
 from polyroc.cli._problem import read_costs
 from polyroc.cli._settings import Settings
 from polyroc.cli._size import why_stream
+from polyroc.evaluation._intervals import EvaluationIntervals
 from polyroc.report import summarize
+from polyroc.streams._parquet_files import ParquetFiles, open_files
+from polyroc.streams._parquet_passes import found_columns
 
 _ROWS_LOOKED_AT = 10_000
 

@@ -8,11 +8,10 @@ from rich.console import Console
 from rich.text import Text
 
 from polyroc import ComparedMeasures, Comparison, Evaluation, Measures, Plan
-from polyroc._evaluation_intervals import EvaluationIntervals
-from polyroc._lib._names import short_names
-from polyroc._lib._numbers import area, area_and_ends, counted, level
-from polyroc._lib._text_table import aligned, wrapped
-from polyroc._texts._evaluation import backwards_note
+from polyroc._lib.numbers import area, area_and_ends, counted, level
+from polyroc._lib.text import aligned, short_names, wrapped
+from polyroc.evaluation._intervals import EvaluationIntervals
+from polyroc.evaluation._text import backwards_note
 
 # Rows of the table of pairs.
 _WORST = 5

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from polyroc._comparison import Comparison
-from polyroc._inputs._checks import InputError, one_of
-from polyroc._lib._numbers import percent
-from polyroc._lib._typing import FloatArray, Statistic
+from polyroc._inputs.checks import InputError, one_of
+from polyroc._lib.numbers import percent
+from polyroc._lib.typing import FloatArray, Statistic
 from polyroc._records import Frozen
-from polyroc._uncertainty._paired import Contest, Ranking
-from polyroc._uncertainty._ranks import STATISTIC_LABELS
-from polyroc.display._compared_curves import curve_displays, draw_curves
+from polyroc._uncertainty.intervals import Interval
+from polyroc._uncertainty.paired import Contest, Ranking
+from polyroc._uncertainty.ranks import STATISTIC_LABELS
 from polyroc.display._frames import Scale
 from polyroc.display._roc_curve import Curves, RocCurveDisplay
 from polyroc.display._style import (
@@ -30,9 +29,48 @@ from polyroc.display._style import (
     pyplot,
     square_axes_of,
 )
+from polyroc.evaluation._comparison import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+# Of more models two lines each are too many to follow, and their names in the legend would cover them.
+_MOST_WITH_BOTH = 4
+
+
+def curve_displays(comparison: Comparison, *, band: bool) -> list[RocCurveDisplay]:
+    """One for each model, in their order, with the interval of its D."""
+    level = comparison.confidence_level
+    return [
+        RocCurveDisplay.from_evaluation(
+            evaluation,
+            name=name,
+            interval=Interval(estimate.low, estimate.high),
+            band=comparison._intervals(name).confidence_band(level, of_any_size=True) if band else None,
+            mean_band=comparison._intervals(name).confidence_band(level, "mean", of_any_size=True) if band else None,
+        )
+        for (name, evaluation), estimate in zip(
+            comparison.evaluations.items(), comparison.by_auc.estimates, strict=True
+        )
+    ]
+
+
+def draw_curves(
+    ax: "Axes",
+    displays: list[RocCurveDisplay],
+    *,
+    scale: Scale,
+    curves: Curves | None,
+    band: bool,
+) -> list[Any]:
+    """All of them, and the diagonal; the lines, those of the shared curves first."""
+    if curves is None:
+        curves = "both" if len(displays) <= _MOST_WITH_BOTH else "shared"
+    for place, display in enumerate(displays):
+        display.plot(ax, scale=scale, curves=curves, band=band, plot_chance_level=place == 0)
+    found = [getattr(one, line) for line in ("line_", "mean_line_") for one in displays]
+    return [line for line in found if line is not None]
+
 
 ComparisonKind: TypeAlias = Literal["curves", "box", "ridge", "differences", "rankings"]
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyroc._decide._decision import Decision
-from polyroc._inputs._checks import InputError
-from polyroc._lib._numbers import percent
-from polyroc._lib._typing import FloatArray
+from polyroc._inputs.checks import InputError
+from polyroc._lib.numbers import percent
+from polyroc._lib.typing import FloatArray
 from polyroc._records import read_only
+from polyroc.costs._decision import Decision
 from polyroc.display._style import (
     SMALLEST_FONT,
     contrast,

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._inputs._checks import InputError, one_of
-from polyroc._lib._numbers import level
-from polyroc._profile._cost_profile import cost_profile
-from polyroc._profile._families import CostRatios
-from polyroc._profile._profile import CostProfile
+from polyroc._inputs.checks import InputError, one_of
+from polyroc._lib.numbers import level
+from polyroc.costs._cost_profile import cost_profile
+from polyroc.costs._families import CostRatios
+from polyroc.costs._profile import CostProfile
 from polyroc.display._style import (
     LINE_STYLES,
     axes_of,

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from polyroc._cost_sweep import CostSweep
-from polyroc._inputs._checks import one_of
-from polyroc._lib._numbers import level
+from polyroc._inputs.checks import one_of
+from polyroc._lib.numbers import level
+from polyroc.costs._sweep import CostSweep
 from polyroc.display._rates_axes import dress
 from polyroc.display._style import (
     axes_of,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from polyroc._estimator._curve import RocCurve
-from polyroc._inputs._checks import InputError
-from polyroc._lib._corner import View, decades_of, densified
-from polyroc._lib._typing import FloatArray
+from polyroc._inputs.checks import InputError
+from polyroc._lib.axes import View, decades_of, densified
+from polyroc._lib.typing import FloatArray
 from polyroc.display._style import faint_grid, font_points, letters_in, literal, points_of, pyplot
 
 if TYPE_CHECKING:

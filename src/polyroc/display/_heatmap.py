@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from polyroc._evaluation import Evaluation
-from polyroc._inputs._checks import InputError, one_of
-from polyroc._lib._numbers import area as area_text
-from polyroc._lib._typing import FloatArray
+from polyroc._inputs.checks import InputError, one_of
+from polyroc._lib.class_order import clustered
+from polyroc._lib.numbers import area as area_text
+from polyroc._lib.typing import FloatArray
 from polyroc._records import PairIndex, read_only
-from polyroc.display._class_order import clustered
 from polyroc.display._style import (
     SMALLEST_FONT,
     contrast,
@@ -25,6 +24,7 @@ from polyroc.display._style import (
     pyplot,
     square_axes_of,
 )
+from polyroc.evaluation._evaluation import Evaluation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

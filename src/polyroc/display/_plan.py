@@ -4,11 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyroc._inputs._checks import InputError
-from polyroc._lib._numbers import level, percent
-from polyroc._planned import Plan
-from polyroc._texts._plan import STATISTIC_NAMES
-from polyroc._uncertainty._planning import LEAST
+from polyroc._inputs.checks import InputError
+from polyroc._lib.numbers import level, percent
+from polyroc._uncertainty.sizes import LEAST
 from polyroc.display._style import (
     axes_of,
     colour_of,
@@ -21,6 +19,7 @@ from polyroc.display._style import (
     points_now,
     pyplot,
 )
+from polyroc.planning._result import STATISTIC_NAMES, Plan
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,10 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from polyroc._comparison import Comparison
-from polyroc._lib._numbers import area, level
-from polyroc._lib._typing import AnyStatistic
-from polyroc._uncertainty._ranks import STATISTIC_LABELS, RankIntervals
+from polyroc._lib.numbers import area, level
+from polyroc._lib.typing import AnyStatistic
+from polyroc._uncertainty.ranks import STATISTIC_LABELS, RankIntervals
 from polyroc.display._style import (
     axes_of,
     colour_of,
@@ -19,6 +18,7 @@ from polyroc.display._style import (
     points_of,
     pyplot,
 )
+from polyroc.evaluation._comparison import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,14 +1,32 @@
 """The parts of a picture of ROC curves: line, band, faint pairs, diagonal, axes, legend."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from polyroc._estimator._curve import RocCurve
-from polyroc._uncertainty._band import ConfidenceBand
+from polyroc._inputs.arrays import read_labels
+from polyroc._inputs.checks import InputError
+from polyroc._lib.numbers import area, area_and_ends, counted
+from polyroc._uncertainty.band import ConfidenceBand
+from polyroc._uncertainty.intervals import Interval
 from polyroc.display._frames import Corner, Square
-from polyroc.display._style import COLOURS_ON_LIGHT, LINE_STYLES, colour_of, literal, pyplot
+from polyroc.display._style import (
+    COLOURS_ON_LIGHT,
+    LINE_STYLES,
+    colour_of,
+    font_points,
+    letters_in,
+    literal,
+    names_of,
+    points_now,
+    pyplot,
+)
+from polyroc.evaluation._evaluation import Evaluation
+from polyroc.evaluation._scoring import evaluate_estimator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,3 +113,101 @@ def legend_in_corner(ax: "Axes", *, backwards: bool, frame: Square | Corner = _S
         framealpha=0.8,
         edgecolor="none",
     )
+
+
+_DIGITS = 3
+_LONGEST = 30
+# Where a line keeps its entry: when another curve comes, names may have to be cut elsewhere.
+_KEPT = "_polyroc_entry"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the legend says of one curve."""
+
+    name: str | None
+    numbers: str
+    remark: str = ""
+
+    def of(self, name: str, room: int) -> str:
+        """With the name as it is shown; on two lines where one is too short."""
+        numbers = f"{self.numbers}, {self.remark}" if self.remark else self.numbers
+        # matplotlib leaves labels with an underscore in front out of the legend.
+        text = f" {name}" if name.startswith("_") else name
+        return f"{text} ({numbers})" if len(text) + len(numbers) + 3 <= room else f"{text}\n{numbers}"
+
+    def __str__(self) -> str:
+        return f"{self.numbers} ({self.remark})" if self.remark else self.numbers
+
+
+def statistic_text(letter: str, value: float, interval: Interval | None) -> str:
+    """D or M with its interval, rounded to nothing that it does not say.
+
+    >>> statistic_text("D", 0.99964, Interval(0.9996, 0.99968))
+    'D 0.99964 [0.99960, 0.99968]'
+    >>> statistic_text("M", 0.9152, None)
+    'M 0.915'
+    """
+    if interval is None:
+        return f"{letter} {area(value, digits=_DIGITS)}"
+    text, low, high = area_and_ends(value, *interval, digits=_DIGITS)
+    return f"{letter} {text} [{low}, {high}]"
+
+
+def folds_text(letter: str, curves: Sequence[RocCurve]) -> str:
+    """The mean area of several folds and how it varies over them."""
+    areas = [curve.auc for curve in curves]
+    spread = f", SD {np.std(areas, ddof=1):.3f}" if len(areas) > 1 else ""
+    return f"mean {letter} {area(float(np.mean(areas)), digits=_DIGITS)}{spread} of {counted(len(areas), 'fold')}"
+
+
+def label(ax: "Axes", line: Any, entry: Entry) -> None:
+    """Give a line its entry, and all lines of the axes names that differ."""
+    setattr(line, _KEPT, entry)
+    lines = [one for one in ax.get_lines() if hasattr(one, _KEPT)]
+    room = letters_in(min(points_now(ax)), font_points("small")) - 5
+    names = [name for one in lines if (name := getattr(one, _KEPT).name) is not None]
+    short = dict(zip(names, names_of(names, min(_LONGEST, room)), strict=True))
+    for one in lines:
+        found: Entry = getattr(one, _KEPT)
+        one.set_label(str(found) if found.name is None else found.of(short[found.name], room))
+
+
+def evaluate_folds(
+    cv_results: Mapping[str, Any], X: Any, y: ArrayLike, sample_weight: Any, options: dict[str, Any]
+) -> list[Evaluation]:
+    """One evaluation for each fold."""
+    from sklearn.utils import _safe_indexing
+
+    for key in ("estimator", "indices"):
+        if key not in cv_results:
+            wanted = "cross_validate(..., return_estimator=True, return_indices=True)"
+            raise InputError("cv_results", f"must contain {key!r}, as those of {wanted} do")
+    y_true = read_labels(y, "y")
+    weight = None if sample_weight is None else np.asarray(sample_weight)
+    return [
+        evaluate_estimator(
+            estimator,
+            _safe_indexing(X, test),
+            y_true[test],
+            sample_weight=None if weight is None else weight[test],
+            **options,
+        )
+        for estimator, test in zip(cv_results["estimator"], cv_results["indices"]["test"], strict=True)
+    ]
+
+
+# More faint curves than these are one grey area.
+_MOST_PAIRS = 300
+
+
+def pair_curves_of(evaluation: Evaluation) -> list[RocCurve]:
+    """The curves of the pairs, from corner to corner, where they are at hand and more than one."""
+    rates = evaluation._kept_rates
+    if rates is None or rates.n_pairs < 2:
+        return []
+    chosen = np.arange(rates.n_pairs)
+    if rates.n_pairs > _MOST_PAIRS:
+        by_effect = np.argsort(evaluation.pairs.effect, kind="stable")
+        chosen = by_effect[np.linspace(0, rates.n_pairs - 1, _MOST_PAIRS).round().astype(int)]
+    return [RocCurve(fpr=np.r_[0, rates.fpr[:, p], 1], tpr=np.r_[0, rates.tpr[:, p], 1]) for p in chosen]

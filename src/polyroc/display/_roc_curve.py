@@ -7,25 +7,29 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polyroc._estimator._curve import RocCurve
-from polyroc._evaluate import check_option_names, evaluate
-from polyroc._evaluation import Evaluation
-from polyroc._inputs._checks import InputError, one_of
-from polyroc._scoring import evaluate_estimator
-from polyroc._uncertainty._band import ConfidenceBand
-from polyroc._uncertainty._intervals import Interval
+from polyroc._inputs.checks import InputError, one_of
+from polyroc._uncertainty.band import ConfidenceBand
+from polyroc._uncertainty.intervals import Interval
 from polyroc.display._frames import Corner, Scale, Square, frame_of
-from polyroc.display._further_curves import evaluate_folds, pair_curves_of
-from polyroc.display._legend import Entry, folds_text, label, statistic_text
 from polyroc.display._rates_axes import (
     MARK,
+    Entry,
     draw_band,
     draw_diagonal,
     draw_pairs,
+    evaluate_folds,
+    folds_text,
+    label,
     legend_in_corner,
     mean_style,
     next_style,
+    pair_curves_of,
+    statistic_text,
 )
 from polyroc.display._style import despined, pyplot, square_axes_of
+from polyroc.evaluation._evaluate import check_option_names, evaluate
+from polyroc.evaluation._evaluation import Evaluation
+from polyroc.evaluation._scoring import evaluate_estimator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

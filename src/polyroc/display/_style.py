@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from polyroc._lib._names import short_names
+from polyroc._lib.text import short_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

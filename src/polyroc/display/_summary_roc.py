@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyroc._inputs._checks import as_confidence_level, as_flag
-from polyroc._lib._numbers import area, level
+from polyroc._inputs.checks import as_confidence_level, as_flag
+from polyroc._lib.numbers import area, level
 from polyroc.display._rates_axes import MARK, dress, legend_in_corner
 from polyroc.display._style import colour_of, despined, literal, square_axes_of
 from polyroc.meta import ReitsmaSummary, SummaryRoc

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from polyroc._lib._typing import FloatArray
+from polyroc._lib.typing import FloatArray
 from polyroc._records import Frozen
 
 FitMethod: TypeAlias = Literal["reml", "ml"]

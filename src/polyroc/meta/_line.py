@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import expit, logit
 
 from polyroc._estimator._curve import RocCurve
-from polyroc._lib._typing import FloatArray
-from polyroc._lib._warnings import underflow_is_zero
+from polyroc._lib.typing import FloatArray
+from polyroc._lib.warnings import underflow_is_zero
 
 # Points of the curve end at this logit, a rate of 1.5e-8; what is left to the corners is drawn straight.
 _FARTHEST = 18.0

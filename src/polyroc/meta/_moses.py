@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._inputs._checks import InputError
-from polyroc._lib._typing import FloatArray
+from polyroc._inputs.checks import InputError
+from polyroc._lib.typing import FloatArray
 from polyroc._records import read_only
 from polyroc.meta._line import LogitLine
 from polyroc.meta._studies import Studies

@@ -8,18 +8,107 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, ndtri
 
-from polyroc._inputs._checks import as_confidence_level
-from polyroc._lib._numbers import area, area_and_ends
-from polyroc._lib._typing import FloatArray
-from polyroc._lib._warnings import underflow_is_zero
-from polyroc._records import read_only
-from polyroc._uncertainty._intervals import Interval
+from polyroc._inputs.checks import as_confidence_level
+from polyroc._lib.numbers import area, area_and_ends
+from polyroc._lib.typing import FloatArray
+from polyroc._lib.warnings import underflow_is_zero
+from polyroc._records import Frozen, read_only
+from polyroc._uncertainty.intervals import Interval
 from polyroc.meta._bivariate import BivariateFit, FitMethod, FitStatus, fit_bivariate
-from polyroc.meta._hsroc import Hsroc, hsroc_of
 from polyroc.meta._line import LogitLine
-from polyroc.meta._region import Region, region_of
 from polyroc.meta._studies import Studies
 from polyroc.meta._summary import SummaryRoc
+
+
+@dataclass(frozen=True)
+class Hsroc:
+    """Parameters of Rutter and Gatsonis' hierarchical summary ROC model.
+
+    Attributes
+    ----------
+    Lambda : float
+        Mean accuracy: the higher, the farther is the curve above the diagonal.
+    Theta : float
+        Mean threshold, on the logit scale; higher means more positive tests.
+    beta : float
+        Asymmetry of the curve; 0 for a curve that is symmetric to the falling diagonal.
+    sigma2_alpha, sigma2_theta : float
+        Variances between studies of accuracy and threshold.
+
+    References
+    ----------
+    Rutter and Gatsonis (2001), A hierarchical regression approach to meta-analysis of diagnostic test accuracy
+    evaluations, Statistics in Medicine 20.
+    """
+
+    Lambda: float
+    Theta: float
+    beta: float
+    sigma2_alpha: float
+    sigma2_theta: float
+
+
+def hsroc_of(mean: FloatArray, between: FloatArray) -> Hsroc | None:
+    """By Harbord et al. (2007), table 1; None where one standard deviation is 0 and beta therefore infinite.
+
+    They write it for specificity: its logit is minus that of the false positive rate, so its mean and its covariance
+    with the logit of the sensitivity have the other sign here.
+    """
+    sd_tpr, sd_fpr = np.sqrt(np.diag(between)).tolist()
+    tpr, fpr = mean.tolist()
+    if sd_tpr == sd_fpr == 0:
+        # Nothing varies: any beta fits, and 0 is the symmetric curve.
+        return Hsroc(Lambda=tpr - fpr, Theta=(tpr + fpr) / 2, beta=0.0, sigma2_alpha=0.0, sigma2_theta=0.0)
+    if sd_tpr == 0 or sd_fpr == 0:
+        return None
+    scale = math.sqrt(sd_fpr / sd_tpr)
+    product, covariance = sd_tpr * sd_fpr, float(between[0, 1])
+    return Hsroc(
+        Lambda=scale * tpr - fpr / scale,
+        Theta=(scale * tpr + fpr / scale) / 2,
+        beta=math.log(sd_fpr / sd_tpr),
+        # A correlation of 1 or -1 makes one of them 0, but for rounding.
+        sigma2_alpha=max(0.0, 2 * (product - covariance)),
+        sigma2_theta=max(0.0, (product + covariance) / 2),
+    )
+
+
+_N_POINTS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Region(Frozen):
+    """A region of points (FPR, TPR), by its border.
+
+    Attributes
+    ----------
+    fpr, tpr : ndarray of shape (n_points,)
+        The border; its last point is its first.
+    confidence_level : float
+        Probability that it covers what it is for.
+    """
+
+    fpr: FloatArray
+    tpr: FloatArray
+    confidence_level: float
+
+    def __repr__(self) -> str:
+        return f"Region(confidence_level={self.confidence_level:g}, {len(self.fpr)} points)"
+
+
+def region_of(mean: FloatArray, covariance: FloatArray, confidence_level: float) -> Region:
+    """The points at one Mahalanobis distance from the mean; both are of the logits of TPR and FPR."""
+    # The chi-squared distribution of two degrees of freedom has a quantile in closed form.
+    radius = math.sqrt(-2 * math.log1p(-confidence_level))
+    lengths, axes = np.linalg.eigh(covariance)
+    angle = np.linspace(0, 2 * np.pi, _N_POINTS + 1)
+    circle = np.stack([np.cos(angle), np.sin(angle)])
+    # An eigenvalue of 0 may come out a little below.
+    border = mean[:, None] + radius * (axes * np.sqrt(np.maximum(lengths, 0))) @ circle
+    border[:, -1] = border[:, 0]
+    tpr, fpr = expit(border)
+    return Region(fpr=fpr, tpr=tpr, confidence_level=confidence_level)
+
 
 # Mean, variances and correlation are five numbers; with as few studies they are hardly known.
 _FEW = 6

@@ -10,9 +10,9 @@ from typing import Any, Literal, TypeAlias, get_args
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from polyroc._inputs._arrays import read_table
-from polyroc._inputs._checks import InputError, listed, one_of, shown
-from polyroc._lib._typing import FloatArray
+from polyroc._inputs.arrays import read_table
+from polyroc._inputs.checks import InputError, listed, one_of, shown
+from polyroc._lib.typing import FloatArray
 from polyroc._records import Frozen, read_only
 
 CorrectionControl: TypeAlias = Literal["all", "single", "none"]

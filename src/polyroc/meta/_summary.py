@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from polyroc._estimator._curve import RocCurve
-from polyroc._lib._numbers import area
-from polyroc._lib._text_table import aligned, wrapped
+from polyroc._lib.numbers import area
+from polyroc._lib.text import aligned, wrapped
 from polyroc._records import Frozen
 from polyroc.meta._line import LogitLine
 from polyroc.meta._studies import Studies

@@ -2,8 +2,8 @@
 
 from typing import Any, Literal, TypeAlias, get_args, overload
 
-from polyroc._inputs._checks import InputError, as_flag, one_of
-from polyroc._lib._warnings import underflow_is_zero
+from polyroc._inputs.checks import InputError, as_flag, one_of
+from polyroc._lib.warnings import underflow_is_zero
 from polyroc.meta._bivariate import FitMethod
 from polyroc.meta._moses import MosesSummary, moses_summary
 from polyroc.meta._reitsma import ReitsmaSummary, reitsma_summary

@@ -5,12 +5,24 @@
 
 from typing import Any
 
-from polyroc._lib._numbers import level, percent, percent_and_ends
+from polyroc._lib.numbers import level, percent, percent_and_ends
 from polyroc._records import Status
-from polyroc._texts._evaluation import weighted_by
-from polyroc.report._models import Model, best_of, contenders, models_of
-from polyroc.report._names import model_names, name_of
-from polyroc.report._sentences import Sentence, is_binary, joined, n_classes, of_pair, short_area, with_interval
+from polyroc.evaluation._text import weighted_by
+from polyroc.report._sentences import (
+    Model,
+    Sentence,
+    best_of,
+    contenders,
+    is_binary,
+    joined,
+    model_names,
+    models_of,
+    n_classes,
+    name_of,
+    of_pair,
+    short_area,
+    with_interval,
+)
 
 # Models whose accuracy is told one by one.
 _MOST_MODELS = 3

@@ -4,12 +4,10 @@ import json
 import math
 from typing import Any
 
-from polyroc._lib._names import printable
-from polyroc._lib._numbers import area, counted, level
-from polyroc._lib._versions import versions
+from polyroc._lib.numbers import area, counted, level
+from polyroc._lib.text import printable
+from polyroc._lib.versions import versions
 from polyroc.report._advice import advice
-from polyroc.report._class_rows import FEW, class_columns, class_tables
-from polyroc.report._curve_view import opening_view
 from polyroc.report._explorer import explorer_names, explorer_section
 from polyroc.report._figures import (
     CURVES,
@@ -18,20 +16,17 @@ from polyroc.report._figures import (
     curve_svg,
     dash_array,
     draws_all,
+    heatmap_areas,
+    heatmap_data,
+    opening_view,
     themes,
     variables,
 )
-from polyroc.report._heatmap import heatmap_areas, heatmap_data
-from polyroc.report._measure_rows import measure_tables
-from polyroc.report._models import Model, best_of, best_place, models_of
-from polyroc.report._names import class_names, model_names
-from polyroc.report._packed_pairs import packed_pairs
-from polyroc.report._pair_curves import curves_of
-from polyroc.report._sentences import n_classes
-from polyroc.report._settings import setting_entries
-from polyroc.report._sheet import sheet_of
+from polyroc.report._packing import curves_of, packed_pairs
+from polyroc.report._rows import FEW, class_columns, class_tables, measure_tables, tipping_rows
+from polyroc.report._sentences import Model, best_of, best_place, class_names, model_names, models_of, n_classes
+from polyroc.report._settings import setting_entries, sheet_of
 from polyroc.report._tables import WORST, contest_tables, cost_tables, curve_tables, pair_rows, score_board
-from polyroc.report._tipping_rows import tipping_rows
 from polyroc.report._words import cautions, details, disagreement
 
 # All pairs of 141 classes. A page of more would take long to open, and nobody reads that far.

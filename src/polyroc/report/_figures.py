@@ -7,12 +7,24 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from polyroc._lib._corner import View
-from polyroc._lib._path import seen_points
-from polyroc._lib._typing import FloatArray
+from polyroc._lib.axes import View, decades_of, opens_in_corner
+from polyroc._lib.svg import seen_points
+from polyroc._lib.text import short_names
+from polyroc._lib.typing import FloatArray
 from polyroc.display._style import COLOURS_ON_DARK, COLOURS_ON_LIGHT
-from polyroc.report._curve_view import opening_view
-from polyroc.report._models import Model, models_of
+from polyroc.report._packing import millionths
+from polyroc.report._sentences import Model, models_of
+
+
+def opening_view(summary: dict[str, Any]) -> View:
+    """What a page opens with; the number of decades also serves who changes to the corner."""
+    models = models_of(summary)
+    curves = [model.record[kind] for model in models for kind in ("curve", "mean_curve")]
+    rates = [(np.array(curve["fpr"]), np.array(curve["tpr"])) for curve in curves if curve is not None]
+    # A curve is made of the rates of all pairs: it moves by steps of one sample of one of them.
+    n_steps = max(summary["class_counts"]) * max(len(model.record["pairs"]["auc"]) for model in models)
+    return View(opens_in_corner(model.record["auc"] for model in models), decades_of(rates, n_steps))
+
 
 LIGHT = {
     "paper": "#ffffff",
@@ -150,3 +162,38 @@ def _x(across: Place) -> Place:
 
 def _y(up: Place) -> Place:
     return TOP + SIDE * (1 - up)
+
+
+# Letters of a name that have room along a side.
+_LABEL = 14
+
+
+def heatmap_data(summary: dict[str, Any]) -> dict[str, Any] | None:
+    """What all models share; None for two classes.
+
+    Areas are read from the pairs of the model that is looked at.
+    """
+    classes = summary["heatmap_classes"]
+    if classes is None:
+        return None
+    return {
+        "classes": classes,
+        # A dict that an earlier version has stored knows none.
+        "tree": summary.get("heatmap_tree"),
+        # Cut together, so that no two become the same.
+        "names": short_names([summary["labels"][position] for position in classes], _LABEL),
+    }
+
+
+def heatmap_areas(summary: dict[str, Any], model: Model, *, most: int) -> list[list[float | None]] | None:
+    """A row per positive and a column per negative class, in millionths, where the page does not hold all pairs."""
+    pairs, classes = model.record["pairs"], summary["heatmap_classes"]
+    if classes is None or len(pairs["auc"]) <= most:
+        return None
+    labels = summary["labels"]
+    place = {labels[position]: row for row, position in enumerate(classes)}
+    cells: list[list[float | None]] = [[None] * len(classes) for _ in classes]
+    for positive, negative, auc in zip(pairs["positive"], pairs["negative"], pairs["auc"], strict=True):
+        if positive in place and negative in place:
+            cells[place[positive]][place[negative]] = millionths(auc)
+    return cells

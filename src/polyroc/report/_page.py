@@ -7,10 +7,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from polyroc._inputs._checks import InputError, shown
+from polyroc._inputs.checks import InputError, shown
 from polyroc.report._compact import compact_script, compact_style
 from polyroc.report._context import context_of
-from polyroc.report._names import Name
+from polyroc.report._sentences import Name
 
 
 def inlined(script: str) -> str:

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from polyroc._estimator._weights import pair_weights
-from polyroc._evaluation import Evaluation
-from polyroc._lib._typing import FloatArray, IntArray
-from polyroc.display._class_order import cluster_tree, leaves
+from polyroc._lib.class_order import cluster_tree, leaves
+from polyroc._lib.typing import FloatArray, IntArray
+from polyroc.evaluation._evaluation import Evaluation
 
 # False positives that people are used to allow.
 _READ_AT_FPR = 0.05

@@ -1,11 +1,125 @@
 """What sentences are made of: tuples of text and names, for names are data that the template keeps apart."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeAlias
 
-from polyroc._lib._numbers import area, area_and_ends, level
-from polyroc.report._models import Model, models_of
-from polyroc.report._names import Name, name_of
+from polyroc._lib.numbers import area, area_and_ends, level
+from polyroc._lib.text import printable, short_names
+
+# So many letters have room in a cell, on two lines of a phone.
+_LONGEST = 40
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name inside a sentence or a cell; the template sets it apart from the text around it."""
+
+    whole: str
+    """On one line; for sentences, and for paper."""
+    short: str = ""
+    """For tables and pictures, where it is cut; no two of the names that were cut together are the same."""
+
+    @property
+    def text(self) -> str:
+        """As a table shows it."""
+        return self.short or self.whole
+
+    @property
+    def title(self) -> str:
+        """What the pointer finds where the name was cut; else nothing."""
+        return self.whole if self.text != self.whole else ""
+
+    def to_dict(self) -> dict[str, str]:
+        """For the script of the page; what is not needed is left out, for there may be thousands."""
+        return {"text": self.text, "whole": self.title} if self.title else {"text": self.text}
+
+    def __str__(self) -> str:
+        return self.whole
+
+
+def name_of(value: Any) -> Name:
+    """A name that stands whole wherever it stands."""
+    return Name(printable(value))
+
+
+def names_of(values: Sequence[Any]) -> list[Name]:
+    """Names that are shown together, cut so that no two become the same."""
+    return [Name(printable(value), short) for value, short in zip(values, short_names(values, _LONGEST), strict=True)]
+
+
+def class_names(summary: dict[str, Any]) -> dict[Any, Name]:
+    """The classes by their labels."""
+    labels = summary["labels"]
+    return dict(zip(labels, names_of(labels), strict=True))
+
+
+def model_names(summary: dict[str, Any]) -> dict[str, Name]:
+    """The models of a comparison by their names."""
+    models = list(summary["evaluations"])
+    return dict(zip(models, names_of(models), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """One model's part of the dict."""
+
+    name: Name | None
+    record: dict[str, Any] = field(repr=False)
+
+    @cached_property
+    def worst_pairs(self) -> list[int]:
+        """Positions of the pairs, the smallest area first; equal ones as they come."""
+        areas = self.record["pairs"]["auc"]
+        return sorted(range(len(areas)), key=areas.__getitem__)
+
+    @property
+    def is_backwards(self) -> bool:
+        """Whether the scores certainly rank the wrong way: by the interval of D, or without one by D and M."""
+        interval = self.record["confidence_interval"]
+        if interval is not None:
+            return bool(interval["high"] < 0.5)
+        return bool(self.record["auc"] < 0.5 and self.record["hand_till"] < 0.5)
+
+
+def models_of(summary: dict[str, Any]) -> list[Model]:
+    """All models, in the order in which they were given."""
+    if summary["kind"] == "evaluation":
+        return [Model(None, summary)]
+    names = model_names(summary)
+    return [Model(names[model], record) for model, record in summary["evaluations"].items()]
+
+
+def best_place(summary: dict[str, Any]) -> int:
+    """Where the best model stands; without a clear one, that with the largest D."""
+    if summary["kind"] == "evaluation":
+        return 0
+    if summary["best"] is not None:
+        return list(summary["evaluations"]).index(summary["best"])
+    values = [one["value"] for one in summary["auc"]["estimates"]]
+    return values.index(max(values))
+
+
+def best_of(summary: dict[str, Any]) -> Model:
+    """That model."""
+    return models_of(summary)[best_place(summary)]
+
+
+def contenders(summary: dict[str, Any]) -> list[str]:
+    """The models that may be the best: a leader by D or by M, and who is not significantly below a leader."""
+    found = []
+    for contest in (summary["auc"], summary["hand_till"]):
+        leader = max(contest["estimates"], key=lambda one: one["value"])["model"]
+        rivals = {
+            model
+            for one in contest["differences"]
+            if leader in (one["first"], one["second"]) and one["p_value_holm"] >= 1 - summary["confidence_level"]
+            for model in (one["first"], one["second"])
+        }
+        found += [leader, *rivals]
+    return [model for model in summary["evaluations"] if model in found]
+
 
 Sentence: TypeAlias = tuple[str | Name, ...]
 

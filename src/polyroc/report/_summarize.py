@@ -9,31 +9,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._classes._record import Classes
-from polyroc._comparison import Comparison
 from polyroc._estimator._rates import rates_of
-from polyroc._evaluation import Evaluation
-from polyroc._evaluation_intervals import EvaluationIntervals
-from polyroc._inputs._checks import InputError, as_confidence_level, as_flag, as_plain_seed, shown
-from polyroc._inputs._frames import plain
-from polyroc._lib._grid import grid
-from polyroc._lib._typing import Curve, FloatArray, IntArray, Statistic
-from polyroc._lib._versions import versions
-from polyroc._lib._warnings import underflow_is_zero
-from polyroc._measures._compared import ComparedMeasures
-from polyroc._measures._table import Measures
+from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, as_plain_seed, shown
+from polyroc._inputs.frames import plain
+from polyroc._lib.grid import grid
+from polyroc._lib.typing import Curve, FloatArray, IntArray, Statistic
+from polyroc._lib.versions import versions
+from polyroc._lib.warnings import underflow_is_zero
 from polyroc._records import chosen_pairs
-from polyroc._tipping._record import TippingCosts
-from polyroc._uncertainty._bootstrap import BootstrapResult
-from polyroc._uncertainty._paired import ModelEstimate
-from polyroc._uncertainty._resampling import Units
+from polyroc._uncertainty.bootstrap import BootstrapResult
+from polyroc._uncertainty.paired import ModelEstimate
+from polyroc._uncertainty.units import Units
 from polyroc._version import __version__
+from polyroc.costs._tipping_costs import TippingCosts
+from polyroc.evaluation._classes import Classes
+from polyroc.evaluation._compared_measures import ComparedMeasures
+from polyroc.evaluation._comparison import Comparison
+from polyroc.evaluation._evaluation import Evaluation
+from polyroc.evaluation._intervals import EvaluationIntervals
+from polyroc.evaluation._measures import Measures
 from polyroc.report._advice import advice
 from polyroc.report._curve_differences import curve_differences
-from polyroc.report._decisions import packed_decisions
+from polyroc.report._explorer import packed_decisions
 from polyroc.report._figures import rounded_rate
+from polyroc.report._packing import explorer_note, packed_rates
 from polyroc.report._pair_facts import heatmap_order, operating_point, pair_costs
-from polyroc.report._rates_packed import explorer_note, packed_rates
 from polyroc.report._sentences import plain_text
 
 # Curves of more pairs than these nobody looks at, and points closer than these nobody sees.

@@ -4,14 +4,25 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from polyroc._lib._names import printable
-from polyroc._lib._numbers import area, counted, difference_and_ends, gap, level, percent
+from polyroc._lib.numbers import area, counted, difference_and_ends, gap, level, percent
+from polyroc._lib.text import printable
 from polyroc._records import Status
-from polyroc._texts._evaluation import backwards_note, weighted_by
-from polyroc._tipping._words import times
-from polyroc.report._models import Model, best_of, best_place, contenders, models_of
-from polyroc.report._names import model_names, name_of
-from polyroc.report._sentences import Sentence, is_binary, joined, of_model, short_area
+from polyroc.costs._tipping_costs import times
+from polyroc.evaluation._text import backwards_note, weighted_by
+from polyroc.report._sentences import (
+    Model,
+    Sentence,
+    best_of,
+    best_place,
+    contenders,
+    is_binary,
+    joined,
+    model_names,
+    models_of,
+    name_of,
+    of_model,
+    short_area,
+)
 
 _HARDEST = 3
 # Rivals and models that are told one by one, and notes before the rest is counted.

@@ -6,15 +6,15 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from polyroc._comparison import Comparison
-from polyroc._evaluation import Evaluation
-from polyroc._evaluation_intervals import EvaluationIntervals
-from polyroc._inputs._checks import InputError, as_flag, shown
-from polyroc._lib._files import why_not_writable, write_whole
-from polyroc._measures._compared import ComparedMeasures
-from polyroc._measures._table import Measures
-from polyroc._tipping._record import TippingCosts
-from polyroc._uncertainty._bootstrap import BootstrapResult
+from polyroc._inputs.checks import InputError, as_flag, shown
+from polyroc._lib.files import why_not_writable, write_whole
+from polyroc._uncertainty.bootstrap import BootstrapResult
+from polyroc.costs._tipping_costs import TippingCosts
+from polyroc.evaluation._compared_measures import ComparedMeasures
+from polyroc.evaluation._comparison import Comparison
+from polyroc.evaluation._evaluation import Evaluation
+from polyroc.evaluation._intervals import EvaluationIntervals
+from polyroc.evaluation._measures import Measures
 from polyroc.report._page import check_installed, check_title, render_html
 from polyroc.report._summarize import check_measures, check_result, check_tipping, summarize
 

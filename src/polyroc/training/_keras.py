@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._evaluate import OF_SAMPLES, check_option_names
-from polyroc._inputs._checks import InputError, shown
-from polyroc._scoring import checked_options
+from polyroc._inputs.checks import InputError, shown
+from polyroc.evaluation._evaluate import OF_SAMPLES, check_option_names
+from polyroc.evaluation._scoring import checked_options
 from polyroc.training._multiclass_d import multiclass_d
 
 try:

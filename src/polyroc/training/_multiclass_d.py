@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polyroc._engines._bins import ROUNDED
-from polyroc._evaluate import OF_SAMPLES, auc_score, check_option_names
-from polyroc._inputs._arrays import read_labels, read_table
-from polyroc._inputs._checks import InputError
-from polyroc._lib._typing import FloatArray
+from polyroc._inputs.arrays import read_labels, read_table
+from polyroc._inputs.checks import InputError
+from polyroc._lib.typing import FloatArray
+from polyroc.evaluation._evaluate import OF_SAMPLES, auc_score, check_option_names
 
 
 def multiclass_d(

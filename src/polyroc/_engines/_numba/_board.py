@@ -20,7 +20,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from polyroc._engines._numba._compile import inner, kernel
-from polyroc._lib._typing import IntArray
+from polyroc._lib.typing import IntArray
 
 # Places on the board: 128 bytes apart, so that a thread that writes one does not hold up those that read another.
 NEXT, LIMIT, DONE, STOP = 0, 16, 32, 48

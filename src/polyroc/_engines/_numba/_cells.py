@@ -12,8 +12,8 @@ from scipy.special import logit
 from polyroc._engines._cells import EDGE
 from polyroc._engines._descent import ROUNDING, SINGLE_ROUNDING, SINGLE_TOLERANCE, Tolerance
 from polyroc._engines._numba._fit import FAR, Data, add_row_means
-from polyroc._lib._threads import Threads, chunks
-from polyroc._lib._typing import BoolArray, FloatArray
+from polyroc._lib.threads import Threads, chunks
+from polyroc._lib.typing import BoolArray, FloatArray
 from polyroc._records import PairWeights, PairwiseRates, read_only
 
 # A fit of more pairs than these begins where a fit of some of them ended: of a quarter of MEDIUM, or of CURVED. Beyond

@@ -9,8 +9,8 @@ import numpy as np
 from polyroc._engines._numba._by_class import count_classes, gather, list_members, scatter
 from polyroc._engines._numba._packed_sort import order_samples
 from polyroc._engines._numba._rates import find_tails
-from polyroc._lib._threads import Threads, chunks
-from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._lib.threads import Threads, chunks
+from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import Predictions
 
 

@@ -10,8 +10,8 @@ from polyroc._engines._numba._linear import add_scaled
 from polyroc._engines._numba._rates import doubled_wins
 from polyroc._engines._numpy._contrasts import contrast_areas as areas_by_pairs
 from polyroc._engines._samples import in_range
-from polyroc._lib._threads import Threads, chunks
-from polyroc._lib._typing import FloatArray
+from polyroc._lib.threads import Threads, chunks
+from polyroc._lib.typing import FloatArray
 from polyroc._records import PairIndex, Predictions
 
 

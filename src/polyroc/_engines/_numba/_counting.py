@@ -6,7 +6,7 @@ import numpy as np
 
 from polyroc._engines._bins import NO_SCORE, SEVERAL_SCORES, ScoreBins
 from polyroc._engines._numba._compile import inner, kernel
-from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._lib.typing import FloatArray, IntArray
 
 _NO_WEIGHT = np.empty(0)
 _LARGEST = float(np.finfo(np.float32).max)

@@ -24,8 +24,8 @@ from polyroc._engines._numba._fit import (
     solve_effects,
     sweep,
 )
-from polyroc._lib._threads import Threads
-from polyroc._lib._typing import FloatArray
+from polyroc._lib.threads import Threads
+from polyroc._lib.typing import FloatArray
 
 # Entries of `Job.asked`: which pass, the number of the first ticket, from which state to which, whether with curvature,
 # and where the gram matrix goes.

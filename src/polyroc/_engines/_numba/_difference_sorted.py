@@ -14,8 +14,8 @@ import numpy as np
 from polyroc._engines._numba._class_sorted import Block, ClassSorted, gathered, sort_blocks, sorted_together
 from polyroc._engines._numba._packed_sort import order_samples
 from polyroc._engines._samples import subtractable
-from polyroc._lib._threads import Threads
-from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._lib.threads import Threads
+from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import Predictions
 
 

@@ -11,8 +11,8 @@ from polyroc._engines._numba._cells import Cells
 from polyroc._engines._numba._crew import Crew, new_job
 from polyroc._engines._numba._problem import Problem, State
 from polyroc._engines._numba._steps import StepRoom, step_rows
-from polyroc._lib._threads import Threads
-from polyroc._lib._typing import FloatArray
+from polyroc._lib.threads import Threads
+from polyroc._lib.typing import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

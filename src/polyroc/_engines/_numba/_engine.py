@@ -28,8 +28,8 @@ from polyroc._engines._numpy._rates import score_thresholds
 from polyroc._engines._protocol import Engine, PdiTerms, Resources
 from polyroc._engines._registry import OnHost
 from polyroc._engines._unordered import unordered
-from polyroc._lib._threads import Threads, chunks, n_threads
-from polyroc._lib._typing import FloatArray, Model, Thresholds
+from polyroc._lib.threads import Threads, chunks, n_threads
+from polyroc._lib.typing import FloatArray, Model, Thresholds
 from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions
 
 # Fits of more cells than this are done in single precision, for their memory.

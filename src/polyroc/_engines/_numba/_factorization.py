@@ -19,8 +19,8 @@ from polyroc._engines._numba._fit import FAR_IN_REPLICATES
 from polyroc._engines._numba._kept import KeptPairs
 from polyroc._engines._numba._problem import Problem
 from polyroc._engines._numpy._solver import solve_rows
-from polyroc._lib._threads import Threads
-from polyroc._lib._typing import BoolArray, FloatArray
+from polyroc._lib.threads import Threads
+from polyroc._lib.typing import BoolArray, FloatArray
 from polyroc._records import Factorization, PairWeights, PairwiseRates, Status
 
 

@@ -17,8 +17,8 @@ from polyroc._engines._numba._influence_kernels import ByColumn, Reading, Slopes
 from polyroc._engines._numpy._influence import centred
 from polyroc._engines._reach import reach
 from polyroc._engines._unordered import Unordered, unordered
-from polyroc._lib._threads import Threads, chunks
-from polyroc._lib._typing import FloatArray, Thresholds
+from polyroc._lib.threads import Threads, chunks
+from polyroc._lib.typing import FloatArray, Thresholds
 from polyroc._records import PairIndex, Predictions, read_only
 
 # Numbers whose influences are found in one pass over the pairs: more would need more memory, and save no time.

@@ -9,7 +9,7 @@ from polyroc._engines._numba import _fit as passes
 from polyroc._engines._numba._cells import Cells
 from polyroc._engines._numba._problem import Problem, State
 from polyroc._engines._numba._steps import StepRoom, step_pairs
-from polyroc._lib._typing import FloatArray
+from polyroc._lib.typing import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

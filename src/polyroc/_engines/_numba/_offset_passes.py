@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from polyroc._engines._numba._compile import kernel
-from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._lib.typing import FloatArray, IntArray
 
 # Samples whose highest levels stay in the cache while all rows pass.
 _BLOCK = 2_048

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from polyroc._engines._numba._compile import inner, kernel
-from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._lib.typing import FloatArray, IntArray
 
 # Steps per score to put scores in order that agree in the bits that were kept; beyond them the row is sorted otherwise.
 _MOST_STEPS = 4

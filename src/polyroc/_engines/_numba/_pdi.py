@@ -15,8 +15,8 @@ from polyroc._engines._numba._influence_kernels import Sorted
 from polyroc._engines._numpy._influence import centred
 from polyroc._engines._numpy._pdi import added_terms
 from polyroc._engines._protocol import PdiTerms
-from polyroc._lib._threads import Threads, chunks
-from polyroc._lib._typing import FloatArray
+from polyroc._lib.threads import Threads, chunks
+from polyroc._lib.typing import FloatArray
 from polyroc._records import Predictions
 
 # Tasks have sums of their own, of n numbers each.

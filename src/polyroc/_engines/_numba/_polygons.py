@@ -11,7 +11,7 @@ import numpy as np
 
 from polyroc._engines._numba._compile import borrowed, inner, kernel
 from polyroc._engines._unordered import unordered
-from polyroc._lib._typing import FloatArray, Thresholds
+from polyroc._lib.typing import FloatArray, Thresholds
 from polyroc._records import PairIndex, read_only
 
 

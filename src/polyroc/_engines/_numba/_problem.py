@@ -16,7 +16,7 @@ from polyroc._engines._descent import Attempt
 from polyroc._engines._numba import _fit as passes
 from polyroc._engines._numba._cells import Cells
 from polyroc._engines._numba._crew import N_EFFECTS
-from polyroc._lib._typing import FloatArray
+from polyroc._lib.typing import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

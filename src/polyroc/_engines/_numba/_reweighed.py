@@ -13,9 +13,9 @@ from polyroc._engines._numba._paths import Paths, Room, lay_paths, replicate_rat
 from polyroc._engines._numba._polygons import polygons_of, reflect_areas, reflect_tpr
 from polyroc._engines._numba._rates import add_areas, cut_own, cut_shared
 from polyroc._engines._numba._replicates import Out, Weighing, run_replicates
-from polyroc._lib._grid import row_weights
-from polyroc._lib._threads import Threads, chunks
-from polyroc._lib._typing import BoolArray, FloatArray, Thresholds
+from polyroc._lib.grid import row_weights
+from polyroc._lib.threads import Threads, chunks
+from polyroc._lib.typing import BoolArray, FloatArray, Thresholds
 from polyroc._records import PairIndex, PairWeights, PairwiseRates, RankOneFits
 
 # Paths of more vertices than this are not kept: 8 bytes each.

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from polyroc._engines._numba._compile import kernel
-from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._lib.typing import FloatArray, IntArray
 
 
 def gather(scores: FloatArray, codes: Any, places: IntArray, column: FloatArray) -> None:

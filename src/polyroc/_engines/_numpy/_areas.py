@@ -9,7 +9,7 @@ each sample of any class only needs the weight of class i above it.
 import numpy as np
 
 from polyroc._engines._samples import class_shares, doubled_wins
-from polyroc._lib._typing import FloatArray
+from polyroc._lib.typing import FloatArray
 from polyroc._records import PairIndex, Predictions
 
 

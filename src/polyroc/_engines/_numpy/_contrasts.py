@@ -6,7 +6,7 @@ The order changes from pair to pair: no sort of a column serves two of them, so 
 import numpy as np
 
 from polyroc._engines._samples import class_shares, in_range, mann_whitney
-from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import PairIndex, Predictions
 
 

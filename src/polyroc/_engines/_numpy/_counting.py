@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from polyroc._engines._bins import NO_SCORE, SEVERAL_SCORES, ScoreBins
-from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._lib.typing import FloatArray, IntArray
 
 
 def count(counter: Any, bins: ScoreBins, scores: FloatArray, codes: IntArray, weight: FloatArray | None) -> None:

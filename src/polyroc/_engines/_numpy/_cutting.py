@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._lib.typing import FloatArray, IntArray
 
 
 def cut_column(shares: FloatArray, positive: int, negatives: IntArray, call_rates: FloatArray) -> FloatArray:

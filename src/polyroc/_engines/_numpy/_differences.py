@@ -12,7 +12,7 @@ from polyroc._engines._numpy._rates import Run
 from polyroc._engines._reach import reach
 from polyroc._engines._samples import class_shares, mann_whitney, subtractable
 from polyroc._engines._unordered import of_both_orders, reflected, unordered
-from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import PairIndex, PairwiseRates, Predictions
 
 _LARGEST = np.finfo(np.float64).max

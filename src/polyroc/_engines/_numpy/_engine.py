@@ -23,7 +23,7 @@ from polyroc._engines._numpy._rates import pairwise_rates, score_thresholds
 from polyroc._engines._protocol import Engine, PdiTerms, Resources
 from polyroc._engines._registry import OnHost
 from polyroc._engines._samples import weighed
-from polyroc._lib._typing import FloatArray, Model, Thresholds
+from polyroc._lib.typing import FloatArray, Model, Thresholds
 from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, RankOneFits
 
 

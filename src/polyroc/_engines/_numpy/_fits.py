@@ -7,7 +7,7 @@ from scipy.special import logit
 
 from polyroc._engines._cells import LOGIT_BOUND, Cells, shrunk_cells
 from polyroc._engines._numpy._solver import Solution, chance_deviance, minimise, solve_rows
-from polyroc._lib._typing import FloatArray
+from polyroc._lib.typing import FloatArray
 from polyroc._records import Factorization, PairWeights, PairwiseRates, Status
 
 # Pairs whose rates differ by no more are the same to rounding.

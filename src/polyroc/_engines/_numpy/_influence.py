@@ -13,7 +13,7 @@ import numpy as np
 from polyroc._engines._gradient import Gradient
 from polyroc._engines._numpy._rates import Run, Runs
 from polyroc._engines._reach import reach
-from polyroc._lib._typing import FloatArray, IntArray, Thresholds
+from polyroc._lib.typing import FloatArray, IntArray, Thresholds
 from polyroc._records import PairIndex, Predictions
 
 

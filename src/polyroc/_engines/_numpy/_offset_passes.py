@@ -6,7 +6,7 @@ that is the row which stands first, as in `argmax`.
 
 import numpy as np
 
-from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._lib.typing import FloatArray, IntArray
 
 
 def later_rows(z: FloatArray, offsets: FloatArray, order: IntArray, level: FloatArray, row: IntArray) -> IntArray:

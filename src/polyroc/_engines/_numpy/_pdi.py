@@ -19,8 +19,8 @@ import numpy as np
 from polyroc._engines._numpy._influence import centred
 from polyroc._engines._protocol import PdiTerms, Resources
 from polyroc._engines._samples import class_shares
-from polyroc._lib._threads import Threads, chunks
-from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._lib.threads import Threads, chunks
+from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import Predictions, read_only
 
 # Cells of a table that are computed at once: some arrays of them lie in the cache together.

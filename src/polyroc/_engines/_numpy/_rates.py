@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from polyroc._lib._typing import FloatArray, Thresholds
+from polyroc._lib.typing import FloatArray, Thresholds
 from polyroc._records import PairIndex, PairwiseRates, Predictions
 
 

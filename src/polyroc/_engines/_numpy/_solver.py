@@ -33,7 +33,7 @@ from scipy.special import expit, logit
 
 from polyroc._engines._cells import Cells
 from polyroc._engines._descent import MAX_ITER, Attempt, Tolerance, descend
-from polyroc._lib._typing import FloatArray
+from polyroc._lib.typing import FloatArray
 from polyroc._records import Status
 
 _TINY = 1e-290

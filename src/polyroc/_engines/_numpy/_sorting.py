@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._lib._typing import FloatArray, IntArray
+from polyroc._lib.typing import FloatArray, IntArray
 
 # Scores that are compared at a time.
 _AT_ONCE = 1 << 16

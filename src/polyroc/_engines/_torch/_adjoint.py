@@ -25,7 +25,7 @@ from polyroc._engines._torch._pairs import Weights, weights_on
 from polyroc._engines._torch._passes import passes_for
 from polyroc._engines._torch._rates import TensorRates
 from polyroc._engines._torch._sweeps import ROW_BLOCK, Cells, Pairs
-from polyroc._lib._typing import FloatArray
+from polyroc._lib.typing import FloatArray
 from polyroc._records import Factorization, PairWeights
 
 # Numbers of the cross terms that are gathered at once.

@@ -8,7 +8,7 @@ from polyroc._engines._torch._made_runs import AT_ONCE, ByClass, contrasts, in_r
 from polyroc._engines._torch._pairs import DevicePairs
 from polyroc._engines._torch._passes import areas_of, polygons_at_once
 from polyroc._engines._torch._runs import Runs, Samples
-from polyroc._lib._typing import FloatArray
+from polyroc._lib.typing import FloatArray
 
 
 def areas_against_rest(runs: Runs, class_weights: FloatArray) -> torch.Tensor:

@@ -18,7 +18,7 @@ import torch
 
 from polyroc._engines import _memory
 from polyroc._engines._protocol import Resources
-from polyroc._lib._typing import FloatArray
+from polyroc._lib.typing import FloatArray
 
 logger = logging.getLogger("polyroc")
 

@@ -18,7 +18,7 @@ from polyroc._engines._torch._influence import DeviceReach, add_knots, centred, 
 from polyroc._engines._torch._made_runs import AT_ONCE, ByClass, Made, differences, made_runs, subtractable
 from polyroc._engines._torch._pairs import DevicePairs
 from polyroc._engines._torch._runs import Samples
-from polyroc._lib._typing import FloatArray
+from polyroc._lib.typing import FloatArray
 
 # Points that are cut at once, and numbers differentiated at once.
 _POINTS, _NUMBERS = 2**21, 16

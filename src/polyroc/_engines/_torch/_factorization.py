@@ -14,8 +14,8 @@ from polyroc._engines._torch._passes import deviances
 from polyroc._engines._torch._problem import MANY_PAIRS, Ended
 from polyroc._engines._torch._rates import TensorRates
 from polyroc._engines._torch._sweeps import Cells
-from polyroc._lib._grid import row_weights
-from polyroc._lib._typing import FloatArray
+from polyroc._lib.grid import row_weights
+from polyroc._lib.typing import FloatArray
 from polyroc._records import Factorization, PairWeights, Status
 
 # Rates that are added up at once.

@@ -8,7 +8,7 @@ import torch
 
 from polyroc._engines._gradient import Gradient
 from polyroc._engines._torch._devices import on_host, uploaded
-from polyroc._lib._typing import FloatArray
+from polyroc._lib.typing import FloatArray
 from polyroc._records import read_only
 
 

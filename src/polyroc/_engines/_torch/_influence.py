@@ -19,7 +19,7 @@ from polyroc._engines._torch._devices import pieces, uploaded
 from polyroc._engines._torch._gradient import Slopes
 from polyroc._engines._torch._pairs import DevicePairs
 from polyroc._engines._torch._runs import Runs, Samples
-from polyroc._lib._typing import FloatArray, Thresholds
+from polyroc._lib.typing import FloatArray, Thresholds
 
 # Points that are cut at once, entries of tables that are filled at once, and numbers differentiated at once.
 _POINTS, _ENTRIES, _NUMBERS = 2**20, 2**26, 16

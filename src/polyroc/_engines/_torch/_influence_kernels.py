@@ -21,7 +21,7 @@ from polyroc._engines._torch._influence import DeviceReach, centred
 from polyroc._engines._torch._pairs import DevicePairs
 from polyroc._engines._torch._passes import cut_own
 from polyroc._engines._torch._runs import Runs, Samples
-from polyroc._lib._typing import FloatArray
+from polyroc._lib.typing import FloatArray
 
 # Cumulated coefficients that are kept at once, and numbers differentiated at once.
 _HEIGHTS, _NUMBERS = 2**27, 16

@@ -7,7 +7,7 @@ import torch
 
 from polyroc._engines._ruled_weights import RuledPairWeights
 from polyroc._engines._torch._devices import uploaded, wait_for
-from polyroc._lib._typing import FloatArray
+from polyroc._lib.typing import FloatArray
 from polyroc._records import AllPairs, PairIndex, PairWeights
 
 

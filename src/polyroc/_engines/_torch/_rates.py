@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from polyroc._engines._torch._devices import on_host, uploaded
-from polyroc._lib._typing import BoolArray, FloatArray, IntArray
+from polyroc._lib.typing import BoolArray, FloatArray, IntArray
 from polyroc._records import PairwiseRates, read_only
 
 

@@ -15,7 +15,7 @@ from polyroc._engines._torch._pairs import DevicePairs, pairs_on, weights_on
 from polyroc._engines._torch._passes import areas_of, cut_own, polygons_at_once
 from polyroc._engines._torch._rates import TensorRates
 from polyroc._engines._torch._runs import Runs, tails_of
-from polyroc._lib._typing import FloatArray, Thresholds
+from polyroc._lib.typing import FloatArray, Thresholds
 from polyroc._records import PairIndex, PairWeights, PairwiseRates, RankOneFits
 
 # Replicates that are drawn and fitted together at most: beyond it the host has nothing to draw meanwhile.

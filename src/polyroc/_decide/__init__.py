@@ -1,1 +1,0 @@
-"""From scores and costs to a rule that names classes, and what that rule costs."""

@@ -1,0 +1,99 @@
+"""Labels -> the distinct ones, and each sample's position among the classes; every error about labels as classes."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from polyroc._inputs.checks import InputError, listed
+from polyroc._inputs.columns import check_two, positions
+from polyroc._lib.typing import IntArray, LabelArray
+from polyroc._lib.warnings import warn
+
+
+class Factor(NamedTuple):
+    """The distinct labels in ascending order, each sample's position among them, and how many samples each has."""
+
+    values: list[Any]
+    codes: IntArray
+    counts: IntArray | None = None
+    """Where they were counted on the way."""
+
+
+def factorize(labels: LabelArray) -> Factor:
+    """The distinct labels, whatever their type."""
+    if labels.dtype.kind in "OU":
+        items = labels.tolist()
+        values = sorted(set(items))
+        # A dictionary, because np.unique would sort all n strings.
+        position = {value: code for code, value in enumerate(values)}
+        return Factor(values, np.fromiter(map(position.__getitem__, items), np.intp, len(items)))
+    if labels.dtype.kind == "b":
+        found = _factorize_integers(labels.astype(np.int64))
+        return found._replace(values=[bool(value) for value in found.values])
+    return _factorize_integers(labels)
+
+
+def _factorize_integers(labels: IntArray) -> Factor:
+    low, high = int(labels.min()), int(labels.max())
+    span = high - low + 1
+    if not is_dense(span, len(labels)):
+        distinct, inverse = np.unique(labels, return_inverse=True)
+        return Factor(distinct.tolist(), inverse)
+    offsets = (labels - low).astype(np.intp, copy=False)
+    counts = np.bincount(offsets)
+    present = counts > 0
+    values = [low + offset for offset in np.flatnonzero(present).tolist()]
+    return Factor(values, offsets if len(values) == span else (np.cumsum(present) - 1)[offsets], counts[present])
+
+
+def is_dense(span: int, n_samples: int) -> bool:
+    """Whether integers lie close enough together to be counted, which takes less time than to sort them."""
+    return span <= 2 * n_samples + 1024
+
+
+def encoded(truth: LabelArray, classes: list[Any]) -> IntArray:
+    """Each label as its position among the classes, all of which are known."""
+    return encode(factorize(truth), classes)
+
+
+def encode(found: Factor, classes: list[Any]) -> IntArray:
+    """The same of labels whose distinct ones are known."""
+    if found.values == classes:
+        return found.codes
+    places = positions(found.values, classes)
+    unknown = [code for code, place in enumerate(places) if place is None]
+    if unknown:
+        first = int(np.isin(found.codes, unknown).argmax())
+        raise unknown_labels([found.values[code] for code in unknown], classes, first)
+    return np.array(places, dtype=np.intp)[found.codes]
+
+
+def unknown_labels(unknown: list[Any], classes: list[Any], first: int) -> InputError:
+    """The error of labels that are none of the classes, the first of them in some row."""
+    came = f"{listed(unknown)}, first in row {first}"
+    return InputError("y_true", f"must hold only classes of `labels` ({listed(classes)})", came)
+
+
+def labels_array(classes: list[Any]) -> LabelArray:
+    """The classes as an array of one type that keeps each as it is."""
+    if isinstance(classes[0], str):
+        # NumPy's fixed width pads with NUL, so it cannot keep one at the end.
+        return np.array(classes, dtype=object if any(label.endswith("\0") for label in classes) else None)
+    if isinstance(classes[0], bool):
+        return np.array(classes)
+    # Named, because NumPy looks for a common type of the numbers and settles for float64.
+    return np.array(classes, dtype=np.uint64 if max(classes) >= 2**63 else np.int64)
+
+
+def check_class_counts(class_counts: IntArray, classes: list[Any]) -> None:
+    """Two classes must have samples; those that have none are named in a warning."""
+    has_samples = class_counts > 0
+    if has_samples.all():
+        return
+    check_two([label for label, present in zip(classes, has_samples, strict=True) if present])
+    absent = [label for label, present in zip(classes, has_samples, strict=True) if not present]
+    msg = (
+        f"No samples in `y_true` (or only of weight 0) for {len(absent)} of {len(classes)} classes: {listed(absent)}. "
+        "Their pairs are dropped. If the classes are others, `labels=` must name those."
+    )
+    warn(msg, UserWarning)

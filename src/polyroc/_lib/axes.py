@@ -1,0 +1,259 @@
+"""Numbers -> places on an axis: areas on a logit axis, where intervals near 1 stay visible, differences around zero."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from polyroc._lib.numbers import level
+from polyroc._lib.typing import FloatArray
+
+_FEWEST_TICKS = 3
+# Shorter axes would make noise look large: in logits, about 0.90 to 0.92.
+_SHORTEST = 0.25
+# Where all areas are 0 or 1, or an axis has to begin or end somewhere.
+_LAST_LOGIT = 9.0
+_PADDING = 0.06
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The room that labels take, in percent of the width; by default, of columns of the page."""
+
+    margin: float = 6.0
+    """At both ends, so that no label is cut."""
+    apart: float = 15.0
+    """Between the middles of two labels."""
+    letter: float = 0.0
+    """Between them in addition, for each letter of one of them, where few letters fit."""
+
+
+_PAGE = Labels()
+# Their labels have a sign and up to eight letters, and on paper the column is narrow.
+_DIFFERENCES = Labels(margin=9.0, apart=5.0, letter=2.5)
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A number that the axis names."""
+
+    at: float
+    """In percent of the width."""
+    text: str
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A stretch of numbers, drawn across the width but for the margins of the labels."""
+
+    low: float
+    """Of the numbers as they are drawn: logits, or differences."""
+    high: float
+    is_logit: bool
+    labels: Labels = _PAGE
+
+    def place(self, value: float) -> float:
+        """Where a number lies, in percent of the width; what lies beyond an end is drawn at that end."""
+        drawn = _logit(value) if self.is_logit else value
+        share = (min(max(drawn, self.low), self.high) - self.low) / (self.high - self.low)
+        margin = self.labels.margin
+        return round(margin + (100 - 2 * margin) * share, 3)
+
+    def whisker(self, value: float, low: float | None, high: float | None) -> dict[str, float | None]:
+        """The places of a number and of the ends of its interval."""
+        ends = (None, None) if low is None or high is None else (self.place(low), self.place(high))
+        return {"at": self.place(value), "first": ends[0], "last": ends[1]}
+
+    @property
+    def ticks(self) -> list[Tick]:
+        """Round numbers, from left to right, as many as have room."""
+        if not self.is_logit:
+            chosen = self._with_room(sorted(_round_numbers(self.low, self.high), key=abs))
+            return [Tick(self.place(value), self._text(value)) for value in sorted(chosen)]
+        first, last = _area(self.low), _area(self.high)
+        inside = [value for value in _round_areas() if first <= value <= last]
+        chosen = self._with_room(inside)
+        for finer in (1, 2):
+            if len(chosen) < _FEWEST_TICKS:
+                chosen = self._with_room([*chosen, *_round_numbers(first, last, finer=finer)])
+        return [Tick(self.place(value), self._text(value)) for value in sorted(chosen)]
+
+    def _with_room(self, values: Iterable[float]) -> list[float]:
+        chosen: list[float] = []
+        for value in values:
+            apart = self.labels.apart + self.labels.letter * len(self._text(value))
+            if all(abs(self.place(value) - self.place(other)) >= apart for other in chosen):
+                chosen.append(value)
+        return chosen
+
+    def _text(self, value: float) -> str:
+        return _plain(value) if self.is_logit else _signed(value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the template."""
+        return {"ticks": self.ticks, "zero": None if self.is_logit else self.place(0.0)}
+
+
+def logit_axis(values: Sequence[float], *, from_guessing: bool = False, labels: Labels = _PAGE) -> Axis:
+    """An axis for areas; 0 and 1, whose logits are infinite, lie at its ends."""
+    logits = [_logit(value) for value in values]
+    known = [logit for logit in logits if math.isfinite(logit)]
+    if from_guessing or not known:
+        known.append(0.0)
+    low, high = min(known), max(known)
+    lacking = max(0.0, _SHORTEST - (high - low)) / 2
+    low, high = low - lacking, high + lacking
+    room = _PADDING * (high - low)
+    low = min(low - 3 * room, -_LAST_LOGIT) if -math.inf in logits else low - room
+    high = max(high + 3 * room, _LAST_LOGIT) if math.inf in logits else high + room
+    return Axis(low, high, is_logit=True, labels=labels)
+
+
+def difference_axis(values: Sequence[float]) -> Axis:
+    """An axis for differences, which has zero on it."""
+    low, high = min(0.0, *values), max(0.0, *values)
+    room = _PADDING * (high - low) or 0.01
+    return Axis(low - room, high + room, is_logit=False, labels=_DIFFERENCES)
+
+
+def _logit(value: float) -> float:
+    if value <= 0:
+        return -math.inf
+    return math.inf if value >= 1 else math.log(value / (1 - value))
+
+
+def _area(logit: float) -> float:
+    return 1 / (1 + math.exp(-logit))
+
+
+def _round_areas() -> list[float]:
+    """0.5, 0.9, 0.99 and so on; after these 0.8, 0.95, 0.98, 0.995; and the same below a half."""
+    near_one = [round(1 - 10.0**-power, 9) for power in range(1, 7)]
+    between = [round(1 - digit * 10.0**-power, 9) for power in range(1, 7) for digit in (2, 5)]
+    areas = [0.5, *near_one, *between]
+    return list(dict.fromkeys(one for area in areas for one in (area, round(1 - area, 9))))
+
+
+def _round_numbers(low: float, high: float, *, finer: int = 1) -> list[float]:
+    """Multiples of the largest step 1, 2 or 5 times a power of ten of which enough lie between two numbers."""
+    power = math.floor(math.log10(high - low)) + 1
+    steps = [digit * 10.0 ** (power - down) for down in range(5) for digit in (5, 2, 1)]
+    for step in steps:
+        multiples = range(math.ceil(low / step), math.floor(high / step) + 1)
+        if len(multiples) >= finer * _FEWEST_TICKS:
+            return [round(multiple * step, 12) for multiple in multiples]
+    return []
+
+
+def _plain(value: float) -> str:
+    return f"{value:.9f}".rstrip("0").rstrip(".")
+
+
+def _signed(value: float) -> str:
+    return "0" if value == 0 else f"{value:+.9f}".rstrip("0").rstrip(".")
+
+
+# D of the best model above which curves are first shown in the corner: the square would show little but its edges.
+_GOOD = 0.95
+# No test of a usual size says anything about rates further out; less than two decades are no corner.
+_FEWEST_DECADES, _MOST_DECADES = 2, 5
+# A rate of 0 stands this far outside the frame, as a share of its side, so that its line is seen to leave it.
+_OUTSIDE = 0.015
+# Straight lines between rates are bent on a log axis: 40 points per decade, from one below the frame, so that a line to
+# a rate of 0 leaves it where it should.
+_RATES = np.geomspace(10.0 ** -(_MOST_DECADES + 1), 1, 40 * (_MOST_DECADES + 1) + 1)
+
+
+def opens_in_corner(areas: Iterable[float]) -> bool:
+    """Whether curves with these areas are first shown in the corner.
+
+    >>> opens_in_corner([0.91, 0.96]), opens_in_corner([0.95])
+    (True, False)
+    """
+    return max(areas) > _GOOD
+
+
+def decades_of(curves: Iterable[tuple[FloatArray, FloatArray]], n_steps: int | None = None) -> int:
+    """How far both axes go: enough to show curves, FPR and TPR, from a TPR of 1/2 to an FPR of 1/2.
+
+    A curve has no place for a rate of 0, so its smallest positive rate counts there. `n_steps` is the number of samples
+    that rates are shares of, where it is known: a smaller rate than one of them is no finding.
+
+    >>> one = np.array([0, 0.004, 1]), np.array([0, 0.9, 1])
+    >>> decades_of([one]), decades_of([one], n_steps=90), decades_of([(np.array([0, 0, 1]), np.array([0, 1, 1]))])
+    (3, 2, 2)
+    """
+    found = [1.0]
+    for fpr, tpr in curves:
+        found += [_end(fpr, tpr), _end(1 - tpr[::-1], 1 - fpr[::-1])]
+    wanted = math.ceil(-math.log10(min(found)) - 1e-9)
+    known = _MOST_DECADES if n_steps is None else math.ceil(math.log10(n_steps))
+    return max(_FEWEST_DECADES, min(wanted, known, _MOST_DECADES))
+
+
+def _end(rate: FloatArray, other: FloatArray) -> float:
+    """The rate where the other one is 1/2; where that is 0, the smallest that is not."""
+    middle = float(np.interp(0.5, other, rate))
+    return middle if middle > 0 else float(rate[rate > 0].min())
+
+
+def densified(fpr: FloatArray, tpr: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """A curve with more points on the same straight lines, close enough together for log axes.
+
+    >>> fpr, tpr = densified(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
+    >>> bool(np.abs(fpr - tpr).max() < 1e-12), bool(np.diff(np.log(fpr[fpr > 1e-5])).max() < 0.06)
+    (True, True)
+    """
+    # Lengths along the curve: rates may stand still, but not both at once.
+    along = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(fpr)) + np.abs(np.diff(tpr)))])
+    at = np.unique(np.concatenate([along, np.interp(_RATES, fpr, along), np.interp(1 - _RATES[::-1], tpr, along)]))
+    return np.interp(at, along, fpr), np.interp(at, along, tpr)
+
+
+@dataclass(frozen=True)
+class RateTick:
+    """A line of the grid: the same place means other rates at either axis."""
+
+    place: float
+    fpr: float
+    tpr: float
+    across: str
+    """FPR in words."""
+    up: str
+
+
+@dataclass(frozen=True)
+class View:
+    """Square or corner; places go from 0 to 1, to the right and upwards."""
+
+    is_corner: bool
+    decades: int = _MOST_DECADES
+
+    def places(self, fpr: FloatArray, tpr: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Where a curve stands, across and up, with points between its own where lines bend.
+
+        >>> across, up = View(is_corner=True, decades=4).places(np.array([0.001, 0.1]), np.array([0.9, 0.99]))
+        >>> round(float(across[0]), 12), round(float(up[-1]), 12)
+        (0.25, 0.5)
+        """
+        if not self.is_corner:
+            return fpr, tpr
+        fpr, tpr = densified(fpr, tpr)
+        return 1 - self._depth(fpr), self._depth(1 - tpr)
+
+    def _depth(self, rates: FloatArray) -> FloatArray:
+        """Decades below 100 %, as a share of all; of nothing, a little more than all."""
+        least = 10.0 ** -(self.decades * (1 + _OUTSIDE))
+        depth: FloatArray = -np.log10(np.maximum(rates, least)) / self.decades
+        return depth
+
+    def ticks(self) -> list[RateTick]:
+        """The grid, from the left and from below."""
+        if not self.is_corner:
+            return [RateTick(rate, rate, rate, f"{rate:g}", f"{rate:g}") for rate in (0, 0.2, 0.4, 0.6, 0.8, 1)]
+        rates = [(10.0 ** (decade - self.decades), 1 - 10.0**-decade) for decade in range(self.decades + 1)]
+        return [
+            RateTick(decade / self.decades, fpr, tpr, level(fpr), level(tpr)) for decade, (fpr, tpr) in enumerate(rates)
+        ]

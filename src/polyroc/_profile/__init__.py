@@ -1,1 +1,0 @@
-"""What models cost over many cost matrices, and how often each is the cheapest."""

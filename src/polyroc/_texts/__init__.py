@@ -1,1 +1,0 @@
-"""Results as text: what is printed, shown in a notebook, and said in words."""

@@ -1,0 +1,182 @@
+"""Influences of several models on the same samples -> estimates, differences, rankings, without resampling."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Protocol
+
+import numpy as np
+from scipy.special import expit, logit, ndtri, stdtr, stdtrit
+
+from polyroc._lib.typing import AnyStatistic, FloatArray
+from polyroc._uncertainty.delong import covariance, freedom
+from polyroc._uncertainty.influence import ROUNDING, Spread
+from polyroc._uncertainty.intervals import Interval
+from polyroc._uncertainty.logit_scale import EDGE
+from polyroc._uncertainty.paired import (
+    Contest,
+    HasEnds,
+    ModelEstimate,
+    ends_apart,
+    p_value_by_intervals,
+    probability_best,
+    rankings,
+    ties_rounded,
+    with_holm,
+)
+from polyroc._uncertainty.random import normal_errors
+from polyroc._uncertainty.units import AnyUnits
+
+# Draws from the normal distribution of all models' statistics, for rankings: their shares are right to 0.005.
+N_DRAWS = 9_999
+# Where a sequence without a plan is to be the tightest.
+USUAL_SAMPLES = 1_000
+
+
+class HasInfluences(HasEnds, Protocol):
+    """A statistic, or a measure, with what each sample adds to it."""
+
+    @property
+    def estimate(self) -> float: ...
+
+    @property
+    def influences(self) -> FloatArray:
+        """Shape (n,)."""
+
+    @property
+    def units(self) -> AnyUnits: ...
+
+    @property
+    def standard_error(self) -> float: ...
+
+    @property
+    def unshrunk(self) -> float | None:
+        """The estimate without shrinkage; None where nothing is shrunk."""
+
+    @property
+    def excess(self) -> float:
+        """By how much the estimate may be too large, whatever the samples show."""
+
+    @property
+    def width(self) -> float:
+        """Of the range."""
+
+    def corrected(self) -> tuple[float, float]:
+        """The estimate less its bias, and its standard error there."""
+
+
+class Test(Protocol):
+    """How many standard errors a difference may be from 0, and what p value it has."""
+
+    def reach(self, confidence_level: float, freedom: float) -> float:
+        """Standard errors to either side of a difference."""
+
+    def p_value(self, distance: float, freedom: float) -> float:
+        """Two-sided p value of a difference at this distance from 0, in standard errors."""
+
+
+class Once:
+    """Student's t test, for somebody who looks once."""
+
+    def reach(self, confidence_level: float, freedom: float) -> float:
+        return -float(stdtrit(freedom, (1 - confidence_level) / 2))
+
+    def p_value(self, distance: float, freedom: float) -> float:
+        return float(2 * stdtr(freedom, -distance))
+
+
+@dataclass(frozen=True)
+class Anytime:
+    """An asymptotic confidence sequence: it holds at all looks together, whenever somebody looks and stops.
+
+    Robbins' normal mixture, in the asymptotic form of Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2024): with n
+    samples an estimate reaches sqrt((1 + 1/m) ln((1 + m) / alpha^2)) standard errors, m = n rho^2. rho is chosen
+    beforehand, such that the sequence is tightest near a planned number of samples. The sample does not choose it:
+    that would be looking, too.
+    """
+
+    n_samples: int
+    """Samples seen so far."""
+    planned: int = USUAL_SAMPLES
+    """Samples at which the sequence is tightest."""
+
+    def reach(self, confidence_level: float, freedom: float) -> float:
+        """Wider than `Once`, and by as much again where few samples carry the standard error."""
+        alpha = 1 - confidence_level
+        mixed = self._mixed(alpha)
+        few = Once().reach(confidence_level, freedom) / -float(ndtri(alpha / 2))
+        return few * math.sqrt((1 + 1 / mixed) * math.log((1 + mixed) / alpha**2))
+
+    def p_value(self, distance: float, freedom: float) -> float:
+        """The smallest alpha whose sequence, tuned for 0.05, has left 0 out by now."""
+        mixed = self._mixed(0.05)
+        # With Student's t in place of the normal distribution: the normal distance that has the same p value.
+        normal = -float(ndtri(max(Once().p_value(distance, freedom) / 2, 1e-300)))
+        return min(1.0, math.sqrt(1 + mixed) * math.exp(-(normal**2) * mixed / (2 * (1 + mixed))))
+
+    def _mixed(self, alpha: float) -> float:
+        """The m of the class: the ratio of what is known to what was planned."""
+        spent = -2 * math.log(alpha)
+        return self.n_samples / self.planned * (spent + math.log(spent + 1))
+
+
+def contest_by_influence(
+    statistic: AnyStatistic, models: Mapping[str, Spread], confidence_level: float, test: Test
+) -> Contest:
+    """Compare the models by their influences on the same samples."""
+    names = list(models)
+    # Once for all models: of fifty there are 1,225 pairs.
+    together = covariance(np.array([one.influences for one in models.values()]), next(iter(models.values())).units)
+    draws = ties_rounded(normal_draws(list(models.values()), together))
+    best = probability_best(draws)
+    estimates = tuple(
+        ModelEstimate(name, one.estimate, one.standard_error, *one.interval(confidence_level), float(share))
+        for (name, one), share in zip(models.items(), best, strict=True)
+    )
+    measured = [(a, b, *difference(models[a], models[b], confidence_level, test)) for a, b in combinations(names, 2)]
+    return Contest(statistic, estimates, with_holm(measured), rankings(names, draws), together)
+
+
+def difference(
+    first: HasInfluences, second: HasInfluences, confidence_level: float, test: Test
+) -> tuple[float, float, Interval, float]:
+    """The difference of two models, its standard error, interval and p value.
+
+    Centre and spread are those that the intervals of both begin with, as for paired replicates; the influences give
+    the correlation.
+    """
+    value = first.estimate - second.estimate
+    both = covariance(np.array([first.influences, second.influences]), first.units)
+    plain = math.sqrt(max(0.0, both[0, 0] + both[1, 1] - 2 * both[0, 1]))
+    if first.standard_error == 0 and second.standard_error == 0:
+        return value, 0.0, ends_apart(first, second, confidence_level), p_value_by_intervals(first, second)
+    (a, error_a), (b, error_b) = first.corrected(), second.corrected()
+    alone = math.sqrt(both[0, 0] * both[1, 1])
+    common = both[0, 1] / alone * error_a * error_b if alone > 0 else 0.0
+    error = math.sqrt(max(error_a**2 + error_b**2 - 2 * common, plain**2))
+    if first.unshrunk is not None and second.unshrunk is not None:
+        error = math.hypot(error, first.unshrunk - second.unshrunk - value)
+    if error < ROUNDING:  # the same scores, or models that go wrong together
+        return value, 0.0, Interval(value, value), 1.0
+    few = freedom(first.influences - second.influences, first.units)
+    reach, width = test.reach(confidence_level, few) * error, first.width
+    # Either may be too large by any part of its excess.
+    ends = Interval(max(-width, a - b - first.excess - reach), min(width, a - b + second.excess + reach))
+    beyond = max(0.0, abs(a - b) - (first.excess if a > b else second.excess))
+    return value, plain, ends, test.p_value(beyond / error, few)
+
+
+def normal_draws(models: list[Spread], together: FloatArray | None = None) -> FloatArray:
+    """Draws of all models' statistics from the normal distribution of their logits, shape (m, N_DRAWS).
+
+    `together` is their covariance where it is known.
+    """
+    estimates = np.clip([one.estimate for one in models], EDGE, 1 - EDGE)
+    slope = 1 / (estimates * (1 - estimates))
+    if together is None:
+        together = covariance(np.array([one.influences for one in models]), models[0].units)
+    noise = np.random.default_rng(0).normal(size=(N_DRAWS, len(models)))
+    errors = normal_errors(noise, together * np.outer(slope, slope))
+    drawn: FloatArray = expit(logit(estimates) + errors).T
+    return drawn

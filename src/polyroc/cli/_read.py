@@ -1,0 +1,336 @@
+"""Predictions from files by the rules of the command line: the same columns, classes, rows and messages."""
+
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from polyroc._inputs.checks import InputError, shown
+from polyroc._lib.typing import FloatArray, LabelArray
+from polyroc._records import Frozen, read_only
+
+if TYPE_CHECKING:
+    from polyroc.cli._columns import Columns
+
+_T = TypeVar("_T")
+_Names = str | Sequence[Any] | None
+
+
+@dataclass(frozen=True, eq=False)
+class FilePredictions(Frozen):
+    """Predictions of one model, as they were read from a file."""
+
+    y_true: LabelArray
+    """True class of each sample, shape (n,)."""
+    y_score: FloatArray
+    """One column per class, shape (n, k); or (n, 1), the score of the second of two classes."""
+    labels: LabelArray
+    """The classes in the order of the score columns, shape (k,)."""
+    sample_weight: FloatArray | None
+    """Weight of each sample, shape (n,); None if no column was named."""
+    groups: LabelArray | None
+    """Group of each sample, shape (n,); None if no column was named."""
+    notes: tuple[str, ...]
+    """How many rows were dropped, and what was guessed."""
+
+    def __repr__(self) -> str:
+        notes = f", notes={list(self.notes)}" if self.notes else ""
+        return f"FilePredictions(n_samples={len(self.y_true)}, labels={self.labels.tolist()}{notes})"
+
+
+@dataclass(frozen=True, eq=False)
+class PairedPredictions(Frozen):
+    """Predictions of several models for the same samples, as they were read from files."""
+
+    y_true: LabelArray
+    """True class of each sample, shape (n,)."""
+    scores: Mapping[str, FloatArray]
+    """Scores by the name of the model, shape (n, k) each."""
+    labels: LabelArray
+    """The classes in the order of the score columns, shape (k,)."""
+    sample_weight: FloatArray | None
+    """Weight of each sample in the first file, shape (n,); None if no column was named."""
+    groups: LabelArray | None
+    """Group of each sample in the first file, shape (n,); None if no column was named."""
+    key: LabelArray | None
+    """What identifies each sample, shape (n,); None if rows were matched by their order."""
+    notes: tuple[str, ...]
+    """How many rows were left out, and what was guessed."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        scores = {name: read_only(array.view()) for name, array in self.scores.items()}
+        object.__setattr__(self, "scores", MappingProxyType(scores))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A read-only mapping cannot be pickled; making the record anew makes a new one.
+        return type(self), tuple(dict(value) if name == "scores" else value for name, value in vars(self).items())
+
+    def __repr__(self) -> str:
+        notes = f", notes={list(self.notes)}" if self.notes else ""
+        what = f"n_samples={len(self.y_true)}, labels={self.labels.tolist()}, scores={list(self.scores)}"
+        return f"PairedPredictions({what}{notes})"
+
+
+def read_predictions(
+    path: str | PathLike[str],
+    *,
+    target: str,
+    scores: _Names = None,
+    labels: _Names = None,
+    sample_weight: str | None = None,
+    groups: str | None = None,
+    model_column: str | None = None,
+    pooled: bool = False,
+    drop_missing: bool = False,
+) -> FilePredictions:
+    r"""Read the predictions of one model from a file, by the rules of ``polyroc evaluate`` (needs ``polyroc[cli]``).
+
+    Parameters
+    ----------
+    path : path
+        CSV, TSV, Parquet, Arrow, Feather, NDJSON or npz.
+    target : str
+        Column of the true classes.
+    scores : str or list of str, optional
+        Score columns: names, or patterns such as ``"p_*"``; by default all other
+        columns of numbers that are named after the classes.
+    labels : list, optional
+        Classes in the order of the score columns, if their names do not contain them.
+    sample_weight, groups : str, optional
+        Columns of weights and of groups.
+    model_column : str, optional
+        Which model to read from a file with one row per sample and model, ``"llm=gpt"``.
+    pooled : bool
+        Whether all rows are samples of one model although a column looks like the names
+        of several.
+    drop_missing : bool
+        Whether to leave out rows with missing values in a column that is used;
+        otherwise they are an error.
+
+    Returns
+    -------
+    FilePredictions
+        A frozen record with ``y_true``, ``y_score``, ``labels``, ``sample_weight``,
+        ``groups`` and ``notes``.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read as such predictions, or in more than one way.
+
+    See Also
+    --------
+    read_paired_predictions : Several models for the same samples.
+    evaluate_parquet : Parquet files that do not fit in memory.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, polyroc
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "predictions.csv"
+    >>> _ = path.write_text("label,p_cat,p_dog\ncat,0.9,0.1\ndog,0.4,0.6\ncat,,0.5\ncat,0.3,0.7\n")
+    >>> predictions = polyroc.read_predictions(path, target="label", drop_missing=True)
+    >>> predictions.notes
+    ("dropped 1 of 4 rows with missing values: 1 of class 'cat'",)
+    >>> polyroc.auc_score(predictions.y_true, predictions.y_score, labels=predictions.labels)
+    0.5
+    """
+    columns = _columns(
+        "read_predictions",
+        target=target,
+        scores=scores,
+        labels=labels,
+        sample_weight=sample_weight,
+        groups=groups,
+        model_column=model_column,
+        pooled=pooled,
+        drop_missing=drop_missing,
+    )
+    from polyroc.cli._problem import read_problem
+
+    problem = _in_arguments(lambda: read_problem(_path(path, "path"), columns()), "path")
+    notes = _notes(problem.warnings, problem.notes)
+    weight, group = problem.sample_weight, problem.groups
+    return FilePredictions(problem.target.values, problem.scores, _classes(problem.labels), weight, group, notes)
+
+
+def read_paired_predictions(
+    paths: str | PathLike[str] | Sequence[str | PathLike[str]],
+    *,
+    target: str,
+    key: str | None = None,
+    models: Mapping[str, str | Sequence[str]] | None = None,
+    model_column: str | None = None,
+    scores: _Names = None,
+    labels: _Names = None,
+    sample_weight: str | None = None,
+    groups: str | None = None,
+    pooled: bool = False,
+    drop_missing: bool = False,
+    common: bool = False,
+) -> PairedPredictions:
+    r"""Read several models' predictions for the same samples, by the rules of ``polyroc compare`` (``polyroc[cli]``).
+
+    Parameters
+    ----------
+    paths : path or list of paths
+        One file per model, which is named after it; or one file with `models` or
+        `model_column`. Formats are those of `read_predictions`.
+    target : str
+        Column of the true classes.
+    key : str, optional
+        Column that identifies samples, to match the rows of files; by default files must
+        have them in the same order.
+    models : mapping of str to str or list of str, optional
+        The score columns of each model in one file, ``{"knn": "knn_*", "tree": "tree_*"}``.
+    model_column : str, optional
+        Column with the name of the model in a file with one row per sample and model;
+        ``"llm=gpt,claude"`` reads two of them.
+    scores, labels, sample_weight, groups, pooled
+        As for `read_predictions`. Weights and groups come from the first file.
+    drop_missing : bool
+        Whether to leave out rows with a missing value in at least one model, for all models.
+    common : bool
+        Whether to leave out rows whose `key` is not in all files; otherwise they are an error.
+
+    Returns
+    -------
+    PairedPredictions
+        A frozen record with ``y_true``, ``scores`` (a mapping for `compare`), ``labels``,
+        ``sample_weight``, ``groups``, ``key`` and ``notes``.
+
+    Raises
+    ------
+    InputError
+        If the files cannot be read as such predictions, in more than one way, or do not
+        belong to the same samples.
+
+    See Also
+    --------
+    read_predictions : One model.
+    compare_parquet : Parquet files that do not fit in memory.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, polyroc
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "knn.csv").write_text("id,label,p_a,p_b\n1,a,0.9,0.1\n2,b,0.4,0.6\n3,a,0.7,0.3\n")
+    >>> _ = (folder / "tree.csv").write_text("id,label,p_a,p_b\n2,b,0.2,0.8\n1,a,0.6,0.4\n")
+    >>> files = [folder / "knn.csv", folder / "tree.csv"]
+    >>> pairs = polyroc.read_paired_predictions(files, target="label", key="id", common=True)
+    >>> pairs
+    PairedPredictions(n_samples=2, labels=['a', 'b'], scores=['knn', 'tree'], notes=[...])
+    >>> pairs.key.tolist(), pairs.scores["tree"][:, 1].tolist()
+    ([1, 2], [0.4, 0.8])
+    """
+    columns = _columns(
+        "read_paired_predictions",
+        target=target,
+        key=key,
+        scores=scores,
+        labels=labels,
+        sample_weight=sample_weight,
+        groups=groups,
+        model_column=model_column,
+        pooled=pooled,
+        drop_missing=drop_missing,
+        common=common,
+    )
+    from polyroc.cli._models import read_models
+
+    several: Sequence[Any] = paths if isinstance(paths, Sequence) and not isinstance(paths, str) else [paths]
+    names = [_path(one, "paths") for one in several]
+    if not names:
+        raise InputError("paths", "must lead to at least one file", "none")
+    read = _in_arguments(lambda: read_models(names, _patterns(models), columns()), "paths")
+    notes, weight, groups_ = _notes(read.first.warnings, read.notes), read.first.sample_weight, read.first.groups
+    keys = None if read.key is None else read.key.to_numpy(zero_copy_only=False)
+    return PairedPredictions(
+        read.first.target.values, read.scores, _classes(read.first.labels), weight, groups_, keys, notes
+    )
+
+
+def _columns(function: str, **given: Any) -> Callable[[], "Columns"]:
+    """What the command line makes of the same options, made where its errors are translated."""
+    try:
+        from polyroc.cli._columns import Columns
+    except ModuleNotFoundError as error:
+        msg = f'`{function}` needs {error.name}: pip install "polyroc[cli]".'
+        raise ModuleNotFoundError(msg, name=error.name) from error
+    given |= {name: value.tolist() for name, value in given.items() if isinstance(value, np.ndarray)}
+    for name, value in given.items():
+        if name in _FLAGS:
+            if not isinstance(value, bool | np.bool_):
+                raise InputError(name, "must be True or False", shown(value))
+        elif name in ("scores", "labels"):
+            if value is not None and not (isinstance(value, Sequence) and not isinstance(value, bytes) and value):
+                raise InputError(name, "must be a list of names, or names between commas", shown(value))
+        elif not (isinstance(value, str) or (value is None and name != "target")):
+            raise InputError(name, "must be the name of a column", shown(value))
+    return lambda: Columns(**given)
+
+
+_FLAGS = ("pooled", "drop_missing", "common")
+
+
+def _path(value: Any, name: str) -> str:
+    if not isinstance(value, str | PathLike) or not isinstance(fspath(value), str) or not fspath(value):
+        raise InputError(name, "must be a path", shown(value))
+    # Here no name stands for the standard input.
+    return "./-" if fspath(value) == "-" else str(fspath(value))
+
+
+def _patterns(models: Any) -> str | None:
+    """The patterns of several models as the command line has them."""
+    from polyroc.cli._columns import joined
+
+    if models is None:
+        return None
+    named = isinstance(models, Mapping) and all(isinstance(name, str) and "=" not in name for name in models)
+    if not named or not all(isinstance(pattern, str | list | tuple) and pattern for pattern in models.values()):
+        rule = "must map names of models (without '=') to their score columns, such as {'knn': 'knn_*'}"
+        raise InputError("models", rule, shown(models))
+    return joined([f"{name}={joined(pattern)}" for name, pattern in models.items()])
+
+
+def _classes(labels: list[Any]) -> LabelArray:
+    # Objects keep text as it is; NumPy's own type would lose a NUL at the end.
+    return np.array(labels, dtype=object if isinstance(labels[0], str) else None)
+
+
+def _in_arguments(read: Callable[[], _T], argument: str) -> _T:
+    """What was read; the errors of the command line in the words of Python."""
+    from polyroc.cli._plain import CommandError
+
+    try:
+        return read()
+    except CommandError as error:
+        text = _PROPOSAL.sub(_as_argument, str(error)).rstrip(".")
+        option = re.match(r"`(\w+)`(:?) ", text)
+        if option is None:
+            raise InputError(argument, f"must lead to predictions: {text}") from error
+        rest = text[option.end() :]
+        raise InputError(option[1], f"must fit the file: {rest}" if option[2] else rest) from error
+
+
+def _notes(*texts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(_PROPOSAL.sub(_as_argument, text) for several in texts for text in several)
+
+
+# A command, which stays one; an option with its value; an option in a sentence.
+_PROPOSAL = re.compile(r"`(polyroc [^`]*)`|`--([a-z-]+) ?([^`]*)`|--([a-z]+(?:-[a-z]+)*)")
+
+
+def _as_argument(match: re.Match[str]) -> str:
+    command, option, value, word = match.groups()
+    if command:
+        return match[0]
+    if word:
+        return f"`{word.replace('-', '_')}`"
+    name = option.replace("-", "_")
+    return f"`{name}={shlex.split(value)[0]!r}`" if value else f"`{name}=True`"

@@ -1,0 +1,466 @@
+"""The table of classes: one entry per class, kept by columns."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from operator import index
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from polyroc._inputs.checks import InputError, as_confidence_level, shown
+from polyroc._inputs.frames import FrameBackend, frame_with_gaps, plain
+from polyroc._lib.numbers import area, area_and_ends, counted, level, percent
+from polyroc._lib.text import aligned, html_table, latex_table, markdown_table, printable, short_names, wrapped
+from polyroc._lib.typing import FloatArray, IntArray, LabelArray
+from polyroc._lib.warnings import underflow_is_zero
+from polyroc._records import Frozen
+from polyroc._uncertainty.intervals import Interval
+from polyroc._uncertainty.units import Units
+from polyroc.evaluation._class_areas import ClassIntervals, MeasuredClasses
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+# Letters of a name in a table.
+_NAME = 20
+# Decimals of shares and areas.
+_DIGITS = 3
+_NONE = "-"
+HEADER = ("class", "samples", "named", "recall", "precision", "vs rest", "pairs", "hardest partner", "mistaken for")
+# Columns of numbers.
+RIGHT = (1, 2, 3, 4, 5, 6)
+# What is named, and what is ranked.
+PARTS = ((0, 1, 2, 3, 4, 8), (0, 5, 6, 7))
+MEANING = (
+    "named: how often the class is the highest column. vs rest: area of the class against all others. pairs: mean "
+    "area of its pairs. hardest partner: the class with the lowest mean of both areas. mistaken for: the class most "
+    "often named for it, and for which share of its samples."
+)
+
+
+class Row(Protocol):
+    """One class."""
+
+    @property
+    def label(self) -> Any: ...
+    @property
+    def n_samples(self) -> int: ...
+    @property
+    def n_named(self) -> int | None: ...
+    @property
+    def recall(self) -> float | None: ...
+    @property
+    def precision(self) -> float | None: ...
+    @property
+    def auc_vs_rest(self) -> float | None: ...
+    @property
+    def mean_pair_auc(self) -> float | None: ...
+    @property
+    def hardest_partner(self) -> Any: ...
+    @property
+    def hardest_auc(self) -> float | None: ...
+    @property
+    def mistaken_for(self) -> Any: ...
+    @property
+    def mistaken_share(self) -> float | None: ...
+    @property
+    def intervals(self) -> dict[str, Interval]: ...
+
+
+def cells(rows: Sequence[Row], labels: Sequence[Any]) -> list[list[str]]:
+    """A header and one row of text per class; names are shortened together, so that no two become the same."""
+    names = dict(zip(map(str, labels), short_names(labels, _NAME), strict=True))
+    return [list(HEADER), *(_row(row, names) for row in rows)]
+
+
+def _row(row: Row, names: dict[str, str]) -> list[str]:
+    return [
+        names[str(row.label)],
+        f"{row.n_samples:,}",
+        _NONE if row.n_named is None else f"{row.n_named:,}",
+        _recall(row),
+        "never named" if row.n_named == 0 else _number(row, "precision"),
+        _number(row, "auc_vs_rest"),
+        _number(row, "mean_pair_auc"),
+        _partner(row, names),
+        _mistaken(row, names),
+    ]
+
+
+def _recall(row: Row) -> str:
+    return "no samples" if row.n_samples == 0 else _number(row, "recall")
+
+
+def _number(row: Row, name: str) -> str:
+    value = getattr(row, name)
+    if value is None:
+        return _NONE
+    if name not in row.intervals:
+        return area(value, digits=_DIGITS)
+    text, low, high = area_and_ends(value, *row.intervals[name], digits=_DIGITS)
+    return f"{text} ({low} to {high})"
+
+
+def _partner(row: Row, names: dict[str, str]) -> str:
+    if row.hardest_auc is None:
+        return _NONE
+    return f"{names[str(row.hardest_partner)]}: {_number(row, 'hardest_auc')}"
+
+
+def _mistaken(row: Row, names: dict[str, str]) -> str:
+    if row.mistaken_share is None:
+        return _NONE
+    return f"{names[str(row.mistaken_for)]}: {percent(row.mistaken_share)}" if row.mistaken_share else "none"
+
+
+# Of more classes only those with the lowest recall are printed.
+_PRINTED = 20
+_WITH_INTERVALS = ("recall", "precision", "auc_vs_rest", "mean_pair_auc", "hardest_auc")
+
+
+class ClassRow(NamedTuple):
+    """One class: one entry of `Classes`. What is not defined is None."""
+
+    label: Any
+    n_samples: int
+    weight: float | None
+    n_named: int | None
+    recall: float | None
+    precision: float | None
+    auc_vs_rest: float | None
+    mean_pair_auc: float | None
+    hardest_partner: Any
+    hardest_auc: float | None
+    mistaken_for: Any
+    mistaken_share: float | None
+    intervals: dict[str, Interval]
+
+
+@dataclass(frozen=True, eq=False)
+class Classes(Frozen):
+    """What is known of every class, one entry per class in each column, in the order of `Evaluation.labels`.
+
+    ``classes[i]`` is one `ClassRow`, ``classes.of(label)`` that of a class, and a loop over the table gives them all.
+    In columns of numbers NaN stands for what is not defined; in rows and in `to_dict` it is None. A class without
+    samples has no recall and no areas, and one that is never named has no precision.
+
+    A class is *named* for a sample where its column is the highest. Where no class can be named (one score column, or
+    columns that are certainly not on a common scale), the columns about naming are None, and `notes` says why. With
+    `max_pairs`, the columns about pairs are None.
+
+    Attributes
+    ----------
+    label : ndarray of shape (n_classes,)
+        The classes.
+    n_samples : ndarray of shape (n_classes,)
+        Samples of each class.
+    weight : ndarray of shape (n_classes,) or None
+        Sum of their weights; None without `sample_weight`.
+    n_named : ndarray of shape (n_classes,) or None
+        How often each class is named. A class that a model has lost is never named, and D may still be high.
+    recall : ndarray of shape (n_classes,) or None
+        Share of the class's samples for which it is named.
+    precision : ndarray of shape (n_classes,) or None
+        Share of the samples for which it is named that are of this class.
+    auc_vs_rest : ndarray of shape (n_classes,)
+        Probability that a sample of the class scores higher in its column than a sample of any other class, ties
+        counted one half. It depends on how frequent the other classes are.
+    mean_pair_auc : ndarray of shape (n_classes,) or None
+        Mean of the areas of all pairs with this class, as positive and as negative. The mean of these over the classes
+        is M.
+    hardest_partner : ndarray of shape (n_classes,) or None
+        The other class for which the mean of both areas, A(i, j) and A(j, i), is lowest.
+    hardest_auc : ndarray of shape (n_classes,) or None
+        That mean of both areas.
+    mistaken_for : ndarray of shape (n_classes,) or None
+        The class most often named wrongly for its samples; None of a class without mistakes.
+    mistaken_share : ndarray of shape (n_classes,) or None
+        For which share of its samples.
+    intervals : ClassIntervals or None
+        Both ends of the confidence intervals of `recall`, `precision`, `auc_vs_rest`, `mean_pair_auc` and
+        `hardest_auc`, each of shape (n_classes, 2); None until asked for by `with_intervals`.
+    confidence_level : float or None
+        Of the intervals.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> classes = polyroc.evaluate(example.y_true, example.scores["tree"]).classes
+    >>> one = classes.of(1)
+    >>> one.n_samples, one.n_named, round(one.recall, 3), one.mistaken_for
+    (91, 40, 0.143, 3)
+    >>> low, high = classes.with_intervals().of(1).intervals["recall"]
+    >>> low < one.recall < high
+    True
+    """
+
+    label: LabelArray
+    n_samples: IntArray
+    weight: FloatArray | None
+    n_named: IntArray | None
+    recall: FloatArray | None
+    precision: FloatArray | None
+    auc_vs_rest: FloatArray
+    mean_pair_auc: FloatArray | None
+    hardest_partner: LabelArray | None
+    hardest_auc: FloatArray | None
+    mistaken_for: LabelArray | None
+    mistaken_share: FloatArray | None
+    notes: tuple[str, ...] = ()
+    """Why columns are missing, and which classes are never named; one sentence each."""
+    intervals: ClassIntervals | None = None
+    confidence_level: float | None = None
+    _measured: MeasuredClasses | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    def __getitem__(self, position: int) -> ClassRow:
+        place = range(len(self))[index(position)]
+        entries = [None if x is None else _entry(x[place : place + 1]) for x in self._estimates().values()]
+        return ClassRow._make([*entries, self._intervals_at(place)])
+
+    def __iter__(self) -> Iterator[ClassRow]:
+        return (self[place] for place in range(len(self)))
+
+    def of(self, label: Any) -> ClassRow:
+        """The row of one class.
+
+        Parameters
+        ----------
+        label : scalar
+            One of the classes.
+        """
+        for place, one in enumerate(self.label.tolist()):
+            if _is_same(one, label):
+                return self[place]
+        raise InputError("label", f"must be one of the {counted(len(self), 'class')}", shown(label))
+
+    @underflow_is_zero
+    def with_intervals(self, confidence_level: float = 0.95, *, groups: "ArrayLike | None" = None) -> "Classes":
+        """The same table with confidence intervals, in all of its forms.
+
+        Shares have Wilson's interval: for recall, as if there were as many samples as the class has (with weights,
+        Kish's effective number); for precision likewise, given how often the class is named. Areas have DeLong's
+        interval on the logit scale. That of the area against the rest takes the classes of the other samples as random,
+        too. Nothing is resampled.
+
+        Parameters
+        ----------
+        confidence_level : float
+            Between 0 and 1.
+        groups : array-like of shape (n_samples,), optional
+            Group of each sample, such as a patient ID. If given, groups are independent instead of samples.
+
+        Returns
+        -------
+        Classes
+            With `intervals`.
+
+        Examples
+        --------
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> classes = polyroc.evaluate(example.y_true, example.scores["tree"]).classes.with_intervals()
+        >>> classes.to_frame("pandas").filter(like="recall").columns.tolist()
+        ['recall', 'recall_low', 'recall_high']
+        """
+        confidence_level = as_confidence_level(confidence_level)
+        assert self._measured is not None
+        return self._by_units(confidence_level, self._measured.units(groups))
+
+    def _by_units(self, confidence_level: float, units: Units) -> "Classes":
+        """The same for units that somebody else made, and warned of."""
+        assert self._measured is not None
+        return replace(
+            self, intervals=self._measured.intervals(confidence_level, units), confidence_level=confidence_level
+        )
+
+    @property
+    def never_named(self) -> list[Any]:
+        """The classes that have samples and are never named; none where no class can be named."""
+        if self.n_named is None:
+            return []
+        found: list[Any] = self.label[(self.n_named == 0) & (self.n_samples > 0)].tolist()
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table as plain lists by column name, with None for what is not defined."""
+        record: dict[str, Any] = {name: None if x is None else _plain(x) for name, x in self._columns().items()}
+        if self.weight is None:
+            del record["weight"]
+        return {**record, "confidence_level": self.confidence_level, "notes": list(self.notes)}
+
+    def to_frame(self, backend: FrameBackend = "pandas") -> Any:
+        """The table as a data frame; with `with_intervals` also both ends of each interval.
+
+        What is not defined is null, NaN in pandas.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            Whose data frame to make; that package must be installed.
+
+        Examples
+        --------
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
+        >>> evaluation.classes.to_frame("pandas").shape
+        (10, 11)
+        """
+        missing = np.full(len(self), np.nan)
+        columns = {name: missing if x is None else x for name, x in self._columns().items()}
+        if self.weight is None:
+            del columns["weight"]
+        return frame_with_gaps(columns, backend)
+
+    def to_markdown(self) -> str:
+        """The table in Markdown, for issues and model cards; names of classes are text there and nothing else."""
+        return markdown_table(self._cells(), right=RIGHT)
+
+    def to_latex(self) -> str:
+        """The table as a LaTeX ``tabular`` that needs no package; names of classes are escaped."""
+        return latex_table(self._cells(), right=RIGHT)
+
+    def __str__(self) -> str:
+        title, places = self._printed()
+        rows = self._cells(places)
+        # With intervals in two parts, each narrow enough for a terminal.
+        parts = [range(len(rows[0]))] if self.intervals is None else PARTS
+        lines = [title]
+        for part in parts:
+            lines += ["", *aligned([[row[place] for place in part] for row in rows])]
+        lines += ["", *wrapped(MEANING)]
+        for note in self.notes:
+            lines += ["", *wrapped(note)]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        title, places = self._printed()
+        return html_table(self._cells(places), right=RIGHT, caption=" ".join([title + ".", *self.notes]))
+
+    def __repr__(self) -> str:
+        return f"Classes({counted(len(self), 'class')}: {', '.join(self._estimates())})"
+
+    def _printed(self) -> tuple[str, list[int]]:
+        """A title, and which classes are shown: all in their order, or of many those that are found least often."""
+        sure = "" if self.confidence_level is None else f" with {level(self.confidence_level)} intervals"
+        if len(self) <= _PRINTED:
+            return f"{counted(len(self), 'class')}{sure}", list(range(len(self)))
+        by, name = (self.auc_vs_rest, "area against the rest") if self.recall is None else (self.recall, "recall")
+        lowest = np.argsort(by, kind="stable")[:_PRINTED].tolist()
+        return f"The {_PRINTED} of {len(self):,} classes with the lowest {name}{sure}; to_frame() has all", lowest
+
+    def _cells(self, places: list[int] | None = None) -> list[list[str]]:
+        return cells([self[place] for place in (range(len(self)) if places is None else places)], self.label.tolist())
+
+    def _estimates(self) -> dict[str, "np.ndarray[Any, Any] | None"]:
+        return {name: getattr(self, name) for name in ClassRow._fields[:-1]}
+
+    def _columns(self) -> dict[str, "np.ndarray[Any, Any] | None"]:
+        """All columns in the order of the frame, each interval after its estimate."""
+        columns: dict[str, np.ndarray[Any, Any] | None] = {}
+        for name, values in self._estimates().items():
+            columns[name] = values
+            if self.intervals is not None and name in _WITH_INTERVALS:
+                ends = getattr(self.intervals, name)
+                columns[f"{name}_low"] = None if ends is None else ends[:, 0]
+                columns[f"{name}_high"] = None if ends is None else ends[:, 1]
+        return columns
+
+    def _intervals_at(self, place: int) -> dict[str, Interval]:
+        found = {}
+        for name in _WITH_INTERVALS if self.intervals is not None else ():
+            ends = getattr(self.intervals, name)
+            if ends is not None and not np.isnan(ends[place, 0]):
+                found[name] = Interval(*ends[place].tolist())
+        return found
+
+
+def _entry(one: "np.ndarray[Any, Any]") -> Any:
+    """The only entry of a column of one row, None for what is not defined."""
+    [value] = one.tolist()
+    return None if isinstance(value, float) and value != value and one.dtype != object else value
+
+
+def _plain(column: "np.ndarray[Any, Any]") -> list[Any]:
+    if column.dtype.kind == "f":
+        return [None if value != value else value for value in column.tolist()]
+    return [None if value is None else plain(np.array([value], dtype=object))[0] for value in column.tolist()]
+
+
+def _is_same(one: Any, label: Any) -> bool:
+    """Whether a class is what somebody asks for; arrays and frames, which compare otherwise or refuse to, are none."""
+    try:
+        same = one == label
+    except TypeError:
+        return False
+    return isinstance(same, bool | np.bool_) and bool(same)
+
+
+# More names than this are counted.
+_TOLD = 5
+
+
+def class_table(measured: MeasuredClasses) -> Classes:
+    """One row per class, without intervals."""
+    source, named, areas = measured.prepared.source, measured.named, measured.areas
+    return Classes(
+        label=source.labels,
+        n_samples=source.class_counts,
+        weight=source.class_weights if source.is_weighted else None,
+        n_named=None if named is None else named.n_named,
+        recall=None if named is None else named.recall,
+        precision=None if named is None else named.precision,
+        auc_vs_rest=areas.against_rest,
+        mean_pair_auc=areas.of_pairs,
+        hardest_partner=_names(source.labels, areas.hardest),
+        hardest_auc=areas.of_hardest,
+        mistaken_for=None if named is None else _names(source.labels, named.mistaken_for),
+        mistaken_share=None if named is None else named.mistaken_share,
+        notes=_notes(measured),
+        _measured=measured,
+    )
+
+
+def _names(labels: LabelArray, places: IntArray | None) -> LabelArray | None:
+    """The labels at these places, None at -1."""
+    if places is None:
+        return None
+    if len(places) and places.min() >= 0:
+        found: LabelArray = labels[places]
+        return found
+    names = np.empty(len(places), dtype=object)
+    names[:] = [None if place < 0 else name for place, name in zip(places, labels[places].tolist(), strict=True)]
+    return names
+
+
+def _notes(measured: MeasuredClasses) -> tuple[str, ...]:
+    found = []
+    if measured.why_unnamed:
+        found.append(f"There is no recall and no precision. {measured.why_unnamed}")
+    if measured.areas.of_pairs is None:
+        found.append("Areas of pairs need all pairs of a class: only a sample of them was compared (max_pairs).")
+    if note := never_named_note(measured):
+        found.append(note)
+    return tuple(found)
+
+
+def never_named_note(measured: MeasuredClasses) -> str:
+    """That classes with samples are never named; nothing where there are none. It takes no areas."""
+    if measured.named is None:
+        return ""
+    source = measured.prepared.source
+    lost = np.flatnonzero((measured.named.n_named == 0) & (source.class_counts > 0))
+    if len(lost) == 0:
+        return ""
+    why = "highest in no row. D and M compare samples within a column and cannot show that."
+    first = zip(source.labels[lost[:_TOLD]].tolist(), source.class_counts[lost[:_TOLD]].tolist(), strict=True)
+    told = [f"{printable(name)} ({counted(count, 'sample')})" for name, count in first]
+    if len(lost) == 1:
+        return f"Class {told[0]} is never named: its column is the {why}"
+    more = f" and {len(lost) - _TOLD:,} more" if len(lost) > _TOLD else ""
+    which = f"{len(lost):,} of {counted(len(source.labels), 'class')} are never named: {', '.join(told)}{more}"
+    return f"{which}. Their columns are the {why}"

@@ -1,0 +1,1 @@
+"""How many samples it takes."""

@@ -1,0 +1,342 @@
+"""Plan: how many samples it takes, and how sure a statistic is with them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyroc._inputs.checks import InputError, shown
+from polyroc._inputs.frames import FrameBackend, frame_of, plain
+from polyroc._lib.numbers import counted, gap, level, percent
+from polyroc._lib.text import printable, wrapped
+from polyroc._lib.typing import FloatArray, IntArray, LabelArray, Statistic
+from polyroc._lib.warnings import underflow_is_zero
+from polyroc._records import Frozen, read_only
+from polyroc._uncertainty.sizes import LEAST, Allocation, Forecast, PlanGoal, sizes_at
+
+if TYPE_CHECKING:
+    from polyroc.display import PlanDisplay
+
+STATISTIC_NAMES: dict[Statistic, str] = {"auc": "D", "hand_till": "M", "mean_auc": "the area under the mean curve"}
+# Of more classes only the smallest and the largest number is said.
+_MOST_CLASSES = 10
+# Letters of a line.
+_WIDTH = 100
+
+
+@dataclass(frozen=True)
+class PlanText:
+    """What is said about a plan."""
+
+    statistic: Statistic
+    models: tuple[str, str] | None
+    confidence_level: float
+    half_width: float | None
+    """As asked for; None for a plan of a test."""
+    detect: float | None
+    power: float | None
+    """As asked for, with `detect`."""
+    labels: Sequence[Any]
+    planned: Sequence[int]
+    """Samples of each class."""
+    n_now: int
+    half_width_now: float
+    power_now: float | None
+    is_enough: bool
+    label_next: Any
+    note: str
+
+    def __str__(self) -> str:
+        return "\n".join(wrapped(self.sentence, _WIDTH))
+
+    @property
+    def sentence(self) -> str:
+        """All that is said, on one line."""
+        need = f"{counted(sum(self.planned), 'sample')}"
+        if self.is_enough:
+            what = f"{self._goal}, about {need} are enough (you have {self.n_now:,}). {self._by_class}."
+            return self._with_note(f"{what} {self._now}")
+        what = f"{self._goal}, you need about {need} (you have {self.n_now:,}). {self._by_class}."
+        return self._with_note(
+            f"{what} {self._now} The next sample should be of class {_quoted(self.label_next)}: it lowers the "
+            "variance most."
+        )
+
+    def _with_note(self, text: str) -> str:
+        return f"{text} {self.note}" if self.note else text
+
+    @property
+    def subject(self) -> str:
+        """What the plan is about."""
+        name = STATISTIC_NAMES[self.statistic]
+        if self.models is None:
+            return name
+        first, second = (repr(printable(model)) for model in self.models)
+        return f"the difference in {name} between {first} and {second}"
+
+    @property
+    def _goal(self) -> str:
+        if self.detect is None:
+            return (
+                f"For a {level(self.confidence_level)} interval of {self.subject} with half width {self.half_width:g}"
+            )
+        assert self.models is not None
+        assert self.power is not None
+        first, second = (repr(printable(model)) for model in self.models)
+        return (
+            f"To detect a true difference of {self.detect:g} in {STATISTIC_NAMES[self.statistic]} between {first} and "
+            f"{second} with a probability of {percent(self.power)} (two-sided test at level "
+            f"{level(1 - self.confidence_level)})"
+        )
+
+    @property
+    def _now(self) -> str:
+        if self.power_now is None:
+            return f"The half width is {gap(self.half_width_now)} now."
+        return f"The probability is {percent(self.power_now)} now."
+
+    @property
+    def _by_class(self) -> str:
+        present = [(label, count) for label, count in zip(self.labels, self.planned, strict=True) if count > 0]
+        if len(present) <= _MOST_CLASSES:
+            return f"By class: {', '.join(f'{printable(label)}: {count:,}' for label, count in present)}"
+        counts = [count for _, count in present]
+        if min(counts) == max(counts):
+            return f"Of each class: {min(counts):,}"
+        return f"Of each class, from {min(counts):,} to {max(counts):,}"
+
+
+def _quoted(label: Any) -> str:
+    """A class inside a sentence: text in quotes, numbers as they are."""
+    return repr(printable(label)) if isinstance(label, str) else printable(label)
+
+
+@dataclass(frozen=True, eq=False)
+class PlanPoint(Frozen):
+    """How sure a statistic is with some numbers of samples.
+
+    Attributes
+    ----------
+    class_counts : ndarray of shape (n_classes,)
+        Samples of each class.
+    n_samples : int
+        All samples.
+    half_width : float
+        Half the width of the confidence interval.
+    power : float or None
+        Probability that the test finds the difference; None for a plan without `detect`.
+    """
+
+    class_counts: IntArray
+    half_width: float
+    power: float | None
+
+    @property
+    def n_samples(self) -> int:
+        return int(self.class_counts.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Plan(Frozen):
+    """Result of `plan`: how many samples of each class it takes.
+
+    Attributes
+    ----------
+    n_samples : int
+        Samples that are needed, those that there are included.
+    class_counts : ndarray of shape (n_classes,)
+        The same for each class, in the order of `labels`.
+    missing : ndarray of shape (n_classes,)
+        How many of them are still to be collected.
+    labels : ndarray of shape (n_classes,)
+        The classes.
+    label_next : object
+        The class whose next sample lowers the variance most.
+    half_width : float
+        Half width of the interval with these samples.
+    power : float or None
+        Probability with these samples that the test finds the difference; None without `detect`.
+    planned, current : PlanPoint
+        The numbers of samples that are needed and those of the pilot, each with its half width and power.
+    sigma : ndarray of shape (n_classes,)
+        By class: the statistic has the variance ``sum(sigma**2 / class_counts)``.
+    statistic : {"auc", "hand_till", "mean_auc"}
+        What is planned for.
+    models : tuple of str or None
+        The two models whose difference is planned for.
+    asked : PlanGoal
+        What was wanted: a half width, or a difference to detect and the power to do so.
+    note : str
+        What makes the plan a rough one; else empty.
+    """
+
+    statistic: Statistic
+    models: tuple[str, str] | None
+    asked: PlanGoal
+    allocation: Allocation
+    labels: LabelArray
+    planned: PlanPoint
+    current: PlanPoint
+    sigma: FloatArray
+    label_next: Any
+    note: str
+    forecast: Forecast = field(repr=False)
+    shares: FloatArray = field(repr=False)
+    """Of all samples, those of each class that has samples."""
+
+    @property
+    def n_samples(self) -> int:
+        return self.planned.n_samples
+
+    @property
+    def class_counts(self) -> IntArray:
+        return self.planned.class_counts
+
+    @property
+    def missing(self) -> IntArray:
+        return read_only(np.maximum(self.class_counts - self.current.class_counts, 0))
+
+    @property
+    def half_width(self) -> float:
+        return self.planned.half_width
+
+    @property
+    def power(self) -> float | None:
+        return self.planned.power
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether the samples of the pilot already do it."""
+        return self.asked.is_met(self.current.half_width, self.current.power)
+
+    @underflow_is_zero
+    def half_width_at(self, n_samples: float) -> float:
+        """Half width of the interval with another number of samples, allocated to the classes as planned.
+
+        Parameters
+        ----------
+        n_samples : float
+            All samples; fractions of samples of a class are not rounded.
+
+        Returns
+        -------
+        float
+            Half of the interval's width.
+        """
+        return self.forecast.half_width(self._sizes(n_samples), self.asked.confidence_level)
+
+    @underflow_is_zero
+    def power_at(self, n_samples: float) -> float:
+        """Probability that the test finds the difference with another number of samples.
+
+        Parameters
+        ----------
+        n_samples : float
+            As in `half_width_at`.
+
+        Returns
+        -------
+        float
+            Between 0 and 1.
+        """
+        found = self.asked.power_of(self.forecast, self._sizes(n_samples))
+        if found is None:
+            raise InputError("detect", "must be given to `plan`, because power is about a true difference")
+        return found
+
+    def _sizes(self, n_samples: Any) -> FloatArray:
+        least = LEAST * len(self.shares)
+        is_number = isinstance(n_samples, Real) and not isinstance(n_samples, bool)
+        if not is_number or not least <= n_samples < np.inf:
+            raise InputError("n_samples", f"must be a number of at least {least}, {LEAST} per class", shown(n_samples))
+        return sizes_at(float(n_samples), self.shares)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data that `json` can write."""
+        return {
+            "statistic": self.statistic,
+            "models": None if self.models is None else list(self.models),
+            "asked": dict(vars(self.asked)),
+            "allocation": self.allocation,
+            "labels": plain(self.labels),
+            "planned": _plain_point(self.planned),
+            "current": _plain_point(self.current),
+            "missing": plain(self.missing),
+            "is_enough": self.is_enough,
+            "label_next": plain(np.array([self.label_next], dtype=object))[0],
+            "sigma": plain(self.sigma),
+            "note": self.note,
+            "sentence": self.text.sentence,
+        }
+
+    def to_frame(self, backend: FrameBackend = "pandas") -> Any:
+        """One row for each class: samples there are, planned and missing, and sigma.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            Whose data frame to make; that package must be installed.
+        """
+        columns = {
+            "class": self.labels,
+            "current": self.current.class_counts,
+            "planned": self.class_counts,
+            "missing": self.missing,
+            "sigma": self.sigma,
+        }
+        return frame_of(columns, backend)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> "PlanDisplay":
+        """Draw half width or power against the number of samples (needs ``polyroc[plot]``).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        **kwargs
+            Further arguments of `polyroc.display.PlanDisplay.plot`.
+
+        Returns
+        -------
+        PlanDisplay
+            With `ax_`, `figure_` and `line_`.
+        """
+        # As in `Evaluation.plot`: whoever does not draw does not load it.
+        from polyroc.display import PlanDisplay
+
+        return PlanDisplay.from_plan(self).plot(ax, **kwargs)
+
+    @property
+    def text(self) -> PlanText:
+        """What is said about the plan wherever it is shown."""
+        return PlanText(
+            statistic=self.statistic,
+            models=self.models,
+            **vars(self.asked),
+            labels=self.labels.tolist(),
+            planned=self.class_counts.tolist(),
+            n_now=self.current.n_samples,
+            half_width_now=self.current.half_width,
+            power_now=self.current.power,
+            is_enough=self.is_enough,
+            label_next=self.label_next,
+            note=self.note,
+        )
+
+    def __str__(self) -> str:
+        return str(self.text)
+
+    def __repr__(self) -> str:
+        reached = f"half width {self.half_width:.2g}" if self.power is None else f"power {self.power:.2f}"
+        return f"Plan({self.n_samples} samples, {self.current.n_samples} now, {reached}, {self.allocation!r})"
+
+
+def _plain_point(point: PlanPoint) -> dict[str, Any]:
+    return {
+        "n_samples": point.n_samples,
+        "class_counts": plain(point.class_counts),
+        "half_width": point.half_width,
+        "power": point.power,
+    }

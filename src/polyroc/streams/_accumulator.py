@@ -1,0 +1,331 @@
+"""RocAccumulator: an evaluation of samples that come batch by batch, and are not kept."""
+
+import hashlib
+from collections.abc import Mapping
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polyroc._engines._bins import NO_SCORE, SEVERAL_SCORES, GroupedBins, ScoreBins, Scores, usual_bits
+from polyroc._engines._counted import refuse_differences
+from polyroc._engines._exact import ExactColumns
+from polyroc._engines._tally import Tally, check_counts_memory
+from polyroc._estimator._bins import check_bins_of_errors
+from polyroc._estimator._rates import counted_for, sampled_pairs
+from polyroc._inputs.arrays import read_labels
+from polyroc._inputs.batch import as_batch
+from polyroc._inputs.checks import InputError, one_of, shown
+from polyroc._inputs.columns import distinct
+from polyroc._inputs.labels import check_class_counts, labels_array
+from polyroc._inputs.options import Options, as_options
+from polyroc._lib.typing import LabelArray
+from polyroc._lib.warnings import underflow_is_zero
+from polyroc.evaluation._evaluate import OF_SAMPLES, check_option_names, evaluate_counts
+from polyroc.evaluation._evaluation import Evaluation
+from polyroc.streams._edges import ScoreEdges
+from polyroc.streams._state import check_counts, check_same, packed_header, read_array, read_header
+
+if TYPE_CHECKING:
+    from polyroc.streams._second_pass import SecondPass
+
+_KIND = "polyroc counts"
+# More have no meaning in single precision; fewer make bins of whole powers of two.
+_MOST_BITS = 16
+
+
+class RocAccumulator:
+    """D, M and their curves of samples that come in batches, from counts of their scores.
+
+    Scores are put into bins made of the highest bits of a float, so there is no range to choose. Counts can be merged
+    in any order, over files, processes and machines, and without weights every order gives the same numbers to the
+    last bit. `Evaluation.binning_error` says how far bins can have moved D and M: with 8 bits D moves by less than
+    1e-6 for a million samples, and by more for few. Scores that bins cannot tell apart, such as logits + 100,000 or
+    probabilities below 5e-41, are an error of `compute` with what helps, and a warning if M moves by less than 0.05.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_classes,)
+        The classes in the order of the score columns.
+    score_kind : {"probabilities", "free"}
+        Whether scores lie between 0 and 1, or anywhere, as logits do.
+    mantissa_bits : int, optional
+        From 0 to 16. One more halves the width of the bins, and takes up to twice the memory. By default 8 for up to 50
+        classes and 6 for more.
+    edges : ScoreEdges, optional
+        Few bins that were found by a pass over the scores, for hundreds of classes, in place of `mantissa_bits`. They
+        differ by column, so they are for ``thresholds="own"``.
+    **options
+        Further keyword arguments of `evaluate`, for `compute`; ``thresholds="difference"`` needs single samples.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_classes,)
+        The classes.
+    n_samples : int
+        Samples counted so far; those of weight 0 are not.
+    nbytes : int
+        Memory of the counts.
+
+    See Also
+    --------
+    evaluate : The same of samples in memory, without bins.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> y_score = example.scores["logistic"]
+    >>> accumulator = polyroc.RocAccumulator(range(10))
+    >>> for start in range(0, len(y_score), 100):
+    ...     accumulator.update(example.y_true[start : start + 100], y_score[start : start + 100])
+    >>> evaluation = accumulator.compute()
+    >>> exact = polyroc.evaluate(example.y_true, y_score)
+    >>> bool(abs(evaluation.auc - exact.auc) < 1e-5)
+    True
+    """
+
+    def __init__(
+        self,
+        labels: "ArrayLike",
+        *,
+        score_kind: Scores = "probabilities",
+        mantissa_bits: int | None = None,
+        edges: "ScoreEdges | None" = None,
+        **options: Any,
+    ) -> None:
+        classes = distinct(read_labels(labels, "labels"), "labels")
+        if len(classes) < 2:
+            raise InputError("labels", "must name at least two classes", f"{len(classes)}")
+        bits: Any = usual_bits(len(classes)) if mantissa_bits is None else mantissa_bits
+        if isinstance(bits, bool) or not isinstance(bits, Integral) or not 0 <= int(bits) <= _MOST_BITS:
+            raise InputError("mantissa_bits", f"must be an integer from 0 to {_MOST_BITS}", shown(bits))
+        check_option_names(options, RocAccumulator, without=OF_SAMPLES)
+        self._labels: LabelArray = labels_array(classes)
+        self._bins: ScoreBins = ScoreBins(one_of(score_kind, "score_kind", get_args(Scores)), int(bits))
+        self._groups: GroupedBins | None = None if edges is None else _grouped(edges, len(classes), self._bins.scores)
+        if self._groups is not None:
+            self._bins = self._groups.fine
+        self._options: Options = as_options(self._labels, **options)
+        refuse_differences(self._options.thresholds)
+        if self._groups is not None and self._options.thresholds == "shared":
+            raise InputError("thresholds", "must be 'own' for bins by `edges`, which differ by column", "'shared'")
+        check_counts_memory(len(classes), self._bins, self._groups)
+        self._tally: Tally = Tally(self._labels, self._bins, self._groups)
+        self._exact: ExactColumns | None = None
+        """What was found of the same samples without bins."""
+
+    @property
+    def labels(self) -> LabelArray:
+        return self._labels
+
+    @property
+    def n_samples(self) -> int:
+        return int(self._tally.class_counts.sum())
+
+    @property
+    def nbytes(self) -> int:
+        return self._tally.nbytes
+
+    def __repr__(self) -> str:
+        return f"RocAccumulator({len(self._labels)} classes, {self.n_samples:,} samples, {self.nbytes / 2**20:.1f} MiB)"
+
+    def update(self, y_true: "ArrayLike", y_score: "ArrayLike", sample_weight: "ArrayLike | None" = None) -> None:
+        """Count a batch of samples; a batch that is refused changes nothing.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            True classes, all of them in `labels`. A batch may lack classes, and may be empty.
+        y_score : array-like or data frame of shape (n_samples, n_classes)
+            As in `evaluate`.
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights. Samples of batches without weights count 1 each.
+        """
+        batch = as_batch(y_true, y_score, self._labels, sample_weight)
+        if batch is not None:
+            self._tally.add(batch, self._options.n_jobs)
+
+    def merge(self, other: "RocAccumulator") -> None:
+        """Add what another accumulator of the same classes and bins has counted.
+
+        Parameters
+        ----------
+        other : RocAccumulator
+            Stays as it is.
+        """
+        if not isinstance(other, RocAccumulator):
+            raise InputError("other", "must be a RocAccumulator", shown(type(other).__name__))
+        for name, mine, theirs in (
+            ("labels", self._labels.tolist(), other._labels.tolist()),
+            ("score_kind", self._bins.scores, other._bins.scores),
+            ("mantissa_bits", self._bins.mantissa_bits, other._bins.mantissa_bits),
+        ):
+            if mine != theirs:
+                raise InputError("other", f"must have the same `{name}` as this one, {shown(mine)}", shown(theirs))
+        if _digest(self._groups) != _digest(other._groups):
+            raise InputError("other", "must have the same `edges` as this one")
+        self._tally.merge(other._tally)
+
+    def reset(self) -> None:
+        """Forget all samples."""
+        self._tally = Tally(self._labels, self._bins, self._groups)
+
+    @underflow_is_zero
+    def compute(self) -> Evaluation:
+        """The evaluation of all samples so far; later batches do not change it.
+
+        Returns
+        -------
+        Evaluation
+            With point estimates. Standard errors and intervals need a second pass (`second_pass`); what needs single
+            samples raises a ValueError that says so. `binning_error` says how far bins can have moved D and M; more
+            than 0.001 for M is a warning, and more than 0.05 an error.
+        """
+        check_class_counts(self._tally.class_counts, self._labels.tolist())
+        return evaluate_counts(self._tally.counts(), self._options, self._exact)
+
+    def _check_bins_of_errors(self) -> None:
+        """Refuse scores whose standard errors would be wrong, where D and M will be exact."""
+        counts = self._tally.counts()
+        pairs = sampled_pairs(counts, self._options.max_pairs, self._options.rng)
+        check_bins_of_errors(counted_for(counts, pairs, self._options), pairs)
+
+    def second_pass(self) -> "SecondPass":
+        """Begin a second pass over the same samples, which gives standard errors and intervals.
+
+        Returns
+        -------
+        SecondPass
+            With `update`, `merge` and `compute`.
+
+        Examples
+        --------
+        >>> import polyroc
+        >>> example = polyroc.load_example()
+        >>> accumulator = polyroc.RocAccumulator(range(10))
+        >>> accumulator.update(example.y_true, example.scores["tree"])
+        >>> second = accumulator.second_pass()
+        >>> second.update(example.y_true, example.scores["tree"])
+        >>> round(second.compute().standard_error, 4)
+        0.0069
+        """
+        from polyroc.streams._second_pass import SecondPass
+
+        return SecondPass(self)
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that has been counted as plain arrays, to be stored (`numpy.savez`) or sent.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The same bytes for the same samples without weights, whatever the order in which they came.
+        """
+        tally, columns = self._tally, [counter.occupied for counter in self._tally.counters]
+        rows = [counter.at(bins) for counter, bins in zip(tally.counters, columns, strict=True)]
+        only = [counter.scores_at(bins) for counter, bins in zip(tally.counters, columns, strict=True)]
+        scores = np.concatenate([np.zeros(0), *only])
+        k = len(self._labels)
+        return {
+            "header": packed_header(
+                _KIND,
+                self._labels,
+                score_kind=self._bins.scores,
+                mantissa_bits=self._bins.mantissa_bits,
+                edges=_digest(self._groups),
+                weighted=tally.is_weighted,
+            ),
+            "column_sizes": np.array([len(bins) for bins in columns], dtype=np.int64),
+            "bins": np.concatenate([np.zeros(0, dtype=np.int64), *columns]),
+            "rows": np.concatenate(rows) if rows else np.zeros((0, k), dtype=np.int64),
+            # The score of all samples of a bin; 0 if they have several, of which it is known only that.
+            "scores": np.where(np.isfinite(scores), scores, 0.0),
+            "has_several": (scores == SEVERAL_SCORES).astype(np.uint8),
+            "class_counts": tally.class_counts.copy(),
+            "class_weights": tally.class_weights.copy(),
+            "class_squares": tally.class_squares.copy(),
+            "confusion": tally.confusion.copy(),
+            "times": tally.times.copy(),
+            # Without samples there is no lowest score, and infinities do not belong in a state.
+            "ranges": np.stack([tally.lowest, tally.highest]) if np.isfinite(tally.lowest).all() else np.zeros((0, k)),
+            "worst_row": np.array([tally.worst_row]),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what another accumulator of the same classes and bins had counted, in place of all so far.
+
+        Parameters
+        ----------
+        state : mapping of str to ndarray
+            As `state_dict` gives it. Whatever is cut short, of another version or other classes, or does not add up is
+            refused, and changes nothing.
+        """
+        header = read_header(state, _KIND)
+        check_same(
+            header,
+            labels=self._labels.tolist(),
+            score_kind=self._bins.scores,
+            mantissa_bits=self._bins.mantissa_bits,
+            edges=_digest(self._groups),
+        )
+        self._tally = _tally_of(state, bool(header.get("weighted")), self._tally)
+
+
+def _grouped(edges: Any, n_classes: int, scores: Scores) -> GroupedBins:
+    if not isinstance(edges, ScoreEdges):
+        raise InputError("edges", "must be a ScoreEdges", shown(type(edges).__name__))
+    found = edges._grouped()
+    if len(found.groups) not in ((n_classes,) if n_classes > 2 else (1, 2)):
+        raise InputError("edges", f"must have seen {n_classes} columns", f"{len(found.groups)}")
+    if found.fine.scores != scores:
+        raise InputError("edges", f"must have the same `score_kind` as this one, {scores!r}", repr(found.fine.scores))
+    return found
+
+
+def _digest(groups: GroupedBins | None) -> str | None:
+    """Which edges were used, in a few letters."""
+    return None if groups is None else hashlib.sha256(groups.groups.tobytes()).hexdigest()
+
+
+def _tally_of(state: Mapping[str, Any], weighted: bool, like: Tally) -> Tally:
+    """The counts of a state of the same kind as a tally, each of them checked against the others."""
+    labels, bins = like.labels, like.bins
+    k, kinds = len(labels), "f" if weighted else "iu"
+    sizes = read_array(state, "column_sizes", (None,), "iu")
+    check_counts("column_sizes", sizes)
+    if len(sizes) not in ((0, k) if k > 2 else (0, 1, 2)):
+        raise InputError("state", f"must have {k} columns", f"{len(sizes)}")
+    places = read_array(state, "bins", (int(sizes.sum()),), "iu")
+    rows = read_array(state, "rows", (int(sizes.sum()), k), kinds)
+    scores = read_array(state, "scores", (len(rows),), "f")
+    scores[read_array(state, "has_several", (len(rows),), "iu") > 0] = SEVERAL_SCORES
+    scores[~rows.any(axis=1)] = NO_SCORE
+    tally = Tally(labels, bins, like.groups)
+    tally.is_weighted = weighted
+    tally.class_counts = read_array(state, "class_counts", (k,), "iu")
+    tally.class_weights = read_array(state, "class_weights", (k,), "f")
+    tally.class_squares = read_array(state, "class_squares", (k,), "f")
+    tally.confusion = read_array(state, "confusion", (k, k), kinds)
+    tally.times = read_array(state, "times", (k,), "iu")
+    ranges = read_array(state, "ranges", (None, k), "f")
+    [tally.worst_row] = read_array(state, "worst_row", (1,), "f").tolist()
+    for name in ("class_counts", "class_weights", "class_squares", "confusion", "times"):
+        check_counts(name, getattr(tally, name))
+    check_counts("rows", rows)
+    if len(ranges) == 2:
+        tally.lowest, tally.highest = ranges
+    tally.set_columns(len(sizes))
+    expected = tally.class_weights if weighted else tally.class_counts
+    ends = np.cumsum(sizes)
+    for counter, start, end in zip(tally.counters, ends - sizes, ends, strict=True):
+        own = places[start:end]
+        most = bins.n_bins if like.groups is None else len(counter.rows)
+        if len(own) and (own[0] < 0 or own[-1] >= most or np.any(np.diff(own) <= 0)):
+            raise InputError("state", f"must hold rising bins from 0 to {most - 1} of each column")
+        counter.add_rows(own, rows[start:end], scores[start:end])
+        if not np.allclose(rows[start:end].sum(axis=0), expected, rtol=1e-9, atol=0):
+            rule = "must hold as many scores of each class in every column as there are samples"
+            raise InputError("state", rule, hint=": it is damaged")
+    return tally

@@ -1,0 +1,270 @@
+"""A run over Parquet files: which row groups are done, in which threads, with a bar, and with a checkpoint."""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from queue import SimpleQueue
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from polyroc._inputs.checks import InputError
+from polyroc._lib.progress import progress_bar
+from polyroc._lib.threads import Threads, n_threads
+from polyroc._lib.typing import LabelArray
+from polyroc._lib.warnings import warn
+from polyroc.streams._arrow_batch import Place, byte_width, is_words
+from polyroc.streams._checkpoint import Checkpoint
+from polyroc.streams._parquet_files import DamagedPartError, ParquetFiles, Part
+
+DoneT = TypeVar("DoneT")
+PartT = TypeVar("PartT")
+
+
+class _Task(Generic[PartT, DoneT]):
+    """A part that is handed out, with its result or error once it is done."""
+
+    def __init__(self, part: PartT) -> None:
+        self.part = part
+        self.error: BaseException | None = None
+        self.is_done = False
+        self._result: DoneT | None = None
+
+    def run(self, work: Callable[[PartT], DoneT]) -> None:
+        try:
+            self._result = work(self.part)
+        except BaseException as error:  # raised in the thread that waits for it
+            self.error = error
+        self.is_done = True
+
+    @property
+    def result(self) -> DoneT:
+        if self.error is not None:
+            raise self.error
+        return self._result  # type: ignore[return-value]  # None only if `work` returned it
+
+
+def each_part(
+    parts: Sequence[PartT],
+    work: Callable[[PartT], DoneT],
+    finish: Callable[[PartT, DoneT], None],
+    *,
+    n_workers: int,
+    tell: Callable[[PartT], object] = lambda _part: None,
+    is_due: Callable[[], bool] = lambda: False,
+    rest: Callable[[], None] = lambda: None,
+) -> None:
+    """Call `work` for every part in threads; in this one, `finish` with its result, and then `tell` with the part.
+
+    When a rest is due, parts under way end first. The same after an interrupt: parts under way end and are finished,
+    and there is a rest. An error of `work` ends everything without a rest. So does an interrupt of `finish` or of a
+    rest: what is half done cannot be stored. If no thread can be started, this one does all the work.
+    """
+    todo, running, is_sound = deque(parts), deque[_Task[PartT, DoneT]](), True
+    # An interrupt may lose what is taken from a queue. So results stand in the tasks, and the queue only says that one
+    # of them has ended.
+    waiting, come = deque[_Task[PartT, DoneT]](), SimpleQueue[None]()
+
+    def call() -> None:
+        try:
+            task = waiting.popleft()
+        except IndexError:  # taken back
+            return
+        task.run(work)
+        come.put(None)
+
+    with Threads(n_workers) as threads:
+        try:
+            while todo or running:
+                is_waited_for = is_due()
+                if is_waited_for and not running:
+                    is_sound = False
+                    rest()
+                    is_sound, is_waited_for = True, False
+                while todo and len(running) < n_workers + 1 and not is_waited_for:
+                    task: _Task[PartT, DoneT] = _Task(todo.popleft())
+                    # In this order: an interrupt in between must not leave a part that is running and never begins.
+                    waiting.append(task)
+                    running.append(task)
+                    if not threads.start(call):
+                        call()
+                while not running[0].is_done:
+                    come.get()
+                is_sound = False
+                task = running.popleft()
+                finish(task.part, task.result)
+                is_sound = True
+                tell(task.part)
+        except BaseException:
+            not_begun = _taken_back(waiting)
+            begun = [task for task in running if task not in not_begun]
+            while not all(task.is_done for task in begun):
+                come.get()
+            if is_sound and all(task.error is None for task in begun):
+                for task in begun:
+                    finish(task.part, task.result)
+                rest()
+            raise
+
+
+def _taken_back(waiting: "deque[_Task[PartT, DoneT]]") -> "list[_Task[PartT, DoneT]]":
+    """Everything that no thread has begun; threads may take from it at the same time."""
+    tasks = []
+    while waiting:
+        with suppress(IndexError):  # a thread was quicker
+            tasks.append(waiting.pop())
+    return tasks
+
+
+ResultT = TypeVar("ResultT")
+
+# Bytes of rows that are decoded at a time, so that they are counted while they are in the cache; and how many rows.
+_BYTES, _FEWEST, _MOST = 1 << 22, 1 << 13, 1 << 16
+# What has become of a part.
+_DONE, _MISSING = 1, 2
+# Parts that a warning names.
+_MOST_NAMED = 10
+# The stage in which damaged parts are found.
+COUNTS = "counts"
+
+
+class ParquetRun:
+    """Files that are passed over several times."""
+
+    def __init__(
+        self, files: ParquetFiles, *, n_jobs: int | None, partial: bool, progress: bool, checkpoint: Checkpoint | None
+    ) -> None:
+        self.files, self.n_jobs, self.partial = files, n_jobs, partial
+        self._progress, self._checkpoint = progress, checkpoint
+        self.n_workers = max(1, min(n_threads(n_jobs), len(files.parts)))
+        # Where there are fewer parts than threads, threads work on each part instead.
+        self.inside = n_threads(n_jobs) > len(files.parts)
+        self.facts: dict[str, Any] = {"files": [list(file.identity) for file in files.files]}
+        """What a checkpoint must have in common with this run."""
+        self.stored: dict[str, Any] = {}
+        """The arrays of the checkpoint, those of a stage under its name."""
+        self._status: dict[str, Any] = {}
+
+    @property
+    def missing(self) -> list[str]:
+        """Files and row groups that are left out, in words."""
+        status = self._of_stage(COUNTS)
+        return [*self.files.missing, *(self.files.told(p) for p in self.files.parts if status[p.number] == _MISSING)]
+
+    @property
+    def present(self) -> list[Part]:
+        """Parts that were counted, or will be."""
+        status = self._of_stage(COUNTS)
+        return [part for part in self.files.parts if status[part.number] != _MISSING]
+
+    def warn_of_missing(self) -> None:
+        """Say which parts of the input have no part in the result."""
+        if missing := self.missing:
+            # Paths whole, however long.
+            more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
+            told = f"{', '.join(missing[:_MOST_NAMED])}{more}"
+            msg = f"The result is of part of the input. What could not be read was left out: {told}."
+            warn(msg, UserWarning)
+
+    def rows(self, part: Part, columns: Sequence[str]) -> Iterator[tuple[Any, Place]]:
+        """Record batches of a part with their places; text comes as dictionaries."""
+        file = self.files.files[part.file]
+        kinds = {name: file.type_of(name) for name in columns}
+        n_rows = min(_MOST, max(_FEWEST, _BYTES // sum(byte_width(kind) for kind in kinds.values())))
+        words = [name for name, kind in kinds.items() if is_words(kind)]
+        read: Any = self.files.batches(part, columns, n_rows=n_rows, threads=self.inside, words=words)
+        start = part.first_row
+        # Where parts may be left out, all of one is read before any of it is counted.
+        for batch in list(read) if self.partial else read:
+            yield batch, Place(str(file.path), start)
+            start += len(batch)
+
+    def every_part(
+        self, title: str, work: Callable[[Part], ResultT], finish: Callable[[ResultT], None], *, may_fail: bool
+    ) -> None:
+        """A pass that is quick, and not stored; parts that `may_fail` are passed by where that is allowed."""
+
+        def guarded(part: Part) -> ResultT | None:
+            try:
+                return work(part)
+            except DamagedPartError:
+                if self.partial and may_fail:
+                    return None
+                raise
+
+        def finished(_part: Part, result: ResultT | None) -> None:
+            if result is not None:
+                finish(result)
+
+        parts = self.present
+        with progress_bar(sum(part.n_rows for part in parts), title, shown=self._progress) as told:
+            each_part(parts, guarded, finished, n_workers=self.n_workers, tell=lambda part: told(part.n_rows))
+
+    def stage(
+        self,
+        name: str,
+        title: str,
+        work: Callable[[Part], ResultT],
+        finish: Callable[[ResultT], None],
+        state: Callable[[], dict[str, Any]] | None,
+        labels: LabelArray,
+    ) -> None:
+        """A pass over the parts that are not done; `state` is stored now and then, while nothing is under way."""
+        status = self._of_stage(name)
+
+        def guarded(part: Part) -> ResultT | None:
+            try:
+                return work(part)
+            except DamagedPartError:
+                if self.partial and name == COUNTS:
+                    return None
+                raise
+
+        def finished(part: Part, result: ResultT | None) -> None:
+            if result is not None:
+                finish(result)
+            status[part.number] = _MISSING if result is None else _DONE
+
+        def rest() -> None:
+            if self._checkpoint is not None and state is not None:
+                self.store(name, {"parts": status.copy(), **state()}, labels)
+
+        parts = self.present
+        todo = [part for part in parts if status[part.number] == 0]
+        with progress_bar(sum(part.n_rows for part in parts), title, shown=self._progress) as told:
+            told(sum(part.n_rows for part in parts if status[part.number] == _DONE))
+            each_part(
+                todo,
+                guarded,
+                finished,
+                n_workers=self.n_workers,
+                tell=lambda part: told(part.n_rows),
+                is_due=lambda: self._checkpoint is not None and state is not None and self._checkpoint.is_due,
+                rest=rest,
+            )
+        if todo:
+            rest()
+
+    def store(self, stage: str, arrays: dict[str, Any], labels: LabelArray) -> None:
+        """Write the checkpoint, with these arrays of a stage in place of earlier ones."""
+        if self._checkpoint is None:
+            return
+        others = {key: value for key, value in self.stored.items() if key.partition("/")[0] != stage}
+        self.stored = {**others, **{f"{stage}/{key}": value for key, value in arrays.items()}}
+        self._checkpoint.write(labels, self.facts, self.stored)
+
+    def of_stage(self, stage: str) -> dict[str, Any]:
+        """The arrays of a stage that are stored; empty where it has not begun."""
+        own = {key.partition("/")[2]: value for key, value in self.stored.items() if key.partition("/")[0] == stage}
+        own.pop("parts", None)
+        return own
+
+    def _of_stage(self, stage: str) -> Any:
+        """What has become of each part."""
+        if stage not in self._status:
+            n_parts = len(self.files.parts)
+            found = np.asarray(self.stored.get(f"{stage}/parts", np.zeros(n_parts, dtype=np.int8)))
+            if found.shape != (n_parts,) or found.dtype.kind not in "iu":
+                raise InputError("checkpoint", f"must know of {n_parts} row groups", f"{found.dtype} of {found.shape}")
+            self._status[stage] = found.astype(np.int8)
+        return self._status[stage]
