@@ -235,3 +235,13 @@ def subtractable(values: FloatArray) -> FloatArray:
     """The same, or half of it, which ranks alike, where the difference of two of them would overflow."""
     exponent = int(np.frexp(max(values.max(), -values.min()))[1])
     return values / 2 if values.dtype == np.float64 and exponent > 1023 else values
+
+
+def centred(found: FloatArray, predictions: Predictions) -> FloatArray:
+    """Less the mean of each class, and times the share of each sample in its class, shape (m, n)."""
+    codes: IntArray = predictions.codes
+    weight = np.ones(predictions.n_samples) if predictions.sample_weight is None else predictions.sample_weight
+    share = weight / predictions.class_weights[codes]
+    mean = np.array([np.bincount(codes, share * row, minlength=len(predictions.labels)) for row in found])
+    influence: FloatArray = share * (found - mean[:, codes])
+    return influence

@@ -17,8 +17,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from polyroc._engines._numpy._influence import centred
-from polyroc._engines._samples import class_shares, in_range
+from polyroc._engines._samples import centred, class_shares, in_range
 from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import Frozen, Predictions
 

@@ -27,8 +27,6 @@ from polyroc._uncertainty.paired import Contest, Difference, normal_differences
 from polyroc._uncertainty.paired_influence import Anytime, Once, normal_draws
 from polyroc._uncertainty.ranks import RankIntervals, rank_intervals
 from polyroc._uncertainty.units import AnyUnits, sampled_units
-from polyroc.costs._tipping import as_largest, find_tipping
-from polyroc.costs._tipping_costs import TippingCosts
 from polyroc.evaluation._compared_measures import ComparedMeasures, compared
 from polyroc.evaluation._comparison_text import LEADERBOARD, ComparisonText, Verdict
 from polyroc.evaluation._evaluation import Evaluation
@@ -37,6 +35,7 @@ from polyroc.evaluation._measures import as_kinds
 from polyroc.evaluation._notebook import MOST_MODELS
 
 if TYPE_CHECKING:
+    from polyroc.costs._tipping_costs import TippingCosts
     from polyroc.display import ComparisonDisplay
 
 Table: TypeAlias = Literal["estimates", "differences", "rankings", "ranks"]
@@ -309,7 +308,7 @@ class Comparison(Frozen):
         return compared(measured, left_out, contests, self.confidence_level, test)
 
     @underflow_is_zero
-    def tipping_costs(self, *, largest: float = 1000.0, progress: bool = False) -> TippingCosts:
+    def tipping_costs(self, *, largest: float = 1000.0, progress: bool = False) -> "TippingCosts":
         """What a single mistake would have to cost to make each other model first.
 
         For each model that is not first, by D and by the area under the mean curve, the smallest change of one entry of
@@ -350,6 +349,8 @@ class Comparison(Frozen):
         >>> tipping.of("knn").first
         'logistic'
         """
+        from polyroc.costs._tipping import as_largest, find_tipping
+
         wanted = as_largest(largest)
         return find_tipping(self.evaluations, wanted, progress=as_flag(progress, "progress"))
 

@@ -14,8 +14,8 @@ from polyroc._engines._numba._difference_kernels import (
     add_difference_influences,
 )
 from polyroc._engines._numba._influence_kernels import ByColumn, Reading, Slopes, Sorted, add_areas, add_influences
-from polyroc._engines._numpy._influence import centred
 from polyroc._engines._reach import reach
+from polyroc._engines._samples import centred
 from polyroc._engines._unordered import Unordered, unordered
 from polyroc._lib.threads import Threads, chunks
 from polyroc._lib.typing import FloatArray, Thresholds

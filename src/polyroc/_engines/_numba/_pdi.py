@@ -12,9 +12,9 @@ from polyroc._engines._numba._class_sorted import ClassSorted
 from polyroc._engines._numba._compile import borrowed, inner, kernel
 from polyroc._engines._numba._cuts import called_share
 from polyroc._engines._numba._influence_kernels import Sorted
-from polyroc._engines._numpy._influence import centred
 from polyroc._engines._numpy._pdi import added_terms
 from polyroc._engines._protocol import PdiTerms
+from polyroc._engines._samples import centred
 from polyroc._lib.threads import Threads, chunks
 from polyroc._lib.typing import FloatArray
 from polyroc._records import Predictions

@@ -7,10 +7,10 @@ double. Each unordered pair is sorted once, and the other order read as its refl
 import numpy as np
 
 from polyroc._engines._gradient import Gradient
-from polyroc._engines._numpy._influence import Knots, centred, cut_polygon, look_up
+from polyroc._engines._numpy._influence import Knots, cut_polygon, look_up
 from polyroc._engines._numpy._rates import Run
 from polyroc._engines._reach import reach
-from polyroc._engines._samples import class_shares, mann_whitney, subtractable
+from polyroc._engines._samples import centred, class_shares, mann_whitney, subtractable
 from polyroc._engines._unordered import of_both_orders, reflected, unordered
 from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import PairIndex, PairwiseRates, Predictions

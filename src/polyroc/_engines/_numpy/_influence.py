@@ -13,7 +13,8 @@ import numpy as np
 from polyroc._engines._gradient import Gradient
 from polyroc._engines._numpy._rates import Run, Runs
 from polyroc._engines._reach import reach
-from polyroc._lib.typing import FloatArray, IntArray, Thresholds
+from polyroc._engines._samples import centred
+from polyroc._lib.typing import FloatArray, Thresholds
 from polyroc._records import PairIndex, Predictions
 
 
@@ -112,13 +113,3 @@ def area_influences(predictions: Predictions, pairs: PairIndex, share: FloatArra
         wins[:, members[i]] += weight * (1 - runs(j, column).share_above(predictions.scores[members[i], column]))
         wins[:, members[j]] += weight * runs(i, column).share_above(predictions.scores[members[j], column])
     return centred(wins, predictions).reshape(*share.shape[:-1], -1)
-
-
-def centred(found: FloatArray, predictions: Predictions) -> FloatArray:
-    """Less the mean of each class, and times the share of each sample in its class, shape (m, n)."""
-    codes: IntArray = predictions.codes
-    weight = np.ones(predictions.n_samples) if predictions.sample_weight is None else predictions.sample_weight
-    share = weight / predictions.class_weights[codes]
-    mean = np.array([np.bincount(codes, share * row, minlength=len(predictions.labels)) for row in found])
-    influence: FloatArray = share * (found - mean[:, codes])
-    return influence

@@ -16,9 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyroc._engines._numpy._influence import centred
 from polyroc._engines._protocol import PdiTerms, Resources
-from polyroc._engines._samples import class_shares
+from polyroc._engines._samples import centred, class_shares
 from polyroc._lib.threads import Threads, chunks
 from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import Predictions, read_only
