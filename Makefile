@@ -18,7 +18,7 @@ OLDEST      := published evaluation curve validation public_api baselines scorin
 # The rooms of the numbers: what needs no other package runs, the rest is skipped. `make test` has them all with more
 # examples; here it is the environment that is tested.
 MINIMAL     := tests/lib tests/inputs tests/engines tests/estimator tests/uncertainty tests/baselines \
-               $(patsubst %,tests/hall/test_%.py,comparison evaluation example public_api published) tests/texts/test_verdict.py
+               $(patsubst %,tests/evaluation/test_%.py,comparison evaluation example public_api published verdict)
 BENCH_ARGS  ?=
 FUZZ_ARGS   ?=
 FULL_ARGS   ?=
@@ -60,7 +60,7 @@ test-full: $(VENV_FULL)/.full  ## run all tests with every optional package; a m
 	POLYROC_FULL=1 $(VENV_FULL)/bin/python -m pytest --numprocesses 2 --dist worksteal -m "" $(PYTEST_ARGS) $(FULL_ARGS)
 
 # Nothing is installed: a machine with a card has its own PyTorch. There the engine computes on the card.
-CARD        := tests/engines tests/estimator tests/inputs/test_tensor_predictions.py tests/hall/test_tensors.py \
+CARD        := tests/engines tests/estimator tests/inputs/test_tensor_predictions.py tests/evaluation/test_tensors.py \
                tests/uncertainty/test_bootstrap.py
 
 test-card: export HYPOTHESIS_PROFILE ?= few
@@ -72,11 +72,11 @@ test-mlflow: $(VENV_MLFLOW)/.mlflow  ## test the MLflow evaluator against a stor
 	POLYROC_MLFLOW=1 $(VENV_MLFLOW)/bin/python -m pytest -m mlflow $(PYTEST_ARGS) tests/around/test_mlflow.py
 
 test-training: $(VENV_TRAINING)/.training  ## test the metric of torchmetrics and early stopping with the packages that train; a missing one fails
-	POLYROC_TRAINING=1 $(VENV_TRAINING)/bin/python -m pytest $(PYTEST_ARGS) tests/scale/test_torch_metric.py tests/scale/test_training.py \
-	  'tests/hall/test_public_api.py::test_all_agrees_with_the_api_page[polyroc.torch]'
+	POLYROC_TRAINING=1 $(VENV_TRAINING)/bin/python -m pytest $(PYTEST_ARGS) tests/streams/test_torch_metric.py tests/streams/test_training.py \
+	  'tests/evaluation/test_public_api.py::test_all_agrees_with_the_api_page[polyroc.torch]'
 
 test-spark: $(VENV_SPARK)/.spark  ## test polyroc.spark with a local Spark, which needs Java; a missing pyspark fails
-	POLYROC_SPARK=1 $(VENV_SPARK)/bin/python -m pytest -m spark $(PYTEST_ARGS) tests/scale/test_spark.py src/polyroc/spark
+	POLYROC_SPARK=1 $(VENV_SPARK)/bin/python -m pytest -m spark $(PYTEST_ARGS) tests/streams/test_spark.py src/polyroc/spark.py src/polyroc/streams/_spark.py
 
 # Machine code of its own: what another version of numba compiled would be thrown away, and then this by that one.
 test-oldest: $(VENV_OLDEST)/.oldest  ## run tests of numbers and of the command line with the oldest versions that pyproject.toml allows
@@ -91,7 +91,7 @@ lint: $(VENV)/.dev  ## check format, style and the order of modules
 	$(BIN)/lint-imports
 
 types: $(VENV)/.dev  ## check types
-	$(BIN)/mypy --strict src
+	$(BIN)/mypy --strict src experiments
 
 .PHONY: fuzz
 fuzz: $(VENV)/.dev  ## try random and hostile input for two minutes (FUZZ_ARGS='--minutes 30 --seed 7 --jobs 2')
@@ -136,7 +136,7 @@ meaning: $(VENV)/.demo  ## set D beside other measures: tables of docs/meaning.m
 	$(BIN)/python scripts/make_meaning.py
 
 reproduction: $(VENV)/.dev  ## run the paper's experiments, some minutes; writes reproduction/ and docs/reproduction.md
-	$(BIN)/polyroc reproduce all --out reproduction
+	$(BIN)/python -m experiments all --out reproduction
 	$(BIN)/python scripts/make_reproduction.py reproduction
 
 docs: $(VENV)/.docs  ## build the documentation into docs/_build/html

@@ -76,7 +76,7 @@ def claims_page(outcomes: Iterable[Outcome]) -> str:
     """What was claimed, what was measured, and whether it holds, as Markdown."""
     lines = []
     for outcome in outcomes:
-        lines += [f"## {outcome.title}", "", f"`polyroc reproduce {outcome.name}`", ""]
+        lines += [f"## {outcome.title}", "", f"`python -m experiments {outcome.name}`", ""]
         lines += [f"| {' | '.join(_CLAIMS)} |", "| --- | --- | --- | --- |"]
         for claim in outcome.claims:
             cells = (as_cell(claim.text), as_cell(claim.measured), _yes(claim.holds), as_cell(claim.judged_by))

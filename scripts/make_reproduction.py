@@ -1,4 +1,4 @@
-"""Write the figures and tables of docs/reproduction.md from what `polyroc reproduce all --out FOLDER` left there."""
+"""Write the figures and tables of docs/reproduction.md from the results of `python -m experiments all --out FOLDER`."""
 
 import argparse
 import csv

@@ -55,8 +55,13 @@ def require(*packages):
         pytest.skip(f"needs {', '.join(missing)}: make test-full")
 
 
-# Folders of src whose examples need a package that `make test` does not install.
-OPTIONAL_DOCTESTS = {"dask": (pytest.mark.full("dask"), "dask"), "spark": (pytest.mark.spark, "pyspark")}
+# Modules whose examples need a package that `make test` does not install.
+OPTIONAL_DOCTESTS = {
+    "_dask.py": (pytest.mark.full("dask"), "dask"),
+    "dask.py": (pytest.mark.full("dask"), "dask"),
+    "_spark.py": (pytest.mark.spark, "pyspark"),
+    "spark.py": (pytest.mark.spark, "pyspark"),
+}
 
 
 @pytest.hookimpl(optionalhook=True)  # without pytest-xdist nobody asks
@@ -71,8 +76,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if isinstance(item, pytest.DoctestItem) and item.path.parent.name == "experiments":
             item.add_marker(pytest.mark.slow)
-        if isinstance(item, pytest.DoctestItem) and item.path.parent.name in OPTIONAL_DOCTESTS:
-            mark, needed = OPTIONAL_DOCTESTS[item.path.parent.name]
+        if isinstance(item, pytest.DoctestItem) and item.path.name in OPTIONAL_DOCTESTS:
+            mark, needed = OPTIONAL_DOCTESTS[item.path.name]
             item.add_marker(mark)
             # Fails instead where the tests of the same package do.
             lacking = importlib.util.find_spec(needed) is None

@@ -29,12 +29,6 @@ def write_html(tmp_path):
     write_html(evaluation(), tmp_path / "report.html")
 
 
-def reproduce(_):
-    from experiments import reproduce
-
-    reproduce("costs", quick=True)
-
-
 # The package that is missing, its extra, and what asks for it.
 ASKED = [
     ("numba", "fast", lambda _: polyroc.evaluate(Y_TRUE, Y_SCORE, engine="numba")),
@@ -43,7 +37,6 @@ ASKED = [
     ("jinja2", "report", write_html),
     ("sklearn", "sklearn", lambda _: polyroc.evaluate_cv(None, Y_SCORE, Y_TRUE)),
     ("sklearn", "sklearn", lambda _: polyroc.CostSensitiveClassifier),
-    ("sklearn", "sklearn", reproduce),
     ("pyarrow", "cli", lambda _: polyroc.read_predictions("a.csv", target="y")),
     ("pyarrow", "cli", lambda _: polyroc.read_paired_predictions("a.csv", target="y")),
     ("torch", "torch", lambda _: polyroc.torch),

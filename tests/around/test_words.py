@@ -33,7 +33,7 @@ PAGES = ["README.md"] + [
         "security",
     )
 ]
-COMMANDS = ["", "evaluate", "compare", "plan", "demo", "reproduce"]
+COMMANDS = ["", "evaluate", "compare", "plan", "demo"]
 AVOIDED = {
     "more expensive": r"\bdear(er|est)?\b",
     "contain, cover": r"\bhold(s|ing)? the truth\b",

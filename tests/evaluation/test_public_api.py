@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import polyroc
-from polyroc import baselines, dask, display, experiments, meta, report, spark, training
+from polyroc import baselines, dask, display, meta, report, spark, training
 
 API_PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.rst"
 # The version is a string, `baselines` a module and EXPERIMENTS a mapping: they are no entries of their own.
@@ -55,7 +55,6 @@ def documented(module: str) -> list[str]:
         "polyroc.baselines",
         "polyroc.dask",
         "polyroc.display",
-        "experiments",
         "polyroc.meta",
         "polyroc.report",
         "polyroc.spark",
@@ -71,14 +70,12 @@ def test_all_agrees_with_the_api_page(module):
 
 @pytest.mark.parametrize(
     "module",
-    [polyroc, baselines, dask, display, experiments, meta, report, spark, training],
+    [polyroc, baselines, dask, display, meta, report, spark, training],
     ids=lambda module: module.__name__,
 )
 def test_every_public_name_is_there_and_documented(module):
     for name in module.__all__:
         assert hasattr(module, name), name
-        if name == "EXPERIMENTS":  # a mapping, whose values are its documentation
-            continue
         documentation = getattr(module, name).__doc__
         assert documentation, name
         # A dataclass without a docstring gets its signature for one.
@@ -87,7 +84,7 @@ def test_every_public_name_is_there_and_documented(module):
 
 @pytest.mark.parametrize(
     "module",
-    [polyroc, baselines, dask, display, experiments, meta, report, spark, training],
+    [polyroc, baselines, dask, display, meta, report, spark, training],
     ids=lambda module: module.__name__,
 )
 def test_public_functions_have_a_numpydoc_example(module):
@@ -141,10 +138,6 @@ def test_metrics_for_training_load_nothing_of_what_trains():
 
 def test_engines_of_clusters_are_loaded_only_when_used():
     assert not loaded_by("import polyroc.dask, polyroc.spark") & HEAVY
-
-
-def test_experiments_load_nothing_heavy_until_one_runs():
-    assert not loaded_by("import experiments") & HEAVY
 
 
 @pytest.mark.parametrize(
@@ -210,7 +203,7 @@ def test_options_of_a_function_are_all_it_accepts():
 def test_dir_shows_public_names_and_the_parts_that_load_on_access():
     of_sklearn = ["CostSensitiveClassifier"] if importlib.util.find_spec("sklearn") else []
     of_torch = ["torch"] if importlib.util.find_spec("torch") and importlib.util.find_spec("torchmetrics") else []
-    rooms = ["dask", "display", "experiments", "meta", "report", "spark", "training", *of_torch]
+    rooms = ["dask", "display", "meta", "report", "spark", "training", *of_torch]
     assert sorted(dir(polyroc)) == sorted([*polyroc.__all__, *rooms, *of_sklearn])
     code = "import polyroc, sys; assert 'polyroc.report' not in sys.modules; print(polyroc.report.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

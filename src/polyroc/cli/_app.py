@@ -69,13 +69,6 @@ polyroc decide knn.csv --target label --costs costs.csv --save-rule rule.json
 
 polyroc decide tree.csv --apply rule.json --out decisions.parquet
 """
-_REPRODUCE_EXAMPLES = """Examples:
-
-polyroc reproduce costs --out reproduction --quick
-
-polyroc reproduce all --out reproduction
-"""
-
 _DEFAULT = Options()
 
 app = typer.Typer(
@@ -279,22 +272,3 @@ def demo(
 ) -> None:
     """Compare the three models of the built-in example."""
     run_demo(settings_of({"target": "y_true", "costs": None, "confidence_level": 0.95, **locals()}))
-
-
-@app.command(epilog=_REPRODUCE_EXAMPLES)
-def reproduce(
-    name: arg.Experiment,
-    out: arg.OutFolder,
-    quick: arg.Quick = False,
-    data: arg.Data = None,
-    seed: arg.FoldsSeed = 0,
-    jobs: arg.Jobs = None,
-    force: arg.Force = False,
-    quiet: arg.Quiet = False,
-    debug: arg.Debug = False,
-) -> None:
-    """Run the experiments of the paper: figures, tables, and which of its claims hold."""
-    # Loaded when asked for: nobody else needs scikit-learn and matplotlib.
-    from polyroc.cli._reproduce import Wanted, run_reproduce
-
-    run_reproduce(Wanted(name, out, data, quick=quick, seed=seed, jobs=jobs, force=force, quiet=quiet))

@@ -370,29 +370,6 @@ CheckpointFile: TypeAlias = Annotated[
         rich_help_panel=_SIZE,
     ),
 ]
-Experiment: TypeAlias = Annotated[
-    str,
-    typer.Argument(
-        help="discrimination, skewness, costs, real-data, choices, coverage, or all.",
-        metavar="NAME",
-        show_default=False,
-    ),
-]
-OutFolder: TypeAlias = Annotated[
-    Path,
-    typer.Option("--out", help="Folder for figures, tables and claims; created if missing.", rich_help_panel=_OUTPUT),
-]
-Quick: TypeAlias = Annotated[
-    bool,
-    typer.Option("--quick", help="A small version that takes seconds, to see that it works.", rich_help_panel=_METHOD),
-]
-Data: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        help="Folder of the data sets; by default $POLYROC_DATA, then scikit-learn, then OpenML.",
-        rich_help_panel=_METHOD,
-    ),
-]
 Quiet: TypeAlias = Annotated[
     bool, typer.Option("--quiet", help="No progress bars, notes or hints; warnings stay.", rich_help_panel=_OUTPUT)
 ]
