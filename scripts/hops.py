@@ -49,25 +49,34 @@ def evaluate_with_report(folder):
                 str(table),
                 "--target",
                 "label",
-                "--method",
-                "bootstrap",
-                "--resamples",
-                "9",
                 "--report",
                 str(page),
             ]
         )
 
 
-def calls():
+def parquet_file(folder):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    example = polyroc.load_example()
+    columns = {"label": example.y_true}
+    for place, label in enumerate(example.labels):
+        columns[f"p_{label}"] = example.scores["tree"][:, place]
+    parquet.write_table(pa.table(columns), folder / "tree.parquet")
+    return folder / "tree.parquet"
+
+
+def calls(folder):
     example = polyroc.load_example()
     y_true, scores = example.y_true, example.scores
-    evaluation = polyroc.evaluate(y_true, scores["tree"], engine="numpy")
-    folder = Path(tempfile.mkdtemp())
+    evaluation = polyroc.evaluate(y_true, scores["tree"])
+    path = parquet_file(folder)
     return {
-        "evaluate": lambda: polyroc.evaluate(y_true, scores["tree"], engine="numpy"),
-        "confidence_interval": lambda: evaluation.confidence_interval(method="bootstrap", n_resamples=9, rng=0),
-        "compare": lambda: polyroc.compare(y_true, scores, method="bootstrap", n_resamples=9, rng=0, engine="numpy"),
+        "evaluate": lambda: polyroc.evaluate(y_true, scores["tree"]),
+        "confidence_interval": evaluation.confidence_interval,
+        "compare": lambda: polyroc.compare(y_true, scores),
+        "evaluate_parquet": lambda: polyroc.evaluate_parquet(path, target="label"),
         "evaluate --report": lambda: evaluate_with_report(folder),
     }
 
@@ -76,5 +85,6 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     sources = list(Path(PACKAGE).rglob("*.py"))
     print(f"{len(sources)} files, {len([p for p in sources if p.parent == Path(PACKAGE)])} of them in the root")
-    for name, call in calls().items():
-        print(f"{name}: {len(files_of(call))} files")
+    with tempfile.TemporaryDirectory() as name:
+        for call_name, call in calls(Path(name)).items():
+            print(f"{call_name}: {len(files_of(call))} files")
