@@ -45,6 +45,9 @@ NAMES = ["knn"] * N + ["tree"] * N
 HOLED = KNN.copy()
 HOLED[4, 1] = np.nan
 CODES = np.arange(N) % 3
+# Bins cannot tell these apart; their order is that of the scores.
+NARROW = [0.5 + scores / 1000 for scores in (KNN, TREE)]
+OF_NARROW = tuple(polyroc.auc_score(Y_TRUE, scores) for scores in NARROW)
 FOUR = np.column_stack([KNN, 0.01 * KNN[:, 0]])
 
 
@@ -68,6 +71,7 @@ def write_files(folder):
         "unlabelled.parquet": scored(KNN, label=pa.array(Y_TRUE, mask=ROWS == 3)),
         "some.csv": scored(TREE[:80], id=ROWS[:80], label=Y_TRUE[:80]),
         "repeated.csv": scored(KNN, id=ROWS // 3, label=Y_TRUE),
+        "narrow.parquet": pa.table({"label": Y_TRUE} | columns_of("knn_", NARROW[0]) | columns_of("tree_", NARROW[1])),
     }
     for name, table in tables.items():
         write = arrow_csv.write_csv if name.endswith("csv") else parquet.write_table
@@ -179,6 +183,69 @@ def test_what_is_proposed_runs_and_gives_the_right_number(case, folder, capsys):
         found = areas(arguments, capsys)
         if right is not None:
             assert found == pytest.approx(right, abs=1e-9), arguments
+
+
+KNN_ALONE = "narrow.parquet --target label --scores 'knn_*'"
+BOTH_NARROW = "narrow.parquet --target label --models 'knn=knn_*,tree=tree_*'"
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (f"evaluate {KNN_ALONE} --stream", [OF_NARROW[0], OF_NARROW[0]]),
+        (f"evaluate {KNN_ALONE} --stream --method none", [OF_NARROW[0], OF_NARROW[0]]),
+        (f"evaluate {KNN_ALONE} --exact", [OF_NARROW[0]]),
+        (f"evaluate many/{KNN_ALONE} --exact --checkpoint state.npz", [OF_NARROW[0]]),
+        (f"compare {BOTH_NARROW} --stream", [OF_NARROW]),
+    ],
+)
+def test_what_is_proposed_for_scores_that_bins_cannot_tell_apart(command, expected, folder, capsys):
+    (folder / "many").mkdir()
+    (folder / "many" / "narrow.parquet").write_bytes((folder / "narrow.parquet").read_bytes())
+    code, _, err = said_by(shlex.split(command), capsys)
+    assert (code, "bins" in err) == (2, True)
+    found = []
+    for arguments in proposals(command, err):
+        code, out, err = said_by([*arguments, "--json"], capsys)
+        assert code == 0, err
+        record = json.loads(out)["auc"]
+        found.append(record if isinstance(record, float) else tuple(one["value"] for one in record["estimates"]))
+    assert np.array(found) == pytest.approx(np.array(expected), abs=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_a_warning_of_bins_proposes_is_of_the_command_line(folder, capsys):
+    table = pa.table({"label": Y_TRUE} | columns_of("p_", KNN + 2))
+    parquet.write_table(table, folder / "moved.parquet")
+    command = ["evaluate", "moved.parquet", "--target", "label", "--json"]
+    code, _, err = said_by([*command, "--stream"], capsys)
+    assert code == 0
+    assert "warning: Bins can move M by up to" in err
+    assert "`" not in err
+    assert set(re.findall(r"--[a-z-]+", err)) == {"--no-stream", "--exact"}
+    for option in ("--no-stream", "--exact"):
+        assert areas([*command[:-1], option], capsys) == pytest.approx(OF["knn"], abs=1e-9)
+    constant = float(re.search(r"Subtract (\S+) from all scores;", err)[1])
+    moved = pa.table({"label": Y_TRUE} | columns_of("p_", KNN + 2 - constant))
+    parquet.write_table(moved, folder / "moved.parquet")
+    assert areas([*command[:-1], "--stream"], capsys) == pytest.approx(OF["knn"], abs=1e-3)
+
+
+def test_the_constant_that_is_proposed_where_nothing_else_helps(folder, capsys):
+    """A comparison in a folder: its files cannot be read into memory, and p values need standard errors."""
+    (folder / "many").mkdir()
+    (folder / "narrow.parquet").rename(folder / "many" / "narrow.parquet")
+    command = ["compare", "many", "--target", "label", "--models", "knn=knn_*,tree=tree_*", "--json"]
+    code, _, err = said_by(command, capsys)
+    assert (code, "`" in err) == (2, False)
+    constant = float(re.search(r"Subtract (\S+) from all scores", err)[1])
+    moved = [scores - constant for scores in NARROW]
+    table = pa.table({"label": Y_TRUE} | columns_of("knn_", moved[0]) | columns_of("tree_", moved[1]))
+    parquet.write_table(table, folder / "many" / "narrow.parquet")
+    code, out, err = said_by(command, capsys)
+    assert code == 0, err
+    assert [one["value"] for one in json.loads(out)["auc"]["estimates"]] == pytest.approx(OF_NARROW, abs=1e-3)
 
 
 def test_the_lost_row_of_a_model_is_left_out_of_all(folder, capsys):

@@ -65,13 +65,14 @@ def test_a_pipe_loses_no_row(command, folder):
     assert found["auc"] == EXPECTED
 
 
+@pytest.mark.threads
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_is_read_from_a_named_pipe(name, tmp_path):
     path = tmp_path / name
     os.mkfifo(path)
     writer = fed(path, FORMATS[name])
     source = open_source(str(path))
-    writer.join(timeout=10)
+    writer.join(120)
     assert not writer.is_alive()
     assert_array_equal(source.matrix(NAMES), open_copy(tmp_path, name).matrix(NAMES))
     assert source.n_rows == 60

@@ -19,30 +19,32 @@ CODES = np.arange(300) % 3
 LOGITS = 4.0 * np.eye(3)[CODES] + np.random.default_rng(1).normal(size=(300, 3))
 SHARP = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
 COSTS = np.array([[0.0, 1, 3], [2, 0, 1], [1, 4, 0]])
+WEIGHTS, GROUPS = 1.0 + np.arange(300) % 4, np.arange(300) // 4
 
 
-def of_evaluate(first, second):
-    evaluation = polyroc.evaluate(Y_TRUE, first)
-    record = summarize(evaluation)
+def of_evaluate(first, second, groups=None, **options):
+    evaluation = polyroc.evaluate(Y_TRUE, first, **options)
+    record = summarize(evaluation, groups=groups)
     for key, statistic in (("confidence_interval", "auc"), ("hand_till_interval", "hand_till")):
-        interval = evaluation.confidence_interval(statistic=statistic)
+        interval = evaluation.confidence_interval(statistic=statistic, groups=groups)
         assert (record[key]["low"], record[key]["high"], record[key]["method"]) == (*interval, interval.method)
-    right, band = evaluation.accuracy_interval(), evaluation.confidence_band()
+    right, band = evaluation.accuracy_interval(groups=groups), evaluation.confidence_band(groups=groups)
     assert (record["accuracy_interval"]["low"], record["accuracy_interval"]["high"]) == right
     np.testing.assert_allclose(record["band"]["lower"]["tpr"], band.lower.tpr, atol=1e-5)
     return record
 
 
-def of_compare(first, second):
-    return polyroc.compare(Y_TRUE, {"first": first, "second": second}).to_dict(include_delong=True)
+def of_compare(first, second, **options):
+    compared = polyroc.compare(Y_TRUE, {"first": first, "second": second}, **options)
+    return compared.to_dict(include_delong="groups" not in options)
 
 
-def of_plan(first, second):
-    return polyroc.plan(polyroc.evaluate(Y_TRUE, first), half_width=0.02).to_dict()
+def of_plan(first, second, **options):
+    return polyroc.plan(polyroc.evaluate(Y_TRUE, first, **options), half_width=0.02).to_dict()
 
 
-def of_decide(first, second):
-    return polyroc.decide(Y_TRUE, first, COSTS).to_dict()
+def of_decide(first, second, **options):
+    return polyroc.decide(Y_TRUE, first, COSTS, **options).to_dict()
 
 
 COMMANDS = {
@@ -70,23 +72,56 @@ def same(found, expected, path=""):
 CASES = [*((command, "usual") for command in COMMANDS), ("evaluate", "for resamples"), ("compare", "for resamples")]
 
 
-@pytest.mark.parametrize(("command", "data"), CASES)
-def test_both_doors_give_the_same_numbers(command, data, tmp_path, monkeypatch, capsys):
+def answers(command, data, capsys, words=(), **options):
+    """What the command line and the library say about files that are written here."""
     first, second = SCORES if data == "usual" else SHARP, np.round(SCORES, 1)
-    monkeypatch.chdir(tmp_path)
     for name, scores in (("first", first), ("second", second)):
-        table = pa.table({"label": Y_TRUE} | {one: scores[:, j] for j, one in enumerate(CLASSES)})
-        parquet.write_table(table, f"{name}.parquet")
+        columns = {"label": Y_TRUE, "w": WEIGHTS, "g": GROUPS} | {one: scores[:, j] for j, one in enumerate(CLASSES)}
+        parquet.write_table(pa.table(columns), f"{name}.parquet")
     csv.write_csv(pa.table({name: COSTS[:, j] for j, name in enumerate(CLASSES)}), "costs.csv")
     files, library = COMMANDS[command]
-    assert main([command, *files.split(), "--target", "label", "--json"]) == 0
-    found, expected = json.loads(capsys.readouterr().out), json.loads(json.dumps(library(first, second)))
+    assert main([command, *files.split(), "--target", "label", "--json", *words]) == 0
+    return json.loads(capsys.readouterr().out), json.loads(json.dumps(library(first, second, **options)))
+
+
+@pytest.mark.parametrize(("command", "data"), CASES)
+def test_both_doors_give_the_same_numbers(command, data, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    found, expected = answers(command, data, capsys)
     same(found, expected)
+    first = SCORES if data == "usual" else SHARP
     if data != "usual":
         assert 0.999 < polyroc.evaluate(Y_TRUE, first).auc < 1
     if command in ("evaluate", "compare"):
         resampled = {"usual": (0, None, "influence"), "for resamples": (999, 0, "bootstrap")}[data]
         assert (found["n_resamples"], found["seed"], found["method"]) == resampled
+
+
+WEIGHTED, GROUPED = {"--sample-weight w": {"sample_weight": WEIGHTS}}, {"--groups g": {"groups": GROUPS}}
+OF_METHOD = {
+    "--costs costs.csv": {"costs": COSTS},
+    "--thresholds shared": {"thresholds": "shared"},
+    "--thresholds difference": {"thresholds": "difference"},
+    "--weighting prevalence": {"weighting": "prevalence"},
+}
+OF_RULE = {
+    "--reject-cost 1": {"reject_cost": 1},
+    "--rule tuned": {"rule": "tuned"},
+    "--seed 5": {"rng": 5},
+}
+SAMPLED = {"--max-pairs 5": {"max_pairs": 5}}
+OPTIONS = {
+    "evaluate": WEIGHTED | GROUPED | OF_METHOD | SAMPLED,
+    "compare": WEIGHTED | GROUPED | OF_METHOD | SAMPLED,
+    "plan": WEIGHTED | OF_METHOD,
+    "decide": WEIGHTED | GROUPED | OF_RULE,
+}
+
+
+@pytest.mark.parametrize(("command", "words"), [(command, words) for command in OPTIONS for words in OPTIONS[command]])
+def test_options_mean_the_same_at_both_doors(command, words, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    same(*answers(command, "usual", capsys, words.split(), **OPTIONS[command][words]))
 
 
 def test_the_command_line_says_why_it_resamples_though_nobody_asked(tmp_path, monkeypatch, capsys):

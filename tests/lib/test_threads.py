@@ -1,9 +1,11 @@
+import concurrent.futures
 import os
 import subprocess
 import sys
 import threading
 from pathlib import Path
 from queue import SimpleQueue
+from types import ModuleType
 
 import pytest
 from interrupts import ctrl_c, interrupted_at_line, threads_left, until
@@ -306,6 +308,16 @@ def test_a_process_ends_though_somebody_keeps_a_pool():
 def test_a_thread_that_outlives_the_main_one_works_alone(is_late):
     """The interpreter then starts no other threads; modules may not even have been imported before."""
     assert output_of(OUTLIVES.format(is_late=is_late)) == "[0, 1, 2, 3, 4] [0, 1, 2, 3, 4]\n"
+
+
+def test_a_thread_works_alone_while_another_fails_to_import_executors(monkeypatch):
+    """As two threads do that outlive the main one: then the import fails, and one of them sees its module half done."""
+    monkeypatch.delattr(concurrent.futures, "ThreadPoolExecutor", raising=False)
+    monkeypatch.setitem(sys.modules, "concurrent.futures.thread", ModuleType("concurrent.futures.thread"))
+    with Threads(3) as threads:
+        assert threads.map(abs, [(-1,), (-2,)]) == [1, 2]
+        assert list(threads.imap(abs, [(-1,), (-2,)])) == [1, 2]
+        assert not threads.start(list)
 
 
 @pytest.mark.parametrize("way", ["map", "imap"])

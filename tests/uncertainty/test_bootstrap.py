@@ -431,18 +431,19 @@ def test_progress_without_tqdm_says_what_to_install(evaluation, monkeypatch):
 def test_ctrl_c_stops_sooner_than_a_hundred_replicates_take(n_jobs):
     """Counted, not timed: other processes may be busy."""
     code = f"""
-import signal
+import signal, threading
 import numpy as np
 import polyroc
 from polyroc._uncertainty.units import ResamplingPlan
-n_drawn, at_signal, weights = [0], [], ResamplingPlan.weights
+# Two threads may come here at once: appending is one step, and only the first gets the lock, which nobody gives back.
+drawn, at_signal, first, weights = [], [], threading.Lock(), ResamplingPlan.weights
 def counted(plan, start, stop):
-    if n_drawn[0] < 200 <= n_drawn[0] + stop - start:
+    drawn.append(stop - start)
+    if sum(drawn) >= 200 and first.acquire(blocking=False):
         print("started", flush=True)
-    n_drawn[0] += stop - start
     return weights(plan, start, stop)
 def interrupt(*_):
-    at_signal.append(n_drawn[0])
+    at_signal.append(sum(drawn))
     raise KeyboardInterrupt
 y_true = np.arange(20_000) % 10
 y_score = np.random.default_rng(0).normal(size=(20_000, 10))
@@ -452,7 +453,7 @@ signal.signal(signal.SIGINT, interrupt)
 try:
     evaluation.bootstrap(1_000_000, n_jobs={n_jobs})
 except KeyboardInterrupt:
-    print("interrupted", at_signal[0], n_drawn[0], flush=True)
+    print("interrupted", at_signal[0], sum(drawn), flush=True)
 """
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=os.environ) as process:
         try:

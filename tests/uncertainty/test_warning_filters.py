@@ -6,6 +6,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import polyroc
 
@@ -27,6 +28,7 @@ def test_no_library_code_touches_the_filters():
     assert found == []
 
 
+@pytest.mark.threads
 def test_comparisons_in_threads_leave_the_filters_as_they_were():
     """Models without any error, whose difference is read off intervals at many levels."""
     y_true = np.arange(60) % 3

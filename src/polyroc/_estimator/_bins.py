@@ -93,7 +93,7 @@ def wider_bins(source: ScoreCounts) -> ScoreCounts:
 
 # From here on bins can change the third digit of M; and from here on M would say little.
 _WARNED, _REFUSED = 0.001, 0.05
-_RULE = "must be scores that bins can tell apart"
+RULE_OF_BINS = "must be scores that bins can tell apart"
 _MOST_BITS, _MOST_GROUPS = 16, 4_096
 _IN_MEMORY = "evaluate samples that fit in memory with `polyroc.evaluate`"
 
@@ -108,7 +108,7 @@ def check_bins(prepared: CountedPrepared, pairs: PairIndex) -> None:
     most = f"{first_digit_up(bound):.1g}"
     if bound > _REFUSED:
         other = f"{_IN_MEMORY}, or Parquet files with `exact=True` and `standard_errors=False`"
-        raise InputError("y_score", _RULE, f"{came}, whose bins can move M by {most}", f". {remedy}; or {other}")
+        raise InputError("y_score", RULE_OF_BINS, f"{came}, whose bins can move M by {most}", f". {remedy}; or {other}")
     msg = f"Bins can move M by up to {most}: {came}. {remedy}; or {_IN_MEMORY}, or Parquet files with `exact=True`."
     warn(msg, UserWarning)
 
@@ -120,7 +120,7 @@ def check_bins_of_errors(prepared: CountedPrepared, pairs: PairIndex) -> None:
         came = f"{_scores_of(prepared.source)}, whose bins give wrong standard errors, also with `exact=True`"
         remedy = _remedy(prepared.source, bound)
         other = "`evaluate_parquet` with `standard_errors=False` needs no bins"
-        raise InputError("y_score", _RULE, came, f". {remedy}; or {other}")
+        raise InputError("y_score", RULE_OF_BINS, came, f". {remedy}; or {other}")
 
 
 def _scores_of(source: ScoreCounts) -> str:

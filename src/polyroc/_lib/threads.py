@@ -144,12 +144,12 @@ class Threads:
         """
         try:
             self._pool().submit(call)
-        except RuntimeError:
+        except (RuntimeError, ImportError):
             return False
         return True
 
     def _pool(self) -> "ThreadPoolExecutor":
-        # Imported here, because that fails as well once the main thread has ended.
+        # Imported here, because that fails as well once the main thread has ended; another thread may see it half done.
         from concurrent.futures import ThreadPoolExecutor
 
         shared: Threads | None = getattr(_here, "shared", _no_pool)()

@@ -41,8 +41,15 @@ _SAME_NAME = (
     "target",
     "checkpoint",
 )
-# Said with their value.
-_FLAGS = {"`partial=True`": "--partial", "`exact=True`": "--exact", "`standard_errors=False`": "--resamples 0"}
+# Said with their value, or as a call; the kind of scores in a file is always found by itself.
+_FLAGS = {
+    "`partial=True`": "--partial",
+    "`exact=True`": "--exact",
+    "`standard_errors=False`": "--method none",
+    "fit in memory with `polyroc.evaluate`": "fit in memory with --no-stream",
+    "`polyroc.evaluate` has room": "--no-stream has room",
+    " and count them with `score_kind='free'`": "",
+}
 # Those above have a name of their own there.
 _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (*_SAME_NAME, *DECLARED)} | _OPTIONS
 

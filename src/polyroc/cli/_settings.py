@@ -41,7 +41,7 @@ class Settings:
     include_decisions: bool = False
     """Whether the page may contain scores of single samples."""
     stream: bool | None = None
-    """Whether files are passed over instead of read; None where their size decides."""
+    """Whether files are streamed instead of read; None where their size decides."""
     exact: bool = False
     partial: bool = False
     checkpoint: Path | None = None
@@ -62,6 +62,11 @@ class Settings:
         if self.include_decisions and self.report is None:
             msg = "--include-decisions needs --report, because it adds to the page"
             raise CommandError(msg)
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether intervals are asked for."""
+        return self.interval_method != "none"
 
     @property
     def resampling(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import polyroc
 from polyroc import Comparison, Evaluation, InputError
+from polyroc._estimator._bins import RULE_OF_BINS
 from polyroc.cli._columns import joined, split
 from polyroc.cli._commands import differences_csv, find_tipping, partial_area, report_and_json, shows_bars
 from polyroc.cli._files import quoted_path
@@ -30,12 +31,11 @@ _ROWS_LOOKED_AT = 10_000
 def stream_evaluate(path: str, settings: Settings) -> None:
     """One model, in two passes over its files."""
     messages = _begun([path], settings)
-    with messages.heard(), _proposing_to_drop([path], settings):
+    with messages.heard(), _proposing([path], settings, needs_errors=False):
         given = settings.columns.scores
         columns, options = _asked([path], {"": None if given is None else split(given)}, settings)
-        has_errors = settings.interval_method != "none"
         evaluation = polyroc.evaluate_parquet(
-            path, scores=columns[""], standard_errors=has_errors, exact=settings.exact, **options
+            path, scores=columns[""], standard_errors=settings.has_intervals, exact=settings.exact, **options
         )
         if settings.plot is not None:
             draw_curve(settings.plot, evaluation, None, settings.confidence_level)
@@ -72,12 +72,12 @@ def stream_compare(paths: Sequence[str], models: str | None, settings: Settings)
     if models is None or len(paths) != 1:
         came = f"{len(paths)} files" if models is not None else "none"
         msg = (
-            "models that are compared in files that are passed over must be columns of one file or folder, --models "
+            "models that are compared in streamed files must be columns of one file or folder, --models "
             f"'first=a_*,second=b_*', got {came}"
         )
         raise CommandError(msg)
     messages = _begun(paths, settings)
-    with messages.heard(), _proposing_to_drop(paths, settings):
+    with messages.heard(), _proposing(paths, settings, needs_errors=True):
         patterns = {name: split(pattern) for name, pattern in model_patterns(models).items()}
         columns, options = _asked(paths, patterns, settings)
         comparison = polyroc.compare_parquet(
@@ -114,7 +114,7 @@ def _begun(paths: Sequence[str], settings: Settings) -> Messages:
     why = "" if settings.stream else why_stream(paths)
     reason = f" because {why}; --no-stream reads it all the same" if why else ""
     how = "sorted one column at a time" if settings.exact else "counted in bins"
-    messages.note(f"{quoted_path(paths[0])} is passed over, and its scores are {how}{reason}")
+    messages.note(f"streaming {quoted_path(paths[0])}; scores are {how}{reason}")
     if settings.measures:
         messages.note(
             "--measures adds nothing: measures need single samples, and scores that were counted are not kept"
@@ -131,16 +131,35 @@ def _fits_in_a_command(paths: Sequence[str], settings: Settings) -> bool:
 
 
 @contextmanager
-def _proposing_to_drop(paths: Sequence[str], settings: Settings) -> Iterator[None]:
-    """While it lasts, errors about missing values say what leaves them out, if the files can be read into memory."""
+def _proposing(paths: Sequence[str], settings: Settings, *, needs_errors: bool) -> Iterator[None]:
+    """While it lasts, errors about rows and scores propose options of this command instead of calls in Python."""
     try:
         yield
     except InputError as error:
+        reads = _fits_in_a_command(paths, settings)
+        if error.rule == RULE_OF_BINS:
+            ways = _instead_of_bins(error, settings, reads=reads, sorts=not needs_errors)
+            msg = f"--scores {error.rule}, got {error.got}{ways}"
+            raise CommandError(msg) from error
         is_missing = error.rule == "must not have missing values" or (error.got or "").startswith("nan ")
-        if not (is_missing and _fits_in_a_command(paths, settings)):
+        if not (is_missing and reads):
             raise
         msg = f"{str(error).rstrip('.')}: `--no-stream --drop-missing` leaves out such rows and counts them"
         raise CommandError(msg) from error
+
+
+def _instead_of_bins(error: InputError, settings: Settings, *, reads: bool, sorts: bool) -> str:
+    """What gives the right number for scores that bins cannot tell apart."""
+    ways = ["`--no-stream` reads all rows into memory"] if reads else []
+    if sorts:
+        options = [*(["--exact"] if not settings.exact else []), *(["--method none"] if settings.has_intervals else [])]
+        without = " without intervals" if settings.has_intervals else ""
+        # One of counted scores is refused.
+        other = ", with another --checkpoint" if settings.checkpoint and not settings.exact else ""
+        ways.append(f"`{' '.join(options)}` sorts scores{without}{other}")
+    if ways:
+        return f": {', or '.join(ways)}"
+    return error.hint.partition("; or ")[0]
 
 
 def _check_layout(paths: Sequence[str], settings: Settings) -> None:
