@@ -127,7 +127,8 @@ def _by_influence(given: Attempt, evaluation: Any, of: Any) -> None:
     band = attempt(evaluation.confidence_band, level, curve=curve, simultaneous=both, method="influence", groups=of)
     if not band.refused:
         check_band(band.result)
-    planned = attempt(polyroc.plan, evaluation, half_width=given.choose([0.3, 0.05, 0.001]))
+    goal = {"half_width": given.choose([0.3, 0.05, 0.001]), "assurance": given.choose([None, 0.5, 0.8, 0.999])}
+    planned = attempt(polyroc.plan, evaluation, **goal)
     if not planned.refused:
         require("nan" not in str(planned.result), str(planned.result))
         check_json(planned.result.to_dict(), "Plan.to_dict()")

@@ -52,6 +52,7 @@ def main():
     plans = commands.add_parser("plans", help="simulate studies that were planned by a pilot")
     plans.add_argument("--out", type=Path, required=True, help="file of results; those that it has are kept")
     plans.add_argument("--replications", type=int, default=1000)
+    plans.add_argument("--jobs", type=int, help="number of processes; all cores by default")
     plans.add_argument("--only", nargs="*", help="names; all by default")
     looks = commands.add_parser("looks", help="simulate comparisons that are looked at after every batch")
     looks.add_argument("--out", type=Path, required=True, help="file of results; those that it has are kept")
@@ -199,7 +200,7 @@ def _plans(asked):
     for number, pilot in enumerate(PILOTS):
         if pilot.name in results or (asked.only is not None and pilot.name not in asked.only):
             continue
-        difference, found = run_plans(pilot, SEED + 700 + number, asked.replications)
+        difference, found = run_plans(pilot, SEED + 700 + number, asked.replications, asked.jobs)
         results[pilot.name] = {"difference": difference, "found": found, "asked": asdict(pilot)}
         asked.out.write_text(json.dumps(results))
 

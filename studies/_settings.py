@@ -24,6 +24,8 @@ class Setting:
     """Whether a group holds several classes, or one."""
     reversed_share: float = 0.0
     """Share of samples whose logits have the wrong sign: rare gross errors."""
+    wrong_labels: float = 0.0
+    """Share of samples that are labeled as another class than the one whose scores they have; in contests only."""
     hard_pair: float | None = None
     """Classes 0 and 1 raise each other's column too, as much as their own but for this much: one confusable pair."""
     population: str | None = None
@@ -223,4 +225,14 @@ def draw_models(contest, rng, counts=None):
         return y_true, [populations()[name][1][rows] for name in (setting.population, contest.second)]
     shared, *own = rng.normal(size=(3, len(y_true), setting.n_classes))
     noise = [np.sqrt(CORRELATION) * shared + np.sqrt(1 - CORRELATION) * one for one in own]
-    return y_true, [scores_of(setting, y_true, x, c) for x, c in zip(noise, (0.0, contest.change), strict=True)]
+    scored = _scored_classes(setting, y_true, rng)
+    return y_true, [scores_of(setting, scored, x, c) for x, c in zip(noise, (0.0, contest.change), strict=True)]
+
+
+def _scored_classes(setting, y_true, rng):
+    """The class whose scores each sample has: that of its label, unless the label is wrong."""
+    if setting.wrong_labels == 0:
+        return y_true
+    is_wrong = rng.random(len(y_true)) < setting.wrong_labels
+    shift = rng.integers(1, setting.n_classes, len(y_true))
+    return np.where(is_wrong, (y_true + shift) % setting.n_classes, y_true)

@@ -280,22 +280,39 @@ def test_the_committed_page_has_every_setting():
 def test_a_planned_study_draws_what_was_planned():
     pilot = _plans.PILOTS[0]
     found = _plans.one_study(pilot, 0.03, 0, 0)
-    assert found["half width"] == pytest.approx(pilot.half_width, rel=0.25)
-    assert found["samples for the half width"] > sum(pilot.contest.setting.counts)
-    assert found["detected"] in (True, False)
+    for name in ("estimate", "assured"):
+        assert found[f"half width, {name}"] == pytest.approx(pilot.half_width, rel=0.25)
+        assert found[f"samples for the half width, {name}"] > sum(pilot.contest.setting.counts)
+        assert found[f"detected, {name}"] in (True, False)
+    assert found["samples for the power, assured"] > found["samples for the power, estimate"]
     assert _plans.one_study(pilot, 0.03, 0, 0) == found
+
+
+def test_some_labels_are_wrong_in_contests():
+    [contest] = [one.contest for one in _plans.PILOTS if one.contest.setting.wrong_labels == 0.01]
+    y_true, (first, _) = draw_models(contest, np.random.default_rng(0), (20_000,) * 4)
+    setting = replace(contest.setting, wrong_labels=0.0)
+    right, (clean, _) = draw_models(replace(contest, setting=setting), np.random.default_rng(0), (20_000,) * 4)
+    assert np.array_equal(y_true, right)
+    # The noise of the logits is the same, so scores differ exactly where a label is wrong.
+    assert np.mean((first != clean).any(axis=1)) == pytest.approx(0.01, abs=0.001)
 
 
 def test_plans_are_judged_by_realised_width_and_power():
     pilot = _plans.PILOTS[1]
-    found = {"half width": np.full(400, pilot.half_width), "detected": np.arange(400) % 5 > 0}
+    is_met = np.arange(400) % 5 > 0
+    widths = np.where(is_met, pilot.half_width, 1.1 * pilot.half_width)
+    found = {"half width, assured": widths, "detected, assured": is_met}
     assert list(_plans.missed(pilot, found)) == []
-    assert list(_plans.missed(pilot, found | {"half width": np.full(400, 1.2 * pilot.half_width)})) == ["half width"]
-    assert list(_plans.missed(pilot, found | {"detected": np.arange(400) % 2 > 0})) == ["power"]
-    sizes = {"samples for the half width": np.arange(400), "samples for the power": np.arange(400)}
-    values = {name: one.tolist() for name, one in (found | sizes).items()}
+    assert list(_plans.missed(pilot, found | {"half width, assured": widths + 1e-4})) == ["half width"]
+    assert list(_plans.missed(pilot, found | {"detected, assured": np.arange(400) % 2 > 0})) == ["power"]
+    found |= {"half width, estimate": widths, "detected, estimate": is_met}
+    sizes = [f"samples for the {what}, {kind}" for what in ("half width", "power") for kind in ("estimate", "assured")]
+    values = {name: one.tolist() for name, one in (found | dict.fromkeys(sizes, np.arange(400))).items()}
     table = _plans.page({pilot.name: {"difference": -0.02, "found": values}})
-    assert f"| {pilot.name} | optimal | 400 | 0.015 | 0.0150 | 200 (20 to 379) | 0.0200 | 80.0 % | 80.0 % |" in table
+    row = "0.015 | 80.0 % | 200 (20 to 379) | 0.0200 | 80.0 % | 80.0 % | 200 (20 to 379) |"
+    assert f"| {pilot.name} | optimal | 400 | estimate | {row} - |" in table
+    assert f"| {pilot.name} | optimal | 400 | assured | {row} met |" in table
     assert all(sum(one.contest.setting.counts) == 300 for one in _plans.PILOTS)
 
 

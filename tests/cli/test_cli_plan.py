@@ -35,9 +35,9 @@ def run(*arguments):
 
 
 def test_json_has_the_librarys_numbers(folder, capsys):
-    assert run("first.csv", "--half-width", "0.02", "--allocation", "optimal", "--json") == 0
+    assert run("first.csv", "--half-width", "0.02", "--allocation", "optimal", "--assurance", "0.95", "--json") == 0
     record = json.loads(capsys.readouterr().out)
-    plan = polyroc.plan(polyroc.evaluate(Y_TRUE, SCORES), half_width=0.02, allocation="optimal")
+    plan = polyroc.plan(polyroc.evaluate(Y_TRUE, SCORES), half_width=0.02, allocation="optimal", assurance=0.95)
     assert record["planned"]["class_counts"] == plan.class_counts.tolist()
     assert record["sentence"] == plan.text.sentence
     assert record["source"] == {"files": ["first.csv"], "target": "label"}
@@ -61,6 +61,7 @@ def test_two_files_plan_the_test_of_two_models(folder, capsys):
         (["--half-width", "0.1", "--detect", "0.1"], "plan needs either --half-width or --detect, got both"),
         (["--detect", "0.1"], "--detect needs two models: two files, or one file with --models or --model-column"),
         (["--half-width", "0.5"], "--half-width must be a number between 0 and 0.5, got 0.5."),
+        (["--half-width", "0.1", "--assurance", "1"], "--assurance must be at least 0.5 and below 1, got 1.0."),
         (["--half-width", "0.1", "--allocation", "best"], "--allocation must be one of 'same', 'equal', 'optimal', "),
         (["--half-width", "0.1", "--model", "centered"], "the sample must be one for which the formula of influences "),
     ],

@@ -505,7 +505,7 @@ def test_words_say_what_to_do_by_intervals():
     assert unclear.text.sentence.startswith(
         "No rule is clearly the cheapest. Bayes' rule is used, because on held-out "
     )
-    assert f"About {unclear.n_samples_to_tell:,} samples would tell." in unclear.text.sentence
+    assert f"About {unclear.n_samples_to_tell:,} samples would tell with" in unclear.text.sentence
 
 
 # Refused

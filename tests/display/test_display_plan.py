@@ -40,7 +40,7 @@ def _closed():
     plt.close("all")
 
 
-def test_the_curve_is_the_half_width_and_both_points_are_on_it(by_width):
+def test_the_curve_is_the_half_width_and_the_plan_is_on_it(by_width):
     display = by_width.plot()
     totals, heights = display.line_.get_data()
     assert isinstance(display, PlanDisplay)
@@ -48,7 +48,10 @@ def test_the_curve_is_the_half_width_and_both_points_are_on_it(by_width):
         assert heights[place] == by_width.half_width_at(totals[place])
     for mark, point in ((display.current_, by_width.current), (display.planned_, by_width.planned)):
         assert mark.get_data() == ([point.n_samples], [point.half_width])
-        assert np.interp(point.n_samples, totals, heights) == pytest.approx(point.half_width, rel=0.01)
+    planned = by_width.planned
+    assert np.interp(planned.n_samples, totals, heights) == pytest.approx(planned.half_width, rel=0.01)
+    # The curve is what 80 % of studies reach, and the pilot is one study.
+    assert np.interp(150, totals, heights) > 1.02 * by_width.current.half_width
     assert totals[0] <= 75
     assert totals[-1] >= by_width.n_samples
     ax = display.ax_
@@ -56,7 +59,8 @@ def test_the_curve_is_the_half_width_and_both_points_are_on_it(by_width):
     assert ax.get_ylabel() == "half width of the 95 % interval\nof D"
     assert ax.get_title() == ""
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels[1] == f"planned: {by_width.n_samples:,} samples, {by_width.half_width:.2g}"
+    assert labels[0] == "at most, in 80 % of studies"
+    assert labels[2] == f"planned: {by_width.n_samples:,} samples, {by_width.half_width:.2g}"
 
 
 def test_power_goes_from_0_to_1_and_names_both_models(by_power):
@@ -66,13 +70,20 @@ def test_power_goes_from_0_to_1_and_names_both_models(by_power):
     assert display.ax_.get_ylim()[0] == 0
     assert display.ax_.get_ylabel() == "power to detect a difference of 0.02\nin D"
     assert not display.ax_.spines["top"].get_visible()
-    assert display.ax_.get_legend().get_texts()[1].get_text().endswith(" samples, 80 %")
+    assert display.ax_.get_legend().get_texts()[2].get_text().endswith(" samples, 80 %")
     first, _, second = display.ax_.get_title().partition(" and ")
     assert first != second
     # As wide as the axes at most.
     display.figure_.draw_without_rendering()
     title, axes = display.ax_.title.get_window_extent(), display.ax_.get_window_extent()
     assert title.width <= axes.width
+
+
+def test_the_estimate_goes_through_the_pilot(samples):
+    plan = polyroc.plan(polyroc.evaluate(*samples[:2]), half_width=0.03, assurance=None)
+    display = plan.plot()
+    assert np.interp(150, *display.line_.get_data()) == pytest.approx(plan.current.half_width, rel=0.01)
+    assert len(display.ax_.get_legend().get_texts()) == 2
 
 
 def test_the_range_can_be_chosen(by_width):

@@ -82,7 +82,8 @@ def test_a_rule_that_costs_more_but_not_clearly():
         "0.500 per sample, 0.050 more than the highest score (95 % interval -0.020 to 0.120), the cheapest other rule."
     )
     told = replace(text, n_samples_to_tell=2100)
-    assert told.sentence == f"{text.sentence} About 2,100 samples would tell."
+    more = "About 2,100 samples would tell with a probability of 80 %, if the difference is that large."
+    assert told.sentence == f"{text.sentence} {more}"
 
 
 def test_only_the_cheapest_other_rule_is_compared_with():

@@ -80,6 +80,7 @@ def test_power_and_half_width_of_a_difference(comparison):
     )
     # Of a normal test at level 5 % with power 90 %: (1.960 + 1.282)^2 sum of sigma^2 / share / d^2.
     shares = np.array([120, 100, 80]) / 300
+    plan = polyroc.plan(comparison, detect=0.01, power=0.9, models=("first", "second"), assurance=None)
     normal = (1.95996 + 1.28155) ** 2 * np.sum(plan.sigma**2 / shares) / 0.01**2
     assert plan.n_samples == pytest.approx(normal, rel=0.05)
     assert polyroc.plan(comparison, half_width=0.01, models=("first", "second")).half_width <= 0.01
@@ -100,9 +101,12 @@ def test_plans_do_not_depend_on_names_units_of_weight_or_order(pilot):
         assert again.n_samples == pytest.approx(plan.n_samples, rel=0.03)
     # Twice the same samples: as sure as a sample of twice the size, and the same plan but for n / (n - 1).
     twice = polyroc.plan(
-        polyroc.evaluate(np.tile(y_true, 2), np.tile(y_score, (2, 1))), half_width=0.02, statistic="hand_till"
+        polyroc.evaluate(np.tile(y_true, 2), np.tile(y_score, (2, 1))),
+        half_width=0.02,
+        statistic="hand_till",
+        assurance=None,
     )
-    once = polyroc.plan(pilot, half_width=0.02, statistic="hand_till")
+    once = polyroc.plan(pilot, half_width=0.02, statistic="hand_till", assurance=None)
     assert_allclose(twice.sigma, once.sigma, rtol=0.01)
     assert twice.n_samples == pytest.approx(once.n_samples, rel=0.03)
     assert twice.current.half_width == pytest.approx(once.half_width_at(600), rel=0.02)
@@ -124,9 +128,9 @@ def test_the_words(pilot, comparison):
     counts = dict(zip(("ant", "bee", "cat"), plan.class_counts.tolist(), strict=True))
     assert plan.text.sentence == (
         f"For a 95 % interval of D with half width 0.02, you need about {plan.n_samples:,} samples (you have 300). By "
-        f"class: ant: {counts['ant']:,}, bee: {counts['bee']:,}, cat: {counts['cat']:,}. The half width is "
-        f"{plan.current.half_width:.3f} now. The next sample should be of class {plan.label_next!r}: it lowers the "
-        "variance most."
+        f"class: ant: {counts['ant']:,}, bee: {counts['bee']:,}, cat: {counts['cat']:,}. That is enough in 80 % of "
+        f"such studies. The half width is {plan.current.half_width:.3f} now. The next sample should be of class "
+        f"{plan.label_next!r}: it lowers the variance most."
     )
     assert max(map(len, str(plan).splitlines())) <= 100
     enough = polyroc.plan(pilot, half_width=0.2)
@@ -142,12 +146,25 @@ def test_the_words(pilot, comparison):
     assert "For a 90 % interval of the difference in D between 'first' and 'third'" in both.text.sentence
 
 
+def test_a_pilot_that_reached_the_half_width_is_enough_though_a_new_study_needs_more(pilot):
+    reached = polyroc.plan(pilot, half_width=0.02).current.half_width
+    plan = polyroc.plan(pilot, half_width=1.01 * reached)
+    assert plan.is_enough
+    assert plan.n_samples > 300
+    assert plan.missing.tolist() == [0, 0, 0]
+    sentence = plan.text.sentence
+    assert f"your 300 samples are enough. The half width is {reached:.3f} now. A new study needs about" in sentence
+    estimate = polyroc.plan(pilot, half_width=1.01 * reached, assurance=None)
+    assert estimate.n_samples <= 300
+    assert "This is the estimate of the pilot: about half of such plans are too small." in estimate.text.sentence
+
+
 def test_many_classes_are_said_in_one_clause(pilot):
     text = polyroc.plan(pilot, half_width=0.02).text
     equal = replace(text, labels=list(range(12)), planned=[30] * 12)
-    assert "you need about 360 samples (you have 300). Of each class: 30. The half" in equal.sentence
+    assert "you need about 360 samples (you have 300). Of each class: 30. That" in equal.sentence
     skewed = replace(equal, planned=[30] * 11 + [1500])
-    assert "Of each class, from 30 to 1,500. The half" in skewed.sentence
+    assert "Of each class, from 30 to 1,500. That" in skewed.sentence
 
 
 def test_plain_data_frames_and_pickles(pilot, comparison):
@@ -155,7 +172,8 @@ def test_plain_data_frames_and_pickles(pilot, comparison):
     plan = polyroc.plan(comparison, detect=0.01, models=("first", "second"))
     record = json.loads(json.dumps(plan.to_dict()))
     assert record["planned"]["n_samples"] == plan.n_samples
-    assert record["asked"] == {"confidence_level": 0.95, "half_width": None, "detect": 0.01, "power": 0.8}
+    asked = {"confidence_level": 0.95, "half_width": None, "detect": 0.01, "power": 0.8, "assurance": 0.8}
+    assert record["asked"] == asked
     assert record["label_next"] == plan.label_next
     frame = plan.to_frame()
     assert frame["class"].tolist() == ["ant", "bee", "cat"]
@@ -180,6 +198,12 @@ def test_plain_data_frames_and_pickles(pilot, comparison):
         ({"half_width": "0.1"}, "`half_width` must be a number between 0 and 0.5, got '0.1'."),
         ({"detect": 0.1}, "`detect` needs a comparison of two models as `pilot`, got an Evaluation."),
         ({"half_width": 0.1, "models": ("a", "b")}, "`models` must be None for an Evaluation, which has one model, "),
+        ({"half_width": 0.1, "assurance": 0.4}, "`assurance` must be at least 0.5 and below 1, got 0.4."),
+        (
+            {"half_width": 0.1, "assurance": 1},
+            "`assurance` must be at least 0.5 and below 1, got 1.",
+        ),
+        ({"half_width": 0.1, "assurance": True}, "`assurance` must be at least 0.5 and below 1, got True."),
         ({"half_width": 0.1, "allocation": "best"}, "`allocation` must be one of 'same', 'equal', 'optimal', "),
         ({"half_width": 0.1, "statistic": "D"}, "`statistic` must be one of 'auc', "),
         ({"half_width": 0.1, "confidence_level": 95}, "`confidence_level` must be between 0 and 1"),

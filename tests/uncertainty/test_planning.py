@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 import polyroc
 from polyroc._uncertainty.delong import Moments, freedom, standard_error
 from polyroc._uncertainty.paired_influence import Once, difference
-from polyroc._uncertainty.sizes import AreaForecast, PlanGoal, sizes_at, smallest_total, whole_sizes
+from polyroc._uncertainty.sizes import AreaForecast, PlanGoal, assured, sizes_at, smallest_total, whole_sizes
 from polyroc._uncertainty.units import Units, units_of
 
 
@@ -95,7 +95,7 @@ def test_the_difference_in_the_pilot_is_forecast_exactly(statistic):
     found = comparison.difference("a", "b", statistic=statistic)
     assert plan.current.half_width == pytest.approx((found.high - found.low) / 2, rel=1e-6)
     # What is detected with power 1/2 or a little more is a difference as large as the half width.
-    plan = polyroc.plan(comparison, detect=plan.current.half_width, statistic=statistic)
+    plan = polyroc.plan(comparison, detect=plan.current.half_width, statistic=statistic, assurance=None)
     assert plan.current.power == pytest.approx(0.5, abs=0.001)
 
 
@@ -113,7 +113,8 @@ def test_realised_half_widths_are_those_planned(name):
     rng, realised = np.random.default_rng(4), []
     for _ in range(60):
         pilot = polyroc.evaluate(*sample(counts, strengths, rng))
-        plan = polyroc.plan(pilot, half_width=half_width, statistic=statistic, allocation=allocation)
+        options = {"statistic": statistic, "allocation": allocation, "assurance": None}
+        plan = polyroc.plan(pilot, half_width=half_width, **options)
         realised.append(half_width_of(*sample(plan.class_counts, strengths, rng), statistic))
     # A pilot knows the half width to some 6 %, so that the mean of 60 has an error of 1 %.
     assert np.mean(realised) == pytest.approx(half_width, rel=0.1)
@@ -139,7 +140,7 @@ def test_planned_power_is_the_share_of_samples_that_find_the_difference():
     true = ndtr(1.0) - ndtr(0.8)
     y_true, scores = paired((1500, 1500), rng)
     columns = {name: one[:, 1] - one[:, 0] for name, one in scores.items()}
-    plan = polyroc.plan(polyroc.compare(y_true, columns, method="influence"), detect=true)
+    plan = polyroc.plan(polyroc.compare(y_true, columns, method="influence"), detect=true, assurance=None)
     assert plan.n_samples < 3000
     found = []
     for _ in range(200):
@@ -169,3 +170,57 @@ def test_a_goal_that_the_least_sample_meets_takes_the_least_sample():
     plan = polyroc.plan(pilot, half_width=0.49)
     assert plan.class_counts.tolist() == [2, 2]
     assert plan.is_enough
+
+
+def forecast_of(variance, fourth, sizes):
+    moments = Moments(np.array(variance), np.array(fourth))
+    one = np.ones(len(sizes))
+    return AreaForecast(moments, np.array(sizes), one, estimate=0.8, bias=(0.0, 0.0), unshrunk=None, pair_error=0.0)
+
+
+@pytest.mark.parametrize("assurance", [0.5, 0.8, 0.95])
+def test_assured_standard_errors_are_those_of_so_many_studies(assurance):
+    """Normal influences, a pilot and a study drawn many times; of two classes with other shares in the study."""
+    rng, pilot, study = np.random.default_rng(9), np.array([30, 60]), np.array([120, 60])
+    sigma = np.array([0.3, 0.2])
+    truth = np.sqrt(np.sum(sigma**2 / study))
+    estimated, realised = (
+        np.sqrt(sum(sigma[c] ** 2 * rng.chisquare(n[c] - 1, 40_000) / (n[c] - 1) / study[c] for c in range(2)))
+        for n in (pilot, study)
+    )
+    forecast = forecast_of(sigma**2, 3 * sigma**4, pilot)
+    # One error that the pilot just missed: a quarter of the comparisons of the smallest class, as in intervals.
+    missed = max(0.25 / np.sqrt(30 * 120), 0.25 / np.sqrt(60 * 60))
+    for is_estimated, outcome in ((True, realised), (False, truth)):
+        found = assured(forecast, study, assurance, is_estimated=is_estimated).moments.standard_error(study)
+        ratio = found / np.hypot(truth, missed)
+        # Satterthwaite's approximation, and 40,000 draws, which know a share to 0.25 points.
+        assert np.mean(outcome <= ratio * estimated) == pytest.approx(assurance, abs=0.015)
+    assert assured(forecast, study, None, is_estimated=True) is forecast
+
+
+def test_what_a_pilot_may_have_missed_is_bounded_where_it_saw_nearly_nothing():
+    forecast = forecast_of([1e-6, 1e-6], [3e-12, 3e-12], [50, 50])
+    bounded = assured(forecast, forecast.sizes, 0.5, is_estimated=True).moments.standard_error(forecast.sizes)
+    # Both samples of the same size have the same degrees of freedom, and the median of their ratio is 1.
+    assert bounded == pytest.approx(np.hypot(1, 0.9) * forecast.moments.standard_error(forecast.sizes), rel=1e-6)
+
+
+def test_plans_with_more_assurance_are_larger():
+    y_true, scores = paired((100, 80, 60), np.random.default_rng(10), 3)
+    comparison = polyroc.compare(y_true, scores, method="influence")
+    for pilot, goal in ((comparison.evaluations["a"], {"half_width": 0.02}), (comparison, {"detect": 0.02})):
+        sizes = [polyroc.plan(pilot, assurance=share, **goal).n_samples for share in (None, 0.5, 0.8, 0.95, 0.99)]
+        assert sizes == sorted(set(sizes))
+
+
+@pytest.mark.slow
+def test_assured_plans_reach_the_half_width_as_often_as_they_say():
+    rng, strengths = np.random.default_rng(11), (0.8, 1.2, 1.6)
+    reached = []
+    for _ in range(150):
+        pilot = polyroc.evaluate(*sample((200, 160, 120), strengths, rng))
+        plan = polyroc.plan(pilot, half_width=0.02, statistic="hand_till")
+        reached.append(half_width_of(*sample(plan.class_counts, strengths, rng), "hand_till") <= 0.02)
+    # 150 studies know a share of 80 % to 3.3 %.
+    assert np.mean(reached) == pytest.approx(0.8, abs=0.07)

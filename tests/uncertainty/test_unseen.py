@@ -80,12 +80,34 @@ def test_more_samples_tell_and_see():
     more, less = Counted(0.05, 0.0004, 0.001), Counted(0.02, 0.0002, 1.0)
     balance = Balance(more, less)
     assert balance.is_mostly_unseen(0.95)
-    for find, holds in (
-        (balance.times_to_tell, lambda b: b.ends(0.95)[0] > 0),
-        (balance.times_to_see, lambda b: not b.is_mostly_unseen(0.95)),
-    ):
-        factor = find(0.95)
-        assert holds(balance.times(factor))
-        assert not holds(balance.times(factor / 1.02))
+    factor = balance.times_to_see(0.95)
+    assert not balance.times(factor).is_mostly_unseen(0.95)
+    assert balance.times(factor / 1.02).is_mostly_unseen(0.95)
     assert Balance(more, more).times_to_tell(0.95) == np.inf
     assert Balance(more).times_to_tell(0.95) == 1
+
+
+@pytest.mark.parametrize(
+    ("apart", "counts"),
+    [([0, 1, -1], [258, 24, 18]), ([0, 5, 1, -1, -5], [240, 9, 24, 21, 6]), ([0, 2, -1], [280, 8, 12])],
+)
+def test_samples_of_the_size_that_would_tell_do_so_in_80_percent(apart, counts):
+    """Differences of the costs of 300 samples; larger samples with these rates are drawn."""
+    rng, unit, counts = np.random.default_rng(0), np.array(apart, dtype=float), np.array(counts)
+    most = np.abs(unit).max()
+
+    def balance(counts, n):
+        above, below = np.maximum(unit, 0) / n, np.maximum(-unit, 0) / n
+        more = Counted(counts @ above, counts @ above**2, most / n)
+        less = Counted(counts @ below, counts @ below**2, most / n)
+        variance = (counts @ unit**2 / n - (counts @ unit / n) ** 2) / n
+        return Balance(more, less, share=share_of_poisson(variance, more.variance + less.variance, n))
+
+    n = int(300 * balance(counts, 300).times_to_tell(0.95))
+    assert n > 300
+    told = []
+    for _ in range(1000):
+        low, high = balance(rng.multinomial(n, counts / 300), n).ends(0.95)
+        told.append(low > 0 or high < 0)
+    # 1,000 samples know a share of 80 % to 1.3 %.
+    assert np.mean(told) == pytest.approx(0.8, abs=0.05)

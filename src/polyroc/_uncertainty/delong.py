@@ -77,6 +77,10 @@ class Moments(Frozen):
         """Standard error of the statistic with this many units in each stratum."""
         return float(np.sqrt(np.sum(self.variance / np.maximum(sizes, 2))))
 
+    def scaled(self, ratio: Any) -> "Moments":
+        """Those of the influences multiplied by a ratio, which may differ by stratum."""
+        return Moments(self.variance * ratio**2, self.fourth * ratio**4)
+
     def freedom(self, sizes: Any) -> float:
         """Degrees of freedom of that standard error (Satterthwaite, 1946).
 

@@ -4,20 +4,23 @@ Within a class samples are independent, so that the variance of a statistic is t
 classes, and a pilot knows sigma_c. The other terms of an interval (`_logit_scale`) follow from the sizes as well: bias
 and shrinkage go with 1 / n, degrees of freedom come from the moments of the influences. So the interval of another
 sample is computed by the formula of this one.
+
+A pilot knows sigma_c only roughly, and a study finds a standard error of its own. Their ratio has about an F
+distribution, with the degrees of freedom of both; and the pilot may have missed one error, as in an interval.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from scipy.special import expit, logit, ndtr, stdtrit
+from scipy.special import chdtri, expit, fdtri, logit, ndtr, stdtrit
 
 from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import Frozen
 from polyroc._uncertainty import logit_scale as _logit_scale
 from polyroc._uncertainty.delong import Moments
 from polyroc._uncertainty.influence import Spread, error_at, place_of
-from polyroc._uncertainty.logit_scale import EDGE, Reach, unseen_error
+from polyroc._uncertainty.logit_scale import EDGE, UNSEEN_BOUND, Reach, unseen_error
 from polyroc._uncertainty.units import AnyUnits, sampled_units
 
 Allocation: TypeAlias = Literal["same", "equal", "optimal"]
@@ -71,6 +74,10 @@ class AreaForecast(Frozen):
             pair_error=spread.pair_error,
         )
 
+    def scaled(self, ratio: float) -> "AreaForecast":
+        """The same with standard errors of the influences multiplied by a ratio."""
+        return replace(self, moments=self.moments.scaled(ratio))
+
     def half_width(self, sizes: Any, confidence_level: float) -> float:
         """Half the width of the interval with this many samples of each class."""
         state = self.state(sizes)
@@ -110,6 +117,15 @@ class DifferenceForecast(Frozen):
         """Samples of each class in the pilot."""
         return self.first.sizes
 
+    @property
+    def efficiency(self) -> FloatArray:
+        """How many samples of equal weight one of each class stands for."""
+        return self.first.efficiency
+
+    def scaled(self, ratio: float) -> "DifferenceForecast":
+        """The same with standard errors of the influences multiplied by a ratio."""
+        return DifferenceForecast(self.first.scaled(ratio), self.second.scaled(ratio), self.moments.scaled(ratio))
+
     def half_width(self, sizes: Any, confidence_level: float) -> float:
         """Half the width of the interval of the difference."""
         return self._reach(sizes, confidence_level)[0]
@@ -145,6 +161,26 @@ def moments_of(influences: FloatArray, units: AnyUnits) -> Moments:
 Forecast: TypeAlias = AreaForecast | DifferenceForecast
 
 
+def assured(forecast: Forecast, sizes: Any, assurance: float | None, *, is_estimated: bool) -> Forecast:
+    """The forecast with standard errors that are not exceeded at these sizes with a probability of `assurance`.
+
+    The standard error that a study estimates (`is_estimated`), or the true one. None is the forecast itself.
+    """
+    if assurance is None:
+        return forecast
+    error = forecast.moments.standard_error(sizes)
+    # An error that the pilot just missed occurs n / n_c times in n samples of its class, n_c being those of the pilot.
+    least = np.min(np.sqrt(sizes * forecast.sizes) * forecast.efficiency)
+    missed = min(unseen_error(len(forecast.sizes), float(least)), UNSEEN_BOUND * error)
+    # Of the same sum of variances: influences of the pilot, each with the share that its class has in the study.
+    pilot = forecast.moments.scaled(np.sqrt(forecast.sizes / sizes)).freedom(forecast.sizes)
+    if is_estimated:
+        ratio = float(fdtri(forecast.moments.freedom(sizes), pilot, assurance))
+    else:
+        ratio = pilot / float(chdtri(pilot, assurance))
+    return forecast.scaled(float(np.sqrt(ratio)) * float(np.hypot(error, missed)) / error)
+
+
 @dataclass(frozen=True)
 class PlanGoal:
     """What a sample shall be large enough for: an interval of some half width, or to detect a difference.
@@ -159,18 +195,27 @@ class PlanGoal:
         A true difference between two models.
     power : float or None
         Probability that the test finds that difference, at least.
+    assurance : float or None
+        Probability that a study of the planned size has this half width, or that its power is this; None to plan by
+        the estimates of the pilot.
     """
 
     confidence_level: float
     half_width: float | None = None
     detect: float | None = None
     power: float | None = None
+    assurance: float | None = None
+
+    def half_width_of(self, forecast: Forecast, sizes: Any) -> float:
+        """Half width that a study does not exceed with the asked assurance."""
+        return assured(forecast, sizes, self.assurance, is_estimated=True).half_width(sizes, self.confidence_level)
 
     def power_of(self, forecast: Forecast, sizes: Any) -> float | None:
-        """Probability that the test finds the difference; None where none is to be detected."""
-        if self.detect is None or isinstance(forecast, AreaForecast):
+        """Probability that the test finds the difference, at least; None if none is to be detected."""
+        careful = assured(forecast, sizes, self.assurance, is_estimated=False)
+        if self.detect is None or isinstance(careful, AreaForecast):
             return None
-        return forecast.power(sizes, self.confidence_level, self.detect)
+        return careful.power(sizes, self.confidence_level, self.detect)
 
     def is_met(self, half_width: float, power: float | None) -> bool:
         """Whether a sample of this half width and power is large enough."""
@@ -180,7 +225,7 @@ class PlanGoal:
 
     def is_met_by(self, forecast: Forecast, sizes: Any) -> bool:
         """Whether a sample of these class sizes is large enough."""
-        return self.is_met(forecast.half_width(sizes, self.confidence_level), self.power_of(forecast, sizes))
+        return self.is_met(self.half_width_of(forecast, sizes), self.power_of(forecast, sizes))
 
 
 def shares_of(allocation: Allocation, forecast: Forecast) -> FloatArray:

@@ -16,6 +16,9 @@ from polyroc._records import Frozen
 
 # Samples by which shares are drawn in before their variance is computed (Agresti and Coull, 1998).
 _DRAWN_IN = 4
+# Share of samples of the planned size that tell, if the difference is as it seems; at the size at which its interval
+# would just exclude 0, half of them do.
+TELLING = 0.8
 # More times as many samples are not worth a plan.
 _MOST_TIMES = 1e6
 
@@ -109,11 +112,13 @@ class Balance(Frozen):
         return replace(self, more=more, less=less, further=self.further / factor)
 
     def times_to_tell(self, confidence_level: float) -> float:
-        """How many times as many samples it takes, at the same rates, until the interval excludes 0; or infinity."""
+        """How many times as many samples it takes until most intervals exclude 0, at the same rates; or infinity."""
 
         def tells(factor: float) -> bool:
-            low, high = self.times(factor).ends(confidence_level)
-            return bool(low > 0 or high < 0)
+            more = self.times(factor)
+            below, above = more.reaches(confidence_level)
+            error = np.sqrt(more.share * (more.more.variance + more.less.variance) + more.further)
+            return bool(abs(self.value) > (below if self.value > 0 else above) + float(ndtri(TELLING)) * error)
 
         return _least(tells)
 

@@ -190,6 +190,7 @@ def plan(
     half_width: arg.HalfWidth = None,
     detect: arg.Detect = None,
     power: arg.Power = 0.8,
+    assurance: arg.Assurance = 0.8,
     allocation: arg.Allocation = "same",
     statistic: arg.PlannedStatistic = "auc",
     key: arg.Key = None,
@@ -221,7 +222,7 @@ def plan(
     """Plan a sample: how many samples of each class an interval, or a test of two models, takes."""
     from polyroc.cli._plan import Asked, run_plan
 
-    run_plan(files, models, Asked(half_width, detect, power, allocation, statistic), settings_of(locals()))
+    run_plan(files, models, Asked(half_width, detect, power, assurance, allocation, statistic), settings_of(locals()))
 
 
 @app.command(epilog=_DECIDE_EXAMPLES)

@@ -56,6 +56,13 @@ Detect: TypeAlias = Annotated[
 Power: TypeAlias = Annotated[
     float, typer.Option(help="Probability with which it shall find that difference.", rich_help_panel=_GOAL)
 ]
+Assurance: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        help="Share of studies of the planned size that reach the half width, or share of plans that have the power.",
+        rich_help_panel=_GOAL,
+    ),
+]
 Allocation: TypeAlias = Annotated[
     str,
     typer.Option(

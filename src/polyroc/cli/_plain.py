@@ -33,6 +33,7 @@ _SAME_NAME = (
     "half_width",
     "detect",
     "power",
+    "assurance",
     "allocation",
     "statistic",
     "prior",

@@ -25,6 +25,7 @@ class Asked:
     half_width: float | None
     detect: float | None
     power: float
+    assurance: float
     allocation: str
     statistic: str
 

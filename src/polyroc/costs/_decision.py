@@ -138,8 +138,8 @@ class Decision(Frozen):
     rival : RuleCost or None
         The cheapest of the other rules.
     n_samples_to_tell : int or None
-        Samples that would tell whether `rival` or this rule is cheaper, if rates stay the same. None if these samples
-        tell already, and for more than a million times as many.
+        Size at which 80 % of samples would tell whether `rival` or this rule is cheaper, at the same rates. None if
+        these samples tell already, and for more than a million times as many.
     standard_error : float
         Standard error of `cost`.
     resubstitution_cost : float

@@ -8,6 +8,7 @@ from typing import Any
 from polyroc._lib.numbers import counted, level, percent
 from polyroc._lib.text import aligned, printable, short_names, wrapped
 from polyroc._uncertainty.intervals import Interval
+from polyroc._uncertainty.unseen import TELLING
 
 _WIDTH = 100
 # Of more classes only the cheapest one to predict always stands in the table.
@@ -128,7 +129,10 @@ class DecisionText:
         )
         if self.n_samples_to_tell is None:
             return told
-        return f"{told} About {self.n_samples_to_tell:,} samples would tell."
+        return (
+            f"{told} About {self.n_samples_to_tell:,} samples would tell with a probability of {percent(TELLING)}, if "
+            "the difference is that large."
+        )
 
     def _why(self, own: RuleText) -> str:
         if own.rule != "auto":

@@ -30,6 +30,8 @@ _N_POINTS = 200
 class PlanDisplay:
     """How half width or power change with the number of samples; the pilot and the plan are marked.
 
+    The curve is what the share `assurance` of studies reach, so that the pilot need not lie on it.
+
     Parameters
     ----------
     plan : Plan
@@ -122,7 +124,8 @@ class PlanDisplay:
         ax.set_xscale("log")
         faint_grid(ax)
         ax.axhline(goal, color=text, alpha=0.5, linewidth=1, linestyle=":")
-        [self.line_] = ax.plot(totals, [at(total) for total in totals.tolist()], color=colour_of(ax, 0), linewidth=1.8)
+        heights = [at(total) for total in totals.tolist()]
+        [self.line_] = ax.plot(totals, heights, color=colour_of(ax, 0), linewidth=1.8, label=self._share())
         marks = []
         for point, name, filled in ((plan.current, "now", False), (plan.planned, "planned", True)):
             height = float(point.power or 0) if asks_power else point.half_width
@@ -159,6 +162,16 @@ class PlanDisplay:
             room = letters_in(width, font_points(pyplot().rcParams["axes.titlesize"]))
             first, second = names_of(plan.models, max(6, (room - 5) // 2))
             ax.set_title(f"{first} and {second}")
+
+    def _share(self) -> str | None:
+        """How often studies are on the good side of the curve."""
+        plan = self.plan
+        if plan.asked.assurance is None:
+            return None
+        share = percent(plan.asked.assurance)
+        return literal(
+            f"at most, in {share} of studies" if plan.asked.detect is None else f"at least, in {share} of plans"
+        )
 
     def _height_name(self) -> str:
         plan = self.plan

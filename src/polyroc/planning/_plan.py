@@ -40,6 +40,7 @@ def plan(
     half_width: float | None = None,
     detect: float | None = None,
     power: float = 0.8,
+    assurance: float | None = 0.8,
     confidence_level: float = 0.95,
     allocation: Allocation = "same",
     statistic: Statistic = "auc",
@@ -61,6 +62,10 @@ def plan(
         True difference between two models that the paired test shall find; between 0 and 1. Needs a comparison.
     power : float
         Probability with which it shall find that difference.
+    assurance : float or None
+        Share of studies of the planned size that reach the half width; with `detect`, share of plans whose study has
+        the power. At least 0.5 and below 1: the more, the larger the plan. None plans by the estimates of the pilot
+        as they are, which too few samples do in about half of the plans.
     confidence_level : float
         Of the interval; the test has the level 1 - `confidence_level`.
     allocation : {"same", "equal", "optimal"}
@@ -87,7 +92,7 @@ def plan(
     >>> planned.half_width <= 0.01 < planned.current.half_width
     True
     """
-    goal = _as_goal(half_width, detect, power, as_confidence_level(confidence_level))
+    goal = _as_goal(half_width, detect, power, as_confidence_level(confidence_level), assurance)
     allocation = one_of(allocation, "allocation", get_args(Allocation))
     statistic = one_of(statistic, "statistic", get_args(Statistic))
     chosen = _chosen(pilot, models, goal)
@@ -105,8 +110,8 @@ def plan(
         asked=goal,
         allocation=allocation,
         labels=first.labels,
-        planned=_point(goal, forecast, whole_sizes(total, shares), present),
-        current=_point(goal, forecast, forecast.sizes, present),
+        planned=_planned(goal, forecast, whole_sizes(total, shares), present),
+        current=_current(goal, forecast, present),
         sigma=_by_class(np.sqrt(forecast.moments.variance), present),
         label_next=first.labels[present].tolist()[next_class(forecast)],
         note=_note(first),
@@ -115,15 +120,26 @@ def plan(
     )
 
 
-def _as_goal(half_width: Any, detect: Any, power: Any, level: float) -> PlanGoal:
+def _as_goal(half_width: Any, detect: Any, power: Any, level: float, assurance: Any) -> PlanGoal:
     """One of the two things that can be wanted."""
+    assurance = _as_assurance(assurance)
     if (half_width is None) == (detect is None):
         came = "neither" if detect is None else "both"
         raise InputError("half_width", "or `detect` must be given, exactly one of them", came)
     if detect is None:
-        return PlanGoal(level, half_width=_between(half_width, "half_width", 0, 0.5))
+        return PlanGoal(level, half_width=_between(half_width, "half_width", 0, 0.5), assurance=assurance)
     alpha = round(1 - level, 12)
-    return PlanGoal(level, detect=_between(detect, "detect", 0, 1), power=_between(power, "power", alpha, 1))
+    detect, power = _between(detect, "detect", 0, 1), _between(power, "power", alpha, 1)
+    return PlanGoal(level, detect=detect, power=power, assurance=assurance)
+
+
+def _as_assurance(value: Any) -> float | None:
+    if value is None:
+        return None
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not 0.5 <= value < 1:
+        raise InputError("assurance", "must be at least 0.5 and below 1", shown(value))
+    return float(value)
 
 
 def _between(value: Any, name: str, low: float, high: float) -> float:
@@ -214,9 +230,15 @@ def _forecast(chosen: dict[str, Evaluation], statistic: Statistic) -> Forecast:
     return found
 
 
-def _point(goal: PlanGoal, forecast: Forecast, sizes: IntArray, present: BoolArray) -> PlanPoint:
-    half_width, power = forecast.half_width(sizes, goal.confidence_level), goal.power_of(forecast, sizes)
+def _planned(goal: PlanGoal, forecast: Forecast, sizes: IntArray, present: BoolArray) -> PlanPoint:
+    half_width, power = goal.half_width_of(forecast, sizes), goal.power_of(forecast, sizes)
     return PlanPoint(_by_class(sizes, present), half_width, power)
+
+
+def _current(goal: PlanGoal, forecast: Forecast, present: BoolArray) -> PlanPoint:
+    """The pilot: its half width is known, its power is not."""
+    half_width = forecast.half_width(forecast.sizes, goal.confidence_level)
+    return PlanPoint(_by_class(forecast.sizes, present), half_width, goal.power_of(forecast, forecast.sizes))
 
 
 def _by_class(values: Any, present: BoolArray) -> Any:

@@ -38,6 +38,7 @@ class PlanText:
     detect: float | None
     power: float | None
     """As asked for, with `detect`."""
+    assurance: float | None
     labels: Sequence[Any]
     planned: Sequence[int]
     """Samples of each class."""
@@ -54,15 +55,29 @@ class PlanText:
     @property
     def sentence(self) -> str:
         """All that is said, on one line."""
-        need = f"{counted(sum(self.planned), 'sample')}"
+        need = counted(sum(self.planned), "sample")
+        if self.is_enough and sum(self.planned) > self.n_now:
+            # Its interval happens to be narrow enough, or the plan is for other shares of the classes.
+            what = f"{self._goal}, your {counted(self.n_now, 'sample')} are enough. {self._now}"
+            return self._with_note(f"{what} A new study needs about {need}. {self._by_class}. {self._assured}")
         if self.is_enough:
             what = f"{self._goal}, about {need} are enough (you have {self.n_now:,}). {self._by_class}."
-            return self._with_note(f"{what} {self._now}")
+            return self._with_note(f"{what} {self._assured} {self._now}")
         what = f"{self._goal}, you need about {need} (you have {self.n_now:,}). {self._by_class}."
         return self._with_note(
-            f"{what} {self._now} The next sample should be of class {_quoted(self.label_next)}: it lowers the "
-            "variance most."
+            f"{what} {self._assured} {self._now} The next sample should be of class {_quoted(self.label_next)}: it "
+            "lowers the variance most."
         )
+
+    @property
+    def _assured(self) -> str:
+        """How often the plan is enough, because a pilot knows the variance only roughly."""
+        if self.assurance is None:
+            return "This is the estimate of the pilot: about half of such plans are too small."
+        share = percent(self.assurance)
+        if self.detect is None:
+            return f"That is enough in {share} of such studies."
+        return f"The probability is at least that in {share} of such plans."
 
     def _with_note(self, text: str) -> str:
         return f"{text} {self.note}" if self.note else text
@@ -124,9 +139,10 @@ class PlanPoint(Frozen):
     n_samples : int
         All samples.
     half_width : float
-        Half the width of the confidence interval.
+        Half the width of the confidence interval: of the pilot itself, or at most, with the asked assurance, that of a
+        study.
     power : float or None
-        Probability that the test finds the difference; None for a plan without `detect`.
+        Probability, at least, that the test finds the difference; None for a plan without `detect`.
     """
 
     class_counts: IntArray
@@ -149,15 +165,15 @@ class Plan(Frozen):
     class_counts : ndarray of shape (n_classes,)
         The same for each class, in the order of `labels`.
     missing : ndarray of shape (n_classes,)
-        How many of them are still to be collected.
+        How many of them are still to be collected: none if the pilot is enough.
     labels : ndarray of shape (n_classes,)
         The classes.
     label_next : object
         The class whose next sample lowers the variance most.
     half_width : float
-        Half width of the interval with these samples.
+        Half width of the interval with these samples, at most, with the asked assurance.
     power : float or None
-        Probability with these samples that the test finds the difference; None without `detect`.
+        Probability with these samples, at least, that the test finds the difference; None without `detect`.
     planned, current : PlanPoint
         The numbers of samples that are needed and those of the pilot, each with its half width and power.
     sigma : ndarray of shape (n_classes,)
@@ -167,7 +183,7 @@ class Plan(Frozen):
     models : tuple of str or None
         The two models whose difference is planned for.
     asked : PlanGoal
-        What was wanted: a half width, or a difference to detect and the power to do so.
+        What was wanted: a half width, or a difference to detect and the power to do so; and with what assurance.
     note : str
         What makes the plan a rough one; else empty.
     """
@@ -196,7 +212,8 @@ class Plan(Frozen):
 
     @property
     def missing(self) -> IntArray:
-        return read_only(np.maximum(self.class_counts - self.current.class_counts, 0))
+        needed = np.zeros_like(self.class_counts) if self.is_enough else self.class_counts
+        return read_only(np.maximum(needed - self.current.class_counts, 0))
 
     @property
     def half_width(self) -> float:
@@ -213,23 +230,23 @@ class Plan(Frozen):
 
     @underflow_is_zero
     def half_width_at(self, n_samples: float) -> float:
-        """Half width of the interval with another number of samples, allocated to the classes as planned.
+        """Half width of the interval with another number of samples, at most, with the asked assurance.
 
         Parameters
         ----------
         n_samples : float
-            All samples; fractions of samples of a class are not rounded.
+            All samples, allocated to the classes as planned; fractions of samples of a class are not rounded.
 
         Returns
         -------
         float
             Half of the interval's width.
         """
-        return self.forecast.half_width(self._sizes(n_samples), self.asked.confidence_level)
+        return self.asked.half_width_of(self.forecast, self._sizes(n_samples))
 
     @underflow_is_zero
     def power_at(self, n_samples: float) -> float:
-        """Probability that the test finds the difference with another number of samples.
+        """Probability, at least, that the test finds the difference with another number of samples.
 
         Parameters
         ----------
