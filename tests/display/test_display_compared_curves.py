@@ -91,7 +91,7 @@ def test_the_other_views_are_those_of_the_display(kind):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scale", ["square", "corner"])
+@pytest.mark.parametrize("scale", ["square", "corner", "logit"])
 @pytest.mark.parametrize("style", ["default", "dark_background"])
 def test_names_are_text_and_have_room(scale, style):
     with plt.style.context(style):

@@ -131,7 +131,7 @@ def test_a_second_curve_widens_the_range_and_another_scale_is_refused():
     assert ax.get_xscale() == "linear"
     with pytest.raises(polyroc.InputError, match="`scale` must be 'square'"):
         RocCurveDisplay(curve=curve((0.1, 0.9))).plot(ax, scale="corner")
-    with pytest.raises(polyroc.InputError, match="`scale` must be one of 'square', 'corner', got 'log'"):
+    with pytest.raises(polyroc.InputError, match="`scale` must be one of 'square', 'corner', 'logit', got 'log'"):
         RocCurveDisplay(curve=curve((0.1, 0.9))).plot(scale="log")
 
 

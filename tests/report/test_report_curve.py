@@ -1,4 +1,4 @@
-"""The curves of the page: where lines are drawn, in the square and in the corner, and how people ask for numbers."""
+"""The curves of the page: where lines are drawn in the square, the corner and on logit scales, and their numbers."""
 
 import base64
 import re
@@ -257,6 +257,59 @@ def test_the_corner_has_known_points_at_known_places(opened, summaries):
         assert "A line that leaves the frame goes on to less than" in caption
 
 
+def test_the_logit_scale_has_known_points_at_known_places(opened, summaries):
+    with opened("crossing") as page:
+        page.locator("[data-view=logit]").click()
+        assert page.locator(".logit-words").is_visible()
+        assert not page.locator(".corner-words").is_visible()
+        assert page.locator("#curve text.title").all_text_contents() == [
+            "false positive rate (logit scale)",
+            "true positive rate (logit scale)",
+        ]
+        left, top, side = page.evaluate(
+            "(({ x, y, width }) => [x, y, width].map(({ baseVal }) => baseVal.value))"
+            "(document.querySelector('#curve .frame'))"
+        )
+        least = 10 ** -page.evaluate("JSON.parse(document.getElementById('data').textContent).decades")
+
+        def place(rate):
+            return 0.5 + np.log(rate / (1 - rate)) / (2 * np.log((1 - least) / least))
+
+        for letter, start, sign in (("x", left, 1), ("y", top + side, -1)):
+            ticks = page.evaluate(TICKS, letter)
+            assert "50 %" in dict(ticks)
+            assert len(ticks) >= 3
+            for text, pixel in ticks:
+                rate = float(text.removesuffix(" %")) / 100
+                assert pixel == pytest.approx(start + sign * place(rate) * side, abs=0.2)
+        n_inside = 0
+        lines = page.evaluate(PATHS, "path.line.curve")
+        for line, model in zip(lines, summaries["crossing"]["evaluations"].values(), strict=True):
+            drawn = pixels(line)
+            for fpr, tpr in zip(model["curve"]["fpr"], model["curve"]["tpr"], strict=True):
+                if least < min(fpr, tpr) and max(fpr, tpr) < 1 - least:
+                    at = left + place(fpr) * side, top + side - place(tpr) * side
+                    assert np.min(np.hypot(*(drawn - at).T)) < 0.5
+                    n_inside += 1
+        assert n_inside > 100
+        # Guessing is the diagonal of the frame.
+        chance = pixels(page.evaluate(PATHS, "path.chance")[0])
+        np.testing.assert_allclose(chance[:, 0] - left, top + side - chance[:, 1], atol=0.2)
+
+
+def test_a_part_of_the_logit_scale_keeps_ticks(opened):
+    with opened("crossing") as page:
+        page.locator("[data-view=logit]").click()
+        box = page.locator("#curve").bounding_box()
+        for low, high in ((0.2, 0.5), (0.4, 0.5), (0.4, 0.45)):
+            page.locator("#curve").dblclick()
+            drag(page, *((box["x"] + share * box["width"], box["y"] + share * box["height"]) for share in (low, high)))
+            for letter in "xy":
+                texts = [text for text, _ in page.evaluate(TICKS, letter)]
+                assert 2 <= len(texts) <= 12
+                assert len(set(texts)) == len(texts)
+
+
 @pytest.mark.smoke
 def test_close_models_are_apart_in_the_corner_only(opened):
     def apart(page):
@@ -447,7 +500,7 @@ def test_curves_of_pairs_are_on_the_canvas(opened, summaries):
 
 def test_canvas_and_drawing_lie_on_each_other(opened):
     with opened("k10") as page:
-        for view in ("square", "corner"):
+        for view in ("square", "corner", "logit"):
             page.locator(f"[data-view={view}]").click()
             first, second = (page.locator(f"#curve {part}").bounding_box() for part in ("canvas", "svg"))
             for key in ("x", "y", "width", "height"):
@@ -637,7 +690,7 @@ def test_a_selected_pair_stands_out_and_a_click_selects_one(opened, pages, summa
         assert not page.locator("#curve path.picked").is_visible()
         page.emulate_media(media="screen")
         # Inside of the frame, and in the corner at another side of it.
-        for view in ("square", "corner"):
+        for view in ("square", "corner", "logit"):
             page.locator(f"[data-view={view}]").click()
             box, frame = called.bounding_box(), page.locator("#curve .frame").bounding_box()
             assert frame["x"] < box["x"] < box["x"] + box["width"] < frame["x"] + frame["width"]

@@ -70,7 +70,7 @@ def test_nothing_is_asked_for_whatever_is_used(opened, name):
         page.context.on("request", lambda request: asked.append(request.url))
         page.on("websocket", lambda socket: asked.append(socket.url))
         used(page)
-        for view in ("corner", "square"):
+        for view in ("corner", "logit", "square"):
             page.locator(f"[data-view={view}]").click()
         page.locator("#explorer-copy").click()
         page.emulate_media(media="print")

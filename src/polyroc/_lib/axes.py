@@ -199,8 +199,10 @@ def _end(rate: FloatArray, other: FloatArray) -> float:
     return middle if middle > 0 else float(rate[rate > 0].min())
 
 
-def densified(fpr: FloatArray, tpr: FloatArray) -> tuple[FloatArray, FloatArray]:
+def densified(fpr: FloatArray, tpr: FloatArray, *, both_ends: bool = False) -> tuple[FloatArray, FloatArray]:
     """A curve with more points on the same straight lines, close enough together for log axes.
+
+    With `both_ends` also for logit axes, where rates near 0 and near 1 are both enlarged.
 
     >>> fpr, tpr = densified(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
     >>> bool(np.abs(fpr - tpr).max() < 1e-12), bool(np.diff(np.log(fpr[fpr > 1e-5])).max() < 0.06)
@@ -208,7 +210,11 @@ def densified(fpr: FloatArray, tpr: FloatArray) -> tuple[FloatArray, FloatArray]
     """
     # Lengths along the curve: rates may stand still, but not both at once.
     along = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(fpr)) + np.abs(np.diff(tpr)))])
-    at = np.unique(np.concatenate([along, np.interp(_RATES, fpr, along), np.interp(1 - _RATES[::-1], tpr, along)]))
+    misses = 1 - _RATES[::-1]
+    more = [np.interp(_RATES, fpr, along), np.interp(misses, tpr, along)]
+    if both_ends:
+        more += [np.interp(misses, fpr, along), np.interp(_RATES, tpr, along)]
+    at = np.unique(np.concatenate([along, *more]))
     return np.interp(at, along, fpr), np.interp(at, along, tpr)
 
 

@@ -24,6 +24,8 @@ _TAU = np.arange(1, 100) / 100
 _MAX_ITER = 1_000
 # Largest change of a fitted rate in the last iteration. Alternating steps approach the optimum slowly.
 _TOLERANCE = 1e-12
+# A rate that is this near is fitted exactly.
+_FITTED = 1e-9
 # A deviance that fell in so many iterations before effects overflowed falls towards an infinite optimum.
 _STEADY = 10
 # Below it a curvature is no number to divide by.
@@ -416,7 +418,9 @@ def _alternate(rates: FloatArray, model: _Model) -> _Fit:
             status = PrintedStatus.INFINITE if falls and n_iter > _STEADY else PrintedStatus.DIVERGED
             eta, base = last
         elif np.abs(fitted - before).max() <= _TOLERANCE:
-            status = PrintedStatus.CONVERGED
+            # Vanishing weights perturb all rates to 1/2: the effects begin at 0 and stay there, whatever the rates are.
+            stuck = not pair.any() and bool(np.abs(rates - fitted).max() > _FITTED)
+            status = PrintedStatus.DIVERGED if stuck else PrintedStatus.CONVERGED
         else:
             former, deviance = deviance, _deviance(rates, weight, eta)
             last, falls = (eta, base), falls and deviance <= former * (1 + 1e-9)

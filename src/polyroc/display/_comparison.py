@@ -195,8 +195,8 @@ class ComparisonDisplay:
             frequent rankings.
         statistic : {"auc", "hand_till"}
             By D or by Hand and Till's M. Of curves, `curves` chooses.
-        scale : {"square", "corner"}
-            Of curves: the whole square, or its corner on log axes, as in `RocCurveDisplay.plot`.
+        scale : {"square", "corner", "logit"}
+            Of curves: the whole square, its corner on log axes, or logit axes, as in `RocCurveDisplay.plot`.
         curves : {"both", "shared", "mean"}, optional
             Which curves. By default both of up to four models, and of more the shared ones, whose areas are D.
         band : bool

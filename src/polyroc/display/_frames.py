@@ -1,23 +1,24 @@
-"""Where rates are drawn: in the whole square, or in its corner on two log axes."""
+"""Where rates are drawn: in the whole square, in its corner on two log axes, or on two logit axes."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
 from polyroc._estimator._curve import RocCurve
 from polyroc._inputs.checks import InputError
 from polyroc._lib.axes import View, decades_of, densified
+from polyroc._lib.numbers import level
 from polyroc._lib.typing import FloatArray
 from polyroc.display._style import faint_grid, font_points, letters_in, literal, points_of, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Scale: TypeAlias = Literal["square", "corner"]
+Scale: TypeAlias = Literal["square", "corner", "logit"]
 Place: TypeAlias = Literal["upper left", "lower right", "best"]
 # Where axes keep the frame that was drawn into them: the next curves must fit.
 _KEPT = "_polyroc_frame"
@@ -30,6 +31,8 @@ _MARGIN = 1.12
 @dataclass(frozen=True)
 class Square:
     """Both rates from 0 to 1."""
+
+    scale: ClassVar[Scale] = "square"
 
     def points(self, fpr: FloatArray, tpr: FloatArray) -> tuple[FloatArray, FloatArray]:
         return fpr, tpr
@@ -58,6 +61,7 @@ class Corner:
     The axes take rates as they are, FPR and TPR, so that more can be drawn into them.
     """
 
+    scale: ClassVar[Scale] = "corner"
     decades: int
 
     def points(self, fpr: FloatArray, tpr: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -85,17 +89,59 @@ class Corner:
         faint_grid(ax)
 
 
-def frame_of(ax: "Axes", scale: Scale, curves: Sequence[RocCurve]) -> Square | Corner:
+@dataclass(frozen=True)
+class Logit:
+    """Logit of FPR against logit of TPR, both from this many decades below 50 % to as many above.
+
+    The fit of D has one line here that all pairs share, stretched for each by its pair effect. The axes take rates as
+    they are, FPR and TPR, so that more can be drawn into them.
+    """
+
+    scale: ClassVar[Scale] = "logit"
+    decades: int
+
+    def points(self, fpr: FloatArray, tpr: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return densified(fpr, tpr, both_ends=True)
+
+    def legend_place(self, *, backwards: bool) -> Place:
+        """Where the curves are not."""
+        return "upper left" if backwards else "lower right"
+
+    def dress(self, ax: "Axes") -> None:
+        """Scales, limits, ticks in percent, labels and grid."""
+        setattr(ax, _KEPT, self)
+        ax.set_xscale("logit", nonpositive="clip")
+        ax.set_yscale("logit", nonpositive="clip")
+        ends = 10.0**-self.decades, 1 - 10.0**-self.decades
+        ax.set(xlim=ends, ylim=ends, aspect="auto")
+        ax.set_box_aspect(1)
+        ax.set(xlabel="false positive rate (logit scale)", ylabel="true positive rate (logit scale)")
+        tails = 10.0 ** -np.arange(self.decades, 0, -1)
+        rates = [*tails, 0.5, *1 - tails[::-1]]
+        texts = [level(rate) for rate in rates]
+        between = np.array([digit * tail for tail in tails for digit in range(2, 10) if digit * tail < 0.5])
+        minor = np.concatenate([between, 1 - between])
+        # First the labels at the left, which take room from those below.
+        _tick(ax.yaxis, rates, texts, minor)
+        first, step = self.decades, _step(ax, texts)
+        shown = slice(first % step, None, step)  # 50 % among them
+        _tick(ax.xaxis, rates[shown], texts[shown], minor)
+        faint_grid(ax)
+
+
+Frame: TypeAlias = Square | Corner | Logit
+
+
+def frame_of(ax: "Axes", scale: Scale, curves: Sequence[RocCurve]) -> Frame:
     """The frame for these curves and for those that are in the axes already."""
     # Axes that were cleared take anything.
     kept: Any = getattr(ax, _KEPT, None) if ax.get_lines() else None
-    if kept is not None and isinstance(kept, Square) != (scale == "square"):
-        other = "corner" if scale == "square" else "square"
-        raise InputError("scale", f"must be {other!r}, as that of the curves in these axes", repr(scale))
+    if kept is not None and kept.scale != scale:
+        raise InputError("scale", f"must be {kept.scale!r}, as that of the curves in these axes", repr(scale))
     if scale == "square":
         return Square()
     decades = decades_of((one.fpr, one.tpr) for one in curves)
-    return Corner(decades if kept is None else max(kept.decades, decades))
+    return (Corner if scale == "corner" else Logit)(decades if kept is None else max(kept.decades, decades))
 
 
 def _tick(axis: Any, rates: Sequence[float], texts: Sequence[str], minor: FloatArray) -> None:
@@ -116,7 +162,7 @@ def _rate(height: Any) -> Any:
 
 
 def _step(ax: "Axes", texts: Sequence[str]) -> int:
-    """Every how many decades there is room for a label below the axis."""
+    """Every how many ticks there is room for a label below the axis."""
     width = points_of(ax)[0] / max(len(texts) - 1, 1)
     # Half of each of two neighbours, and a letter between them.
     longest = max((len(one) + len(other)) / 2 for one, other in pairwise(texts)) + 1

@@ -13,7 +13,7 @@ from polyroc._inputs.checks import InputError
 from polyroc._lib.numbers import area, area_and_ends, counted
 from polyroc._uncertainty.band import ConfidenceBand
 from polyroc._uncertainty.intervals import Interval
-from polyroc.display._frames import Corner, Square
+from polyroc.display._frames import Frame, Square
 from polyroc.display._style import (
     COLOURS_ON_LIGHT,
     LINE_STYLES,
@@ -60,7 +60,7 @@ def mean_style(shared: Mapping[str, Any]) -> dict[str, Any]:
     return {**shared, "linestyle": ":" if shared["linestyle"] == "-." else "--"}
 
 
-def draw_diagonal(ax: "Axes", wanted: Mapping[str, Any] | None, frame: Square | Corner = _SQUARE) -> Any:
+def draw_diagonal(ax: "Axes", wanted: Mapping[str, Any] | None, frame: Frame = _SQUARE) -> Any:
     """The curve of scores that say nothing."""
     from matplotlib import cbook
     from matplotlib.lines import Line2D
@@ -71,7 +71,7 @@ def draw_diagonal(ax: "Axes", wanted: Mapping[str, Any] | None, frame: Square | 
     return ax.plot(*frame.points(ends, ends), **style)[0]
 
 
-def draw_band(ax: "Axes", band: ConfidenceBand, colour: Any, frame: Square | Corner = _SQUARE) -> Any:
+def draw_band(ax: "Axes", band: ConfidenceBand, colour: Any, frame: Frame = _SQUARE) -> Any:
     """The area between the two curves of the band."""
     # The lower edge there and the upper one back: both are curves, which fill_between could not take.
     lower, upper = (frame.points(side.fpr, side.tpr) for side in (band.lower, band.upper))
@@ -79,7 +79,7 @@ def draw_band(ax: "Axes", band: ConfidenceBand, colour: Any, frame: Square | Cor
     return ax.fill(fpr, tpr, color=colour, alpha=0.2, linewidth=0)[0]
 
 
-def draw_pairs(ax: "Axes", curves: Sequence[RocCurve], frame: Square | Corner = _SQUARE) -> Any:
+def draw_pairs(ax: "Axes", curves: Sequence[RocCurve], frame: Frame = _SQUARE) -> Any:
     """The curves of the pairs, the fainter the more they are."""
     from matplotlib.collections import LineCollection
     from matplotlib.colors import to_rgb
@@ -104,7 +104,7 @@ def dress(ax: "Axes") -> None:
     _SQUARE.dress(ax)
 
 
-def legend_in_corner(ax: "Axes", *, backwards: bool, frame: Square | Corner = _SQUARE) -> None:
+def legend_in_corner(ax: "Axes", *, backwards: bool, frame: Frame = _SQUARE) -> None:
     """Where the curves are not; the grid does not cross the letters."""
     ax.legend(
         loc=frame.legend_place(backwards=backwards),

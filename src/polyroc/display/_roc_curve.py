@@ -10,7 +10,7 @@ from polyroc._estimator._curve import RocCurve
 from polyroc._inputs.checks import InputError, one_of
 from polyroc._uncertainty.band import ConfidenceBand
 from polyroc._uncertainty.intervals import Interval
-from polyroc.display._frames import Corner, Scale, Square, frame_of
+from polyroc.display._frames import Frame, Scale, frame_of
 from polyroc.display._rates_axes import (
     MARK,
     Entry,
@@ -376,11 +376,13 @@ class RocCurveDisplay:
             Where to draw; by default a new figure.
         name : str, optional
             Name in the legend, instead of the display's own.
-        scale : {"square", "corner"}
-            Both rates from 0 to 1; or the upper left corner enlarged: the false positive rate against the share of
-            misses, 1 - TPR, both on log axes. Use the corner for models with D above 0.95, whose curves are one line
-            in the square, and where only small false positive rates matter. Better is up and left in both. A rate of 0
-            has no place on a log axis: there the curve leaves the frame, which begins at 0.001 % or above.
+        scale : {"square", "corner", "logit"}
+            "square": both rates from 0 to 1. "corner": the upper left corner enlarged, the false positive rate against
+            the share of misses, 1 - TPR, both on log axes. Use it for models with D above 0.95, whose curves are one
+            line in the square, and where only small false positive rates matter. "logit": both rates on logit axes, as
+            the paper plots the curve first; pairs are fitted on this scale, where they are stretched copies of the
+            shared curve. Better is up and left in all three. Rates of 0 (and of 1 on logit axes) have no place there:
+            the curve leaves the frame, which begins at 0.001 % or above.
         curves : {"both", "shared", "mean"}
             The shared curve, whose area is D (solid), the mean of the pairs' curves, whose area is M (dashed), or both.
             Two classes and folds have one kind of curve.
@@ -442,9 +444,7 @@ class RocCurveDisplay:
         mean = [] if self.mean_curve is None or curves == "shared" else [self.mean_curve]
         return mean if curves == "mean" else [*self._folds, *mean]
 
-    def _draw_shared(
-        self, ax: "Axes", frame: Square | Corner, style: Mapping[str, Any], name: str | None, *, band: bool
-    ) -> None:
+    def _draw_shared(self, ax: "Axes", frame: Frame, style: Mapping[str, Any], name: str | None, *, band: bool) -> None:
         folds = self._folds
         lines = [ax.plot(*frame.points(curve.fpr, curve.tpr), label="_", **style)[0] for curve in folds]
         lines[0].set_gid(MARK)
@@ -456,9 +456,7 @@ class RocCurveDisplay:
         if band and self.band is not None:
             self.band_ = draw_band(ax, self.band, lines[0].get_color(), frame)
 
-    def _draw_mean(
-        self, ax: "Axes", frame: Square | Corner, style: Mapping[str, Any], name: str | None, *, band: bool
-    ) -> None:
+    def _draw_mean(self, ax: "Axes", frame: Frame, style: Mapping[str, Any], name: str | None, *, band: bool) -> None:
         curve = self.mean_curve
         assert curve is not None  # `_available` has seen to that
         [line] = ax.plot(*frame.points(curve.fpr, curve.tpr), label="_", **style)

@@ -615,8 +615,8 @@ class Evaluation(Influenced):
         ax : matplotlib Axes, optional
             Where to draw; by default a new figure.
         **kwargs
-            Further arguments of `polyroc.display.RocCurveDisplay.plot`, such as ``pairs=True``, or ``scale="corner"``
-            for a D above 0.95.
+            Further arguments of `polyroc.display.RocCurveDisplay.plot`, such as ``pairs=True``, ``scale="corner"``
+            for a D above 0.95, or ``scale="logit"``.
 
         Returns
         -------

@@ -102,9 +102,9 @@ function curveChart(data, state, selection = null) {
   const areas = Array.from(document.querySelectorAll(".key .areas"), (words) => ({ element: words, judged: words.textContent }));
   const frame = () => {
     const size = state.printing ? ON_PAPER : Math.max(240, element.clientWidth);
-    const corner = state.view === "corner";
-    const left = corner ? 62 + 7 * (data.decades - 2) : 52; // for 99 % to 99.999 %
-    chart.box = { left, top: 12, side: size - left - (corner ? 22 : 14), size };
+    const square = state.view === "square";
+    const left = square ? 52 : 62 + 7 * (data.decades - 2); // for 99 % to 99.999 %
+    chart.box = { left, top: 12, side: size - left - { square: 14, corner: 22, logit: 28 }[state.view], size };
     chart.scale = scaleOf(state.view, data.decades);
     chart.pixels = pixelsOf(chart.box, chart.zoom);
   };
@@ -218,7 +218,7 @@ function callPicked({ parts: { called }, box, scale, picked }) {
   if (picked === null) return;
   called.replaceChildren(...picked.called());
   const side = `${box.left + 8}px`, other = `${box.size - box.left - box.side + 8}px`;
-  Object.assign(called.style, scale.corner ? { inset: `${box.top + 8}px auto auto ${side}` } : { inset: `auto ${other} 54px auto` });
+  Object.assign(called.style, scale.view === "corner" ? { inset: `${box.top + 8}px auto auto ${side}` } : { inset: `auto ${other} 54px auto` });
   called.style.maxWidth = `${Math.round(0.6 * box.side)}px`;
 }
 
@@ -228,28 +228,29 @@ function drawAxes({ parts, box, scale, zoom, pixels }) {
   const bottom = top + side, right = left + side;
   const height = bottom + 46;
   parts.svg.setAttribute("viewBox", `0 0 ${size} ${height}`);
-  const room = scale.corner ? Math.ceil(OUTSIDE * side) + 1 : 2; // for lines at the edge, and those that leave it
+  const room = scale.bent ? Math.ceil(OUTSIDE * side) + 1 : 2; // for lines at the edge, and those that leave it
   for (const [key, value] of Object.entries({ x: left - room, y: top - room, width: side + room + 2, height: side + room + 2 })) parts.clip.setAttribute(key, value);
   const axes = [];
   const most = side < 300 ? 5 : 7;
   for (const { place, text } of ticksOf(scale, "across", zoom.left, zoom.right, most)) {
     const x = Math.round(pixels.x(place) * 10) / 10;
     axes.push(shape("path", { class: text ? "grid" : "grid fine", d: `M${x} ${top}V${bottom}` }));
-    if (text) axes.push(shape("text", { class: scale.corner && side < 52 * scale.decades ? "tick x tight" : "tick x", x, y: bottom + 18, "text-anchor": "middle" }, text));
+    if (text) axes.push(shape("text", { class: scale.bent && side < 52 * scale.length ? "tick x tight" : "tick x", x, y: bottom + 18, "text-anchor": "middle" }, text));
   }
   for (const { place, text } of ticksOf(scale, "up", zoom.bottom, zoom.top, most)) {
     const y = Math.round(pixels.y(place) * 10) / 10;
     axes.push(shape("path", { class: text ? "grid" : "grid fine", d: `M${left} ${y}H${right}` }));
-    if (text) axes.push(shape("text", { class: "tick y", x: left - (scale.corner ? 14 : 9), y: y + 4, "text-anchor": "end" }, text));
+    if (text) axes.push(shape("text", { class: "tick y", x: left - (scale.bent ? 14 : 9), y: y + 4, "text-anchor": "end" }, text));
   }
   const steps = Array.from({ length: 41 }, (_, i) => i / 40);
   const chance = pathOf(placed(scale, { fpr: steps, tpr: steps }), pixels);
   const middle = top + side / 2;
+  const kind = scale.view === "logit" ? " (logit scale)" : "";
   axes.push(
     shape("rect", { class: "frame", x: left, y: top, width: side, height: side }),
     shape("path", { class: "chance", d: chance, "clip-path": "url(#curve-clip)" }),
-    shape("text", { class: "title", x: left + side / 2, y: bottom + 40, "text-anchor": "middle" }, "false positive rate"),
-    shape("text", { class: "title", x: 12, y: middle, "text-anchor": "middle", transform: `rotate(-90 12 ${middle})` }, "true positive rate"),
+    shape("text", { class: "title", x: left + side / 2, y: bottom + 40, "text-anchor": "middle" }, `false positive rate${kind}`),
+    shape("text", { class: "title", x: 12, y: middle, "text-anchor": "middle", transform: `rotate(-90 12 ${middle})` }, `true positive rate${kind}`),
   );
   parts.axes.replaceChildren(...axes);
 }
@@ -287,7 +288,7 @@ function viewButtons(chart) {
   whole.addEventListener("click", () => { chart.zoomTo(WHOLE); chart.element.focus(); });
   chart.refresh = () => {
     for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.view === chart.state.view));
-    for (const words of document.querySelectorAll(".corner-words")) words.hidden = chart.state.view !== "corner";
+    for (const view of ["corner", "logit"]) document.querySelector(`.${view}-words`).hidden = chart.state.view !== view;
     whole.hidden = chart.zoom === WHOLE;
     chart.repoint?.();
   };

@@ -1,7 +1,7 @@
 // How people ask the chart of the curves: by pointing, tapping, dragging, pinching and by keys.
 
 const REACH = { mouse: 30, pen: 30, touch: 44 }; // pixels
-const LEAST_ZOOM = { square: 0.002, corner: 0.02 };
+const LEAST_ZOOM = { square: 0.002, corner: 0.02, logit: 0.02 };
 const LEAST_DRAG = 6; // pixels: less is a click
 
 // Where on a drawn line the nearest place to a point is: squared distance, and between which points of the curve.

@@ -1,15 +1,21 @@
-// Where rates stand in a chart: in the whole square, or in its corner on logarithmic scales. `_lib/_corner.py` draws by the
-// same rules for pages without a script. Places go from 0 to 1, to the right and upwards.
+// Where rates stand in a chart: in the whole square, in its corner on logarithmic scales, or on logit scales.
+// `_lib/_corner.py` draws the first two by the same rules for pages without a script. Places go from 0 to 1, to the right
+// and upwards.
 
 const OUTSIDE = 0.015; // a rate of 0 stands this far outside the frame, so that its line is seen to leave it
 const BEND = 1.3; // straight lines bend on a logarithmic scale: a point more whenever a rate has changed by this factor
 
 function scaleOf(view, decades) {
   const same = (rate) => rate;
-  if (view !== "corner") return { corner: false, across: same, up: same, floor: 0 };
+  if (view === "square") return { view, bent: false, across: same, up: same };
   const most = 1 + OUTSIDE;
+  if (view === "logit") {
+    const length = 2 * Math.log10(10 ** decades - 1); // from 10 ** -decades to 1 - 10 ** -decades
+    const place = (rate) => Math.min(most, Math.max(-OUTSIDE, 0.5 + Math.log10(rate / (1 - rate)) / length));
+    return { view, bent: true, decades, length, across: place, up: place, floor: 10 ** (-length * (0.5 + OUTSIDE)) };
+  }
   const depth = (rate) => (rate > 0 ? Math.min(most, -Math.log10(rate) / decades) : most);
-  return { corner: true, decades, across: (fpr) => 1 - depth(fpr), up: (tpr) => depth(1 - tpr), floor: 10 ** (-decades * most) };
+  return { view, bent: true, decades, length: decades, across: (fpr) => 1 - depth(fpr), up: (tpr) => depth(1 - tpr), floor: 10 ** (-decades * most) };
 }
 
 // Shares of a segment at which a rate that grows from `first` to `last` has grown by another step.
@@ -27,10 +33,14 @@ function placed(scale, { fpr, tpr }) {
   for (let i = 0; i < fpr.length; i += 1) {
     const [x, y] = [fpr[i], tpr[i]];
     put(x, y, i);
-    if (!scale.corner || i + 1 === fpr.length) continue;
+    if (!scale.bent || i + 1 === fpr.length) continue;
     const shares = [];
     bendsOf(x, fpr[i + 1], scale.floor, false, shares);
     bendsOf(1 - tpr[i + 1], 1 - y, scale.floor, true, shares);
+    if (scale.view === "logit") {
+      bendsOf(1 - fpr[i + 1], 1 - x, scale.floor, true, shares);
+      bendsOf(y, tpr[i + 1], scale.floor, false, shares);
+    }
     if (shares.length > 1) shares.sort((a, b) => a - b);
     for (const share of shares) put(x + share * (fpr[i + 1] - x), y + share * (tpr[i + 1] - y), i + share);
   }
@@ -73,7 +83,7 @@ function stepsBetween(from, to, most) {
 
 // The ticks of an axis between two places: { place, text }, without text for lines between them.
 function ticksOf(scale, axis, from, to, most) {
-  if (!scale.corner) {
+  if (!scale.bent) {
     const { values, digits } = stepsBetween(from, to, most);
     return values.map((value) => ({ place: value, text: digits ? value.toFixed(digits).replace(/^(-?\d+)\.0+$/, "$1") : String(Math.round(value)) }));
   }
@@ -83,19 +93,26 @@ function ticksOf(scale, axis, from, to, most) {
 const percentText = (share, digits = 7) => `${Number((100 * share).toPrecision(digits))} %`;
 
 function logTicks(scale, axis, from, to, most) {
-  // The rate that the axis is the logarithm of: false positives, or missed positives.
-  const placeOf = (rate) => (axis === "across" ? scale.across(rate) : scale.up(1 - rate));
-  const textOf = (rate) => percentText(axis === "across" ? rate : 1 - rate);
+  // The rate that the axis is the logarithm of: in the corner false positives, or missed positives.
+  const logit = scale.view === "logit", missed = !logit && axis === "up";
+  const placeOf = (rate) => (missed ? scale.up(1 - rate) : scale.across(rate));
+  const textOf = (rate) => percentText(missed ? 1 - rate : rate);
   const inside = (rate) => placeOf(rate) >= from - 1e-9 && placeOf(rate) <= to + 1e-9;
-  const times = (list) => [...Array(scale.decades + 1).keys()].flatMap((d) => list.map((n) => n * 10 ** -d)).filter((rate) => rate <= 1 && inside(rate));
+  const mirrored = (rates) => { const low = rates.filter((rate) => rate < 0.5); return [...low, 0.5, ...low.map((rate) => 1 - rate)]; };
+  const times = (list) => {
+    const rates = [...Array(scale.decades + 1).keys()].flatMap((d) => list.map((n) => n * 10 ** -d));
+    return (logit ? mirrored(rates) : rates).filter((rate) => rate <= 1 && inside(rate));
+  };
   const few = times([1]).length < 3;
-  const labelled = few ? times([1, 2, 5]) : times([1]);
-  const fine = (to - from) * scale.decades > 2.5 ? [2, 5] : [2, 3, 4, 5, 6, 7, 8, 9];
+  let labelled = few ? times([1, 2, 5]) : times([1]);
+  if (logit && labelled.length > most) labelled = labelled.filter((rate) => Math.round(Math.log10(Math.min(rate, 1 - rate))) % 2 === 0); // 50 % stays
+  const fine = (to - from) * scale.length > 2.5 ? [2, 5] : [2, 3, 4, 5, 6, 7, 8, 9];
   const ticks = new Map(times(fine).map((rate) => [placeOf(rate), ""]));
   for (const rate of labelled) ticks.set(placeOf(rate), textOf(rate));
   if (labelled.length < 2) {
     // A very small part: equal steps of the rate itself.
-    const ends = [from, to].map((place) => (axis === "across" ? 10 ** ((place - 1) * scale.decades) : 10 ** (-place * scale.decades)));
+    const rateAt = (place) => (logit ? 1 / (1 + 10 ** (scale.length * (0.5 - place))) : 10 ** (scale.decades * (missed ? -place : place - 1)));
+    const ends = [from, to].map(rateAt);
     for (const rate of stepsBetween(Math.min(...ends), Math.max(...ends), most).values) if (rate > 0) ticks.set(placeOf(rate), textOf(rate));
   }
   return [...ticks].map(([place, text]) => ({ place, text }));
