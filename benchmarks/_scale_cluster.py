@@ -50,7 +50,8 @@ def run_spark(paths, target, scores, labels):
     """The same with a local session of Spark."""
     from pyspark.sql import SparkSession
 
-    from polyroc.streams._spark_passes import SparkPasses, selected
+    from polyroc.streams._spark_columns import selected
+    from polyroc.streams._spark_passes import SparkPasses
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local[*]").appName("polyroc").config("spark.ui.enabled", "false")

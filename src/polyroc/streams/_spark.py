@@ -11,7 +11,7 @@ from polyroc.evaluation._comparison import Comparison
 from polyroc.evaluation._evaluate import OF_SAMPLES, check_option_names
 from polyroc.evaluation._evaluation import Evaluation
 from polyroc.streams._partitions import ONE_MODEL, as_models, as_recipe, compare_passes, evaluate_passes
-from polyroc.streams._spark_passes import needed, selected
+from polyroc.streams._spark_columns import needed, selected
 
 
 def evaluate(
