@@ -56,7 +56,7 @@ _METHOD: dict[str, Any] = {
     "thresholds": "own",
     "n_thresholds": 9,
     "shrinkage": 1.0,
-    "model": "rank-one",
+    "structure": "rank-one",
     "engine": "numba",
     "max_pairs": None,
     "rng": 0,

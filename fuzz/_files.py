@@ -36,7 +36,7 @@ _SOME: dict[str, tuple[str, ...]] = {
     "--thresholds": ("shared", "", "own", "difference"),
     "--n-thresholds": ("2", "3", "9", "0", "-1", "x", "1e3", "99999999999999999999"),
     "--shrinkage": ("0", "1e300", "-1", "nan", "inf", "x"),
-    "--model": ("centered", "saturated", "rank-one", "x"),
+    "--structure": ("centered", "saturated", "rank-one", "x"),
     "--engine": ("numpy", "numba", "torch"),
     "--max-pairs": ("2", "4", "0", "-1", "x"),
     "--max-fpr": ("0.1", "0", "1.5", "nan", "x"),

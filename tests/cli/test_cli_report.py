@@ -87,9 +87,9 @@ def test_decisions_are_on_the_page_where_asked_for_and_never_in_json(call, folde
 def test_decisions_need_a_page_with_costs_to_change(folder, capsys):
     assert main(shlex.split("evaluate a.parquet --target label --include-decisions")) == 2
     assert "--include-decisions needs --report" in capsys.readouterr().err
-    call = "evaluate a.parquet --target label --method none --model centered --report page.html --include-decisions"
+    call = "evaluate a.parquet --target label --method none --structure centered --report page.html --include-decisions"
     assert main(shlex.split(call)) == 0
-    said = "--include-decisions adds nothing to this page: Costs cannot be changed here with the centered model."
+    said = "--include-decisions adds nothing to this page: Costs cannot be changed here with the centered structure."
     assert said in capsys.readouterr().err
     assert read("page.html").data["decisions"] is None
 

@@ -192,13 +192,13 @@ def test_given_costs_are_where_the_change_starts():
         assert not is_first(nearly, one.model)
 
 
-@pytest.mark.parametrize("model", ["centered", "saturated"])
-def test_other_models_are_verified_by_their_own_fits(model):
+@pytest.mark.parametrize("structure", ["centered", "saturated"])
+def test_other_structures_are_verified_by_their_own_fits(structure):
     y_true, scores = rivals(3, 5)
-    found = [one for one in compared(y_true, scores, model=model).tipping_costs() if one.factor is not None]
+    found = [one for one in compared(y_true, scores, structure=structure).tipping_costs() if one.factor is not None]
     assert found
     for one in found:
-        assert is_first(values_at(y_true, scores, one.cell, one.factor, one.statistic, model=model), one.model)
+        assert is_first(values_at(y_true, scores, one.cell, one.factor, one.statistic, structure=structure), one.model)
 
 
 def worse_everywhere(k=4):

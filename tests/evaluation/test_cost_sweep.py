@@ -154,10 +154,10 @@ def test_without_a_level_there_are_no_intervals():
 
 
 def test_where_no_formula_holds_d_has_a_gap_and_the_mean_has_none():
-    sweep = swept(ratios=[1.0, 2.0], confidence_level=0.95, model="centered")
+    sweep = swept(ratios=[1.0, 2.0], confidence_level=0.95, structure="centered")
     assert np.isnan(sweep.intervals).all()
     assert np.isfinite(sweep.mean_intervals).all()
-    assert sweep.interval_note == "the centered model has no formula"
+    assert sweep.interval_note == "the centered structure has no formula"
     CostSweepDisplay.from_sweep(sweep).plot().figure_.canvas.draw()
 
 

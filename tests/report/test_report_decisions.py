@@ -249,10 +249,10 @@ def test_without_the_flag_no_sample_is_on_the_page(tmp_path):
         assert words not in Page(plain).text
 
 
-@pytest.mark.parametrize(("k", "model"), [(2, "rank-one"), (3, "centered")])
-def test_a_page_without_a_grid_carries_no_samples(k, model):
+@pytest.mark.parametrize(("k", "structure"), [(2, "rank-one"), (3, "centered")])
+def test_a_page_without_a_grid_carries_no_samples(k, structure):
     y_true, scores = softmax_problem(14, k, 60)
-    evaluation = polyroc.evaluate(y_true, scores, model=model)
+    evaluation = polyroc.evaluate(y_true, scores, structure=structure)
     summary = summarize(evaluation, include_rates=True, include_decisions=True)
     assert summary["decisions"] is None
     page = Page(render_html(summary))

@@ -462,10 +462,10 @@ def test_a_page_resamples_only_if_the_data_ask_for_it(tmp_path, monkeypatch):
     monkeypatch.setattr(polyroc.Evaluation, "_drawn", drawn)
     write_html(evaluation_of(3), tmp_path / "a.html", progress=True)
     assert asked == []
-    write_html(evaluation_of(3, options={"model": "centered"}), tmp_path / "a.html", progress=True)
+    write_html(evaluation_of(3, options={"structure": "centered"}), tmp_path / "a.html", progress=True)
     assert asked == [(999, [0], True)]
     text = Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
-    assert "9, seed 0, because the centered model has no formula" in text
+    assert "9, seed 0, because the centered structure has no formula" in text
 
 
 def test_the_same_result_gives_the_same_page(evaluation, tmp_path):

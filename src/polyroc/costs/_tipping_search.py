@@ -83,17 +83,17 @@ class Rival:
         return float(mean_areas(np.concatenate([tpr, fpr])[None])[0])
 
     def auc_slopes(self, cells: Cells) -> FloatArray:
-        """How D changes with the logarithm of each cost, shape (K,); of other models than rank-one, nearly."""
+        """How D changes with the logarithm of each cost, shape (K,); for other structures than rank-one, nearly."""
         weights, fit = cells.weights, self._factorization
-        if self._options.model != "rank-one":
-            fit = self._fitter.fit(self.rates, weights, shrinkage=self._options.shrinkage, model="rank-one")
+        if self._options.structure != "rank-one":
+            fit = self._fitter.fit(self.rates, weights, shrinkage=self._options.shrinkage, structure="rank-one")
         shrinkage = self._options.shrinkage
         curvature = self._fitter.curvature(fit, self.rates, weights, shrinkage)
         tpr, fpr = weight_gradient(fit, self.rates, weights, shrinkage=shrinkage, curvature=curvature)
         return tpr + fpr[cells.turned]
 
     def _fit(self, weights: PairWeights, options: Options) -> Factorization:
-        return self._fitter.fit(self.rates, weights, shrinkage=options.shrinkage, model=options.model)
+        return self._fitter.fit(self.rates, weights, shrinkage=options.shrinkage, structure=options.structure)
 
 
 def rivals_of(evaluations: Mapping[str, Evaluation]) -> list[Rival]:

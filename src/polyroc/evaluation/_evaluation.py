@@ -445,10 +445,10 @@ class Evaluation(Influenced):
     ) -> BootstrapResult:
         if groups is not None:
             raise InputError("groups", f"must be None for method={method!r}, which draws rates and no samples")
-        if self.is_binary or self._options.model != "rank-one":
-            came = "two classes" if self.is_binary else f"model={self._options.model!r}"
+        if self.is_binary or self._options.structure != "rank-one":
+            came = "two classes" if self.is_binary else f"structure={self._options.structure!r}"
             raise InputError(
-                "method", "must be 'bootstrap' where no rank-one model is fitted", f"{method!r} for {came}"
+                "method", "must be 'bootstrap' where no rank-one structure is fitted", f"{method!r} for {came}"
             )
         parametric = ParametricReplicates(
             self._prepared, self._pair_index, self._options, self.factorization, self.rates, method, n_resamples

@@ -210,7 +210,7 @@ def _pairs(summary: dict[str, Any]) -> dict[str, Any]:
         "n": n_pairs,
         "n_first": min(n_pairs, WORST),
         "n_held": min(n_pairs, MOST_PAIRS),
-        "is_centered": summary["options"]["model"] == "centered",
+        "is_centered": summary["options"]["structure"] == "centered",
     }
 
 

@@ -79,8 +79,8 @@ def explorer_note(evaluation: Evaluation) -> str:
     n_classes = len(evaluation._pair_index.classes)
     if n_classes > MOST_CLASSES:
         return f"Costs can be changed here for up to {MOST_CLASSES} classes; these are {n_classes}."
-    if evaluation._options.model == "centered":
-        return "Costs cannot be changed here with the centered model."
+    if evaluation._options.structure == "centered":
+        return "Costs cannot be changed here with the centered structure."
     # Before any rate is read: a fine grid of many classes would be large.
     n_rates = len(evaluation.factorization.row_effects) // 2 * len(evaluation._pair_index)
     if n_rates > _MOST_RATES:
@@ -109,7 +109,7 @@ def packed_rates(evaluations: Sequence[Evaluation]) -> dict[str, Any] | None:
         "positive": pairs.positive.tolist(),
         "negative": pairs.negative.tolist(),
         "thresholds": options.thresholds,
-        "model": options.model,
+        "structure": options.structure,
         "shrinkage": options.shrinkage,
         "weighting": options.weighting,
         "counts": first._source.effective_counts[classes].tolist(),

@@ -29,7 +29,7 @@ def setting_entries(summary: dict[str, Any]) -> list[tuple[str, Sentence]]:
         entries += [
             ("What a pair counts", (_in_words("weighting", options),)),
             ("Thresholds", (f"{_in_words('thresholds', options)}, on {n_call_rates:,} call rates",)),
-            ("Model of the curve", (f"{_in_words('model', options)}, shrinkage {options['shrinkage']:g}",)),
+            ("Structure of the curve", (f"{_in_words('structure', options)}, shrinkage {options['shrinkage']:g}",)),
             ("Fit", _fits(summary)),
         ]
     return [*entries, ("Resamples", (_resamples(summary),)), *_interval_entries(summary), *source_entries(summary)]

@@ -75,7 +75,7 @@ class Reweighed:
         return PairwiseRates(tpr.T, None, self._call_rates), areas
 
     def fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> RankOneFits:
-        """The rank-one model under each of several weights, in single precision.
+        """The rank-one structure under each of several weights, in single precision.
 
         Its 1e-7 is nothing beside what resampling moves. A fit that does not converge is done again in double.
         """

@@ -49,7 +49,7 @@ def saturated(rates: PairwiseRates, weights: PairWeights, shrinkage: float) -> F
 
 
 def centered(rates: PairwiseRates, weights: PairWeights, shrinkage: float, start: Factorization) -> Factorization:
-    """The model with an intercept, eta = lambda0 + lambda v' with sum(v) = 0: the better of the optima of two starts.
+    """The structure with an intercept, eta = lambda0 + lambda v' with sum(v) = 0: the better optimum of two starts.
 
     With shared thresholds and high costs it has several. The starts are the rank-one optimum and the first singular
     vectors of the logits less their row means.

@@ -61,7 +61,7 @@ class Reweighed:
         return found, on_host(areas[0])
 
     def fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> RankOneFits:
-        """The rank-one model under each of several weights, in single precision.
+        """The rank-one structure under each of several weights, in single precision.
 
         Its 1e-7 is nothing beside what resampling moves. A fit that does not converge is done again in double.
         """
