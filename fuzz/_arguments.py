@@ -389,8 +389,8 @@ def _decision_again(**changes: Any) -> Any:
     if unknown := set(changes) - set(_stored_decision()):
         raise TypeError(unknown)
     again = polyroc.Decision.from_dict(_stored_decision() | changes)
-    named = again.predict(np.eye(len(again.labels)) if again.on_log_scale else _S[:, : len(again.labels)])
-    require(set(named.tolist()) <= {*again.labels.tolist(), None}, f"named {named!r}")
+    predicted = again.predict(np.eye(len(again.labels)) if again.on_log_scale else _S[:, : len(again.labels)])
+    require(set(predicted.tolist()) <= {*again.labels.tolist(), None}, f"predicted {predicted!r}")
     return again
 
 

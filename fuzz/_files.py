@@ -68,7 +68,7 @@ _DECIDE: dict[str, tuple[str, ...]] = {
     "--reject-cost": ("0.1", "0", "-1", "nan", "1e300", "x"),
     "--apply": ("costs.csv", "none.json", "-", "."),
     "--save-rule": ("rule.json", "none/rule.json", "first.csv", "x.txt"),
-    "--out": ("named.csv", "named.parquet", "none/x.csv", ".", "first.csv", "x.txt"),
+    "--out": ("predicted.csv", "predicted.parquet", "none/x.csv", ".", "first.csv", "x.txt"),
 }
 
 

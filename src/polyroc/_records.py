@@ -190,13 +190,13 @@ class Binning(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class NamedCounts(Frozen):
-    """What the highest columns named, and what the scores looked like: all that is known of rows."""
+class RowCounts(Frozen):
+    """Counts of predicted classes, and the range of the scores: all that is kept of rows."""
 
     confusion: FloatArray | IntArray
-    """Weight of the samples of each class (row) for which each class is named (column), shape (k, k)."""
+    """Weight of the samples of each class (row) for which each class is predicted (column), shape (k, k)."""
     times: IntArray
-    """How often each class is named, shape (k,)."""
+    """How often each class is predicted, shape (k,)."""
     lowest: FloatArray
     """Lowest score of each column, shape (k,)."""
     highest: FloatArray
@@ -217,7 +217,7 @@ class ScoreCounts(Frozen):
     class_weights: FloatArray
     effective_counts: FloatArray
     is_weighted: bool
-    named: NamedCounts | None
+    row_counts: RowCounts | None
     """None of a single column."""
     bins: Binning
     """How scores were binned."""

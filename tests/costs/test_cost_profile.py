@@ -35,7 +35,9 @@ def costs_by_loops(y_true, p, matrix, ratio):
     """What Bayes' rule costs on each sample."""
     paid = []
     for true, row in zip(y_true, p, strict=True):
-        expected = [sum(ratio[t] * row[t] * matrix[t, named] for t in range(len(row))) for named in range(len(row))]
+        expected = [
+            sum(ratio[t] * row[t] * matrix[t, predicted] for t in range(len(row))) for predicted in range(len(row))
+        ]
         paid.append(matrix[true, int(np.argmin(expected))])
     return np.array(paid)
 

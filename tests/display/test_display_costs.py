@@ -120,7 +120,7 @@ def test_cells_hold_shares_of_rows_and_numbers():
             share, number = written[i, j].split("\n")
             assert number == f"{decision.confusion[i, j]:g}"
             assert share == f"{100 * decision.confusion[i, j] / 50:.0f} %"
-    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("named", "true class")
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("predicted", "true class")
     assert display.ax_.get_title() == "Bayes' rule"
     assert [text.get_text() for text in display.ax_.get_yticklabels()] == labels
     check_layout(display)

@@ -63,7 +63,7 @@ _DECIDE_EXAMPLES = """Examples:
 
 polyroc decide predictions.parquet --target label --costs costs.csv
 
-polyroc decide knn.csv --target label --costs costs.csv --out named.csv
+polyroc decide knn.csv --target label --costs costs.csv --out predicted.csv
 
 polyroc decide knn.csv --target label --costs costs.csv --save-rule rule.json
 

@@ -159,7 +159,7 @@ def _row_names(source: Source, columns: list[str], texts: list[str]) -> list[str
             if name.casefold() in _OF_PREDICTIONS:
                 msg = (
                     f"--costs: the rows of {quoted_path(source.name)} must be the true classes and the columns the "
-                    f"classes that are named, got rows by column {quoted(name)}: transpose the table"
+                    f"predicted classes, got rows by column {quoted(name)}: transpose the table"
                 )
                 raise CommandError(msg)
             return found

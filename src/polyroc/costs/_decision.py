@@ -243,7 +243,7 @@ class Decision(Frozen):
         """
         scores = as_scores(y_score, self.labels)
         self._rule.check(scores)
-        return as_labels(self._rule.named(scores), self.labels, may_abstain=self._rule.abstains)
+        return as_labels(self._rule.predict(scores), self.labels, may_abstain=self._rule.abstains)
 
     @cached_property
     def rates(self) -> DecisionRates:

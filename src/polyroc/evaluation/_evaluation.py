@@ -87,8 +87,8 @@ class Evaluation(Influenced):
     worst_pair : Pair
         The pair of classes with the smallest area.
     notes : tuple of str
-        What contradicts D, one sentence each: a class that is never named, a pair that fails although D is high, or D
-        and M far apart.
+        What contradicts D, one sentence each: a class that is never predicted, a pair that fails although D is high, or
+        D and M far apart.
     mean_curve : RocCurve
         The mean of the pairs' ROC curves at equal call rates. Computed on first access.
     mean_auc : float

@@ -50,7 +50,7 @@ def class_columns(summary: dict[str, Any], model: Model) -> dict[str, Any]:
     ends = {f"{name}_ends": texts(name, "ends") for name in (*_NUMBERS, "hardest_auc")}
     return {
         "class": positions("label"),
-        "n_named": None if classes["n_named"] is None else [classes["n_named"][place] for place in order],
+        "n_predicted": None if classes["n_predicted"] is None else [classes["n_predicted"][place] for place in order],
         **{key: column for key, column in (columns | ends).items() if column is not None},
         "hardest": positions("hardest_partner"),
         "mistaken": positions("mistaken_for"),
@@ -76,7 +76,7 @@ def _table(model: Model, names: dict[Any, Name], *, whole: bool) -> dict[str, An
         "n": n,
         "order": "" if n <= FEW else "recall" if by_recall else "area against the rest",
         "order_key": "recall" if by_recall else "auc_vs_rest",
-        "has_names": by_recall,
+        "has_predictions": by_recall,
         "has_pairs": classes["mean_pair_auc"] is not None,
         "notes": classes["notes"],
     }
@@ -89,22 +89,22 @@ def _worst(classes: dict[str, Any], column: str) -> list[int]:
 
 
 def _class_row(classes: dict[str, Any], place: int, names: dict[Any, Name]) -> dict[str, Any]:
-    n_samples, n_named = classes["n_samples"][place], _at(classes, "n_named", place)
+    n_samples, n_predicted = classes["n_samples"][place], _at(classes, "n_predicted", place)
     cells = {name: _class_estimate(classes, name, place) for name in (*_NUMBERS, "hardest_auc")}
     if n_samples == 0:
         cells["recall"] = {"text": "no samples", "ends": ""}
-    if n_named == 0:
-        cells["precision"] = {"text": "never named", "ends": ""}
+    if n_predicted == 0:
+        cells["precision"] = {"text": "never predicted", "ends": ""}
     share = _at(classes, "mistaken_share", place)
     return {
         "name": names[classes["label"][place]],
         "n_samples": f"{n_samples:,}",
-        "n_named": "" if n_named is None else f"{n_named:,}",
+        "n_predicted": "" if n_predicted is None else f"{n_predicted:,}",
         "numbers": cells,
-        "hardest": _named(classes, "hardest_partner", place, names),
-        "mistaken": _named(classes, "mistaken_for", place, names),
+        "hardest": _class_name(classes, "hardest_partner", place, names),
+        "mistaken": _class_name(classes, "mistaken_for", place, names),
         "share": "" if share is None else percent(share),
-        "is_lost": n_named == 0 and n_samples > 0,
+        "is_lost": n_predicted == 0 and n_samples > 0,
     }
 
 
@@ -113,7 +113,7 @@ def _at(classes: dict[str, Any], column: str, place: int) -> Any:
     return None if values is None else values[place]
 
 
-def _named(classes: dict[str, Any], column: str, place: int, names: dict[Any, Name]) -> Name | None:
+def _class_name(classes: dict[str, Any], column: str, place: int, names: dict[Any, Name]) -> Name | None:
     label = _at(classes, column, place)
     return None if label is None else names[label]
 

@@ -125,7 +125,7 @@ def sheet_of(summary: dict[str, Any]) -> dict[str, Any]:
 
 
 def _hardest_classes(summary: dict[str, Any], model: Model) -> dict[str, Any]:
-    """Those that are found least often; where no class is named, those that are ranked worst against the rest."""
+    """Those that are found least often; if no class is predicted, those that are ranked worst against the rest."""
     classes, names = model.record["classes"], class_names(summary)
     column, title = ("auc_vs_rest", "area against the rest") if classes["recall"] is None else ("recall", "share found")
     known = [(value, place) for place, value in enumerate(classes[column]) if value is not None]

@@ -97,10 +97,10 @@ def summarize(
     tipping : TippingCosts, optional
         What ``result.tipping_costs()`` gave for a comparison, if the page is to show it.
     include_decisions : bool
-        Add ``"decisions"``: true classes and scores of single samples, with which the page shows what naming classes
-        costs, at costs that somebody changes. At most 500,000 scores, 1.3 MB; of more samples, a random sample. Where
+        Add ``"decisions"``: true classes and scores of single samples, with which the page shows what predictions
+        cost, at costs that somebody changes. At most 500,000 scores, 1.3 MB; of more samples, a random sample. Where
         a page has no costs to change, this is None. Scores that are not probabilities are not added: of these a table
-        of true and named classes is enough.
+        of true and predicted classes is enough.
 
     Returns
     -------

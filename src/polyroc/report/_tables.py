@@ -169,7 +169,7 @@ def _estimate(value: float, interval: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _accuracy(record: dict[str, Any]) -> dict[str, str]:
-    """How often the right class is named, or why that is not known."""
+    """How often the prediction is correct, or why that is not known."""
     if record["accuracy"] is None:
         return {"text": "", "ends": "", "note": record["accuracy_note"]}
     if (interval := record["accuracy_interval"]) is None:
