@@ -220,4 +220,4 @@ def test_the_page_of_a_comparison_says_what_would_change_the_order(folder, capsy
     assert after[by_auc["model"]]["auc"] > after[by_auc["first"]]["auc"]
     before = found["evaluations"]
     assert before[by_auc["model"]]["auc"] < before[by_auc["first"]]["auc"]
-    assert f"{by_auc['model']} becomes first by D if taking" in " ".join(page.split())
+    assert f"{by_auc['model']} becomes first by D if predicting" in " ".join(page.split())

@@ -174,13 +174,13 @@ def test_costs_are_a_matrix_on_screens_a_list_on_paper_and_the_largest_of_many_c
     few = Page(render_html(summarize(evaluation_of(5, options={"costs": costs}))))
     # Once in the matrix, which scrolls, and once in the list for paper, which does not.
     assert few.inside("td").count("17") == 2
-    assert "1 for the other 19 true taken for value class 01 class 02 17" in few.text
+    assert "1 for the other 19 true predicted value class 01 class 02 17" in few.text
     equal = Page(render_html(summarize(evaluation_of(5, options={"costs": 2 * np.ones((5, 5))})))).text
-    assert "taken for: 2 for every confusion" in equal
+    assert "predicted: 2 for every confusion" in equal
     costs = np.ones((14, 14))
     costs[1, 2] = 17
     many = Page(render_html(summarize(evaluation_of(14, options={"costs": costs})))).text
-    assert "182 entries from 1 to 17, the largest first true taken for value class 01 class 02 17" in many
+    assert "182 entries from 1 to 17, the largest first true predicted value class 01 class 02 17" in many
 
 
 def test_a_fit_that_did_not_converge_is_said_first(summary):

@@ -156,7 +156,7 @@ class Options(Frozen):
         {"equal": "every pair the same", "prevalence": "pairs by their numbers of samples"},
     )
     costs: FloatArray | None = _declared(None, "Costs of misclassification.", as_weights, of_classes=True)
-    """Cost of calling a class (row) another (column), shape (k, k), with ones on the diagonal."""
+    """Cost of predicting a class (column) for samples of a class (row), shape (k, k), with ones on the diagonal."""
     tpr_weights: FloatArray | None = _declared(
         None, "Weights of the true positive rates of each pair.", as_weights, of_classes=True
     )

@@ -130,7 +130,7 @@ _OF_PREDICTIONS = ("named", "predicted", "prediction", "predicted class", "y_pre
 
 
 def read_costs(path: str, labels: Sequence[Any]) -> FloatArray:
-    """What it costs to take the class of a row for the class of a column.
+    """Cost of predicting the class of a column for the class of a row.
 
     The header names the classes. The rows are in the same order, or are named by one more column of text.
     """

@@ -33,7 +33,7 @@ def operating_point(evaluation: Evaluation) -> dict[str, Any]:
 def pair_costs(evaluation: Evaluation) -> list[float] | None:
     """What a pair's mistakes cost compared with the mean pair; None where costs and weights were not given.
 
-    The mean of what it costs to miss the class and to call another one so, which D weighs by as well.
+    The mean of what it costs to miss the class and to predict it for another one, which D weighs by as well.
     """
     options = evaluation._options
     given = (options.costs, options.tpr_weights, options.fpr_weights)
@@ -54,7 +54,7 @@ _TREE_DIGITS = 5
 
 
 def heatmap_order(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
-    """Positions of the classes, those that models take for each other side by side, and the tree that says so.
+    """Positions of the classes, those that models confuse side by side, and the tree that says so.
 
     Both None for two classes, and for a sample of so few of their pairs that hardly a cell would be filled.
     """

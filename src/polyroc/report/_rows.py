@@ -215,9 +215,9 @@ def _start(summary: dict[str, Any]) -> list[str]:
 
 def _tipping_row(one: dict[str, Any], models: dict[str, Name], classes: list[Name], largest: float) -> dict[str, Any]:
     """One entry; where no cost was found, without numbers and without a place in the grid."""
-    true, taken = (None, None) if one["cell"] is None else (classes[place] for place in one["cell"])
+    true, predicted = (None, None) if one["cell"] is None else (classes[place] for place in one["cell"])
     return {
-        "sentence": sentence(models[one["model"]], one["statistic"], one["factor"], true, taken, largest),
+        "sentence": sentence(models[one["model"]], one["statistic"], one["factor"], true, predicted, largest),
         "numbers": () if one["cell"] is None else _numbers(one, models),
         "cell": one["cell"],
         "factor": one["factor"],

@@ -216,7 +216,7 @@ def contest_tables(summary: dict[str, Any], statistic: str) -> dict[str, Any]:
 def cost_tables(summary: dict[str, Any]) -> list[dict[str, Any]]:
     """What a confusion cost, and the weights of the rates: the matrices that were given."""
     titles = {
-        "costs": ("Costs: a row for the true class, a column for the class it is taken for", "true", "taken for"),
+        "costs": ("Costs: a row for the true class, a column for the predicted class", "true", "predicted"),
         "tpr_weights": ("Weights of the true positive rates of a pair", "class", "against"),
         "fpr_weights": ("Weights of the false positive rates of a pair", "class", "against"),
     }
