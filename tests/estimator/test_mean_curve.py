@@ -281,7 +281,7 @@ def test_the_cost_sweep_carries_it():
 
 
 def test_costs_move_the_mean_curve_of_a_classifier_without_information():
-    """Of the paper's cost experiment: with one threshold for both columns a dear class moves all points."""
+    """Of the paper's cost experiment: with one threshold for both columns an expensive class moves all points."""
     rng = np.random.default_rng(0)
     y_true = np.repeat([0, 1, 2], [600, 100, 100])
     y_score = np.tile([0.75, 0.125, 0.125], (800, 1)) + 1e-3 * rng.normal(size=(800, 3))

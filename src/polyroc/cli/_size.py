@@ -1,4 +1,4 @@
-"""Whether files fit in memory, and so whether they are read or passed over."""
+"""Whether files fit in memory, and so whether they are read or streamed."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ def does_stream(paths: Sequence[str], settings: Settings) -> bool:
     asked = [option for option, given in wanted.items() if given]
     if settings.stream is False:
         if asked:
-            msg = f"{asked[0]} is for files that are passed over: leave out --no-stream"
+            msg = f"{asked[0]} is for streamed files: leave out --no-stream"
             raise CommandError(msg)
         return False
     if settings.stream or asked or any(Path(path).is_dir() for path in paths if "\0" not in path):

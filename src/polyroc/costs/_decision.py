@@ -55,9 +55,9 @@ class RuleCost:
 class DecisionRates(Frozen):
     """TPR and FPR of every ordered pair of classes under a rule.
 
-    A sample counts as positive for a pair if the rule predicts its positive class. So the TPR is the share of the positive class
-    that is predicted rightly, the same in all its pairs; the FPR is the share of the negative class that is predicted
-    as the positive.
+    A sample counts as positive for a pair if the rule predicts the positive class. So the TPR is the share of the
+    positive class that is predicted correctly, the same in all its pairs; the FPR is the share of the negative class
+    that is predicted as the positive one.
 
     Attributes
     ----------

@@ -99,7 +99,7 @@ def _glyphs() -> frozenset[int]:
     for family in FontProperties().get_family():
         try:
             paths.append(findfont(FontProperties(family=[family]), fallback_to_default=False))
-        except ValueError:  # a family that is not installed, which matplotlib passes over as well
+        except ValueError:  # a family that is not installed, which matplotlib skips as well
             continue
     return _glyphs_of(tuple(paths) or (findfont(FontProperties()),))
 
