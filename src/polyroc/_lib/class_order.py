@@ -9,7 +9,7 @@ _MOST_ORDERED = 200
 
 
 def clustered(areas: FloatArray) -> IntArray:
-    """An order in which classes that are hard to tell apart are neighbours."""
+    """An order in which classes that are hard to separate are neighbours."""
     return np.arange(len(areas)) if len(areas) < 3 else leaves(cluster_tree(areas))
 
 

@@ -284,7 +284,7 @@ def _matched(columns: list[str], way: Affixes, target: Target, given: list[Any] 
     """Columns that name the classes; `strict` where the user named the columns, all of which must then be used."""
     kept = _kept(columns, way)
     if not (strict or any(way)):
-        # What stands beside columns that are named just as the classes (an index, a weight) is no class.
+        # Another column next to those named exactly as the classes (an index, a weight) is no class.
         wanted = {*target.texts, *(text_of(label) for label in given or ())}
         kept = [name for name in columns if name in wanted or name.lower() in wanted]
     left = [name for name in columns if name not in kept]

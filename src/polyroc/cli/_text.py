@@ -21,7 +21,7 @@ _CLASSES = 20
 _WIDE = 200
 _SENTENCE = 100
 _NAME = 30
-# The columns of a table of differences beside the names of the two models.
+# The columns of a table of differences after the names of the two models.
 _NUMBERS = 56
 
 
@@ -196,7 +196,7 @@ class _Page:
         return max(map(len, aligned(rows))) <= self._width
 
     def room_for_names(self, n_names: int, taken: int) -> int:
-        """Letters that each of some names may have beside so much else."""
+        """Letters that each of some names may have next to the other columns."""
         return min(_NAME, (self._width - taken) // n_names)
 
     def _print(self, line: str, style: str = "") -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 CostScale: TypeAlias = Literal["auto", "linear", "log"]
 _RULES = {"auto": "share of tuned offsets", "argmax": "highest score", "bayes": "Bayes' rule", "tuned": "tuned offsets"}
-# Costs that span more than this are told apart only on a log axis.
+# Costs that span more than this are distinguished only on a log axis.
 _WIDE = 10
 
 

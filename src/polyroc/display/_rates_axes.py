@@ -41,7 +41,7 @@ def next_style(
 ) -> dict[str, Any]:
     """Colour and line of the next curve, or of the curves of all folds, unless somebody wants others.
 
-    Where there are two kinds of curves, colours tell the models apart and lines the kinds.
+    Where there are two kinds of curves, colours distinguish the models and lines the kinds.
     """
     from matplotlib import cbook
     from matplotlib.lines import Line2D
@@ -56,7 +56,7 @@ def next_style(
 
 
 def mean_style(shared: Mapping[str, Any]) -> dict[str, Any]:
-    """The line of the mean curve beside that of the shared one."""
+    """Line of the mean curve next to that of the shared one."""
     return {**shared, "linestyle": ":" if shared["linestyle"] == "-." else "--"}
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # too pale; on black their own colours are bright enough.
 COLOURS_ON_LIGHT = ("#0072B2", "#D55E00", "#009E73", "#BF5F95", "#6B4C00", "#332288")
 COLOURS_ON_DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00")
-# As many as are needed to tell the colours apart in grey; five, so that the seventh curve differs from the first.
+# As many as are needed to distinguish the colours in grey; five, so that the seventh curve differs from the first.
 LINE_STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
 SMALLEST_FONT = 5.0

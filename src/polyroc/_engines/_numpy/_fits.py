@@ -12,7 +12,7 @@ from polyroc._records import Factorization, PairWeights, PairwiseRates, Status
 
 # Pairs whose rates differ by no more are the same to rounding.
 _ALIKE = 1e-12
-# A rate of 0.0001 tells pairs apart hardly better than one of 0.01, but its logit would rule the singular vectors: a
+# A rate of 0.0001 separates pairs hardly better than one of 0.01, but its logit would rule the singular vectors: a
 # decision tree on digits then starts towards a deviance of 2371 instead of 2221.
 _START_BOUND = 5.0
 
