@@ -449,7 +449,7 @@ def _of_a_report() -> dict[str, Entry]:
 
 def _of_studies() -> dict[str, Entry]:
     tables = {"tables": [[47, 9, 101, 738], [126, 51, 272, 1543], [19, 10, 12, 192], [36, 3, 78, 276]]}
-    options = {"model": "moses", "method": "reml", "weighted": False, "correction": 0.5, "correction_control": "all"}
+    options = {"approach": "moses", "method": "reml", "weighted": False, "correction": 0.5, "correction_control": "all"}
     summary = meta.summary_roc(**tables)
     return {
         "summary_roc": Entry(meta.summary_roc, tables, options, _summary_curve),
