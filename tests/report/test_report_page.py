@@ -490,8 +490,8 @@ def test_long_curves_are_thinned_and_keep_their_shape():
 
 
 def test_very_many_pairs_are_cut_and_the_page_says_so(monkeypatch, summary):
-    monkeypatch.setattr("polyroc.report._context.MOST_PAIRS", 12)
-    monkeypatch.setattr("polyroc.report._context.MOST_PAIRS", 12)
+    monkeypatch.setattr("polyroc.report._context.PAIRS_ON_PAGE", 12)
+    monkeypatch.setattr("polyroc.report._context.PAIRS_ON_PAGE", 12)
     read = Page(render_html(summary))
     assert "This page holds the worst 12 of 20 pairs." in read.text
     kept = read.data["models"][0]["pairs"]

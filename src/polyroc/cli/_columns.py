@@ -16,12 +16,10 @@ from polyroc._inputs.columns import (
     speaks_of,
     spoken_class,
 )
+from polyroc._lib.limits import LABELS_PROPOSED
 from polyroc.cli._files import Source, is_numeric, quoted_path
 from polyroc.cli._labels import Target, text_of
 from polyroc.cli._plain import CommandError, clean, listed, quoted, typed
-
-# More classes than these are not written out.
-_MOST_WRITTEN = 100
 
 
 @dataclass(frozen=True)
@@ -176,7 +174,7 @@ def _readings(columns: list[str], target: Target) -> str:
 
 def _labels(classes: Sequence[Any]) -> str:
     """The option as it is typed; empty for more classes than anybody reads."""
-    return f"`--labels {typed(joined(classes))}`" if len(classes) <= _MOST_WRITTEN else ""
+    return f"`--labels {typed(joined(classes))}`" if len(classes) <= LABELS_PROPOSED else ""
 
 
 def _is_about(column: str, text: str) -> bool:

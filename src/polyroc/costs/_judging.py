@@ -266,13 +266,13 @@ def unseen_mistake(
     is_open[:, k:] = False
     if not is_open.any():
         return None
-    true, predicted = (int(place) for place in np.argwhere(is_open)[0])
+    true, column = (int(place) for place in np.argwhere(is_open)[0])
     # None of n: at most - log(tail) of them are expected (3.7 at 95 %).
     most = -log((1 - judge.confidence_level) / 2)
     return UnseenMistake(
         true_class=labels.tolist()[true],
-        predicted_class=labels.tolist()[predicted],
-        cost=float(costs[true, predicted] - bounds.low[true]),
+        predicted_class=labels.tolist()[column],
+        cost=float(costs[true, column] - bounds.low[true]),
         may_add=most * balance.more.unseen,
         n_samples=as_size(len(judge.codes), balance.times_to_see(judge.confidence_level)),
     )

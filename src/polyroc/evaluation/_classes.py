@@ -9,6 +9,7 @@ import numpy as np
 
 from polyroc._inputs.checks import InputError, as_confidence_level, shown
 from polyroc._inputs.frames import FrameBackend, frame_with_gaps, plain
+from polyroc._lib.limits import CLASS_ROWS_PRINTED, NEVER_PREDICTED_LISTED
 from polyroc._lib.numbers import area, area_and_ends, counted, level, percent
 from polyroc._lib.text import aligned, html_table, latex_table, markdown_table, printable, short_names, wrapped
 from polyroc._lib.typing import FloatArray, IntArray, LabelArray
@@ -113,8 +114,6 @@ def _mistaken(row: Row, names: dict[str, str]) -> str:
     return f"{names[str(row.mistaken_for)]}: {percent(row.mistaken_share)}" if row.mistaken_share else "none"
 
 
-# Of more classes only those with the lowest recall are printed.
-_PRINTED = 20
 _WITH_INTERVALS = ("recall", "precision", "auc_vs_rest", "mean_pair_auc", "hardest_auc")
 
 
@@ -347,11 +346,14 @@ class Classes(Frozen):
     def _printed(self) -> tuple[str, list[int]]:
         """A title, and which classes are shown: all in their order, or of many those that are found least often."""
         sure = "" if self.confidence_level is None else f" with {level(self.confidence_level)} intervals"
-        if len(self) <= _PRINTED:
+        if len(self) <= CLASS_ROWS_PRINTED:
             return f"{counted(len(self), 'class')}{sure}", list(range(len(self)))
         by, name = (self.auc_vs_rest, "area against the rest") if self.recall is None else (self.recall, "recall")
-        lowest = np.argsort(by, kind="stable")[:_PRINTED].tolist()
-        return f"The {_PRINTED} of {len(self):,} classes with the lowest {name}{sure}; to_frame() has all", lowest
+        lowest = np.argsort(by, kind="stable")[:CLASS_ROWS_PRINTED].tolist()
+        return (
+            f"The {CLASS_ROWS_PRINTED} of {len(self):,} classes with the lowest {name}{sure}; to_frame() has all",
+            lowest,
+        )
 
     def _cells(self, places: list[int] | None = None) -> list[list[str]]:
         return cells([self[place] for place in (range(len(self)) if places is None else places)], self.label.tolist())
@@ -398,10 +400,6 @@ def _is_same(one: Any, label: Any) -> bool:
     except TypeError:
         return False
     return isinstance(same, bool | np.bool_) and bool(same)
-
-
-# More names than this are counted.
-_TOLD = 5
 
 
 def class_table(measured: MeasuredClasses) -> Classes:
@@ -457,10 +455,14 @@ def never_predicted_note(measured: MeasuredClasses) -> str:
     if len(lost) == 0:
         return ""
     why = "highest in no row. D and M compare samples within a column and cannot show that."
-    first = zip(source.labels[lost[:_TOLD]].tolist(), source.class_counts[lost[:_TOLD]].tolist(), strict=True)
+    first = zip(
+        source.labels[lost[:NEVER_PREDICTED_LISTED]].tolist(),
+        source.class_counts[lost[:NEVER_PREDICTED_LISTED]].tolist(),
+        strict=True,
+    )
     told = [f"{printable(name)} ({counted(count, 'sample')})" for name, count in first]
     if len(lost) == 1:
         return f"Class {told[0]} is never predicted: its column is the {why}"
-    more = f" and {len(lost) - _TOLD:,} more" if len(lost) > _TOLD else ""
+    more = f" and {len(lost) - NEVER_PREDICTED_LISTED:,} more" if len(lost) > NEVER_PREDICTED_LISTED else ""
     which = f"{len(lost):,} of {counted(len(source.labels), 'class')} are never predicted: {', '.join(told)}{more}"
     return f"{which}. Their columns are the {why}"

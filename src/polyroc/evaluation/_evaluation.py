@@ -12,6 +12,7 @@ from polyroc._estimator._doubts import warn_of_backwards
 from polyroc._estimator._partial import asked_max_fpr
 from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
 from polyroc._inputs.frames import plain
+from polyroc._lib.limits import NOTEBOOK_PAIRS
 from polyroc._lib.numbers import area
 from polyroc._lib.threads import threads_for
 from polyroc._lib.typing import AnyStatistic, Curve, FloatArray, IntervalKind, Method
@@ -52,8 +53,8 @@ from polyroc.evaluation._text import evaluation_text
 if TYPE_CHECKING:
     from polyroc.display import RocCurveDisplay
 
-# Samples times pairs, and pairs, up to which a notebook shows intervals: nobody waits to see a result.
-_QUICK_CELLS, _QUICK_PAIRS = 2_000_000, 90
+# Samples times pairs up to which a notebook shows intervals: nobody waits to see a result.
+_QUICK_CELLS = 2_000_000
 _HARDEST = 5
 
 
@@ -639,7 +640,7 @@ class Evaluation(Influenced):
     def _shown_areas(self) -> list[tuple[float, float, float]]:
         """D and M with their 95 % intervals, where these take no resampling and no time that somebody notices."""
         n_pairs = len(self._pair_index)
-        if n_pairs > _QUICK_PAIRS or self.n_samples * n_pairs > _QUICK_CELLS:
+        if n_pairs > NOTEBOOK_PAIRS or self.n_samples * n_pairs > _QUICK_CELLS:
             return []
         try:
             if (not self._has_samples and self._evidence is None) or self.influence_note:

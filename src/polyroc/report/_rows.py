@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from polyroc._lib.limits import CLASS_ROWS_FIRST, CLASS_ROWS_ON_PAGE
 from polyroc._lib.numbers import area, area_and_ends, difference_and_ends, p_value, percent
 from polyroc._lib.text import printable
 from polyroc.costs._tipping_costs import ALL_FIRST, MEANING, STATISTICS, sentence
@@ -9,10 +10,6 @@ from polyroc.evaluation._compared_measures import HOLM_NOTE
 from polyroc.evaluation._measures import better, left_out_notes
 from polyroc.report._sentences import Model, Name, Sentence, best_place, class_names, is_binary, model_names, models_of
 
-# Of more classes those that are found least often are shown, and the others only to those who ask.
-FEW = 20
-# Nobody reads further, and a page of 1,000 classes should stay small.
-MOST = 200
 _DIGITS = 3
 _NUMBERS = ("recall", "precision", "auc_vs_rest", "mean_pair_auc")
 
@@ -35,7 +32,7 @@ def class_columns(summary: dict[str, Any], model: Model) -> dict[str, Any]:
     """
     classes, names = model.record["classes"], class_names(summary)
     position = {label: place for place, label in enumerate(summary["labels"])}
-    order = _order(classes)[:MOST]
+    order = _order(classes)[:CLASS_ROWS_ON_PAGE]
     rows = [_class_row(classes, place, names) for place in order]
 
     def positions(column: str) -> list[int | None] | None:
@@ -63,18 +60,19 @@ def class_columns(summary: dict[str, Any], model: Model) -> dict[str, Any]:
 def _order(classes: dict[str, Any]) -> list[int]:
     """As given; of many the worst first."""
     n, by_recall = len(classes["label"]), classes["recall"] is not None
-    return list(range(n)) if n <= FEW else _worst(classes, "recall" if by_recall else "auc_vs_rest")
+    return list(range(n)) if n <= CLASS_ROWS_FIRST else _worst(classes, "recall" if by_recall else "auc_vs_rest")
 
 
 def _table(model: Model, names: dict[Any, Name], *, whole: bool) -> dict[str, Any]:
     classes = model.record["classes"]
     n, by_recall = len(classes["label"]), classes["recall"] is not None
     first = _order(classes)
+    others = first[CLASS_ROWS_FIRST:CLASS_ROWS_ON_PAGE] if whole else []
     return {
-        "rows": [_class_row(classes, place, names) for place in first[:FEW]],
-        "others": [_class_row(classes, place, names) for place in first[FEW:MOST]] if whole else [],
+        "rows": [_class_row(classes, place, names) for place in first[:CLASS_ROWS_FIRST]],
+        "others": [_class_row(classes, place, names) for place in others],
         "n": n,
-        "order": "" if n <= FEW else "recall" if by_recall else "area against the rest",
+        "order": "" if n <= CLASS_ROWS_FIRST else "recall" if by_recall else "area against the rest",
         "order_key": "recall" if by_recall else "auc_vs_rest",
         "has_predictions": by_recall,
         "has_pairs": classes["mean_pair_auc"] is not None,

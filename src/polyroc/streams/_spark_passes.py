@@ -12,6 +12,7 @@ import pyarrow as pa
 from polyroc._inputs.arrays import read_labels
 from polyroc._inputs.checks import InputError, listed, shown
 from polyroc._inputs.columns import Known, assign_columns
+from polyroc._lib.limits import CLUSTER_CLASSES
 from polyroc.streams._partitions import (
     PartCounts,
     PartPass,
@@ -294,8 +295,6 @@ def raise_error(text: str | None) -> None:
 DRIVER_BYTES = 64 * 2**20
 # Rows that a task merges where there are more.
 FAN_IN = 16
-# A target of more values is no class.
-_MOST_CLASSES = 100_000
 
 _Part = TypeVar("_Part", PartCounts, PartSums)
 
@@ -328,9 +327,9 @@ class SparkPasses:
 
     def labels(self) -> list[Any]:
         """The classes, from the distinct values of the target and the names of the score columns."""
-        rows = self._frame.select("y").distinct().limit(_MOST_CLASSES + 1).collect()
-        if len(rows) > _MOST_CLASSES:
-            raise InputError("y_true", f"must have at most {_MOST_CLASSES:,} classes")
+        rows = self._frame.select("y").distinct().limit(CLUSTER_CLASSES + 1).collect()
+        if len(rows) > CLUSTER_CLASSES:
+            raise InputError("y_true", f"must have at most {CLUSTER_CLASSES:,} classes")
         if not rows:
             raise InputError("y_true", "must not be empty", "no samples in any partition")
         values = sorted(set(read_labels([row[0] for row in rows], "y_true").tolist()))
