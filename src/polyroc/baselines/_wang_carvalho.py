@@ -24,7 +24,7 @@ _TAU = np.arange(1, 100) / 100
 _MAX_ITER = 1_000
 # Largest change of a fitted rate in the last iteration. Alternating steps approach the optimum slowly.
 _TOLERANCE = 1e-12
-# A deviance that fell in so many iterations before effects overflowed falls towards an infinite optimum.
+# A deviance that fell in this many iterations before effects overflowed falls towards an infinite optimum.
 _STEADY = 10
 # Below it a curvature is no number to divide by.
 _TINY = 1e-200

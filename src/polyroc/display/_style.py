@@ -44,7 +44,7 @@ def pyplot() -> Any:
 
 
 def axes_of(ax: "Axes | None", width: float = 0, height: float = 0) -> "Axes":
-    """The axes given, or those of a new figure of at least so many inches, otherwise of the size in use."""
+    """The axes given, or those of a new figure of at least this many inches, otherwise of the size in use."""
     plt = pyplot()
     if ax is not None:
         return ax
