@@ -23,6 +23,7 @@ BENCH_ARGS  ?=
 FUZZ_ARGS   ?=
 FULL_ARGS   ?=
 STRESS_ARGS ?=
+COVERAGE_ARGS ?=
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Tests start some two hundred processes. Without compiled files, which some containers forbid, each of them and each
@@ -30,7 +31,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test stress test-full test-card test-clock test-mlflow test-training test-spark test-oldest test-minimal lint types bench coverage plans looks measures decisions displays screenshots meaning reproduction docs clean
+.PHONY: help demo test stress test-full test-card test-clock test-mlflow test-training test-spark test-oldest test-minimal lint types bench coverage intervals plans looks measures decisions displays screenshots meaning reproduction docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
@@ -46,6 +47,10 @@ stress: $(VENV)/.dev  ## repeat the tests of threads and signals 50 times beside
 
 test-clock: $(VENV)/.dev  ## run the tests that watch a clock, one after the other; the machine should have nothing else to do
 	$(BIN)/python -m pytest -m clock $(PYTEST_ARGS) tests
+
+# Compiled code, and processes that tests start, are not counted: they look less tested than they are.
+coverage: $(VENV)/.dev  ## measure how many lines of src the tests of `make test` reach (COVERAGE_ARGS=tests/costs for one room)
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --cov=polyroc --cov-report=term:skip-covered $(COVERAGE_ARGS)
 
 # As workers of pytest-xdist (tests/conftest.py): matrices are small, and threads would only wait for each other.
 test-full test-mlflow test-training test-spark test-oldest test-minimal: export OPENBLAS_NUM_THREADS := 1
@@ -100,7 +105,7 @@ fuzz: $(VENV)/.dev  ## try random and hostile input for two minutes (FUZZ_ARGS='
 bench: $(VENV_BENCH)/.bench  ## run the benchmarks, for a quarter of an hour, beside scikit-learn and torchmetrics
 	$(VENV_BENCH)/bin/python -m benchmarks $(BENCH_ARGS)
 
-coverage: $(VENV_FULL)/.full  ## simulate how often intervals cover the truth: minutes on a card, a day without; writes docs/coverage.md
+intervals: $(VENV_FULL)/.full  ## simulate how often intervals cover the truth: minutes on a card, a day without; writes docs/coverage.md
 	$(VENV_FULL)/bin/python -m studies run --out coverage.json
 	$(VENV_FULL)/bin/python -m studies contests --out coverage.json
 	$(VENV_FULL)/bin/python -m studies influence --out coverage.json
@@ -145,7 +150,7 @@ docs: $(VENV)/.docs  ## build the documentation into docs/_build/html
 	@echo "The documentation is in docs/_build/html/index.html"
 
 clean:  ## remove environments and everything built
-	rm -rf $(VENV) $(VENV_FULL) $(VENV_MLFLOW) $(VENV_TRAINING) $(VENV_SPARK) $(VENV_BENCH) $(VENV_OLDEST) $(VENV_MINIMAL) build dist demo reproduction docs/_build docs/generated .benchmarks \
+	rm -rf $(VENV) $(VENV_FULL) $(VENV_MLFLOW) $(VENV_TRAINING) $(VENV_SPARK) $(VENV_BENCH) $(VENV_OLDEST) $(VENV_MINIMAL) build dist demo reproduction docs/_build docs/generated .benchmarks .coverage \
 	  .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .numba_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

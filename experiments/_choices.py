@@ -10,7 +10,7 @@ from experiments import _readings as readings
 from experiments._canvas import plain, sheet
 from experiments._data_sets import find_data_sets
 from experiments._outcome import CHANCE, IDENTITY, Claim, Outcome, Request, Table, sure
-from experiments._readings import MODELS, SAMPLES_PER_CLASS, SWEPT_COSTS
+from experiments._readings import SAMPLES_PER_CLASS, STRUCTURES, SWEPT_COSTS
 from polyroc.display._style import colour_of
 
 if TYPE_CHECKING:
@@ -123,11 +123,11 @@ def _costs_need_shared(table: Table) -> Claim:
 def _intercept_stops_costs(table: Table) -> Claim:
     ask = _Choice(table.where(choice="intercept")).value
     areas = {
-        model: [ask(f"majority classifier, c = {c:g}", model) for c in readings.SWEPT_COSTS]
-        for model in readings.MODELS
+        structure: [ask(f"majority classifier, c = {c:g}", structure) for c in readings.SWEPT_COSTS]
+        for structure in readings.STRUCTURES
     }
-    words = "; ".join(f"{model} {', '.join(f'{area:.3f}' for area in found)}" for model, found in areas.items())
-    moved = {model: found[-1] - found[0] for model, found in areas.items()}
+    words = "; ".join(f"{structure} {', '.join(f'{area:.3f}' for area in found)}" for structure, found in areas.items())
+    moved = {structure: found[-1] - found[0] for structure, found in areas.items()}
     return Claim(
         "With an intercept costs hardly move the curve",
         f"D at c = {', '.join(f'{c:g}' for c in readings.SWEPT_COSTS)}: {words}",
@@ -160,8 +160,8 @@ def _one_pair_drives_all(table: Table) -> list[Claim]:
 
 def _monotone(table: Table) -> Claim:
     part = table.where(choice="one pair improves")
-    falls = {model: int(part.where(reading=model).column("value")[0]) for model in readings.MODELS}
-    words = ", ".join(f"{model} {count}" for model, count in falls.items())
+    falls = {structure: int(part.where(reading=structure).column("value")[0]) for structure in readings.STRUCTURES}
+    words = ", ".join(f"{structure} {count}" for structure, count in falls.items())
     return Claim(
         "Only with the rank-one structure D may fall as one pair improves and no other changes",
         f"D falls in this many of {part.distinct('problem')[0]}: {words}",
@@ -298,10 +298,10 @@ def _thresholds(ax: "Axes", table: Table) -> None:
 
 def _intercept(ax: "Axes", table: Table) -> None:
     part = table.where(choice="intercept", quantity="D")
-    for number, model in enumerate(MODELS):
-        one = [part.where(problem=f"majority classifier, c = {c:g}", reading=model) for c in SWEPT_COSTS]
+    for number, structure in enumerate(STRUCTURES):
+        one = [part.where(problem=f"majority classifier, c = {c:g}", reading=structure) for c in SWEPT_COSTS]
         areas = [float(table.column("value")[0]) for table in one]
-        ax.plot(SWEPT_COSTS, areas, "os^"[number] + "-", color=colour_of(ax, number), markersize=4, label=model)
+        ax.plot(SWEPT_COSTS, areas, "os^"[number] + "-", color=colour_of(ax, number), markersize=4, label=structure)
     _dress(ax, SWEPT_COSTS, "with or without intercept: majority classifier", "c", "D")
 
 

@@ -32,7 +32,7 @@ QUANTILES: tuple[Quantiles, ...] = ("column", "pair", "pooled")
 
 
 def run(request: Request) -> Outcome:
-    """D of the majority classifier for cheap and dear confusions of the majority class."""
+    """D of the majority classifier for cheap and expensive confusions of the majority class."""
     areas: list[dict[str, Any]] = []
     curves: list[dict[str, Any]] = []
     costs = request.size(COSTS, (0.1, 0.5, 1.0, 2.0, 10.0))

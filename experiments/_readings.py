@@ -20,7 +20,7 @@ from polyroc._estimator._weights import pair_weights
 from polyroc._inputs.options import as_options
 from polyroc._inputs.predictions import as_predictions
 from polyroc._lib.grid import grid
-from polyroc._lib.typing import FloatArray, IntArray, Model
+from polyroc._lib.typing import FloatArray, IntArray, Structure
 from polyroc._records import PairWeights, PairwiseRates
 from polyroc.baselines._wang_carvalho import PrintedStatus, WangCarvalho, fit_as_printed, wang_carvalho
 from polyroc.evaluation._evaluate import ConvergenceWarning, evaluate
@@ -29,7 +29,7 @@ from polyroc.evaluation._example import load_example
 
 Row = dict[str, Any]
 
-MODELS: tuple[Model, ...] = ("rank-one", "centered", "saturated")
+STRUCTURES: tuple[Structure, ...] = ("rank-one", "centered", "saturated")
 # Uniform points; 1/2 and twelve points around it come to each.
 GRIDS = (10, 25, 50, 99, 199, 999)
 GOOD = "Gaussian classes, 4 apart"
@@ -103,10 +103,14 @@ def thresholds_rows(request: Request) -> list[Row]:
 def intercept_rows(request: Request) -> list[Row]:
     """The three models, on the simulation and under costs."""
     rows = []
-    for model in MODELS:
-        area = _judge(*paper_problem(request), request, model=model).auc
-        rows.append(row("intercept", "paper's simulation, d = 5", model, "D", area, decided=model == MODELS[0]))
-        rows += _swept(request, "intercept", model, model == MODELS[0], model=model, thresholds="shared")
+    for structure in STRUCTURES:
+        area = _judge(*paper_problem(request), request, structure=structure).auc
+        rows.append(
+            row("intercept", "paper's simulation, d = 5", structure, "D", area, decided=structure == STRUCTURES[0])
+        )
+        rows += _swept(
+            request, "intercept", structure, structure == STRUCTURES[0], structure=structure, thresholds="shared"
+        )
     return rows
 
 
@@ -336,7 +340,7 @@ def monotone_rows(request: Request) -> list[Row]:
     call_rates = grid(99)
     fitter = engine_named("numpy").fitter(Resources())
     rows = []
-    for model in MODELS:
+    for structure in STRUCTURES:
         falls = []
         for n_pairs in (6, 12, 20):
             for rest in (0.6, 0.7, 0.8, 0.9, 0.99, 0.999):
@@ -345,17 +349,17 @@ def monotone_rows(request: Request) -> list[Row]:
                     tpr = _binormal(np.r_[odd, np.full(n_pairs - 1, rest)], call_rates)
                     ones = np.ones(n_pairs)
                     rates = PairwiseRates(tpr, 2 * call_rates[:, None] - tpr, call_rates)
-                    fit = fitter.fit(rates, PairWeights(ones, ones, ones), shrinkage=0.0, model=model)
+                    fit = fitter.fit(rates, PairWeights(ones, ones, ones), shrinkage=0.0, structure=structure)
                     areas.append(shared_curve(fit).auc)
                 falls += (np.diff(areas) < -_NO_FALL).tolist()
         rows.append(
             row(
                 "one pair improves",
                 f"{len(falls)} steps",
-                model,
+                structure,
                 "steps in which D falls",
                 sum(falls),
-                decided=model == MODELS[0],
+                decided=structure == STRUCTURES[0],
             )
         )
     return rows

@@ -56,7 +56,7 @@ _METHOD: dict[str, Any] = {
     "thresholds": "own",
     "n_thresholds": 9,
     "shrinkage": 1.0,
-    "model": "rank-one",
+    "structure": "rank-one",
     "engine": "numba",
     "max_pairs": None,
     "rng": 0,
@@ -389,8 +389,8 @@ def _decision_again(**changes: Any) -> Any:
     if unknown := set(changes) - set(_stored_decision()):
         raise TypeError(unknown)
     again = polyroc.Decision.from_dict(_stored_decision() | changes)
-    named = again.predict(np.eye(len(again.labels)) if again.on_log_scale else _S[:, : len(again.labels)])
-    require(set(named.tolist()) <= {*again.labels.tolist(), None}, f"named {named!r}")
+    predicted = again.predict(np.eye(len(again.labels)) if again.on_log_scale else _S[:, : len(again.labels)])
+    require(set(predicted.tolist()) <= {*again.labels.tolist(), None}, f"predicted {predicted!r}")
     return again
 
 
@@ -449,7 +449,7 @@ def _of_a_report() -> dict[str, Entry]:
 
 def _of_studies() -> dict[str, Entry]:
     tables = {"tables": [[47, 9, 101, 738], [126, 51, 272, 1543], [19, 10, 12, 192], [36, 3, 78, 276]]}
-    options = {"model": "moses", "method": "reml", "weighted": False, "correction": 0.5, "correction_control": "all"}
+    options = {"approach": "moses", "method": "reml", "weighted": False, "correction": 0.5, "correction_control": "all"}
     summary = meta.summary_roc(**tables)
     return {
         "summary_roc": Entry(meta.summary_roc, tables, options, _summary_curve),

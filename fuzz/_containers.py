@@ -55,7 +55,7 @@ def attempt_case(given: Attempt) -> None:
     inputs = [table, labels, weights]
     before = [_bytes(one) for one in inputs]
     # No fit: it is the same for all that are read alike.
-    asked = {"n_thresholds": 9, "model": "saturated", "engine": "numba", "n_jobs": 1}
+    asked = {"n_thresholds": 9, "structure": "saturated", "engine": "numba", "n_jobs": 1}
     answer = attempt(polyroc.evaluate, labels, table, sample_weight=weights, **asked)
     require([_bytes(one) for one in inputs] == before, f"the input was changed: {what}")
     if answer.refused:

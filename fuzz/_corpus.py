@@ -38,8 +38,8 @@ def groups_without_a_sampled_pair(_: Attempt) -> None:
     for seed in _SEEDS:
         y_true, y_score = _problem(seed, 32, 8)
         groups = y_true // 2  # a draw of one group alone has two classes, whose pair was perhaps not sampled
-        for model in ("rank-one", "saturated"):
-            asked = {"max_pairs": 8, "model": model, "n_thresholds": 9, "engine": "numba", "n_jobs": 1}
+        for structure in ("rank-one", "saturated"):
+            asked = {"max_pairs": 8, "structure": structure, "n_thresholds": 9, "engine": "numba", "n_jobs": 1}
             evaluation = polyroc.evaluate(y_true, y_score, **asked)
             drawn = attempt(evaluation.bootstrap, 20, groups=groups, rng=0)
             if not drawn.refused:
@@ -97,7 +97,7 @@ def compare_in_threads(_: Attempt) -> None:
                 n_resamples=2,
                 n_thresholds=2,
                 engine="numpy",
-                model="saturated",
+                structure="saturated",
                 rng=0,
             )
 
@@ -232,12 +232,12 @@ def integers_of_128_bits(_: Attempt) -> None:
 
 
 def everything_raises(_: Attempt) -> None:
-    """`np.seterr(all="raise")`, with every model and engine."""
-    models, engines = ("rank-one", "centered", "saturated"), ("numpy", "numba")
+    """`np.seterr(all="raise")`, with every structure and engine."""
+    structures, engines = ("rank-one", "centered", "saturated"), ("numpy", "numba")
     for seed, (n, k), strength in product(range(4), ((6, 3), (30, 4)), (0.0, 1.0, 20.0)):
         y_true, y_score = _problem(seed, n, k, strength)
-        for model, shrinkage, engine in product(models, (0.0, 1.0), engines):
-            asked = {"model": model, "shrinkage": shrinkage, "engine": engine, "n_thresholds": 19}
+        for structure, shrinkage, engine in product(structures, (0.0, 1.0), engines):
+            asked = {"structure": structure, "shrinkage": shrinkage, "engine": engine, "n_thresholds": 19}
             with np.errstate(all="raise"):
                 answer = attempt(polyroc.evaluate, y_true, y_score, **asked)
                 check_evaluation(answer.result)
@@ -258,7 +258,7 @@ def scorer_that_knows_no_label(_: Attempt) -> None:
 def scorer_of_wrong_options(_: Attempt) -> None:
     for options in (
         {"shrinkage": "x"},
-        {"model": "x"},
+        {"structure": "x"},
         {"n_thresholds": 0},
         {"costs": "x"},
         {"costs": [[0, -1], [1, 0]]},

@@ -36,7 +36,7 @@ _SOME: dict[str, tuple[str, ...]] = {
     "--thresholds": ("shared", "", "own", "difference"),
     "--n-thresholds": ("2", "3", "9", "0", "-1", "x", "1e3", "99999999999999999999"),
     "--shrinkage": ("0", "1e300", "-1", "nan", "inf", "x"),
-    "--model": ("centered", "saturated", "rank-one", "x"),
+    "--structure": ("centered", "saturated", "rank-one", "x"),
     "--engine": ("numpy", "numba", "torch"),
     "--max-pairs": ("2", "4", "0", "-1", "x"),
     "--max-fpr": ("0.1", "0", "1.5", "nan", "x"),
@@ -68,7 +68,7 @@ _DECIDE: dict[str, tuple[str, ...]] = {
     "--reject-cost": ("0.1", "0", "-1", "nan", "1e300", "x"),
     "--apply": ("costs.csv", "none.json", "-", "."),
     "--save-rule": ("rule.json", "none/rule.json", "first.csv", "x.txt"),
-    "--out": ("named.csv", "named.parquet", "none/x.csv", ".", "first.csv", "x.txt"),
+    "--out": ("predicted.csv", "predicted.parquet", "none/x.csv", ".", "first.csv", "x.txt"),
 }
 
 

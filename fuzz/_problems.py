@@ -159,11 +159,11 @@ def options(given: Attempt, n_classes: int) -> dict[str, Any]:
         "thresholds": lambda: given.choose(["own", "shared", "difference"]),
         "n_thresholds": lambda: int(given.choose([2, 3, 4, 5, 9, 9, 19, 200])),
         "shrinkage": lambda: given.choose([0.0, 0, 1e-300, 0.01, 0.5, 1, 10.0, 1e6, 1e300]),
-        "model": lambda: given.choose(["rank-one", "rank-one", "rank-one", "centered", "saturated"]),
+        "structure": lambda: given.choose(["rank-one", "rank-one", "rank-one", "centered", "saturated"]),
         "max_pairs": lambda: int(given.rng.integers(2, 2 * n_classes + 2)),
         "costs": lambda: 10.0 ** given.rng.uniform(0, given.choose([1, 4, 11.9]), size=shape),
         "tpr_weights": lambda: 10.0 ** given.rng.uniform(-1, 1, size=shape),
         "fpr_weights": lambda: 10.0 ** given.rng.uniform(-1, 1, size=shape),
     }
-    likely = {"thresholds": 0.6, "model": 0.6, "n_thresholds": 0.8}
+    likely = {"thresholds": 0.6, "structure": 0.6, "n_thresholds": 0.8}
     return {name: draw() for name, draw in ways.items() if given.happens(likely.get(name, 0.2))}

@@ -1,4 +1,4 @@
-"""`make coverage`: how honest intervals, bands and the test of two models are.
+"""`make intervals`: how honest intervals, bands and the test of two models are.
 
 python -m studies run --out results.json      the simulation: minutes on a card, most of a day on two cores
 python -m studies influence --out results.json  intervals and tests by influences on the same samples, on all cores

@@ -1,7 +1,7 @@
 """The estimator once more, in torch, for thousands of resamples at once: what makes a study of intervals affordable.
 
 Written apart from the engines, straight from docs/method.md, so that the two check each other
-(tests/around/test_studies.py). Only what the study needs: own thresholds, equal weighting, the rank-one model, every
+(tests/around/test_studies.py). Only what the study needs: own thresholds, equal weighting, rank one, every
 class with samples.
 
 Shapes: B samples (replications of the study), R resamples of each, n samples per data set, k classes, K ordered pairs,

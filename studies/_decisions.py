@@ -131,7 +131,7 @@ _PARTS = ("tune/codes", "tune/scores", "test/codes", "test/scores")
 
 
 def _random_costs(rng, k, kind):
-    """costs[true, named]: of each true class, or of each pair of classes; neither is symmetric."""
+    """costs[true, predicted]: of each true class, or of each pair of classes; neither is symmetric."""
     costs = rng.exponential(size=(k, 1)) * (np.ones((k, k)) if kind == "true class" else rng.exponential(size=(k, k)))
     np.fill_diagonal(costs, 0)
     return costs

@@ -5,7 +5,7 @@ import numpy as np
 from studies import _influence_page
 from studies._settings import CONTESTS, GROUPED, HELD_OUT, MORE_CONTESTS, PRESENT, SEPARATED, TUNED, VARIANTS
 
-BEGIN, END = "<!-- results: written by `make coverage` -->", "<!-- end of results -->"
+BEGIN, END = "<!-- results: written by `make intervals` -->", "<!-- end of results -->"
 # Of intervals; of one side missed; of simultaneous bands; of the width.
 GOAL, SIDE, BAND, WIDER = (0.93, 0.97), 0.04, (0.93, 0.99), 1.12
 

@@ -179,7 +179,7 @@ VARIANTS = [
     Variant("shared thresholds: strong, skewed 1:20", COVERAGE[5], (("thresholds", "shared"),)),
     Variant("prevalence: medium, skewed 1:20", COVERAGE[3], (("weighting", "prevalence"),)),
     Variant("prevalence: strong, skewed 1:20", COVERAGE[5], (("weighting", "prevalence"),)),
-    Variant("saturated: strong, tied (one decimal)", COVERAGE[4], (("model", "saturated"),)),
+    Variant("saturated: strong, tied (one decimal)", COVERAGE[4], (("structure", "saturated"),)),
     # So many that the bias is not looked for.
     Variant(_MANY.name, _MANY),
 ]

@@ -110,7 +110,7 @@ def fixed(name, path, kind, n, seed):
 
     codes, scores = population(name, path)
     k, costs = scores.shape[1], costs_of(kind, scores.shape[1])
-    bayes = Rule("bayes", costs, np.ones(k), "expected cost", k).named(scores)
+    bayes = Rule("bayes", costs, np.ones(k), "expected cost", k).predict(scores)
     cells = np.bincount((codes * k + bayes) * k + scores.argmax(axis=1), minlength=k**3) / len(codes)
     counts = np.random.default_rng([20261118, 1, seed]).multinomial(n, cells, size=_N_COUNTS)
     true, first, second = np.unravel_index(np.arange(k**3), (k, k, k))
@@ -182,7 +182,7 @@ def decided(name, path, kind, n, seed):
     # Offsets are tuned on all samples, whatever the folds; two take the least time.
     tuned = polyroc.decide(y_true, y_score, costs, labels=range(k), n_jobs=1, n_folds=2, rng=seed[-1], rule="tuned")
     by_rule = {"auto": decision.predict(scores), "tuned": tuned.predict(scores), "argmax": scores.argmax(axis=1)}
-    by_rule["bayes"] = decision._rule.__class__("bayes", costs, np.ones(k), "expected cost", k).named(scores)
+    by_rule["bayes"] = decision._rule.__class__("bayes", costs, np.ones(k), "expected cost", k).predict(scores)
     true = {rule: float(costs[codes, classes].mean()) for rule, classes in by_rule.items()}
     rival = decision.rival
     apart = (true[rival.rule] if rival.rule in true else float(costs[codes, rival.label].mean())) - true["auto"]

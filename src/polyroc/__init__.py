@@ -6,7 +6,7 @@ compare(y_true, {name: y_score, ...}) -> Comparison     which model is better, a
 RocAccumulator(labels)                      the same of samples that come in batches and are not kept
 evaluate_parquet(paths, target=...)         the same of files that do not fit in memory
 read_predictions(path, target=...)          y_true and y_score from a file, as the command line reads it
-decide(y_true, y_score, costs) -> Decision  which class to name, and what that costs
+decide(y_true, y_score, costs) -> Decision  which class to predict, and what that costs
 CostSensitiveClassifier(estimator, costs)   the same as a scikit-learn classifier
 plan(evaluation, half_width=...) -> Plan    how many samples of each class it takes
 baselines                                   Hand and Till's M, one-vs-rest, AUCmu

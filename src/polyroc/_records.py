@@ -190,13 +190,13 @@ class Binning(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class NamedCounts(Frozen):
-    """What the highest columns named, and what the scores looked like: all that is known of rows."""
+class RowCounts(Frozen):
+    """Counts of predicted classes, and the range of the scores: all that is kept of rows."""
 
     confusion: FloatArray | IntArray
-    """Weight of the samples of each class (row) for which each class is named (column), shape (k, k)."""
+    """Weight of the samples of each class (row) for which each class is predicted (column), shape (k, k)."""
     times: IntArray
-    """How often each class is named, shape (k,)."""
+    """How often each class is predicted, shape (k,)."""
     lowest: FloatArray
     """Lowest score of each column, shape (k,)."""
     highest: FloatArray
@@ -217,7 +217,7 @@ class ScoreCounts(Frozen):
     class_weights: FloatArray
     effective_counts: FloatArray
     is_weighted: bool
-    named: NamedCounts | None
+    row_counts: RowCounts | None
     """None of a single column."""
     bins: Binning
     """How scores were binned."""
@@ -414,7 +414,7 @@ class Factorization(Frozen):
     row_effects: FloatArray
     """Shared effects on the logit scale, shape (2T,): T for the true positive rates, then T for the false."""
     pair_effects: FloatArray
-    """How sharp each pair is, shape (K,): 1 as the shared curve, more above; around 0 in the centered model."""
+    """How sharp each pair is, shape (K,): 1 as the shared curve, more above; around 0 in the centered structure."""
     deviance: float
     deviance_path: FloatArray
     """Deviance at the start and after each accepted step."""
@@ -442,7 +442,7 @@ class Factorization(Frozen):
         """Share of what the pairs have beyond chance that one curve with pair effects explains, from 0 to 1.
 
         One minus the deviance of the fit over that of chance, where TPR and FPR of every pair are the call rate. 1
-        where nothing is beyond chance. None where nothing is fitted: for two classes, and in the saturated model.
+        where nothing is beyond chance. None where nothing is fitted: for two classes, and in the saturated structure.
         """
         if self.chance_deviance is None:
             return None

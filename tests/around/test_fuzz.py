@@ -114,8 +114,8 @@ def test_a_refusal_in_the_words_of_another_package_is_caught(tried):
 
 
 def test_a_refusal_by_polyroc_is_an_answer(tried):
-    assert tried(lambda _: attempt(polyroc.evaluate, Y, S, model="x")) is None
-    assert attempt(polyroc.evaluate, Y, S, model="x").refused
+    assert tried(lambda _: attempt(polyroc.evaluate, Y, S, structure="x")) is None
+    assert attempt(polyroc.evaluate, Y, S, structure="x").refused
 
 
 def test_numbers_that_should_have_been_refused_are_caught(monkeypatch, tmp_path):

@@ -16,10 +16,14 @@ def test_accuracy_agrees_with_scikit_learn_with_weights_and_ties():
     # Few distinct values: many rows have ties for the highest.
     scores = rng.integers(0, 4, size=(400, 4)).astype(float)
     weight = rng.integers(0, 3, 400).astype(float)
-    named = np.array(["w", "x", "y", "z"])[np.argmax(scores, axis=1)]
-    assert polyroc.evaluate(y_true, scores).accuracy == pytest.approx(metrics.accuracy_score(y_true, named), abs=1e-15)
+    predicted = np.array(["w", "x", "y", "z"])[np.argmax(scores, axis=1)]
+    assert polyroc.evaluate(y_true, scores).accuracy == pytest.approx(
+        metrics.accuracy_score(y_true, predicted), abs=1e-15
+    )
     weighted = polyroc.evaluate(y_true, scores, sample_weight=weight)
-    assert weighted.accuracy == pytest.approx(metrics.accuracy_score(y_true, named, sample_weight=weight), abs=1e-15)
+    assert weighted.accuracy == pytest.approx(
+        metrics.accuracy_score(y_true, predicted, sample_weight=weight), abs=1e-15
+    )
     assert weighted.accuracy_note == ""
 
 
@@ -49,7 +53,7 @@ def test_one_column_names_no_class():
     evaluation = polyroc.evaluate([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     assert evaluation.accuracy is None
     assert evaluation.accuracy_interval() is None
-    assert evaluation.accuracy_note == "There is one score column, so a class is named only by a threshold."
+    assert evaluation.accuracy_note == "There is one score column, so a class is predicted only by a threshold."
     assert evaluation.to_dict()["accuracy"] is None
 
 
@@ -73,7 +77,7 @@ def test_columns_on_scales_that_do_not_meet_have_no_accuracy():
     assert evaluation.auc == pytest.approx(polyroc.evaluate(y_true, scores).auc, abs=1e-12)
 
 
-def test_probabilities_of_a_class_that_is_never_named_are_still_probabilities():
+def test_probabilities_of_a_class_that_is_never_predicted_are_still_probabilities():
     y_true = np.array([0, 1, 0, 1, 0, 1, 2, 0])
     scores = np.array([[0.6, 0.39, 0.01], [0.3, 0.69, 0.01]])[[0, 1, 0, 1, 1, 0, 1, 0]]
     evaluation = polyroc.evaluate(y_true, scores)
@@ -90,8 +94,8 @@ def test_the_interval_stays_in_range_next_to_0_and_1():
             right = np.zeros(n, dtype=bool)
             right[-1] = True
             weight = np.where(right, tiny, 1.0)
-            for named in (right, ~right):
-                columns = np.where(named, y_true[:n], (y_true[:n] + 1) % 3)
+            for predicted in (right, ~right):
+                columns = np.where(predicted, y_true[:n], (y_true[:n] + 1) % 3)
                 found = polyroc.evaluate(y_true[:n], np.eye(3)[columns], sample_weight=weight)
                 for level in (0.5, 0.9, 0.95, 0.99):
                     low, high = found.accuracy_interval(level)

@@ -1,4 +1,4 @@
-"""`polyroc decide`: the library's decision, rows with the named class, and rules that are applied later."""
+"""`polyroc decide`: the library's decision, rows with the predicted class, and rules that are applied later."""
 
 import csv
 import json
@@ -19,7 +19,7 @@ import polyroc
 from polyroc.cli import main
 
 Y_TRUE, SCORES = animals(150)
-# costs[true, named]: far from its own transpose, with a gain.
+# costs[true, predicted]: far from its own transpose, with a gain.
 COSTS = np.array([[0.0, 1, 2], [3, 0, 1], [40, 25, -1]])
 
 
@@ -64,28 +64,28 @@ def test_out_has_the_rows_with_the_named_class(folder, capsys):
     assert made("--out", "decisions.parquet", file="first.parquet") == 0
     assert "note: the decisions are in 'decisions.parquet'" in capsys.readouterr().err
     written = parquet.read_table("decisions.parquet")
-    named = polyroc.decide(Y_TRUE, SCORES, COSTS).predict(SCORES)
+    predicted = polyroc.decide(Y_TRUE, SCORES, COSTS).predict(SCORES)
     assert written.drop_columns(["decision"]).equals(animal_table(n_samples=150))
-    assert written["decision"].to_pylist() == named.tolist()
+    assert written["decision"].to_pylist() == predicted.tolist()
     assert made("--out", "decisions.csv", "--quiet") == 0
     with Path("decisions.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert [row["decision"] for row in rows] == named.tolist()
+    assert [row["decision"] for row in rows] == predicted.tolist()
     assert [float(row["p_owl"]) for row in rows] == SCORES[:, 2].tolist()
 
 
 @pytest.mark.slow
 def test_where_the_rule_abstains_the_cell_is_empty(folder, capsys):
     assert made("--reject-cost", "0.1", "--out", "decisions.parquet", "--rule", "bayes") == 0
-    named = polyroc.decide(Y_TRUE, SCORES, COSTS, reject_cost=0.1, rule="bayes").predict(SCORES)
+    predicted = polyroc.decide(Y_TRUE, SCORES, COSTS, reject_cost=0.1, rule="bayes").predict(SCORES)
     written = parquet.read_table("decisions.parquet")["decision"]
     assert 0 < written.null_count < 150
-    assert written.to_pylist() == named.tolist()
+    assert written.to_pylist() == predicted.tolist()
     assert "The rule abstains on " in capsys.readouterr().out
     assert made("--reject-cost", "0.1", "--out", "decisions.csv") == 0
-    named = polyroc.decide(Y_TRUE, SCORES, COSTS, reject_cost=0.1).predict(SCORES)
+    predicted = polyroc.decide(Y_TRUE, SCORES, COSTS, reject_cost=0.1).predict(SCORES)
     with Path("decisions.csv").open(newline="", encoding="utf-8") as file:
-        assert [row["decision"] for row in csv.DictReader(file)] == [one or "" for one in named.tolist()]
+        assert [row["decision"] for row in csv.DictReader(file)] == [one or "" for one in predicted.tolist()]
 
 
 @pytest.mark.parametrize("given", ["dog=0.5,owl=0.2, cat=0.3", "wide.csv", "long.csv"])
@@ -119,11 +119,11 @@ def test_a_saved_rule_names_the_same_classes_later(folder, capsys, options):
     capsys.readouterr()
     assert run("later.parquet", "--apply", "rule.json", "--out", "decisions.parquet", "--json") == 0
     decision = polyroc.decide(Y_TRUE, SCORES, COSTS, prior=[0.3, 0.5, 0.2], **options)
-    named = decision.predict(SCORES[20:]).tolist()
-    assert parquet.read_table("decisions.parquet")["decision"].to_pylist() == named
+    predicted = decision.predict(SCORES[20:]).tolist()
+    assert parquet.read_table("decisions.parquet")["decision"].to_pylist() == predicted
     record = json.loads(capsys.readouterr().out)
-    assert record["predicted"] == {name: named.count(name) for name in CLASSES}
-    assert record["abstained"] == named.count(None)
+    assert record["predicted"] == {name: predicted.count(name) for name in CLASSES}
+    assert record["abstained"] == predicted.count(None)
     stored = json.loads((folder / "rule.json").read_text())
     assert stored["format"] == "polyroc decision 1"
     assert polyroc.Decision.from_dict(stored).to_dict() == decision.to_dict()
@@ -132,11 +132,11 @@ def test_a_saved_rule_names_the_same_classes_later(folder, capsys, options):
 def test_an_applied_rule_says_what_it_named(folder, capsys):
     assert made("--save-rule", "rule.json", "--reject-cost", "0.3", "--quiet") == 0
     capsys.readouterr()
-    assert run("new.parquet", "--apply", "rule.json", "--out", "named.csv") == 0
-    named = polyroc.decide(Y_TRUE, SCORES, COSTS, reject_cost=0.3).predict(SCORES).tolist()
-    parts = ", ".join(f"{name} {named.count(name)}" for name in CLASSES if named.count(name))
+    assert run("new.parquet", "--apply", "rule.json", "--out", "predicted.csv") == 0
+    predicted = polyroc.decide(Y_TRUE, SCORES, COSTS, reject_cost=0.3).predict(SCORES).tolist()
+    parts = ", ".join(f"{name} {predicted.count(name)}" for name in CLASSES if predicted.count(name))
     out = capsys.readouterr().out
-    assert out == f"new.parquet: 150 samples. Predicted: {parts}; no class for {named.count(None)}.\n"
+    assert out == f"new.parquet: 150 samples. Predicted: {parts}; no class for {predicted.count(None)}.\n"
 
 
 def test_labels_of_a_text_file_stay_as_they_are_written(folder):
@@ -160,10 +160,10 @@ def test_one_column_for_two_classes_is_applied_to_the_same_class(folder, capsys)
     arrow_csv.write_csv(pa.table({"p_ham": scores[:, 0]}), "other.csv")
     (folder / "two.csv").write_text("ham,spam\n0,9\n1,0\n")
     assert run("mail.csv", "--target", "label", "--costs", "two.csv", "--save-rule", "rule.json") == 0
-    assert run("later.csv", "--apply", "rule.json", "--out", "named.parquet") == 0
-    named = polyroc.decide(y_true, scores, [[0, 9], [1, 0]]).predict(scores)
-    assert parquet.read_table("named.parquet")["decision"].to_pylist() == named.tolist()
-    assert run("other.csv", "--apply", "rule.json", "--out", "named.parquet") == 2
+    assert run("later.csv", "--apply", "rule.json", "--out", "predicted.parquet") == 0
+    predicted = polyroc.decide(y_true, scores, [[0, 9], [1, 0]]).predict(scores)
+    assert parquet.read_table("predicted.parquet")["decision"].to_pylist() == predicted.tolist()
+    assert run("other.csv", "--apply", "rule.json", "--out", "predicted.parquet") == 2
     assert "the rule was made from scores of class 'spam', got column 'p_ham'" in capsys.readouterr().err
 
 
@@ -289,9 +289,9 @@ def test_from_a_shell_with_pipes(folder):
     polyroc_ = f"{shlex.quote(sys.executable)} -m polyroc decide"
     script = (
         f"cat first.csv | {polyroc_} - --target label --costs costs.csv --save-rule rule.json --quiet > text.txt\n"
-        f"{polyroc_} - --apply rule.json --scores 'p_*' --out named.csv --quiet < first.csv\n"
+        f"{polyroc_} - --apply rule.json --scores 'p_*' --out predicted.csv --quiet < first.csv\n"
         f"{polyroc_} first.csv --target label --costs costs.csv --out own.csv --quiet > /dev/null\n"
-        "cmp named.csv own.csv"
+        "cmp predicted.csv own.csv"
     )
     done = subprocess.run(["sh", "-e", "-c", script], capture_output=True, text=True, env=os.environ, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")

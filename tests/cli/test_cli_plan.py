@@ -63,7 +63,10 @@ def test_two_files_plan_the_test_of_two_models(folder, capsys):
         (["--half-width", "0.5"], "--half-width must be a number between 0 and 0.5, got 0.5."),
         (["--half-width", "0.1", "--assurance", "1"], "--assurance must be at least 0.5 and below 1, got 1.0."),
         (["--half-width", "0.1", "--allocation", "best"], "--allocation must be one of 'same', 'equal', 'optimal', "),
-        (["--half-width", "0.1", "--model", "centered"], "the sample must be one for which the formula of influences "),
+        (
+            ["--half-width", "0.1", "--structure", "centered"],
+            "the sample must be one for which the formula of influences ",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(folder, capsys, arguments, message):
@@ -75,6 +78,6 @@ def test_what_is_wrong_is_said_in_one_line(folder, capsys, arguments, message):
 def test_three_models_are_too_many_and_a_formula_is_needed(folder, capsys):
     assert run("first.csv", "second.csv", "first.csv", "--half-width", "0.1") == 2
     assert "plan takes one model or two, got 3" in capsys.readouterr().err
-    assert run("first.csv", "second.csv", "--half-width", "0.1", "--model", "centered") == 2
+    assert run("first.csv", "second.csv", "--half-width", "0.1", "--structure", "centered") == 2
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith("polyroc: error: no plan can be made by these models: the formula of influences does not")

@@ -35,7 +35,9 @@ def costs_by_loops(y_true, p, matrix, ratio):
     """What Bayes' rule costs on each sample."""
     paid = []
     for true, row in zip(y_true, p, strict=True):
-        expected = [sum(ratio[t] * row[t] * matrix[t, named] for t in range(len(row))) for named in range(len(row))]
+        expected = [
+            sum(ratio[t] * row[t] * matrix[t, predicted] for t in range(len(row))) for predicted in range(len(row))
+        ]
         paid.append(matrix[true, int(np.argmin(expected))])
     return np.array(paid)
 
@@ -134,8 +136,8 @@ def test_shares_count_matrices_and_split_ties():
     y_true = np.array([0, 0, 1, 1, 2, 2])
     right = np.eye(3)[y_true]
     misses_one, misses_two = right.copy(), right.copy()
-    misses_one[2:4] = [1, 0, 0]  # ones taken for zeros
-    misses_two[4:6] = [1, 0, 0]  # twos taken for zeros
+    misses_one[2:4] = [1, 0, 0]  # ones predicted as zeros
+    misses_two[4:6] = [1, 0, 0]  # twos predicted as zeros
     costs = np.array([1 - np.eye(3)] * 4)
     costs[0, 1, 0], costs[1, 1, 0], costs[2, 2, 0] = 5, 3, 2
     profile = polyroc.cost_profile(y_true, {"one": misses_one, "two": misses_two}, costs=costs, rule="argmax")

@@ -12,7 +12,7 @@ from scipy import stats
 import polyroc
 
 COSTS = np.array([[0.0, 1.0, 6.0], [2.0, 0.0, 1.0], [0.5, 3.0, 0.0]])
-# A mistake about a class costs the same whatever is named: offsets on log probabilities then contain Bayes' rule.
+# A mistake about a class costs the same whatever is predicted: offsets on log probabilities then contain Bayes' rule.
 COSTS_BY_CLASS = np.array([[0.0, 4.0, 4.0], [1.0, 0.0, 1.0], [2.0, 2.0, 0.0]])
 
 
@@ -37,14 +37,14 @@ def samples(seed=0, n=300, k=3, sharpness=1.0, shift=(0.0, 0.0, 0.0)):
     return y, p / p.sum(axis=1, keepdims=True)
 
 
-def cost_by_loops(y, named, costs, prior=None, weight=None):
+def cost_by_loops(y, predicted, costs, prior=None, weight=None):
     """Sum over classes of prior * mean cost within the class."""
     weight = np.ones(len(y)) if weight is None else weight
     classes = range(len(costs))
     shares = [weight[y == a].sum() / weight.sum() for a in classes] if prior is None else prior
     total = 0.0
     for a in classes:
-        inside = [(w, costs[a][j]) for w, t, j in zip(weight, y, named, strict=True) if t == a]
+        inside = [(w, costs[a][j]) for w, t, j in zip(weight, y, predicted, strict=True) if t == a]
         total += shares[a] * sum(w * c for w, c in inside) / sum(w for w, _ in inside)
     return total
 
@@ -67,8 +67,8 @@ def test_two_classes_end_at_the_tangent_point_of_the_hull():
             for t in np.r_[np.unique(score), np.inf]
         )
         assert decision.resubstitution_cost == pytest.approx(least, abs=1e-12)
-        named = decision.predict(score)
-        assert cost_by_loops(y, named, costs) == pytest.approx(least, abs=1e-12)
+        predicted = decision.predict(score)
+        assert cost_by_loops(y, predicted, costs) == pytest.approx(least, abs=1e-12)
 
 
 def test_one_column_of_probabilities_is_as_two():
@@ -96,8 +96,8 @@ def test_costs_are_true_by_predicted_and_not_transposed():
     for rule in ("tuned", "bayes"):
         decision, turned = (polyroc.decide(y, p, costs, rule=rule) for costs in (COSTS, COSTS.T))
         assert np.any(decision.predict(p) != turned.predict(p))
-        named = decision.predict(p)
-        assert decision.resubstitution_cost == pytest.approx(cost_by_loops(y, named, COSTS))
+        predicted = decision.predict(p)
+        assert decision.resubstitution_cost == pytest.approx(cost_by_loops(y, predicted, COSTS))
         assert decision.resubstitution_cost < cost_by_loops(y, turned.predict(p), COSTS)
 
 
@@ -158,11 +158,11 @@ def test_offsets_of_zero_are_bayes_rule(prior, reject_cost):
             if scores is p:
                 q = p * (1.0 if prior is None else prior / (np.bincount(y) / len(y)))
                 expected = (q / q.sum(axis=1, keepdims=True)) @ costs
-                named = expected.argmin(axis=1).astype(object)
+                predicted = expected.argmin(axis=1).astype(object)
                 if reject_cost is not None:
-                    named[expected.min(axis=1) > reject_cost] = None
-                    abstained += pd.isna(named).sum()
-                np.testing.assert_array_equal(bayes.predict(p), named)
+                    predicted[expected.min(axis=1) > reject_cost] = None
+                    abstained += pd.isna(predicted).sum()
+                np.testing.assert_array_equal(bayes.predict(p), predicted)
             # So on their own samples tuned offsets never cost more.
             assert tuned.resubstitution_cost <= bayes.cost + 1e-12
     assert reject_cost is None or 100 < abstained < 2400
@@ -250,7 +250,7 @@ def test_prior_reweighs_bayes_and_the_cost():
     assert polyroc.decide(y, p, COSTS, prior=series, rule="bayes").cost == decision.cost
 
 
-def test_always_naming_a_class_costs_what_prior_and_costs_say():
+def test_always_predicting_a_class_costs_what_prior_and_costs_say():
     y, p = samples()
     prior = np.array([0.2, 0.1, 0.7])
     always = [one for one in polyroc.decide(y, p, COSTS, prior=prior).rules if one.rule == "always"]
@@ -266,8 +266,8 @@ def test_whole_weights_are_repeated_samples():
     weighted = polyroc.decide(y, p, COSTS, sample_weight=weight)
     repeated = polyroc.decide(np.repeat(y, weight), np.repeat(p, weight, axis=0), COSTS)
     assert weighted.resubstitution_cost == pytest.approx(repeated.resubstitution_cost)
-    named = weighted.predict(p)
-    assert weighted.resubstitution_cost == pytest.approx(cost_by_loops(y, named, COSTS, weight=weight))
+    predicted = weighted.predict(p)
+    assert weighted.resubstitution_cost == pytest.approx(cost_by_loops(y, predicted, COSTS, weight=weight))
 
 
 # The cost, cross-fitted
@@ -377,9 +377,9 @@ def test_with_a_prior_the_variance_is_that_within_the_classes():
 def test_bayes_abstains_where_every_class_is_expected_to_cost_more():
     y, p = samples()
     decision = polyroc.decide(y, p, COSTS, rule="bayes", reject_cost=0.5)
-    named = decision.predict(p)
+    predicted = decision.predict(p)
     abstained = (p @ COSTS).min(axis=1) > 0.5
-    np.testing.assert_array_equal(pd.isna(pd.Series(named)), abstained)
+    np.testing.assert_array_equal(pd.isna(pd.Series(predicted)), abstained)
     assert decision.confusion.shape == (3, 4)
     assert decision.confusion[:, 3].sum() == abstained.sum()
     rejecting = np.column_stack([COSTS, np.full(3, 0.5)])
@@ -397,8 +397,8 @@ def test_tuned_abstains_only_where_it_pays():
     assert expensive.resubstitution_cost == pytest.approx(free.resubstitution_cost, rel=0.03)
     level = minus_log_expected(p, np.column_stack([COSTS, np.full(3, 0.3)]))
     level += np.r_[cheap.offsets, cheap.reject_offset]
-    named = np.array([0, 1, 2, None])[level.argmax(axis=1)]
-    np.testing.assert_array_equal(cheap.predict(p), named)
+    predicted = np.array([0, 1, 2, None])[level.argmax(axis=1)]
+    np.testing.assert_array_equal(cheap.predict(p), predicted)
     assert free.predict(p).dtype == y.dtype
 
 
@@ -439,11 +439,11 @@ def test_names_in_frames_are_matched():
     plain = polyroc.decide(y, p, COSTS)
     frame = pd.DataFrame(p, columns=names)[["cat", "ant", "bee"]]
     costs = pd.DataFrame(COSTS, index=names, columns=names).loc[["bee", "cat", "ant"], ["cat", "bee", "ant"]]
-    named = polyroc.decide(names[y], frame, costs)
-    assert dict(zip(named.labels.tolist(), named.offsets, strict=True)) == pytest.approx(
+    predicted = polyroc.decide(names[y], frame, costs)
+    assert dict(zip(predicted.labels.tolist(), predicted.offsets, strict=True)) == pytest.approx(
         dict(zip(names.tolist(), plain.offsets, strict=True))
     )
-    np.testing.assert_array_equal(named.predict(pl.DataFrame(p, schema=names.tolist())), names[plain.predict(p)])
+    np.testing.assert_array_equal(predicted.predict(pl.DataFrame(p, schema=names.tolist())), names[plain.predict(p)])
 
 
 def test_the_seed_gives_the_same_and_threads_change_nothing():
@@ -459,11 +459,11 @@ def test_the_seed_gives_the_same_and_threads_change_nothing():
 def test_rates_are_those_of_the_confusion_matrix():
     y, p = samples()
     decision = polyroc.decide(y, p, COSTS, rule="argmax")
-    named = p.argmax(axis=1)
+    predicted = p.argmax(axis=1)
     rates = decision.rates
     for positive, negative, tpr, fpr in zip(rates.positive, rates.negative, rates.tpr, rates.fpr, strict=True):
-        assert tpr == pytest.approx(np.mean(named[y == positive] == positive))
-        assert fpr == pytest.approx(np.mean(named[y == negative] == positive))
+        assert tpr == pytest.approx(np.mean(predicted[y == positive] == positive))
+        assert fpr == pytest.approx(np.mean(predicted[y == negative] == positive))
     assert len(rates.to_frame("polars")) == 6
 
 

@@ -97,7 +97,7 @@ def test_what_is_claimed_of_a_fold_has_not_seen_its_classes():
         other = y.copy()
         # As many of each class, in another order: a share that is chosen with them would be another one.
         other[inside] = rng.permutation(y[inside])
-        assert_array_equal(parts(other, p, fold).named[inside], usual.named[inside])
+        assert_array_equal(parts(other, p, fold).predicted[inside], usual.predicted[inside])
 
 
 def test_the_share_is_chosen_by_samples_and_not_by_the_seed_of_the_folds_alone():

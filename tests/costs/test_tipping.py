@@ -80,7 +80,7 @@ def test_slopes_of_costs_are_those_of_the_cost_matrix_as_it_is_given():
     finder = _Finder.of(comparison.evaluations, 1000.0)
     slopes = finder.rivals[0].auc_slopes(finder.cells)
     for place in (0, 5, 7, 11):
-        cell = int(finder.cells.true[place]), int(finder.cells.taken[place])
+        cell = int(finder.cells.true[place]), int(finder.cells.predicted[place])
         up, down = (values_at(y_true, {"a": scores["a"]}, cell, np.exp(step), "auc")["a"] for step in (1e-4, -1e-4))
         assert_allclose(slopes[place], (up - down) / 2e-4, rtol=1e-5, atol=1e-7)
 
@@ -116,7 +116,7 @@ def one_sided(n=60):
 
 
 @pytest.mark.parametrize("statistic", ["auc", "mean_auc"])
-def test_the_row_is_the_true_class_and_the_column_what_it_is_taken_for(statistic):
+def test_the_row_is_the_true_class_and_the_column_the_predicted_class(statistic):
     y_true, scores = one_sided()
     one = compared(y_true, scores).tipping_costs().of("narrow", statistic)
     turned = one.cell[::-1]
@@ -192,13 +192,13 @@ def test_given_costs_are_where_the_change_starts():
         assert not is_first(nearly, one.model)
 
 
-@pytest.mark.parametrize("model", ["centered", "saturated"])
-def test_other_models_are_verified_by_their_own_fits(model):
+@pytest.mark.parametrize("structure", ["centered", "saturated"])
+def test_other_structures_are_verified_by_their_own_fits(structure):
     y_true, scores = rivals(3, 5)
-    found = [one for one in compared(y_true, scores, model=model).tipping_costs() if one.factor is not None]
+    found = [one for one in compared(y_true, scores, structure=structure).tipping_costs() if one.factor is not None]
     assert found
     for one in found:
-        assert is_first(values_at(y_true, scores, one.cell, one.factor, one.statistic, model=model), one.model)
+        assert is_first(values_at(y_true, scores, one.cell, one.factor, one.statistic, structure=structure), one.model)
 
 
 def worse_everywhere(k=4):
@@ -283,7 +283,9 @@ def test_words_name_the_mistake_and_the_factor():
     tipping = compared(names[y_true], scores, labels=names).tipping_costs()
     one = tipping.of("narrow")
     words = tipping.sentences[0]
-    assert words.startswith(f"narrow becomes first by D if taking {one.true_class} for {one.predicted_class} counts ")
+    assert words.startswith(
+        f"narrow becomes first by D if predicting {one.true_class} as {one.predicted_class} counts "
+    )
     assert words.endswith(" times as much.")
     text = str(tipping)
     assert text.splitlines()[0] == words

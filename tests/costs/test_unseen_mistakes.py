@@ -97,9 +97,9 @@ def test_the_interval_of_a_cost_agrees_with_loops(prior, weighted):
     sums = [weight[y == c].sum() for c in range(3)]
     shares = [s / weight.sum() for s in sums] if prior is None else prior
     a = np.array([shares[t] * w / sums[t] for t, w in zip(y, weight, strict=True)])
-    named = p.argmax(axis=1)
-    e = np.array([costs[t, j] - min(costs[t]) for t, j in zip(y, named, strict=True)])
-    w = max(a[y == t].max() * (costs[t, j] - min(costs[t])) for t in range(3) for j in set(named.tolist()))
+    predicted = p.argmax(axis=1)
+    e = np.array([costs[t, j] - min(costs[t]) for t, j in zip(y, predicted, strict=True)])
+    w = max(a[y == t].max() * (costs[t, j] - min(costs[t])) for t in range(3) for j in set(predicted.tolist()))
     mean, v = sum(a * e), sum((a * e) ** 2)
     low, high = gamma_by_chi_squares(mean, v, w)
     shown, n = decision.standard_error**2, 150 if prior is None else np.bincount(y).min()

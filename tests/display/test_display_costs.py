@@ -47,20 +47,20 @@ def test_lines_and_bands_are_those_of_the_profile():
         assert_allclose([corners[:, 1].min(), corners[:, 1].max()], [low[place].min(), high[place].max()])
     assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["first", "second"]
     assert display.ax_.get_xscale() == "log"
-    assert display.ax_.get_xlabel() == "cost of taking c01 for c00\n(multiple of its cost at 1)"
+    assert display.ax_.get_xlabel() == "cost of predicting c01 as c00\n(multiple of its cost at 1)"
     assert display.ax_.get_ylabel() == "expected cost per sample\n(95 % intervals)"
     styles = {(line.get_color(), line.get_linestyle()) for line in display.lines_}
     assert len(styles) == 2
     check_layout(display)
 
 
-def test_without_bands_and_without_a_class_that_it_is_taken_for():
+def test_without_bands_and_without_a_predicted_class():
     y_true, p, _ = made(60, 3)
     profile = polyroc.cost_profile(y_true, {"a": p, "b": p[:, ::-1]}, costs=polyroc.CostRatios("c02", ratios=[2, 4]))
     display = CostProfileDisplay.from_profile(profile).plot(Figure().add_subplot(), bands=False)
     assert display.bands_ == []
     assert display.ax_.get_ylabel() == "expected cost per sample"
-    assert display.ax_.get_xlabel().startswith("cost of taking c02 for another\n")
+    assert display.ax_.get_xlabel().startswith("cost of predicting c02 as another\n")
     # No ratio of 1, so no line there.
     assert len(display.ax_.get_lines()) == 2
 
@@ -120,7 +120,7 @@ def test_cells_hold_shares_of_rows_and_numbers():
             share, number = written[i, j].split("\n")
             assert number == f"{decision.confusion[i, j]:g}"
             assert share == f"{100 * decision.confusion[i, j] / 50:.0f} %"
-    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("named", "true class")
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("predicted", "true class")
     assert display.ax_.get_title() == "Bayes' rule"
     assert [text.get_text() for text in display.ax_.get_yticklabels()] == labels
     check_layout(display)

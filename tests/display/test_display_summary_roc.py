@@ -55,7 +55,7 @@ def test_studies_curve_point_and_regions(summary):
 
 
 def test_the_regression_has_no_regions():
-    display = summary_roc(AUDIT_C_TABLE, model="moses").plot(studies=False, despine=True, prediction_region=True)
+    display = summary_roc(AUDIT_C_TABLE, approach="moses").plot(studies=False, despine=True, prediction_region=True)
     assert display.studies_ is display.point_ is display.confidence_region_ is display.prediction_region_ is None
     assert labels_of(display) == ["summary curve, area 0.879"]
     assert not display.ax_.spines["top"].get_visible()

@@ -140,7 +140,7 @@ SETTINGS = {
     "weights": {"sample_weight": WEIGHT},
     "costs": {"costs": 10 ** np.random.default_rng(5).uniform(-1, 1, (4, 4))},
     "prevalence": {"weighting": "prevalence"},
-    "saturated": {"model": "saturated"},
+    "saturated": {"structure": "saturated"},
     "some pairs": {"max_pairs": 7},
 }
 all_settings = pytest.mark.parametrize("name", SETTINGS)
@@ -217,7 +217,7 @@ def psi_by_loops(evaluation, cells):
 
 def gradient_of(evaluation):
     weights = pair_weights(evaluation._source, evaluation._pair_index, evaluation._options)
-    options = {"shrinkage": evaluation._options.shrinkage, "model": evaluation._options.model}
+    options = {"shrinkage": evaluation._options.shrinkage, "structure": evaluation._options.structure}
     return area_gradient(evaluation.factorization, evaluation.rates, weights, **options)
 
 

@@ -96,11 +96,11 @@ def test_a_fit_and_replicates_that_fail_are_done_by_the_reference(large, monkeyp
     monkeypatch.setattr(_fallback.FastOrReference, "works", True)
     monkeypatch.setattr("polyroc._engines._numba._reweighed.run_replicates", fails(OddError("no")))
     monkeypatch.setattr("polyroc._engines._numba._reweighed.replicate_rates", fails(OddError("no")))
-    evaluation = polyroc.evaluate(problem.y_true, problem.y_score, engine="auto", model="saturated")
+    evaluation = polyroc.evaluate(problem.y_true, problem.y_score, engine="auto", structure="saturated")
     with pytest.warns(UserWarning, match="The fast engine failed") as said:
         drawn = evaluation.bootstrap(40, rng=0, n_jobs=4)
     assert len([entry for entry in said if "fast engine" in str(entry.message)]) == 1
-    reference = polyroc.evaluate(problem.y_true, problem.y_score, engine="numpy", model="saturated")
+    reference = polyroc.evaluate(problem.y_true, problem.y_score, engine="numpy", structure="saturated")
     assert_array_equal(drawn.auc, reference.bootstrap(40, rng=0).auc)
 
 

@@ -100,7 +100,7 @@ def test_fits_that_do_not_converge_end_alike(seeds, fast_engine):
 
 
 @pytest.mark.parametrize(
-    ("model", "seeds"),
+    ("structure", "seeds"),
     [
         ("rank-one", range(8)),
         pytest.param("rank-one", range(8, 50), marks=pytest.mark.slow),
@@ -109,10 +109,10 @@ def test_fits_that_do_not_converge_end_alike(seeds, fast_engine):
     ],
     ids=str,
 )
-def test_single_precision_is_right_to_five_digits(monkeypatch, model, seeds):
+def test_single_precision_is_right_to_five_digits(monkeypatch, structure, seeds):
     monkeypatch.setattr(_numba, "SINGLE_CELLS", 0)
     for seed in seeds:
-        reference, fast = both_engines(random_problem(seed), "numba", model=model)
+        reference, fast = both_engines(random_problem(seed), "numba", structure=structure)
         assert fast.rates.tpr.dtype == np.float32
         assert fast.auc == pytest.approx(reference.auc, abs=1e-5), seed
         assert fast.factorization.status == reference.factorization.status, seed

@@ -32,7 +32,7 @@ SETTINGS = {
     "prevalence": {"weighting": "prevalence"},
     "shared": {"thresholds": "shared"},
     "shared with weights": {"thresholds": "shared", "sample_weight": np.random.default_rng(7).uniform(0.2, 3, N)},
-    "saturated": {"model": "saturated"},
+    "saturated": {"structure": "saturated"},
     "some pairs": {"max_pairs": 7},
 }
 all_settings = pytest.mark.parametrize("name", SETTINGS)
@@ -55,7 +55,7 @@ def small(name="plain", decimals=8):
 
 def gradient_of(evaluation, find=area_gradient):
     weights = pair_weights(evaluation._source, evaluation._pair_index, evaluation._options)
-    options = {"shrinkage": evaluation._options.shrinkage, "model": evaluation._options.model}
+    options = {"shrinkage": evaluation._options.shrinkage, "structure": evaluation._options.structure}
     return find(evaluation.factorization, evaluation.rates, weights, **options)
 
 
@@ -166,7 +166,7 @@ def refitted(evaluation, weight):
         shares.append([np.interp(call_rates, vertices.mean(axis=1), vertices[:, run]) for run in (0, 1)])
     tpr, fpr = np.moveaxis(np.array(shares), 0, -1)
     rates = replace(evaluation.rates, tpr=tpr, separate_fpr=fpr)
-    fit = saturated if evaluation._options.model == "saturated" else rank_one
+    fit = saturated if evaluation._options.structure == "saturated" else rank_one
     effect = fit(rates, weights, evaluation._options.shrinkage).row_effects
     y, x = np.split(1 / (1 + np.exp(-effect)), 2)
     return np.trapezoid(np.r_[0, y, 1], np.r_[0, x, 1])

@@ -5,9 +5,9 @@ import pytest
 from conftest import require
 
 from polyroc._engines import _offsets
-from polyroc._engines._naming import FLOOR, cheapest, highest, levels, two_columns
 from polyroc._engines._numpy import _offset_passes as reference
 from polyroc._engines._offsets import OffsetProblem, descend, tune
+from polyroc._engines._predicted import FLOOR, cheapest, highest, levels, two_columns
 
 
 def a_problem(seed, n, k, *, digits=None, passes=reference):

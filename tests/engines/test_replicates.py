@@ -70,8 +70,8 @@ def test_rates_and_areas_are_those_of_a_weighted_evaluation(monkeypatch, decimal
         {"thresholds": "difference"},
         {"thresholds": "difference", "n_thresholds": 3},
         {"n_thresholds": 3},  # more pairs than rows
-        {"model": "centered"},
-        {"model": "saturated"},
+        {"structure": "centered"},
+        {"structure": "saturated"},
         {"weighting": "prevalence", "shrinkage": 3.0},
     ],
     ids=str,

@@ -180,7 +180,7 @@ def test_the_centered_model_fits_no_worse_than_rank_one():
         problem = gaussian_problem(seed, 300, 4)
         y_score = problem.y_score * [1, 1, 1, -0.5]
         rank_one, centered = (
-            polyroc.evaluate(problem.y_true, y_score, model=model) for model in ("rank-one", "centered")
+            polyroc.evaluate(problem.y_true, y_score, structure=structure) for structure in ("rank-one", "centered")
         )
         assert centered.factorization.converged
         assert centered.factorization.deviance <= rank_one.factorization.deviance + 1e-9
@@ -190,7 +190,9 @@ def test_the_centered_model_fits_no_worse_than_rank_one():
 @pytest.mark.parametrize("scores", [lambda y: np.eye(3)[y], lambda y: np.tile([0.1, 0.2, 0.3], (len(y), 1))])
 def test_the_centered_model_of_pairs_that_are_all_alike_is_its_intercept(scores):
     y_true = np.arange(30) % 3
-    rank_one, centered = (polyroc.evaluate(y_true, scores(y_true), model=model) for model in ("rank-one", "centered"))
+    rank_one, centered = (
+        polyroc.evaluate(y_true, scores(y_true), structure=structure) for structure in ("rank-one", "centered")
+    )
     assert centered.factorization.converged
     assert centered.auc == rank_one.auc
     assert np.array_equal(centered.pairs.effect, np.zeros(6))
@@ -217,7 +219,7 @@ def test_a_saddle_is_reported_at_once():
 
 def test_the_saturated_model_is_the_mean_of_logits():
     problem = gaussian_problem(2, 400, 3)
-    evaluation = polyroc.evaluate(problem.y_true, problem.y_score, model="saturated", shrinkage=0)
+    evaluation = polyroc.evaluate(problem.y_true, problem.y_score, structure="saturated", shrinkage=0)
     with np.errstate(divide="ignore"):
         logits = np.log(evaluation.rates.tpr) - np.log1p(-evaluation.rates.tpr)
     expected = 1 / (1 + np.exp(-np.clip(logits, -30, 30).mean(axis=1)))

@@ -48,7 +48,7 @@ def compare(name, device):
     # Scores lie as they came: here by columns.
     samples = replace(samples, scores=samples.scores.T.contiguous().T)
     for find, reach in ((area_gradient, 0.0), (point_gradient, 0.07)):
-        gradient = find(evaluation.factorization, evaluation.rates, weights, shrinkage=1.0, model="rank-one")
+        gradient = find(evaluation.factorization, evaluation.rates, weights, shrinkage=1.0, structure="rank-one")
         slopes = slopes_on(gradient, device).of_numbers(slice(2))
         expected = _influence.sample_influences(samples, runs, pairs, call_rates, "own", slopes, least_reach=reach)
         found = _influence_kernels.sample_influences(samples, runs, pairs, call_rates, slopes, least_reach=reach)

@@ -24,7 +24,7 @@ from polyroc._estimator._weights import pair_weights
 COSTS = 10 ** np.random.default_rng(5).uniform(-1, 1, (4, 4))
 
 
-def steps_of(problem, *, shrinkage=1.0, model="rank-one", **options):
+def steps_of(problem, *, shrinkage=1.0, structure="rank-one", **options):
     """Rates, weights and a function from rates to a factorization."""
     evaluation = quietly(
         polyroc.evaluate,
@@ -33,13 +33,13 @@ def steps_of(problem, *, shrinkage=1.0, model="rank-one", **options):
         engine="numpy",
         n_thresholds=9,
         shrinkage=shrinkage,
-        model=model,
+        structure=structure,
         **options,
     )
     weights = pair_weights(evaluation._source, evaluation._pair_index, evaluation._options)
 
     def fit(rates):
-        return (saturated if model == "saturated" else rank_one)(rates, weights, shrinkage)
+        return (saturated if structure == "saturated" else rank_one)(rates, weights, shrinkage)
 
     # FPR of its own, so that either can be moved.
     rates = replace(evaluation.rates, separate_fpr=evaluation.rates.fpr)
@@ -90,17 +90,17 @@ SETTINGS = {
     "prevalence": {"weighting": "prevalence"},
     "shared": {"thresholds": "shared"},
     "strong shrinkage": {"shrinkage": 20.0},
-    "saturated": {"model": "saturated"},
-    "saturated with costs": {"model": "saturated", "costs": COSTS, "shrinkage": 3.0},
+    "saturated": {"structure": "saturated"},
+    "saturated with costs": {"structure": "saturated", "costs": COSTS, "shrinkage": 3.0},
 }
 
 
 @pytest.mark.parametrize("options", SETTINGS.values(), ids=SETTINGS.keys())
 def test_gradient_of_the_area_is_that_of_refits(options):
-    model, shrinkage = options.get("model", "rank-one"), options.get("shrinkage", 1.0)
+    structure, shrinkage = options.get("structure", "rank-one"), options.get("shrinkage", 1.0)
     rates, weights, fit = steps_of(gaussian_problem(1, 300, 4, 1.2), **options)
     factorization = fit(rates)
-    cells = area_gradient(factorization, rates, weights, shrinkage=shrinkage, model=model).cells[0]
+    cells = area_gradient(factorization, rates, weights, shrinkage=shrinkage, structure=structure).cells[0]
     for row, pair in inner_cells(rates, 2):
         expected = slope_by_refits(plain_area, rates, fit, row, pair)
         assert cells[row, pair] == pytest.approx(expected, rel=2e-6, abs=2e-6 * np.abs(cells).max())
@@ -112,16 +112,16 @@ def test_eliminating_either_side_gives_the_gradient():
         rates, weights, fit = steps_of(gaussian_problem(4, 600, n_classes, 1.5))
         factorization = fit(rates)
         assert (rates.n_pairs > len(factorization.row_effects)) == (n_classes == 10)
-        cells = area_gradient(factorization, rates, weights, shrinkage=1.0, model="rank-one").cells[0]
+        cells = area_gradient(factorization, rates, weights, shrinkage=1.0, structure="rank-one").cells[0]
         for row, pair in inner_cells(rates, 3, 5):
             expected = slope_by_refits(plain_area, rates, fit, row, pair)
             assert cells[row, pair] == pytest.approx(expected, rel=2e-6, abs=2e-6 * np.abs(cells).max())
 
 
-@pytest.mark.parametrize("model", ["rank-one", "saturated"])
-def test_gradient_of_every_point_is_that_of_refits(model):
-    rates, weights, fit = steps_of(gaussian_problem(1, 300, 4, 1.2), costs=COSTS, model=model)
-    cells = point_gradient(fit(rates), rates, weights, shrinkage=1.0, model=model).cells
+@pytest.mark.parametrize("structure", ["rank-one", "saturated"])
+def test_gradient_of_every_point_is_that_of_refits(structure):
+    rates, weights, fit = steps_of(gaussian_problem(1, 300, 4, 1.2), costs=COSTS, structure=structure)
+    cells = point_gradient(fit(rates), rates, weights, shrinkage=1.0, structure=structure).cells
     for row, pair in inner_cells(rates, 6, 6):
         expected = slope_by_refits(points, rates, fit, row, pair)
         assert_allclose(cells[:, row, pair], expected, rtol=2e-6, atol=2e-6 * np.abs(cells).max())
@@ -134,7 +134,7 @@ def test_area_is_the_sum_of_its_points():
     tpr, fpr = np.split(points(factorization), 2)
     y, x = np.r_[0, tpr, 1], np.r_[0, fpr, 1]
     by_point = np.r_[x[2:] - x[:-2], y[:-2] - y[2:]] / 2
-    options = {"shrinkage": 1.0, "model": "rank-one"}
+    options = {"shrinkage": 1.0, "structure": "rank-one"}
     by_points = np.einsum("s,srj->rj", by_point, point_gradient(factorization, rates, weights, **options).cells)
     assert_allclose(area_gradient(factorization, rates, weights, **options).cells[0], by_points, rtol=0, atol=1e-13)
 
@@ -158,7 +158,7 @@ def test_rows_that_are_not_fitted_have_no_gradient():
     outer = ~shrunk_cells(rates, weights, 1.0).interior
     assert outer.any()
     assert not outer.all()
-    cells = area_gradient(factorization, rates, weights, shrinkage=1.0, model="rank-one").cells[0]
+    cells = area_gradient(factorization, rates, weights, shrinkage=1.0, structure="rank-one").cells[0]
     assert np.isfinite(cells).all()
     assert (cells[outer] == 0).all()
 
@@ -173,14 +173,14 @@ def test_a_pair_at_zero_is_held():
     held = held_pairs(factorization)
     assert held.any()
     assert not held.all()
-    gradient = area_gradient(factorization, rates, weights, shrinkage=1.0, model="rank-one")
+    gradient = area_gradient(factorization, rates, weights, shrinkage=1.0, structure="rank-one")
     assert np.isfinite(gradient.cells).all()
     assert (gradient.pair[0, 1, held] == 0).all()
 
 
 def test_single_precision_gives_nearly_the_same_gradient():
     rates, weights, fit = steps_of(gaussian_problem(4, 600, 10, 1.5))
-    factorization, options = fit(rates), {"shrinkage": 1.0, "model": "rank-one"}
+    factorization, options = fit(rates), {"shrinkage": 1.0, "structure": "rank-one"}
     single = replace(rates, tpr=rates.tpr.astype(np.float32), separate_fpr=rates.fpr.astype(np.float32))
     expected = area_gradient(factorization, rates, weights, **options).cells
     found = area_gradient(factorization, single, weights, **options).cells
@@ -189,8 +189,8 @@ def test_single_precision_gives_nearly_the_same_gradient():
 
 def test_the_centered_model_is_refused():
     rates, weights, fit = steps_of(gaussian_problem(1, 300, 4, 1.2))
-    with pytest.raises(ValueError, match=r"`model` must be 'rank-one' or 'saturated' for influences"):
-        area_gradient(fit(rates), rates, weights, shrinkage=1.0, model="centered")
+    with pytest.raises(ValueError, match=r"`structure` must be 'rank-one' or 'saturated' for influences"):
+        area_gradient(fit(rates), rates, weights, shrinkage=1.0, structure="centered")
 
 
 @pytest.mark.parametrize("thresholds", ["own", "shared"])
@@ -206,7 +206,7 @@ def test_passes_of_engines_give_the_gradient(fast_engine, find, thresholds):
     assert np.flatnonzero(held_pairs(factorization)) == [3]
     weights = pair_weights(evaluation._source, evaluation._pair_index, evaluation._options)
     ready = prepared(fast_engine, evaluation._source)
-    asked, given = (factorization, rates, weights), {"shrinkage": 1.0, "model": "rank-one"}
+    asked, given = (factorization, rates, weights), {"shrinkage": 1.0, "structure": "rank-one"}
     expected = find(*asked, **given).cells
     found = find(*asked, **given, curvature=ready.curvature(*asked, 1.0)).cells
     assert_allclose(found, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
@@ -220,7 +220,7 @@ def test_threads_change_no_bit_of_the_passes(fast_engine):
         area_gradient(
             *asked,
             shrinkage=1.0,
-            model="rank-one",
+            structure="rank-one",
             curvature=prepared(fast_engine, evaluation._source, n_jobs).curvature(*asked, 1.0),
         )
         for n_jobs in (1, 3)

@@ -1,4 +1,4 @@
-"""The centered model has several optima; the fit takes the better of two starts."""
+"""The centered structure has several optima; the fit takes the better of two starts."""
 
 import numpy as np
 import pytest
@@ -57,7 +57,7 @@ def of_random_starts(y_true, y_score, costs, n_starts=3):
 )
 def test_shared_thresholds_reach_the_better_optimum(given, deviance, area, engine):
     y_true, y_score, costs = given
-    found = polyroc.evaluate(y_true, y_score, costs=costs, thresholds="shared", model="centered", engine=engine)
+    found = polyroc.evaluate(y_true, y_score, costs=costs, thresholds="shared", structure="centered", engine=engine)
     assert found.factorization.converged
     assert found.factorization.deviance == pytest.approx(deviance, abs=1e-3)
     assert found.auc == pytest.approx(area, abs=1e-5)
@@ -67,14 +67,14 @@ def test_shared_thresholds_reach_the_better_optimum(given, deviance, area, engin
 @pytest.mark.parametrize("given", [digits(), majority(0.1)], ids=["digits", "c = 0.1"])
 def test_no_random_start_is_lower(given):
     y_true, y_score, costs = given
-    found = polyroc.evaluate(y_true, y_score, costs=costs, thresholds="shared", model="centered", engine="numpy")
+    found = polyroc.evaluate(y_true, y_score, costs=costs, thresholds="shared", structure="centered", engine="numpy")
     assert found.factorization.deviance <= of_random_starts(*given) * (1 + 1e-4)
 
 
 def test_replicates_take_both_starts(fast_engine):
     """Whichever start a replicate's better optimum comes from, all engines find the same one."""
     y_true, y_score, _ = digits()
-    options = {"thresholds": "shared", "model": "centered", "n_thresholds": 9}
+    options = {"thresholds": "shared", "structure": "centered", "n_thresholds": 9}
     drawn = [
         polyroc.evaluate(y_true, y_score, engine=name, **options).bootstrap(2, rng=0).auc
         for name in ("numpy", fast_engine)

@@ -60,11 +60,11 @@ def test_curve_is_the_inverse_logit_of_the_row_effects():
     assert_allclose(evaluation.curve.fpr, np.r_[0, fpr, 1], atol=1e-12)
 
 
-@pytest.mark.parametrize("model", ["rank-one", "saturated"])
+@pytest.mark.parametrize("structure", ["rank-one", "saturated"])
 @pytest.mark.parametrize("seed", range(10))
-def test_only_rounding_is_taken_from_a_curve_that_cannot_fall(model, seed):
+def test_only_rounding_is_taken_from_a_curve_that_cannot_fall(structure, seed):
     problem = random_problem(seed, max_samples=300)
-    evaluation = quietly(polyroc.evaluate, problem.y_true, problem.y_score, model=model, **problem.arguments)
+    evaluation = quietly(polyroc.evaluate, problem.y_true, problem.y_score, structure=structure, **problem.arguments)
     tpr, fpr = np.split(expit(evaluation.factorization.row_effects), 2)
     assert_allclose(evaluation.curve.tpr[1:-1], tpr, rtol=0, atol=1e-9)
     assert_allclose(evaluation.curve.fpr[1:-1], fpr, rtol=0, atol=1e-9)

@@ -43,14 +43,16 @@ def test_perfect_and_constant_scores_are_explained_whole(scores, engine):
 def test_more_is_explained_with_an_intercept():
     problem = gaussian_problem(1, 300, 4)
     y_score = problem.y_score * [1, 1, 1, -0.5]
-    rank_one, centered = (polyroc.evaluate(problem.y_true, y_score, model=model) for model in ("rank-one", "centered"))
+    rank_one, centered = (
+        polyroc.evaluate(problem.y_true, y_score, structure=structure) for structure in ("rank-one", "centered")
+    )
     assert rank_one.explained <= centered.explained + 1e-12
     assert rank_one.factorization.chance_deviance == centered.factorization.chance_deviance
 
 
 def test_nothing_is_said_where_nothing_is_fitted():
     problem = gaussian_problem(1, 300, 3)
-    assert polyroc.evaluate(problem.y_true, problem.y_score, model="saturated").explained is None
+    assert polyroc.evaluate(problem.y_true, problem.y_score, structure="saturated").explained is None
     two = polyroc.evaluate([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     assert two.explained is None
     assert two.is_well_explained

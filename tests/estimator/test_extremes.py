@@ -9,7 +9,7 @@ import polyroc
 from polyroc._lib.grid import grid
 from polyroc._records import PairWeights, PairwiseRates
 
-MODELS = ["rank-one", "centered", "saturated"]
+STRUCTURES = ["rank-one", "centered", "saturated"]
 
 
 def separated(seed, weighted=False):
@@ -21,16 +21,16 @@ def separated(seed, weighted=False):
 
 
 @pytest.mark.parametrize("n_thresholds", [2, 3, 4, 5, 99])
-@pytest.mark.parametrize("model", MODELS)
-def test_separated_classes_have_area_one_and_a_fit_that_converged(engine, model, n_thresholds):
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_separated_classes_have_area_one_and_a_fit_that_converged(engine, structure, n_thresholds):
     """The reference warned of n_thresholds=4, and 0.99999999999981 was printed as less than 1."""
     for seed in range(4):
         y_true, y_score, weight = separated(seed, weighted=seed % 2 == 1)
-        options = {"engine": engine, "model": model, "n_thresholds": n_thresholds, "sample_weight": weight}
+        options = {"engine": engine, "structure": structure, "n_thresholds": n_thresholds, "sample_weight": weight}
         found = polyroc.evaluate(y_true, y_score, **options)
         assert found.factorization.converged
         # The mean of logits, of which each is cut at 30, may lack the last bit.
-        assert found.auc == pytest.approx(1.0, abs=0 if model != "saturated" else 2e-16)
+        assert found.auc == pytest.approx(1.0, abs=0 if structure != "saturated" else 2e-16)
         assert found.hand_till == found.mean_auc == 1.0
         assert found.pairs.auc.max() == found.pairs.auc.min() == 1.0
         weighed = polyroc.evaluate(y_true, y_score, **options, weighting="prevalence")
@@ -47,9 +47,9 @@ def test_replicates_of_weighted_samples_have_areas_of_at_most_one(engine):
     assert drawn.hand_till.min() > 1 - 1e-12
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("structure", STRUCTURES)
 @pytest.mark.parametrize("n_pairs", [2, 500])
-def test_a_fit_without_any_row_to_fit_is_what_the_rates_are(engine, model, n_pairs):
+def test_a_fit_without_any_row_to_fit_is_what_the_rates_are(engine, structure, n_pairs):
     y_true, y_score, _ = separated(0)
     n = len(grid(2))
     half = grid(2) >= 0.5
@@ -57,7 +57,7 @@ def test_a_fit_without_any_row_to_fit_is_what_the_rates_are(engine, model, n_pai
     rates = PairwiseRates(tpr, 0 * tpr, grid(2))
     weights = PairWeights(np.ones(n_pairs), np.ones(n_pairs), np.full(n_pairs, 5.0))
     source = polyroc.evaluate(y_true, y_score)._source
-    fit = prepared(engine, source).fit(rates, weights, shrinkage=1.0, model=model)
+    fit = prepared(engine, source).fit(rates, weights, shrinkage=1.0, structure=structure)
     assert fit.converged
     assert fit.deviance == 0
     assert np.array_equal(fit.row_effects, np.r_[np.where(half, 30, -30), np.full(n, -30)])
@@ -80,11 +80,11 @@ def test_parametric_replicates_of_one_sample_per_class(engine, method):
 def test_numpy_may_raise_all_that_it_knows(engine):
     """`centered` has predictors so large that probabilities vanish, which is no error."""
     with np.errstate(all="raise"):
-        for model in MODELS:
+        for structure in STRUCTURES:
             for strength, thresholds in ((1, "own"), (1, "shared"), (10, "shared")):
                 problem = gaussian_problem(1, 40, 4, strength)
                 found = polyroc.evaluate(
-                    problem.y_true, problem.y_score, model=model, engine=engine, thresholds=thresholds
+                    problem.y_true, problem.y_score, structure=structure, engine=engine, thresholds=thresholds
                 )
                 drawn = found.bootstrap(9, rng=0, influences=True)
                 assert 0 <= drawn.confidence_interval().low <= drawn.confidence_interval(interval="bca").high <= 1
@@ -109,14 +109,14 @@ def vanishing(seed=0, k=4):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("model", MODELS)
-def test_what_vanishes_raises_nothing(engine, model):
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_what_vanishes_raises_nothing(engine, structure):
     """Only `centered` was safe from `np.seterr(under="raise")`; weights, rates, intervals and baselines were not."""
     y_true, y_score, weight = vanishing()
     y_score = y_score * 1e-300
 
     def everything():
-        found = polyroc.evaluate(y_true, y_score, sample_weight=weight, model=model, engine=engine)
+        found = polyroc.evaluate(y_true, y_score, sample_weight=weight, structure=structure, engine=engine)
         drawn = found.bootstrap(9, rng=0, influences=True)
         yield found.auc
         yield found.hand_till

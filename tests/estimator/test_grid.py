@@ -95,10 +95,10 @@ def test_d_of_nearly_perfect_normal_scores_is_a_little_too_small():
     assert fine == pytest.approx(finest, rel=0.01)
 
 
-@pytest.mark.parametrize("model", ["rank-one", "centered", "saturated"])
-def test_rates_of_zero_and_one_are_drawn_as_such(model, engine):
+@pytest.mark.parametrize("structure", ["rank-one", "centered", "saturated"])
+def test_rates_of_zero_and_one_are_drawn_as_such(structure, engine):
     y_true = np.arange(60) % 3
-    evaluation = polyroc.evaluate(y_true, np.eye(3)[y_true], n_thresholds=50, model=model, engine=engine)
+    evaluation = polyroc.evaluate(y_true, np.eye(3)[y_true], n_thresholds=50, structure=structure, engine=engine)
     s = evaluation.rates.call_rates
     assert_array_equal(evaluation.curve.fpr[1:-1][s <= 0.5], 0)
     assert_array_equal(evaluation.curve.tpr[1:-1][s >= 0.5], 1)

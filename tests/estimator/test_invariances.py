@@ -112,7 +112,7 @@ def test_negated_scores_give_one_minus_the_area_of_shared_thresholds(seed):
 def test_negated_scores_give_one_minus_the_area_of_the_centered_model(seed):
     problem = gaussian_problem(seed, 60, 4)
     for costs in (None, 10 ** np.random.default_rng(seed).uniform(0, 1, (4, 4))):
-        options = {"model": "centered", "costs": costs}
+        options = {"structure": "centered", "costs": costs}
         first, second = (
             fit(problem.y_true, problem.y_score, **options),
             fit(problem.y_true, -problem.y_score, **options),
@@ -233,10 +233,10 @@ def test_exchangeable_classes_have_the_area_of_hand_and_till(strength):
     assert np.abs(np.mean(gaps)) < np.std(areas, ddof=1)
 
 
-@given(seed=seeds, shrinkage=sampled_from([0.0, 1.0]), model=sampled_from(["rank-one", "saturated"]))
-def test_fits_are_finite_monotone_and_never_rise(seed, shrinkage, model):
+@given(seed=seeds, shrinkage=sampled_from([0.0, 1.0]), structure=sampled_from(["rank-one", "saturated"]))
+def test_fits_are_finite_monotone_and_never_rise(seed, shrinkage, structure):
     problem = random_problem(seed, max_samples=300)
-    evaluation = fit(problem.y_true, problem.y_score, shrinkage=shrinkage, model=model, **problem.options)
+    evaluation = fit(problem.y_true, problem.y_score, shrinkage=shrinkage, structure=structure, **problem.options)
     path, curve = evaluation.factorization.deviance_path, evaluation.curve
     assert np.all(np.diff(path) <= 1e-14 * path[:-1])
     for values in (curve.fpr, curve.tpr):

@@ -159,10 +159,10 @@ def grouped(n_classes=6):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::polyroc.ResamplingWarning")
-@pytest.mark.parametrize("model", ["rank-one", "centered", "saturated"])
-def test_resamples_of_groups_without_a_sampled_pair_are_drawn_again(model, engine):
+@pytest.mark.parametrize("structure", ["rank-one", "centered", "saturated"])
+def test_resamples_of_groups_without_a_sampled_pair_are_drawn_again(structure, engine):
     y_true, y_score, groups = grouped()
-    evaluation = polyroc.evaluate(y_true, y_score, max_pairs=6, rng=1, model=model, engine=engine)
+    evaluation = polyroc.evaluate(y_true, y_score, max_pairs=6, rng=1, structure=structure, engine=engine)
     drawn = evaluation.bootstrap(99, groups=groups, rng=0)
     assert drawn.n_resamples == 99
     assert np.all(np.isfinite(drawn.auc))

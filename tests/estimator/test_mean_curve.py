@@ -135,10 +135,10 @@ def test_many_pairs_and_single_precision_give_the_same_curve(monkeypatch, single
     assert found.mean_auc == pytest.approx(reference.mean_auc, abs=1e-12)
 
 
-@pytest.mark.parametrize("model", ["centered", "saturated"])
-def test_the_model_does_not_matter(model):
+@pytest.mark.parametrize("structure", ["centered", "saturated"])
+def test_the_structure_does_not_matter(structure):
     problem = gaussian_problem(3, 300, 4)
-    one, other = (polyroc.evaluate(problem.y_true, problem.y_score, model=name) for name in ("rank-one", model))
+    one, other = (polyroc.evaluate(problem.y_true, problem.y_score, structure=name) for name in ("rank-one", structure))
     assert_array_equal(one.mean_curve.tpr, other.mean_curve.tpr)
     assert one.mean_auc == other.mean_auc
 
@@ -164,7 +164,7 @@ ASKED = [
     {"thresholds": "shared"},
     {"costs": np.arange(1.0, 17).reshape(4, 4)},
     {"costs": np.add.outer(np.arange(1.0, 5), np.arange(1.0, 5))},
-    {"model": "saturated"},
+    {"structure": "saturated"},
 ]
 
 
@@ -281,7 +281,7 @@ def test_the_cost_sweep_carries_it():
 
 
 def test_costs_move_the_mean_curve_of_a_classifier_without_information():
-    """Of the paper's cost experiment: with one threshold for both columns a dear class moves all points."""
+    """Of the paper's cost experiment: with one threshold for both columns an expensive class moves all points."""
     rng = np.random.default_rng(0)
     y_true = np.repeat([0, 1, 2], [600, 100, 100])
     y_score = np.tile([0.75, 0.125, 0.125], (800, 1)) + 1e-3 * rng.normal(size=(800, 3))

@@ -25,7 +25,7 @@ def table(names=HOSTILE, *, n=80, seed=0):
 @pytest.mark.parametrize("names", [["a", "b", "c"], [3, 1, 2]])
 def test_frames_have_every_column_and_null_for_what_is_not_defined(backend, names):
     pytest.importorskip(backend)
-    # The first class has no mistakes, and the last one is never named.
+    # The first class has no mistakes, and the last one is never predicted.
     y = np.array(names, dtype=object)[np.repeat([0, 1, 2], 12)].tolist()
     score = np.full((36, 3), 0.1) + np.linspace(0, 0.01, 108).reshape(36, 3)
     score[:12, 0], score[12:, 1] = 0.8, 0.8
@@ -97,8 +97,8 @@ def test_printed_tables_fit_a_terminal_and_say_what_they_are():
         assert lines[0] == title
         assert max(map(len, lines)) <= 100
     assert "1      91       40     0.143   0.325        0.734    0.765  2: 0.519         3: 66 %" in str(classes)
-    # Never named, never right, and right only by a sample that is not there.
-    assert re.search(r"^2 +88 +0 +0.000 +never named ", str(classes), re.M)
+    # Never predicted, never right, and right only by a sample that is not there.
+    assert re.search(r"^2 +88 +0 +0.000 +never predicted ", str(classes), re.M)
 
 
 def test_of_many_classes_the_worst_are_printed_first():

@@ -142,12 +142,12 @@ def wilson(share, n, z=1.959963984540054):
 
 def test_recall_and_precision_have_wilsons_interval():
     y, score, weight = problem(8, weights=True)
-    named = score.argmax(axis=1)
+    predicted = score.argmax(axis=1)
     for used in (None, weight):
         table = polyroc.evaluate(y, score, sample_weight=used).classes.with_intervals()
         w = np.ones(len(y)) if used is None else used
         for i, row in enumerate(table):
-            for name, part in (("recall", y == i), ("precision", named == i)):
+            for name, part in (("recall", y == i), ("precision", predicted == i)):
                 effective = w[part].sum() ** 2 / np.sum(w[part] ** 2)
                 assert_allclose(row.intervals[name], wilson(getattr(row, name), effective), rtol=1e-10)
 
@@ -218,10 +218,10 @@ def test_a_perfect_class_is_as_sure_as_the_smallest_class_that_it_is_compared_wi
 
 
 def test_groups_add_no_samples_to_those_that_weights_leave():
-    # Of each group one sample is named right and one wrong, so that groups do not vary; one group has most weight.
-    y, named = np.repeat([0, 1], 20), np.tile([0, 1], 20)
+    # Of each group one sample is predicted right and one wrong, so that groups do not vary; one group has most weight.
+    y, predicted = np.repeat([0, 1], 20), np.tile([0, 1], 20)
     weight = np.where(np.arange(40) < 2, 50.0, 1.0)
-    evaluation = polyroc.evaluate(y, np.eye(2)[named], sample_weight=weight)
+    evaluation = polyroc.evaluate(y, np.eye(2)[predicted], sample_weight=weight)
     row = evaluation.classes.with_intervals(groups=np.arange(40) // 2).of(0)
     assert row.recall == 0.5
     assert_allclose(row.intervals["recall"], wilson(0.5, 118**2 / (2 * 50**2 + 18)), rtol=1e-10)

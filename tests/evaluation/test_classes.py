@@ -47,21 +47,21 @@ def test_every_column_agrees_with_loops(weights, ties, engine):
     y, score, weight, labels = problem(np.random.default_rng(3), ties=ties, weights=weights)
     table = polyroc.evaluate(y, score, sample_weight=weight, engine=engine).classes
     w = np.ones(len(y)) if weight is None else weight
-    areas, named = pair_areas(y, score, w, labels), labels[score.argmax(axis=1)]
+    areas, predicted = pair_areas(y, score, w, labels), labels[score.argmax(axis=1)]
     for i, row in enumerate(table):
         mine, rest = y == row.label, y != row.label
         assert row.n_samples == sum(mine)
         assert row.weight == (None if weight is None else w[mine].sum())
-        assert row.n_named == sum(named == row.label)
-        assert_allclose(row.recall, w[mine & (named == y)].sum() / w[mine].sum(), rtol=1e-14)
-        assert_allclose(row.precision, w[mine & (named == y)].sum() / w[named == row.label].sum(), rtol=1e-14)
+        assert row.n_predicted == sum(predicted == row.label)
+        assert_allclose(row.recall, w[mine & (predicted == y)].sum() / w[mine].sum(), rtol=1e-14)
+        assert_allclose(row.precision, w[mine & (predicted == y)].sum() / w[predicted == row.label].sum(), rtol=1e-14)
         assert_allclose(row.auc_vs_rest, area(score[mine, i], score[rest, i], w[mine], w[rest]), rtol=1e-12)
         others = [c for c in labels if c != row.label]
         both = {c: (areas[row.label, c] + areas[c, row.label]) / 2 for c in others}
         assert_allclose(row.mean_pair_auc, np.mean(list(both.values())), rtol=1e-12)
         assert_allclose(row.hardest_auc, min(both.values()), rtol=1e-12)
         assert_allclose(both[row.hardest_partner], row.hardest_auc, rtol=1e-12)
-        wrong = {c: w[mine & (named == c)].sum() / w[mine].sum() for c in others}
+        wrong = {c: w[mine & (predicted == c)].sum() / w[mine].sum() for c in others}
         assert_allclose(row.mistaken_share, max(wrong.values()), rtol=1e-14)
         assert row.mistaken_for == max(others, key=lambda c: wrong[c])
 
@@ -70,10 +70,10 @@ def test_agrees_with_scikit_learn():
     metrics = pytest.importorskip("sklearn.metrics")
     y, score, weight, labels = problem(np.random.default_rng(5), n=200, k=5)
     table = polyroc.evaluate(y, score, sample_weight=weight).classes
-    named = score.argmax(axis=1)
+    predicted = score.argmax(axis=1)
     asked = {"average": None, "sample_weight": weight, "labels": labels}
-    assert_allclose(table.recall, metrics.recall_score(y, named, **asked), rtol=1e-12)
-    assert_allclose(table.precision, metrics.precision_score(y, named, **asked), rtol=1e-12)
+    assert_allclose(table.recall, metrics.recall_score(y, predicted, **asked), rtol=1e-12)
+    assert_allclose(table.precision, metrics.precision_score(y, predicted, **asked), rtol=1e-12)
     against_rest = [metrics.roc_auc_score(y == c, score[:, c], sample_weight=weight) for c in labels]
     assert_allclose(table.auc_vs_rest, against_rest, rtol=1e-12)
 
@@ -120,15 +120,15 @@ def test_a_class_without_samples_has_no_areas_and_no_recall():
     with pytest.warns(UserWarning, match="No samples"):
         table = polyroc.evaluate(y, score, labels=[0, 1, 2, 3]).classes
     row = table.of(3)
-    assert (row.n_samples, row.n_named, row.precision) == (0, 1, 0.0)
+    assert (row.n_samples, row.n_predicted, row.precision) == (0, 1, 0.0)
     missing = ("recall", "auc_vs_rest", "mean_pair_auc", "hardest_partner", "hardest_auc", "mistaken_for")
     assert [getattr(row, name) for name in missing] == [None] * len(missing)
     assert row.mistaken_share is None
-    # The others are as if it were not there, but for the row where it was named.
+    # The others are as if it were not there, but for the row where it was predicted.
     without = polyroc.evaluate(y, score[:, :3]).classes
     assert_allclose(table.auc_vs_rest[:3], without.auc_vs_rest)
     assert table.hardest_partner.tolist()[:3] == without.hardest_partner.tolist()
-    assert table.never_named == []
+    assert table.never_predicted == []
     assert table.with_intervals().of(3).intervals.keys() == {"precision"}
     assert "no samples" in str(table)
 
@@ -143,15 +143,15 @@ def test_a_class_that_is_lost_is_said_although_d_is_high():
     evaluation = polyroc.evaluate(y, score)
     assert evaluation.auc > 0.95
     row = evaluation.classes.of(3)
-    assert (row.n_named, row.recall, row.precision) == (0, 0.0, None)
+    assert (row.n_predicted, row.recall, row.precision) == (0, 0.0, None)
     note = (
-        "Class 3 (60 samples) is never named: its column is the highest in no row. D and M compare samples within a "
-        "column and cannot show that."
+        "Class 3 (60 samples) is never predicted: its column is the highest in no row. D and M compare samples within "
+        "a column and cannot show that."
     )
     assert evaluation.notes[0] == note
     assert evaluation.classes.notes == (note,)
-    assert "Class 3 (60 samples) is never named" in " ".join(str(evaluation).split())
-    assert "never named" in str(evaluation.classes)
+    assert "Class 3 (60 samples) is never predicted" in " ".join(str(evaluation).split())
+    assert "never predicted" in str(evaluation.classes)
     assert evaluation.classes.to_dict()["precision"][3] is None
 
 
@@ -160,9 +160,9 @@ def test_many_lost_classes_are_counted_and_few_are_told():
     score = np.full((27, 9), 0.05)
     score[:, 0], score[:, 8] = np.where(y == 8, 0.1, 0.55), np.where(y == 8, 0.55, 0.1)
     score[np.arange(27), y] += 0.01
-    [note] = [one for one in polyroc.evaluate(y, score).notes if "never named" in one]
+    [note] = [one for one in polyroc.evaluate(y, score).notes if "never predicted" in one]
     assert note.startswith(
-        "7 of 9 classes are never named: 1 (3 samples), 2 (3 samples), 3 (3 samples), 4 (3 samples), 5 (3 samples) "
+        "7 of 9 classes are never predicted: 1 (3 samples), 2 (3 samples), 3 (3 samples), 4 (3 samples), 5 (3 samples) "
         "and 2 more. Their columns"
     )
 
@@ -185,9 +185,9 @@ def test_one_column_names_no_class_and_says_why():
     assert table.recall is None
     assert table.of("b").recall is None
     assert table.of("b").auc_vs_rest == 0.75
-    assert table.never_named == []
+    assert table.never_predicted == []
     assert table.notes == (
-        "There is no recall and no precision. There is one score column, so a class is named only by a threshold.",
+        "There is no recall and no precision. There is one score column, so a class is predicted only by a threshold.",
     )
     assert table.to_dict()["recall"] is None
     assert table.to_frame("pandas")["recall"].isna().all()

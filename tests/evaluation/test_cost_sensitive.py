@@ -76,10 +76,10 @@ def simulated(seed=0, n_samples=3000):
     return features[:half], names[:half], features[half:], names[half:]
 
 
-def mean_cost(y_true, named, costs, labels):
+def mean_cost(y_true, predicted, costs, labels):
     """By a loop."""
     places = {label: place for place, label in enumerate(labels)}
-    return sum(costs[places[a]][places[b]] for a, b in zip(y_true, named, strict=True)) / len(y_true)
+    return sum(costs[places[a]][places[b]] for a, b in zip(y_true, predicted, strict=True)) / len(y_true)
 
 
 def test_held_out_cost_is_below_that_of_the_highest_probability():
@@ -115,11 +115,11 @@ def test_fit_is_cross_val_predict_then_decide_then_a_fit_on_all():
 def test_decision_function_ranks_as_predict_names(rule, reject_cost):
     model = CostSensitiveClassifier(LogisticRegression(max_iter=1000), COSTS, rule=rule, reject_cost=reject_cost, cv=3)
     levels = model.fit(X, NAMES).decision_function(X)
-    named = model.classes_[levels.argmax(axis=1)].astype(object)
+    predicted = model.classes_[levels.argmax(axis=1)].astype(object)
     if reject_cost is not None and rule != "argmax":
-        named[levels.max(axis=1) < 0] = None
+        predicted[levels.max(axis=1) < 0] = None
         assert 0 < np.sum(model.predict(X) == None) < len(X)  # noqa: E711  # element by element
-    assert_array_equal(model.predict(X).astype(object), named)
+    assert_array_equal(model.predict(X).astype(object), predicted)
 
 
 def test_bayes_names_the_least_expected_cost():
@@ -157,13 +157,13 @@ def test_a_decision_function_from_0_to_1_is_no_probability():
 
 def test_abstaining_is_none_and_not_right():
     model = CostSensitiveClassifier(LogisticRegression(max_iter=1000), COSTS, reject_cost=0.2, cv=3).fit(X, NAMES)
-    named = model.predict(X)
-    assert named.dtype == object
-    abstained = np.array([one is None for one in named])
+    predicted = model.predict(X)
+    assert predicted.dtype == object
+    abstained = np.array([one is None for one in predicted])
     assert 0 < abstained.sum() < 150
-    assert model.score(X, NAMES) == np.mean([one == name for one, name in zip(named, NAMES, strict=True)])
+    assert model.score(X, NAMES) == np.mean([one == name for one, name in zip(predicted, NAMES, strict=True)])
     full = np.column_stack([COSTS, [0.2] * 3])
-    places = [3 if one is None else list(model.classes_).index(one) for one in named]
+    places = [3 if one is None else list(model.classes_).index(one) for one in predicted]
     assert model.cost(X, NAMES) == pytest.approx(np.mean([full[t, j] for t, j in zip(Y, places, strict=True)]))
 
 

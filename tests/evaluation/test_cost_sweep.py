@@ -115,7 +115,7 @@ def test_draws_the_areas_that_it_holds():
     shown = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert shown == ["D, shared curve", "area, mean of pairs"]
     assert display.ax_.get_xscale() == "log"
-    assert display.ax_.get_xlabel().startswith("cost of taking c01 for c02")
+    assert display.ax_.get_xlabel().startswith("cost of predicting c01 as c02")
     check_layout(display)
 
 
@@ -154,10 +154,10 @@ def test_without_a_level_there_are_no_intervals():
 
 
 def test_where_no_formula_holds_d_has_a_gap_and_the_mean_has_none():
-    sweep = swept(ratios=[1.0, 2.0], confidence_level=0.95, model="centered")
+    sweep = swept(ratios=[1.0, 2.0], confidence_level=0.95, structure="centered")
     assert np.isnan(sweep.intervals).all()
     assert np.isfinite(sweep.mean_intervals).all()
-    assert sweep.interval_note == "the centered model has no formula"
+    assert sweep.interval_note == "the centered structure has no formula"
     CostSweepDisplay.from_sweep(sweep).plot().figure_.canvas.draw()
 
 
@@ -195,7 +195,7 @@ def test_names_are_text(kind, name):
     check_layout(display)
     texts = [ax.get_xlabel() + ax.get_ylabel() for ax in display.figure_.axes]
     assert not any(map(mpl.cbook.is_math_text, texts))
-    assert any("cost of taking" in text and "for c01\n" in text for text in texts)
+    assert any("cost of predicting" in text and "as c01\n" in text for text in texts)
 
 
 def test_a_wrong_word_is_refused():

@@ -19,7 +19,7 @@ SETTINGS = {
     "prevalence": {"weighting": "prevalence"},
     "shared": {"thresholds": "shared"},
     "difference": {"thresholds": "difference"},
-    "saturated": {"model": "saturated"},
+    "saturated": {"structure": "saturated"},
 }
 
 
@@ -133,12 +133,12 @@ def test_constant_scores_do_not_vary(problem):
 
 
 def test_the_centered_model_is_refused(problem):
-    evaluation = polyroc.evaluate(problem.y_true, problem.y_score, model="centered")
-    assert evaluation.influence_note == "the centered model has no formula"
-    with pytest.raises(ValueError, match=r"`model` must be 'rank-one' or 'saturated' for influences.*'centered'"):
+    evaluation = polyroc.evaluate(problem.y_true, problem.y_score, structure="centered")
+    assert evaluation.influence_note == "the centered structure has no formula"
+    with pytest.raises(ValueError, match=r"`structure` must be 'rank-one' or 'saturated' for influences.*'centered'"):
         evaluation.influences  # noqa: B018, a property that raises
     assert evaluation.standard_error is None
-    with pytest.raises(ValueError, match="must be 'bootstrap' where the centered model has no formula"):
+    with pytest.raises(ValueError, match="must be 'bootstrap' where the centered structure has no formula"):
         evaluation.confidence_interval(method="influence")
     # M needs no fit.
     assert evaluation.confidence_interval(method="influence", statistic="hand_till").low > 0.5

@@ -86,13 +86,13 @@ def test_one_error_of_the_smallest_class_costs_its_share_of_the_mean_over_classe
 
 def test_bias_is_the_mean_rest_under_other_weights():
     y, p = samples()
-    named = p.argmax(axis=1)
+    predicted = p.argmax(axis=1)
     evaluation = polyroc.evaluate(y, p)
     passes = Passes(evaluation._prepared, units_of(evaluation._source, None), None)
 
     def macro_f1(weight):
-        hits = [weight[(y == c) & (named == c)].sum() for c in range(3)]
-        return np.mean([2 * hits[c] / (weight[y == c].sum() + weight[named == c].sum()) for c in range(3)])
+        hits = [weight[(y == c) & (predicted == c)].sum() for c in range(3)]
+        return np.mean([2 * hits[c] / (weight[y == c].sum() + weight[predicted == c].sum()) for c in range(3)])
 
     found = passes.of(KINDS["f1_macro"]).sure
     weights = halves(in_one_stratum(60), 32)

@@ -99,7 +99,7 @@ def test_accuracy_has_an_interval_by_groups(evaluation):
     assert units_of(evaluation._samples, GROUPS).n_units == 60
 
 
-@pytest.mark.parametrize("options", [{"shrinkage": 0}, {"model": "centered"}], ids=str)
+@pytest.mark.parametrize("options", [{"shrinkage": 0}, {"structure": "centered"}], ids=str)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_there_is_no_standard_error_without_an_interval(options):
     """With shrinkage 0 and separated pairs the fit is at infinity, and the formula gave 464 and 36,458."""

@@ -244,8 +244,8 @@ def test_pilots_that_say_nothing_are_refused():
     with pytest.raises(polyroc.InputError, match=r"`pilot` must have errors and successes, .* got no errors"):
         polyroc.plan(perfect, half_width=0.1)
     y_true, y_score = sample((20, 20, 20))
-    centered = polyroc.evaluate(y_true, y_score, model="centered")
-    with pytest.raises(polyroc.InputError, match="got one where the centered model has no formula"):
+    centered = polyroc.evaluate(y_true, y_score, structure="centered")
+    with pytest.raises(polyroc.InputError, match="got one where the centered structure has no formula"):
         polyroc.plan(centered, half_width=0.1)
     assert polyroc.plan(centered, half_width=0.1, statistic="hand_till").n_samples > 0
     same = polyroc.compare(y_true, {"a": y_score, "b": 2 * y_score}, method="influence")

@@ -105,11 +105,11 @@ def test_three_classes_have_no_top_3_and_a_sample_of_pairs_no_one_vs_rest():
 
 def test_d_without_a_formula_is_said_and_not_resampled():
     example = polyroc.load_example()
-    evaluation = polyroc.evaluate(example.y_true, example.scores["tree"], model="centered")
+    evaluation = polyroc.evaluate(example.y_true, example.scores["tree"], structure="centered")
     row = evaluation.measures(["auc", "accuracy"])["auc"]
     assert row.estimate == evaluation.auc
     assert (row.standard_error, row.low, row.high) == (None, None, None)
-    assert "the centered model has no formula" in row.note
+    assert "the centered structure has no formula" in row.note
     measures = evaluation.measures(["auc", "accuracy"])
     assert "D (multi-class AUC)  " in str(measures)
     assert np.isnan(measures.to_frame()["low"][0])

@@ -31,17 +31,17 @@ def _problem(seed, n=240, k=4, *, decimals=2, weighted=False):
 def _sklearn(y, scores, weight):
     """Every measure that scikit-learn has, by its own function."""
     k = scores.shape[1]
-    named, given = scores.argmax(axis=1), {"sample_weight": weight}
+    predicted, given = scores.argmax(axis=1), {"sample_weight": weight}
     labels = list(range(k))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = {
-            "accuracy": metrics.accuracy_score(y, named, **given),
-            "balanced_accuracy": metrics.balanced_accuracy_score(y, named, **given),
-            "f1_macro": metrics.f1_score(y, named, average="macro", **given),
-            "mcc": metrics.matthews_corrcoef(y, named, **given),
-            "kappa": metrics.cohen_kappa_score(y, named, labels=labels, **given),
-            "quadratic_kappa": metrics.cohen_kappa_score(y, named, labels=labels, weights="quadratic", **given),
+            "accuracy": metrics.accuracy_score(y, predicted, **given),
+            "balanced_accuracy": metrics.balanced_accuracy_score(y, predicted, **given),
+            "f1_macro": metrics.f1_score(y, predicted, average="macro", **given),
+            "mcc": metrics.matthews_corrcoef(y, predicted, **given),
+            "kappa": metrics.cohen_kappa_score(y, predicted, labels=labels, **given),
+            "quadratic_kappa": metrics.cohen_kappa_score(y, predicted, labels=labels, weights="quadratic", **given),
             "brier": metrics.brier_score_loss(y, scores, labels=labels, **given),
             "log_loss": metrics.log_loss(y, scores, labels=labels, **given),
         }
@@ -70,7 +70,7 @@ def test_values_are_those_of_scikit_learn(seed, weighted):
 def test_absent_classes_count_as_scikit_learn_counts_them(weighted):
     y, scores, weight = _problem(7, weighted=weighted)
     y[y == 2] = 3
-    assert (scores.argmax(axis=1) == 2).any()  # named, though it does not occur: an F1 of 0
+    assert (scores.argmax(axis=1) == 2).any()  # predicted, though it does not occur: an F1 of 0
     with pytest.warns(UserWarning, match="No samples"):
         evaluation = polyroc.evaluate(y, scores, labels=range(4), sample_weight=weight)
     measures = evaluation.measures(ordered=True)

@@ -87,9 +87,9 @@ def ruled():
         yield f"costs, {k} classes", {**scores(60 + k, 300, k), "costs": expensive(k)}
     weights = {"tpr_weights": expensive(4, 1) + 1, "fpr_weights": expensive(4, 2) + 1}
     yield "weights of rates", {**scores(67, 300, 4), **weights}
-    for model in ("centered", "saturated"):
-        yield model, {**scores(68, 300, 4), "model": model}
-        yield f"{model}, shared", {**scores(69, 300, 4), "model": model, "thresholds": "shared"}
+    for structure in ("centered", "saturated"):
+        yield structure, {**scores(68, 300, 4), "structure": structure}
+        yield f"{structure}, shared", {**scores(69, 300, 4), "structure": structure, "thresholds": "shared"}
 
 
 def grouped():

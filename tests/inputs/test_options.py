@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 
 import polyroc
 from polyroc._inputs.options import DECLARED, ENGINES, Options, as_options
-from polyroc._lib.typing import Model, Thresholds, Weighting
+from polyroc._lib.typing import Structure, Thresholds, Weighting
 
 AB, ABC = np.array(["a", "b"]), np.array(["a", "b", "c"])
 MATRICES = ["costs", "tpr_weights", "fpr_weights"]
@@ -20,7 +20,7 @@ SETTLED = np.array([[1.0, 2.0, 3.0], [4.0, 1.0, 5.0], [6.0, 7.0, 1.0]])
 
 def test_defaults_are_those_of_the_contract():
     options = as_options(ABC)
-    assert (options.weighting, options.thresholds, options.model, options.engine) == (
+    assert (options.weighting, options.thresholds, options.structure, options.engine) == (
         "equal",
         "own",
         "rank-one",
@@ -35,7 +35,7 @@ def test_defaults_are_those_of_the_contract():
     [
         ("weighting", ["equal", "prevalence"]),
         ("thresholds", ["own", "shared", "difference"]),
-        ("model", ["rank-one", "centered", "saturated"]),
+        ("structure", ["rank-one", "centered", "saturated"]),
         ("engine", ["auto", "numpy", "numba", "torch"]),
     ],
 )
@@ -87,7 +87,7 @@ def test_shrinkage_refused(value):
 
 def test_what_came_is_cut_to_a_readable_length():
     with pytest.raises(ValueError, match=r"got 'x{36}\.\.\.\.$"):
-        as_options(ABC, model="x" * 1000)
+        as_options(ABC, structure="x" * 1000)
 
 
 @pytest.mark.parametrize("name", MATRICES)
@@ -244,7 +244,7 @@ def test_every_declared_option_reaches_the_evaluation():
     matrix = [[1.0, 2.0, 3.0], [2.0, 1.0, 3.0], [2.0, 3.0, 1.0]]
     other = {
         "weighting": "prevalence", "costs": matrix, "tpr_weights": matrix, "fpr_weights": matrix,
-        "thresholds": "shared", "n_thresholds": 19, "shrinkage": 0.5, "model": "centered", "engine": "numpy",
+        "thresholds": "shared", "n_thresholds": 19, "shrinkage": 0.5, "structure": "centered", "engine": "numpy",
         "max_pairs": 3, "rng": 7, "n_jobs": 1,
     }  # fmt: skip
     assert list(other) == list(DECLARED)
@@ -254,7 +254,7 @@ def test_every_declared_option_reaches_the_evaluation():
 
 
 def test_words_are_those_of_the_types():
-    for name, kind in {"weighting": Weighting, "thresholds": Thresholds, "model": Model}.items():
+    for name, kind in {"weighting": Weighting, "thresholds": Thresholds, "structure": Structure}.items():
         assert tuple(DECLARED[name].metadata["words"]) == get_args(kind)
 
 
@@ -287,7 +287,7 @@ def test_the_command_line_has_the_help_the_words_and_the_defaults_of_the_declara
     for command in ("evaluate", "compare"):
         options = {one.name: one for one in typer.main.get_command(app).commands[command].params}
         shared = [name for name in DECLARED if name in options and name != "costs"]
-        assert shared == ["weighting", "thresholds", "n_thresholds", "shrinkage", "model", "engine", "max_pairs"]
+        assert shared == ["weighting", "thresholds", "n_thresholds", "shrinkage", "structure", "engine", "max_pairs"]
         for name in shared:
             said = DECLARED[name]
             assert options[name].help == said.metadata["help"]

@@ -562,7 +562,7 @@ def test_looks_at_samples_are_taken_on_the_device(watched, table, weighted):
     found = as_predictions(watched.tensor(PROBLEM.y_true), watched.tensor(scores), sample_weight=weight)
     expected = as_predictions(PROBLEM.y_true, scores, sample_weight=weight)
     assert looks(found) == looks(expected)
-    assert _samples.share_named_right(found) == pytest.approx(_samples.share_named_right(expected), rel=1e-15)
+    assert _samples.accuracy_of(found) == pytest.approx(_samples.accuracy_of(expected), rel=1e-15)
     warn_of_mixed_scales({"a": found, "b": found})
     two = as_predictions(watched.tensor(PROBLEM.y_true % 2), watched.tensor(scores[:, :2]), sample_weight=weight)
     of_host = as_predictions(PROBLEM.y_true % 2, scores[:, :2], sample_weight=weight)
@@ -581,8 +581,8 @@ def test_looks_at_samples_are_taken_on_the_device(watched, table, weighted):
 def test_classes_that_are_named(device, table):
     found = as_predictions(PROBLEM.y_true, device.tensor(TABLES[table]))
     expected = as_predictions(PROBLEM.y_true, TABLES[table])
-    assert_array_equal(_samples.named_classes(found), _samples.named_classes(expected))
-    assert_array_equal(_samples.named_right(found), _samples.named_right(expected))
+    assert_array_equal(_samples.predicted_classes(found), _samples.predicted_classes(expected))
+    assert_array_equal(_samples.predicted_right(found), _samples.predicted_right(expected))
     assert not found._copies
 
 
@@ -677,7 +677,7 @@ def test_on_a_card(library, kind, weighted):
     expected = as_predictions(y_true, scores, sample_weight=weight)
     assert all(tensor is None or tensor.is_cuda for tensor in found.tensors)
     assert looks(found) == looks(expected)
-    assert_array_equal(_samples.named_classes(found), _samples.named_classes(expected))
+    assert_array_equal(_samples.predicted_classes(found), _samples.predicted_classes(expected))
     assert not found._copies
     then = Fingerprint.of(found)
     then.check(found)

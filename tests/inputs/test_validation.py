@@ -804,7 +804,7 @@ def test_members_of_an_enumeration_name_columns_groups_classes_and_models():
     assert {pair.positive for pair in evaluation.pairs} == {"ant", "bee", "cat"}
     assert "Animal" not in f"{evaluation} {evaluation.worst_pair}"
     sweep = polyroc.cost_sweep(members, scores, true_class=Animal.CAT, predicted_class=Animal.ANT, ratios=[2])
-    assert "'cat' taken for 'ant'" in repr(sweep)
+    assert "'cat' predicted as 'ant'" in repr(sweep)
     groups = np.arange(30) // 3
     by_name = [list(Animal)[group % 3] for group in groups]
     with pytest.warns(polyroc.ResamplingWarning):

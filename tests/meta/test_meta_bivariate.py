@@ -246,7 +246,7 @@ def test_the_text():
 def test_floating_point_errors_that_a_caller_makes_fatal_do_not_occur():
     table = np.array([[1, 0, 1, 10**15], [10**15, 1, 3, 10**9], [40, 0, 2, 10**6], [10**12, 7, 0, 10**13]])
     with np.errstate(all="raise"):
-        for options in ({}, {"method": "ml"}, {"model": "moses", "weighted": True}):
+        for options in ({}, {"method": "ml"}, {"approach": "moses", "weighted": True}):
             summary = summary_roc(table, **options)
             json.dumps(summary.to_dict(), allow_nan=False)
             assert str(summary)

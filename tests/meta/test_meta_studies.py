@@ -93,14 +93,14 @@ def test_tables_that_are_refused(tables, words):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"model": "hsroc"}, "`model` must be one of 'reitsma', 'moses', got 'hsroc'"),
+        ({"approach": "hsroc"}, "`approach` must be one of 'reitsma', 'moses', got 'hsroc'"),
         ({"method": "mm"}, "`method` must be one of 'reml', 'ml', got 'mm'"),
         ({"correction": -0.5}, "`correction` must be a number from 0 to 1, got -0.5"),
         ({"correction": True}, "`correction` must be a number from 0 to 1, got True"),
         ({"correction_control": "some"}, "`correction_control` must be one of 'all', 'single', 'none', got 'some'"),
         ({"weighted": 1}, "`weighted` must be True or False, got 1"),
-        ({"weighted": True}, "`weighted` must be False for model='reitsma'"),
-        ({"model": "moses", "method": "ml"}, "`method` must be left out for model='moses'"),
+        ({"weighted": True}, "`weighted` must be False for approach='reitsma'"),
+        ({"approach": "moses", "method": "ml"}, "`method` must be left out for approach='moses'"),
     ],
 )
 def test_options_that_are_refused(options, words):

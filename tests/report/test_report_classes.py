@@ -30,7 +30,7 @@ def test_rows_are_those_of_the_table_of_classes(evaluation):
     [table] = class_tables(summarize(evaluation, include_intervals=False))
     assert [row["name"].whole for row in table["rows"]] == HOSTILE
     for row, one in zip(table["rows"], evaluation.classes, strict=True):
-        assert row["n_named"] == f"{one.n_named:,}"
+        assert row["n_predicted"] == f"{one.n_predicted:,}"
         assert row["numbers"]["recall"] == {"text": f"{one.recall:.3f}", "ends": ""}
         assert row["hardest"].whole == one.hardest_partner
     assert (table["others"], table["order"]) == ([], "")
@@ -71,7 +71,7 @@ def test_a_lost_class_is_marked_on_the_page():
     page = render_html(summarize(polyroc.evaluate(y, probability)))
     assert '<td class="number lost">0</td>' in page
     seen = page[: page.index('<script type="application/json"')]
-    assert seen.count("is never named") == 2  # what needs care, and above the table
+    assert seen.count("is never predicted") == 2  # what needs care, and above the table
 
 
 def test_hostile_names_are_text(evaluation):
@@ -142,7 +142,7 @@ def test_the_table_follows_the_model_and_says_what_python_says(opened, files):
             assert page.locator("#classes-title").inner_text() == f"Classes: {name}"
             classes = comparison.evaluations[name].classes
             for row, one in zip(table(page, "#class-table"), classes, strict=True):
-                assert row[:3] == [str(one.label), f"{one.n_samples:,}", f"{one.n_named:,}"]
+                assert row[:3] == [str(one.label), f"{one.n_samples:,}", f"{one.n_predicted:,}"]
                 assert row[3].startswith(f"{one.recall:.3f}")
                 assert " to " in row[3]
                 assert row[7].startswith(f"{one.hardest_auc:.3f}")
@@ -159,7 +159,7 @@ def test_the_table_of_classes_sorts_by_every_column(opened, files):
     columns = {
         "class": classes.label,
         "n_samples": classes.n_samples,
-        "n_named": classes.n_named,
+        "n_predicted": classes.n_predicted,
         "recall": classes.recall,
         "precision": classes.precision,
         "auc_vs_rest": classes.auc_vs_rest,

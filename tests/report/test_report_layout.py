@@ -202,7 +202,7 @@ def test_sections_come_in_the_order_in_which_people_ask(pages):
         assert set(wanted + rest) <= set(links)
 
 
-def test_the_verdict_is_short_and_says_how_often_the_right_class_is_named(summaries, results, pages):
+def test_the_verdict_is_short_and_says_how_often_the_right_class_is_predicted(summaries, results, pages):
     for name in ("near", "costs", "many", "k3", "hostile"):
         summary = summaries[name]
         words = " ".join(summary["advice"])
@@ -213,7 +213,7 @@ def test_the_verdict_is_short_and_says_how_often_the_right_class_is_named(summar
     alone = results["k3"]
     low, high = alone.accuracy_interval(0.95)
     ends = f"({100 * low:.0f} % to {100 * high:.0f} %)"
-    said = f"They name the right class in {100 * alone.accuracy:.0f} % of samples {ends}."
+    said = f"They predict the right class in {100 * alone.accuracy:.0f} % of samples {ends}."
     assert said in summaries["k3"]["advice"][0]
     best = summaries["costs"]["best"]
     low, high = results["costs"].evaluations[best].accuracy_interval(0.95)

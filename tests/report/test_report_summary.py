@@ -154,7 +154,7 @@ def test_costs_of_pairs_are_there_where_costs_are(evaluation):
     costs = np.ones((5, 5))
     costs[0, 1] = 9
     found = np.array(summarize(evaluation_of(5, options={"costs": costs}))["pair_costs"])
-    # A true 0 taken for 1 is a miss in the pair (0, 1) and a false alarm in the pair (1, 0): half of what each costs.
+    # A true 0 predicted as 1 is a miss in the pair (0, 1) and a false alarm in the pair (1, 0): half of each cost.
     assert_allclose(found / found.min(), [5 if {*pair} == {0, 1} else 1 for pair in permutations(range(5), 2)])
 
 

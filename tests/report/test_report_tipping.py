@@ -53,7 +53,7 @@ def test_the_page_says_each_sentence_and_carries_the_place_in_the_grid(compariso
         assert sentence in words
     assert words.count("By point estimates") == 1
     items = [attributes for tag, attributes in Page(page).tags if tag == "li" and "data-factor" in attributes]
-    assert [(int(one["data-true"]), int(one["data-taken"])) for one in items] == [one.cell for one in tipping]
+    assert [(int(one["data-true"]), int(one["data-predicted"])) for one in items] == [one.cell for one in tipping]
     assert [float(one["data-factor"]) for one in items] == [one.factor for one in tipping]
     assert page.count('class="control" hidden>Show in the grid</button>') == len(items)
 

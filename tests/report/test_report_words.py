@@ -36,7 +36,7 @@ def test_one_model_is_told_by_accuracy_d_m_and_its_worst_pair(one_model):
     assert first.startswith("These scores separate the 5 classes better than guessing, but hardly class 0")
     right = one_model["accuracy_interval"]
     ends = f"({100 * right['low']:.0f} % to {100 * right['high']:.0f} %)"
-    assert first.endswith(f"They name the right class in {100 * one_model['accuracy']:.0f} % of samples {ends}.")
+    assert first.endswith(f"They predict the right class in {100 * one_model['accuracy']:.0f} % of samples {ends}.")
     d, m = (one_model[key] for key in ("confidence_interval", "hand_till_interval"))
     assert f"D {one_model['auc']:.3f} (95 % interval {d['low']:.3f} to {d['high']:.3f}), " in second
     assert f"M {one_model['hand_till']:.3f} ({m['low']:.3f} to {m['high']:.3f}); 0.5 is guessing" in second
@@ -60,10 +60,10 @@ def test_classes_are_hardly_separated_only_if_both_directions_are_low(one_model)
     better = {pair: max(areas[pair], areas[pair[::-1]]) for pair in areas if pair[0] < pair[1]}
     both = sorted((pair for pair in better if better[pair] < 0.7), key=better.get)
     assert one_model["low_both_ways"] == [list(pair) for pair in both[:3]]
-    assert f", but hardly {both[0][0]} from {both[0][1]}. They name" in text(advice(one_model)[0])
+    assert f", but hardly {both[0][0]} from {both[0][1]}. They predict" in text(advice(one_model)[0])
     assert one_model["worst_pair"]["auc"] < 0.7
     one_direction = {**one_model, "low_both_ways": []}
-    assert "better than guessing. They name" in text(advice(one_direction)[0])
+    assert "better than guessing. They predict" in text(advice(one_direction)[0])
     sampled = {**one_model, "worst_pair": {**one_model["worst_pair"], "reversed_auc": None}}
     assert text(advice(sampled)[1]).endswith(f"(area {one_model['worst_pair']['auc']:.3f}).")
 
@@ -91,10 +91,10 @@ def test_words_are_chosen_from_the_interval_and_not_from_d(one_model):
 
 
 def test_columns_that_name_no_class_have_no_accuracy_but_a_reason(one_model):
-    note = "There is one score column, so a class is named only by a threshold."
+    note = "There is one score column, so a class is predicted only by a threshold."
     summary = {**one_model, "accuracy": None, "accuracy_note": note}
     said = text(advice(summary)[0])
-    assert "How often the right class is named is unknown: there is one score column" in said
+    assert "How often the prediction is correct is unknown: there is one score column" in said
 
 
 def test_what_contradicts_d_is_read_with_care(one_model):
@@ -173,8 +173,8 @@ def test_the_best_model_and_its_rivals(three_models):
     interval = three_models["evaluations"]["first"]["accuracy_interval"]
     assert three_models["best"] == "first"
     assert text(advice(three_models)[0]) == (
-        "Use first: it is better than both other models by D and by M, at 95 % confidence. It names the right class in "
-        f"{100 * right:.0f} % of samples ({100 * interval['low']:.0f} % to {100 * interval['high']:.0f} %)."
+        "Use first: it is better than both other models by D and by M, at 95 % confidence. It predicts the right class "
+        f"in {100 * right:.0f} % of samples ({100 * interval['low']:.0f} % to {100 * interval['high']:.0f} %)."
     )
     ends = f"(95 % interval {first['low']:.4f} to {first['high']:.4f})"
     assert f"By D, first is ahead of second by {first['value']:.4f} {ends}" in told(three_models)
@@ -196,7 +196,7 @@ def test_no_winner_is_named_where_the_comparison_names_none(three_models):
     models = summary["evaluations"]
     for name in ("first", "second"):
         right = f"{100 * models[name]['accuracy']:.0f} %"
-        assert f"{name} names the right class in {right} of samples (D {models[name]['auc']:.3f}, M " in numbers
+        assert f"{name} predicts the right class in {right} of samples (D {models[name]['auc']:.3f}, M " in numbers
     assert "third" not in numbers
     assert "The worst pair of first is " in numbers
     assert "ahead of second by 0.0120 (95 % interval -0.0040 to 0.0280, which contains 0)" in told(summary)

@@ -55,9 +55,9 @@ def test_what_the_error_proposes_gives_the_right_number(samples, name):
     y, logits, p = samples
     change, options = SCORES[name]
     scores = change(logits, p)
-    with pytest.raises(polyroc.InputError, match="must be scores that bins can tell apart") as caught:
+    with pytest.raises(polyroc.InputError, match="must be scores that bins can distinguish") as caught:
         counted(y, scores, **options).compute()
-    with pytest.raises(polyroc.InputError, match="must be scores that bins can tell apart"):
+    with pytest.raises(polyroc.InputError, match="must be scores that bins can distinguish"):
         counted(y, scores, **options).second_pass()
     assert caught.value.argument == "y_score"
     exact = polyroc.evaluate(y, scores)
@@ -143,7 +143,7 @@ def test_what_is_a_tie_is_known_after_merging_and_storing():
     restored = polyroc.RocAccumulator([0, 1])
     restored.load_state_dict(again.state_dict())
     for one in (again, restored):
-        with pytest.raises(polyroc.InputError, match="must be scores that bins can tell apart"):
+        with pytest.raises(polyroc.InputError, match="must be scores that bins can distinguish"):
             one.compute()
 
 
@@ -168,5 +168,5 @@ def test_files_are_refused_and_sorted_scores_are_right(samples, tmp_path):
         table = table.append_column(f"r_{c}", [logits[:, c]])
     write(tmp_path / "c", table)
     for options in ({}, {"exact": True}):
-        with pytest.raises(polyroc.InputError, match="`scores` must be scores that bins can tell apart"):
+        with pytest.raises(polyroc.InputError, match="`scores` must be scores that bins can distinguish"):
             polyroc.compare_parquet(tmp_path / "c", {"q": "q_*", "r": "r_*"}, target="y", **options)

@@ -117,7 +117,7 @@ def test_scores_that_bins_cannot_tell_apart_are_refused(dtype):
     for preds, words in ((narrow, "Subtract 0.50"), (tiny, "below 5e-41 count as 0")):
         metric = updated(MulticlassD(4), preds, target)
         for asked in (metric.compute, metric.evaluation):
-            with pytest.raises(polyroc.InputError, match=f"must be scores that bins can tell apart.*{words}"):
+            with pytest.raises(polyroc.InputError, match=f"must be scores that bins can distinguish.*{words}"):
                 asked()
     # What the message proposes.
     assert updated(MulticlassD(4, score_kind="free"), narrow - 0.5005, target).compute().item() == pytest.approx(

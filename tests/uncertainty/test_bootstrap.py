@@ -329,8 +329,10 @@ def test_bad_requests_of_a_result(evaluation):
 @pytest.mark.filterwarnings("ignore:The scores .*rank samples backwards")
 def test_no_parametric_replicates_without_a_rank_one_fit():
     problem = gaussian_problem(0, 90, 3)
-    saturated = polyroc.evaluate(problem.y_true, problem.y_score, model="saturated")
-    with pytest.raises(ValueError, match="no rank-one model is fitted, got 'parametric-pairs' for model='saturated'"):
+    saturated = polyroc.evaluate(problem.y_true, problem.y_score, structure="saturated")
+    with pytest.raises(
+        ValueError, match="no rank-one structure is fitted, got 'parametric-pairs' for structure='saturated'"
+    ):
         saturated.bootstrap(5, method="parametric-pairs")
     binary = polyroc.evaluate(problem.y_true > 0, problem.y_score[:, 0])
     with pytest.raises(ValueError, match="for two classes"):

@@ -108,8 +108,8 @@ def test_what_does_not_hold_is_refused_and_auto_resamples():
     with pytest.raises(
         polyroc.InputError, match=r"`method` must be 'bootstrap' where .* 'logistic', where the centered"
     ):
-        polyroc.compare(found.y_true, found.scores, method="influence", model="centered")
-    drawn = quietly(polyroc.compare, found.y_true, found.scores, model="centered", n_thresholds=9)
+        polyroc.compare(found.y_true, found.scores, method="influence", structure="centered")
+    drawn = quietly(polyroc.compare, found.y_true, found.scores, structure="centered", n_thresholds=9)
     assert (drawn.method, drawn.n_resamples, drawn.seed) == ("bootstrap", 999, 0)
     with pytest.raises(polyroc.InputError, match=r"`interval` needs a method that draws.*method='influence' does not"):
         polyroc.compare(found.y_true, found.scores, method="influence", interval="bca")

@@ -70,14 +70,14 @@ def test_slopes_by_moving_every_point(seed, max_fpr):
         assert slope == pytest.approx((area[0] - area[1]) / (2 * step), abs=1e-7)
 
 
-@pytest.mark.parametrize("model", ["rank-one", "saturated"])
+@pytest.mark.parametrize("structure", ["rank-one", "saturated"])
 @pytest.mark.parametrize("max_fpr", [0.05, 0.4])
-def test_one_pass_gives_what_all_points_would(model, max_fpr):
-    evaluation = polyroc.evaluate(*problem(), engine="numpy", model=model, n_thresholds=19)
+def test_one_pass_gives_what_all_points_would(structure, max_fpr):
+    evaluation = polyroc.evaluate(*problem(), engine="numpy", structure=structure, n_thresholds=19)
     weights = pair_weights(evaluation._source, evaluation._pair_index, evaluation._options)
     asked = (evaluation.factorization, evaluation.rates, weights)
-    [found] = area_gradient(*asked, shrinkage=1.0, model=model, max_fpr=max_fpr).cells
-    points = point_gradient(*asked, shrinkage=1.0, model=model).cells
+    [found] = area_gradient(*asked, shrinkage=1.0, structure=structure, max_fpr=max_fpr).cells
+    points = point_gradient(*asked, shrinkage=1.0, structure=structure).cells
     slopes = partial_slopes(evaluation.curve.fpr, evaluation.curve.tpr, max_fpr)
     assert_allclose(found, np.einsum("s,src->rc", slopes, points), atol=1e-12)
 
@@ -342,8 +342,8 @@ def test_what_has_no_formula_is_refused_by_name(evaluation):
         polyroc.compare(
             problem()[0], {"a": problem()[1], "b": problem(1)[1]}, max_fpr=0.1, method="bootstrap", interval="bca"
         )
-    centered = polyroc.evaluate(*problem(), model="centered", engine="numpy")
-    with pytest.raises(ValueError, match="the centered model has no formula"):
+    centered = polyroc.evaluate(*problem(), structure="centered", engine="numpy")
+    with pytest.raises(ValueError, match="the centered structure has no formula"):
         centered.confidence_interval(method="influence", **partial)
 
 

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from polyroc._lib.limits import FINE_BINS
 from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import Frozen
 
@@ -17,7 +18,7 @@ Scores: TypeAlias = Literal["probabilities", "free"]
 
 # D of a million calibrated predictions is off by 2e-6 with 6 bits, and by 4e-7 with 8 (python -m benchmarks._bins). Of
 # many classes the memory of counts comes first.
-_BITS, _BITS_OF_MANY, _MANY = 8, 6, 50
+_BITS, _BITS_OF_MANY = 8, 6
 _ALL_BITS = 23
 _HALF = int(np.float32(0.5).view(np.int32))
 _LARGEST = np.finfo(np.float32).max
@@ -29,7 +30,7 @@ ROUNDED = 1e-6
 
 def usual_bits(n_classes: int) -> int:
     """Bits of the mantissa where nobody asks for others: the same for the same classes, so that counts can be added."""
-    return _BITS if n_classes <= _MANY else _BITS_OF_MANY
+    return _BITS if n_classes <= FINE_BINS else _BITS_OF_MANY
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from polyroc._lib.typing import BoolArray, FloatArray
 from polyroc._records import PairWeights, PairwiseRates
 
 # Stands for an infinite logit: of rows whose rate is 0 or 1 in every pair, and of single cells where
-# nothing is fitted (the saturated model, two classes). What a fit finds is not bounded by it.
+# nothing is fitted (the saturated structure, two classes). What a fit finds is not bounded by it.
 LOGIT_BOUND = 30.0
 EDGE = float(expit(-LOGIT_BOUND))
 

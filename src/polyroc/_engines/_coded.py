@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyroc._engines._naming import confusion, highest, levels
+from polyroc._engines._predicted import confusion, highest, levels
 from polyroc._engines._samples import can_be_probabilities
 from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import Frozen, Predictions
@@ -38,8 +38,8 @@ class CodedScores(Frozen):
 
 
 @dataclass(frozen=True, eq=False)
-class NamedScores(Frozen):
-    """What two rules need: how often the highest score names what, and the scores where they are probabilities."""
+class RuleScores(Frozen):
+    """Input of two rules: counts of what the highest score predicts, and the scores if they are probabilities."""
 
     confusion: FloatArray
     """Sum of weights by true class (row) and class of the highest score (column), shape (k, k)."""
@@ -55,16 +55,16 @@ def drawn_rows(n_samples: int, most: int, seed: int) -> IntArray | None:
     return rows
 
 
-def named_scores(predictions: Predictions, classes: IntArray, rows: IntArray | None) -> NamedScores:
-    """The scores of some classes (columns) and samples (rows, None for all), and what the highest of them names."""
+def rule_scores(predictions: Predictions, classes: IntArray, rows: IntArray | None) -> RuleScores:
+    """Scores of some classes (columns) and samples (rows, None for all), and counts of what the highest predicts."""
     taken = slice(None) if rows is None else rows
     codes, scores = true_places(predictions, classes, rows), predictions.scores[taken][:, classes]
     # As `decide` compares them, so that rounding of logarithms decides alike.
     are_probabilities = can_be_probabilities(predictions)
-    named = highest(levels(scores, on_log_scale=are_probabilities), np.zeros(len(classes)))
+    predicted = highest(levels(scores, on_log_scale=are_probabilities), np.zeros(len(classes)))
     weight = np.ones(len(codes)) if predictions.sample_weight is None else predictions.sample_weight[taken]
-    found = confusion(codes, named, weight, (len(classes), len(classes)))
-    return NamedScores(found, coded(scores) if are_probabilities else None)
+    found = confusion(codes, predicted, weight, (len(classes), len(classes)))
+    return RuleScores(found, coded(scores) if are_probabilities else None)
 
 
 def true_places(predictions: Predictions, classes: IntArray, rows: IntArray | None) -> IntArray:

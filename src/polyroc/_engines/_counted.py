@@ -18,7 +18,7 @@ from polyroc._engines._protocol import Fitter, PdiTerms, Resources, Reweighed
 from polyroc._engines._reach import Reach, reach
 from polyroc._inputs.checks import InputError
 from polyroc._lib.threads import Threads
-from polyroc._lib.typing import FloatArray, IntArray, Model, Thresholds
+from polyroc._lib.typing import FloatArray, IntArray, Structure, Thresholds
 from polyroc._records import Factorization, Frozen, PairIndex, PairWeights, PairwiseRates, Predictions, ScoreCounts
 
 
@@ -265,11 +265,11 @@ class CountedPrepared:
         weights: PairWeights,
         *,
         shrinkage: float,
-        model: Model,
+        structure: Structure,
         near: Factorization | None = None,
     ) -> Factorization:
-        """The model's shared and pair effects."""
-        return self.fitter.fit(rates, weights, shrinkage=shrinkage, model=model, near=near)
+        """Shared and pair effects."""
+        return self.fitter.fit(rates, weights, shrinkage=shrinkage, structure=structure, near=near)
 
     def curvature(
         self, factorization: Factorization, rates: PairwiseRates, weights: PairWeights, shrinkage: float

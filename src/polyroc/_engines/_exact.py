@@ -105,7 +105,7 @@ class SortedColumn:
         self._places[:] = self._starts
 
     def reserve(self, counts: IntArray) -> IntArray:
-        """Places for so many scores of each class; whoever calls keeps others from calling meanwhile."""
+        """Places for this many scores of each class; whoever calls keeps others from calling meanwhile."""
         places = self._places.copy()
         self._places += counts
         if np.any(self._places > self._ends):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from polyroc._engines._naming import relative_weights
+from polyroc._engines._predicted import relative_weights
 from polyroc._engines._samples import subtractable
 from polyroc._engines._unordered import unordered
 from polyroc._lib.threads import threads_for

@@ -1,7 +1,7 @@
 """Offsets of the least cost, by exact coordinate sweeps.
 
 The cost of a rule "highest of z_j + b_j" is piecewise constant in the offsets b, and to minimise it over all of them is
-NP-complete (Bourke et al. 2008). Along one offset it is easy: sample i is named j from the threshold
+NP-complete (Bourke et al. 2008). Along one offset it is easy: class j is predicted for sample i from the threshold
 
     t_i = max_{l != j} (z_il + b_l) - z_ij
 
@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyroc._engines._naming import costs_of, highest
 from polyroc._engines._numpy import _offset_passes as reference
+from polyroc._engines._predicted import costs_of, highest
 from polyroc._engines._registry import FastOrReference, can_compile
 from polyroc._lib.typing import FloatArray, IntArray
 
@@ -43,7 +43,7 @@ def passes_for(n_cells: int) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class OffsetProblem:
-    """What is minimised: sum over samples of weight * costs[code, named]."""
+    """What is minimised: sum over samples of weight * costs[code, predicted]."""
 
     z: FloatArray
     """Levels, shape (m, n): a row for each class, and a last one where a rule may abstain."""
@@ -52,7 +52,7 @@ class OffsetProblem:
     weight: FloatArray
     """What each sample counts for, shape (n,), sum 1."""
     costs: FloatArray
-    """costs[true, named], shape (k, m)."""
+    """costs[true, predicted], shape (k, m)."""
     margin: float
     """How far an offset keeps from the samples next to it where there is room: 1 for logarithms."""
     order: IntArray
@@ -66,9 +66,9 @@ class OffsetProblem:
         """Cost of the rule with these offsets."""
         return self.cost_of(highest(self.z, offsets))
 
-    def cost_of(self, named: IntArray) -> float:
-        """Cost of naming these rows, shape (n,)."""
-        return float(self.passes.total(self.codes, named, self.weight, self.costs))
+    def cost_of(self, predicted: IntArray) -> float:
+        """Cost of predicting these classes, shape (n,)."""
+        return float(self.passes.total(self.codes, predicted, self.weight, self.costs))
 
     @cached_property
     def largest(self) -> float:
@@ -89,7 +89,7 @@ class Tuned(NamedTuple):
 
 
 class _Break(NamedTuple):
-    """The best place for one offset: cost there, compared with never naming the class, and the samples next to it."""
+    """The best place for one offset: its cost compared with never predicting the class, and the samples next to it."""
 
     change: float
     low: float
@@ -148,7 +148,7 @@ def _inside(found: _Break, old: float, margin: float) -> float:
 def _best_break(
     passes: Any, t: FloatArray, change: FloatArray, old: float, least_gap: float, below: float = np.inf
 ) -> _Break | None:
-    """Where naming all samples with a lower threshold costs least; of equal places the one nearest to the old value.
+    """Threshold below which predicting the class costs least; of equal places the one nearest to the old value.
 
     None where that is not below a bound.
     """
@@ -161,7 +161,7 @@ def _best_break(
 
 def _best_of_sorted(t: FloatArray, cumulated: FloatArray, old: float, least_gap: float) -> _Break:
     """From ascending thresholds and the change of cost up to each; thresholds of one place are passed together."""
-    # A place between two thresholds, and one at either end, where none or all samples are named.
+    # A place between two thresholds, and one at either end, where the class is predicted for no sample or for all.
     ends = (t[1:] - t[:-1] > least_gap).nonzero()[0]
     n_places = len(ends) + 2
     changes, lows, highs = np.empty(n_places), np.empty(n_places), np.empty(n_places)

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 from polyroc._engines._curvature import Curvature
 from polyroc._engines._gradient import Gradient
-from polyroc._lib.typing import FloatArray, Model, Thresholds
+from polyroc._lib.typing import FloatArray, Structure, Thresholds
 from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, RankOneFits, Source
 
 
@@ -46,7 +46,7 @@ class Reweighed(Protocol):
         """
 
     def fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> RankOneFits:
-        """The rank-one model under each of several weights, shape (R, n); on one thread."""
+        """The rank-one structure under each of several weights, shape (R, n); on one thread."""
 
 
 class Fitter(Protocol):
@@ -69,10 +69,10 @@ class Fitter(Protocol):
         weights: PairWeights,
         *,
         shrinkage: float,
-        model: Model,
+        structure: Structure,
         near: Factorization | None = None,
     ) -> Factorization:
-        """Shrink rates and fit a model to them, scaled to mean(v) = 1 (method, steps 4, 6 and 7).
+        """Shrink rates and fit a structure to them, scaled to mean(v) = 1 (method, steps 4, 6 and 7).
 
         The rates are given, not the pairs, because costs and weights change while rates stay. `near` is a fit of the
         same rates with another shrinkage: an engine may begin there where all beginnings lead to one end.

@@ -8,7 +8,7 @@ import numpy as np
 from polyroc._engines import _tensor_samples as on_device
 from polyroc._inputs.tensor_predictions import TensorPredictions
 from polyroc._lib.typing import BoolArray, FloatArray, IntArray
-from polyroc._records import NamedCounts, PairwiseRates, Predictions, ScoreCounts, Source
+from polyroc._records import PairwiseRates, Predictions, RowCounts, ScoreCounts, Source
 
 # Probabilities in a file are often rounded: rows sum to one to this, each of them or in the mean over the rows.
 _ROUNDED = 0.02
@@ -195,34 +195,34 @@ def column_ranges(source: Source) -> tuple[FloatArray, FloatArray]:
     return noted.lowest, noted.highest
 
 
-def row_notes(source: Source) -> NamedCounts:
-    """What counts keep of rows: which class was named, and what the scores looked like; not of a single column."""
+def row_notes(source: Source) -> RowCounts:
+    """What counts keep of rows: which class was predicted, and what the scores looked like; not of a single column."""
     assert isinstance(source, ScoreCounts)
-    assert source.named is not None
-    return source.named
+    assert source.row_counts is not None
+    return source.row_counts
 
 
-def named_right(predictions: Predictions) -> BoolArray:
+def predicted_right(predictions: Predictions) -> BoolArray:
     """Whether the highest column of each sample is that of its class, shape (n,); the first of equal ones counts."""
     if isinstance(predictions, TensorPredictions):
-        return on_device.named_right(predictions)
-    right: BoolArray = named_classes(predictions) == predictions.codes
+        return on_device.predicted_right(predictions)
+    right: BoolArray = predicted_classes(predictions) == predictions.codes
     return right
 
 
-def share_named_right(predictions: Predictions) -> float:
+def accuracy_of(predictions: Predictions) -> float:
     """Share of the samples, by their weights, whose highest column is that of their class."""
     if isinstance(predictions, TensorPredictions):
-        return on_device.share_named_right(predictions)
-    return float(np.average(named_right(predictions), weights=predictions.sample_weight))
+        return on_device.accuracy_of(predictions)
+    return float(np.average(predicted_right(predictions), weights=predictions.sample_weight))
 
 
-def named_classes(predictions: Predictions) -> IntArray:
+def predicted_classes(predictions: Predictions) -> IntArray:
     """The class of the highest column of each sample, as a position in the labels, shape (n,)."""
     if isinstance(predictions, TensorPredictions):
-        return on_device.named_classes(predictions)
-    named: IntArray = np.argmax(predictions.scores, axis=1)
-    return named
+        return on_device.predicted_classes(predictions)
+    predicted: IntArray = np.argmax(predictions.scores, axis=1)
+    return predicted
 
 
 def in_range(values: FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ from polyroc._inputs.batch import Batch
 from polyroc._inputs.checks import InputError
 from polyroc._lib.threads import Threads
 from polyroc._lib.typing import LabelArray
-from polyroc._records import NamedCounts, ScoreCounts
+from polyroc._records import RowCounts, ScoreCounts
 
 # Rows whose highest scores stay in the cache while all columns pass.
 _BLOCK = 16_384
@@ -173,7 +173,7 @@ class Tally:
         counts = self.class_counts.copy()
         weights, squares = self.class_weights, self.class_squares
         effective = np.divide(weights**2, squares, out=np.zeros(len(weights)), where=squares > 0)
-        named = NamedCounts(self.confusion.copy(), self.times.copy(), self.lowest, self.highest, self.worst_row)
+        row_counts = RowCounts(self.confusion.copy(), self.times.copy(), self.lowest, self.highest, self.worst_row)
         return ScoreCounts(
             labels=self.labels,
             columns=tuple(counter.counts() for counter in self.counters),
@@ -181,7 +181,7 @@ class Tally:
             class_weights=weights.copy() if self.is_weighted else counts.astype(float),
             effective_counts=effective if self.is_weighted else counts.astype(float),
             is_weighted=self.is_weighted,
-            named=named if self.n_columns > 1 else None,
+            row_counts=row_counts if self.n_columns > 1 else None,
             bins=self.bins if self.groups is None else self.groups,
             lowest=float(self.lowest.min()),
             highest=float(self.highest.max()),

@@ -34,27 +34,27 @@ def column_ranges(predictions: TensorPredictions) -> tuple[FloatArray, FloatArra
     return lowest, highest
 
 
-def named_classes(predictions: TensorPredictions) -> IntArray:
+def predicted_classes(predictions: TensorPredictions) -> IntArray:
     """The class of the highest column of each sample, shape (n,), on the host; the first of equal ones."""
-    named: IntArray = _named(predictions).cpu().numpy()
-    return named
+    predicted: IntArray = _predicted(predictions).cpu().numpy()
+    return predicted
 
 
-def named_right(predictions: TensorPredictions) -> BoolArray:
+def predicted_right(predictions: TensorPredictions) -> BoolArray:
     """Whether that is the true class, shape (n,), on the host."""
-    right: BoolArray = (_named(predictions) == predictions.tensors.codes).cpu().numpy()
+    right: BoolArray = (_predicted(predictions) == predictions.tensors.codes).cpu().numpy()
     return right
 
 
-def share_named_right(predictions: TensorPredictions) -> float:
+def accuracy_of(predictions: TensorPredictions) -> float:
     """Share of the samples, by their weights, for which that is the true class."""
-    right, weight = _named(predictions) == predictions.tensors.codes, predictions.tensors.weight
+    right, weight = _predicted(predictions) == predictions.tensors.codes, predictions.tensors.weight
     if weight is None:
         return int(right.sum()) / len(right)
     return float((weight * right).sum() / weight.sum())
 
 
-def _named(predictions: TensorPredictions) -> Tensor:
+def _predicted(predictions: TensorPredictions) -> Tensor:
     return predictions.tensors.scores.argmax(dim=1)
 
 

@@ -17,7 +17,7 @@ from polyroc._engines._curvature import HELD, Curvature, Eliminated, OwnGradient
 from polyroc._engines._gradient import Gradient
 from polyroc._estimator._curve import shared_rates
 from polyroc._estimator._partial import partial_slopes
-from polyroc._lib.typing import BoolArray, FloatArray, Model
+from polyroc._lib.typing import BoolArray, FloatArray, Structure
 from polyroc._records import Factorization, PairWeights, PairwiseRates
 
 # Cells that are worked on at a time, within the cache: all cells of a thousand classes would take gigabytes.
@@ -30,13 +30,13 @@ def area_gradient(
     weights: PairWeights,
     *,
     shrinkage: float,
-    model: Model,
+    structure: Structure,
     curvature: Curvature | None = None,
     max_fpr: float | None = None,
 ) -> Gradient:
     """How D, or the standardised area left of `max_fpr`, changes with every pairwise rate: one right side."""
     slopes = area_slopes(factorization) if max_fpr is None else _partial_area_slopes(factorization, max_fpr)
-    return _gradient(slopes[None], factorization, rates, weights, shrinkage, model, curvature)
+    return _gradient(slopes[None], factorization, rates, weights, shrinkage, structure, curvature)
 
 
 def point_gradient(
@@ -45,12 +45,12 @@ def point_gradient(
     weights: PairWeights,
     *,
     shrinkage: float,
-    model: Model,
+    structure: Structure,
     curvature: Curvature | None = None,
 ) -> Gradient:
     """How every point of the curve changes with every pairwise rate: T right sides for TPR, then T for FPR."""
     slopes = np.diag(_logit_slopes(factorization))
-    return _gradient(slopes, factorization, rates, weights, shrinkage, model, curvature)
+    return _gradient(slopes, factorization, rates, weights, shrinkage, structure, curvature)
 
 
 def mean_point_gradient(weights: PairWeights, n_call_rates: int) -> Gradient:
@@ -108,15 +108,15 @@ def _gradient(
     rates: PairwiseRates,
     weights: PairWeights,
     shrinkage: float,
-    model: Model,
+    structure: Structure,
     curvature: Curvature | None,
 ) -> Gradient:
     """The gradient of m numbers whose derivatives by the row effects of the curve are `slopes`, shape (m, 2T)."""
-    if model == "centered":
-        msg = "`model` must be 'rank-one' or 'saturated' for influences, which are not derived for 'centered'."
+    if structure == "centered":
+        msg = "`structure` must be 'rank-one' or 'saturated' for influences, which are not derived for 'centered'."
         raise ValueError(msg)
     cells = _Blocks(factorization, rates, weights, shrinkage)
-    if model == "saturated":
+    if structure == "saturated":
         return _through_logits(slopes, cells)
     if isinstance(curvature, OwnGradient):
         return curvature.gradient(slopes)
@@ -299,7 +299,7 @@ def _through_shrinkage(row: FloatArray, pair: FloatArray, cells: _Blocks) -> Gra
 
 
 def _through_logits(slopes: FloatArray, cells: _Blocks) -> Gradient:
-    """The saturated model: a weighted mean of logits in each row, 0 where a logit is bounded."""
+    """The saturated structure: a weighted mean of logits in each row, 0 where a logit is bounded."""
     fitted, weights, kept = cells.fitted, cells.weights, cells.kept
     is_tpr = np.flatnonzero(fitted) < cells.rates.n_call_rates
     total = np.where(is_tpr, weights.tpr.sum(), weights.fpr.sum())
@@ -332,7 +332,9 @@ def weight_gradient(
     curvature: Curvature | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """How D of a rank-one fit changes with the log weight of each pair's true and false positive rates, shape (K,)."""
-    by_rate = area_gradient(factorization, rates, weights, shrinkage=shrinkage, model="rank-one", curvature=curvature)
+    by_rate = area_gradient(
+        factorization, rates, weights, shrinkage=shrinkage, structure="rank-one", curvature=curvature
+    )
     # Products of rows and pairs: the first two make k G~, the last what the mean of a row pulls on.
     row, pair = by_rate.row[0], by_rate.pair[0]
     kept = weights.size / (weights.size + shrinkage)

@@ -1,4 +1,4 @@
-"""Whether bins can tell scores apart: a warning with what helps, and an error before a wrong number leaves."""
+"""Whether bins can distinguish scores: a warning with what helps, and an error before a wrong number leaves."""
 
 import math
 from dataclasses import dataclass, replace
@@ -93,7 +93,7 @@ def wider_bins(source: ScoreCounts) -> ScoreCounts:
 
 # From here on bins can change the third digit of M; and from here on M would say little.
 _WARNED, _REFUSED = 0.001, 0.05
-RULE_OF_BINS = "must be scores that bins can tell apart"
+RULE_OF_BINS = "must be scores that bins can distinguish"
 _MOST_BITS, _MOST_GROUPS = 16, 4_096
 _IN_MEMORY = "evaluate samples that fit in memory with `polyroc.evaluate`"
 

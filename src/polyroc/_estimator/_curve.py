@@ -211,7 +211,7 @@ def shared_rates(row_effects: FloatArray) -> tuple[FloatArray, FloatArray]:
 def from_corner_to_corner(rate: FloatArray) -> FloatArray:
     """Rates that never fall, with 0 before and 1 after them; points along the last axis."""
     # A rank-one fit is monotone because its pair effects are not negative, and so are means of logits: there
-    # this only takes away rounding. The intercept of the centered model may fall a little (by some 0.003 in
+    # this only takes away rounding. The intercept of the centered structure may fall a little (by some 0.003 in
     # hard cases), and is mended half from below and half from above, so that negated scores still give 1 - D.
     rising = np.maximum.accumulate(rate, axis=-1)
     falling = np.minimum.accumulate(rate[..., ::-1], axis=-1)[..., ::-1]

@@ -33,7 +33,7 @@ def fit_of(
     if prepared.source.is_binary:
         return _own_fit(rates)
     weights = pair_weights(prepared.source, pairs, options)
-    return prepared.fit(rates, weights, shrinkage=options.shrinkage, model=options.model, near=near)
+    return prepared.fit(rates, weights, shrinkage=options.shrinkage, structure=options.structure, near=near)
 
 
 def _own_fit(rates: PairwiseRates) -> Factorization:

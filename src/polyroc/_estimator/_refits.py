@@ -10,13 +10,12 @@ from polyroc._estimator._curve import RocCurve, shared_curve
 from polyroc._estimator._factorization import fit_of
 from polyroc._estimator._rates import rates_of
 from polyroc._inputs.options import Options
+from polyroc._lib.limits import SECOND_FITS
 from polyroc._lib.typing import BoolArray, IntArray, Thresholds
 from polyroc._records import Factorization, PairIndex, PairwiseRates, chosen_pairs
 
 # Stands for no shrinkage where the fit without any does not converge, because pairs are separated.
 _HARDLY_ANY = 0.01
-# Of more classes the second fit would take as long as people are willing to wait for the first.
-_MOST_CLASSES = 100
 # Between them they say what one threshold for both columns of a pair loses.
 _BY_COLUMNS: tuple[Thresholds, ...] = ("own", "shared")
 
@@ -71,7 +70,7 @@ def auc_by_thresholds(
     prepared: Prepared, pairs: PairIndex, options: Options, auc: float
 ) -> dict[Thresholds, float] | None:
     """D with own and with shared thresholds, and of the options, whose is `auc`; None where no fit is worth it."""
-    if prepared.source.is_binary or pairs.stratum is not None or len(prepared.source.labels) > _MOST_CLASSES:
+    if prepared.source.is_binary or pairs.stratum is not None or len(prepared.source.labels) > SECOND_FITS:
         return None
     found: dict[Thresholds, float] = {}
     for kind in _BY_COLUMNS:

@@ -267,7 +267,7 @@ def _as_real(array: NDArray[Any], name: str, where: str = "") -> FloatArray:
 
 
 def too_large(name: str, where: str = "") -> InputError:
-    """The error of integers that floats cannot tell apart."""
+    """The error of integers that floats cannot distinguish."""
     came = f"larger ones{where}, whose order float64 cannot keep"
     return InputError(name, "must hold integers within 2**53", came)
 
@@ -277,7 +277,7 @@ def _read_label_array(value: Any, name: str) -> NDArray[Any]:
         return _read_array(value, name)
     if isinstance(value, list | tuple):
         array = _read_array(value, name)
-        # NumPy writes a NaN or a number among strings as text, and integers beyond int64 beside smaller ones
+        # NumPy writes a NaN or a number among strings as text, and integers beyond int64 next to smaller ones
         # as floats; objects keep what they are.
         altered = array.dtype.kind in "US" or (array.dtype.kind == "f" and bool(np.any(np.abs(array) > _EXACT_FLOAT)))
         return np.array(value, dtype=object) if altered else array

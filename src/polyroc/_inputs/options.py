@@ -12,7 +12,7 @@ import numpy as np
 from polyroc._inputs.arrays import read_table, row_names
 from polyroc._inputs.checks import InputError, as_n_jobs, drawn_seed, listed, one_of, shown
 from polyroc._inputs.columns import Affixes, numbering_of
-from polyroc._lib.typing import FloatArray, LabelArray, Model, Thresholds, Weighting
+from polyroc._lib.typing import FloatArray, LabelArray, Structure, Thresholds, Weighting
 from polyroc._records import Frozen
 
 
@@ -156,7 +156,7 @@ class Options(Frozen):
         {"equal": "every pair the same", "prevalence": "pairs by their numbers of samples"},
     )
     costs: FloatArray | None = _declared(None, "Costs of misclassification.", as_weights, of_classes=True)
-    """Cost of calling a class (row) another (column), shape (k, k), with ones on the diagonal."""
+    """Cost of predicting a class (column) for samples of a class (row), shape (k, k), with ones on the diagonal."""
     tpr_weights: FloatArray | None = _declared(
         None, "Weights of the true positive rates of each pair.", as_weights, of_classes=True
     )
@@ -184,9 +184,9 @@ class Options(Frozen):
         "How strongly each pair's rates are pulled to the rates of all pairs, in samples; 0 for none.",
         _as_shrinkage,
     )
-    model: Model = _declared(
+    structure: Structure = _declared(
         "rank-one",
-        "Model of the pairwise rates; rank-one is the paper's.",
+        "Structure of the pairwise rates; rank-one is the paper's.",
         {"rank-one": "rank-one", "centered": "centered", "saturated": "saturated"},
     )
     engine: str = _declared(

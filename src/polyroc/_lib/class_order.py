@@ -2,14 +2,12 @@
 
 import numpy as np
 
+from polyroc._lib.limits import BEST_ORDER
 from polyroc._lib.typing import FloatArray, IntArray
-
-# The best order of the leaves takes time with the cube of their number.
-_MOST_ORDERED = 200
 
 
 def clustered(areas: FloatArray) -> IntArray:
-    """An order in which classes that are hard to tell apart are neighbours."""
+    """An order in which classes that are hard to separate are neighbours."""
     return np.arange(len(areas)) if len(areas) < 3 else leaves(cluster_tree(areas))
 
 
@@ -24,7 +22,7 @@ def cluster_tree(areas: FloatArray) -> FloatArray:
     mean = np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.nanmean(areas))
     distances = mean[np.triu_indices(len(areas), 1)]
     least = distances.min()
-    tree: FloatArray = linkage(distances - least, "average", optimal_ordering=len(areas) <= _MOST_ORDERED)
+    tree: FloatArray = linkage(distances - least, "average", optimal_ordering=len(areas) <= BEST_ORDER)
     tree[:, 2] += least
     return tree
 

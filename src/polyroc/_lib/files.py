@@ -34,7 +34,7 @@ def why_not_writable(path: Path) -> str:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write beside the file, then take its place in one step; an OSError where that cannot be done."""
+    """Write a temporary file next to it, then take its place in one step; an OSError where that cannot be done."""
     if reason := why_not_writable(path):
         raise OSError(reason)
     # Where the name is a link, the file it leads to is replaced and the link stays.

@@ -103,7 +103,7 @@ def _numbered(texts: Sequence[str], width: int) -> list[str]:
     return result
 
 
-# As wide as code is, so that what is printed can be pasted beside it.
+# As wide as code is, so that what is printed can be pasted next to it.
 WIDTH = 100
 
 

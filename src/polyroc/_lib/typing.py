@@ -20,7 +20,7 @@ else:
 
 Weighting: TypeAlias = Literal["equal", "prevalence"]
 Thresholds: TypeAlias = Literal["own", "shared", "difference"]
-Model: TypeAlias = Literal["rank-one", "centered", "saturated"]
+Structure: TypeAlias = Literal["rank-one", "centered", "saturated"]
 Statistic: TypeAlias = Literal["auc", "hand_till", "mean_auc"]
 # With the one that needs a `max_fpr`.
 AnyStatistic: TypeAlias = Literal["auc", "hand_till", "mean_auc", "partial_auc"]

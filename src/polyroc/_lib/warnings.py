@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 
-# Around everything public that computes: a share or a probability that vanishes beside others is 0, and no error,
+# Around everything public that computes: a share or a probability that vanishes next to others is 0, and no error,
 # whatever the caller has made of underflow.
 underflow_is_zero = np.errstate(under="ignore")
 

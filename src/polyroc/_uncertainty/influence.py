@@ -116,7 +116,7 @@ class Fitted:
             self.rates,
             weights,
             shrinkage=self.options.shrinkage,
-            model=self.options.model,
+            structure=self.options.structure,
             curvature=self._curvature,
             max_fpr=max_fpr,
         )
@@ -133,7 +133,7 @@ class Fitted:
                 self.rates,
                 weights,
                 shrinkage=options.shrinkage,
-                model=options.model,
+                structure=options.structure,
                 curvature=self._curvature,
             )
         least = reach_of_points(int(source.class_counts[source.class_counts > 0].min()))
@@ -143,7 +143,7 @@ class Fitted:
     @property
     def _curvature(self) -> Curvature | None:
         """The engine's passes over the cells; few pairs need none."""
-        if self.options.model != "rank-one":
+        if self.options.structure != "rank-one":
             return None
         weights = pair_weights(self.prepared.source, self.pairs, self.options)
         return self.prepared.curvature(self.factorization, self.rates, weights, self.options.shrinkage)
@@ -153,11 +153,11 @@ class Fitted:
         """Why the influences of D do not carry an interval; empty where they do."""
         if self.prepared.source.is_binary:
             return ""
-        if self.options.model == "centered":
-            return "the centered model has no formula"
+        if self.options.structure == "centered":
+            return "the centered structure has no formula"
         if not self.factorization.converged:
             return "the fit did not converge"
-        if self.options.model == "rank-one" and (held := int(np.count_nonzero(held_pairs(self.factorization)))):
+        if self.options.structure == "rank-one" and (held := int(np.count_nonzero(held_pairs(self.factorization)))):
             return f"the fit holds {held} of {len(self.pairs)} pairs at the border, where D has a kink"
         return ""
 
@@ -178,10 +178,10 @@ def too_large(error: float, area: float, name: str = "D") -> str:
 
 
 def refuse_centered(options: Options) -> None:
-    """Influences are not derived for one of the models."""
-    if options.model == "centered":
+    """Influences are not derived for one of the structures."""
+    if options.structure == "centered":
         rule = "must be 'rank-one' or 'saturated' for influences, which have no formula for this one"
-        raise InputError("model", rule, repr(options.model))
+        raise InputError("structure", rule, repr(options.structure))
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from polyroc._lib.warnings import ResamplingWarning, warn
 from polyroc._uncertainty.replicates import Replicates
 from polyroc._uncertainty.units import Units
 
-# About so many evaluations at most. The skewness of the influences, which is what they are for, is the same in
+# About this many evaluations at most. The skewness of the influences, which is what they are for, is the same in
 # expectation for sums over blocks of samples as for single ones.
 _MANY_BLOCKS = 500
 _AT_ONCE = 16

@@ -51,7 +51,7 @@ class ParametricReplicates:
             rng.binomial(fpr_size, fpr_mean) / fpr_size,
             self._call_rates,
         )
-        fit = self._fitter.fit(drawn, self._weights, shrinkage=self._options.shrinkage, model="rank-one")
+        fit = self._fitter.fit(drawn, self._weights, shrinkage=self._options.shrinkage, structure="rank-one")
         fpr, tpr = shared_rates(fit.row_effects[None])
         auc: FloatArray = areas_under(fpr, tpr)
         nothing, no_curve = np.full(1, np.nan), np.full((1, 0), np.nan)

@@ -141,7 +141,7 @@ class Replicates:
         return np.argsort(self._predictions.codes, kind="stable"), (np.cumsum(counts) - counts)[counts > 0]
 
     def _of_all_classes(self, weights: FloatArray) -> Replicated:
-        if self._is_fitted and self._options.model == "rank-one":
+        if self._is_fitted and self._options.structure == "rank-one":
             fits = self._reweighed.fits(weights, self._weights, self._options.shrinkage)
             return self._replicated(fits, self._weights, self._hand_till(weights))
         parts = [
@@ -165,13 +165,13 @@ class Replicates:
         *,
         lost_class: bool = False,
     ) -> Replicated:
-        """One replicate from its rates, by any model; `hand_till` where it is not the mean of the areas."""
+        """One replicate from its rates, with any structure; `hand_till` where it is not the mean of the areas."""
         area = np.array([areas.mean()])
         if not self._is_fitted:
             curve = (rates.fpr.T, rates.tpr.T)
             return Replicated(area, area, area, *curve, *curve, np.array([True]), np.array([lost_class]))
         options = self._options
-        fit = self._single.fit(rates, weights, shrinkage=options.shrinkage, model=options.model)
+        fit = self._single.fit(rates, weights, shrinkage=options.shrinkage, structure=options.structure)
         weighted = np.array([np.average(areas, weights=weights.tpr)])
         found = RankOneFits(fit.row_effects[None], area, weighted, fit.mean_rates[None], np.array([fit.converged]))
         return self._replicated(found, weights, hand_till, lost_class=lost_class)

@@ -6,11 +6,11 @@ import numpy as np
 from scipy.special import ndtri
 
 from polyroc._engines._samples import (
+    accuracy_of,
     are_log_probabilities,
     column_ranges,
     every_row_is_one,
     row_notes,
-    share_named_right,
 )
 from polyroc._lib.text import short_names
 from polyroc._records import Predictions, Source
@@ -21,14 +21,14 @@ _NAME = 24
 
 
 def why_no_accuracy(source: Source) -> str:
-    """Why the columns name no class; nothing where they do.
+    """Why the columns predict no class; empty if they do.
 
     Scores that are not probabilities may be on another scale in each column. That is certain where some column lies
-    wholly below another one, so that its class could never be named. It is the only case that is refused: columns
+    wholly below another one, so that its class could never be predicted. It is the only case that is refused: columns
     whose ranges overlap are compared as scikit-learn's ``argmax`` would.
     """
     if source.n_columns == 1:
-        return "There is one score column, so a class is named only by a threshold."
+        return "There is one score column, so a class is predicted only by a threshold."
     if every_row_is_one(source) or (isinstance(source, Predictions) and are_log_probabilities(source, every_row=True)):
         return ""
     lowest, highest = column_ranges(source)
@@ -43,7 +43,7 @@ def why_no_accuracy(source: Source) -> str:
 def accuracy(source: Source) -> float:
     """Share of the samples, by their weights, whose highest column is that of their class; the first of equal ones."""
     if isinstance(source, Predictions):
-        return share_named_right(source)
+        return accuracy_of(source)
     table = row_notes(source).confusion
     return float(np.trace(table) / table.sum())
 

@@ -31,7 +31,7 @@ def auc_mu(
     """Mean area over all pairs of classes, each ranked along the direction that separates the two.
 
     A partition matrix A, where A[a, b] is the cost of calling a true b an a,
-    divides the space of scores p into regions: the class called is the one of
+    divides the space of scores p into regions: the predicted class is the one of
     least expected cost (A p)[a]. Classes i and j are ranked along the normal
     of the boundary between their regions, by (A[j] - A[i]) · p, the expected
     cost of calling j less that of calling i; S(i, j) is the probability that
@@ -139,7 +139,7 @@ def _partition_matrix(labels: LabelArray, partition: Any, costs: Any) -> FloatAr
         given, matrix = matrix, in_range(matrix)
         # The normal must point from j to i: [1], in its O, (e_i - e_j) . v has the same sign for all pairs.
         excess = matrix + matrix.T - np.diag(matrix) - np.diag(matrix)[:, None]
-        rule = "such that calling two classes each other costs more than calling both right"
+        rule = "such that confusing two classes costs more than predicting both correctly"
         _require("partition", given, diagonal | (excess > 0), rule)
         return matrix
     return 1.0 - diagonal

@@ -26,7 +26,7 @@ def h_measure(
 
     Let c be the cost of a false positive and 1 - c that of a false negative. At each c the best threshold is used; it
     is a corner of the ROC convex hull. The expected cost is the mean over a Beta prior of c, which is the same for all
-    classifiers. H is 1 minus that cost over the cost without scores, which always names the cheaper class.
+    classifiers. H is 1 minus that cost over the cost without scores, which always predicts the cheaper class.
 
     Parameters
     ----------

@@ -12,6 +12,7 @@ from polyroc._estimator._doubts import warn_of_disagreement
 from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, as_rng, one_of, shown
 from polyroc._inputs.frames import plain
 from polyroc._inputs.predictions import as_ordered_predictions, as_predictions
+from polyroc._lib.limits import HUM_CLASSES
 from polyroc._lib.typing import LabelArray
 from polyroc._lib.warnings import underflow_is_zero
 from polyroc._records import Frozen, Predictions
@@ -19,7 +20,7 @@ from polyroc._uncertainty.influence import whole_error
 from polyroc._uncertainty.intervals import Interval
 from polyroc._uncertainty.units import units_of
 from polyroc.baselines._accuracy import wilson_interval
-from polyroc.baselines._hum_passes import MOST_CLASSES, MOST_STEPS, Assignments, Criterion, ordered_volume
+from polyroc.baselines._hum_passes import MOST_STEPS, Assignments, Criterion, ordered_volume
 
 _CRITERIA = ("distance", "sum")
 _MOST_DRAWS = 100_000_000
@@ -198,9 +199,9 @@ def _exact(predictions: Predictions, value: float, influences: Any) -> Hum:
 
 def _assignments(predictions: Predictions, criterion: Criterion) -> Assignments:
     n_classes = int(np.count_nonzero(predictions.class_counts))
-    if n_classes > MOST_CLASSES:
+    if n_classes > HUM_CLASSES:
         raise InputError(
-            "y_true", f"must have samples of at most {MOST_CLASSES} classes that are not ordered", f"{n_classes}"
+            "y_true", f"must have samples of at most {HUM_CLASSES} classes that are not ordered", f"{n_classes}"
         )
     if criterion == "distance" and not are_probabilities(predictions):
         rule = "must be 'sum' if the rows of `y_score` are not probabilities"

@@ -117,8 +117,6 @@ def _given_each_score(steps: list[_Step], n_distinct: int) -> list[FloatArray]:
 
 Criterion: TypeAlias = Literal["distance", "sum"]
 
-# To count the best assignments of more classes takes too long and too much memory.
-MOST_CLASSES = 12
 # Steps for all sets of samples, all of them tied: about two seconds.
 MOST_STEPS = 10**8
 # Gains of the sets that are looked at together: they lie in the cache.

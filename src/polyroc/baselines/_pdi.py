@@ -1,4 +1,4 @@
-"""Van Calster's PDI: of one sample of each class, how often each class's own column names the right one."""
+"""Van Calster's PDI: of one sample of each class, how often each class's own column is highest for it."""
 
 from dataclasses import dataclass
 from typing import Any

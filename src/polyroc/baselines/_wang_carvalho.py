@@ -26,7 +26,7 @@ _MAX_ITER = 1_000
 _TOLERANCE = 1e-12
 # A rate that is this near is fitted exactly.
 _FITTED = 1e-9
-# A deviance that fell in so many iterations before effects overflowed falls towards an infinite optimum.
+# A deviance that fell in this many iterations before effects overflowed falls towards an infinite optimum.
 _STEADY = 10
 # Below it a curvature is no number to divide by.
 _TINY = 1e-200

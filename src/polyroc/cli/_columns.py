@@ -16,12 +16,10 @@ from polyroc._inputs.columns import (
     speaks_of,
     spoken_class,
 )
+from polyroc._lib.limits import LABELS_PROPOSED
 from polyroc.cli._files import Source, is_numeric, quoted_path
 from polyroc.cli._labels import Target, text_of
 from polyroc.cli._plain import CommandError, clean, listed, quoted, typed
-
-# More classes than these are not written out.
-_MOST_WRITTEN = 100
 
 
 @dataclass(frozen=True)
@@ -176,7 +174,7 @@ def _readings(columns: list[str], target: Target) -> str:
 
 def _labels(classes: Sequence[Any]) -> str:
     """The option as it is typed; empty for more classes than anybody reads."""
-    return f"`--labels {typed(joined(classes))}`" if len(classes) <= _MOST_WRITTEN else ""
+    return f"`--labels {typed(joined(classes))}`" if len(classes) <= LABELS_PROPOSED else ""
 
 
 def _is_about(column: str, text: str) -> bool:
@@ -284,7 +282,7 @@ def _matched(columns: list[str], way: Affixes, target: Target, given: list[Any] 
     """Columns that name the classes; `strict` where the user named the columns, all of which must then be used."""
     kept = _kept(columns, way)
     if not (strict or any(way)):
-        # What stands beside columns that are named just as the classes (an index, a weight) is no class.
+        # Another column next to those named exactly as the classes (an index, a weight) is no class.
         wanted = {*target.texts, *(text_of(label) for label in given or ())}
         kept = [name for name in columns if name in wanted or name.lower() in wanted]
     left = [name for name in columns if name not in kept]

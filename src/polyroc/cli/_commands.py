@@ -11,6 +11,7 @@ import numpy as np
 
 import polyroc
 from polyroc import ComparedMeasures, Comparison, Evaluation, Measures, TippingCosts
+from polyroc._lib.limits import TIPPING_ON_PAGE
 from polyroc._lib.numbers import counted
 from polyroc.cli._files import check_read_once, quoted_path
 from polyroc.cli._messages import Messages
@@ -22,9 +23,6 @@ from polyroc.cli._settings import Settings, check_draws
 from polyroc.cli._size import does_stream
 from polyroc.evaluation._intervals import EvaluationIntervals
 from polyroc.report import summarize
-
-# Of more classes a page has no list of the costs that would change the order of its models.
-_MOST_CLASSES = 50
 
 
 def run_evaluate(path: str, settings: Settings) -> None:
@@ -250,7 +248,7 @@ def _compare_and_say(rivals: _Rivals, settings: Settings, messages: Messages, hi
 def find_tipping(comparison: Comparison, settings: Settings) -> TippingCosts | None:
     """What a mistake would have to cost to change the order, for a page; of very many classes it takes too long."""
     n_classes = len(next(iter(comparison.evaluations.values())).labels)
-    if settings.report is None or n_classes > _MOST_CLASSES:
+    if settings.report is None or n_classes > TIPPING_ON_PAGE:
         return None
     return comparison.tipping_costs(progress=shows_bars(settings))
 

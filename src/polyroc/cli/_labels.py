@@ -14,7 +14,7 @@ from polyroc.cli._files import Source, quoted_path
 from polyroc.cli._plain import CommandError, clean, quoted
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
-# As pandas writes integers of which one was missing; longer ones float64 does not tell apart.
+# As pandas writes integers of which one was missing; longer ones float64 does not distinguish.
 _WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,14})\.0")
 _BOOLEANS = ({"true", "false"}, {"True", "False"}, {"TRUE", "FALSE"})
 

@@ -8,15 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from polyroc._lib.limits import LISTED_CLASSES
 from polyroc._lib.numbers import counted
 from polyroc._lib.typing import BoolArray, FloatArray
 from polyroc.cli._columns import Columns, choose_scores
 from polyroc.cli._files import Source
 from polyroc.cli._labels import labels_column, missing_values, read_target, text_of
 from polyroc.cli._plain import CommandError, listed, quoted
-
-# More classes than these are not listed.
-_MOST_CLASSES = 10
 
 
 def check_scores(source: Source, scores: FloatArray, names: Sequence[str]) -> None:
@@ -103,8 +101,8 @@ def dropped_rows(labels: Any, rows: BoolArray, *, n_models: int) -> str:
     if not dropped:
         return ""
     unlabelled = dropped.pop(None, 0)
-    parts = [f"{count:,} of class {quoted(text)}" for text, count in dropped.most_common(_MOST_CLASSES)]
-    others = sum(dropped.values()) - sum(count for _, count in dropped.most_common(_MOST_CLASSES))
+    parts = [f"{count:,} of class {quoted(text)}" for text, count in dropped.most_common(LISTED_CLASSES)]
+    others = sum(dropped.values()) - sum(count for _, count in dropped.most_common(LISTED_CLASSES))
     parts += [f"{others:,} of other classes"] if others else []
     parts += [f"{unlabelled:,} without a class"] if unlabelled else []
     why = "missing values" if n_models == 1 else "a missing value in at least one model, for all models alike"

@@ -130,7 +130,7 @@ _OF_PREDICTIONS = ("named", "predicted", "prediction", "predicted class", "y_pre
 
 
 def read_costs(path: str, labels: Sequence[Any]) -> FloatArray:
-    """What it costs to take the class of a row for the class of a column.
+    """Cost of predicting the class of a column for the class of a row.
 
     The header names the classes. The rows are in the same order, or are named by one more column of text.
     """
@@ -159,7 +159,7 @@ def _row_names(source: Source, columns: list[str], texts: list[str]) -> list[str
             if name.casefold() in _OF_PREDICTIONS:
                 msg = (
                     f"--costs: the rows of {quoted_path(source.name)} must be the true classes and the columns the "
-                    f"classes that are named, got rows by column {quoted(name)}: transpose the table"
+                    f"predicted classes, got rows by column {quoted(name)}: transpose the table"
                 )
                 raise CommandError(msg)
             return found

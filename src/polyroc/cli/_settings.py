@@ -41,7 +41,7 @@ class Settings:
     include_decisions: bool = False
     """Whether the page may contain scores of single samples."""
     stream: bool | None = None
-    """Whether files are streamed instead of read; None where their size decides."""
+    """Whether files are streamed instead of read; None if their size decides."""
     exact: bool = False
     partial: bool = False
     checkpoint: Path | None = None

@@ -72,7 +72,7 @@ def stream_compare(paths: Sequence[str], models: str | None, settings: Settings)
     if models is None or len(paths) != 1:
         came = f"{len(paths)} files" if models is not None else "none"
         msg = (
-            "models that are compared in streamed files must be columns of one file or folder, --models "
+            "models compared in streamed files must be columns of one file or folder, --models "
             f"'first=a_*,second=b_*', got {came}"
         )
         raise CommandError(msg)
@@ -149,7 +149,7 @@ def _proposing(paths: Sequence[str], settings: Settings, *, needs_errors: bool) 
 
 
 def _instead_of_bins(error: InputError, settings: Settings, *, reads: bool, sorts: bool) -> str:
-    """What gives the right number for scores that bins cannot tell apart."""
+    """What gives the right number for scores that bins cannot distinguish."""
     ways = ["`--no-stream` reads all rows into memory"] if reads else []
     if sorts:
         options = [*(["--exact"] if not settings.exact else []), *(["--method none"] if settings.has_intervals else [])]

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from polyroc import ComparedMeasures, Comparison, Evaluation, Measures, Plan
+from polyroc._lib.limits import CLASS_ROWS_PRINTED
 from polyroc._lib.numbers import area, area_and_ends, counted, level
 from polyroc._lib.text import aligned, short_names, wrapped
 from polyroc.evaluation._intervals import EvaluationIntervals
@@ -15,13 +16,11 @@ from polyroc.evaluation._text import backwards_note
 
 # Rows of the table of pairs.
 _WORST = 5
-# Rows of the table of a plan.
-_CLASSES = 20
 # Where nobody looks at a terminal, tables are as wide as they are, and sentences as wide as this.
 _WIDE = 200
 _SENTENCE = 100
 _NAME = 30
-# The columns of a table of differences beside the names of the two models.
+# The columns of a table of differences after the names of the two models.
 _NUMBERS = 56
 
 
@@ -142,15 +141,15 @@ def print_plan(plan: Plan, *, title: str) -> None:
     """What it takes, in sentences, and the classes of which most samples are missing."""
     page = _Page()
     page.say(f"{title}: {counted(plan.current.n_samples, 'sample')}", "", plan.text.sentence, "")
-    order = np.argsort(-plan.missing, kind="stable")[:_CLASSES].tolist()
+    order = np.argsort(-plan.missing, kind="stable")[:CLASS_ROWS_PRINTED].tolist()
     names = short_names([plan.labels[place] for place in order], _NAME)
     rows = [["class", "now", "planned", "missing"]]
     for place, name in zip(order, names, strict=True):
         counts = (plan.current.class_counts, plan.class_counts, plan.missing)
         rows.append([name, *(f"{int(count[place]):,}" for count in counts)])
     page.table(rows)
-    if len(plan.labels) > _CLASSES:
-        page.say(f"... and {counted(len(plan.labels) - _CLASSES, 'class')} more; --json has them all")
+    if len(plan.labels) > CLASS_ROWS_PRINTED:
+        page.say(f"... and {counted(len(plan.labels) - CLASS_ROWS_PRINTED, 'class')} more; --json has them all")
 
 
 class _Page:
@@ -196,7 +195,7 @@ class _Page:
         return max(map(len, aligned(rows))) <= self._width
 
     def room_for_names(self, n_names: int, taken: int) -> int:
-        """Letters that each of some names may have beside so much else."""
+        """Letters that each of some names may have next to the other columns."""
         return min(_NAME, (self._width - taken) // n_names)
 
     def _print(self, line: str, style: str = "") -> None:

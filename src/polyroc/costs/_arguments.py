@@ -90,7 +90,7 @@ def _in_order(value: Any, labels: LabelArray) -> FloatArray:
 
 
 def as_reject_cost(value: Any) -> float | None:
-    """A finite number, or None where every sample is to be named."""
+    """A finite number, or None if the rule never abstains."""
     if value is None:
         return None
     is_number = isinstance(value, Real) and not isinstance(value, bool)

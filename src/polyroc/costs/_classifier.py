@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._engines._naming import costs_of, with_reject
+from polyroc._engines._predicted import costs_of, with_reject
 from polyroc._inputs.checks import InputError, listed
 from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._lib.warnings import warn
@@ -236,12 +236,12 @@ class CostSensitiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         ndarray of shape (n_samples,)
             Classes. With `reject_cost`, an array of objects that has None where the rule abstains.
         """
-        named = self._named(X)
-        return as_labels(named, self.classes_, may_abstain=self.decision_._rule.abstains)
+        predicted = self._predicted(X)
+        return as_labels(predicted, self.classes_, may_abstain=self.decision_._rule.abstains)
 
-    def _named(self, X: Any) -> IntArray:
+    def _predicted(self, X: Any) -> IntArray:
         scores = self._scores(X)
-        return self.decision_._rule.named(scores)
+        return self.decision_._rule.predict(scores)
 
     def decision_function(self, X: Any) -> FloatArray:
         """How the rule ranks the classes of each sample: the highest is predicted.
@@ -323,10 +323,10 @@ class CostSensitiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         float
             Cost, lower is better; negative if gains outweigh costs.
         """
-        named = self._named(X)
+        predicted = self._predicted(X)
         codes = self._codes(column_or_1d(y))
         decision = self.decision_
-        costs = costs_of(codes, named, with_reject(decision.costs, decision.reject_cost))
+        costs = costs_of(codes, predicted, with_reject(decision.costs, decision.reject_cost))
         weight = np.ones(len(codes)) if sample_weight is None else _check_sample_weight(sample_weight, codes)
         if self.prior is None:
             return float(np.average(costs, weights=weight))

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._engines._matrix_costs import CostSums, Names, bayes_names, cost_sums, known_names, same_names
-from polyroc._engines._naming import cheapest, costs_of, highest, two_columns
+from polyroc._engines._matrix_costs import CostSums, Predictor, bayes_classes, cost_sums, known_classes, same_classes
 from polyroc._engines._offsets import tune
+from polyroc._engines._predicted import cheapest, costs_of, highest, two_columns
 from polyroc._engines._samples import can_be_probabilities, exponentials_hint
 from polyroc._inputs.checks import (
     InputError,
@@ -84,16 +84,16 @@ def as_rules(value: Any, models: Mapping[str, Predictions]) -> list[RuleName]:
     return rules
 
 
-class Named(NamedTuple):
-    """What a rule names, and how uncertain its costs are by the luck of tuning."""
+class RulePredictions(NamedTuple):
+    """What a rule predicts, and how uncertain its costs are by the luck of tuning."""
 
-    names: Names
+    predict: Predictor
     luck: FloatArray
     """Standard deviation of what the rule costs under each matrix, over samples to tune on, shape (R,)."""
 
 
 @dataclass(frozen=True, eq=False)
-class Namer(Frozen):
+class RuleInputs(Frozen):
     """All that rules need beyond the scores."""
 
     judge: Judge
@@ -112,8 +112,8 @@ class Namer(Frozen):
             1 if self.fold is None else n_steps(int(self.fold.max()) + 1, by_pairs=rule == "auto")
         )
 
-    def names(self, predictions: Predictions, rule: RuleName, tick: Callable[[int], object]) -> Named:
-        """The classes that a rule names from a model's scores."""
+    def predict(self, predictions: Predictions, rule: RuleName, tick: Callable[[int], object]) -> RulePredictions:
+        """The classes that a rule predicts from a model's scores."""
         is_log = can_be_probabilities(predictions)
         scores = two_columns(predictions.scores, are_probabilities=is_log)
         if rule in ("auto", "tuned"):
@@ -122,8 +122,8 @@ class Namer(Frozen):
         tick(1)
         if rule == "bayes":
             ratio = prior_ratio(self.judge.prior, predictions)
-            return Named(bayes_names(scores, self.costs, ratio), np.zeros(len(self.costs)))
-        return Named(same_names(np.argmax(scores, axis=1), len(self.costs)), np.zeros(len(self.costs)))
+            return RulePredictions(bayes_classes(scores, self.costs, ratio), np.zeros(len(self.costs)))
+        return RulePredictions(same_classes(np.argmax(scores, axis=1), len(self.costs)), np.zeros(len(self.costs)))
 
     def _tuned(
         self,
@@ -133,35 +133,35 @@ class Namer(Frozen):
         *,
         is_log: bool,
         is_auto: bool,
-    ) -> Named:
-        """Names by offsets that are tuned to each matrix."""
+    ) -> RulePredictions:
+        """Predictions by offsets that are tuned to each matrix."""
         k, ratio = len(self.judge.prior), prior_ratio(self.judge.prior, predictions)
-        named = np.empty((len(self.costs), len(scores)), dtype=np.int16 if k < 2**15 else np.intp)
+        predicted = np.empty((len(self.costs), len(scores)), dtype=np.int16 if k < 2**15 else np.intp)
         luck = np.zeros(len(self.costs))
         for place, costs in enumerate(self.costs):
             problem = offset_problem(scores, costs, ratio, self.judge, is_log=is_log)
             if self.fold is None:
-                named[place] = highest(problem.z, tune(problem, starts_of(problem, ratio), self.seed).offsets)
+                predicted[place] = highest(problem.z, tune(problem, starts_of(problem, ratio), self.seed).offsets)
                 tick(1)
                 continue
             found = cross_fit(problem, ratio, self.fold, self.seed, self.n_jobs, tick, by_pairs=is_auto)
-            named[place], own = found.named, highest(problem.z, found.offsets)
+            predicted[place], own = found.predicted, highest(problem.z, found.offsets)
             if is_auto:
                 start = bayes_offsets(scale_of(costs, ratio, None, are_probabilities=True), costs, ratio, k)
                 bayes = Bayes(start, cheapest(scores, costs, ratio, None))
                 shrunk = shrink(self.judge, problem, found, bayes, self.fold, costs)
-                named[place] = shrunk.named
+                predicted[place] = shrunk.predicted
                 own = (
                     highest(problem.z, shrunk_offsets(found.offsets, start, shrunk.share))
                     if shrunk.share
-                    else bayes.named
+                    else bayes.predicted
                 )
-            gap = self._cost(named[place], costs) - self._cost(own, costs)
+            gap = self._cost(predicted[place], costs) - self._cost(own, costs)
             luck[place] = np.sqrt(tuning_variance(gap, k - 1, int(self.fold.max()) + 1))
-        return Named(known_names(named), luck)
+        return RulePredictions(known_classes(predicted), luck)
 
-    def _cost(self, named: IntArray, costs: FloatArray) -> float:
-        return self.judge.mean(costs_of(self.judge.codes, named, costs))
+    def _cost(self, predicted: IntArray, costs: FloatArray) -> float:
+        return self.judge.mean(costs_of(self.judge.codes, predicted, costs))
 
 
 @underflow_is_zero
@@ -265,16 +265,16 @@ def cost_profile(
     units = units_of(first, groups)
     is_tuned = not {"auto", "tuned"}.isdisjoint(rules)
     judge = Judge.of(first, as_prior(prior, first.labels, first.class_weights), units, level)
-    namer = Namer(judge, matrices.values, _folds(first, units, folds, seed) if is_tuned else None, seed, jobs)
+    inputs = RuleInputs(judge, matrices.values, _folds(first, units, folds, seed) if is_tuned else None, seed, jobs)
     batches = batches_of(judge.units, seed)
     entries = [_Entry(name, one, models[name]) for name in models for one in rules]
     sums, luck = [], []
-    with progress_bar(sum(namer.steps(one.rule) for one in entries), "Costs", shown=shown) as tick:
+    with progress_bar(sum(inputs.steps(one.rule) for one in entries), "Costs", shown=shown) as tick:
         for one in entries:
-            named = namer.names(one.predictions, one.rule, tick)
+            predicted = inputs.predict(one.predictions, one.rule, tick)
             asked = (judge.codes, judge.weight, batches.batch, matrices.values, len(batches.stratum))
-            sums.append(cost_sums(named.names, *asked))
-            luck.append(named.luck)
+            sums.append(cost_sums(predicted.predict, *asked))
+            luck.append(predicted.luck)
     found = _Found(judge, matrices, batches, sums, np.array(luck))
     low, high = (np.array(ends) for ends in zip(*map(found.ends, range(len(entries))), strict=True))
     return CostProfile(
@@ -298,7 +298,7 @@ def cost_profile(
 
 
 class _Entry(NamedTuple):
-    """A model and how it names classes."""
+    """A model and how it predicts classes."""
 
     model: str
     rule: RuleName

@@ -1,4 +1,4 @@
-"""Offsets tuned on all samples, and on all but one fold for each fold: what they name there is judged."""
+"""Offsets tuned on all samples, and on all but one fold for each fold: what they predict there is judged."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from polyroc._engines._naming import above_least, highest, with_reject
 from polyroc._engines._offsets import OffsetProblem, class_sums, class_weights, passes_for, tune
+from polyroc._engines._predicted import above_least, highest, with_reject
 from polyroc._lib.threads import Threads
 from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import Frozen
@@ -32,8 +32,8 @@ class CrossFit(Frozen):
     """On all samples but those of each fold, shape (n_folds, m)."""
     pair_offsets: FloatArray | None
     """Without either of two folds, shape (n_folds, n_folds, m); None where nobody chooses by them."""
-    named: IntArray
-    """What each sample is named by the offsets that were tuned without its fold, shape (n,)."""
+    predicted: IntArray
+    """Class predicted for each sample by the offsets that were tuned without its fold, shape (n,)."""
 
 
 def offset_problem(
@@ -45,7 +45,7 @@ def offset_problem(
     *,
     is_log: bool,
 ) -> OffsetProblem:
-    """What is tuned: levels of scores with a column per class, and costs[true, named] with that of abstaining."""
+    """What is tuned: levels of scores with a column per class, and costs[true, predicted] with that of abstaining."""
     scale, k = scale_of(costs, ratio, reject_cost, are_probabilities=is_log), len(costs)
     full_costs = with_reject(costs, reject_cost)
     z = levels_on(scale, scores, full_costs, ratio)
@@ -97,11 +97,11 @@ def cross_fit(
             tick(1)
             found.append(offsets)
     of_folds = np.array(found[1 : n_folds + 1])
-    named = np.empty(len(fold), dtype=np.intp)
+    predicted = np.empty(len(fold), dtype=np.intp)
     for number in range(n_folds):
         inside = np.flatnonzero(fold == number)
-        named[inside] = highest(problem.z[:, inside], of_folds[number])
-    return CrossFit(found[0], of_folds, _both_ways(found[n_folds + 1 :], pairs, n_folds), named)
+        predicted[inside] = highest(problem.z[:, inside], of_folds[number])
+    return CrossFit(found[0], of_folds, _both_ways(found[n_folds + 1 :], pairs, n_folds), predicted)
 
 
 def n_steps(n_folds: int, *, by_pairs: bool) -> int:
@@ -143,7 +143,7 @@ def starts_of(problem: OffsetProblem, ratio: FloatArray) -> list[FloatArray]:
 
 
 def _abstaining(problem: OffsetProblem, start: FloatArray) -> tuple[float, float]:
-    """Offsets of abstaining: one with which every sample is named, and one with which about a fifth are not."""
+    """Offsets of abstaining: one that never abstains, and one that abstains for about a fifth."""
     z = problem.z[:, :: max(1, problem.z.shape[1] // 1000)]
     reached = np.max(z[:-1] + start[:, None], axis=0) - z[-1]
     return float(reached.min()) - problem.margin, float(np.quantile(reached, 0.2))
@@ -207,7 +207,7 @@ class Bayes(NamedTuple):
 
     offsets: FloatArray
     """Shape (m,)."""
-    named: IntArray
+    predicted: IntArray
     """Shape (n,)."""
 
 
@@ -215,7 +215,7 @@ class Shrunk(NamedTuple):
     """The share of the tuned offsets, and the classes that are predicted."""
 
     share: float
-    named: IntArray
+    predicted: IntArray
     """By offsets that were tuned, and a share that was chosen, without the fold of each sample, shape (n,)."""
 
 
@@ -235,20 +235,20 @@ def shrink(
         """What each share predicts, shape (n_shares, n_rows)."""
         z = problem.z[:, rows]
         shrunk = (highest(z, shrunk_offsets(offsets, bayes.offsets, share)) for share in SHARES[1:])
-        return np.array([bayes.named[rows], *shrunk])
+        return np.array([bayes.predicted[rows], *shrunk])
 
     by_share = np.empty((len(SHARES), len(fold)), dtype=np.intp)
     for rows, offsets in zip(inside, fitted.fold_offsets, strict=True):
         by_share[:, rows] = classes(offsets, rows)
-    named, within = np.empty(len(fold), dtype=np.intp), np.empty_like(by_share)
+    predicted, within = np.empty(len(fold), dtype=np.intp), np.empty_like(by_share)
     for left_out in range(n_folds):
         others = [f for f in range(n_folds) if f != left_out]
         for f in others:
             within[:, inside[f]] = classes(fitted.pair_offsets[left_out, f], inside[f])
         rest = np.flatnonzero(fold != left_out)
         chosen = _choose(judge.part(rest), within[:, rest], costs)
-        named[inside[left_out]] = by_share[chosen, inside[left_out]]
-    return Shrunk(SHARES[_choose(judge, by_share, costs)], named)
+        predicted[inside[left_out]] = by_share[chosen, inside[left_out]]
+    return Shrunk(SHARES[_choose(judge, by_share, costs)], predicted)
 
 
 def _choose(judge: Judge, by_share: IntArray, costs: FloatArray) -> int:

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._engines._naming import confusion, costs_of, two_columns, with_reject
 from polyroc._engines._offsets import OffsetProblem
+from polyroc._engines._predicted import confusion, costs_of, two_columns, with_reject
 from polyroc._engines._samples import can_be_probabilities, exponentials_hint
 from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, as_n_jobs, drawn_seed, one_of
 from polyroc._inputs.predictions import as_predictions
@@ -155,17 +155,17 @@ def decide(
     with progress_bar(n_steps(int(fold.max()) + 1, by_pairs=is_auto), "Tuning", shown=shown) as tick:
         fitted = cross_fit(problem, asked.ratio, fold, seed, jobs, tick, by_pairs=is_auto)
     rules = _rules(predictions, asked, fitted)
-    named = {name: one.named(predictions.scores) for name, one in rules.items()}
+    predicted = {name: one.predict(predictions.scores) for name, one in rules.items()}
     if is_auto:
-        bayes = Bayes(asked.bayes_offsets(len(problem.z)), named["bayes"])
+        bayes = Bayes(asked.bayes_offsets(len(problem.z)), predicted["bayes"])
         shrunk = shrink(judge, problem, fitted, bayes, fold, asked.full_costs)
         rules = {"auto": _shrunk_rule(predictions, asked, fitted, shrunk, len(problem.z)), **rules}
-        named["auto"] = shrunk.named
+        predicted["auto"] = shrunk.predicted
     own: dict[RuleName, IntArray] = {
-        name: one.named(predictions.scores) for name, one in rules.items() if name in ("auto", "tuned")
+        name: one.predict(predictions.scores) for name, one in rules.items() if name in ("auto", "tuned")
     }
-    named["tuned"] = fitted.named
-    return _decision(predictions, asked, judge, rules, named, own, n_folds=int(fold.max()) + 1)
+    predicted["tuned"] = fitted.predicted
+    return _decision(predictions, asked, judge, rules, predicted, own, n_folds=int(fold.max()) + 1)
 
 
 class _Asked(NamedTuple):
@@ -278,16 +278,16 @@ def _decision(
     asked: _Asked,
     judge: Judge,
     rules: dict[RuleName, Rule],
-    named: dict[RuleName, IntArray],
+    predicted: dict[RuleName, IntArray],
     own: dict[RuleName, IntArray],
     *,
     n_folds: int,
 ) -> Decision:
-    """`named` are the classes by which rules are judged, `own` those of rules that were tuned to the same samples."""
+    """`predicted` are the classes by which rules are judged, `own` those of rules tuned to the same samples."""
     k, codes, full = len(asked.costs), predictions.codes, asked.full_costs
     chosen = rules[asked.rule]
     weight = np.ones(predictions.n_samples) if predictions.sample_weight is None else predictions.sample_weight
-    paid = {name: Paid.of(codes, named[name], full) for name in rules}
+    paid = {name: Paid.of(codes, predicted[name], full) for name in rules}
     resubstitution = {name: judge.mean(costs_of(codes, one, full)) for name, one in own.items()}
     tuning = {
         name: tuning_variance(judge.mean(paid[name].costs) - cost, full.shape[1] - 1, n_folds)
@@ -303,10 +303,10 @@ def _decision(
     found = Decision(
         labels=predictions.labels,
         prior=asked.prior,
-        confusion=confusion(codes, named[asked.rule], weight, (k, k + chosen.abstains)),
+        confusion=confusion(codes, predicted[asked.rule], weight, (k, k + chosen.abstains)),
         rules=tuple(compared.rule_cost(one) for one in entries),
         resubstitution_cost=resubstitution.get(asked.rule, judge.mean(paid[asked.rule].costs)),
-        unseen=unseen_mistake(judge, named[asked.rule], full, paid[asked.rule], predictions.labels),
+        unseen=unseen_mistake(judge, predicted[asked.rule], full, paid[asked.rule], predictions.labels),
         n_samples_to_tell=None,
         n_samples=predictions.n_samples,
         n_folds=n_folds,

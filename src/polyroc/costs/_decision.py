@@ -55,9 +55,9 @@ class RuleCost:
 class DecisionRates(Frozen):
     """TPR and FPR of every ordered pair of classes under a rule.
 
-    The positive class of a pair is called where the rule predicts it. So the TPR is the share of the positive class
-    that is predicted rightly, the same in all its pairs; the FPR is the share of the negative class that is predicted
-    as the positive.
+    A sample counts as positive for a pair if the rule predicts the positive class. So the TPR is the share of the
+    positive class that is predicted correctly, the same in all its pairs; the FPR is the share of the negative class
+    that is predicted as the positive one.
 
     Attributes
     ----------
@@ -243,7 +243,7 @@ class Decision(Frozen):
         """
         scores = as_scores(y_score, self.labels)
         self._rule.check(scores)
-        return as_labels(self._rule.named(scores), self.labels, may_abstain=self._rule.abstains)
+        return as_labels(self._rule.predict(scores), self.labels, may_abstain=self._rule.abstains)
 
     @cached_property
     def rates(self) -> DecisionRates:
@@ -260,7 +260,7 @@ class Decision(Frozen):
         )
 
     def point_on(self, curve: RocCurve) -> CurvePoint:
-        """The point of a ROC curve at which classes are called as often as by this rule.
+        """The point of a ROC curve at which classes are predicted as often as by this rule.
 
         A curve of the pairs, such as `Evaluation.curve`, is a curve of call rates: the mean of TPR and FPR. At the
         decision the pairs have a mean TPR and a mean FPR, and so a call rate; the point of the curve with that call

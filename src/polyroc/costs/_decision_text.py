@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from polyroc._lib.limits import OFFSETS_PRINTED
 from polyroc._lib.numbers import counted, level, percent
 from polyroc._lib.text import aligned, printable, short_names, wrapped
 from polyroc._uncertainty.intervals import Interval
 from polyroc._uncertainty.unseen import TELLING
 
 _WIDTH = 100
-# Of more classes only the cheapest one to predict always stands in the table.
-_MOST_CLASSES = 6
 _NAME = 24
 _MOST_DIGITS = 6
 _ADDED_TO = {
@@ -191,7 +190,7 @@ class DecisionText:
 
     @property
     def _offsets_line(self) -> str:
-        if self.offsets is None or not self.rules[self.chosen].is_plural or len(self.offsets) > _MOST_CLASSES:
+        if self.offsets is None or not self.rules[self.chosen].is_plural or len(self.offsets) > OFFSETS_PRINTED:
             return ""
         names = short_names(self.labels, _NAME)
         shown = ", ".join(f"{name} {b:+.3g}" for name, b in zip(names, self.offsets, strict=True))
@@ -200,7 +199,7 @@ class DecisionText:
     @property
     def _table(self) -> list[list[str]]:
         always = [one for one in self.rules if one.rule == "always"]
-        if len(always) > _MOST_CLASSES:
+        if len(always) > OFFSETS_PRINTED:
             always = [min(always, key=lambda one: one.cost)]
         shown = [one for one in self.rules if one.rule != "always"] + always
         names = dict(zip(self.labels, short_names(self.labels, _NAME), strict=True))

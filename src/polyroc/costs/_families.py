@@ -52,9 +52,9 @@ class CostRatios:
     Parameters
     ----------
     true_class : object
-        The class that is taken for another one.
+        The true class of the mistake.
     predicted_class : object, optional
-        What it is taken for; by default any other class.
+        The predicted class; by default any other class.
     ratios : array-like of shape (n_ratios,), optional
         Positive numbers, by which the costs of this confusion are multiplied. By default 41 from 0.01 to 100, equally
         spaced on the log scale.

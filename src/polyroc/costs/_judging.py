@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyroc._engines._naming import costs_of
+from polyroc._engines._predicted import costs_of
 from polyroc._lib.typing import FloatArray, IntArray, LabelArray
 from polyroc._records import Frozen, Predictions
 from polyroc._uncertainty.delong import Moments
@@ -266,13 +266,13 @@ def unseen_mistake(
     is_open[:, k:] = False
     if not is_open.any():
         return None
-    true, taken = (int(place) for place in np.argwhere(is_open)[0])
+    true, column = (int(place) for place in np.argwhere(is_open)[0])
     # None of n: at most - log(tail) of them are expected (3.7 at 95 %).
     most = -log((1 - judge.confidence_level) / 2)
     return UnseenMistake(
         true_class=labels.tolist()[true],
-        predicted_class=labels.tolist()[taken],
-        cost=float(costs[true, taken] - bounds.low[true]),
+        predicted_class=labels.tolist()[column],
+        cost=float(costs[true, column] - bounds.low[true]),
         may_add=most * balance.more.unseen,
         n_samples=as_size(len(judge.codes), balance.times_to_see(judge.confidence_level)),
     )

@@ -29,7 +29,7 @@ class ModelCost:
     name : str
         The model; with several rules, the model and the rule.
     model, rule : str
-        The model and how it names classes.
+        The model and how it predicts classes.
     cost, standard_error : float
         Expected cost per sample, averaged over the matrices, and its standard error.
     interval : Interval
@@ -298,7 +298,7 @@ def share_ends(
     for a in range(len(cost)):
         others = np.arange(len(cost)) != a
         apart, error = cost[a] - cost[others], errors[a, others]
-        # Models that name the same cost the same; they share what they win. Where nothing varies, nothing is tested.
+        # Models that predict the same cost the same; they share what they win. Where nothing varies, nothing is tested.
         same = (error == 0) & (np.abs(apart) <= slack)
         t = np.divide(apart, error, out=np.where(apart > slack, np.inf, -np.inf), where=error > 0)
         noise = (moved[:, a, None] - moved[:, others]) / np.where(error > 0, error, 1.0)

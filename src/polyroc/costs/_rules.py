@@ -1,11 +1,11 @@
-"""A rule that names a class for every row of scores."""
+"""A rule that predicts a class for every row of scores."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from polyroc._engines._naming import (
+from polyroc._engines._predicted import (
     are_by_true_class,
     cheapest,
     cost_levels,
@@ -30,7 +30,7 @@ class Rule(Frozen):
 
     name: RuleName
     costs: FloatArray
-    """costs[true, named], shape (k, k)."""
+    """costs[true, predicted], shape (k, k)."""
     ratio: FloatArray
     """Prior over prevalence of each class, shape (k,): what Bayes' rule multiplies probabilities with."""
     scale: Scale
@@ -52,15 +52,15 @@ class Rule(Frozen):
     def abstains(self) -> bool:
         return self.reject_cost is not None and self.name != "argmax"
 
-    def named(self, scores: FloatArray) -> IntArray:
-        """The position of the class that is named for each row of checked scores; k where the rule abstains."""
+    def predict(self, scores: FloatArray) -> IntArray:
+        """Position of the class predicted for each row of checked scores; k where the rule abstains."""
         scores = two_columns(scores, are_probabilities=self.on_log_scale)
         if self.offsets is None:
             return cheapest(scores, self.costs, self.ratio, self.reject_cost)
         return highest(self._levels(scores), self._all_offsets(self.offsets))
 
     def margins(self, scores: FloatArray) -> FloatArray:
-        """What the rule names the highest of, shape (n, k): it abstains, where it may, if all are negative."""
+        """The rule predicts the column of the highest, shape (n, k): it abstains, where it may, if all are negative."""
         scores = two_columns(scores, are_probabilities=self.on_log_scale)
         if self.offsets is None:
             return (self.reject_cost or 0.0) - expected_costs(scores, self.costs, self.ratio)
@@ -124,16 +124,16 @@ def _severity(costs: FloatArray, ratio: FloatArray) -> FloatArray:
 
 
 def levels_on(scale: Scale, scores: FloatArray, costs: FloatArray, ratio: FloatArray) -> FloatArray:
-    """What offsets are added to, a row for each column of costs[true, named]."""
+    """What offsets are added to, a row for each column of costs[true, predicted]."""
     if scale == "expected cost":
         return cost_levels(scores, costs, ratio)
     return levels(scores, on_log_scale=scale == "log probability")
 
 
-def as_labels(named: IntArray, labels: Any, *, may_abstain: bool) -> Any:
+def as_labels(predicted: IntArray, labels: Any, *, may_abstain: bool) -> Any:
     """The classes by their names; None in an array of objects where a rule abstained."""
     if not may_abstain:
-        return labels[named]
+        return labels[predicted]
     names = np.empty(len(labels) + 1, dtype=object)
     names[: len(labels)] = labels.tolist()
-    return names[named]
+    return names[predicted]

@@ -40,9 +40,9 @@ class CostSweep(Frozen):
     mean_auc : ndarray of shape (n_ratios,)
         Their areas; at equal costs, Hand and Till's M.
     true_class : object
-        The class that is taken for another one.
+        The true class of the mistake.
     predicted_class : object or None
-        What it is taken for; None for any other class.
+        The predicted class; None for any other class.
     labels : ndarray of shape (n_classes,)
         The classes, in the order of the score columns.
     intervals, mean_intervals : ndarray of shape (n_ratios, 2) or None
@@ -74,10 +74,10 @@ class CostSweep(Frozen):
         return read_only(np.array([curve.auc for curve in self.mean_curves]))
 
     def __repr__(self) -> str:
-        taken_for = "any other class" if self.predicted_class is None else shown(self.predicted_class)
+        predicted_as = "any other class" if self.predicted_class is None else shown(self.predicted_class)
         ends = f"D from {area(self.auc[0])} to {area(self.auc[-1])}"
         costs = f"cost ratios from {self.ratios[0]:g} to {self.ratios[-1]:g}"
-        return f"CostSweep({shown(self.true_class)} taken for {taken_for}: {ends} at {costs})"
+        return f"CostSweep({shown(self.true_class)} predicted as {predicted_as}: {ends} at {costs})"
 
 
 @underflow_is_zero
@@ -101,9 +101,9 @@ def cost_sweep(
     y_true, y_score : array-like
         As in `evaluate`, for three classes or more: two classes have one pair, whatever it costs.
     true_class : object
-        The class that is taken for another one.
+        The true class of the mistake.
     predicted_class : object, optional
-        What it is taken for; by default any other class.
+        The predicted class; by default any other class.
     ratios : array-like of shape (n_ratios,), optional
         Positive numbers, by which the cost of this confusion is multiplied. By default nine from 0.01 to 100.
     labels, sample_weight, costs
@@ -121,7 +121,7 @@ def cost_sweep(
 
     Examples
     --------
-    The higher the cost of taking an eight for a one, the closer D is to the area of that pair.
+    The higher the cost of predicting an eight as a one, the closer D is to the area of that pair.
 
     >>> import polyroc
     >>> example = polyroc.load_example()
@@ -166,8 +166,8 @@ def cost_sweep(
     mean_curves = tuple(evaluation.mean_curve for evaluation in evaluations)
     # As the classes are called, where an enumeration was given.
     classes = predictions.labels.tolist()
-    taken_for = None if predicted_class is None else classes[columns]
-    sweep = CostSweep(factors, curves, mean_curves, classes[row], taken_for, predictions.labels)
+    predicted_as = None if predicted_class is None else classes[columns]
+    sweep = CostSweep(factors, curves, mean_curves, classes[row], predicted_as, predictions.labels)
     return sweep if level is None else _with_intervals(sweep, evaluations, level)
 
 

@@ -129,10 +129,10 @@ class _Finder:
         if tip is None:
             return TippingCost(model, statistic, first)
         factor = self._shown(race, tip, value)
-        true, taken = int(self.cells.true[tip.cell]), int(self.cells.taken[tip.cell])
-        now = 1.0 if self.costs is None else float(self.costs[true, taken])
+        true, predicted = int(self.cells.true[tip.cell]), int(self.cells.predicted[tip.cell])
+        now = 1.0 if self.costs is None else float(self.costs[true, predicted])
         of_model, of_first = (value(rival, tip.cell, log(factor)) for rival in (race.target, race.others[0][0]))
-        classes = (self.labels[true], self.labels[taken], (true, taken))
+        classes = (self.labels[true], self.labels[predicted], (true, predicted))
         return TippingCost(model, statistic, first, *classes, factor, now * factor, of_model, of_first)
 
     def _shown(self, race: Race, tip: Tip, value: _Value) -> float:

@@ -28,7 +28,7 @@ def sentence(
     """A sentence in pieces, because names are data: text, and the names as they came.
 
     >>> "".join(map(str, sentence("tree", "auc", 340.0, 8, 5, 1000)))
-    'tree becomes first by D if taking 8 for 5 counts 340 times as much.'
+    'tree becomes first by D if predicting 8 as 5 counts 340 times as much.'
     >>> "".join(map(str, sentence("tree", "mean_auc", None, None, None, 1000)))
     'No single cost up to 1,000 times makes tree first by the mean area.'
     """
@@ -36,7 +36,7 @@ def sentence(
     if factor is None:
         return f"No single cost up to {times(largest)} times makes ", model, f" first by {by}."
     much = f" counts {times(factor)} times as much."
-    return model, f" becomes first by {by} if taking ", true_class, " for ", predicted_class, much
+    return model, f" becomes first by {by} if predicting ", true_class, " as ", predicted_class, much
 
 
 def times(factor: float) -> str:
@@ -70,7 +70,7 @@ class TippingCost:
     first : str
         The model that is first now.
     true_class, predicted_class : object or None
-        The mistake whose cost changes: taking the first for the second.
+        The mistake whose cost changes: predicting the second class for the first.
     cell : tuple of int or None
         Their positions in the classes: the row and the column of the cost matrix.
     factor : float or None
@@ -193,7 +193,7 @@ class TippingCosts(Frozen):
         found = [one for one in self.entries if one.factor is not None]
         names = _short([name for one in found for name in (one.model, one.first)])
         classes = _short([name for one in found for name in (one.true_class, one.predicted_class)])
-        rows = [["by", "model", "its value", "first now", "its value", "taking", "for", "counts"]]
+        rows = [["by", "model", "its value", "first now", "its value", "true", "predicted", "counts"]]
         for one in found:
             assert one.factor is not None
             assert one.value is not None

@@ -24,14 +24,14 @@ N_FITS = 110
 class Cells(Frozen):
     """The costs that may change, one for each ordered pair of classes, and the weights of the pairs as they are.
 
-    The cost of taking class a for b weights the true positive rates of the pair (a, b) and the false positive rates
+    The cost of predicting class a as b weights the true positive rates of the pair (a, b) and the false positive rates
     of (b, a).
     """
 
     true: IntArray
     """Position of the true class, shape (K,): also the positive class of pair number K."""
-    taken: IntArray
-    """Position of the class that it is taken for, shape (K,)."""
+    predicted: IntArray
+    """Position of the predicted class, shape (K,)."""
     weights: PairWeights
 
     @classmethod
@@ -47,8 +47,8 @@ class Cells(Frozen):
         """Where the pair (b, a) of each pair (a, b) stands, shape (K,)."""
         n_classes = int(self.true.max()) + 1
         place = np.zeros((n_classes, n_classes), dtype=np.intp)
-        place[self.true, self.taken] = np.arange(len(self))
-        return place[self.taken, self.true]
+        place[self.true, self.predicted] = np.arange(len(self))
+        return place[self.predicted, self.true]
 
     def weights_at(self, cell: int, factor: float) -> PairWeights:
         """The weights where one cost is multiplied by a factor; only their ratios matter."""
@@ -83,17 +83,17 @@ class Rival:
         return float(mean_areas(np.concatenate([tpr, fpr])[None])[0])
 
     def auc_slopes(self, cells: Cells) -> FloatArray:
-        """How D changes with the logarithm of each cost, shape (K,); of other models than rank-one, nearly."""
+        """How D changes with the logarithm of each cost, shape (K,); for other structures than rank-one, nearly."""
         weights, fit = cells.weights, self._factorization
-        if self._options.model != "rank-one":
-            fit = self._fitter.fit(self.rates, weights, shrinkage=self._options.shrinkage, model="rank-one")
+        if self._options.structure != "rank-one":
+            fit = self._fitter.fit(self.rates, weights, shrinkage=self._options.shrinkage, structure="rank-one")
         shrinkage = self._options.shrinkage
         curvature = self._fitter.curvature(fit, self.rates, weights, shrinkage)
         tpr, fpr = weight_gradient(fit, self.rates, weights, shrinkage=shrinkage, curvature=curvature)
         return tpr + fpr[cells.turned]
 
     def _fit(self, weights: PairWeights, options: Options) -> Factorization:
-        return self._fitter.fit(self.rates, weights, shrinkage=options.shrinkage, model=options.model)
+        return self._fitter.fit(self.rates, weights, shrinkage=options.shrinkage, structure=options.structure)
 
 
 def rivals_of(evaluations: Mapping[str, Evaluation]) -> list[Rival]:

@@ -334,7 +334,7 @@ def _rankings(ax: "Axes", contest: Contest, share: str) -> list[Any]:
     if rest:
         bars[-1].set_alpha(0.5)
     ax.bar_label(bars, [literal(percent(share)) for share in shares], padding=3, fontsize="small")
-    # Room on the right for the number beside the longest bar; but no share is above 1.
+    # Room on the right for the number next to the longest bar; but no share is above 1.
     ax.set_xlim(0, 1.25 * max(shares))
     ax.set_xticks([tick for tick in ax.get_xticks() if tick <= min(1, 1.25 * max(shares))])
     ax.set_xlabel(f"{share}, by {STATISTIC_LABELS[contest.statistic]}")

@@ -1,4 +1,4 @@
-"""What a decision names the samples of each class: its confusion matrix."""
+"""Confusion matrix of a decision."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -39,12 +39,12 @@ _ABSTAINED = "abstained"
 
 
 class ConfusionDisplay:
-    """Confusion matrix of a decision: what the samples of each class are named.
+    """Confusion matrix of a decision: predicted classes of the samples of each class.
 
     Parameters
     ----------
     confusion : array-like of shape (n_classes, n_classes) or (n_classes, n_classes + 1)
-        Samples (sums of their weights) by true (row) and named (column) class; a last column for those not named.
+        Samples (sums of their weights) by true (row) and predicted (column) class; a last column for abstentions.
     labels : sequence
         The classes, in the order of rows and columns.
     title : str, optional
@@ -69,7 +69,7 @@ class ConfusionDisplay:
     >>> decision = polyroc.decide(example.y_true, example.scores["tree"], 1 - np.eye(10), rule="argmax")
     >>> display = ConfusionDisplay.from_decision(decision).plot(Figure().add_subplot())
     >>> display.ax_.get_xlabel()
-    'named'
+    'predicted'
     """
 
     def __init__(self, *, confusion: Any, labels: Sequence[Any], title: str = "") -> None:
@@ -96,7 +96,7 @@ class ConfusionDisplay:
 
     @property
     def shares(self) -> FloatArray:
-        """Share of each class that is named each class; 0 in rows of classes without samples."""
+        """Share of each true class (row) for which each class is predicted; 0 in rows of classes without samples."""
         total = self.confusion.sum(axis=1, keepdims=True)
         shares: FloatArray = np.divide(self.confusion, total, out=np.zeros_like(self.confusion), where=total > 0)
         return shares
@@ -126,7 +126,7 @@ class ConfusionDisplay:
         if colorbar:
             bar = self.figure_.colorbar(self.im_, ax=ax, label="share of the class", fraction=0.05, pad=0.04, aspect=25)
             bar.set_ticks([0, 0.5, 1], labels=[literal(text) for text in ("0 %", "50 %", "100 %")])
-        ax.set(xlabel="named", ylabel="true class")
+        ax.set(xlabel="predicted", ylabel="true class")
         if self.title:
             ax.set_title(literal(self.title), fontsize="medium")
         self._name(ax)
@@ -144,7 +144,7 @@ class ConfusionDisplay:
         fit_names(ax, [*names, _ABSTAINED] if abstains else names, axes="xy")
         if not abstains:
             return
-        # No class is called "abstained", and its column is named also where every other name is left out.
+        # No class has the name "abstained", so its column is labelled even if all other labels are left out.
         size = ax.get_yticklabels()[0].get_fontsize()
         rows = [int(place) for place in ax.get_yticks() if place < k]
         ax.set_yticks(rows, [names[place] for place in rows], fontsize=size)

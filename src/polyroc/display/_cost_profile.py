@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 CostScale: TypeAlias = Literal["auto", "linear", "log"]
 _RULES = {"auto": "share of tuned offsets", "argmax": "highest score", "bayes": "Bayes' rule", "tuned": "tuned offsets"}
-# Costs that span more than this are told apart only on a log axis.
+# Costs that span more than this are distinguished only on a log axis.
 _WIDE = 10
 
 
@@ -218,9 +218,9 @@ def _name_of(name: str) -> str:
 
 def _confusion(family: CostRatios, room: int) -> str:
     """What is varied, in two lines of at most this many letters."""
-    # "cost of taking  for " are 20 letters; the names share the rest.
-    longest = max(6, (room - 20) // 2)
+    # "cost of predicting  as " are 23 letters; the names share the rest.
+    longest = max(6, (room - 23) // 2)
     classes = [family.true_class] if family.predicted_class is None else [family.true_class, family.predicted_class]
     true_class, *predicted = names_of(classes, longest)
-    taken_for = predicted[0] if predicted else "another"
-    return f"cost of taking {true_class} for {taken_for}\n(multiple of its cost at 1)"
+    predicted_as = predicted[0] if predicted else "another"
+    return f"cost of predicting {true_class} as {predicted_as}\n(multiple of its cost at 1)"

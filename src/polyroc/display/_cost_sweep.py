@@ -182,9 +182,9 @@ def _visible_colours(ax: "Axes") -> Any:
 
 def _cost_of(sweep: CostSweep, room: int) -> str:
     """What is swept, in two lines of at most this many letters."""
-    # "cost of taking  for " are 20 letters; the names share the rest.
-    longest = max(6, (room - 20) // 2)
+    # "cost of predicting  as " are 23 letters; the names share the rest.
+    longest = max(6, (room - 23) // 2)
     classes = [sweep.true_class] if sweep.predicted_class is None else [sweep.true_class, sweep.predicted_class]
     true_class, *predicted = names_of(classes, longest)
-    taken_for = predicted[0] if predicted else "another"
-    return f"cost of taking {true_class} for {taken_for}\n(1: as without the sweep)"
+    predicted_as = predicted[0] if predicted else "another"
+    return f"cost of predicting {true_class} as {predicted_as}\n(1: as without the sweep)"

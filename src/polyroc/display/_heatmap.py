@@ -8,6 +8,7 @@ import numpy as np
 
 from polyroc._inputs.checks import InputError, one_of
 from polyroc._lib.class_order import clustered
+from polyroc._lib.limits import HEATMAP_AS_GIVEN
 from polyroc._lib.numbers import area as area_text
 from polyroc._lib.typing import FloatArray
 from polyroc._records import PairIndex, read_only
@@ -28,9 +29,6 @@ from polyroc.evaluation._evaluation import Evaluation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-# Of more classes nobody finds a group of confused ones in the order in which they happen to be given.
-MANY_CLASSES = 12
 
 
 def pair_matrix(n_classes: int, pairs: PairIndex, column: FloatArray) -> FloatArray:
@@ -108,7 +106,7 @@ class PairwiseHeatmapDisplay:
         n_classes = len(evaluation.labels)
         # Asked for only where needed: areas of very many classes take a while.
         values = pair_matrix(n_classes, evaluation._pair_index, getattr(evaluation.pairs, value))
-        if order == "clustered" or (order == "auto" and n_classes > MANY_CLASSES):
+        if order == "clustered" or (order == "auto" and n_classes > HEATMAP_AS_GIVEN):
             leaves = clustered(pair_matrix(n_classes, evaluation._pair_index, evaluation.pairs.auc))
         else:
             leaves = np.arange(n_classes)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from polyroc._estimator._curve import RocCurve
 from polyroc._inputs.arrays import read_labels
 from polyroc._inputs.checks import InputError
+from polyroc._lib.limits import PAIR_CURVES_DRAWN
 from polyroc._lib.numbers import area, area_and_ends, counted
 from polyroc._uncertainty.band import ConfidenceBand
 from polyroc._uncertainty.intervals import Interval
@@ -41,7 +42,7 @@ def next_style(
 ) -> dict[str, Any]:
     """Colour and line of the next curve, or of the curves of all folds, unless somebody wants others.
 
-    Where there are two kinds of curves, colours tell the models apart and lines the kinds.
+    Where there are two kinds of curves, colours distinguish the models and lines the kinds.
     """
     from matplotlib import cbook
     from matplotlib.lines import Line2D
@@ -56,7 +57,7 @@ def next_style(
 
 
 def mean_style(shared: Mapping[str, Any]) -> dict[str, Any]:
-    """The line of the mean curve beside that of the shared one."""
+    """Line of the mean curve next to that of the shared one."""
     return {**shared, "linestyle": ":" if shared["linestyle"] == "-." else "--"}
 
 
@@ -92,7 +93,7 @@ def draw_pairs(ax: "Axes", curves: Sequence[RocCurve], frame: Frame = _SQUARE) -
         linewidths=0.7,
         alpha=max(0.1, min(0.7, 24 / len(curves))),
         zorder=1,
-        # As vectors so many curves would make a PDF that is slow to open.
+        # As vectors this many curves would make a PDF that is slow to open.
         rasterized=len(curves) > 200,
     )
     ax.add_collection(faint, autolim=False)
@@ -197,17 +198,13 @@ def evaluate_folds(
     ]
 
 
-# More faint curves than these are one grey area.
-_MOST_PAIRS = 300
-
-
 def pair_curves_of(evaluation: Evaluation) -> list[RocCurve]:
     """The curves of the pairs, from corner to corner, where they are at hand and more than one."""
     rates = evaluation._kept_rates
     if rates is None or rates.n_pairs < 2:
         return []
     chosen = np.arange(rates.n_pairs)
-    if rates.n_pairs > _MOST_PAIRS:
+    if rates.n_pairs > PAIR_CURVES_DRAWN:
         by_effect = np.argsort(evaluation.pairs.effect, kind="stable")
-        chosen = by_effect[np.linspace(0, rates.n_pairs - 1, _MOST_PAIRS).round().astype(int)]
+        chosen = by_effect[np.linspace(0, rates.n_pairs - 1, PAIR_CURVES_DRAWN).round().astype(int)]
     return [RocCurve(fpr=np.r_[0, rates.fpr[:, p], 1], tpr=np.r_[0, rates.tpr[:, p], 1]) for p in chosen]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # too pale; on black their own colours are bright enough.
 COLOURS_ON_LIGHT = ("#0072B2", "#D55E00", "#009E73", "#BF5F95", "#6B4C00", "#332288")
 COLOURS_ON_DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00")
-# As many as are needed to tell the colours apart in grey; five, so that the seventh curve differs from the first.
+# As many as are needed to distinguish the colours in grey; five, so that the seventh curve differs from the first.
 LINE_STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
 SMALLEST_FONT = 5.0
@@ -44,7 +44,7 @@ def pyplot() -> Any:
 
 
 def axes_of(ax: "Axes | None", width: float = 0, height: float = 0) -> "Axes":
-    """The axes given, or those of a new figure of at least so many inches, otherwise of the size in use."""
+    """The axes given, or those of a new figure of at least this many inches, otherwise of the size in use."""
     plt = pyplot()
     if ax is not None:
         return ax
@@ -99,7 +99,7 @@ def _glyphs() -> frozenset[int]:
     for family in FontProperties().get_family():
         try:
             paths.append(findfont(FontProperties(family=[family]), fallback_to_default=False))
-        except ValueError:  # a family that is not installed, which matplotlib passes over as well
+        except ValueError:  # a family that is not installed, which matplotlib skips as well
             continue
     return _glyphs_of(tuple(paths) or (findfont(FontProperties()),))
 

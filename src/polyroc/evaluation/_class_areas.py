@@ -9,8 +9,8 @@ import numpy as np
 
 from polyroc._engines import Prepared
 from polyroc._engines._class_wins import ClassWins, ColumnWins
-from polyroc._engines._naming import Named, named_of, relative_weights
-from polyroc._engines._samples import class_shares, named_classes
+from polyroc._engines._predicted import PredictedCounts, predicted_counts, relative_weights
+from polyroc._engines._samples import class_shares, predicted_classes
 from polyroc._inputs.fingerprint import Fingerprint
 from polyroc._lib.typing import BoolArray, FloatArray, IntArray
 from polyroc._records import Frozen, PairIndex, Predictions, Source
@@ -245,15 +245,19 @@ class ClassIntervals(Frozen):
 
 
 def class_intervals(
-    predictions: Predictions, named: Named | None, areas: ClassAreas, units: Units, confidence_level: float
+    predictions: Predictions,
+    predicted: PredictedCounts | None,
+    areas: ClassAreas,
+    units: Units,
+    confidence_level: float,
 ) -> ClassIntervals:
     """Intervals of everything that is known of the classes."""
     recall = precision = None
-    if named is not None:
-        counting, chosen = _Counting(predictions, units), named_classes(predictions)
+    if predicted is not None:
+        counting, chosen = _Counting(predictions, units), predicted_classes(predictions)
         right = chosen == predictions.codes
-        recall = counting.ends(named.recall, predictions.codes, right, confidence_level)
-        precision = counting.ends(named.precision, chosen, right, confidence_level)
+        recall = counting.ends(predicted.recall, predictions.codes, right, confidence_level)
+        precision = counting.ends(predicted.precision, chosen, right, confidence_level)
     ends = {name: np.full((len(predictions.labels), 2), np.nan) for name in ("rest", "pairs", "hardest")}
     # One at a time: the influences of all classes together would take more memory than the scores.
     for name, i, spread in Ranking(predictions, areas, units).spreads():
@@ -264,7 +268,7 @@ def class_intervals(
 
 @dataclass(frozen=True, eq=False)
 class _Counting:
-    """Shares of samples that were named right, within their class or within what was named alike."""
+    """Shares of correct predictions, within the true or within the predicted class."""
 
     predictions: Predictions
     units: Units
@@ -306,13 +310,13 @@ class MeasuredClasses:
     pairs: PairIndex
     pair_areas: FloatArray
     """Mann-Whitney area of each pair."""
-    why_unnamed: str
-    """Why no class can be named; empty where they can."""
+    why_not_predicted: str
+    """Why no class can be predicted; empty if classes can be."""
 
     @cached_property
-    def named(self) -> Named | None:
-        """What is named for what; None where no class can be named."""
-        return None if self.why_unnamed else named_of(self.prepared.source)
+    def predicted(self) -> PredictedCounts | None:
+        """Counts of predicted classes; None if no class can be predicted."""
+        return None if self.why_not_predicted else predicted_counts(self.prepared.source)
 
     @cached_property
     def areas(self) -> ClassAreas:
@@ -329,4 +333,4 @@ class MeasuredClasses:
         """How sure all of that is."""
         predictions = self.prepared.samples
         self.fingerprint.check(predictions)
-        return class_intervals(predictions, self.named, self.areas, units, confidence_level)
+        return class_intervals(predictions, self.predicted, self.areas, units, confidence_level)

@@ -9,6 +9,7 @@ import numpy as np
 
 from polyroc._inputs.checks import InputError, as_confidence_level, shown
 from polyroc._inputs.frames import FrameBackend, frame_with_gaps, plain
+from polyroc._lib.limits import CLASS_ROWS_PRINTED, NEVER_PREDICTED_LISTED
 from polyroc._lib.numbers import area, area_and_ends, counted, level, percent
 from polyroc._lib.text import aligned, html_table, latex_table, markdown_table, printable, short_names, wrapped
 from polyroc._lib.typing import FloatArray, IntArray, LabelArray
@@ -26,15 +27,15 @@ _NAME = 20
 # Decimals of shares and areas.
 _DIGITS = 3
 _NONE = "-"
-HEADER = ("class", "samples", "named", "recall", "precision", "vs rest", "pairs", "hardest partner", "mistaken for")
+HEADER = ("class", "samples", "predicted", "recall", "precision", "vs rest", "pairs", "hardest partner", "mistaken for")
 # Columns of numbers.
 RIGHT = (1, 2, 3, 4, 5, 6)
-# What is named, and what is ranked.
+# Predictions, and ranks.
 PARTS = ((0, 1, 2, 3, 4, 8), (0, 5, 6, 7))
 MEANING = (
-    "named: how often the class is the highest column. vs rest: area of the class against all others. pairs: mean "
+    "predicted: how often the class is the highest column. vs rest: area of the class against all others. pairs: mean "
     "area of its pairs. hardest partner: the class with the lowest mean of both areas. mistaken for: the class most "
-    "often named for it, and for which share of its samples."
+    "often predicted for it, and for which share of its samples."
 )
 
 
@@ -46,7 +47,7 @@ class Row(Protocol):
     @property
     def n_samples(self) -> int: ...
     @property
-    def n_named(self) -> int | None: ...
+    def n_predicted(self) -> int | None: ...
     @property
     def recall(self) -> float | None: ...
     @property
@@ -77,9 +78,9 @@ def _row(row: Row, names: dict[str, str]) -> list[str]:
     return [
         names[str(row.label)],
         f"{row.n_samples:,}",
-        _NONE if row.n_named is None else f"{row.n_named:,}",
+        _NONE if row.n_predicted is None else f"{row.n_predicted:,}",
         _recall(row),
-        "never named" if row.n_named == 0 else _number(row, "precision"),
+        "never predicted" if row.n_predicted == 0 else _number(row, "precision"),
         _number(row, "auc_vs_rest"),
         _number(row, "mean_pair_auc"),
         _partner(row, names),
@@ -113,8 +114,6 @@ def _mistaken(row: Row, names: dict[str, str]) -> str:
     return f"{names[str(row.mistaken_for)]}: {percent(row.mistaken_share)}" if row.mistaken_share else "none"
 
 
-# Of more classes only those with the lowest recall are printed.
-_PRINTED = 20
 _WITH_INTERVALS = ("recall", "precision", "auc_vs_rest", "mean_pair_auc", "hardest_auc")
 
 
@@ -124,7 +123,7 @@ class ClassRow(NamedTuple):
     label: Any
     n_samples: int
     weight: float | None
-    n_named: int | None
+    n_predicted: int | None
     recall: float | None
     precision: float | None
     auc_vs_rest: float | None
@@ -142,11 +141,11 @@ class Classes(Frozen):
 
     ``classes[i]`` is one `ClassRow`, ``classes.of(label)`` that of a class, and a loop over the table gives them all.
     In columns of numbers NaN stands for what is not defined; in rows and in `to_dict` it is None. A class without
-    samples has no recall and no areas, and one that is never named has no precision.
+    samples has no recall and no areas, and one that is never predicted has no precision.
 
-    A class is *named* for a sample where its column is the highest. Where no class can be named (one score column, or
-    columns that are certainly not on a common scale), the columns about naming are None, and `notes` says why. With
-    `max_pairs`, the columns about pairs are None.
+    A class is *predicted* for a sample if its column is the highest. If no class can be predicted (one score column,
+    or columns that are certainly not on a common scale), the columns about predictions are None, and `notes` says
+    why. With `max_pairs`, the columns about pairs are None.
 
     Attributes
     ----------
@@ -156,12 +155,12 @@ class Classes(Frozen):
         Samples of each class.
     weight : ndarray of shape (n_classes,) or None
         Sum of their weights; None without `sample_weight`.
-    n_named : ndarray of shape (n_classes,) or None
-        How often each class is named. A class that a model has lost is never named, and D may still be high.
+    n_predicted : ndarray of shape (n_classes,) or None
+        How often each class is predicted. A class that a model has lost is never predicted, and D may still be high.
     recall : ndarray of shape (n_classes,) or None
-        Share of the class's samples for which it is named.
+        Share of the class's samples for which it is predicted.
     precision : ndarray of shape (n_classes,) or None
-        Share of the samples for which it is named that are of this class.
+        Share of the samples for which it is predicted that are of this class.
     auc_vs_rest : ndarray of shape (n_classes,)
         Probability that a sample of the class scores higher in its column than a sample of any other class, ties
         counted one half. It depends on how frequent the other classes are.
@@ -173,7 +172,7 @@ class Classes(Frozen):
     hardest_auc : ndarray of shape (n_classes,) or None
         That mean of both areas.
     mistaken_for : ndarray of shape (n_classes,) or None
-        The class most often named wrongly for its samples; None of a class without mistakes.
+        The class most often predicted wrongly for its samples; None of a class without mistakes.
     mistaken_share : ndarray of shape (n_classes,) or None
         For which share of its samples.
     intervals : ClassIntervals or None
@@ -188,7 +187,7 @@ class Classes(Frozen):
     >>> example = polyroc.load_example()
     >>> classes = polyroc.evaluate(example.y_true, example.scores["tree"]).classes
     >>> one = classes.of(1)
-    >>> one.n_samples, one.n_named, round(one.recall, 3), one.mistaken_for
+    >>> one.n_samples, one.n_predicted, round(one.recall, 3), one.mistaken_for
     (91, 40, 0.143, 3)
     >>> low, high = classes.with_intervals().of(1).intervals["recall"]
     >>> low < one.recall < high
@@ -198,7 +197,7 @@ class Classes(Frozen):
     label: LabelArray
     n_samples: IntArray
     weight: FloatArray | None
-    n_named: IntArray | None
+    n_predicted: IntArray | None
     recall: FloatArray | None
     precision: FloatArray | None
     auc_vs_rest: FloatArray
@@ -208,7 +207,7 @@ class Classes(Frozen):
     mistaken_for: LabelArray | None
     mistaken_share: FloatArray | None
     notes: tuple[str, ...] = ()
-    """Why columns are missing, and which classes are never named; one sentence each."""
+    """Why columns are missing, and which classes are never predicted; one sentence each."""
     intervals: ClassIntervals | None = None
     confidence_level: float | None = None
     _measured: MeasuredClasses | None = field(default=None, repr=False)
@@ -242,7 +241,7 @@ class Classes(Frozen):
         """The same table with confidence intervals, in all of its forms.
 
         Shares have Wilson's interval: for recall, as if there were as many samples as the class has (with weights,
-        Kish's effective number); for precision likewise, given how often the class is named. Areas have DeLong's
+        Kish's effective number); for precision likewise, given how often the class is predicted. Areas have DeLong's
         interval on the logit scale. That of the area against the rest takes the classes of the other samples as random,
         too. Nothing is resampled.
 
@@ -278,11 +277,11 @@ class Classes(Frozen):
         )
 
     @property
-    def never_named(self) -> list[Any]:
-        """The classes that have samples and are never named; none where no class can be named."""
-        if self.n_named is None:
+    def never_predicted(self) -> list[Any]:
+        """Classes that have samples and are never predicted; none if no class can be predicted."""
+        if self.n_predicted is None:
             return []
-        found: list[Any] = self.label[(self.n_named == 0) & (self.n_samples > 0)].tolist()
+        found: list[Any] = self.label[(self.n_predicted == 0) & (self.n_samples > 0)].tolist()
         return found
 
     def to_dict(self) -> dict[str, Any]:
@@ -347,11 +346,14 @@ class Classes(Frozen):
     def _printed(self) -> tuple[str, list[int]]:
         """A title, and which classes are shown: all in their order, or of many those that are found least often."""
         sure = "" if self.confidence_level is None else f" with {level(self.confidence_level)} intervals"
-        if len(self) <= _PRINTED:
+        if len(self) <= CLASS_ROWS_PRINTED:
             return f"{counted(len(self), 'class')}{sure}", list(range(len(self)))
         by, name = (self.auc_vs_rest, "area against the rest") if self.recall is None else (self.recall, "recall")
-        lowest = np.argsort(by, kind="stable")[:_PRINTED].tolist()
-        return f"The {_PRINTED} of {len(self):,} classes with the lowest {name}{sure}; to_frame() has all", lowest
+        lowest = np.argsort(by, kind="stable")[:CLASS_ROWS_PRINTED].tolist()
+        return (
+            f"The {CLASS_ROWS_PRINTED} of {len(self):,} classes with the lowest {name}{sure}; to_frame() has all",
+            lowest,
+        )
 
     def _cells(self, places: list[int] | None = None) -> list[list[str]]:
         return cells([self[place] for place in (range(len(self)) if places is None else places)], self.label.tolist())
@@ -400,26 +402,22 @@ def _is_same(one: Any, label: Any) -> bool:
     return isinstance(same, bool | np.bool_) and bool(same)
 
 
-# More names than this are counted.
-_TOLD = 5
-
-
 def class_table(measured: MeasuredClasses) -> Classes:
     """One row per class, without intervals."""
-    source, named, areas = measured.prepared.source, measured.named, measured.areas
+    source, predicted, areas = measured.prepared.source, measured.predicted, measured.areas
     return Classes(
         label=source.labels,
         n_samples=source.class_counts,
         weight=source.class_weights if source.is_weighted else None,
-        n_named=None if named is None else named.n_named,
-        recall=None if named is None else named.recall,
-        precision=None if named is None else named.precision,
+        n_predicted=None if predicted is None else predicted.n_predicted,
+        recall=None if predicted is None else predicted.recall,
+        precision=None if predicted is None else predicted.precision,
         auc_vs_rest=areas.against_rest,
         mean_pair_auc=areas.of_pairs,
         hardest_partner=_names(source.labels, areas.hardest),
         hardest_auc=areas.of_hardest,
-        mistaken_for=None if named is None else _names(source.labels, named.mistaken_for),
-        mistaken_share=None if named is None else named.mistaken_share,
+        mistaken_for=None if predicted is None else _names(source.labels, predicted.mistaken_for),
+        mistaken_share=None if predicted is None else predicted.mistaken_share,
         notes=_notes(measured),
         _measured=measured,
     )
@@ -439,28 +437,32 @@ def _names(labels: LabelArray, places: IntArray | None) -> LabelArray | None:
 
 def _notes(measured: MeasuredClasses) -> tuple[str, ...]:
     found = []
-    if measured.why_unnamed:
-        found.append(f"There is no recall and no precision. {measured.why_unnamed}")
+    if measured.why_not_predicted:
+        found.append(f"There is no recall and no precision. {measured.why_not_predicted}")
     if measured.areas.of_pairs is None:
         found.append("Areas of pairs need all pairs of a class: only a sample of them was compared (max_pairs).")
-    if note := never_named_note(measured):
+    if note := never_predicted_note(measured):
         found.append(note)
     return tuple(found)
 
 
-def never_named_note(measured: MeasuredClasses) -> str:
-    """That classes with samples are never named; nothing where there are none. It takes no areas."""
-    if measured.named is None:
+def never_predicted_note(measured: MeasuredClasses) -> str:
+    """That classes with samples are never predicted; nothing where there are none. It takes no areas."""
+    if measured.predicted is None:
         return ""
     source = measured.prepared.source
-    lost = np.flatnonzero((measured.named.n_named == 0) & (source.class_counts > 0))
+    lost = np.flatnonzero((measured.predicted.n_predicted == 0) & (source.class_counts > 0))
     if len(lost) == 0:
         return ""
     why = "highest in no row. D and M compare samples within a column and cannot show that."
-    first = zip(source.labels[lost[:_TOLD]].tolist(), source.class_counts[lost[:_TOLD]].tolist(), strict=True)
+    first = zip(
+        source.labels[lost[:NEVER_PREDICTED_LISTED]].tolist(),
+        source.class_counts[lost[:NEVER_PREDICTED_LISTED]].tolist(),
+        strict=True,
+    )
     told = [f"{printable(name)} ({counted(count, 'sample')})" for name, count in first]
     if len(lost) == 1:
-        return f"Class {told[0]} is never named: its column is the {why}"
-    more = f" and {len(lost) - _TOLD:,} more" if len(lost) > _TOLD else ""
-    which = f"{len(lost):,} of {counted(len(source.labels), 'class')} are never named: {', '.join(told)}{more}"
+        return f"Class {told[0]} is never predicted: its column is the {why}"
+    more = f" and {len(lost) - NEVER_PREDICTED_LISTED:,} more" if len(lost) > NEVER_PREDICTED_LISTED else ""
+    which = f"{len(lost):,} of {counted(len(source.labels), 'class')} are never predicted: {', '.join(told)}{more}"
     return f"{which}. Their columns are the {why}"

@@ -46,7 +46,7 @@ class Verdict:
 
     @property
     def sentence(self) -> str:
-        """Which model to use, or why none can be named; and what weights D alone."""
+        """Which model to use, or why there is none; and what weights D alone."""
         return f"{self._winner} {self.weights}".rstrip()
 
     @property

@@ -20,7 +20,7 @@ from polyroc._inputs.fingerprint import Fingerprint
 from polyroc._inputs.options import DECLARED, Options, as_options
 from polyroc._inputs.predictions import as_predictions
 from polyroc._lib.threads import one_pool
-from polyroc._lib.typing import Model, Thresholds, Weighting
+from polyroc._lib.typing import Structure, Thresholds, Weighting
 from polyroc._lib.warnings import underflow_is_zero, warn
 from polyroc._records import PairIndex, PairwiseRates, Predictions, ScoreCounts, Status
 from polyroc.evaluation._evaluation import Evaluation
@@ -44,7 +44,7 @@ def evaluate(
     thresholds: Thresholds = "own",
     n_thresholds: int = 99,
     shrinkage: float = 1.0,
-    model: Model = "rank-one",
+    structure: Structure = "rank-one",
     engine: str = "auto",
     max_pairs: int | None = None,
     rng: int | np.random.Generator | None = 0,
@@ -93,8 +93,8 @@ def evaluate(
         Number of uniform call rates; 1/2 and 12 more around it are added.
     shrinkage : float
         How strongly each pair's rates are pulled to the rates of all pairs, in samples; 0 for none.
-    model : {"rank-one", "centered", "saturated"}
-        Model of the pairwise rates; "rank-one" is the paper's. See the method page.
+    structure : {"rank-one", "centered", "saturated"}
+        Structure of the pairwise rates; "rank-one" is the paper's. See the method page.
     engine : {"auto", "numpy", "numba", "torch"}
         Implementation: "numpy" (reference), "numba" (compiled, ``polyroc[fast]``) or "torch" (GPU,
         ``polyroc[torch]``). "auto" takes "torch" if `y_score` lies on a GPU. Else it takes the one of the other two

@@ -12,6 +12,7 @@ from polyroc._estimator._doubts import warn_of_backwards
 from polyroc._estimator._partial import asked_max_fpr
 from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
 from polyroc._inputs.frames import plain
+from polyroc._lib.limits import NOTEBOOK_PAIRS
 from polyroc._lib.numbers import area
 from polyroc._lib.threads import threads_for
 from polyroc._lib.typing import AnyStatistic, Curve, FloatArray, IntervalKind, Method
@@ -52,8 +53,8 @@ from polyroc.evaluation._text import evaluation_text
 if TYPE_CHECKING:
     from polyroc.display import RocCurveDisplay
 
-# Samples times pairs, and pairs, up to which a notebook shows intervals: nobody waits to see a result.
-_QUICK_CELLS, _QUICK_PAIRS = 2_000_000, 90
+# Samples times pairs up to which a notebook shows intervals: nobody waits to see a result.
+_QUICK_CELLS = 2_000_000
 _HARDEST = 5
 
 
@@ -87,8 +88,8 @@ class Evaluation(Influenced):
     worst_pair : Pair
         The pair of classes with the smallest area.
     notes : tuple of str
-        What contradicts D, one sentence each: a class that is never named, a pair that fails although D is high, or D
-        and M far apart.
+        What contradicts D, one sentence each: a class that is never predicted, a pair that fails although D is high, or
+        D and M far apart.
     mean_curve : RocCurve
         The mean of the pairs' ROC curves at equal call rates. Computed on first access.
     mean_auc : float
@@ -445,10 +446,10 @@ class Evaluation(Influenced):
     ) -> BootstrapResult:
         if groups is not None:
             raise InputError("groups", f"must be None for method={method!r}, which draws rates and no samples")
-        if self.is_binary or self._options.model != "rank-one":
-            came = "two classes" if self.is_binary else f"model={self._options.model!r}"
+        if self.is_binary or self._options.structure != "rank-one":
+            came = "two classes" if self.is_binary else f"structure={self._options.structure!r}"
             raise InputError(
-                "method", "must be 'bootstrap' where no rank-one model is fitted", f"{method!r} for {came}"
+                "method", "must be 'bootstrap' where no rank-one structure is fitted", f"{method!r} for {came}"
             )
         parametric = ParametricReplicates(
             self._prepared, self._pair_index, self._options, self.factorization, self.rates, method, n_resamples
@@ -639,7 +640,7 @@ class Evaluation(Influenced):
     def _shown_areas(self) -> list[tuple[float, float, float]]:
         """D and M with their 95 % intervals, where these take no resampling and no time that somebody notices."""
         n_pairs = len(self._pair_index)
-        if n_pairs > _QUICK_PAIRS or self.n_samples * n_pairs > _QUICK_CELLS:
+        if n_pairs > NOTEBOOK_PAIRS or self.n_samples * n_pairs > _QUICK_CELLS:
             return []
         try:
             if (not self._has_samples and self._evidence is None) or self.influence_note:

@@ -19,7 +19,7 @@ from polyroc._lib.warnings import underflow_is_zero
 from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates, Predictions, Source, read_only
 from polyroc.baselines._accuracy import accuracy, why_no_accuracy
 from polyroc.evaluation._class_areas import MeasuredClasses
-from polyroc.evaluation._classes import Classes, class_table, never_named_note
+from polyroc.evaluation._classes import Classes, class_table, never_predicted_note
 from polyroc.evaluation._pairs import Pair, Pairs
 from polyroc.evaluation._text import FAILED_PAIR, Headline, LowPairs, weighted_by
 
@@ -128,7 +128,7 @@ class Evaluated(Frozen):
         """Why there is no accuracy: one score column, or columns that are certainly not comparable; else empty.
 
         Columns that are not probabilities count as not comparable where every score of one class lies below every
-        score of another, so that the first could never be named. Otherwise they are compared as they are.
+        score of another, so that the first could never be predicted. Otherwise they are compared as they are.
         """
         return why_no_accuracy(self._unchanged.source)
 
@@ -144,7 +144,7 @@ class Evaluated(Frozen):
         >>> import polyroc
         >>> example = polyroc.load_example()
         >>> classes = polyroc.evaluate(example.y_true, example.scores["tree"]).classes
-        >>> classes.never_named
+        >>> classes.never_predicted
         [2]
         """
         self._fingerprint.check(self._source)
@@ -153,7 +153,7 @@ class Evaluated(Frozen):
     @cached_property
     def _measured_classes(self) -> MeasuredClasses:
         return MeasuredClasses(
-            self._unchanged, self._fingerprint, self._pair_index, self._own_areas, why_unnamed=self.accuracy_note
+            self._unchanged, self._fingerprint, self._pair_index, self._own_areas, why_not_predicted=self.accuracy_note
         )
 
     @property
@@ -168,7 +168,7 @@ class Evaluated(Frozen):
             hand_till=self.hand_till,
             accuracy=self.accuracy,
             accuracy_note=self.accuracy_note,
-            never_named=never_named_note(self._measured_classes),
+            never_predicted=never_predicted_note(self._measured_classes),
             worst_pair=self.worst_pair,
             worst_reversed=self._worst_reversed,
             n_pairs=len(self._pair_index),

@@ -87,7 +87,7 @@ class Influenced(Evaluated):
         # Sorted scores have no bins.
         if not isinstance(prepared, CountedPrepared) or isinstance(prepared, ExactPrepared):
             return None
-        has_gradient = not self.is_binary and self._options.model != "centered"
+        has_gradient = not self.is_binary and self._options.structure != "centered"
         gradient = self._fitted.gradient("auc") if has_gradient else None
         return binning_error(prepared, self._pair_index, self.rates, gradient)
 
@@ -101,7 +101,7 @@ class Influenced(Evaluated):
 
     @property
     def influence_note(self) -> str:
-        """Why D has no interval by influences: the fit, the model or D itself does not allow it; else empty.
+        """Why D has no interval by influences: the fit, the structure or D itself does not allow it; else empty.
 
         Examples
         --------
@@ -109,9 +109,9 @@ class Influenced(Evaluated):
         >>> example = polyroc.load_example()
         >>> polyroc.evaluate(example.y_true, example.scores["tree"]).influence_note
         ''
-        >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"], model="centered")
+        >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"], structure="centered")
         >>> evaluation.influence_note
-        'the centered model has no formula'
+        'the centered structure has no formula'
         """
         doubt = self._fitted.doubt
         if doubt or self.is_binary or is_at_end(self._mean_area):
@@ -127,7 +127,7 @@ class Influenced(Evaluated):
         class. The sum of their squares is the variance of D, with the factor n / (n - 1) in a class of n samples.
         Strongly negative ones belong to samples that the model ranks far from where their labels say.
 
-        Samples of weight 0 have none. Not available for ``model="centered"``.
+        Samples of weight 0 have none. Not available for ``structure="centered"``.
 
         Examples
         --------

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Need: TypeAlias = Literal[
-    "", "named", "named, several", "named, ordered", "probabilities", "all pairs", "all pairs, one scale"
+    "", "predicted", "predicted, several", "predicted, ordered", "probabilities", "all pairs", "all pairs, one scale"
 ]
 Scale: TypeAlias = Literal["area", "share", "logit", "log", "size"]
 
@@ -89,7 +89,7 @@ KINDS: dict[str, Kind] = {
             "accuracy",
             "share of samples whose highest column is their class",
             "accuracy_score",
-            needs="named",
+            needs="predicted",
             depends_on_prevalence=True,
             scale="share",
             unseen=0.5,
@@ -99,7 +99,7 @@ KINDS: dict[str, Kind] = {
             "top-3 accuracy",
             "share of samples whose class is among the three highest columns",
             "top_k_accuracy_score(k=3)",
-            needs="named, several",
+            needs="predicted, several",
             depends_on_prevalence=True,
             scale="share",
             unseen=0.5,
@@ -107,9 +107,9 @@ KINDS: dict[str, Kind] = {
         Kind(
             "balanced_accuracy",
             "balanced accuracy",
-            "mean share of each class that is named rightly (recall)",
+            "mean share of each class that is predicted correctly (recall)",
             "balanced_accuracy_score",
-            needs="named",
+            needs="predicted",
             rare_classes_count=True,
         ),
         Kind(
@@ -117,7 +117,7 @@ KINDS: dict[str, Kind] = {
             "F1, macro",
             "mean over the classes of the harmonic mean of precision and recall",
             'f1_score(average="macro")',
-            needs="named",
+            needs="predicted",
             depends_on_prevalence=True,
             rare_classes_count=True,
             is_curved=True,
@@ -125,9 +125,9 @@ KINDS: dict[str, Kind] = {
         Kind(
             "mcc",
             "MCC",
-            "Matthews' correlation of true and named classes: 0 for chance, 1 for no mistake",
+            "Matthews' correlation of true and predicted classes: 0 for chance, 1 for no mistake",
             "matthews_corrcoef",
-            needs="named",
+            needs="predicted",
             depends_on_prevalence=True,
             lowest=-1.0,
             is_curved=True,
@@ -135,9 +135,9 @@ KINDS: dict[str, Kind] = {
         Kind(
             "kappa",
             "kappa",
-            "Cohen's agreement of true and named classes beyond chance: 0 for chance, 1 for no mistake",
+            "Cohen's agreement of true and predicted classes beyond chance: 0 for chance, 1 for no mistake",
             "cohen_kappa_score",
-            needs="named",
+            needs="predicted",
             depends_on_prevalence=True,
             lowest=-1.0,
             is_curved=True,
@@ -147,7 +147,7 @@ KINDS: dict[str, Kind] = {
             "quadratic kappa",
             "kappa of ordered classes, mistakes counting by their squared distance",
             'cohen_kappa_score(weights="quadratic")',
-            needs="named, ordered",
+            needs="predicted, ordered",
             depends_on_prevalence=True,
             lowest=-1.0,
             is_curved=True,

@@ -17,7 +17,7 @@ from polyroc._engines._outcomes import (
     squared_losses,
     within_top,
 )
-from polyroc._engines._samples import are_log_probabilities, are_probabilities, named_classes
+from polyroc._engines._samples import are_log_probabilities, are_probabilities, predicted_classes
 from polyroc._estimator._rates import all_pairs
 from polyroc._lib.numbers import area
 from polyroc._lib.typing import BoolArray, FloatArray, IntArray
@@ -44,30 +44,30 @@ class Margins(Frozen):
 
     true: FloatArray
     """Of each class."""
-    named: FloatArray
-    """Named each class."""
+    predicted: FloatArray
+    """Share of samples for which each class is predicted."""
     right: FloatArray
-    """Of each class and named so."""
+    """Share of samples of each class that are predicted correctly."""
 
 
 Gradient: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
-"""By true class, by named class, and by class where both are the same; shape (k,) each."""
+"""By true class, by predicted class, and by class where both are the same; shape (k,) each."""
 
 
 @dataclass(frozen=True, eq=False)
-class OfNamed:
-    """A measure of named classes: its value, shape (...), and its gradient."""
+class ConfusionMeasure:
+    """A measure of predicted classes: its value, shape (...), and its gradient."""
 
     value: Callable[[Margins], FloatArray]
     gradient: Callable[[Margins], Gradient]
 
 
 @dataclass(frozen=True, eq=False)
-class Named(Frozen):
-    """The true and the named class of each sample, and its share of the weight of all."""
+class PredictedClasses(Frozen):
+    """The true and the predicted class of each sample, and its share of the weight of all."""
 
     codes: IntArray
-    named: IntArray
+    predicted: IntArray
     share: FloatArray
     n_classes: int
 
@@ -75,29 +75,29 @@ class Named(Frozen):
     def margins(self) -> Margins:
         return self._margins(self.share)
 
-    def measure(self, of: OfNamed) -> tuple[float, FloatArray]:
+    def measure(self, of: ConfusionMeasure) -> tuple[float, FloatArray]:
         """A measure and what each sample adds to it, shape (n,)."""
-        by_true, by_named, by_right = of.gradient(self.margins)
-        slope = by_true[self.codes] + by_named[self.named] + np.where(self.is_right, by_right[self.codes], 0.0)
+        by_true, by_predicted, by_right = of.gradient(self.margins)
+        slope = by_true[self.codes] + by_predicted[self.predicted] + np.where(self.is_right, by_right[self.codes], 0.0)
         return float(of.value(self.margins)), self.share * (slope - self.share @ slope)
 
     def quadratic_kappa(self, share: FloatArray | None = None) -> tuple[float, FloatArray]:
         """Kappa with squared distances of the classes' places for weights, and what each sample adds."""
         share = self.share if share is None else share
-        true, named = self.codes.astype(float), self.named.astype(float)
-        apart = (true - named) ** 2
+        true, predicted = self.codes.astype(float), self.predicted.astype(float)
+        apart = (true - predicted) ** 2
         seen = float(share @ apart)
-        true_mean, named_mean = float(share @ true), float(share @ named)
-        expected = float(share @ true**2 + share @ named**2) - 2 * true_mean * named_mean
+        true_mean, predicted_mean = float(share @ true), float(share @ predicted)
+        expected = float(share @ true**2 + share @ predicted**2) - 2 * true_mean * predicted_mean
         if expected <= 0:  # one class has all of the weight, but for rounding
             return 0.0, np.zeros_like(share)
-        by_sample = true**2 - 2 * true * named_mean + named**2 - 2 * named * true_mean
+        by_sample = true**2 - 2 * true * predicted_mean + predicted**2 - 2 * predicted * true_mean
         slope = -apart / expected + seen / expected**2 * by_sample
         return 1 - seen / expected, share * (slope - share @ slope)
 
     @cached_property
     def is_right(self) -> BoolArray:
-        right: BoolArray = self.codes == self.named
+        right: BoolArray = self.codes == self.predicted
         return right
 
     def again(self, units: Units) -> "Again":
@@ -106,7 +106,7 @@ class Named(Frozen):
         shares = weights * self.share
         shares /= shares.sum(axis=1, keepdims=True)
         stacked = [self._margins(one) for one in shares]
-        fields = (np.array([getattr(one, field) for one in stacked]) for field in ("true", "named", "right"))
+        fields = (np.array([getattr(one, field) for one in stacked]) for field in ("true", "predicted", "right"))
         return Again(weights, shares, Margins(*fields))
 
     def bias(self, name: str, influences: FloatArray, again: "Again") -> tuple[float, float]:
@@ -124,7 +124,9 @@ class Named(Frozen):
         def of(codes: IntArray, by: FloatArray) -> FloatArray:
             return np.bincount(codes, by, minlength=self.n_classes).astype(float, copy=False)
 
-        return Margins(of(self.codes, share), of(self.named, share), of(self.codes, np.where(self.is_right, share, 0)))
+        return Margins(
+            of(self.codes, share), of(self.predicted, share), of(self.codes, np.where(self.is_right, share, 0))
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,65 +157,65 @@ def _balanced_accuracy_gradient(margins: Margins) -> Gradient:
 
 
 def _f1_macro(margins: Margins) -> FloatArray:
-    # Classes that occur or are named, as in scikit-learn.
-    both = margins.true + margins.named
+    # Classes that occur or are predicted, as in scikit-learn.
+    both = margins.true + margins.predicted
     mean: FloatArray = _over(2 * margins.right, both).sum(axis=-1) / (both > 0).sum(axis=-1)
     return mean
 
 
 def _f1_macro_gradient(margins: Margins) -> Gradient:
-    both = margins.true + margins.named
+    both = margins.true + margins.predicted
     each = _over(np.ones_like(both), both) / np.count_nonzero(both)
     less = -each * _over(2 * margins.right, both)
     return less, less, 2 * each
 
 
 def _mcc_parts(margins: Margins) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Gorodkin's covariances: of true and named class, of the true and of the named one with itself."""
-    both = margins.right.sum(axis=-1) - (margins.true * margins.named).sum(axis=-1)
-    return both, 1 - (margins.true**2).sum(axis=-1), 1 - (margins.named**2).sum(axis=-1)
+    """Gorodkin's covariances: of true and predicted class, of the true and of the predicted one with itself."""
+    both = margins.right.sum(axis=-1) - (margins.true * margins.predicted).sum(axis=-1)
+    return both, 1 - (margins.true**2).sum(axis=-1), 1 - (margins.predicted**2).sum(axis=-1)
 
 
 def _mcc(margins: Margins) -> FloatArray:
-    both, true, named = _mcc_parts(margins)
+    both, true, predicted = _mcc_parts(margins)
     # One class for all is no correlation; rounding may leave a little of its variance.
-    bottom = np.where(margins.named.max(axis=-1) < _ONE, np.sqrt(np.maximum(true * named, 0)), 0.0)
+    bottom = np.where(margins.predicted.max(axis=-1) < _ONE, np.sqrt(np.maximum(true * predicted, 0)), 0.0)
     return _over(np.asarray(both), np.asarray(bottom))
 
 
 def _mcc_gradient(margins: Margins) -> Gradient:
-    both, true, named = _mcc_parts(margins)
+    both, true, predicted = _mcc_parts(margins)
     nothing = np.zeros_like(margins.true)
-    if margins.named.max() >= _ONE:
+    if margins.predicted.max() >= _ONE:
         return nothing, nothing, nothing
-    scale = 1 / np.sqrt(true * named)
-    by_true = scale * (both / true * margins.true - margins.named)
-    by_named = scale * (both / named * margins.named - margins.true)
-    return by_true, by_named, np.full_like(nothing, scale)
+    scale = 1 / np.sqrt(true * predicted)
+    by_true = scale * (both / true * margins.true - margins.predicted)
+    by_predicted = scale * (both / predicted * margins.predicted - margins.true)
+    return by_true, by_predicted, np.full_like(nothing, scale)
 
 
 def _kappa(margins: Margins) -> FloatArray:
-    chance = (margins.true * margins.named).sum(axis=-1)
+    chance = (margins.true * margins.predicted).sum(axis=-1)
     # Where one class has all of the weight, but for rounding, nothing is beyond chance.
     rest = np.where(chance < _ONE, 1 - chance, 0.0)
     return _over(np.asarray(margins.right.sum(axis=-1) - chance), rest)
 
 
 def _kappa_gradient(margins: Margins) -> Gradient:
-    seen, chance = margins.right.sum(), float(margins.true @ margins.named)
+    seen, chance = margins.right.sum(), float(margins.true @ margins.predicted)
     if chance >= _ONE:
         nothing = np.zeros_like(margins.true)
         return nothing, nothing, nothing
-    # d kappa / d chance = (seen - 1) / (1 - chance)^2, and chance is the sum of true times named.
+    # d kappa / d chance = (seen - 1) / (1 - chance)^2, and chance is the sum of true times predicted.
     slope = (seen - 1) / (1 - chance) ** 2
-    return slope * margins.named, slope * margins.true, np.full_like(margins.true, 1 / (1 - chance))
+    return slope * margins.predicted, slope * margins.true, np.full_like(margins.true, 1 / (1 - chance))
 
 
-MEASURES: dict[str, OfNamed] = {
-    "balanced_accuracy": OfNamed(_balanced_accuracy, _balanced_accuracy_gradient),
-    "f1_macro": OfNamed(_f1_macro, _f1_macro_gradient),
-    "mcc": OfNamed(_mcc, _mcc_gradient),
-    "kappa": OfNamed(_kappa, _kappa_gradient),
+MEASURES: dict[str, ConfusionMeasure] = {
+    "balanced_accuracy": ConfusionMeasure(_balanced_accuracy, _balanced_accuracy_gradient),
+    "f1_macro": ConfusionMeasure(_f1_macro, _f1_macro_gradient),
+    "mcc": ConfusionMeasure(_mcc, _mcc_gradient),
+    "kappa": ConfusionMeasure(_kappa, _kappa_gradient),
 }
 
 
@@ -304,9 +306,9 @@ class Passes:
         return sample_shares(self.source)
 
     @cached_property
-    def named(self) -> Named:
+    def predicted(self) -> PredictedClasses:
         source = self.source
-        return Named(source.codes, named_classes(source), self.share, len(source.labels))
+        return PredictedClasses(source.codes, predicted_classes(source), self.share, len(source.labels))
 
     @cached_property
     def means_of_areas(self) -> "MeansOfAreas":
@@ -321,7 +323,7 @@ class Passes:
 
     @cached_property
     def _again(self) -> Again:
-        return self.named.again(self.overall)
+        return self.predicted.again(self.overall)
 
     @cached_property
     def n_classes(self) -> int:
@@ -337,7 +339,7 @@ class Passes:
         return min(float(self.units.n_units), effective_number(self.share))
 
     @cached_property
-    def _why_not_named(self) -> str:
+    def _why_not_predicted(self) -> str:
         return why_no_accuracy(self.source)
 
     @cached_property
@@ -354,11 +356,11 @@ class Passes:
             return "The rows are not probabilities: numbers between 0 and 1 that sum to 1."
         if kind.needs.startswith("all pairs") and self.pair_areas is None:
             return "Only a sample of the pairs of classes was compared (`max_pairs`)."
-        if kind.needs == "named, several" and len(self.source.labels) <= N_TOP:
+        if kind.needs == "predicted, several" and len(self.source.labels) <= N_TOP:
             return f"There are {len(self.source.labels)} classes, so that every class is among the first {N_TOP}."
         if kind.needs == "all pairs, one scale" and self.source.n_columns == 1:
             return ""
-        return self._why_not_named if kind.needs.startswith("named") or kind.needs.endswith("one scale") else ""
+        return self._why_not_predicted if kind.needs.startswith("predicted") or kind.needs.endswith("one scale") else ""
 
     def of(self, kind: Kind) -> Measured:
         """One measure that can be computed."""
@@ -370,7 +372,7 @@ class Passes:
     def functional(self, name: str) -> tuple[float, FloatArray]:
         """The value of a measure, and what each sample adds to it, shape (n,)."""
         if name in MEASURES:
-            return self.named.measure(MEASURES[name])
+            return self.predicted.measure(MEASURES[name])
         found: tuple[float, FloatArray] = _FUNCTIONALS[name](self)
         return found
 
@@ -389,7 +391,7 @@ class Passes:
             unseen=kind.unseen * one,
         )
         if kind.is_curved and sure.standard_error > 0 and needs_bias(self.units, self.n_classes):
-            return replace(sure, bias=self.named.bias(kind.name, influences, self._again))
+            return replace(sure, bias=self.predicted.bias(kind.name, influences, self._again))
         return sure
 
     def _highest(self, kind: Kind) -> float:
@@ -443,9 +445,9 @@ _FUNCTIONALS: dict[str, Callable[[Passes], tuple[float, FloatArray]]] = {
     "auc_mu": lambda of: auc_mu_functional(of.prepared),
     "ovr_macro": lambda of: of.means_of_areas.ovr_macro,
     "ovr_weighted": lambda of: of.means_of_areas.ovr_weighted,
-    "accuracy": lambda of: of.mean(of.named.is_right.astype(float)),
+    "accuracy": lambda of: of.mean(of.predicted.is_right.astype(float)),
     "top_3": lambda of: of.mean(within_top(of.source, N_TOP).astype(float)),
-    "quadratic_kappa": lambda of: of.named.quadratic_kappa(),
+    "quadratic_kappa": lambda of: of.predicted.quadratic_kappa(),
     "brier": lambda of: of.mean(squared_losses(of.source) / (2 if of.source.is_binary else 1)),
     "log_loss": lambda of: of.mean(log_losses(of.source)),
 }

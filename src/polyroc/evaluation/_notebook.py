@@ -70,7 +70,7 @@ def comparison_html(
 
 
 def _picture(curves: Mapping[str, Curves], whiskers: Sequence[Whisker], confidence_level: float) -> str:
-    """Curves, and beside them the areas with their intervals, where there are any."""
+    """Curves, and next to them the areas with their intervals, where there are any."""
     lines = []
     for place, (shared, mean) in enumerate(curves.values()):
         if mean is not None:

@@ -60,8 +60,8 @@ class Headline:
     """What weights D and not M, as `weighted_by` says it."""
     worst_reversed: float | None = None
     """Area of the worst pair the other way round; None if it is not there."""
-    never_named: str = ""
-    """Which classes are never named although they have samples; empty where there are none."""
+    never_predicted: str = ""
+    """Which classes are never predicted although they have samples; empty where there are none."""
     explained: float | None = None
     """Share of what the pairs have beyond chance that one shared curve explains; None where nothing is fitted."""
     is_well_explained: bool = True
@@ -86,7 +86,7 @@ class Headline:
     @property
     def notes(self) -> tuple[str, ...]:
         """What contradicts the summary or was ignored, one sentence each."""
-        found = [self.never_named] if self.never_named else []
+        found = [self.never_predicted] if self.never_predicted else []
         if self.auc > _GOOD_D and self.low_pairs.n_ordered:
             found.append(self._failed_pairs())
         # Of the same ranking: M ranks by columns, so that its distance from a D by differences says nothing of pairs.

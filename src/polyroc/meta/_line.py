@@ -1,4 +1,4 @@
-"""A straight line on the logit scale, which is what the summary curves of both models are."""
+"""A straight line on the logit scale, which is what the summary curves of both approaches are."""
 
 import math
 from dataclasses import dataclass

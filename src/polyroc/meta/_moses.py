@@ -44,7 +44,7 @@ class MosesSummary(SummaryRoc):
     weighted: bool
 
     @property
-    def model(self) -> str:
+    def approach(self) -> str:
         return "moses"
 
     @cached_property
@@ -93,11 +93,11 @@ def moses_summary(studies: Studies, *, weighted: bool) -> MosesSummary:
     spread = float(weights @ (total - center) ** 2)
     if spread <= _SAME**2:
         came = "studies with the same logit TPR + logit FPR"
-        raise InputError("tables", "must differ in threshold", came, hint=": use model='reitsma'")
+        raise InputError("tables", "must differ in threshold", came, hint=": use approach='reitsma'")
     slope = float(weights @ ((total - center) * difference)) / spread
     if abs(slope) >= 1:
         came = f"slope {slope:.3g} of logit TPR - logit FPR on their sum, which is no rising curve"
-        raise InputError("tables", "must have a slope between -1 and 1", came, hint=": use model='reitsma'")
+        raise InputError("tables", "must have a slope between -1 and 1", came, hint=": use approach='reitsma'")
     intercept = float(weights @ difference) - slope * center
     residuals = difference - intercept - slope * total
     # As in any weighted regression; because the weights sum to 1, no number of studies stands before the sum.

@@ -155,7 +155,7 @@ class ReitsmaSummary(SummaryRoc):
     method: FitMethod
 
     @property
-    def model(self) -> str:
+    def approach(self) -> str:
         return "reitsma"
 
     @property

@@ -1,4 +1,4 @@
-"""What the summaries of both models share: the studies, the curve, its areas, words and a picture."""
+"""What the summaries of both approaches share: the studies, the curve, its areas, words and a picture."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -40,8 +40,8 @@ class SummaryRoc(Frozen, ABC):
 
     @property
     @abstractmethod
-    def model(self) -> str:
-        """Name of the model."""
+    def approach(self) -> str:
+        """Name of the approach."""
 
     @property
     @abstractmethod
@@ -80,7 +80,7 @@ class SummaryRoc(Frozen, ABC):
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that `json` can write."""
         return {
-            "model": self.model,
+            "approach": self.approach,
             "n_studies": len(self.studies),
             "auc": self.auc,
             "partial_auc": self.partial_auc,

@@ -9,14 +9,14 @@ from polyroc.meta._moses import MosesSummary, moses_summary
 from polyroc.meta._reitsma import ReitsmaSummary, reitsma_summary
 from polyroc.meta._studies import CorrectionControl, read_studies
 
-SummaryModel: TypeAlias = Literal["reitsma", "moses"]
+SummaryApproach: TypeAlias = Literal["reitsma", "moses"]
 
 
 @overload
 def summary_roc(
     tables: Any,
     *,
-    model: Literal["reitsma"] = "reitsma",
+    approach: Literal["reitsma"] = "reitsma",
     method: FitMethod = "reml",
     weighted: bool = False,
     correction: float = 0.5,
@@ -28,7 +28,7 @@ def summary_roc(
 def summary_roc(
     tables: Any,
     *,
-    model: Literal["moses"],
+    approach: Literal["moses"],
     method: FitMethod = "reml",
     weighted: bool = False,
     correction: float = 0.5,
@@ -40,7 +40,7 @@ def summary_roc(
 def summary_roc(
     tables: Any,
     *,
-    model: SummaryModel = "reitsma",
+    approach: SummaryApproach = "reitsma",
     method: FitMethod = "reml",
     weighted: bool = False,
     correction: float = 0.5,
@@ -53,7 +53,7 @@ def summary_roc(
     tables : array-like of shape (n_studies, 4), data frame or mapping
         One row for each study: true positives, false negatives, false positives, true negatives, in this order; or
         columns called TP, FN, FP and TN, in any letter case. Other columns are ignored. At least 3 studies.
-    model : {"reitsma", "moses"}
+    approach : {"reitsma", "moses"}
         The bivariate normal model of Reitsma et al. [1]_, which is what the literature recommends; or the regression
         of Moses, Shapiro and Littenberg [2]_, for comparison with older reviews.
     method : {"reml", "ml"}
@@ -108,17 +108,17 @@ def summary_roc(
     mean TPR              0.872  (over the observed FPR, 0.059 to 0.433)
     >>> round(summary.curve.tpr_at(0.1), 2)
     0.71
-    >>> summary_roc(tables, model="moses")
+    >>> summary_roc(tables, approach="moses")
     MosesSummary(6 studies, auc=0.9130)
     """
-    model = one_of(model, "model", get_args(SummaryModel))
+    approach = one_of(approach, "approach", get_args(SummaryApproach))
     method = one_of(method, "method", get_args(FitMethod))
     weighted = as_flag(weighted, "weighted")
-    if model == "reitsma" and weighted:
-        raise InputError("weighted", "must be False for model='reitsma', which weighs by its own variances", "True")
-    if model == "moses" and method != "reml":
-        raise InputError("method", "must be left out for model='moses', which has no likelihood", repr(method))
+    if approach == "reitsma" and weighted:
+        raise InputError("weighted", "must be False for approach='reitsma', which weighs by its own variances", "True")
+    if approach == "moses" and method != "reml":
+        raise InputError("method", "must be left out for approach='moses', which has no likelihood", repr(method))
     studies = read_studies(tables, correction, correction_control)
-    if model == "moses":
+    if approach == "moses":
         return moses_summary(studies, weighted=weighted)
     return reitsma_summary(studies, method)

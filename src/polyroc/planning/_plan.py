@@ -6,6 +6,7 @@ from typing import Any, get_args
 import numpy as np
 
 from polyroc._inputs.checks import InputError, as_confidence_level, listed, one_of, shown
+from polyroc._lib.limits import LISTED_CLASSES
 from polyroc._lib.typing import BoolArray, IntArray, Statistic
 from polyroc._lib.warnings import ResamplingWarning, underflow_is_zero, warn
 from polyroc._uncertainty.intervals import is_at_end
@@ -196,9 +197,9 @@ def _small(evaluation: Evaluation, least: int) -> dict[Any, int]:
 
 
 def _listed_counts(counts: dict[Any, int]) -> str:
-    """The first ten classes with their numbers of samples."""
-    more = f" and {len(counts) - 10} more" if len(counts) > 10 else ""
-    return ", ".join(f"{shown(label)} ({count})" for label, count in list(counts.items())[:10]) + more
+    """The first classes with their numbers of samples."""
+    more = f" and {len(counts) - LISTED_CLASSES} more" if len(counts) > LISTED_CLASSES else ""
+    return ", ".join(f"{shown(label)} ({count})" for label, count in list(counts.items())[:LISTED_CLASSES]) + more
 
 
 def _note(evaluation: Evaluation) -> str:

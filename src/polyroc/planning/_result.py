@@ -9,6 +9,7 @@ import numpy as np
 
 from polyroc._inputs.checks import InputError, shown
 from polyroc._inputs.frames import FrameBackend, frame_of, plain
+from polyroc._lib.limits import LISTED_CLASSES
 from polyroc._lib.numbers import counted, gap, level, percent
 from polyroc._lib.text import printable, wrapped
 from polyroc._lib.typing import FloatArray, IntArray, LabelArray, Statistic
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from polyroc.display import PlanDisplay
 
 STATISTIC_NAMES: dict[Statistic, str] = {"auc": "D", "hand_till": "M", "mean_auc": "the area under the mean curve"}
-# Of more classes only the smallest and the largest number is said.
-_MOST_CLASSES = 10
 # Letters of a line.
 _WIDTH = 100
 
@@ -115,7 +114,7 @@ class PlanText:
     @property
     def _by_class(self) -> str:
         present = [(label, count) for label, count in zip(self.labels, self.planned, strict=True) if count > 0]
-        if len(present) <= _MOST_CLASSES:
+        if len(present) <= LISTED_CLASSES:
             return f"By class: {', '.join(f'{printable(label)}: {count:,}' for label, count in present)}"
         counts = [count for _, count in present]
         if min(counts) == max(counts):

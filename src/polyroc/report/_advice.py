@@ -54,7 +54,7 @@ def _of_one_model(summary: dict[str, Any], model: Model) -> Sentence:
     if model.is_backwards:
         start = f"Do not use these scores as they are: they rank {classes} backwards"
         return (f"{start}. The score columns may be in another order than the labels.",)
-    how_often = _how_often(model, "They name")
+    how_often = _how_often(model, "They predict")
     if interval is None:
         return (f"These scores were judged on {classes}, without an interval. {how_often}",)
     if interval["low"] <= 0.5:
@@ -76,10 +76,10 @@ def _lower(text: str) -> str:
 
 
 def _how_often(model: Model, start: str) -> str:
-    """How often the right class is named; readers would otherwise take D for that."""
+    """How often the prediction is correct; readers would otherwise take D for that."""
     right = model.record["accuracy"]
     if right is None:
-        return f"How often the right class is named is unknown: {_lower(model.record['accuracy_note'])}"
+        return f"How often the prediction is correct is unknown: {_lower(model.record['accuracy_note'])}"
     if (interval := model.record["accuracy_interval"]) is None:
         return f"{start} the right class in {percent(right)} of samples."
     share, low, high = percent_and_ends(right, interval["low"], interval["high"])
@@ -113,7 +113,7 @@ def _with_winner(summary: dict[str, Any], best: Model) -> Sentence:
     weights = weighted_by(summary["options"])
     weighted = f" (weighted by {weights})" if weights else ""
     by = "by D" if is_binary(summary) else f"by D{weighted} and by M"
-    sure = f", at {level(summary['confidence_level'])} confidence. {_how_often(best, 'It names')}"
+    sure = f", at {level(summary['confidence_level'])} confidence. {_how_often(best, 'It predicts')}"
     return ("Use ", best.name or "", ": it is better than ", *rivals, f" {by}{sure}")
 
 
@@ -132,6 +132,6 @@ def _how_often_of_each(summary: dict[str, Any]) -> Sentence:
             continue
         right = model.record["accuracy"]
         numbers = f"D {short_area(model.record['auc'])}, M {short_area(model.record['hand_till'])}"
-        named = "" if right is None else f" names the right class in {percent(right)} of samples"
+        named = "" if right is None else f" predicts the right class in {percent(right)} of samples"
         told.append((model.name, f"{named} ({numbers})"))
     return (*joined(told), ".")

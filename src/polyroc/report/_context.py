@@ -4,6 +4,7 @@ import json
 import math
 from typing import Any
 
+from polyroc._lib.limits import CLASS_ROWS_FIRST, PAIR_ROWS_FIRST, PAIRS_ON_PAGE
 from polyroc._lib.numbers import area, counted, level
 from polyroc._lib.text import printable
 from polyroc._lib.versions import versions
@@ -23,14 +24,11 @@ from polyroc.report._figures import (
     variables,
 )
 from polyroc.report._packing import curves_of, packed_pairs
-from polyroc.report._rows import FEW, class_columns, class_tables, measure_tables, tipping_rows
+from polyroc.report._rows import class_columns, class_tables, measure_tables, tipping_rows
 from polyroc.report._sentences import Model, best_of, best_place, class_names, model_names, models_of, n_classes
 from polyroc.report._settings import setting_entries, sheet_of
-from polyroc.report._tables import WORST, contest_tables, cost_tables, curve_tables, pair_rows, score_board
+from polyroc.report._tables import contest_tables, cost_tables, curve_tables, pair_rows, score_board
 from polyroc.report._words import cautions, details, disagreement
-
-# All pairs of 141 classes. A page of more would take long to open, and nobody reads that far.
-MOST_PAIRS = 20_000
 
 
 def payload(summary: dict[str, Any]) -> dict[str, Any]:
@@ -47,8 +45,8 @@ def payload(summary: dict[str, Any]) -> dict[str, Any]:
         "heatmap": heatmap_data(summary),
         "kinds": {"curve": True, "mean_curve": draws_all(summary)},
         "themes": themes(),
-        "first_rows": WORST,
-        "first_classes": FEW,
+        "first_rows": PAIR_ROWS_FIRST,
+        "first_classes": CLASS_ROWS_FIRST,
         "explorer": summary.get("explorer"),
         # Samples stand on the page only where somebody asked for them and something shows them.
         "decisions": summary.get("decisions") if summary.get("explorer") else None,
@@ -60,10 +58,10 @@ def _of_model(summary: dict[str, Any], model: Model) -> dict[str, Any]:
     return {
         "name": None if model.name is None else model.name.to_dict(),
         "n_pairs": len(model.record["pairs"]["auc"]),
-        "pairs": packed_pairs(summary, model, most=MOST_PAIRS, first=WORST),
+        "pairs": packed_pairs(summary, model, most=PAIRS_ON_PAGE, first=PAIR_ROWS_FIRST),
         # In the order of the pairs, once the script has unpacked them: both begin with the smallest area.
         "curves": curves_of(model.record["pair_curves"], are_explored=explored),
-        "heatmap": heatmap_areas(summary, model, most=MOST_PAIRS),
+        "heatmap": heatmap_areas(summary, model, most=PAIRS_ON_PAGE),
         "classes": class_columns(summary, model),
     }
 
@@ -208,9 +206,9 @@ def _pairs(summary: dict[str, Any]) -> dict[str, Any]:
     return {
         "rows": pair_rows(summary, best),
         "n": n_pairs,
-        "n_first": min(n_pairs, WORST),
-        "n_held": min(n_pairs, MOST_PAIRS),
-        "is_centered": summary["options"]["model"] == "centered",
+        "n_first": min(n_pairs, PAIR_ROWS_FIRST),
+        "n_held": min(n_pairs, PAIRS_ON_PAGE),
+        "is_centered": summary["options"]["structure"] == "centered",
     }
 
 

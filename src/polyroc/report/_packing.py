@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from polyroc._estimator._weights import pair_weights
+from polyroc._lib.limits import COST_GRID
 from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import AllPairs
 from polyroc.evaluation._evaluation import Evaluation
@@ -60,9 +61,7 @@ def as_signs(numbers: IntArray) -> str:
     return bytes(alphabet[places[is_used]]).decode("ascii")
 
 
-# A grid of costs of more classes nobody reads.
-MOST_CLASSES = 50
-# Rates of one model: those of MOST_CLASSES on the usual grid, about 0.5 MB.
+# Rates of one model: those of COST_GRID on the usual grid, about 0.5 MB.
 _MOST_RATES = 300_000
 # Of few pairs no mean evens out what rounding takes: up to this many rates have 32 bits, more have 16.
 _FINE_RATES = 5_000
@@ -77,10 +76,10 @@ def explorer_note(evaluation: Evaluation) -> str:
     if not isinstance(evaluation._pair_index, AllPairs):
         return "Costs cannot be changed here because only a sample of the pairs was compared (max_pairs)."
     n_classes = len(evaluation._pair_index.classes)
-    if n_classes > MOST_CLASSES:
-        return f"Costs can be changed here for up to {MOST_CLASSES} classes; these are {n_classes}."
-    if evaluation._options.model == "centered":
-        return "Costs cannot be changed here with the centered model."
+    if n_classes > COST_GRID:
+        return f"Costs can be changed here for up to {COST_GRID} classes; these are {n_classes}."
+    if evaluation._options.structure == "centered":
+        return "Costs cannot be changed here with the centered structure."
     # Before any rate is read: a fine grid of many classes would be large.
     n_rates = len(evaluation.factorization.row_effects) // 2 * len(evaluation._pair_index)
     if n_rates > _MOST_RATES:
@@ -109,7 +108,7 @@ def packed_rates(evaluations: Sequence[Evaluation]) -> dict[str, Any] | None:
         "positive": pairs.positive.tolist(),
         "negative": pairs.negative.tolist(),
         "thresholds": options.thresholds,
-        "model": options.model,
+        "structure": options.structure,
         "shrinkage": options.shrinkage,
         "weighting": options.weighting,
         "counts": first._source.effective_counts[classes].tolist(),

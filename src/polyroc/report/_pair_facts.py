@@ -7,6 +7,7 @@ import numpy as np
 
 from polyroc._estimator._weights import pair_weights
 from polyroc._lib.class_order import cluster_tree, leaves
+from polyroc._lib.limits import HEATMAP_CELLS, HEATMAP_HARDEST
 from polyroc._lib.typing import FloatArray, IntArray
 from polyroc.evaluation._evaluation import Evaluation
 
@@ -33,7 +34,7 @@ def operating_point(evaluation: Evaluation) -> dict[str, Any]:
 def pair_costs(evaluation: Evaluation) -> list[float] | None:
     """What a pair's mistakes cost compared with the mean pair; None where costs and weights were not given.
 
-    The mean of what it costs to miss the class and to call another one so, which D weighs by as well.
+    The mean of what it costs to miss the class and to predict it for another one, which D weighs by as well.
     """
     options = evaluation._options
     given = (options.costs, options.tpr_weights, options.fpr_weights)
@@ -44,9 +45,6 @@ def pair_costs(evaluation: Evaluation) -> list[float] | None:
     return costs
 
 
-# Beyond this, cells are smaller than a pointer can point at.
-_MOST_CLASSES = 150
-_HARDEST = 100
 # A table of which more than this share is blank shows nothing.
 _BLANK = 0.75
 # A picture shows no more.
@@ -54,7 +52,7 @@ _TREE_DIGITS = 5
 
 
 def heatmap_order(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
-    """Positions of the classes, those that models take for each other side by side, and the tree that says so.
+    """Positions of the classes, those that models confuse side by side, and the tree that says so.
 
     Both None for two classes, and for a sample of so few of their pairs that hardly a cell would be filled.
     """
@@ -64,7 +62,7 @@ def heatmap_order(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
         return nothing
     areas: FloatArray = np.mean([evaluation.pairs.auc for evaluation in evaluations], axis=0)
     chosen: IntArray = np.flatnonzero(first.class_counts)
-    if len(chosen) > _MOST_CLASSES:
+    if len(chosen) > HEATMAP_CELLS:
         chosen = _hardest(first, areas)
     table = _among(first, areas, chosen)
     if np.isnan(table).mean() > _BLANK:
@@ -94,7 +92,7 @@ def _hardest(evaluation: Evaluation, areas: FloatArray) -> IntArray:
         total += np.bincount(side, areas, minlength=n_classes)
         count += np.bincount(side, minlength=n_classes)
     mean = np.divide(total, count, out=np.ones(n_classes), where=count > 0)
-    return np.sort(np.argsort(mean, kind="stable")[:_HARDEST])
+    return np.sort(np.argsort(mean, kind="stable")[:HEATMAP_HARDEST])
 
 
 def _among(evaluation: Evaluation, areas: FloatArray, chosen: IntArray) -> FloatArray:

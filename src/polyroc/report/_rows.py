@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from polyroc._lib.limits import CLASS_ROWS_FIRST, CLASS_ROWS_ON_PAGE
 from polyroc._lib.numbers import area, area_and_ends, difference_and_ends, p_value, percent
 from polyroc._lib.text import printable
 from polyroc.costs._tipping_costs import ALL_FIRST, MEANING, STATISTICS, sentence
@@ -9,10 +10,6 @@ from polyroc.evaluation._compared_measures import HOLM_NOTE
 from polyroc.evaluation._measures import better, left_out_notes
 from polyroc.report._sentences import Model, Name, Sentence, best_place, class_names, is_binary, model_names, models_of
 
-# Of more classes those that are found least often are shown, and the others only to those who ask.
-FEW = 20
-# Nobody reads further, and a page of 1,000 classes should stay small.
-MOST = 200
 _DIGITS = 3
 _NUMBERS = ("recall", "precision", "auc_vs_rest", "mean_pair_auc")
 
@@ -35,7 +32,7 @@ def class_columns(summary: dict[str, Any], model: Model) -> dict[str, Any]:
     """
     classes, names = model.record["classes"], class_names(summary)
     position = {label: place for place, label in enumerate(summary["labels"])}
-    order = _order(classes)[:MOST]
+    order = _order(classes)[:CLASS_ROWS_ON_PAGE]
     rows = [_class_row(classes, place, names) for place in order]
 
     def positions(column: str) -> list[int | None] | None:
@@ -50,7 +47,7 @@ def class_columns(summary: dict[str, Any], model: Model) -> dict[str, Any]:
     ends = {f"{name}_ends": texts(name, "ends") for name in (*_NUMBERS, "hardest_auc")}
     return {
         "class": positions("label"),
-        "n_named": None if classes["n_named"] is None else [classes["n_named"][place] for place in order],
+        "n_predicted": None if classes["n_predicted"] is None else [classes["n_predicted"][place] for place in order],
         **{key: column for key, column in (columns | ends).items() if column is not None},
         "hardest": positions("hardest_partner"),
         "mistaken": positions("mistaken_for"),
@@ -63,20 +60,21 @@ def class_columns(summary: dict[str, Any], model: Model) -> dict[str, Any]:
 def _order(classes: dict[str, Any]) -> list[int]:
     """As given; of many the worst first."""
     n, by_recall = len(classes["label"]), classes["recall"] is not None
-    return list(range(n)) if n <= FEW else _worst(classes, "recall" if by_recall else "auc_vs_rest")
+    return list(range(n)) if n <= CLASS_ROWS_FIRST else _worst(classes, "recall" if by_recall else "auc_vs_rest")
 
 
 def _table(model: Model, names: dict[Any, Name], *, whole: bool) -> dict[str, Any]:
     classes = model.record["classes"]
     n, by_recall = len(classes["label"]), classes["recall"] is not None
     first = _order(classes)
+    others = first[CLASS_ROWS_FIRST:CLASS_ROWS_ON_PAGE] if whole else []
     return {
-        "rows": [_class_row(classes, place, names) for place in first[:FEW]],
-        "others": [_class_row(classes, place, names) for place in first[FEW:MOST]] if whole else [],
+        "rows": [_class_row(classes, place, names) for place in first[:CLASS_ROWS_FIRST]],
+        "others": [_class_row(classes, place, names) for place in others],
         "n": n,
-        "order": "" if n <= FEW else "recall" if by_recall else "area against the rest",
+        "order": "" if n <= CLASS_ROWS_FIRST else "recall" if by_recall else "area against the rest",
         "order_key": "recall" if by_recall else "auc_vs_rest",
-        "has_names": by_recall,
+        "has_predictions": by_recall,
         "has_pairs": classes["mean_pair_auc"] is not None,
         "notes": classes["notes"],
     }
@@ -89,22 +87,22 @@ def _worst(classes: dict[str, Any], column: str) -> list[int]:
 
 
 def _class_row(classes: dict[str, Any], place: int, names: dict[Any, Name]) -> dict[str, Any]:
-    n_samples, n_named = classes["n_samples"][place], _at(classes, "n_named", place)
+    n_samples, n_predicted = classes["n_samples"][place], _at(classes, "n_predicted", place)
     cells = {name: _class_estimate(classes, name, place) for name in (*_NUMBERS, "hardest_auc")}
     if n_samples == 0:
         cells["recall"] = {"text": "no samples", "ends": ""}
-    if n_named == 0:
-        cells["precision"] = {"text": "never named", "ends": ""}
+    if n_predicted == 0:
+        cells["precision"] = {"text": "never predicted", "ends": ""}
     share = _at(classes, "mistaken_share", place)
     return {
         "name": names[classes["label"][place]],
         "n_samples": f"{n_samples:,}",
-        "n_named": "" if n_named is None else f"{n_named:,}",
+        "n_predicted": "" if n_predicted is None else f"{n_predicted:,}",
         "numbers": cells,
-        "hardest": _named(classes, "hardest_partner", place, names),
-        "mistaken": _named(classes, "mistaken_for", place, names),
+        "hardest": _class_name(classes, "hardest_partner", place, names),
+        "mistaken": _class_name(classes, "mistaken_for", place, names),
         "share": "" if share is None else percent(share),
-        "is_lost": n_named == 0 and n_samples > 0,
+        "is_lost": n_predicted == 0 and n_samples > 0,
     }
 
 
@@ -113,7 +111,7 @@ def _at(classes: dict[str, Any], column: str, place: int) -> Any:
     return None if values is None else values[place]
 
 
-def _named(classes: dict[str, Any], column: str, place: int, names: dict[Any, Name]) -> Name | None:
+def _class_name(classes: dict[str, Any], column: str, place: int, names: dict[Any, Name]) -> Name | None:
     label = _at(classes, column, place)
     return None if label is None else names[label]
 
@@ -215,9 +213,9 @@ def _start(summary: dict[str, Any]) -> list[str]:
 
 def _tipping_row(one: dict[str, Any], models: dict[str, Name], classes: list[Name], largest: float) -> dict[str, Any]:
     """One entry; where no cost was found, without numbers and without a place in the grid."""
-    true, taken = (None, None) if one["cell"] is None else (classes[place] for place in one["cell"])
+    true, predicted = (None, None) if one["cell"] is None else (classes[place] for place in one["cell"])
     return {
-        "sentence": sentence(models[one["model"]], one["statistic"], one["factor"], true, taken, largest),
+        "sentence": sentence(models[one["model"]], one["statistic"], one["factor"], true, predicted, largest),
         "numbers": () if one["cell"] is None else _numbers(one, models),
         "cell": one["cell"],
         "factor": one["factor"],

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from polyroc._lib.numbers import area, area_and_ends, level
 from polyroc._lib.text import printable, short_names
 
-# So many letters have room in a cell, on two lines of a phone.
+# This many letters have room in a cell, on two lines of a phone.
 _LONGEST = 40
 
 

@@ -29,7 +29,7 @@ def setting_entries(summary: dict[str, Any]) -> list[tuple[str, Sentence]]:
         entries += [
             ("What a pair counts", (_in_words("weighting", options),)),
             ("Thresholds", (f"{_in_words('thresholds', options)}, on {n_call_rates:,} call rates",)),
-            ("Model of the curve", (f"{_in_words('model', options)}, shrinkage {options['shrinkage']:g}",)),
+            ("Structure of the curve", (f"{_in_words('structure', options)}, shrinkage {options['shrinkage']:g}",)),
             ("Fit", _fits(summary)),
         ]
     return [*entries, ("Resamples", (_resamples(summary),)), *_interval_entries(summary), *source_entries(summary)]
@@ -125,7 +125,7 @@ def sheet_of(summary: dict[str, Any]) -> dict[str, Any]:
 
 
 def _hardest_classes(summary: dict[str, Any], model: Model) -> dict[str, Any]:
-    """Those that are found least often; where no class is named, those that are ranked worst against the rest."""
+    """Those that are found least often; if no class is predicted, those that are ranked worst against the rest."""
     classes, names = model.record["classes"], class_names(summary)
     column, title = ("auc_vs_rest", "area against the rest") if classes["recall"] is None else ("recall", "share found")
     known = [(value, place) for place, value in enumerate(classes[column]) if value is not None]

@@ -13,6 +13,7 @@ from polyroc._estimator._rates import rates_of
 from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, as_plain_seed, shown
 from polyroc._inputs.frames import plain
 from polyroc._lib.grid import grid
+from polyroc._lib.limits import CLASS_INTERVALS_ON_PAGE, PAIR_CURVES_ON_PAGE
 from polyroc._lib.typing import Curve, FloatArray, IntArray, Statistic
 from polyroc._lib.versions import versions
 from polyroc._lib.warnings import underflow_is_zero
@@ -36,12 +37,9 @@ from polyroc.report._packing import explorer_note, packed_rates
 from polyroc.report._pair_facts import heatmap_order, operating_point, pair_costs
 from polyroc.report._sentences import plain_text
 
-# Curves of more pairs than these nobody looks at, and points closer than these nobody sees.
-_PAIR_CURVES = 200
+# Points of a pair's curve: closer ones nobody sees.
 _PAIR_POINTS = 113
 _DIGITS = 5
-# Of more classes the page has no intervals of their numbers.
-_MOST_CLASSES = 200
 _COUNTED = (
     "The scores were read in passes and not kept. So there are no bands around curves, no intervals of single "
     "classes, no other measures and no costs of decisions: these need single samples."
@@ -97,10 +95,10 @@ def summarize(
     tipping : TippingCosts, optional
         What ``result.tipping_costs()`` gave for a comparison, if the page is to show it.
     include_decisions : bool
-        Add ``"decisions"``: true classes and scores of single samples, with which the page shows what naming classes
-        costs, at costs that somebody changes. At most 500,000 scores, 1.3 MB; of more samples, a random sample. Where
+        Add ``"decisions"``: true classes and scores of single samples, with which the page shows what predictions
+        cost, at costs that somebody changes. At most 500,000 scores, 1.3 MB; of more samples, a random sample. Where
         a page has no costs to change, this is None. Scores that are not probabilities are not added: of these a table
-        of true and named classes is enough.
+        of true and predicted classes is enough.
 
     Returns
     -------
@@ -326,7 +324,7 @@ def _classes(evaluation: Evaluation, intervals: EvaluationIntervals | None, leve
     """The table of classes; with intervals where some were asked for, not where groups are known no more."""
     units = None if intervals is None else intervals.units
     # Intervals of very many classes take longer than all the rest; counted scores have none.
-    if not isinstance(units, Units) or len(evaluation.labels) > _MOST_CLASSES:
+    if not isinstance(units, Units) or len(evaluation.labels) > CLASS_INTERVALS_ON_PAGE:
         return evaluation.classes
     return evaluation.classes._by_units(level, units)
 
@@ -364,7 +362,7 @@ def _pair_curves(evaluation: Evaluation) -> dict[str, Any] | None:
     """Rates of the pairs with the smallest areas, the smallest first; None for two classes, whose pair is the curve."""
     if evaluation.is_binary:
         return None
-    worst = np.argsort(evaluation.pairs.auc, kind="stable")[:_PAIR_CURVES]
+    worst = np.argsort(evaluation.pairs.auc, kind="stable")[:PAIR_CURVES_ON_PAGE]
     # Only theirs: those of all pairs of very many classes would fill the memory.
     rates = rates_of(evaluation._unchanged, chosen_pairs(evaluation._pair_index, worst), evaluation._options)
     points = _spread(rates.n_call_rates, _PAIR_POINTS)
@@ -377,7 +375,7 @@ def _pair_curves(evaluation: Evaluation) -> dict[str, Any] | None:
 
 
 def _spread(length: int, most: int) -> IntArray:
-    """Positions from the first to the last, at most so many."""
+    """Positions from the first to the last, at most this many."""
     return np.unique(np.linspace(0, length - 1, min(length, most)).round().astype(int))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from polyroc._lib.axes import Axis, difference_axis, logit_axis
+from polyroc._lib.limits import MATRIX_ON_PAGE, PAIR_ROWS_FIRST
 from polyroc._lib.numbers import (
     area,
     area_and_ends,
@@ -75,13 +76,9 @@ def _rows(
     return rows
 
 
-# Rows that are there when the page opens; the script has the rest.
-WORST = 200
 # Of a curve, where no script fills its table up.
 _CURVE_POINTS = 41
 _RANKINGS = 10
-# Of a matrix of more classes, the largest entries are listed.
-_MATRIX = 12
 _MOST_COSTLY = 20
 # Models that have room on the first sheet of paper, and from how many models on rows are lower.
 _ON_A_SHEET = 10
@@ -102,7 +99,7 @@ def pair_rows(summary: dict[str, Any], model: Model) -> list[dict[str, Any]]:
                 f"{pairs['n_negative'][p]:,}",
             ],
         }
-        for p in model.worst_pairs[:WORST]
+        for p in model.worst_pairs[:PAIR_ROWS_FIRST]
     ]
 
 
@@ -169,7 +166,7 @@ def _estimate(value: float, interval: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _accuracy(record: dict[str, Any]) -> dict[str, str]:
-    """How often the right class is named, or why that is not known."""
+    """How often the prediction is correct, or why that is not known."""
     if record["accuracy"] is None:
         return {"text": "", "ends": "", "note": record["accuracy_note"]}
     if (interval := record["accuracy_interval"]) is None:
@@ -216,7 +213,7 @@ def contest_tables(summary: dict[str, Any], statistic: str) -> dict[str, Any]:
 def cost_tables(summary: dict[str, Any]) -> list[dict[str, Any]]:
     """What a confusion cost, and the weights of the rates: the matrices that were given."""
     titles = {
-        "costs": ("Costs: a row for the true class, a column for the class it is taken for", "true", "taken for"),
+        "costs": ("Costs: a row for the true class, a column for the predicted class", "true", "predicted"),
         "tpr_weights": ("Weights of the true positive rates of a pair", "class", "against"),
         "fpr_weights": ("Weights of the false positive rates of a pair", "class", "against"),
     }
@@ -232,7 +229,7 @@ def _cost_table(matrix: list[list[float]], names: list[Name], title: str, row: s
     places = range(len(names))
     entries = sorted(((matrix[i][j], i, j) for i in places for j in places if i != j), key=lambda entry: -entry[0])
     table: dict[str, Any] = {"title": title, "row": row, "column": column, "matrix": None}
-    if len(names) > _MATRIX:
+    if len(names) > MATRIX_ON_PAGE:
         return table | {"listed": _listed(entries[:_MOST_COSTLY], names), "rest": _range_of(entries)}
     # As a matrix on a screen, which scrolls; paper does not, so there what differs from the usual value is listed.
     usual, count = Counter(entry[0] for entry in entries).most_common(1)[0]

@@ -65,7 +65,7 @@ def write_html(
         order of the models. By default it is computed here where that takes about a second: two models of up to 10
         classes, three of up to 7, five of up to 5.
     include_decisions : bool
-        Show what naming classes costs next to D in the cost explorer (3 to 50 classes), by the least expected cost and
+        Show what predictions cost next to D in the cost explorer (3 to 50 classes), by the least expected cost and
         by the highest score. The page then contains true classes and scores of single samples, and says so. By
         default it contains none.
     progress : bool

@@ -41,7 +41,7 @@ class RocAccumulator:
     Scores are put into bins made of the highest bits of a float, so there is no range to choose. Counts can be merged
     in any order, over files, processes and machines, and without weights every order gives the same numbers to the
     last bit. `Evaluation.binning_error` says how far bins can have moved D and M: with 8 bits D moves by less than
-    1e-6 for a million samples, and by more for few. Scores that bins cannot tell apart, such as logits + 100,000 or
+    1e-6 for a million samples, and by more for few. Scores that bins cannot distinguish, such as logits + 100,000 or
     probabilities below 5e-41, are an error of `compute` with what helps, and a warning if M moves by less than 0.05.
 
     Parameters

@@ -12,6 +12,7 @@ from polyroc._inputs.arrays import read_categories, read_labels, read_table
 from polyroc._inputs.batch import is_empty
 from polyroc._inputs.checks import InputError, listed, shown
 from polyroc._inputs.columns import Known, are_named, assign_columns
+from polyroc._lib.limits import CLUSTER_CLASSES
 from polyroc.streams._partitions import PartCounts, PartPass, PartSums, Recipe, classes_of, in_partition
 
 _KINDS = "a dask array, a dask series or data frame, or a list of delayed objects"
@@ -170,8 +171,6 @@ def _columns_of(leader: Any, without: set[str]) -> tuple[list[Any] | None, int] 
 
 # Summaries that one task merges. A tree over P partitions has log8(P) levels, so no machine has to hold many.
 FAN_IN = 8
-# A target of more values is no class; merging them would fill the memory of one machine.
-_MOST_CLASSES = 100_000
 
 
 _Part = TypeVar("_Part")
@@ -334,8 +333,8 @@ def _merged(parts: list[_Seen]) -> _Seen:
     if not with_samples:
         return parts[0]
     values = set().union(*(part.values for part in with_samples))
-    if len(values) > _MOST_CLASSES:
-        raise InputError("y_true", f"must have at most {_MOST_CLASSES:,} classes", f"{len(values):,} distinct values")
+    if len(values) > CLUSTER_CLASSES:
+        raise InputError("y_true", f"must have at most {CLUSTER_CLASSES:,} classes", f"{len(values):,} distinct values")
     kinds = sorted({type(value).__name__ for value in values})
     if len(kinds) > 1:
         raise InputError("y_true", "must hold integers, strings or booleans, all of one type", ", ".join(kinds))

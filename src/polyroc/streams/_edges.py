@@ -101,7 +101,7 @@ class ScoreEdges:
         for row, counter in zip(groups, self._tally.counters, strict=True):
             counts = np.zeros(self._bins.n_bins)
             counts[counter.occupied] = counter.at(counter.occupied)[:, 0]
-            # A bin belongs where its middle sample does; groups without a sample are passed over.
+            # A bin belongs where its middle sample does; groups without a sample are skipped.
             middle = np.cumsum(counts) - counts / 2
             wanted = np.minimum(middle * self.n_bins / counts.sum(), self.n_bins - 1).astype(np.int64)
             row[:] = np.unique(wanted, return_inverse=True)[1]

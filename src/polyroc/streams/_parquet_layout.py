@@ -137,7 +137,7 @@ def _of_classes(columns: list[str], known: Known) -> list[str]:
     ways = affixes_of(columns, texts)
     if len(columns) == 1 or len(ways) != 1:
         return columns
-    # What stands beside columns that are named just as the classes (an index, a weight) is no class.
+    # Another column next to those named exactly as the classes (an index, a weight) is no class.
     return [name for name in columns if (ways[0].fits(name) if any(ways[0]) else name in texts)]
 
 

@@ -129,7 +129,7 @@ COUNTS = "counts"
 
 
 class ParquetRun:
-    """Files that are passed over several times."""
+    """Files that are streamed several times."""
 
     def __init__(
         self, files: ParquetFiles, *, n_jobs: int | None, partial: bool, progress: bool, checkpoint: Checkpoint | None
@@ -163,7 +163,7 @@ class ParquetRun:
             # Paths whole, however long.
             more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
             told = f"{', '.join(missing[:_MOST_NAMED])}{more}"
-            msg = f"The result is of part of the input. What could not be read was left out: {told}."
+            msg = f"Partial result: what could not be read was skipped: {told}."
             warn(msg, UserWarning)
 
     def rows(self, part: Part, columns: Sequence[str]) -> Iterator[tuple[Any, Place]]:

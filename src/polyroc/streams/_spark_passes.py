@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from polyroc._inputs.arrays import read_labels
 from polyroc._inputs.checks import InputError
 from polyroc._inputs.columns import Known, assign_columns
+from polyroc._lib.limits import CLUSTER_CLASSES
 from polyroc.streams._partitions import PartCounts, PartPass, PartSums, Recipe, classes_of
 from polyroc.streams._spark_batches import (
     SCHEMA,
@@ -23,8 +24,6 @@ from polyroc.streams._spark_columns import Selected
 DRIVER_BYTES = 64 * 2**20
 # Rows that a task merges where there are more.
 FAN_IN = 16
-# A target of more values is no class.
-_MOST_CLASSES = 100_000
 
 _Part = TypeVar("_Part", PartCounts, PartSums)
 
@@ -57,9 +56,9 @@ class SparkPasses:
 
     def labels(self) -> list[Any]:
         """The classes, from the distinct values of the target and the names of the score columns."""
-        rows = self._frame.select("y").distinct().limit(_MOST_CLASSES + 1).collect()
-        if len(rows) > _MOST_CLASSES:
-            raise InputError("y_true", f"must have at most {_MOST_CLASSES:,} classes")
+        rows = self._frame.select("y").distinct().limit(CLUSTER_CLASSES + 1).collect()
+        if len(rows) > CLUSTER_CLASSES:
+            raise InputError("y_true", f"must have at most {CLUSTER_CLASSES:,} classes")
         if not rows:
             raise InputError("y_true", "must not be empty", "no samples in any partition")
         values = sorted(set(read_labels([row[0] for row in rows], "y_true").tolist()))

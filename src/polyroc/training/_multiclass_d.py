@@ -54,7 +54,7 @@ def multiclass_d(
     if scores.ndim == 2 and scores.shape[1] == 1:
         scores = scores[:, 0]
     if scores.ndim == 1 and codes.max() > 1:
-        hint = " (of XGBoost, objective='multi:softprob' gives scores, and 'multi:softmax' only the named class)"
+        hint = " (of XGBoost, objective='multi:softprob' gives scores, and 'multi:softmax' only the predicted class)"
         raise InputError("y_score", "must have one column per class", f"shape {scores.shape}{hint}")
     if scores.ndim == 2:
         scores = _softmax_if_needed(scores)

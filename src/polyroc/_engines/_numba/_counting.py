@@ -32,10 +32,10 @@ def note_rows(
 ) -> float:
     """As the reference's."""
     n = len(codes)
-    highest, named, total = columns[0].copy(), np.zeros(n, dtype=np.int32), columns[0].astype(np.float64)
+    highest, predicted, total = columns[0].copy(), np.zeros(n, dtype=np.int32), columns[0].astype(np.float64)
     for place, column in enumerate(columns[1:], 1):
-        _note(column, place, highest, named, total)
-    return float(_confuse(codes, named, total, _NO_WEIGHT if weight is None else weight, confusion, times))
+        _note(column, place, highest, predicted, total)
+    return float(_confuse(codes, predicted, total, _NO_WEIGHT if weight is None else weight, confusion, times))
 
 
 def look_up(
@@ -120,7 +120,7 @@ def _count(
 
 
 @kernel
-def _note(column: Any, place: Any, highest: Any, named: Any, total: Any) -> None:
+def _note(column: Any, place: Any, highest: Any, predicted: Any, total: Any) -> None:
     """All of shape (n,)."""
     place = np.int32(place)
     for s in range(len(column)):
@@ -128,18 +128,18 @@ def _note(column: Any, place: Any, highest: Any, named: Any, total: Any) -> None
         total[s] += score
         higher = score > highest[s]
         highest[s] = score if higher else highest[s]
-        named[s] = place if higher else named[s]
+        predicted[s] = place if higher else predicted[s]
 
 
 @kernel
-def _confuse(codes: Any, named: Any, total: Any, weight: Any, confusion: Any, times: Any) -> Any:
-    """codes, named and total (n,), weight (n,) or empty; confusion (k, k) and times (k,) are added to."""
+def _confuse(codes: Any, predicted: Any, total: Any, weight: Any, confusion: Any, times: Any) -> Any:
+    """codes, predicted and total (n,), weight (n,) or empty; confusion (k, k) and times (k,) are added to."""
     weighted, worst = len(weight) > 0, 0.0
     for s in range(len(total)):
         worst = max(worst, abs(total[s] - 1))
     for s in range(len(codes)):
-        confusion[codes[s], named[s]] += weight[s] if weighted else 1
-        times[named[s]] += 1
+        confusion[codes[s], predicted[s]] += weight[s] if weighted else 1
+        times[predicted[s]] += 1
     return worst
 
 

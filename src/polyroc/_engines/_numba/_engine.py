@@ -29,7 +29,7 @@ from polyroc._engines._protocol import Engine, PdiTerms, Resources
 from polyroc._engines._registry import OnHost
 from polyroc._engines._unordered import unordered
 from polyroc._lib.threads import Threads, chunks, n_threads
-from polyroc._lib.typing import FloatArray, Model, Thresholds
+from polyroc._lib.typing import FloatArray, Structure, Thresholds
 from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions
 
 # Fits of more cells than this are done in single precision, for their memory.
@@ -70,14 +70,14 @@ class NumbaFitter:
         weights: PairWeights,
         *,
         shrinkage: float,
-        model: Model,
+        structure: Structure,
         near: Factorization | None = None,
     ) -> Factorization:
-        """The rank-one model compiled; the others, which are for comparison, as the reference."""
-        if model == "saturated":
+        """The rank-one structure compiled; the others, which are for comparison, as the reference."""
+        if structure == "saturated":
             return saturated(rates, weights, shrinkage)
         found = fit_rank_one(rates, weights, shrinkage, n_jobs=self.resources.n_jobs, near=near)
-        return found if model == "rank-one" else centered(rates, weights, shrinkage, found)
+        return found if structure == "rank-one" else centered(rates, weights, shrinkage, found)
 
     def curvature(
         self, factorization: Factorization, rates: PairwiseRates, weights: PairWeights, shrinkage: float

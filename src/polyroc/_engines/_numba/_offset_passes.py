@@ -40,19 +40,19 @@ def _later_rows(z: Any, offsets: Any, order: Any, block: int, level: Any, row: A
                     which[s] = j
 
 
-def total(codes: IntArray, named: IntArray, weight: FloatArray, costs: FloatArray) -> float:
+def total(codes: IntArray, predicted: IntArray, weight: FloatArray, costs: FloatArray) -> float:
     """As the reference's."""
-    return float(_total(codes, named, weight, costs))
+    return float(_total(codes, predicted, weight, costs))
 
 
 @kernel
-def _total(codes: Any, named: Any, weight: Any, costs: Any) -> float:
+def _total(codes: Any, predicted: Any, weight: Any, costs: Any) -> float:
     # In blocks, whose sums are summed: rounding stays far below what counts as a gain.
     found = 0.0
     for begin in range(0, codes.shape[0], 4096):
         part = 0.0
         for s in range(begin, min(begin + 4096, codes.shape[0])):
-            part += weight[s] * costs[codes[s], named[s]]
+            part += weight[s] * costs[codes[s], predicted[s]]
         found += part
     return found
 

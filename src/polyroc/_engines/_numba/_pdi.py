@@ -52,7 +52,7 @@ def compiled_pdi_terms(predictions: Predictions, runs: ClassSorted, threads: Thr
 def add_columns(classes: Any, tails: Any, present: Any, start: int, stop: int, by_class: Any, out: Any) -> None:
     """Add the terms of the columns of some classes, given each sample, to `out` (n,), and write PDI to `by_class`.
 
-    A column in which a class is tied with another is passed over: its PDI stays as it is.
+    A column in which a class is tied with another is skipped: its PDI stays as it is.
     """
     classes = borrowed(classes)
     offsets, n_classes = classes.offsets, present.shape[0]

@@ -75,9 +75,9 @@ class Reweighed:
         return PairwiseRates(tpr.T, None, self._call_rates), areas
 
     def fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> RankOneFits:
-        """The rank-one model under each of several weights, in single precision.
+        """The rank-one structure under each of several weights, in single precision.
 
-        Its 1e-7 is nothing beside what resampling moves. A fit that does not converge is done again in double.
+        Its 1e-7 is nothing compared with what resampling moves. A fit that does not converge is done again in double.
         """
         small = self._has_paths and len(self._pairs) <= 2 * len(self._call_rates)
         fit = self._small_fits if small else self._large_fits

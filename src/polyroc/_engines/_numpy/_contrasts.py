@@ -1,4 +1,4 @@
-"""Areas of pairs of classes ranked along what tells the two apart, as AUCmu asks for.
+"""Areas of pairs of classes ranked along what separates the two, as AUCmu asks for.
 
 The order changes from pair to pair: no sort of a column serves two of them, so that each pair is sorted by itself.
 """

@@ -27,19 +27,19 @@ def count(counter: Any, bins: ScoreBins, scores: FloatArray, codes: IntArray, we
 def note_rows(
     columns: list[FloatArray], codes: IntArray, weight: FloatArray | None, confusion: Any, times: IntArray
 ) -> float:
-    """Count which class the highest score of each row names, the first of equal ones, and which is true.
+    """Count the predicted class of each row (the first of equal highest scores) and the true one.
 
     Returned is how far the sum of a row is from 1 at most.
     """
-    highest, named, k = columns[0].copy(), np.zeros(len(columns[0]), dtype=np.intp), len(times)
+    highest, predicted, k = columns[0].copy(), np.zeros(len(columns[0]), dtype=np.intp), len(times)
     total = columns[0].astype(np.float64)
     for place, column in enumerate(columns[1:], 1):
         higher = column > highest
         np.copyto(highest, column, where=higher)
-        named[higher] = place
+        predicted[higher] = place
         total += column
-    times += np.bincount(named, minlength=k)
-    cells = np.bincount(codes * np.int64(k) + named, weight, minlength=k * k).reshape(k, k)
+    times += np.bincount(predicted, minlength=k)
+    cells = np.bincount(codes * np.int64(k) + predicted, weight, minlength=k * k).reshape(k, k)
     confusion += cells.astype(confusion.dtype, copy=False)
     return float(np.abs(total - 1).max())
 

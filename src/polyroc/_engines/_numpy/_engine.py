@@ -23,7 +23,7 @@ from polyroc._engines._numpy._rates import pairwise_rates, score_thresholds
 from polyroc._engines._protocol import Engine, PdiTerms, Resources
 from polyroc._engines._registry import OnHost
 from polyroc._engines._samples import weighed
-from polyroc._lib.typing import FloatArray, Model, Thresholds
+from polyroc._lib.typing import FloatArray, Structure, Thresholds
 from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, RankOneFits
 
 
@@ -45,14 +45,14 @@ class NumpyFitter:
         weights: PairWeights,
         *,
         shrinkage: float,
-        model: Model,
+        structure: Structure,
         near: Factorization | None = None,
     ) -> Factorization:
-        """The model's shared and pair effects."""
-        if model == "saturated":
+        """Shared and pair effects."""
+        if structure == "saturated":
             return saturated(rates, weights, shrinkage)
         found = rank_one(rates, weights, shrinkage)
-        return found if model == "rank-one" else centered(rates, weights, shrinkage, found)
+        return found if structure == "rank-one" else centered(rates, weights, shrinkage, found)
 
     def curvature(
         self, factorization: Factorization, rates: PairwiseRates, weights: PairWeights, shrinkage: float
@@ -137,7 +137,7 @@ class Reweighed:
         return found, _areas(samples, self.pairs, self.thresholds)
 
     def fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> RankOneFits:
-        """The rank-one model under each of several weights."""
+        """The rank-one structure under each of several weights."""
         found = [self.rates(weight) for weight in weights]
         fits = [rank_one(rates, pair_weights, shrinkage) for rates, _ in found]
         return RankOneFits(

@@ -12,7 +12,7 @@ from polyroc._records import Factorization, PairWeights, PairwiseRates, Status
 
 # Pairs whose rates differ by no more are the same to rounding.
 _ALIKE = 1e-12
-# A rate of 0.0001 tells pairs apart hardly better than one of 0.01, but its logit would rule the singular vectors: a
+# A rate of 0.0001 separates pairs hardly better than one of 0.01, but its logit would rule the singular vectors: a
 # decision tree on digits then starts towards a deviance of 2371 instead of 2221.
 _START_BOUND = 5.0
 
@@ -49,7 +49,7 @@ def saturated(rates: PairwiseRates, weights: PairWeights, shrinkage: float) -> F
 
 
 def centered(rates: PairwiseRates, weights: PairWeights, shrinkage: float, start: Factorization) -> Factorization:
-    """The model with an intercept, eta = lambda0 + lambda v' with sum(v) = 0: the better of the optima of two starts.
+    """The structure with an intercept, eta = lambda0 + lambda v' with sum(v) = 0: the better optimum of two starts.
 
     With shared thresholds and high costs it has several. The starts are the rank-one optimum and the first singular
     vectors of the logits less their row means.

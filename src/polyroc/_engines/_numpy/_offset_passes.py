@@ -19,9 +19,9 @@ def later_rows(z: FloatArray, offsets: FloatArray, order: IntArray, level: Float
     return which
 
 
-def total(codes: IntArray, named: IntArray, weight: FloatArray, costs: FloatArray) -> float:
-    """Sum over samples of weight * costs[code, named]."""
-    return float(weight @ costs.ravel()[codes * costs.shape[1] + named])
+def total(codes: IntArray, predicted: IntArray, weight: FloatArray, costs: FloatArray) -> float:
+    """Sum over samples of weight * costs[code, predicted]."""
+    return float(weight @ costs.ravel()[codes * costs.shape[1] + predicted])
 
 
 def lift(top: FloatArray, which: IntArray, z: FloatArray, offset: float, j: int) -> None:
@@ -46,7 +46,7 @@ def switches(
     weight: FloatArray,
     costs: FloatArray,
 ) -> tuple[FloatArray, FloatArray, float]:
-    """Threshold from which each sample is named j, the change of cost there, and the cost where j is never named.
+    """Threshold from which class j is predicted for each sample, the change of cost there, and the cost without j.
 
     The rivals are the rows before, (top, which), and those after, (level, row).
     """

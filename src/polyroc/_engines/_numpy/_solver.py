@@ -117,7 +117,7 @@ def minimise(cells: Cells, row: FloatArray, pair: FloatArray, *, max_iter: int =
     if len(row) == 0:  # every rate of every row is 0, or is 1: nothing is left to fit
         return Solution(row, pair, np.zeros(1), 0, Status.CONVERGED)
     problem = _Problem(cells, bounded=row.shape[1] == 1)
-    # Probabilities that vanish beside others are no error, whatever the caller has made of underflow.
+    # Probabilities that vanish compared with others are no error, whatever the caller has made of underflow.
     with np.errstate(under="ignore"):
         start = problem.state(point(row, pair))
         end = descend(problem, start, deviance(cells, start.at), tolerance=_TOLERANCE, max_iter=max_iter)

@@ -44,7 +44,7 @@ from polyroc._engines._torch._rates import TensorRates, on_device
 from polyroc._engines._torch._reweighed import Reweighed
 from polyroc._engines._torch._runs import Runs, Samples, sorted_runs, sorting_bytes
 from polyroc._inputs.tensor_predictions import TensorPredictions
-from polyroc._lib.typing import FloatArray, Model, Thresholds
+from polyroc._lib.typing import FloatArray, Structure, Thresholds
 from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions
 
 # Points that are cut at once in plain PyTorch: some twenty numbers of eight bytes each.
@@ -72,15 +72,15 @@ class TorchFitter:
         weights: PairWeights,
         *,
         shrinkage: float,
-        model: Model,
+        structure: Structure,
         near: Factorization | None = None,
     ) -> Factorization:
-        """The rank-one model on the device; the others, which are for comparison, as the reference."""
-        if model == "saturated":
+        """The rank-one structure on the device; the others, which are for comparison, as the reference."""
+        if structure == "saturated":
             return saturated(rates, weights, shrinkage)
         with computing_on(self.device, rates.n_pairs):
             found = fit_rank_one(on_device(rates, self.device), weights, shrinkage, near)
-        return found if model == "rank-one" else centered(rates, weights, shrinkage, found)
+        return found if structure == "rank-one" else centered(rates, weights, shrinkage, found)
 
     def curvature(
         self, factorization: Factorization, rates: PairwiseRates, weights: PairWeights, shrinkage: float

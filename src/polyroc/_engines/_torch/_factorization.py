@@ -38,7 +38,7 @@ def cell_bytes(n_pairs: int, n_call_rates: int, size: int) -> int:
 def fit_rank_one(
     rates: TensorRates, weights: PairWeights, shrinkage: float, near: Factorization | None = None
 ) -> Factorization:
-    """The rank-one model of one set of rates."""
+    """The rank-one structure of one set of rates."""
     device = rates.tpr_tensor.device
     tpr, fpr = rates.tpr_tensor[None], None if rates.fpr_tensor is None else rates.fpr_tensor[None]
     on_device = weights_on(weights, device)

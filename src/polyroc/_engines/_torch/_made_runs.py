@@ -1,6 +1,6 @@
 """Runs that are made for single pairs, some pairs at a time: no sort of a column serves two of them.
 
-Pairs are ranked by the difference of their two columns, or along what tells the two classes apart, as AUCmu asks for.
+Pairs are ranked by the difference of their two columns, or along what separates the two classes, as AUCmu asks for.
 """
 
 import math

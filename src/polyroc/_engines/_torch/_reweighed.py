@@ -61,9 +61,9 @@ class Reweighed:
         return found, on_host(areas[0])
 
     def fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> RankOneFits:
-        """The rank-one model under each of several weights, in single precision.
+        """The rank-one structure under each of several weights, in single precision.
 
-        Its 1e-7 is nothing beside what resampling moves. A fit that does not converge is done again in double.
+        Its 1e-7 is nothing compared with what resampling moves. A fit that does not converge is done again in double.
         """
         size = self.at_once
         parts = [self._fits(weights[start:stop], pair_weights, shrinkage) for start, stop in pieces(len(weights), size)]

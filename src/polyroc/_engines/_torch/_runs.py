@@ -69,7 +69,7 @@ def sorted_runs(samples: Samples, *, ordered: bool) -> Runs:
     order = torch.empty((n_columns, n), dtype=torch.int32, device=samples.device) if ordered else None
     longest, sort_short = int(samples.counts.max()), short_sort(samples.scores, ordered=ordered)
     if sort_short is not None and longest <= LONGEST_SHORT and n * n_columns <= _FEW_SCORES:
-        # Not worth to be told apart by size: each group takes a small copy to the device.
+        # Not worth separating by size: each group takes a small copy to the device.
         groups = [_Group(torch.arange(k, device=samples.device), k, longest, 0, None, None)]
     else:
         groups = _alike(samples.counts, samples.device)

@@ -22,7 +22,7 @@ function classTable(data, selection) {
     const { key } = state;
     if (key === "class") return rank[columns.class[place]];
     if (key === "n_samples") return data.counts[columns.class[place]];
-    if (key === "n_named") return columns.n_named[place];
+    if (key === "n_predicted") return columns.n_predicted[place];
     return numberIn(columns[keys[key] ?? key]?.[place]);
   }
 
@@ -52,9 +52,9 @@ function classTable(data, selection) {
   const named = (word, label) => piece("ends pair", `${word} `, nameElement(data.labels[label]));
   const write = {
     n_samples: (row, columns, place) => numberCell(row, counted(data.counts[columns.class[place]])),
-    n_named(row, columns, place) {
-      const isLost = columns.n_named[place] === 0 && data.counts[columns.class[place]] > 0;
-      numberCell(row, counted(columns.n_named[place])).classList.toggle("lost", isLost);
+    n_predicted(row, columns, place) {
+      const isLost = columns.n_predicted[place] === 0 && data.counts[columns.class[place]] > 0;
+      numberCell(row, counted(columns.n_predicted[place])).classList.toggle("lost", isLost);
     },
     hardest(row, columns, place) {
       const cell = row.insertCell();

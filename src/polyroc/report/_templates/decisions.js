@@ -1,4 +1,4 @@
-// What naming classes costs, at the costs and shares of the grid: on request, because it takes scores of single samples.
+// What predictions cost, at the costs and shares of the grid: on request, because it takes scores of single samples.
 
 const DECISIONS_SLOW = 50; // milliseconds; what takes longer waits until somebody lets go
 const DECISIONS_FLOOR = 2 ** -1022; // what an expected cost of 0 counts as
@@ -28,7 +28,7 @@ function decisionScores({ codes, values, low, step }) {
   return found;
 }
 
-// The mean cost of a table of true and named classes (rows by true class), with classes as common as `shares` says.
+// The mean cost of a table of true and predicted classes (rows by true class), with classes as common as `shares` says.
 function tableCost(table, k, costs, shares) {
   let sum = 0, total = 0;
   for (let a = 0; a < k; a++) {
@@ -68,11 +68,11 @@ function lowest(numbers) {
   return best;
 }
 
-// The class of the least expected cost for each sample: costs[a * k + j] of taking a for j.
+// The class of the least expected cost for each sample: costs[a * k + j] of predicting a as j.
 function leastExpected(scores, k, costs, shares) {
   const rows = orderedCosts(costs, k, shares), p = new Float64Array(k), expected = new Float64Array(k);
-  const named = new Uint8Array(scores.length / k);
-  for (let i = 0; i < named.length; i++) {
+  const predicted = new Uint8Array(scores.length / k);
+  for (let i = 0; i < predicted.length; i++) {
     let total = 0;
     for (let r = 0; r < k; r++) { p[r] = scores[i * k + rows[r].a] * rows[r].share; total += p[r]; }
     // Of a sample without any probability nothing is known: every class may be the true one.
@@ -82,9 +82,9 @@ function leastExpected(scores, k, costs, shares) {
       const { row } = rows[r], q = p[r] / total;
       if (q > 0) for (let j = 0; j < k; j++) expected[j] += q * row[j];
     }
-    named[i] = lowest(expected);
+    predicted[i] = lowest(expected);
   }
-  return named;
+  return predicted;
 }
 
 // `decisions` is data.decisions. Returned is for each model a function of costs and shares, which gives both costs.
@@ -97,8 +97,8 @@ function openDecisions(decisions, k) {
     return (costs, shares) => {
       const found = { highest: tableCost(highest, k, costs, shares), least: null };
       if (scores === null) return found;
-      const named = leastExpected(scores, k, costs, shares), table = new Float64Array(k * k);
-      for (let i = 0; i < named.length; i++) table[truth[i] * k + named[i]] += weight ? weight[i] : 1;
+      const predicted = leastExpected(scores, k, costs, shares), table = new Float64Array(k * k);
+      for (let i = 0; i < predicted.length; i++) table[truth[i] * k + predicted[i]] += weight ? weight[i] : 1;
       found.least = tableCost(table, k, costs, shares);
       return found;
     };

@@ -1,4 +1,4 @@
-// The grid of costs: a row for the true class, a column for the class it is taken for, one more for the shares.
+// The grid of costs: a row for the true class, a column for the predicted class, one more for the shares.
 
 const EXPLORER_DECADE = 100; // pixels of a drag to ten times the cost
 const EXPLORER_NUMBERED = 20; // classes above which cells are too small for numbers
@@ -21,7 +21,7 @@ function explorerGrid(table, costs, { names, labels }) {
   const painted = new Map();
 
   function head(tag, r, c, i, scope) {
-    const cell = explorerCell(tag, r, c, scope === "row" ? `true class ${whole(i)}` : `taken for ${whole(i)}`);
+    const cell = explorerCell(tag, r, c, scope === "row" ? `true class ${whole(i)}` : `predicted ${whole(i)}`);
     cell.scope = scope;
     // Numbers and other short names need not be turned.
     if (scope === "col" && [...names[i]].length <= (k > EXPLORER_NUMBERED ? 2 : 3)) cell.classList.add("upright");
@@ -32,7 +32,7 @@ function explorerGrid(table, costs, { names, labels }) {
   function firstRow() {
     const corner = document.createElement("th");
     corner.className = "corner";
-    corner.textContent = "taken for →\ntrue class ↓";
+    corner.textContent = "predicted →\ntrue class ↓";
     corner.scope = "col";
     const share = document.createElement("th");
     share.className = "share-head";
@@ -101,7 +101,7 @@ function explorerGrid(table, costs, { names, labels }) {
       for (let b = 0; b < k; b += 1) {
         if (a === b) continue;
         const target = { a, b };
-        paintCell(cells[a + 1][b + 1], costs.cost(a, b), costs.usual, costs.factor(target) !== 1, `taking ${whole(a)} for ${whole(b)}`);
+        paintCell(cells[a + 1][b + 1], costs.cost(a, b), costs.usual, costs.factor(target) !== 1, `predicting ${whole(a)} as ${whole(b)}`);
       }
       const share = costs.factor({ share: a });
       paintCell(cells[a + 1][k + 1], share, 1, share !== 1, `share of ${whole(a)}, times as judged`);

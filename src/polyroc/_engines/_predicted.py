@@ -1,7 +1,7 @@
-"""Which class a rule names for each sample: passes over the scores, one row of numbers per class.
+"""Which class a rule predicts for each sample: passes over the scores, one row of numbers per class.
 
 Rules with offsets name the highest of z_j + b_j, the first of equal ones. z are the logarithms of probabilities, minus
-the logarithms of expected costs, or free scores as they are; b are the offsets. Bayes' rule names the class of the
+the logarithms of expected costs, or free scores as they are; b are the offsets. Bayes' rule predicts the class of the
 least expected cost: the highest of z_j, where z comes from expected costs.
 """
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._engines._samples import named_classes, row_notes
+from polyroc._engines._samples import predicted_classes, row_notes
 from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import Frozen, Predictions, Source
 
@@ -45,7 +45,7 @@ def levels(scores: FloatArray, *, on_log_scale: bool) -> FloatArray:
 
 
 def cost_levels(scores: FloatArray, costs: FloatArray, ratio: FloatArray) -> FloatArray:
-    """Levels z from expected costs, shape (m, n), for costs[true, named] of shape (k, m)."""
+    """Levels z from expected costs, shape (m, n), for costs[true, predicted] of shape (k, m)."""
     n, m = len(scores), costs.shape[1]
     z, scaled = np.empty((m, n)), above_least(costs)
     # True classes are summed over in an order of their costs, so that the order of the columns changes no last bit.
@@ -71,7 +71,7 @@ def above_least(costs: FloatArray) -> FloatArray:
 
 
 def are_by_true_class(costs: FloatArray) -> bool:
-    """Whether, but for rounding, every mistake about a class costs the same, whatever is named instead."""
+    """Whether, but for rounding, every mistake about a class costs the same, whatever is predicted instead."""
     k = len(costs)
     mistakes = costs[~np.eye(k, dtype=bool)].reshape(k, k - 1)
     return bool(np.ptp(mistakes, axis=1).max() <= _SAME_COST * np.ptp(costs, axis=1).max())
@@ -80,16 +80,16 @@ def are_by_true_class(costs: FloatArray) -> bool:
 def highest(z: FloatArray, offsets: FloatArray) -> IntArray:
     """The row with the highest z + b for each sample, the first of equal ones, shape (n,)."""
     n = z.shape[1]
-    named = np.zeros(n, dtype=np.intp)
+    predicted = np.zeros(n, dtype=np.intp)
     for start in range(0, n, _ROWS_AT_ONCE):
         part = slice(start, start + _ROWS_AT_ONCE)
-        top, which = z[0, part] + offsets[0], named[part]
+        top, which = z[0, part] + offsets[0], predicted[part]
         # Row by row: `argmax` along the rows would go through memory across them.
         for j in range(1, len(z)):
             level = z[j, part] + offsets[j]
             np.copyto(which, j, where=level > top)
             np.maximum(top, level, out=top)
-    return named
+    return predicted
 
 
 def cheapest(scores: FloatArray, costs: FloatArray, ratio: FloatArray, reject_cost: float | None) -> IntArray:
@@ -100,14 +100,14 @@ def cheapest(scores: FloatArray, costs: FloatArray, ratio: FloatArray, reject_co
 
 
 def with_reject(costs: FloatArray, reject_cost: float | None) -> FloatArray:
-    """costs[true, named] with a last column for abstaining, where that is allowed."""
+    """costs[true, predicted] with a last column for abstaining, where that is allowed."""
     if reject_cost is None:
         return costs
     return np.column_stack([costs, np.full(len(costs), reject_cost)])
 
 
 def expected_costs(scores: FloatArray, costs: FloatArray, ratio: FloatArray) -> FloatArray:
-    """What each column of costs[true, named] is expected to cost for each sample, shape (n, m).
+    """What each column of costs[true, predicted] is expected to cost for each sample, shape (n, m).
 
     Probabilities are multiplied by the ratio of each class's prior to its prevalence, and made to sum to 1 again.
     """
@@ -119,62 +119,62 @@ def expected_costs(scores: FloatArray, costs: FloatArray, ratio: FloatArray) -> 
     return expected
 
 
-def confusion(codes: IntArray, named: IntArray, weight: FloatArray, shape: tuple[int, int]) -> FloatArray:
-    """Sum of weights by true (row) and named (column) class."""
-    flat = np.bincount(codes * shape[1] + named, weight, minlength=shape[0] * shape[1])
+def confusion(codes: IntArray, predicted: IntArray, weight: FloatArray, shape: tuple[int, int]) -> FloatArray:
+    """Sum of weights by true (row) and predicted (column) class."""
+    flat = np.bincount(codes * shape[1] + predicted, weight, minlength=shape[0] * shape[1])
     return flat.reshape(shape).astype(float, copy=False)
 
 
-def costs_of(codes: IntArray, named: IntArray, costs: FloatArray) -> FloatArray:
-    """What naming each sample's class as it was named costs, shape (n,)."""
-    found: FloatArray = costs.ravel()[codes * costs.shape[1] + named]
+def costs_of(codes: IntArray, predicted: IntArray, costs: FloatArray) -> FloatArray:
+    """Cost of each sample's predicted class, shape (n,)."""
+    found: FloatArray = costs.ravel()[codes * costs.shape[1] + predicted]
     return found
 
 
 @dataclass(frozen=True, eq=False)
-class Named(Frozen):
-    """Counts of the class that is named for each sample, that of its highest column; NaN where nothing was counted."""
+class PredictedCounts(Frozen):
+    """Counts of predicted classes, those of the highest columns; NaN where nothing was counted."""
 
-    n_named: IntArray
-    """How often each class is named, shape (k,)."""
+    n_predicted: IntArray
+    """How often each class is predicted, shape (k,)."""
     recall: FloatArray
-    """Share of each class that is named right, by weight, shape (k,)."""
+    """Share of each class that is predicted correctly, by weight, shape (k,)."""
     precision: FloatArray
-    """Share of what is named so that is of that class, by weight, shape (k,)."""
+    """Share of correct predictions among those of each class, by weight, shape (k,)."""
     mistaken_for: IntArray
-    """The class that is most often named wrongly for each one, the first of several; -1 where none is."""
+    """The class most often predicted wrongly for each one, the first of several; -1 where none is."""
     mistaken_share: FloatArray
-    """Share of each class for which that one is named, by weight, shape (k,)."""
+    """Share of each class for which that one is predicted, by weight, shape (k,)."""
 
     @classmethod
-    def of(cls, predictions: Predictions) -> "Named":
-        codes, named, k = predictions.codes, named_classes(predictions), len(predictions.labels)
+    def of(cls, predictions: Predictions) -> "PredictedCounts":
+        codes, predicted, k = predictions.codes, predicted_classes(predictions), len(predictions.labels)
         # By the largest weight, so that no sum is beyond all floats; only ratios matter.
         weight = relative_weights(predictions)
-        right = np.bincount(codes, weight * (codes == named), minlength=k)
-        mistaken_for, wrong = _most_mistaken(codes, named, weight, k)
+        right = np.bincount(codes, weight * (codes == predicted), minlength=k)
+        mistaken_for, wrong = _most_mistaken(codes, predicted, weight, k)
         total = np.bincount(codes, weight, minlength=k)
         return cls(
-            n_named=np.bincount(named, minlength=k),
+            n_predicted=np.bincount(predicted, minlength=k),
             recall=_share(right, total),
-            precision=_share(right, np.bincount(named, weight, minlength=k)),
+            precision=_share(right, np.bincount(predicted, weight, minlength=k)),
             mistaken_for=mistaken_for,
             mistaken_share=_share(wrong, total),
         )
 
 
-def named_of(source: Source) -> Named:
-    """Counts of what is named, from samples or from a table of them."""
+def predicted_counts(source: Source) -> PredictedCounts:
+    """Counts of predicted classes, from samples or from a table of them."""
     if isinstance(source, Predictions):
-        return Named.of(source)
+        return PredictedCounts.of(source)
     noted, k = row_notes(source), len(source.labels)
     table = noted.confusion.astype(float)
     wrong = table - np.diag(np.diag(table))
     most = wrong.argmax(axis=1)
     times = wrong[np.arange(k), most]
     total = table.sum(axis=1)
-    return Named(
-        n_named=noted.times,
+    return PredictedCounts(
+        n_predicted=noted.times,
         recall=_share(np.diag(table), total),
         precision=_share(np.diag(table), table.sum(axis=0)),
         mistaken_for=np.where(times > 0, most, -1),
@@ -190,10 +190,10 @@ def relative_weights(predictions: Predictions) -> FloatArray:
     return relative
 
 
-def _most_mistaken(codes: IntArray, named: IntArray, weight: FloatArray, k: int) -> tuple[IntArray, FloatArray]:
-    """The class most often named wrongly for each, and how often by weight; of 10,000 classes no table of all."""
-    wrong = codes != named
-    cell, place = np.unique(codes[wrong] * k + named[wrong], return_inverse=True)
+def _most_mistaken(codes: IntArray, predicted: IntArray, weight: FloatArray, k: int) -> tuple[IntArray, FloatArray]:
+    """The class most often predicted wrongly for each, and how often by weight; of 10,000 classes no table of all."""
+    wrong = codes != predicted
+    cell, place = np.unique(codes[wrong] * k + predicted[wrong], return_inverse=True)
     times = np.bincount(place, weight[wrong], minlength=len(cell))
     # The most frequent of each class first, and of equal ones that which comes first in the order of the labels.
     order = np.lexsort((cell, -times, cell // k))
