@@ -10,16 +10,28 @@ from typing import Any
 import numpy as np
 
 import polyroc
-from polyroc import ComparedMeasures, Comparison, Evaluation, Measures, TippingCosts
+from polyroc import ComparedMeasures, Comparison, Evaluation, InputError, Measures, TippingCosts
+from polyroc._inputs.checks import in_words
 from polyroc._lib.numbers import counted
-from polyroc.cli._files import check_read_once, quoted_path
-from polyroc.cli._messages import Messages
+from polyroc.cli._arguments import Settings, check_draws
+from polyroc.cli._columns import split
+from polyroc.cli._files import check_read_once, is_parquet, quoted_path, why_stream
+from polyroc.cli._messages import CommandError, Messages, option_of, typed
 from polyroc.cli._models import Models, read_models
-from polyroc.cli._outputs import as_json, check_outputs, csv_of, draw_curve, say_where, write_report, write_whole
-from polyroc.cli._plain import CommandError, typed
+from polyroc.cli._outputs import (
+    as_json,
+    check_outputs,
+    csv_of,
+    draw_curve,
+    draw_plan,
+    print_comparison,
+    print_evaluation,
+    print_plan,
+    say_where,
+    write_report,
+    write_whole,
+)
 from polyroc.cli._problem import Problem, read_costs, read_problem, scale_notes
-from polyroc.cli._settings import Settings, check_draws
-from polyroc.cli._size import does_stream
 from polyroc.evaluation._intervals import EvaluationIntervals
 from polyroc.report import summarize
 
@@ -48,8 +60,6 @@ def run_evaluate(path: str, settings: Settings) -> None:
         summarized = partial(_summary, problem, evaluation, intervals, settings, messages)
         report_and_json(partial(_with_measures, summarized, measures), settings, messages)
         if not settings.json:
-            from polyroc.cli._text import print_evaluation
-
             print_evaluation(
                 evaluation,
                 intervals,
@@ -240,8 +250,6 @@ def _compare_and_say(rivals: _Rivals, settings: Settings, messages: Messages, hi
     measures = comparison.measures() if settings.measures else None
     report_and_json(partial(_with_measures, summarized, measures), settings, messages)
     if not settings.json:
-        from polyroc.cli._text import print_comparison
-
         hints = [hint] if hint and not settings.quiet else []
         print_comparison(comparison, title=rivals.title, measures=measures, hints=hints)
     say_where(settings.report, messages)
@@ -326,3 +334,94 @@ def _hints(
     if problem.model_column is not None:
         return [*hints, f"its rivals: polyroc compare {file}{rest} --model-column {typed(problem.model_column)}"]
     return [*hints, f"a rival:    polyroc compare {file} OTHER{rest}"]
+
+
+def does_stream(paths: Sequence[str], settings: Settings) -> bool:
+    """Whether the user asks for it, or files do not fit."""
+    wanted = {"--exact": settings.exact, "--partial": settings.partial, "--checkpoint": settings.checkpoint is not None}
+    asked = [option for option, given in wanted.items() if given]
+    if settings.stream is False:
+        if asked:
+            msg = f"{asked[0]} is for files that are passed over: leave out --no-stream"
+            raise CommandError(msg)
+        return False
+    if settings.stream or asked or any(Path(path).is_dir() for path in paths if "\0" not in path):
+        if others := [path for path in paths if not is_parquet(Path(path))]:
+            option = "--stream" if settings.stream or not asked else asked[0]
+            msg = f"{option} takes Parquet files, or a folder of them, got {quoted_path(others[0])}"
+            raise CommandError(msg)
+        return True
+    return why_stream(paths) != ""
+
+
+# polyroc plan
+
+
+@dataclass(frozen=True)
+class AskedPlan:
+    """Keyword arguments of `polyroc.plan`."""
+
+    half_width: float | None
+    detect: float | None
+    power: float
+    allocation: str
+    statistic: str
+
+    def __post_init__(self) -> None:
+        # Before any file is read.
+        if (self.half_width is None) == (self.detect is None):
+            came = "neither" if self.detect is None else "both"
+            msg = f"plan needs either --half-width or --detect, got {came}"
+            raise CommandError(msg)
+
+
+def run_plan(paths: Sequence[str], models: str | None, asked: AskedPlan, settings: Settings) -> None:
+    """How many samples an interval, or the test of two models, takes."""
+    if settings.seed is not None and settings.method["max_pairs"] is None:
+        msg = "--seed of plan draws the pairs of --max-pairs: leave it out, or add --max-pairs"
+        raise CommandError(msg)
+    check_files(paths, settings)
+    messages = Messages(quiet=settings.quiet)
+    with messages.heard():
+        pilot = _pilot(paths, models, asked, settings, messages)
+        plan = polyroc.plan(pilot, confidence_level=settings.confidence_level, **vars(asked))
+        if settings.plot is not None:
+            draw_plan(settings.plot, plan)
+        if settings.json:
+            source = {"files": list(paths), "target": settings.columns.target}
+            rest = {"source": source, "warnings": list(messages.warnings), "version": polyroc.__version__}
+            sys.stdout.write(f"{as_json(plan.to_dict() | rest)}\n")
+        else:
+            print_plan(plan, title=", ".join(quoted_path(path)[1:-1] for path in paths))
+
+
+def _pilot(paths: Sequence[str], models: str | None, asked: AskedPlan, settings: Settings, messages: Messages) -> Any:
+    """The evaluation of one model, or the comparison of two."""
+    named = settings.columns.model_column
+    is_one = len(paths) == 1 and models is None and (named is None or len(split(named.partition("=")[2])) == 1)
+    if is_one and settings.columns.common:
+        msg = "--common needs two models: two files, or one file with --model-column"
+        raise CommandError(msg)
+    if is_one and asked.detect is not None:
+        msg = "--detect needs two models: two files, or one file with --models or --model-column"
+        raise CommandError(msg)
+    if is_one:
+        problem = read_problem(paths[0], settings.columns)
+        say_rows(problem, settings, messages)
+        options = library_options(problem, settings) | {"rng": settings.seed or 0}
+        return polyroc.evaluate(problem.target.values, problem.scores, **options)
+    given = read_models(paths, models, settings.columns)
+    say_models(given, settings, messages)
+    if len(given.scores) != 2:
+        msg = f"plan takes one model or two, got {len(given.scores)}"
+        raise CommandError(msg)
+    options = library_options(given.first, settings)
+    try:
+        return polyroc.compare(given.first.target.values, given.scores, method="influence", **options)
+    except InputError as error:
+        if error.argument != "method":
+            raise
+        # The library says which method to take instead; a plan has no other.
+        reason = in_words(error.rule.removeprefix("must be 'bootstrap' where "), option_of)
+        msg = f"no plan can be made by these models: {reason}"
+        raise CommandError(msg) from error

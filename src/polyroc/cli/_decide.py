@@ -14,18 +14,16 @@ import pyarrow as pa
 
 import polyroc
 from polyroc import Decision, InputError
+from polyroc._inputs.labels import text_of
 from polyroc._lib.numbers import counted
 from polyroc._lib.typing import FloatArray
-from polyroc.cli._columns import choose_scores, split, ways_of
+from polyroc.cli._arguments import Settings
+from polyroc.cli._columns import Target, as_spelled, choose_scores, columns_of, labels_column, split
 from polyroc.cli._commands import as_array, say_notes
 from polyroc.cli._files import Source, check_read_once, is_numeric, open_source, quoted_path, read_given
-from polyroc.cli._labels import Target, as_spelled, labels_column, text_of
-from polyroc.cli._messages import Messages
-from polyroc.cli._missing import check_rows_left, check_scores, present
+from polyroc.cli._messages import CommandError, Messages, clean, listed, one_line, quoted
 from polyroc.cli._outputs import as_json, check_replaced, check_writable, csv_of, head_of, write_whole
-from polyroc.cli._plain import CommandError, clean, listed, one_line, quoted
-from polyroc.cli._problem import open_problem, read_costs
-from polyroc.cli._settings import Settings
+from polyroc.cli._problem import check_rows_left, check_scores, open_problem, read_costs
 
 COLUMN = "decision"
 _SUFFIXES = (".parquet", ".csv")
@@ -132,10 +130,9 @@ def _in_file(path: str, labels: Sequence[Any]) -> dict[str, float]:
         msg = f"--prior must be a file or look like a=0.1,b=0.9, got {quoted(path)}: there is no such file"
         raise CommandError(msg)
     source, texts = open_source(path), [text_of(label) for label in labels]
-    ways = ways_of(source.names, texts)
-    if len(ways) == 1 and source.n_rows == 1:
-        actual = {name.lower(): name for name in source.names} | {name: name for name in source.names}
-        row: FloatArray = source.matrix([actual[ways[0].name(text)] for text in texts])[0]
+    columns = columns_of(source, labels)
+    if columns and source.n_rows == 1:
+        row: FloatArray = source.matrix(columns)[0]
         return dict(zip(texts, row.tolist(), strict=True))
     numbers = [name for name in source.names if is_numeric(source.schema.field(name).type)]
     for name in source.names:
@@ -257,7 +254,7 @@ def _apply(path: str, rule: str, asked: Asked, settings: Settings, messages: Mes
     source = open_source(path)
     check_free(source)
     columns = _columns_of(source, decision, settings, messages)
-    if settings.columns.drop_missing and not (rows := present(source, columns)).all():
+    if settings.columns.drop_missing and not (rows := source.present(columns)).all():
         n_left = int(np.count_nonzero(rows))
         check_rows_left(n_left, len(rows))
         messages.warning(f"dropped {len(rows) - n_left:,} of {counted(len(rows), 'row')} with missing values")

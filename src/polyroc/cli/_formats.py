@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from polyroc.cli._plain import CommandError, clean, listed, quoted
+from polyroc.cli._messages import CommandError, clean, listed, quoted
 
 # As many bytes as the longest header line that is looked at.
 HEAD = 65_536

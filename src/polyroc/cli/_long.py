@@ -10,11 +10,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from polyroc.cli._columns import Columns, joined, split
+from polyroc.cli._columns import Columns, joined, labels_column, split
 from polyroc.cli._files import Source, quoted_path
-from polyroc.cli._labels import labels_column
-from polyroc.cli._missing import present
-from polyroc.cli._plain import CommandError, clean, listed, quoted, typed
+from polyroc.cli._messages import CommandError, clean, listed, quoted, typed
 
 # Columns that tell samples apart, and columns that tell models apart, by what people and pandas call them.
 _IDS = ("id", "ids", "key", "row_id", "rowid", "sample", "sample_id", "example_id", "image_id", "uid", "uuid")
@@ -44,7 +42,7 @@ def models_of(source: Source, wanted: Split, columns: Columns) -> dict[str, Sour
     """The rows of each model as a table of its own, in the order in which models occur, or are named."""
     if columns.drop_missing:
         # A row without a model is a row of none of them.
-        source = source.where(present(source, [wanted.column]), source.name)
+        source = source.where(source.present([wanted.column]), source.name)
     values = labels_column(source, wanted.column).cast(pa.string())
     there = pc.unique(values).to_pylist()
     names = there if wanted.models is None else _named(source, wanted, there)
@@ -185,7 +183,7 @@ def comparison_of(source: Source, layout: Layout, columns: Columns) -> str:
 
 def _two_readings(source: Source, name: str, by: str | None, columns: Columns, *, takes_one: bool) -> str:
     """Both readings of a table, each with what to type."""
-    named = source.where(present(source, [name]), source.name)
+    named = source.where(source.present([name]), source.name)
     models = pc.unique(labels_column(named, name).cast(pa.string())).to_pylist()
     wanted = Split(name, None)
     why = "" if by is None else f", and the rows of each {quoted(by)} differ by it"

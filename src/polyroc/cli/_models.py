@@ -10,23 +10,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from polyroc._inputs.labels import text_of
 from polyroc._lib.numbers import counted
 from polyroc._lib.typing import BoolArray, FloatArray, IntArray
-from polyroc.cli._columns import Columns, check_column, choose_scores, split
+from polyroc.cli._columns import Columns, check_column, choose_scores, labels_column, read_target, split
 from polyroc.cli._files import STANDARD_INPUT, Source, open_source, quoted_path
-from polyroc.cli._labels import labels_column, read_target, text_of
 from polyroc.cli._long import check_layout, common_id, comparison_of, long_layout, models_of, parse_split
-from polyroc.cli._missing import (
+from polyroc.cli._messages import CommandError, listed, quoted
+from polyroc.cli._problem import (
+    Problem,
     check_classes_left,
+    check_others,
     check_rows_left,
     complete,
     complete_rows,
     dropped_rows,
     label_texts,
-    present,
+    problem_of,
 )
-from polyroc.cli._plain import CommandError, listed, quoted
-from polyroc.cli._problem import Problem, check_others, problem_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +162,7 @@ def _table(source: Source, columns: Columns, *, is_first: bool) -> _Table:
     check_others(source, used)
     if columns.drop_missing and columns.key is not None:
         # Rows without a key are matched with none.
-        with_key = present(source, [columns.key])
+        with_key = source.present([columns.key])
         check_rows_left(int(np.count_nonzero(with_key)), source.n_rows)
         source = source.where(with_key, source.name)
     keys, labels = None if columns.key is None else _keys(source, columns.key), None

@@ -1,8 +1,9 @@
-"""What a command writes: checked before any work is done, then written whole or not at all."""
+"""What a command writes, to files (checked before any work is done, and whole or not at all) and as text for people."""
 
 import csv
 import json
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -11,14 +12,18 @@ from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
-from polyroc import Evaluation, Plan
+import numpy as np
+
+from polyroc import ComparedMeasures, Comparison, Evaluation, Measures, Plan
 from polyroc._lib import files as _write
 from polyroc._lib.files import why_not_writable
+from polyroc._lib.numbers import area, area_and_ends, counted, level
+from polyroc._lib.text import aligned, short_names, wrapped
+from polyroc.cli._arguments import Settings
 from polyroc.cli._files import is_input, quoted_path
-from polyroc.cli._messages import Messages
-from polyroc.cli._plain import CommandError, one_line, quoted
-from polyroc.cli._settings import Settings
+from polyroc.cli._messages import CommandError, Messages, one_line, quoted
 from polyroc.evaluation._intervals import EvaluationIntervals
+from polyroc.evaluation._text import backwards_note
 
 _PAGES = ("html", "htm")
 
@@ -233,3 +238,200 @@ def _written(value: Any, depth: int) -> str:
         return json.dumps(value, allow_nan=False)
     inside = ",\n".join(f"{'  ' * (depth + 1)}{entry}" for entry in entries)
     return f"{ends[0]}\n{inside}\n{'  ' * depth}{ends[1]}"
+
+
+# Results as text for people: what matters first, and what to do next
+
+# Rows of the table of pairs.
+_WORST = 5
+# Rows of the table of a plan.
+_CLASSES = 20
+# Where nobody looks at a terminal, tables are as wide as they are, and sentences as wide as this.
+_WIDE = 200
+_SENTENCE = 100
+_NAME = 30
+# The columns of a table of differences beside the names of the two models.
+_NUMBERS = 56
+
+
+def print_evaluation(
+    evaluation: Evaluation,
+    intervals: EvaluationIntervals | None,
+    *,
+    title: str,
+    confidence_level: float,
+    measures: Measures | None,
+    hints: Sequence[str],
+    max_fpr: float | None = None,
+) -> None:
+    """D, M, accuracy and the worst pair, what contradicts them, the worst pairs, and what to do next."""
+    page = _Page()
+    how = "" if intervals is None else f"; {intervals.told}"
+    page.say(f"{title}: {evaluation.headline.sized(None if intervals is None else intervals.n_groups)}{how}")
+    ends = None if intervals is None else _ends(evaluation, intervals, confidence_level)
+    rows = _summary_rows(evaluation, ends, confidence_level)
+    if max_fpr is not None:
+        rows.append(_partial_row(evaluation, intervals, confidence_level, max_fpr))
+    page.table(rows)
+    for note in _notes(evaluation, intervals, confidence_level):
+        page.say("", note)
+    if not evaluation.is_binary:
+        page.say(
+            "", f"Worst of {len(evaluation.pairs):,} ordered pairs (an effect below 1: harder than the shared curve)"
+        )
+        page.table(_worst_rows(evaluation))
+    if measures is not None:
+        page.measures([measures.text_rows()], measures.notes)
+    page.hints(hints)
+
+
+def _ends(evaluation: Evaluation, intervals: EvaluationIntervals, confidence_level: float) -> dict[str, str]:
+    """The interval of each number that has one."""
+    values = {"D": evaluation.auc, "M": evaluation.hand_till}
+    found = {
+        "D": intervals.confidence_interval(confidence_level),
+        "M": intervals.confidence_interval(confidence_level, statistic="hand_till"),
+    }
+    if evaluation.headline.auc_mu is not None and evaluation.mean_auc == evaluation.headline.auc_mu:
+        values["AUCmu"] = evaluation.mean_auc
+        found["AUCmu"] = intervals.confidence_interval(confidence_level, statistic="mean_auc")
+    if evaluation.accuracy is not None:
+        values["accuracy"], found["accuracy"] = evaluation.accuracy, intervals.accuracy_interval(confidence_level)
+    ends = {name: area_and_ends(values[name], *one) for name, one in found.items() if one is not None}
+    return {name: f"[{low}, {high}]" for name, (_, low, high) in ends.items()}
+
+
+def _summary_rows(evaluation: Evaluation, ends: dict[str, str] | None, confidence_level: float) -> list[list[str]]:
+    if ends is None:
+        return [["", "value", ""], *(list(row) for row in evaluation.headline.rows)]
+    header = ["", "value", f"{level(confidence_level)} interval", ""]
+    return [header, *([name, value, ends.get(name, ""), what] for name, value, what in evaluation.headline.rows)]
+
+
+def _partial_row(
+    evaluation: Evaluation, intervals: EvaluationIntervals | None, confidence_level: float, max_fpr: float
+) -> list[str]:
+    value, what = evaluation.partial_auc(max_fpr), f"area of D's curve, FPR up to {max_fpr:g}, standardised"
+    if intervals is None:
+        return ["partial area", area(value), what]
+    ends = intervals.confidence_interval(confidence_level, statistic="partial_auc", max_fpr=max_fpr)
+    if ends is None:
+        return ["partial area", area(value), "", what]
+    told, low, high = area_and_ends(value, *ends)
+    return ["partial area", told, f"[{low}, {high}]", what]
+
+
+def _notes(evaluation: Evaluation, intervals: EvaluationIntervals | None, confidence_level: float) -> list[str]:
+    ends = None if intervals is None else intervals.confidence_interval(confidence_level)
+    high = 1.0 if ends is None else ends.high
+    return [note for note in (backwards_note(evaluation.auc, high), *evaluation.notes) if note]
+
+
+def _worst_rows(evaluation: Evaluation) -> list[list[str]]:
+    worst = evaluation._hardest(_WORST)
+    names = short_names([name for pair, _ in worst for name in (pair.positive, pair.negative)], _NAME)
+    rows = [["class", "against", "area", "reversed", "effect", "samples"]]
+    for place, (pair, back) in enumerate(worst):
+        sizes = f"{pair.n_positive:,} / {pair.n_negative:,}"
+        areas = [area(pair.auc), "unknown" if back is None else area(back)]
+        rows.append([*names[2 * place : 2 * place + 2], *areas, f"{pair.effect:.2f}", sizes])
+    return rows
+
+
+def print_comparison(
+    comparison: Comparison, *, title: str, measures: ComparedMeasures | None, hints: Sequence[str]
+) -> None:
+    """Which model is best, each model, their differences, and how often each order of them occurred."""
+    page, tables = _Page(), comparison.tables
+    by = f"; D weighted by {comparison.verdict.weighted_by}, M not" if comparison.verdict.weighted_by else ""
+    page.say(
+        f"{title}: {counted(len(comparison.models), 'model')} on the same {tables.sizes}; "
+        f"{tables.how}, {level(comparison.confidence_level)} intervals{by}"
+    )
+    verdict, *notes = tables.sentences
+    page.say("", verdict, "")
+    rows = tables.estimate_rows()
+    for part in (
+        [rows] if page.has_room_for(rows) else [[row[:5] for row in rows], [[row[0], *row[5:]] for row in rows]]
+    ):
+        page.table(part)
+    room = page.room_for_names(2, _NUMBERS)
+    for part in (tables.difference_rows(room), tables.partial_rows(room), tables.ranking_rows()):
+        if part:
+            page.say("")
+            page.table(part)
+    for note in notes:
+        page.say("", note)
+    if measures is not None:
+        page.measures([measures.text_rows("estimates"), measures.text_rows("differences")], measures.notes)
+    page.hints(hints)
+
+
+def print_plan(plan: Plan, *, title: str) -> None:
+    """What it takes, in sentences, and the classes of which most samples are missing."""
+    page = _Page()
+    page.say(f"{title}: {counted(plan.current.n_samples, 'sample')}", "", plan.text.sentence, "")
+    order = np.argsort(-plan.missing, kind="stable")[:_CLASSES].tolist()
+    names = short_names([plan.labels[place] for place in order], _NAME)
+    rows = [["class", "now", "planned", "missing"]]
+    for place, name in zip(order, names, strict=True):
+        counts = (plan.current.class_counts, plan.class_counts, plan.missing)
+        rows.append([name, *(f"{int(count[place]):,}" for count in counts)])
+    page.table(rows)
+    if len(plan.labels) > _CLASSES:
+        page.say(f"... and {counted(len(plan.labels) - _CLASSES, 'class')} more; --json has them all")
+
+
+class _Page:
+    """Lines on the standard output, none broken inside a word."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+
+        on_terminal = sys.stdout.isatty()
+        width = None if on_terminal else _WIDE
+        self._console = Console(file=sys.stdout, markup=False, highlight=False, emoji=False, width=width)
+        self._width = self._console.width
+        self._sentence = min(self._width, _SENTENCE)
+
+    def say(self, *sentences: str) -> None:
+        """Sentences, each in lines of its own."""
+        for sentence in sentences:
+            for line in wrapped(sentence, self._sentence) or [""]:
+                self._print(line)
+
+    def table(self, rows: Sequence[Sequence[str]]) -> None:
+        """A header and rows below it."""
+        header, *lines = aligned(rows)
+        for line, style in [(header, "bold"), *((line, "") for line in lines)]:
+            # A row that is too long goes on below, rather than where the terminal happens to end.
+            for piece in [line] if len(line) <= self._width else wrapped(line, self._width):
+                self._print(piece, style)
+
+    def measures(self, tables: Sequence[Sequence[Sequence[str]]], notes: Sequence[str]) -> None:
+        """All measures, and what is to be known of them."""
+        for rows in tables:
+            self.say("")
+            self.table(rows)
+        for note in notes:
+            self.say("", note)
+
+    def hints(self, hints: Sequence[str]) -> None:
+        """What to do next; commands stay on one line, so that they can be pasted."""
+        if hints:
+            self.say("", "Next")
+            for hint in hints:
+                self._print(f"  {hint}")
+
+    def has_room_for(self, rows: Sequence[Sequence[str]]) -> bool:
+        return max(map(len, aligned(rows))) <= self._width
+
+    def room_for_names(self, n_names: int, taken: int) -> int:
+        """Letters that each of some names may have beside so much else."""
+        return min(_NAME, (self._width - taken) // n_names)
+
+    def _print(self, line: str, style: str = "") -> None:
+        from rich.text import Text
+
+        # Text, not str: rich would read [/x] in a name as its markup.
+        self._console.print(Text(line, style=style), soft_wrap=True)

@@ -305,7 +305,7 @@ def _classes(labels: list[Any]) -> LabelArray:
 
 def _in_arguments(read: Callable[[], _T], argument: str) -> _T:
     """What was read; the errors of the command line in the words of Python."""
-    from polyroc.cli._plain import CommandError
+    from polyroc.cli._messages import CommandError
 
     try:
         return read()

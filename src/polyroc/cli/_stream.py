@@ -8,17 +8,15 @@ from typing import Any
 
 import polyroc
 from polyroc import Comparison, Evaluation, InputError
+from polyroc.cli._arguments import Settings
 from polyroc.cli._columns import joined, split
 from polyroc.cli._commands import differences_csv, find_tipping, partial_area, report_and_json, shows_bars
-from polyroc.cli._files import quoted_path
+from polyroc.cli._files import quoted_path, why_stream
 from polyroc.cli._long import MODELS, MOST_MODELS
-from polyroc.cli._messages import Messages
+from polyroc.cli._messages import CommandError, Messages, in_options, quoted, typed
 from polyroc.cli._models import model_patterns
-from polyroc.cli._outputs import check_outputs, draw_curve, say_where, write_whole
-from polyroc.cli._plain import CommandError, quoted, typed
+from polyroc.cli._outputs import check_outputs, draw_curve, print_comparison, print_evaluation, say_where, write_whole
 from polyroc.cli._problem import read_costs
-from polyroc.cli._settings import Settings
-from polyroc.cli._size import why_stream
 from polyroc.evaluation._intervals import EvaluationIntervals
 from polyroc.report import summarize
 from polyroc.streams._parquet_files import ParquetFiles, open_files
@@ -47,8 +45,6 @@ def stream_evaluate(path: str, settings: Settings) -> None:
 
 
 def _print(evaluation: Evaluation, title: str, settings: Settings) -> None:
-    from polyroc.cli._text import print_evaluation
-
     print_evaluation(
         evaluation,
         EvaluationIntervals.of(evaluation),
@@ -88,8 +84,6 @@ def stream_compare(paths: Sequence[str], models: str | None, settings: Settings)
         source = {"files": list(paths), "target": settings.columns.target}
         report_and_json(partial(_summary, comparison, source, settings, messages), settings, messages)
         if not settings.json:
-            from polyroc.cli._text import print_comparison
-
             title = quoted_path(paths[0])[1:-1]
             print_comparison(comparison, title=title, measures=None, hints=_hints(settings))
         say_where(settings.report, messages)
@@ -139,7 +133,7 @@ def _proposing_to_drop(paths: Sequence[str], settings: Settings) -> Iterator[Non
         is_missing = error.rule == "must not have missing values" or (error.got or "").startswith("nan ")
         if not (is_missing and _fits_in_a_command(paths, settings)):
             raise
-        msg = f"{str(error).rstrip('.')}: `--no-stream --drop-missing` leaves out such rows and counts them"
+        msg = f"{in_options(error).rstrip('.')}: `--no-stream --drop-missing` leaves out such rows and counts them"
         raise CommandError(msg) from error
 
 
