@@ -157,7 +157,7 @@ class Columns:
 
     def __post_init__(self) -> None:
         if self.pooled and self.model_column is not None:
-            msg = "--pooled takes all rows as samples of one model: leave it out, or leave out --model-column"
+            msg = "`pooled` takes all rows as samples of one model: leave it out, or leave out `model_column`"
             raise CommandError(msg)
 
     @property
@@ -201,14 +201,14 @@ class Choice:
     """What was guessed, where that deserves a word."""
 
 
-def check_column(source: Source, name: str, option: str) -> str:
+def check_column(source: Source, name: str, argument: str) -> str:
     """The name, if there is such a column; else near matches, and what there is."""
     names = source.names
     if name in names:
         return name
     near = get_close_matches(name, names, n=3) or [one for one in names if one.casefold() == name.casefold()]
     hint = f" Did you mean {' or '.join(map(quoted, near))}?" if near else ""
-    msg = f"{option}: no column {quoted(name)} in {quoted_path(source.name)}.{hint} It has {listed(names)}."
+    msg = f"`{argument}`: no column {quoted(name)} in {quoted_path(source.name)}.{hint} It has {listed(names)}."
     raise CommandError(msg)
 
 
@@ -232,7 +232,7 @@ def choose_scores(source: Source, target: Target, asked: Columns, pattern: str |
     columns = _named(source, scores) if scores else _others(source, asked.taken)
     given = None if labels is None else classes_like(split(labels), target.classes)
     if given is not None and not given:
-        msg = f"--labels must name classes, got {quoted(joined(labels or ''))}"
+        msg = f"`labels` must name classes, got {quoted(joined(labels or ''))}"
         raise CommandError(msg)
     if len(columns) == 1:
         return _binary(columns[0], target.classes if given is None else given)
@@ -271,13 +271,13 @@ def _named(source: Source, scores: str | Sequence[str]) -> list[str]:
             matches = [name for name in source.names if fnmatchcase(name, piece)]
             if not matches:
                 where = quoted_path(source.name)
-                msg = f"--scores: no column of {where} matches {quoted(piece)}. It has {listed(source.names)}."
+                msg = f"`scores`: no column of {where} matches {quoted(piece)}. It has {listed(source.names)}."
                 raise CommandError(msg)
         else:
-            matches = [check_column(source, piece, "--scores")]
+            matches = [check_column(source, piece, "scores")]
         found += [name for name in matches if name not in found]
     if not found:
-        msg = f"--scores names no columns, got {quoted(joined(scores))}"
+        msg = f"`scores` names no columns, got {quoted(joined(scores))}"
         raise CommandError(msg)
     return found
 
@@ -299,11 +299,11 @@ def _trouble_of(finding: Finding, source: Source, columns: list[str], target: Ta
             return _several_models(source, columns, finding.ways, target, asked)
         case Trouble.OTHERS:
             came = f"{listed(finding.columns)}, but also {listed(finding.left)}"
-            return f"--scores: the columns must be named alike, got {came}"
+            return f"`scores`: the columns must be named alike, got {came}"
         case Trouble.COUNT:
             came = f"{len(finding.classes)} classes ({labels}) for {len(finding.columns)} score columns"
-            hint = "" if finding.way is None else "; --scores chooses columns"
-            rule = "--labels must name as many classes as there are score columns"
+            hint = "" if finding.way is None else "; `scores` chooses columns"
+            rule = "`labels` must name as many classes as there are score columns"
             return f"{rule}, got {came} ({listed(finding.columns)}){hint}"
         case Trouble.NUMBERED:
             why = "" if "0" in target.texts else f"0 is not among the target's classes {listed(target.classes)}, and "
@@ -311,12 +311,12 @@ def _trouble_of(finding: Finding, source: Source, columns: list[str], target: Ta
             ways = [f"{_labels(run)} if the classes are {run[0]} to {run[-1]}" for run in runs if _labels(run)]
             return (
                 f"{why}the score columns of {where} are only numbered, {listed(finding.columns)}, so their classes are "
-                f"not known: {' or '.join(ways) or 'name the class of each column in this order with --labels'}"
+                f"not known: {' or '.join(ways) or 'name the class of each column in this order with `labels`'}"
             )
         case Trouble.TURNED:
             return (
-                f"--labels names {labels}, but the columns are {listed(finding.columns)}: it is not clear whether "
-                "these numbers are classes. Leave --labels out if they are, else rename the columns after the classes"
+                f"`labels` names {labels}, but the columns are {listed(finding.columns)}: it is not clear whether "
+                "these numbers are classes. Leave `labels` out if they are, else rename the columns after the classes"
             )
         case Trouble.ABSENT:
             texts = [name for name in source.names if not is_numeric(source.schema.field(name).type)]
@@ -326,20 +326,20 @@ def _trouble_of(finding: Finding, source: Source, columns: list[str], target: Ta
             return f"{where} has no score column for {about} of the target's classes; {came}"
         case Trouble.CONTRADICTED:
             return (
-                f"--labels names {labels}, but the columns are {listed(columns)}: columns that speak of classes must "
+                f"`labels` names {labels}, but the columns are {listed(columns)}: columns that speak of classes must "
                 "be named after them, perhaps with a common prefix or suffix; rename them"
             )
         case Trouble.COMPLETING:
             names = dict(zip(finding.columns, finding.classes, strict=True)) | {name: name for name in finding.about}
-            such = _labels([names[name] for name in columns if name in names]) or "with --labels"
+            such = _labels([names[name] for name in columns if name in names]) or "with `labels`"
             return (
                 f"with {about} the scores of every row sum to 1, so that this looks like a class of which {where} has "
-                f"no sample: name all classes, {such}, or choose the columns of scores with --scores"
+                f"no sample: name all classes, {such}, or choose the columns of scores with `scores`"
             )
-    such = (finding.about and _labels(finding.about)) or f"in the order {listed(columns)}, with --labels"
+    such = (finding.about and _labels(finding.about)) or f"in the order {listed(columns)}, with `labels`"
     return (
         f"the score columns of {where}, {listed(columns)}, do not name the classes {labels}: rename them, choose "
-        f"others with --scores, or name the class of each column, {such}"
+        f"others with `scores`, or name the class of each column, {such}"
     )
 
 

@@ -54,10 +54,10 @@ def _named(source: Source, wanted: Split, there: list[str]) -> list[str]:
     names = [str(wanted.models)] if wanted.models in there else split(wanted.models or "")
     where = f"column {quoted(wanted.column)} of {quoted_path(source.name)}"
     if unknown := [name for name in names if name not in there] or ([] if names else [""]):
-        msg = f"--model-column: no {listed(unknown)} in {where}, which has {listed(there)}"
+        msg = f"`model_column`: no {listed(unknown)} in {where}, which has {listed(there)}"
         raise CommandError(msg)
     if len(set(names)) < len(names):
-        msg = f"--model-column must name each model once, got {quoted(wanted.models)}"
+        msg = f"`model_column` must name each model once, got {quoted(wanted.models)}"
         raise CommandError(msg)
     return names
 
@@ -78,7 +78,7 @@ def one_model(source: Source, wanted: Split, columns: Columns) -> Source:
 def _choose(source: Source, wanted: Split, models: list[str], columns: Columns, *, takes_one: bool = True) -> str:
     """How to evaluate one model, and how to compare them if their rows can be matched."""
     comparing = _comparing(source, wanted, columns)
-    compare = f"compare them, `{comparing}`" if comparing else "name their column with --model-column, and a --key"
+    compare = f"compare them, `{comparing}`" if comparing else "name their column with `model_column`, and a `key`"
     if not takes_one:
         return compare
     one = f"choose one, `--model-column {typed(f'{wanted.column}={joined([models[0]])}')}`"

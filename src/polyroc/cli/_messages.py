@@ -48,6 +48,12 @@ _SAME_NAME = (
     "reject_cost",
     "target",
     "checkpoint",
+    "key",
+    "models",
+    "model_column",
+    "pooled",
+    "drop_missing",
+    "common",
 )
 # Said with their value.
 _FLAGS = {"partial=True": "--partial", "exact=True": "--exact", "standard_errors=False": "--method none"}
@@ -56,7 +62,7 @@ _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (*_SAME_NAME, *DECLA
 
 
 class CommandError(ValueError):
-    """What the user can put right, in one line."""
+    """What the user can put right, in one line; arguments in backquotes have the names that they have in Python."""
 
 
 def clean(value: Any, longest: int = _LONGEST) -> str:
@@ -109,10 +115,10 @@ def option_of(code: str) -> str:
 
 
 def in_options(error: Exception) -> str:
-    """The message of an error of the library, or of the command line itself, as it is said here."""
+    """The message of an error with the options as they are typed."""
     if isinstance(error, InputError):
         return error.said(option_of)
-    return str(error) if isinstance(error, CommandError) else in_words(str(error), option_of)
+    return in_words(str(error), option_of)
 
 
 _ERROR = 2
@@ -164,6 +170,7 @@ class Messages:
 
     def note(self, text: str) -> None:
         """Something that is good to know."""
+        text = in_words(text, option_of)
         if text and text not in self._notes and not self._quiet:
             self._notes.add(text)
             _line(f"note: {text}")

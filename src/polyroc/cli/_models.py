@@ -44,10 +44,10 @@ class Models:
 def read_models(paths: Sequence[str], models: str | None, columns: Columns) -> Models:
     """The models of one file with `--models` or `--model-column`, or of one file each."""
     if columns.common and models is not None:
-        msg = "--common matches rows of several tables, but with --models all rows are in one: leave it out"
+        msg = "`common` matches rows of several tables, but with `models` all rows are in one: leave it out"
         raise CommandError(msg)
     if columns.common and columns.key is None:
-        msg = "--common needs --key, the column that identifies rows"
+        msg = "`common` needs `key`, the column that identifies rows"
         raise CommandError(msg)
     if columns.model_column is not None:
         return _of_one_column(paths, models, columns)
@@ -56,24 +56,24 @@ def read_models(paths: Sequence[str], models: str | None, columns: Columns) -> M
     if len(paths) < 2:
         # A file in long layout is told how to go on.
         source = open_source(paths[0])
-        target = read_target(source, check_column(source, columns.target, "--target"))
+        target = read_target(source, check_column(source, columns.target, "target"))
         scores: tuple[str, ...] = ()
         with suppress(CommandError):
             scores = choose_scores(source, target, columns).columns
         if (layout := long_layout(source, columns, scores)) is not None:
             raise CommandError(comparison_of(source, layout, columns))
-        msg = "compare needs two files, or one with --models 'first=a_*,second=b_*' or with --model-column NAME"
+        msg = "compare needs two files, or one with `models` 'first=a_*,second=b_*' or with `model_column` NAME"
         raise CommandError(msg)
     return _of_files(paths, columns)
 
 
 def _of_one_file(paths: Sequence[str], models: str, columns: Columns) -> Models:
     if len(paths) != 1 or columns.scores is not None:
-        came = "--scores" if columns.scores is not None else f"{len(paths)} files"
-        msg = f"--models takes the models from the columns of one file, got {came} as well"
+        came = "`scores`" if columns.scores is not None else f"{len(paths)} files"
+        msg = f"`models` takes the models from the columns of one file, got {came} as well"
         raise CommandError(msg)
     source = open_source(paths[0])
-    check_column(source, columns.target, "--target")
+    check_column(source, columns.target, "target")
     check_others(source, columns)
     patterns, dropped = model_patterns(models), ""
     if columns.drop_missing:
@@ -90,16 +90,16 @@ def _of_one_file(paths: Sequence[str], models: str, columns: Columns) -> Models:
 
 def _of_one_column(paths: Sequence[str], models: str | None, columns: Columns) -> Models:
     if len(paths) != 1 or models is not None:
-        came = "--models" if models is not None else f"{len(paths)} files"
-        msg = f"--model-column takes the models from the rows of one file, got {came} as well"
+        came = "`models`" if models is not None else f"{len(paths)} files"
+        msg = f"`model_column` takes the models from the rows of one file, got {came} as well"
         raise CommandError(msg)
     source = open_source(paths[0])
-    check_column(source, columns.target, "--target")
+    check_column(source, columns.target, "target")
     wanted = parse_split(source, columns.model_column or "")
-    column = check_column(source, wanted.column, "--model-column")
+    column = check_column(source, wanted.column, "model_column")
     found = models_of(source, wanted, columns)
     if len(found) < 2:
-        msg = f"--model-column: {quoted(column)} must name at least two models, got {listed(list(found))}"
+        msg = f"`model_column`: {quoted(column)} must name at least two models, got {listed(list(found))}"
         raise CommandError(msg)
     columns = replace(columns, model_column=column)
     if columns.key is not None or (by := common_id(source, found, columns.taken)) is None:
@@ -114,14 +114,14 @@ def model_patterns(models: str) -> dict[str, str]:
     for piece in split(models):
         name, equals, pattern = piece.partition("=")
         if not (name and equals and pattern):
-            msg = f"--models must read like 'knn=knn_*,tree=tree_*', got {quoted(piece)}"
+            msg = f"`models` must read like 'knn=knn_*,tree=tree_*', got {quoted(piece)}"
             raise CommandError(msg)
         if name in patterns:
-            msg = f"--models names {quoted(name)} twice"
+            msg = f"`models` names {quoted(name)} twice"
             raise CommandError(msg)
         patterns[name] = pattern
     if len(patterns) < 2:
-        msg = f"--models must name at least two models, got {quoted(models)}"
+        msg = f"`models` must name at least two models, got {quoted(models)}"
         raise CommandError(msg)
     return patterns
 
@@ -156,7 +156,7 @@ def _of_sources(sources: Iterable[tuple[str, Source]], columns: Columns) -> Mode
 
 
 def _table(source: Source, columns: Columns, *, is_first: bool) -> _Table:
-    check_column(source, columns.target, "--target")
+    check_column(source, columns.target, "target")
     # Weights and groups belong to the rows, which are the same: the first table says them.
     used = columns if is_first else replace(columns, sample_weight=None, groups=None)
     check_others(source, used)
@@ -170,7 +170,7 @@ def _table(source: Source, columns: Columns, *, is_first: bool) -> _Table:
     if columns.drop_missing:
         rows = complete(source, columns, [columns.scores], (used.sample_weight, used.groups))
         labels = label_texts(source, columns.target)
-        check_classes_left(labels, rows, "--drop-missing leaves")
+        check_classes_left(labels, rows, "`drop_missing` leaves")
         source = source if rows.all() else source.where(rows, source.name)
     target = read_target(source, columns.target)
     choice = choose_scores(source, target, columns)
@@ -206,17 +206,17 @@ def _left_out(tables: dict[str, _Table], shared: BoolArray, rows: BoolArray, col
     first, warnings = next(iter(tables.values())), []
     if columns.common:
         n_shared = int(np.count_nonzero(shared))
-        check_rows_left(n_shared, len(shared), "--common leaves")
+        check_rows_left(n_shared, len(shared), "`common` leaves")
         absent = {table.problem.file: len(table.complete) - n_shared for table in tables.values()}
         if any(absent.values()):
             each = ", ".join(f"{counted(count, 'row')} of {quoted_path(file)}" for file, count in absent.items())
-            warnings.append(f"left out by --common, because not all files have their keys: {each}")
+            warnings.append(f"left out by `common`, because not all files have their keys: {each}")
     labels = first.labels
     if labels is None:
         labels = np.array([text_of(label) for label in first.problem.target.values.tolist()], dtype=object)
     both = columns.common and columns.drop_missing
-    option = "--common leaves" if not columns.drop_missing else "--drop-missing leaves"
-    check_classes_left(labels, rows, "--common and --drop-missing leave" if both else option)
+    option = "`common` leaves" if not columns.drop_missing else "`drop_missing` leaves"
+    check_classes_left(labels, rows, "`common` and `drop_missing` leave" if both else option)
     dropped = dropped_rows(labels[shared], rows[shared], n_models=len(tables))
     return [*warnings, dropped] if dropped else warnings
 
@@ -262,7 +262,7 @@ def _keys(source: Source, name: str) -> Any:
     twice = counts.filter(pc.greater(counts.field("counts"), 1))
     if len(twice) > 0:
         which = listed(twice.field("values").to_pylist(), 5)
-        msg = f"--key: {quoted_path(source.name)} has {which} more than once in column {quoted(name)}"
+        msg = f"`key`: {quoted_path(source.name)} has {which} more than once in column {quoted(name)}"
         raise CommandError(msg)
     return keys
 
@@ -292,7 +292,7 @@ def _places(first: _Table, other: _Table, columns: Columns) -> IntArray:
     return found
 
 
-_KEY_HINT = "; if their rows are in another order, name a column that identifies them with --key"
+_KEY_HINT = "; if their rows are in another order, name a column that identifies them with `key`"
 
 
 def _do_not_match(first: str, second: str) -> str:

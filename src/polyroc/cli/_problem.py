@@ -96,11 +96,11 @@ def read_problem(path: str, columns: Columns) -> Problem:
 def open_problem(path: str, columns: Columns) -> tuple[Source, Problem]:
     """The same, with the table that its rows come from."""
     source = open_source(path)
-    check_column(source, columns.target, "--target")
+    check_column(source, columns.target, "target")
     is_long, n_rows = columns.model_column is not None, source.n_rows
     if columns.model_column is not None:
         split = parse_split(source, columns.model_column)
-        columns = replace(columns, model_column=check_column(source, split.column, "--model-column"))
+        columns = replace(columns, model_column=check_column(source, split.column, "model_column"))
         source = one_model(source, split, columns)
     has_rivals = source.n_rows < n_rows
     check_others(source, columns)
@@ -117,10 +117,10 @@ def open_problem(path: str, columns: Columns) -> tuple[Source, Problem]:
 
 def check_others(source: Source, columns: Columns) -> None:
     """Whether there are such columns, before any is read."""
-    named = {"--sample-weight": columns.sample_weight, "--groups": columns.groups, "--key": columns.key}
-    for option, name in named.items():
+    named = {"sample_weight": columns.sample_weight, "groups": columns.groups, "key": columns.key}
+    for argument, name in named.items():
         if name is not None:
-            check_column(source, name, option)
+            check_column(source, name, argument)
 
 
 def problem_of(source: Source, target: Target, choice: Choice, columns: Columns) -> Problem:
@@ -151,7 +151,7 @@ def read_costs(path: str, labels: Sequence[Any]) -> FloatArray:
     columns = columns_of(source, labels)
     if not columns or source.n_rows != len(texts):
         msg = (
-            f"--costs: {quoted_path(path)} must have a header with the {len(texts)} classes ({listed(labels)}) "
+            f"`costs`: {quoted_path(path)} must have a header with the {len(texts)} classes ({listed(labels)}) "
             f"and a row for each, got {source.n_rows} rows of {', '.join(clean(name) for name in source.names[:10])}"
         )
         raise CommandError(msg)
@@ -168,7 +168,7 @@ def _row_names(source: Source, columns: list[str], texts: list[str]) -> list[str
         if sorted(found := _names_in(source, name)) == sorted(texts):
             if name.casefold() in _OF_PREDICTIONS:
                 msg = (
-                    f"--costs: the rows of {quoted_path(source.name)} must be the true classes and the columns the "
+                    f"`costs`: the rows of {quoted_path(source.name)} must be the true classes and the columns the "
                     f"classes that are named, got rows by column {quoted(name)}: transpose the table"
                 )
                 raise CommandError(msg)
@@ -177,7 +177,7 @@ def _row_names(source: Source, columns: list[str], texts: list[str]) -> list[str
     if wrong := [name for name in others if not _is_index(source, name)]:
         came = listed(_names_in(source, wrong[0])) if len(wrong) == 1 else "other names"
         msg = (
-            f"--costs: the rows of {quoted_path(source.name)} must be named {listed(texts)}, by column "
+            f"`costs`: the rows of {quoted_path(source.name)} must be named {listed(texts)}, by column "
             f"{listed(wrong)}, got {came}"
         )
         raise CommandError(msg)
@@ -227,7 +227,7 @@ def complete_rows(source: Source, columns: Columns, patterns: Sequence[Any]) -> 
     if rows.all():
         return source, ""
     labels = label_texts(source, columns.target)
-    check_classes_left(labels, rows, "--drop-missing leaves")
+    check_classes_left(labels, rows, "`drop_missing` leaves")
     return source.where(rows, source.name), dropped_rows(labels, rows, n_models=len(patterns))
 
 
@@ -241,7 +241,7 @@ def label_texts(source: Source, target: str) -> Any:
     return texts
 
 
-def check_rows_left(n_left: int, n_rows: int, option: str = "--drop-missing leaves") -> None:
+def check_rows_left(n_left: int, n_rows: int, option: str = "`drop_missing` leaves") -> None:
     """Refuse to go on without rows."""
     if n_left == 0:
         msg = f"{option} none of the {counted(n_rows, 'row')}"
