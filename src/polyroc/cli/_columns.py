@@ -76,8 +76,7 @@ def read_target(source: Source, name: str) -> Target:
     target = _text_target(source, name, column) if is_text else _other_target(column)
     if len(target.classes) < 2:
         where = f"column {quoted(name)} of {quoted_path(source.name)}"
-        msg = f"{where} must hold at least two classes, got only {quoted(target.classes[0])}"
-        raise CommandError(msg)
+        raise CommandError(where, f"must hold at least two classes, got only {quoted(target.classes[0])}")
     return target
 
 
@@ -119,8 +118,7 @@ def labels_column(source: Source, name: str) -> Any:
     )
     if not any(is_kind(kind) for is_kind in plain):
         where = f"column {quoted(name)} of {quoted_path(source.name)}"
-        msg = f"{where} must hold text, integers or booleans, got {clean(kind)}"
-        raise CommandError(msg)
+        raise CommandError(where, f"must hold text, integers or booleans, got {clean(kind)}")
     return column
 
 
@@ -157,8 +155,9 @@ class Columns:
 
     def __post_init__(self) -> None:
         if self.pooled and self.model_column is not None:
-            msg = "`pooled` takes all rows as samples of one model: leave it out, or leave out `model_column`"
-            raise CommandError(msg)
+            raise CommandError(
+                "`pooled`", "takes all rows as samples of one model: leave it out, or leave out `model_column`"
+            )
 
     @property
     def taken(self) -> list[str]:
@@ -232,8 +231,7 @@ def choose_scores(source: Source, target: Target, asked: Columns, pattern: str |
     columns = _named(source, scores) if scores else _others(source, asked.taken)
     given = None if labels is None else classes_like(split(labels), target.classes)
     if given is not None and not given:
-        msg = f"`labels` must name classes, got {quoted(joined(labels or ''))}"
-        raise CommandError(msg)
+        raise CommandError("`labels`", f"must name classes, got {quoted(joined(labels or ''))}")
     if len(columns) == 1:
         return _binary(columns[0], target.classes if given is None else given)
     # Columns that somebody named must all be scores.
@@ -271,14 +269,14 @@ def _named(source: Source, scores: str | Sequence[str]) -> list[str]:
             matches = [name for name in source.names if fnmatchcase(name, piece)]
             if not matches:
                 where = quoted_path(source.name)
-                msg = f"`scores`: no column of {where} matches {quoted(piece)}. It has {listed(source.names)}."
-                raise CommandError(msg)
+                raise CommandError(
+                    "`scores`:", f"no column of {where} matches {quoted(piece)}. It has {listed(source.names)}."
+                )
         else:
             matches = [check_column(source, piece, "scores")]
         found += [name for name in matches if name not in found]
     if not found:
-        msg = f"`scores` names no columns, got {quoted(joined(scores))}"
-        raise CommandError(msg)
+        raise CommandError("`scores`", f"names no columns, got {quoted(joined(scores))}")
     return found
 
 
@@ -286,8 +284,9 @@ def _others(source: Source, taken: Collection[str]) -> list[str]:
     columns = [name for name in source.names if name not in taken and is_numeric(source.schema.field(name).type)]
     if not columns:
         kinds = ", ".join(f"{clean(name)} ({clean(source.schema.field(name).type)})" for name in source.names[:10])
-        msg = f"{quoted_path(source.name)} has no columns of numbers besides {listed(sorted(taken))}: it has {kinds}"
-        raise CommandError(msg)
+        raise CommandError(
+            quoted_path(source.name), f"has no columns of numbers besides {listed(sorted(taken))}: it has {kinds}"
+        )
     return columns
 
 

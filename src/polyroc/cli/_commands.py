@@ -342,14 +342,12 @@ def does_stream(paths: Sequence[str], settings: Settings) -> bool:
     asked = [option for option, given in wanted.items() if given]
     if settings.stream is False:
         if asked:
-            msg = f"{asked[0]} is for files that are passed over: leave out --no-stream"
-            raise CommandError(msg)
+            raise CommandError(asked[0], "is for files that are passed over: leave out --no-stream")
         return False
     if settings.stream or asked or any(Path(path).is_dir() for path in paths if "\0" not in path):
         if others := [path for path in paths if not is_parquet(Path(path))]:
             option = "--stream" if settings.stream or not asked else asked[0]
-            msg = f"{option} takes Parquet files, or a folder of them, got {quoted_path(others[0])}"
-            raise CommandError(msg)
+            raise CommandError(option, f"takes Parquet files, or a folder of them, got {quoted_path(others[0])}")
         return True
     return why_stream(paths) != ""
 
@@ -378,8 +376,7 @@ class AskedPlan:
 def run_plan(paths: Sequence[str], models: str | None, asked: AskedPlan, settings: Settings) -> None:
     """How many samples an interval, or the test of two models, takes."""
     if settings.seed is not None and settings.method["max_pairs"] is None:
-        msg = "--seed of plan draws the pairs of --max-pairs: leave it out, or add --max-pairs"
-        raise CommandError(msg)
+        raise CommandError("--seed", "of plan draws the pairs of --max-pairs: leave it out, or add --max-pairs")
     check_files(paths, settings)
     messages = Messages(quiet=settings.quiet)
     with messages.heard():
@@ -400,11 +397,9 @@ def _pilot(paths: Sequence[str], models: str | None, asked: AskedPlan, settings:
     named = settings.columns.model_column
     is_one = len(paths) == 1 and models is None and (named is None or len(split(named.partition("=")[2])) == 1)
     if is_one and settings.columns.common:
-        msg = "--common needs two models: two files, or one file with --model-column"
-        raise CommandError(msg)
+        raise CommandError("--common", "needs two models: two files, or one file with --model-column")
     if is_one and asked.detect is not None:
-        msg = "--detect needs two models: two files, or one file with --models or --model-column"
-        raise CommandError(msg)
+        raise CommandError("--detect", "needs two models: two files, or one file with --models or --model-column")
     if is_one:
         problem = read_problem(paths[0], settings.columns)
         say_rows(problem, settings, messages)

@@ -48,8 +48,7 @@ def check_read_once(paths: Sequence[str]) -> None:
             continue
         if any(os.path.samestat(known, other) for other in streams):
             what = "the standard input" if path == STANDARD_INPUT else quoted(path)
-            msg = f"{what} can be read only once"
-            raise CommandError(msg)
+            raise CommandError(what, "can be read only once")
         streams.append(known)
     if list(paths).count(STANDARD_INPUT) > 1:
         msg = "the standard input can be read only once"
@@ -204,17 +203,14 @@ def open_source(path: str) -> Source:
     try:
         source = replace(_opened(read_given(path), name), path=path)
     except CommandError as error:
-        msg = f"{quoted_path(name)} {error}"
-        raise CommandError(msg) from error
+        raise CommandError(quoted_path(name), f"{error}") from error
     except _BROKEN as error:
         raise CommandError(_unreadable(name, error)) from error
     names = source.names
     if twice := sorted({column for column in names if names.count(column) > 1} if len(set(names)) < len(names) else ()):
-        msg = f"{quoted_path(name)} has columns of the same name: {listed(twice)}"
-        raise CommandError(msg)
+        raise CommandError(quoted_path(name), f"has columns of the same name: {listed(twice)}")
     if source.n_rows == 0:
-        msg = f"{quoted_path(name)} has no rows"
-        raise CommandError(msg)
+        raise CommandError(quoted_path(name), "has no rows")
     return source
 
 

@@ -54,11 +54,9 @@ def _named(source: Source, wanted: Split, there: list[str]) -> list[str]:
     names = [str(wanted.models)] if wanted.models in there else split(wanted.models or "")
     where = f"column {quoted(wanted.column)} of {quoted_path(source.name)}"
     if unknown := [name for name in names if name not in there] or ([] if names else [""]):
-        msg = f"`model_column`: no {listed(unknown)} in {where}, which has {listed(there)}"
-        raise CommandError(msg)
+        raise CommandError("`model_column`:", f"no {listed(unknown)} in {where}, which has {listed(there)}")
     if len(set(names)) < len(names):
-        msg = f"`model_column` must name each model once, got {quoted(wanted.models)}"
-        raise CommandError(msg)
+        raise CommandError("`model_column`", f"must name each model once, got {quoted(wanted.models)}")
     return names
 
 

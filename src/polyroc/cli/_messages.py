@@ -62,7 +62,13 @@ _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (*_SAME_NAME, *DECLA
 
 
 class CommandError(ValueError):
-    """What the user can put right, in one line; arguments in backquotes have the names that they have in Python."""
+    """What the user can put right, in one line; arguments in backquotes have the names that they have in Python.
+
+    `about` is the option or the file that the rest is about.
+    """
+
+    def __init__(self, about: str, rest: str = "") -> None:
+        super().__init__(f"{about} {rest}" if rest else about)
 
 
 def clean(value: Any, longest: int = _LONGEST) -> str:

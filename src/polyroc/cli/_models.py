@@ -44,11 +44,11 @@ class Models:
 def read_models(paths: Sequence[str], models: str | None, columns: Columns) -> Models:
     """The models of one file with `--models` or `--model-column`, or of one file each."""
     if columns.common and models is not None:
-        msg = "`common` matches rows of several tables, but with `models` all rows are in one: leave it out"
-        raise CommandError(msg)
+        raise CommandError(
+            "`common`", "matches rows of several tables, but with `models` all rows are in one: leave it out"
+        )
     if columns.common and columns.key is None:
-        msg = "`common` needs `key`, the column that identifies rows"
-        raise CommandError(msg)
+        raise CommandError("`common`", "needs `key`, the column that identifies rows")
     if columns.model_column is not None:
         return _of_one_column(paths, models, columns)
     if models is not None:
@@ -70,8 +70,7 @@ def read_models(paths: Sequence[str], models: str | None, columns: Columns) -> M
 def _of_one_file(paths: Sequence[str], models: str, columns: Columns) -> Models:
     if len(paths) != 1 or columns.scores is not None:
         came = "`scores`" if columns.scores is not None else f"{len(paths)} files"
-        msg = f"`models` takes the models from the columns of one file, got {came} as well"
-        raise CommandError(msg)
+        raise CommandError("`models`", f"takes the models from the columns of one file, got {came} as well")
     source = open_source(paths[0])
     check_column(source, columns.target, "target")
     check_others(source, columns)
@@ -91,16 +90,16 @@ def _of_one_file(paths: Sequence[str], models: str, columns: Columns) -> Models:
 def _of_one_column(paths: Sequence[str], models: str | None, columns: Columns) -> Models:
     if len(paths) != 1 or models is not None:
         came = "`models`" if models is not None else f"{len(paths)} files"
-        msg = f"`model_column` takes the models from the rows of one file, got {came} as well"
-        raise CommandError(msg)
+        raise CommandError("`model_column`", f"takes the models from the rows of one file, got {came} as well")
     source = open_source(paths[0])
     check_column(source, columns.target, "target")
     wanted = parse_split(source, columns.model_column or "")
     column = check_column(source, wanted.column, "model_column")
     found = models_of(source, wanted, columns)
     if len(found) < 2:
-        msg = f"`model_column`: {quoted(column)} must name at least two models, got {listed(list(found))}"
-        raise CommandError(msg)
+        raise CommandError(
+            "`model_column`:", f"{quoted(column)} must name at least two models, got {listed(list(found))}"
+        )
     columns = replace(columns, model_column=column)
     if columns.key is not None or (by := common_id(source, found, columns.taken)) is None:
         return _of_sources(found.items(), columns)
@@ -114,15 +113,12 @@ def model_patterns(models: str) -> dict[str, str]:
     for piece in split(models):
         name, equals, pattern = piece.partition("=")
         if not (name and equals and pattern):
-            msg = f"`models` must read like 'knn=knn_*,tree=tree_*', got {quoted(piece)}"
-            raise CommandError(msg)
+            raise CommandError("`models`", f"must read like 'knn=knn_*,tree=tree_*', got {quoted(piece)}")
         if name in patterns:
-            msg = f"`models` names {quoted(name)} twice"
-            raise CommandError(msg)
+            raise CommandError("`models`", f"names {quoted(name)} twice")
         patterns[name] = pattern
     if len(patterns) < 2:
-        msg = f"`models` must name at least two models, got {quoted(models)}"
-        raise CommandError(msg)
+        raise CommandError("`models`", f"must name at least two models, got {quoted(models)}")
     return patterns
 
 
@@ -262,8 +258,7 @@ def _keys(source: Source, name: str) -> Any:
     twice = counts.filter(pc.greater(counts.field("counts"), 1))
     if len(twice) > 0:
         which = listed(twice.field("values").to_pylist(), 5)
-        msg = f"`key`: {quoted_path(source.name)} has {which} more than once in column {quoted(name)}"
-        raise CommandError(msg)
+        raise CommandError("`key`:", f"{quoted_path(source.name)} has {which} more than once in column {quoted(name)}")
     return keys
 
 
@@ -275,8 +270,7 @@ def _places(first: _Table, other: _Table, columns: Columns) -> IntArray:
     if first.keys is None:
         n_rows, n_others = len(first.complete), len(other.complete)
         if n_rows != n_others:
-            msg = f"{_do_not_match(*files)} have {n_rows} and {n_others} rows{_KEY_HINT}"
-            raise CommandError(msg)
+            raise CommandError(_do_not_match(*files), f"have {n_rows} and {n_others} rows{_KEY_HINT}")
         return np.arange(n_rows)
     ours, theirs = first.keys, other.keys
     if ours.type != theirs.type:
@@ -327,5 +321,4 @@ def _check_targets(first: Problem, other: Problem, keys: Any, rows: IntArray) ->
         where = f"row {rows[row]}" if keys is None else f"the row of key {quoted(keys[row].as_py())}"
         many = f", and {len(differ) - 1} more rows differ" if len(differ) > 1 else ""
         files, hint = _do_not_match(first.file, other.file), _KEY_HINT if keys is None else ""
-        msg = f"{files} have targets {quoted(ours[row])} and {quoted(theirs[row])} in {where}{many}{hint}"
-        raise CommandError(msg)
+        raise CommandError(files, f"have targets {quoted(ours[row])} and {quoted(theirs[row])} in {where}{many}{hint}")

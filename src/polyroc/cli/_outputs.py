@@ -6,11 +6,10 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from importlib.util import find_spec
 from io import BytesIO, StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,19 +24,6 @@ from polyroc.cli._messages import CommandError, Messages, one_line, quoted
 from polyroc.evaluation._intervals import EvaluationIntervals
 from polyroc.evaluation._text import backwards_note
 
-_PAGES = ("html", "htm")
-
-
-def check_report(path: Path) -> None:
-    """Whether such a page can be made and written, asked before the work is done."""
-    if path.suffix.lower().lstrip(".") not in _PAGES:
-        msg = f"--report must end in .html, got {quoted(path.name)}"
-        raise CommandError(msg)
-    if find_spec("jinja2") is None:
-        msg = '--report needs jinja2: pip install "polyroc[report]"'
-        raise CommandError(msg)
-    check_writable(path)
-
 
 def write_report(path: Path, summary: Mapping[str, Any]) -> None:
     """The page, whole or not at all."""
@@ -50,17 +36,6 @@ def say_where(path: Path | None, messages: Messages) -> None:
     """The last line: where the page is."""
     if path is not None:
         messages.note(f"the report is in {quoted_path(str(path))}")
-
-
-def check_plot(path: Path) -> None:
-    """Whether such a picture can be drawn and written, asked before the work is done."""
-    if path.suffix.lower() not in _PICTURES:
-        msg = f"--plot must end in .png, .svg or .pdf, got {quoted(path.name)}"
-        raise CommandError(msg)
-    if find_spec("matplotlib") is None:
-        msg = '--plot needs matplotlib: pip install "polyroc[plot]"'
-        raise CommandError(msg)
-    check_writable(path)
 
 
 def draw_curve(
@@ -93,12 +68,6 @@ def _save(path: Path, display: Any) -> None:
 
 # What makes a spreadsheet take a cell for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-
-
-def check_writable(path: Path) -> None:
-    """Whether a file can be written there, asked before the work is done."""
-    if reason := why_not_writable(path):
-        raise _refusal(path, reason)
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -137,79 +106,72 @@ def _cell(value: Any) -> Any:
 
 # As many bytes of a file as say what it is; a page names its maker behind its security policy.
 _HEAD = 8192
+_BEGINNINGS = {".png": b"\x89PNG\r\n\x1a\n", ".pdf": b"%PDF-", ".svg": b"<svg"}
+
+
+def _is_picture(head: bytes, path: Path) -> bool:
+    suffix = path.suffix.lower()
+    if suffix == ".svg":
+        return head.lstrip().startswith((b"<?xml", b"<svg")) and _BEGINNINGS[suffix] in head
+    return head.startswith(_BEGINNINGS[suffix])
+
+
+class Output(NamedTuple):
+    """What an option writes: how such files end, and how one that it wrote before is told from others."""
+
+    option: str
+    suffixes: tuple[str, ...]
+    kind: str
+    is_own: Callable[[bytes, Path], bool]
+    """By the first bytes of a file."""
+    needs: str = ""
+    extra: str = ""
+
+    def check(self, path: Path, inputs: Sequence[str], *, force: bool) -> None:
+        """Whether this can be made and written there, asked before the work is done; `inputs` are never replaced."""
+        suffix, where = path.suffix.lower(), f"{self.option}: {quoted_path(str(path))}"
+        if suffix not in self.suffixes:
+            *firsts, last = [end for end in self.suffixes if end != ".htm"]
+            ends = f"{', '.join(firsts)} or {last}" if firsts else last
+            raise CommandError(self.option, f"must end in {ends}, got {quoted(path.name)}")
+        if self.needs and find_spec(self.needs) is None:
+            raise CommandError(self.option, f'needs {self.needs}: pip install "polyroc[{self.extra}]"')
+        if reason := why_not_writable(path):
+            raise _refusal(path, reason)
+        if is_input(path, inputs):
+            raise CommandError(where, "is an input of this command: name another file")
+        if path.exists() and not force and not self._wrote(path):
+            kind = self.kind.format(suffix.lstrip(".").upper())
+            way_out = "name another file, or add `--force` to replace it"
+            raise CommandError(where, f"is there already and is not {kind}: {way_out}")
+
+    def _wrote(self, path: Path) -> bool:
+        """Whether a file is empty or of this kind; one that cannot be looked at is left alone."""
+        try:
+            with path.open("rb") as file:
+                head = file.read(_HEAD)
+        except OSError:
+            return False
+        return not head or self.is_own(head, path)
+
+
 # The first columns of the table that `compare --out` writes.
-_TABLE = b"statistic,first,second,"
-_PAGE = b'<meta name="generator" content="polyroc '
-_PICTURES = {".png": b"\x89PNG\r\n\x1a\n", ".pdf": b"%PDF-", ".svg": b"<svg"}
+_TABLE = Output(
+    "--out", (".csv",), "a table that --out wrote", lambda head, _: head.startswith(b"statistic,first,second,")
+)
+_PICTURE = Output("--plot", (".png", ".svg", ".pdf"), "a {} picture", _is_picture, "matplotlib", "plot")
+_GENERATOR = b'<meta name="generator" content="polyroc '
+_PAGE = Output(
+    "--report", (".html", ".htm"), "a report of polyroc", lambda head, _: _GENERATOR in head, "jinja2", "report"
+)
 
 
 def check_outputs(settings: Settings, inputs: Sequence[str]) -> None:
     """Whether all that is wanted can be written; `inputs` are the files that are read."""
-    if settings.out is not None:
-        _check_table(settings.out)
-    if settings.plot is not None:
-        check_plot(settings.plot)
-    if settings.report is not None:
-        check_report(settings.report)
-    wanted = {"--out": settings.out, "--plot": settings.plot, "--report": settings.report}
     read = [*inputs, *([] if settings.costs is None else [settings.costs])]
-    for option, path in wanted.items():
+    for output, path in ((_TABLE, settings.out), (_PICTURE, settings.plot), (_PAGE, settings.report)):
         if path is not None:
-            _check_replaced(option, path, read, force=settings.force)
-
-
-def _check_table(path: Path) -> None:
-    check_writable(path)
-    if path.suffix.lower() != ".csv":
-        msg = f"--out must end in .csv, got {quoted(path.name)}"
-        raise CommandError(msg)
-
-
-def _check_replaced(option: str, path: Path, inputs: Sequence[str], *, force: bool) -> None:
-    what = {"--out": "a table that --out wrote", "--report": "a report of polyroc"}
-    kind = what.get(option, f"a {path.suffix.lower().lstrip('.').upper()} picture")
-    check_replaced(option, path, inputs, force=force, kind=kind, is_of_kind=partial(_is_of_kind, option))
-
-
-def check_replaced(
-    option: str, path: Path, inputs: Sequence[str], *, force: bool, kind: str, is_of_kind: Callable[[Path], bool]
-) -> None:
-    """Refuse to replace an input, and without `force` whatever is not of the kind that would be written there."""
-    if is_input(path, inputs):
-        msg = f"{option}: {quoted_path(str(path))} is an input of this command: name another file"
-        raise CommandError(msg)
-    if path.exists() and not force and not is_of_kind(path):
-        msg = (
-            f"{option}: {quoted_path(str(path))} is there already and is not {kind}: name another file, or add "
-            "`--force` to replace it"
-        )
-        raise CommandError(msg)
-
-
-def _is_of_kind(option: str, path: Path) -> bool:
-    """Whether a file is empty, or what the option itself would have written there."""
-    head = head_of(path)
-    if head is None:
-        return False
-    if not head:
-        return True
-    if option == "--out":
-        return head.startswith(_TABLE)
-    if option == "--report":
-        return _PAGE in head
-    suffix = path.suffix.lower()
-    if suffix == ".svg":
-        return head.lstrip().startswith((b"<?xml", b"<svg")) and _PICTURES[suffix] in head
-    return head.startswith(_PICTURES[suffix])
-
-
-def head_of(path: Path) -> bytes | None:
-    """The first bytes of a file; None where it cannot be looked at, and so is left alone."""
-    try:
-        with path.open("rb") as file:
-            return file.read(_HEAD)
-    except OSError:
-        return None
+            output.check(path, read, force=settings.force)
 
 
 def as_json(summary: dict[str, Any]) -> str:

@@ -150,11 +150,11 @@ def read_costs(path: str, labels: Sequence[Any]) -> FloatArray:
     source, texts = open_source(path), [text_of(label) for label in labels]
     columns = columns_of(source, labels)
     if not columns or source.n_rows != len(texts):
-        msg = (
-            f"`costs`: {quoted_path(path)} must have a header with the {len(texts)} classes ({listed(labels)}) "
-            f"and a row for each, got {source.n_rows} rows of {', '.join(clean(name) for name in source.names[:10])}"
+        raise CommandError(
+            "`costs`:",
+            f"{quoted_path(path)} must have a header with the {len(texts)} classes ({listed(labels)}) "
+            f"and a row for each, got {source.n_rows} rows of {', '.join(clean(name) for name in source.names[:10])}",
         )
-        raise CommandError(msg)
     matrix = source.matrix(columns)
     names = _row_names(source, columns, texts)
     order = [names.index(text) for text in texts]
@@ -167,20 +167,20 @@ def _row_names(source: Source, columns: list[str], texts: list[str]) -> list[str
     for name in others:
         if sorted(found := _names_in(source, name)) == sorted(texts):
             if name.casefold() in _OF_PREDICTIONS:
-                msg = (
-                    f"`costs`: the rows of {quoted_path(source.name)} must be the true classes and the columns the "
-                    f"classes that are named, got rows by column {quoted(name)}: transpose the table"
+                raise CommandError(
+                    "`costs`:",
+                    f"the rows of {quoted_path(source.name)} must be the true classes and the columns the "
+                    f"classes that are named, got rows by column {quoted(name)}: transpose the table",
                 )
-                raise CommandError(msg)
             return found
     # Any other column is taken for names with a mistake in them, except the index that pandas writes.
     if wrong := [name for name in others if not _is_index(source, name)]:
         came = listed(_names_in(source, wrong[0])) if len(wrong) == 1 else "other names"
-        msg = (
-            f"`costs`: the rows of {quoted_path(source.name)} must be named {listed(texts)}, by column "
-            f"{listed(wrong)}, got {came}"
+        raise CommandError(
+            "`costs`:",
+            f"the rows of {quoted_path(source.name)} must be named {listed(texts)}, by column "
+            f"{listed(wrong)}, got {came}",
         )
-        raise CommandError(msg)
     by_column = dict(zip(columns, texts, strict=True))
     return [by_column[name] for name in source.names if name in by_column]
 
@@ -244,8 +244,7 @@ def label_texts(source: Source, target: str) -> Any:
 def check_rows_left(n_left: int, n_rows: int, option: str = "`drop_missing` leaves") -> None:
     """Refuse to go on without rows."""
     if n_left == 0:
-        msg = f"{option} none of the {counted(n_rows, 'row')}"
-        raise CommandError(msg)
+        raise CommandError(option, f"none of the {counted(n_rows, 'row')}")
 
 
 def check_classes_left(labels: Any, rows: BoolArray, option: str) -> None:
@@ -254,8 +253,7 @@ def check_classes_left(labels: Any, rows: BoolArray, option: str) -> None:
     before, after = ({text for text in texts if text is not None} for texts in (labels, labels[rows]))
     if lost := sorted(before - after):
         what = f"class {quoted(lost[0])}" if len(lost) == 1 else f"the classes {listed(lost)}"
-        msg = f"{option} no row of {what}: D would be about the other classes only"
-        raise CommandError(msg)
+        raise CommandError(option, f"no row of {what}: D would be about the other classes only")
 
 
 def dropped_rows(labels: Any, rows: BoolArray, *, n_models: int) -> str:

@@ -98,11 +98,9 @@ def _begun(paths: Sequence[str], settings: Settings) -> Messages:
     for option, is_given in in_memory.items():
         if is_given:
             way_out = ", or add `--no-stream`" if _fits_in_a_command(paths, settings) else ""
-            msg = f"{option} needs all rows in memory: leave it out{way_out}"
-            raise CommandError(msg)
+            raise CommandError(option, f"needs all rows in memory: leave it out{way_out}")
     if settings.interval_method == "bootstrap":
-        msg = "--method bootstrap needs all rows in memory: leave it out, or add --no-stream"
-        raise CommandError(msg)
+        raise CommandError("--method", "bootstrap needs all rows in memory: leave it out, or add --no-stream")
     _check_layout(paths, settings)
     messages = Messages(quiet=settings.quiet)
     why = "" if settings.stream else why_stream(paths)
