@@ -33,9 +33,10 @@ def classes_like(texts: Sequence[str], classes: Sequence[Any]) -> list[Any]:
     >>> classes_like(["1", "12"], [1, 2]), classes_like(["1", "01"], [1, 2]), classes_like(["TRUE"], [False, True])
     ([1, 12], ['1', '01'], [True])
     """
-    known = {text_of(label): label for label in classes}
     if isinstance(classes[0], bool):
-        return [known.get(text.lower(), {"false": False, "true": True}.get(text.lower(), text)) for text in texts]
+        words = [text.lower() for text in texts]
+        return [word == "true" for word in words] if set(words) <= {"false", "true"} else list(texts)
+    known = {text_of(label): label for label in classes}
     if isinstance(classes[0], str) or not all(text in known or is_canonical(text) for text in texts):
         return list(texts)
     return [known[text] if text in known else int(text) for text in texts]

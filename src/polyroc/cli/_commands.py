@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -57,19 +56,86 @@ def run_evaluate(path: str, settings: Settings) -> None:
         if settings.plot is not None:
             draw_curve(settings.plot, evaluation, intervals, settings.confidence_level)
         measures = _measures(evaluation, intervals, problem.groups, settings)
-        summarized = partial(_summary, problem, evaluation, intervals, settings, messages)
-        report_and_json(partial(_with_measures, summarized, measures), settings, messages)
-        if not settings.json:
-            print_evaluation(
-                evaluation,
-                intervals,
-                title=quoted_path(problem.file)[1:-1],
-                confidence_level=settings.confidence_level,
-                measures=measures,
-                max_fpr=settings.max_fpr,
-                hints=[] if settings.quiet else _hints(problem, path, evaluation, intervals, settings),
-            )
-        say_where(settings.report, messages)
+        given = {name: getattr(settings.columns, name) for name in ("sample_weight", "groups", "model_column")}
+        columns = {"target": settings.columns.target, "scores": list(problem.choice.columns)}
+        source = {"file": problem.file, **columns} | {name: one for name, one in given.items() if one is not None}
+        hints = [] if settings.quiet else _hints(problem, path, evaluation, intervals, settings)
+        how = {"bootstrap": intervals, "include_intervals": intervals is not None}
+        say_evaluation(evaluation, intervals, source, settings, messages, hints, measures, **how)
+
+
+def say_evaluation(
+    evaluation: Evaluation,
+    intervals: EvaluationIntervals | None,
+    source: dict[str, Any],
+    settings: Settings,
+    messages: Messages,
+    hints: Sequence[str],
+    measures: Measures | None = None,
+    **how: Any,
+) -> None:
+    """Page, JSON or text of one model; `how` goes to `summarize`."""
+    level = settings.confidence_level
+
+    def summarized() -> dict[str, Any]:
+        summary = _summary(evaluation, source, settings, messages, confidence_level=level, **how)
+        if settings.max_fpr is not None:
+            ends = how.get("bootstrap")
+            summary |= {"partial_auc": _partial_area(ends, evaluation, settings.max_fpr, level)}
+        return summary | _as_entry(measures)
+
+    _report_and_json(summarized, settings, messages)
+    if not settings.json:
+        print_evaluation(
+            evaluation,
+            intervals,
+            title=quoted_path(source["file"])[1:-1],
+            confidence_level=level,
+            measures=measures,
+            max_fpr=settings.max_fpr,
+            hints=hints,
+        )
+    say_where(settings.report, messages)
+
+
+def say_comparison(
+    comparison: Comparison,
+    source: dict[str, Any],
+    title: str,
+    settings: Settings,
+    messages: Messages,
+    hints: Sequence[str],
+    measures: ComparedMeasures | None = None,
+) -> None:
+    """Table, page, JSON or text of several models."""
+    if settings.out is not None:
+        write_whole(settings.out, _differences_csv(comparison))
+
+    def summarized() -> dict[str, Any]:
+        tipping = _tipping(comparison, settings)
+        return _summary(comparison, source, settings, messages, tipping=tipping) | _as_entry(measures)
+
+    _report_and_json(summarized, settings, messages)
+    if not settings.json:
+        print_comparison(comparison, title=title, measures=measures, hints=hints)
+    say_where(settings.report, messages)
+
+
+def _summary(
+    result: Evaluation | Comparison, source: dict[str, Any], settings: Settings, messages: Messages, **how: Any
+) -> dict[str, Any]:
+    return summarize(
+        result,
+        source=source,
+        warnings=messages.warnings,
+        include_rates=settings.report is not None,
+        include_decisions=settings.include_decisions,
+        **how,
+    )
+
+
+def _as_entry(measures: Measures | ComparedMeasures | None) -> dict[str, Any]:
+    return {} if measures is None else {"measures": measures.to_dict()}
 
 
 def say_rows(problem: Problem, settings: Settings, messages: Messages) -> None:
@@ -97,7 +163,7 @@ def check_files(paths: Sequence[str], settings: Settings) -> None:
     check_outputs(settings, paths)
 
 
-def report_and_json(summarized: Callable[[], dict[str, Any]], settings: Settings, messages: Messages) -> None:
+def _report_and_json(summarized: Callable[[], dict[str, Any]], settings: Settings, messages: Messages) -> None:
     """What is made from the summary; where nobody wants either, nothing is summarized."""
     if settings.report is None and not settings.json:
         return
@@ -113,37 +179,12 @@ def report_and_json(summarized: Callable[[], dict[str, Any]], settings: Settings
         sys.stdout.write(f"{as_json(numbers)}\n")
 
 
-def _summary(
-    problem: Problem,
-    evaluation: Evaluation,
-    intervals: EvaluationIntervals | None,
-    settings: Settings,
-    messages: Messages,
+def _partial_area(
+    intervals: EvaluationIntervals | None, evaluation: Evaluation, max_fpr: float, level: float
 ) -> dict[str, Any]:
-    given = {name: getattr(settings.columns, name) for name in ("sample_weight", "groups", "model_column")}
-    columns = {"target": settings.columns.target, "scores": list(problem.choice.columns)}
-    columns |= {name: column for name, column in given.items() if column is not None}
-    summary = summarize(
-        evaluation,
-        bootstrap=intervals,
-        include_intervals=intervals is not None,
-        confidence_level=settings.confidence_level,
-        source={"file": problem.file, **columns},
-        warnings=messages.warnings,
-        include_rates=settings.report is not None,
-        include_decisions=settings.include_decisions,
-    )
-    if settings.max_fpr is None:
-        return summary
-    return summary | {"partial_auc": partial_area(intervals, evaluation, settings)}
-
-
-def partial_area(intervals: EvaluationIntervals | None, evaluation: Evaluation, settings: Settings) -> dict[str, Any]:
     """The partial area with its interval, as plain data."""
-    stop, level = settings.max_fpr, settings.confidence_level
-    assert stop is not None
-    found: dict[str, Any] = {"max_fpr": stop, "value": evaluation.partial_auc(stop)}
-    ends = intervals.confidence_interval(level, statistic="partial_auc", max_fpr=stop) if intervals else None
+    found: dict[str, Any] = {"max_fpr": max_fpr, "value": evaluation.partial_auc(max_fpr)}
+    ends = intervals.confidence_interval(level, statistic="partial_auc", max_fpr=max_fpr) if intervals else None
     return found | ({"low": None, "high": None} if ends is None else ends._asdict())
 
 
@@ -156,12 +197,6 @@ def _measures(
     found = evaluation.measures(confidence_level=settings.confidence_level, groups=groups)
     drawn = intervals.drawn if intervals is not None and intervals.method == "bootstrap" else None
     return found if drawn is None else found.by_resamples(drawn)
-
-
-def _with_measures(
-    summarized: Callable[[], dict[str, Any]], measures: Measures | ComparedMeasures | None
-) -> dict[str, Any]:
-    return summarized() | ({} if measures is None else {"measures": measures.to_dict()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,27 +270,12 @@ def _compare_and_say(rivals: _Rivals, settings: Settings, messages: Messages, hi
         **settings.resampling,
         **rivals.options,
     )
-    if settings.out is not None:
-        write_whole(settings.out, differences_csv(comparison))
-    tipping = find_tipping(comparison, settings)
-    summarized = partial(
-        summarize,
-        comparison,
-        source=rivals.source,
-        warnings=messages.warnings,
-        include_rates=settings.report is not None,
-        include_decisions=settings.include_decisions,
-        tipping=tipping,
-    )
     measures = comparison.measures() if settings.measures else None
-    report_and_json(partial(_with_measures, summarized, measures), settings, messages)
-    if not settings.json:
-        hints = [hint] if hint and not settings.quiet else []
-        print_comparison(comparison, title=rivals.title, measures=measures, hints=hints)
-    say_where(settings.report, messages)
+    hints = [hint] if hint and not settings.quiet else []
+    say_comparison(comparison, rivals.source, rivals.title, settings, messages, hints, measures)
 
 
-def find_tipping(comparison: Comparison, settings: Settings) -> TippingCosts | None:
+def _tipping(comparison: Comparison, settings: Settings) -> TippingCosts | None:
     """What a mistake would have to cost to change the order, for a page; of very many classes it takes too long."""
     n_classes = len(next(iter(comparison.evaluations.values())).labels)
     if settings.report is None or n_classes > _MOST_CLASSES:
@@ -263,7 +283,7 @@ def find_tipping(comparison: Comparison, settings: Settings) -> TippingCosts | N
     return comparison.tipping_costs(progress=shows_bars(settings))
 
 
-def differences_csv(comparison: Comparison) -> bytes:
+def _differences_csv(comparison: Comparison) -> bytes:
     """The differences by both statistics, and by the partial area where it was asked for, below each other."""
     made_by = {"n_resamples": comparison.n_resamples, "seed": comparison.seed}
     rows = [
