@@ -195,12 +195,13 @@ def find_columns(known: Known, names: Sequence[Any], rows: ReadRows | None = Non
     given, wanted = known.given, known.found if known.given is None else known.given
     texts, labels = [str(name) for name in names], [text_of(label) for label in wanted]
     # Booleans are matched in whatever case.
-    is_folded = set(labels) <= {"false", "true"}
+    is_folded = set(labels) <= {"false", "true"} and len({text.lower() for text in texts}) == len(texts)
     keys = {text: text.lower() if is_folded else text for text in texts}
     ways = affixes_of(list(keys.values()), labels)
     way = ways[0] if len(ways) == 1 else None
     used = texts if way is None else _named_alike(keys, way, labels, may_leave=rows is not None)
-    left = [text for text in texts if text not in used]
+    taken = set(used)
+    left = [text for text in texts if text not in taken]
     finding = Finding(used, list(wanted), way, left, ways=ways)
     numbering, numbers = numbering_of(used, labels), [str(number) for number in range(len(used))]
     if len(ways) > 1 and numbering is None:
@@ -234,7 +235,8 @@ def _named_alike(keys: Mapping[str, str], way: Affixes, labels: list[str], *, ma
     if numbers and numbering_of(numbers, labels) is not None:
         return numbers
     # An index or a weight beside columns that are named just as the classes is no class.
-    return [text for text, key in keys.items() if key in labels]
+    wanted = set(labels)
+    return [text for text, key in keys.items() if key in wanted]
 
 
 def _numbered(finding: Finding, numbering: Affixes, known: Known) -> Finding:
@@ -276,10 +278,8 @@ def _complete(finding: Finding, rows: ReadRows) -> Finding:
 
 def possible_ranges(found: Sequence[Any], n_classes: int) -> list[range]:
     """The runs of integers from 0 or from 1 on that these classes can be part of."""
-    if isinstance(found[0], str):
-        return []
-    starts = [start for start in (0, 1) if start <= found[0] and found[-1] < start + n_classes]
-    return [range(start, start + n_classes) for start in starts]
+    runs = [range(start, start + n_classes) for start in (0, 1)]
+    return [] if isinstance(found[0], str) else [run for run in runs if run[0] <= found[0] and found[-1] <= run[-1]]
 
 
 def single_score(column: str, classes: Sequence[Any]) -> list[Any]:
@@ -317,8 +317,7 @@ class Said(NamedTuple):
 
     scores: str = "y_score"
     target: str = "y_true"
-    whose: str = ""
-    """What goes before a rule about one of several models."""
+    whose: str = ""  # "of model 'knn' " before a rule about one of several
 
 
 _FRAME = Said()
@@ -348,11 +347,12 @@ def assign_columns(
         raise _refusal(finding, known, columns, said)
     if known.given is None and finding.way is None:
         _warn_of_order(finding.classes, n_columns, said)
-    texts = [str(column) for column in columns]
-    order = [texts.index(column) for column in finding.columns]
-    classes = finding.classes
-    if known.given is None and finding.way == Affixes("", "") and not isinstance(known.found[0], bool):
-        classes = [columns[place] for place in order]  # as the caller spells them
+    place_of, classes = {str(column): place for place, column in enumerate(columns)}, finding.classes
+    order = [place_of[column] for column in finding.columns]
+    if known.given is None and finding.way == Affixes("", ""):
+        spelled = [columns[place] for place in order]
+        # As the caller spells them.
+        classes = spelled if list(map(str, spelled)) == list(map(text_of, classes)) else classes
     return Assigned(classes, None if order == list(range(len(columns))) else np.array(order, dtype=np.intp))
 
 

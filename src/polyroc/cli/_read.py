@@ -139,17 +139,7 @@ def read_predictions(
     >>> polyroc.auc_score(predictions.y_true, predictions.y_score, labels=predictions.labels)
     0.5
     """
-    columns = _columns(
-        "read_predictions",
-        target=target,
-        scores=scores,
-        labels=labels,
-        sample_weight=sample_weight,
-        groups=groups,
-        model_column=model_column,
-        pooled=pooled,
-        drop_missing=drop_missing,
-    )
+    columns = _columns("read_predictions", {name: one for name, one in locals().items() if name != "path"})
     from polyroc.cli._problem import read_problem
 
     problem = _in_arguments(lambda: read_problem(_path(path, "path"), columns()), "path")
@@ -227,19 +217,8 @@ def read_paired_predictions(
     >>> pairs.key.tolist(), pairs.scores["tree"][:, 1].tolist()
     ([1, 2], [0.4, 0.8])
     """
-    columns = _columns(
-        "read_paired_predictions",
-        target=target,
-        key=key,
-        scores=scores,
-        labels=labels,
-        sample_weight=sample_weight,
-        groups=groups,
-        model_column=model_column,
-        pooled=pooled,
-        drop_missing=drop_missing,
-        common=common,
-    )
+    given = {name: one for name, one in locals().items() if name not in ("paths", "models")}
+    columns = _columns("read_paired_predictions", given)
     from polyroc.cli._models import read_models
 
     several: Sequence[Any] = paths if isinstance(paths, Sequence) and not isinstance(paths, str) else [paths]
@@ -254,7 +233,7 @@ def read_paired_predictions(
     )
 
 
-def _columns(function: str, **given: Any) -> Callable[[], "Columns"]:
+def _columns(function: str, given: dict[str, Any]) -> Callable[[], "Columns"]:
     """What the command line makes of the same options, made where its errors are translated."""
     try:
         from polyroc.cli._columns import Columns
