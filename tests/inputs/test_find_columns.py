@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from polyroc._inputs.columns import Affixes, Known, Trouble, find_columns
+from polyroc._inputs.checks import InputError
+from polyroc._inputs.columns import Affixes, Known, Said, Trouble, assign_columns, find_columns
 from polyroc._inputs.labels import classes_like
 
 ANIMALS = ["cat", "dog", "owl"]
@@ -77,3 +78,17 @@ def test_booleans_in_whatever_case():
     for names in (["p_False", "p_True"], ["p_false", "p_true"], ["FALSE", "TRUE"]):
         assert found([False, True], names).classes == [False, True]
     assert classes_like(["true", "perhaps"], [False, True]) == ["true", "perhaps"]
+
+
+def test_each_caller_has_the_names_of_its_own_arguments():
+    said = Said("scores", "target", "of model 'knn' ")
+    with pytest.raises(InputError) as caught:
+        assign_columns(Known(ANIMALS, None, None), None, 4, said)
+    assert str(caught.value).startswith(
+        "`scores` of model 'knn' must have one column per class, got 4 columns, while `target` has 3 ('cat', 'dog', "
+    )
+    with pytest.raises(InputError, match="`target` must have samples of at least two classes"):
+        assign_columns(Known([1], None, None), ["p_0", "p_1"], 2, said)
+    with pytest.raises(InputError, match="`scores` of model 'knn' must have columns named after the classes") as caught:
+        assign_columns(Known(ANIMALS, None, None), ["p_cat", "p_dog", "x"], 3, said)
+    assert "none for 'owl'" in str(caught.value)

@@ -320,7 +320,7 @@ class Said(NamedTuple):
     whose: str = ""  # "of model 'knn' " before a rule about one of several
 
 
-_FRAME = Said()
+FRAME = Said()
 
 
 class Assigned(NamedTuple):
@@ -332,7 +332,7 @@ class Assigned(NamedTuple):
 
 
 def assign_columns(
-    known: Known, names: list[Any] | None, n_columns: int, said: Said = _FRAME, rows: ReadRows | None = None
+    known: Known, names: list[Any] | None, n_columns: int, said: Said = FRAME, rows: ReadRows | None = None
 ) -> Assigned:
     """The class of each column; see `find_columns`."""
     if names is None or n_columns == 1:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from polyroc._inputs.arrays import read_labels
 from polyroc._inputs.checks import InputError, listed, shown
-from polyroc._inputs.columns import Known, assign_columns
+from polyroc._inputs.columns import Known, Said, assign_columns
 from polyroc.streams._partitions import (
     PartCounts,
     PartPass,
@@ -294,6 +294,8 @@ def raise_error(text: str | None) -> None:
 DRIVER_BYTES = 64 * 2**20
 # Rows that a task merges where there are more.
 FAN_IN = 16
+# What errors about columns call the arguments.
+_SAID = Said("scores", "target")
 # A target of more values is no class.
 _MOST_CLASSES = 100_000
 
@@ -340,13 +342,13 @@ class SparkPasses:
             model: (None, n_columns) if names is None else (list(names), len(names))
             for model, names in zip(self._models, self._layout.models, strict=True)
         }
-        return classes_of(Known(values, None, None), columns)
+        return classes_of(Known(values, None, None), columns, _SAID)
 
     def check(self, labels: list[Any]) -> None:
         """Refuse score columns that cannot be those of the classes, before anything is computed."""
         for names in self._layout.models:
             if names is not None:
-                assign_columns(Known(sorted(labels), labels, None), list(names), len(names))
+                assign_columns(Known(sorted(labels), labels, None), list(names), len(names), _SAID)
 
 
 class _Broadcast:
