@@ -23,7 +23,7 @@ def file(tmp_path):
     return write(tmp_path / "a", table_of(y, scores), rows=3_000) / "0.parquet"
 
 
-def test_a_folder_is_passed_over(folder, capsys):
+def test_a_folder_is_streamed(folder, capsys):
     assert main(["evaluate", str(folder), "--target", "y"]) == 0
     out, err = capsys.readouterr()
     found = polyroc.evaluate_parquet(folder, target="y")
@@ -32,7 +32,7 @@ def test_a_folder_is_passed_over(folder, capsys):
     assert "is passed over, and its scores are counted in bins" in err
 
 
-def test_a_file_that_does_not_fit_is_passed_over_by_itself(file, capsys, monkeypatch):
+def test_a_file_that_does_not_fit_is_streamed_by_itself(file, capsys, monkeypatch):
     monkeypatch.setattr(_files, "available", lambda: 100_000)
     assert main(["evaluate", str(file), "--target", "y", "--exact", "--json"]) == 0
     out, err = capsys.readouterr()
@@ -50,7 +50,7 @@ def test_a_file_that_does_not_fit_is_passed_over_by_itself(file, capsys, monkeyp
 def test_a_file_that_fits_is_read(file, capsys):
     assert main(["evaluate", str(file), "--target", "y", "--method", "none", "--json"]) == 0
     out, err = capsys.readouterr()
-    assert "passed over" not in err
+    assert "streaming" not in err
     assert "not kept" not in out
 
 
@@ -132,7 +132,7 @@ def test_a_checkpoint_and_a_damaged_part(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--no-stream", "--exact"], "--exact is for files that are passed over"),
+        (["--no-stream", "--exact"], "--exact is for streamed files"),
         (["--stream", "--model-column", "m"], "--model-column needs all rows in memory"),
         (["--stream", "--scores", "q"], "--scores must name columns of every file"),
         (["--stream", "--exact", "--thresholds", "shared"], "--thresholds must be 'own' with --exact"),

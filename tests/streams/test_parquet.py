@@ -310,7 +310,7 @@ def test_a_damaged_row_group_is_named(tmp_path):
     ) as error:
         polyroc.evaluate_parquet(folder, target="y")
     assert isinstance(error.value, DamagedPartError)
-    with pytest.warns(UserWarning, match=r"part of the input.*Row group 1 of '.*1\.parquet'"):
+    with pytest.warns(UserWarning, match=r"Partial result: .*Row group 1 of '.*1\.parquet'"):
         found = polyroc.evaluate_parquet(folder, target="y", partial=True, exact=True)
     kept = np.r_[0:4_000, 5_000:6_000]
     exact = polyroc.evaluate(y[kept], scores[kept])

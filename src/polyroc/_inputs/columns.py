@@ -305,7 +305,7 @@ def completing(scores: FloatArray, others: Mapping[str, FloatArray]) -> list[str
     likely = {name: one for name, one in others.items() if bool(np.all((one >= -_NEARLY) & (one <= 1 + _NEARLY)))}
     for names in (list(likely), *([name] for name in likely)):
         if names and bool(np.all(np.abs(lacking - sum(likely[name] for name in names)) <= _NEARLY)):
-            return names
+            return predict
     return []
 
 

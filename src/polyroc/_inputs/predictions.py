@@ -176,7 +176,7 @@ def _in_range(weight: FloatArray) -> FloatArray:
     exponent = weight_exponent(float(weight.max()), len(weight))
     if exponent == 0:
         return weight
-    # Beside the largest, what would vanish is nothing, but still a weight.
+    # Weights that would underflow are raised to the smallest positive weight.
     return np.maximum(np.ldexp(weight, exponent), SMALLEST_WEIGHT)
 
 

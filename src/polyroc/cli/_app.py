@@ -63,7 +63,7 @@ _DECIDE_EXAMPLES = """Examples:
 
 polyroc decide predictions.parquet --target label --costs costs.csv
 
-polyroc decide knn.csv --target label --costs costs.csv --out named.csv
+polyroc decide knn.csv --target label --costs costs.csv --out predicted.csv
 
 polyroc decide knn.csv --target label --costs costs.csv --save-rule rule.json
 
@@ -112,7 +112,7 @@ def evaluate(
     thresholds: arg.Thresholds = _DEFAULT.thresholds,
     n_thresholds: arg.NThresholds = _DEFAULT.n_thresholds,
     shrinkage: arg.Shrinkage = _DEFAULT.shrinkage,
-    model: arg.Model = _DEFAULT.model,
+    structure: arg.Structure = _DEFAULT.structure,
     engine: arg.Engine = _DEFAULT.engine,
     max_pairs: arg.MaxPairs = _DEFAULT.max_pairs,
     confidence_level: arg.ConfidenceLevel = 0.95,
@@ -157,7 +157,7 @@ def compare(
     thresholds: arg.Thresholds = _DEFAULT.thresholds,
     n_thresholds: arg.NThresholds = _DEFAULT.n_thresholds,
     shrinkage: arg.Shrinkage = _DEFAULT.shrinkage,
-    model: arg.Model = _DEFAULT.model,
+    structure: arg.Structure = _DEFAULT.structure,
     engine: arg.Engine = _DEFAULT.engine,
     max_pairs: arg.MaxPairs = _DEFAULT.max_pairs,
     confidence_level: arg.ConfidenceLevel = 0.95,
@@ -206,7 +206,7 @@ def plan(
     thresholds: arg.Thresholds = _DEFAULT.thresholds,
     n_thresholds: arg.NThresholds = _DEFAULT.n_thresholds,
     shrinkage: arg.Shrinkage = _DEFAULT.shrinkage,
-    model: arg.Model = _DEFAULT.model,
+    structure: arg.Structure = _DEFAULT.structure,
     engine: arg.Engine = _DEFAULT.engine,
     max_pairs: arg.MaxPairs = _DEFAULT.max_pairs,
     confidence_level: arg.ConfidenceLevel = 0.95,

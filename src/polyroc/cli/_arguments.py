@@ -221,7 +221,7 @@ Weighting: TypeAlias = Annotated[str, _declared("weighting")]
 Thresholds: TypeAlias = Annotated[str, _declared("thresholds")]
 NThresholds: TypeAlias = Annotated[int, _declared("n_thresholds")]
 Shrinkage: TypeAlias = Annotated[float, _declared("shrinkage")]
-Model: TypeAlias = Annotated[str, _declared("model")]
+Structure: TypeAlias = Annotated[str, _declared("structure")]
 Engine: TypeAlias = Annotated[str, _declared("engine")]
 MaxPairs: TypeAlias = Annotated[int | None, _declared("max_pairs")]
 MaxFpr: TypeAlias = Annotated[
@@ -333,7 +333,7 @@ class Settings:
     include_decisions: bool = False
     """Whether the page may contain scores of single samples."""
     stream: bool | None = None
-    """Whether files are passed over instead of read; None where their size decides."""
+    """Whether files are streamed instead of read; None if their size decides."""
     exact: bool = False
     partial: bool = False
     checkpoint: Path | None = None

@@ -30,7 +30,7 @@ from polyroc.cli._messages import CommandError, clean, listed, quoted, typed
 
 # More classes than these are not written out.
 _MOST_WRITTEN = 100
-# As pandas writes integers of which one was missing; longer ones float64 does not tell apart.
+# As pandas writes integers of which one was missing; longer ones float64 does not distinguish.
 _WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,14})\.0")
 _BOOLEANS = ({"true", "false"}, {"True", "False"}, {"TRUE", "FALSE"})
 
@@ -185,7 +185,7 @@ def joined(names: str | Sequence[Any]) -> str:
     'a,"b,c"'
     """
     if isinstance(names, str):
-        return names
+        return predict
     texts = [str(name) for name in names]
     return ",".join('"{}"'.format(text.replace('"', '""')) if "," in text or '"' in text else text for text in texts)
 
@@ -344,7 +344,7 @@ def _trouble_of(finding: Finding, source: Source, columns: list[str], target: Ta
 
 def _labels(classes: Sequence[Any]) -> str:
     """The option as it is typed; empty for more classes than anybody reads."""
-    return f"`--labels {typed(joined(classes))}`" if len(classes) <= _MOST_WRITTEN else ""
+    return f"`--labels {typed(joined(classes))}`" if len(classes) <= LABELS_PROPOSED else ""
 
 
 def _several_models(source: Source, found: list[str], ways: Sequence[Affixes], target: Target, columns: Columns) -> str:

@@ -278,7 +278,7 @@ def _compare_and_say(rivals: _Rivals, settings: Settings, messages: Messages, hi
 def _tipping(comparison: Comparison, settings: Settings) -> TippingCosts | None:
     """What a mistake would have to cost to change the order, for a page; of very many classes it takes too long."""
     n_classes = len(next(iter(comparison.evaluations.values())).labels)
-    if settings.report is None or n_classes > _MOST_CLASSES:
+    if settings.report is None or n_classes > TIPPING_ON_PAGE:
         return None
     return comparison.tipping_costs(progress=shows_bars(settings))
 

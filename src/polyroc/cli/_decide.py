@@ -56,10 +56,10 @@ def check_free(source: Source) -> None:
         )
 
 
-def rows_with_decisions(source: Source, named: Any, scores: Sequence[str], suffix: str) -> bytes:
-    """The table with one column more, which is empty where nothing was named."""
+def rows_with_decisions(source: Source, predicted: Any, scores: Sequence[str], suffix: str) -> bytes:
+    """The table with one column more, which is empty where the rule abstains."""
     columns = {name: _kept(source, name, is_score=name in scores) for name in source.names}
-    table = pa.table(columns | {COLUMN: pa.array(named.tolist())})
+    table = pa.table(columns | {COLUMN: pa.array(predicted.tolist())})
     if suffix.lower() == ".csv":
         return csv_of(table.column_names, _rows(table))
     import pyarrow.parquet as pq
@@ -235,18 +235,18 @@ def _apply(path: str, rule: str, asked: Asked, settings: Settings, messages: Mes
         source = source.where(rows, source.name)
     scores = source.matrix(columns)
     check_scores(source, scores, columns)
-    named = decision.predict(scores)
-    _write(asked.out, source, named, columns)
+    predicted = decision.predict(scores)
+    _write(asked.out, source, predicted, columns)
     labels = decision.labels.tolist()
-    counts = {clean(label): int(np.sum(named == label)) for label in labels}
-    abstained = len(named) - sum(counts.values())
+    counts = {clean(label): int(np.sum(predicted == label)) for label in labels}
+    abstained = len(predicted) - sum(counts.values())
     if settings.json:
-        summary = {"n_samples": len(named), "predicted": counts, "abstained": abstained, "rule": rule, "file": path}
+        summary = {"n_samples": len(predicted), "predicted": counts, "abstained": abstained, "rule": rule, "file": path}
         sys.stdout.write(f"{as_json(summary | {'version': polyroc.__version__})}\n")
     else:
         shown = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count > 0)
         more = f"; no class for {abstained:,}" if abstained > 0 else ""
-        sys.stdout.write(f"{quoted_path(path)[1:-1]}: {counted(len(named), 'sample')}. Predicted: {shown}{more}.\n")
+        sys.stdout.write(f"{quoted_path(path)[1:-1]}: {counted(len(predicted), 'sample')}. Predicted: {shown}{more}.\n")
     _say_where(asked, messages)
 
 
@@ -298,9 +298,9 @@ def _no_number(name: str) -> Any:
     raise ValueError(name)
 
 
-def _write(out: Path | None, source: Source, named: Any, scores: Any) -> None:
+def _write(out: Path | None, source: Source, predicted: Any, scores: Any) -> None:
     if out is not None:
-        write_whole(out, rows_with_decisions(source, named, scores, out.suffix))
+        write_whole(out, rows_with_decisions(source, predicted, scores, out.suffix))
 
 
 def _say_where(asked: Asked, messages: Messages) -> None:

@@ -160,7 +160,7 @@ class Source:
         """Columns of numbers, side by side; in single precision where all of them are."""
         types = [self.schema.field(name).type for name in names]
         single = all(pa.types.is_float32(one) or pa.types.is_float16(one) for one in types)
-        # Filled piece by piece, so that the file's own copy of the numbers never lies beside this one.
+        # Filled piece by piece, so that the file's own copy of the numbers never exists next to this one.
         matrix = np.empty((self.n_rows, len(names)), dtype=np.float32 if single else np.float64, order="F")
         for position, name in enumerate(names):
             start = 0

@@ -14,7 +14,7 @@ from polyroc.cli._columns import Columns, joined, labels_column, split
 from polyroc.cli._files import Source, quoted_path
 from polyroc.cli._messages import CommandError, clean, listed, quoted, typed
 
-# Columns that tell samples apart, and columns that tell models apart, by what people and pandas call them.
+# Columns that identify samples, and columns that identify models, by what people and pandas call them.
 _IDS = ("id", "ids", "key", "row_id", "rowid", "sample", "sample_id", "example_id", "image_id", "uid", "uuid")
 INDEXES = ("", "unnamed: 0", "__index_level_0__", "index", "row")
 MODELS = ("model", "models", "model_name", "classifier", "estimator", "algorithm")
@@ -57,7 +57,7 @@ def _named(source: Source, wanted: Split, there: list[str]) -> list[str]:
         raise CommandError("`model_column`:", f"no {listed(unknown)} in {where}, which has {listed(there)}")
     if len(set(names)) < len(names):
         raise CommandError("`model_column`", f"must name each model once, got {quoted(wanted.models)}")
-    return names
+    return predict
 
 
 def one_model(source: Source, wanted: Split, columns: Columns) -> Source:
@@ -118,7 +118,7 @@ def common_id(source: Source, models: dict[str, Source], taken: list[str]) -> st
 
 
 def _id_column(source: Source, taken: list[str]) -> str | None:
-    """The column that tells samples apart, if one is called so."""
+    """The column that identifies samples, if one has such a name."""
     for known in (_IDS, INDEXES):
         for name in source.names:
             if name.casefold() in known and name not in taken and _is_key(source, name):
@@ -136,7 +136,7 @@ class Layout(NamedTuple):
 
 
 def long_layout(source: Source, columns: Columns, scores: Collection[str]) -> Layout | None:
-    """A column of few values that is called as models are, or that tells the rows of a repeating key apart."""
+    """A column of few values that is called as models are, or that distinguishes the rows of a repeating key."""
     if columns.pooled:
         return None
     others = [name for name in source.names if name not in {*columns.taken, *scores}]

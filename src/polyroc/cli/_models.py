@@ -248,7 +248,7 @@ def model_names(paths: Sequence[str]) -> list[str]:
     files = [Path("stdin" if path == STANDARD_INPUT else path) for path in paths]
     for names in ([file.stem for file in files], [file.name for file in files], [str(file) for file in files]):
         if len(set(names)) == len(names):
-            return names
+            return predict
     return [f"{file.stem} ({number})" for number, file in enumerate(files, 1)]
 
 

@@ -212,7 +212,7 @@ _CLASSES = 20
 _WIDE = 200
 _SENTENCE = 100
 _NAME = 30
-# The columns of a table of differences beside the names of the two models.
+# The columns of a table of differences after the names of the two models.
 _NUMBERS = 56
 
 
@@ -333,15 +333,15 @@ def print_plan(plan: Plan, *, title: str) -> None:
     """What it takes, in sentences, and the classes of which most samples are missing."""
     page = _Page()
     page.say(f"{title}: {counted(plan.current.n_samples, 'sample')}", "", plan.text.sentence, "")
-    order = np.argsort(-plan.missing, kind="stable")[:_CLASSES].tolist()
+    order = np.argsort(-plan.missing, kind="stable")[:CLASS_ROWS_PRINTED].tolist()
     names = short_names([plan.labels[place] for place in order], _NAME)
     rows = [["class", "now", "planned", "missing"]]
     for place, name in zip(order, names, strict=True):
         counts = (plan.current.class_counts, plan.class_counts, plan.missing)
         rows.append([name, *(f"{int(count[place]):,}" for count in counts)])
     page.table(rows)
-    if len(plan.labels) > _CLASSES:
-        page.say(f"... and {counted(len(plan.labels) - _CLASSES, 'class')} more; --json has them all")
+    if len(plan.labels) > CLASS_ROWS_PRINTED:
+        page.say(f"... and {counted(len(plan.labels) - CLASS_ROWS_PRINTED, 'class')} more; --json has them all")
 
 
 class _Page:
@@ -389,7 +389,7 @@ class _Page:
         return max(map(len, aligned(rows))) <= self._width
 
     def room_for_names(self, n_names: int, taken: int) -> int:
-        """Letters that each of some names may have beside so much else."""
+        """Letters that each of some names may have next to the other columns."""
         return min(_NAME, (self._width - taken) // n_names)
 
     def _print(self, line: str, style: str = "") -> None:

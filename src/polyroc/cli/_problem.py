@@ -143,7 +143,7 @@ _OF_PREDICTIONS = ("named", "predicted", "prediction", "predicted class", "y_pre
 
 
 def read_costs(path: str, labels: Sequence[Any]) -> FloatArray:
-    """What it costs to take the class of a row for the class of a column.
+    """Cost of predicting the class of a column for the class of a row.
 
     The header names the classes. The rows are in the same order, or are named by one more column of text.
     """
@@ -262,8 +262,8 @@ def dropped_rows(labels: Any, rows: BoolArray, *, n_models: int) -> str:
     if not dropped:
         return ""
     unlabelled = dropped.pop(None, 0)
-    parts = [f"{count:,} of class {quoted(text)}" for text, count in dropped.most_common(_MOST_CLASSES)]
-    others = sum(dropped.values()) - sum(count for _, count in dropped.most_common(_MOST_CLASSES))
+    parts = [f"{count:,} of class {quoted(text)}" for text, count in dropped.most_common(LISTED_CLASSES)]
+    others = sum(dropped.values()) - sum(count for _, count in dropped.most_common(LISTED_CLASSES))
     parts += [f"{others:,} of other classes"] if others else []
     parts += [f"{unlabelled:,} without a class"] if unlabelled else []
     why = "missing values" if n_models == 1 else "a missing value in at least one model, for all models alike"

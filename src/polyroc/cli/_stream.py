@@ -51,7 +51,7 @@ def stream_compare(paths: Sequence[str], models: str | None, settings: Settings)
     if models is None or len(paths) != 1:
         came = f"{len(paths)} files" if models is not None else "none"
         msg = (
-            "models that are compared in files that are passed over must be columns of one file or folder, --models "
+            "models compared in streamed files must be columns of one file or folder, --models "
             f"'first=a_*,second=b_*', got {came}"
         )
         raise CommandError(msg)
@@ -83,7 +83,7 @@ def _begun(paths: Sequence[str], settings: Settings) -> Messages:
     why = "" if settings.stream else why_stream(paths)
     reason = f" because {why}; --no-stream reads it all the same" if why else ""
     how = "sorted one column at a time" if settings.exact else "counted in bins"
-    messages.note(f"{quoted_path(paths[0])} is passed over, and its scores are {how}{reason}")
+    messages.note(f"streaming {quoted_path(paths[0])}; scores are {how}{reason}")
     if settings.measures:
         messages.note(
             "--measures adds nothing: measures need single samples, and scores that were counted are not kept"

@@ -330,9 +330,9 @@ class SparkPasses:
 
     def labels(self) -> list[Any]:
         """The classes, from the distinct values of the target and the names of the score columns."""
-        rows = self._frame.select("y").distinct().limit(_MOST_CLASSES + 1).collect()
-        if len(rows) > _MOST_CLASSES:
-            raise InputError("y_true", f"must have at most {_MOST_CLASSES:,} classes")
+        rows = self._frame.select("y").distinct().limit(CLUSTER_CLASSES + 1).collect()
+        if len(rows) > CLUSTER_CLASSES:
+            raise InputError("y_true", f"must have at most {CLUSTER_CLASSES:,} classes")
         if not rows:
             raise InputError("y_true", "must not be empty", "no samples in any partition")
         values = sorted(set(read_labels([row[0] for row in rows], "y_true").tolist()))
