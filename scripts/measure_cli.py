@@ -41,7 +41,7 @@ import pyarrow.dataset  # which read_table would import when it is first called
 import pyarrow.parquet as pq
 import polyroc
 import polyroc.cli
-from polyroc.cli import _app, _text
+from polyroc.cli import _app, _outputs
 small = np.random.default_rng(0).normal(size=(30_000, 10))
 polyroc.evaluate(np.arange(30_000) % 10, small, engine="numba").hand_till
 path, k = sys.argv[1], int(sys.argv[2])

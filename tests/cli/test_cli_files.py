@@ -20,7 +20,7 @@ from pyarrow import feather, parquet
 from polyroc.cli import main
 from polyroc.cli._files import open_source
 from polyroc.cli._formats import depth_of
-from polyroc.cli._plain import CommandError
+from polyroc.cli._messages import CommandError
 
 TABLE = animal_table()
 NAMES = [f"p_{name}" for name in CLASSES]

@@ -8,7 +8,7 @@ import pytest
 from parquet_files import damage, predictions, table_of, write
 
 import polyroc
-from polyroc.cli import _size, main
+from polyroc.cli import _files, main
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_a_folder_is_streamed(folder, capsys):
 
 
 def test_a_file_that_does_not_fit_is_streamed_by_itself(file, capsys, monkeypatch):
-    monkeypatch.setattr(_size, "available", lambda: 100_000)
+    monkeypatch.setattr(_files, "available", lambda: 100_000)
     assert main(["evaluate", str(file), "--target", "y", "--exact", "--json"]) == 0
     out, err = capsys.readouterr()
     y, scores = predictions(n=20_000)

@@ -17,10 +17,11 @@ from cli_files import animal_table, animals
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
+import polyroc
+from polyroc._inputs.checks import in_words
 from polyroc._lib.text import short_names
 from polyroc.cli import main
-from polyroc.cli._messages import Messages
-from polyroc.cli._plain import in_options
+from polyroc.cli._messages import Messages, in_options, option_of
 
 ODD = (
     "[/x]",
@@ -47,7 +48,7 @@ def odd_file(tmp_path, monkeypatch):
 
 def test_odd_classes_are_printed_as_they_are(odd_file, capsys, monkeypatch):
     # All of the pairs, so that every class is among them.
-    monkeypatch.setattr("polyroc.cli._text._WORST", 90)
+    monkeypatch.setattr("polyroc.cli._outputs._WORST", 90)
     assert main(["evaluate", "odd.parquet", "--target", "label", "--method", "bootstrap", "--resamples", "9"]) == 0
     out, err = capsys.readouterr()
     for name in SHOWN:
@@ -148,9 +149,10 @@ def test_a_terminal_of_another_encoding_gets_escapes(odd_file):
 
 
 def test_arguments_are_called_as_on_the_command_line():
-    assert (
-        in_options("`y_score.columns` and `n_jobs` of `labels=`; `other`") == "--scores and --jobs of --labels; `other`"
-    )
+    text = "`y_score.columns` and `n_jobs` of `labels=`; `other`"
+    assert in_words(text, option_of) == "--scores and --jobs of --labels; `other`"
+    error = polyroc.InputError("y_true", "must fit `y_score`", "'a`b'", hint=": pass `exact=True`")
+    assert in_options(error) == "--target must fit --scores, got 'a`b': pass --exact."
 
 
 def test_notes_and_warnings_are_said_once(capsys):

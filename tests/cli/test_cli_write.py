@@ -13,8 +13,8 @@ from cli_files import animal_table
 from pyarrow import parquet
 
 from polyroc.cli import main
+from polyroc.cli._messages import CommandError
 from polyroc.cli._outputs import csv_of, write_whole
-from polyroc.cli._plain import CommandError
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="as POSIX has it")
 

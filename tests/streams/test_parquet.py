@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from parquet_files import damage, predictions, states, table_of, write
 
 import polyroc
-from polyroc.cli._size import why_stream
+from polyroc.cli._files import why_stream
 from polyroc.streams import _parquet_run
 from polyroc.streams._parquet_files import DamagedPartError
 

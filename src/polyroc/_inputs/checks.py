@@ -1,7 +1,7 @@
 """What is said of bad input, and checks of single arguments that several functions take."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -44,14 +44,31 @@ class InputError(ValueError):
     """
 
     def __init__(self, argument: str, rule: str, got: str | None = None, hint: str = "") -> None:
-        came = "" if got is None else f", got {got}"
-        end = "" if hint.endswith("?") else "."
-        super().__init__(f"`{argument}` {rule}{came}{hint}{end}")
         self.argument, self.rule, self.got, self.hint = argument, rule, got, hint
+        super().__init__(self.said(lambda code: f"`{code}`"))
+
+    def said(self, call: Callable[[str], str]) -> str:
+        """The message for somebody who calls the arguments in another way; `call` gives the words for each piece."""
+        came = "" if self.got is None else f", got {in_words(self.got, call)}"
+        end = "" if self.hint.endswith("?") else "."
+        return f"{call(self.argument)} {in_words(self.rule, call)}{came}{in_words(self.hint, call)}{end}"
 
     def __reduce__(self) -> Any:
         # By its fields: by default an exception is made again from its message alone.
         return type(self), (self.argument, self.rule, self.got, self.hint), self.__dict__
+
+
+def in_words(text: str, call: Callable[[str], str]) -> str:
+    """A text of the library with each piece of code between backquotes as `call` words it.
+
+    >>> in_words("pass `labels=` or `x`", {"labels=": "--labels", "x": "it"}.__getitem__)
+    'pass --labels or it'
+    """
+    pieces = text.split("`")
+    if len(pieces) % 2 == 0:  # a backquote in somebody's own words
+        return text
+    pieces[1::2] = map(call, pieces[1::2])
+    return "".join(pieces)
 
 
 def shown(value: Any) -> str:

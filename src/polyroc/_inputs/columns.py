@@ -1,18 +1,24 @@
-"""Which class each column of `y_score` belongs to; every error about that.
+"""Which column of scores belongs to which class, decided once for frames, files, Parquet, Dask and Spark.
 
 Names of columns decide where they are the classes, bare or with a common prefix and suffix. Columns without names, and
 columns that are only numbered, go by `labels`, else by what leaves no choice: the categories of `y_true`, as many
 labels as columns, or integers that start at 0. Whatever could be read in two ways is refused.
+
+`find_columns` decides for named columns and words nothing. `assign_columns` says a finding in the words of an
+`InputError`; the command line has its own.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from polyroc._inputs.arrays import read_labels
 from polyroc._inputs.checks import InputError, listed, shown
+from polyroc._inputs.labels import check_two, classes_like, text_of
 from polyroc._lib.typing import FloatArray, IntArray, LabelArray
 from polyroc._lib.warnings import warn
 
@@ -141,257 +147,145 @@ class Known(NamedTuple):
     """The categories of `y_true`, in their own order, where it has some."""
 
 
-class Assigned(NamedTuple):
-    """The classes, and which column belongs to each."""
+class Trouble(Enum):
+    """Why columns cannot be assigned to classes."""
 
-    classes: list[Any]
-    order: IntArray | None
-    """The columns in the order of the classes; None where they are."""
-
-
-def assign_columns(known: Known, names: list[Any] | None, n_columns: int) -> Assigned:
-    """The class of each column."""
-    if known.given is not None and len(known.given) != max(n_columns, 2):
-        raise _wrong_count(known.given, "`labels` has", n_columns, _named_columns(known.given, names))
-    if n_columns == 1:
-        classes = _by_position(known, n_columns)
-        if names is not None:
-            _check_positive_name(names[0], classes)
-        return Assigned(classes, None)
-    if names is None:
-        return Assigned(_by_position(known, n_columns), None)
-    columns = distinct(read_labels(names, "y_score.columns"), "y_score.columns")
-    wanted = known.found if known.given is None else known.given
-    numbering = numbering_of([str(column) for column in columns], [str(label) for label in wanted])
-    if numbering is not None:
-        return Assigned(_by_number(known, columns, numbering), None)
-    return _by_name(known, columns)
+    SEVERAL = "named in several ways, as those of several models"
+    OTHERS = "some are named in another way"
+    NUMBERED = "only numbered, and the classes are not these numbers"
+    TURNED = "numbered, and `labels` has these numbers in another order"
+    COUNT = "not as many as `labels`"
+    ABSENT = "some classes are in no name, others are"
+    UNNAMED = "the names are not the classes"
+    CONTRADICTED = "the names say something else than `labels`"
+    COMPLETING = "one that would be left out looks like the scores of a class without samples"
 
 
-def are_named(names: list[Any] | None, n_columns: int) -> bool:
-    """Whether columns go by their names: there are several, and they are not only numbered."""
-    return n_columns > 1 and names is not None and numbering_of([str(name) for name in names]) is None
+@dataclass(frozen=True)
+class Finding:
+    """Which column belongs to which class, or what stands in the way."""
+
+    columns: list[str]
+    """The score columns, in the order of `classes`; all that were looked at if there is trouble."""
+    classes: list[Any] = field(default_factory=list)
+    way: Affixes | None = None
+    """How columns are named after classes; None if they were matched by position."""
+    left: list[str] = field(default_factory=list)
+    """Columns that belong to no class."""
+    trouble: Trouble | None = None
+    ways: list[Affixes] = field(default_factory=list)
+    """Every way in which columns are named after classes."""
+    about: list[Any] = field(default_factory=list)
+    """Classes without a column, classes by guess in the order of the columns, or columns that complete the rows."""
 
 
-def _named_columns(classes: list[Any], names: list[Any] | None) -> str:
-    """How to leave out columns of a table that belong to no class."""
-    if names is None or not set(classes) < set(names):
-        return ""
-    return f": to leave out the others, pass the columns of the classes only, {listed(classes)}"
+ReadRows: TypeAlias = Callable[[Sequence[str]], FloatArray | None]
 
 
-def distinct(labels: LabelArray, name: str) -> list[Any]:
-    """The labels as a list, none of them twice."""
-    classes: list[Any] = labels.tolist()
-    if len(set(classes)) < len(classes):
-        twice = [label for label, count in Counter(classes).items() if count > 1]
-        raise InputError(name, "must not name a class twice", f"{listed(twice)} more than once")
-    return classes
+def find_columns(known: Known, names: Sequence[Any], rows: ReadRows | None = None) -> Finding:
+    """The class of each of several named columns.
 
+    `rows` reads columns, shape (n, len(names)), or returns None; it is given if columns of no class may be left out.
 
-def positions(values: Sequence[Any], classes: Sequence[Any]) -> list[int | None]:
-    """Where each value stands among the classes, by `str` if one side is text and the other is not."""
-    if isinstance(values[0], str) != isinstance(classes[0], str):
-        values, classes = [str(value) for value in values], [str(label) for label in classes]
-    position = {label: index for index, label in enumerate(classes)}
-    return [position.get(value) for value in values]
-
-
-def check_two(present: list[Any]) -> None:
-    """Whether there is anything to compare."""
-    if len(present) < 2:
-        came = f"fewer than two classes: {listed(present)}"
-        raise InputError("y_true", "must have samples of at least two classes", came)
-
-
-# Columns without names
-
-
-def _by_position(known: Known, n_columns: int) -> list[Any]:
-    n_classes = max(n_columns, 2)
-    if known.given is not None:
-        return known.given
-    if known.categories is not None and (classes := _by_category(known, n_columns)) is not None:
-        return classes
-    if isinstance(known.found[0], bool):
-        if n_classes != 2:
-            raise _wrong_count([False, True], "boolean labels have", n_columns, "")
-        return [False, True]
-    check_two(known.found)
-    if len(known.found) == n_classes:
-        return known.found
-    if not isinstance(known.found[0], str) and known.found[0] == 0 and known.found[-1] < n_classes:
-        return list(range(n_classes))
-    raise _wrong_count(known.found, "`y_true` has", n_columns, _readings(known.found, n_classes))
-
-
-def _by_category(known: Known, n_columns: int) -> list[Any] | None:
-    """Categories in their order: all of them, else those that occur; None where neither are as many as the columns."""
-    every = known.categories or []
-    for classes in (every, [label for label in every if label in set(known.found)]):
-        if len(classes) == max(n_columns, 2):
-            if classes != sorted(classes):
-                warn(_about_categories(classes, n_columns), UserWarning)
-            return classes
-    return None
-
-
-def _about_categories(classes: list[Any], n_columns: int) -> str:
-    what = "The columns of `y_score` are read"
-    if n_columns == 1:
-        what = f"The column of `y_score` is read as the score of {shown(classes[1])}, the second class"
-    return (
-        f"{what} in the order of the categories of `y_true`: {listed(classes)}. This is not the sorted order that "
-        "scikit-learn's `predict_proba` has. To settle the order, pass `labels=`, such as `labels=model.classes_`."
-    )
-
-
-def _wrong_count(classes: list[Any], source: str, n_columns: int, hint: str) -> InputError:
-    columns = "one column, which is for two classes" if n_columns == 1 else f"{n_columns} columns"
-    came = f"{columns}, while {source} {len(classes)} ({listed(classes)})"
-    return InputError("y_score", "must have one column per class", came, hint=hint)
-
-
-def _readings(found: list[Any], n_classes: int) -> str:
-    """What the classes may be where fewer of them occur than there are columns."""
-    if len(found) > n_classes:
-        return ""
-    ways = []
-    if not isinstance(found[0], str):
-        starts = [start for start in (0, 1) if start <= found[0] and found[-1] < start + n_classes]
-        ways = [f"`labels=range({s}, {s + n_classes})` if the classes are {s} to {s + n_classes - 1}" for s in starts]
-    which = ", or ".join(ways) if ways else f"all {n_classes} classes in the order of the columns as `labels=`"
-    return f". Pass {which}; of a scikit-learn model, `labels=model.classes_`"
-
-
-def _check_positive_name(name: Any, classes: list[Any]) -> None:
-    # Only text: an unnamed pandas column is called 0, and so is often the first class.
-    if isinstance(name, str) and spoken_class(name, [str(label) for label in classes]) == str(classes[0]):
-        turned = f"[{shown(classes[1])}, {shown(classes[0])}]"
-        raise InputError(
-            "y_score",
-            f"of one column must be the score of the second class, {shown(classes[1])}",
-            f"a column named {shown(name)}",
-            hint=f". If it is the score of {shown(classes[0])}, pass `labels={turned}`; else rename it",
-        )
-
-
-# Columns that are numbered
-
-
-def _by_number(known: Known, columns: list[Any], numbering: Affixes) -> list[Any]:
-    """The classes of columns 0, 1, 2, ..., which may be classes and may be mere numbers of columns."""
-    numbers = range(len(columns))
-    if known.given is not None:
-        return _checked_against_numbers(known.given, columns)
-    if known.categories is not None and (classes := _by_category(known, len(columns))) is not None:
-        return classes
-    found = [str(int(label)) if isinstance(label, bool) else str(label) for label in known.found]
-    if "0" in found and set(found) <= {str(number) for number in numbers}:
-        is_bare = numbering == Affixes("", "") and not isinstance(known.found[0], bool)
-        return columns if is_bare else list(numbers)
-    check_two(known.found)
-    ask = _readings(known.found, len(columns)) or ". Pass the classes in the order of the columns as `labels=`"
-    came = f"columns that are only numbered, {listed(columns)}"
-    raise InputError("y_score", _named_after(known.found), came, hint=ask)
-
-
-def _checked_against_numbers(given: list[Any], columns: list[Any]) -> list[Any]:
-    texts, numbers = [str(label) for label in given], [str(number) for number in range(len(columns))]
-    if texts != numbers and sorted(texts) == sorted(numbers):
-        raise InputError(
-            "y_score",
-            f"must have its columns in the order of `labels`, {listed(given)}, where they are only numbered",
-            f"columns {listed(columns)}",
-            hint=": it is not clear whether these are classes. Pass `labels=` in the order of the columns, and "
-            "columns named after the classes",
-        )
-    return given
-
-
-# Columns with names
-
-
-def _by_name(known: Known, columns: list[Any]) -> Assigned:
-    wanted = known.found if known.given is None else known.given
-    classes = named_classes(columns, wanted)
-    if known.given is None:
-        if classes is None:
-            _refuse_names(columns, wanted)
-        return Assigned(classes, None)
-    if classes is None:
-        _check_silence(columns, known.given)
-        return Assigned(known.given, None)
-    order = positions(known.given, classes)
-    same = order == list(range(len(columns)))
-    return Assigned(known.given, None if same else np.array(order, dtype=np.intp))
-
-
-def named_classes(columns: list[Any], wanted: list[Any]) -> list[Any] | None:
-    """The classes that the columns name, each of those wanted among them; None where they do not."""
-    if None not in positions(wanted, columns):
-        return columns
-    texts, by_text = [str(column) for column in columns], {str(label): label for label in wanted}
-    ways = affixes_of(texts, list(by_text))
-    if len(ways) != 1 or not all(map(ways[0].fits, texts)):
-        return None
-    labels = [ways[0].label(text) for text in texts]
-    if isinstance(wanted[0], str):
-        return labels
-    # Classes that do not occur are of the type of those that do, if they can be.
-    typed = [by_text.get(label, int(label) if label.isdecimal() else label) for label in labels]
-    return typed if len({type(label) for label in typed}) == 1 else labels
-
-
-def _refuse_names(columns: list[Any], found: list[Any]) -> NoReturn:
-    texts = [str(column) for column in columns]
-    rule, hint = _named_after(found), ""
-    ways = affixes_of(texts, [str(label) for label in found])
-    if len(ways) == 1:
-        others = [column for column, text in zip(columns, texts, strict=True) if not ways[0].fits(text)]
-        came, hint = f"also {listed(others)}", ": drop what is no score"
-    elif ways:
-        starts = [way.name("...") for way in ways]
-        came, hint = f"those of {len(ways)} models, {listed(starts)}", ": pass the columns of one"
-    elif absent := _unspoken(texts, found):
-        came = f"{listed(columns)} and none for {listed(absent)}"
+    >>> find_columns(Known([1, 2], None, None), ["p_2", "p_1"]).classes
+    [2, 1]
+    >>> find_columns(Known(["a", "b"], None, None), ["a", "c"]).trouble
+    <Trouble.ABSENT: 'some classes are in no name, others are'>
+    """
+    given, wanted = known.given, known.found if known.given is None else known.given
+    texts, labels = [str(name) for name in names], [text_of(label) for label in wanted]
+    # Booleans are matched in whatever case.
+    is_folded = set(labels) <= {"false", "true"} and len({text.lower() for text in texts}) == len(texts)
+    keys = {text: text.lower() if is_folded else text for text in texts}
+    ways = affixes_of(list(keys.values()), labels)
+    way = ways[0] if len(ways) == 1 else None
+    used = texts if way is None else _named_alike(keys, way, labels, may_leave=rows is not None)
+    taken = set(used)
+    left = [text for text in texts if text not in taken]
+    finding = Finding(used, list(wanted), way, left, ways=ways)
+    numbering, numbers = numbering_of(used, labels), [str(number) for number in range(len(used))]
+    if len(ways) > 1 and numbering is None:
+        return replace(finding, trouble=Trouble.SEVERAL)
+    if left and rows is None:
+        return replace(finding, trouble=Trouble.OTHERS)
+    if numbering is not None and labels != numbers and sorted(labels) == sorted(numbers) and given is not None:
+        return replace(finding, trouble=Trouble.TURNED)
+    if given is not None and len(given) != len(used):
+        return replace(finding, trouble=Trouble.COUNT)
+    if numbering is not None and given is None:
+        finding = _numbered(finding, numbering, known)
+    elif way is None:
+        finding = _without_classes(finding, labels, given, is_numbered=numbering is not None)
     else:
-        guessed = guessed_classes(texts, [str(label) for label in found])
-        by_text = {str(label): label for label in found}
-        such = "" if guessed is None else f", such as `labels={[by_text[text] for text in guessed]}`"
-        rule, came = f"{rule}, perhaps with a common prefix or suffix", listed(columns)
-        hint = f". Rename them, or pass the class of each column as `labels=`, in the order of the columns{such}"
-    raise InputError("y_score", rule, came, hint=hint)
+        by_label = {way.label(keys[text]): text for text in used}
+        if given is None:
+            finding = replace(finding, classes=classes_like(list(by_label), wanted))
+        else:
+            finding = replace(finding, columns=[by_label[label] for label in labels])
+    if finding.trouble is None and left and rows is not None and given is None:
+        return _complete(finding, rows)
+    return finding
 
 
-def _named_after(classes: list[Any]) -> str:
-    return f"must have columns named after the classes, {listed(classes)}"
+def _named_alike(keys: Mapping[str, str], way: Affixes, labels: list[str], *, may_leave: bool) -> list[str]:
+    """The columns that are named in this way."""
+    if any(way) or not may_leave:
+        return [text for text, key in keys.items() if way.fits(key)]
+    numbers = [text for text in keys if text.isdecimal()]
+    if numbers and numbering_of(numbers, labels) is not None:
+        return numbers
+    # An index or a weight beside columns that are named just as the classes is no class.
+    wanted = set(labels)
+    return [text for text, key in keys.items() if key in wanted]
 
 
-def _unspoken(texts: list[str], classes: list[Any]) -> list[Any]:
-    """The classes that no name speaks of, where names speak of others."""
-    absent = [label for label in classes if not any(speaks_of(text, str(label)) for text in texts)]
-    return [] if len(absent) == len(classes) else absent
+def _numbered(finding: Finding, numbering: Affixes, known: Known) -> Finding:
+    """Columns 0, 1, 2, ..., which may be classes and may be mere numbers of columns."""
+    n_columns, is_boolean = len(finding.columns), isinstance(known.found[0], bool)
+    if (classes := _categories(known, n_columns)) is not None:
+        return replace(finding, classes=classes, way=None)
+    found = {str(int(label)) if is_boolean else str(label) for label in known.found}
+    numbers = [str(number) for number in range(n_columns)]
+    if "0" not in found or not found <= set(numbers):
+        return replace(finding, trouble=Trouble.NUMBERED)
+    classes = list(range(n_columns)) if is_boolean else classes_like(numbers, known.found)
+    return replace(finding, classes=classes, way=numbering)
 
 
-def _check_silence(columns: list[Any], given: list[Any]) -> None:
-    """Whether the names say nothing else about the classes than `labels`, which may then name them by position."""
-    texts = [str(column) for column in columns]
-    if guessed_classes(texts, [str(label) for label in given]) == [str(label) for label in given]:
-        return
-    for label in given:
-        spoken = [column for column, text in zip(columns, texts, strict=True) if speaks_of(text, str(label))]
-        # What stands in every name tells no column from another.
-        if 0 < len(spoken) < len(columns):
-            absent = _unspoken(texts, given)
-            lacking = f" and none for {listed(absent)}" if absent else ""
-            raise InputError(
-                "y_score",
-                f"must have a column for each of `labels`, {listed(given)}",
-                f"{listed(columns)}{lacking}",
-                hint=". Names that speak of classes must be the classes, perhaps with a common prefix or suffix: "
-                "rename them",
-            )
+def _without_classes(finding: Finding, labels: list[str], given: list[Any] | None, *, is_numbered: bool) -> Finding:
+    """Names that are not the classes: by position if `labels` are given, and the names say nothing else."""
+    columns, guessed = finding.columns, guessed_classes(finding.columns, labels)
+    spoken = {label: sum(speaks_of(column, label) for column in columns) for label in labels}
+    absent = [label for label, text in zip(finding.classes, labels, strict=True) if spoken[text] == 0]
+    absent = [] if len(absent) == len(labels) else absent
+    if given is None:
+        trouble = Trouble.ABSENT if absent else Trouble.UNNAMED
+        return replace(finding, trouble=trouble, about=absent or guessed or [])
+    # What stands in every name tells no column from another.
+    if not is_numbered and guessed != labels and any(0 < count < len(columns) for count in spoken.values()):
+        return replace(finding, trouble=Trouble.CONTRADICTED, about=absent)
+    return finding
+
+
+def _complete(finding: Finding, rows: ReadRows) -> Finding:
+    """The finding, unless a class without samples would lose its column: its score can be the highest."""
+    n_used, table = len(finding.columns), rows([*finding.columns, *finding.left])
+    if table is None:
+        return finding
+    found = completing(table[:, :n_used], dict(zip(finding.left, table[:, n_used:].T, strict=True)))
+    return replace(finding, trouble=Trouble.COMPLETING, about=found) if found else finding
+
+
+def possible_ranges(found: Sequence[Any], n_classes: int) -> list[range]:
+    """The runs of integers from 0 or from 1 on that these classes can be part of."""
+    runs = [range(start, start + n_classes) for start in (0, 1)]
+    return [] if isinstance(found[0], str) else [run for run in runs if run[0] <= found[0] and found[-1] <= run[-1]]
+
+
+def single_score(column: str, classes: Sequence[Any]) -> list[Any]:
+    """Two classes with that one last which a single column of scores is named after, else as they are."""
+    spoken = spoken_class(column, [text_of(label) for label in classes])
+    return sorted(classes, key=lambda label: text_of(label) == spoken)
 
 
 # Probabilities may be rounded to two digits.
@@ -413,3 +307,193 @@ def completing(scores: FloatArray, others: Mapping[str, FloatArray]) -> list[str
         if names and bool(np.all(np.abs(lacking - sum(likely[name] for name in names)) <= _NEARLY)):
             return names
     return []
+
+
+# Findings in the words of an InputError
+
+
+class Said(NamedTuple):
+    """What the caller calls the arguments."""
+
+    scores: str = "y_score"
+    target: str = "y_true"
+    whose: str = ""  # "of model 'knn' " before a rule about one of several
+
+
+FRAME = Said()
+
+
+class Assigned(NamedTuple):
+    """The classes, and which column belongs to each."""
+
+    classes: list[Any]
+    order: IntArray | None
+    """The columns in the order of the classes; None where they are."""
+
+
+def assign_columns(
+    known: Known, names: list[Any] | None, n_columns: int, said: Said = FRAME, rows: ReadRows | None = None
+) -> Assigned:
+    """The class of each column; see `find_columns`."""
+    if names is None or n_columns == 1:
+        classes = _by_position(known, n_columns, names, said)
+        if names is not None:
+            _check_positive_name(names[0], classes, said)
+        return Assigned(classes, None)
+    argument = f"{said.scores}.columns"
+    columns = distinct(read_labels(names, argument), argument)
+    finding = find_columns(known, columns, rows)
+    if finding.trouble is not None:
+        raise _refusal(finding, known, columns, said)
+    if known.given is None and finding.way is None:
+        _warn_of_order(finding.classes, n_columns, said)
+    place_of, classes = {str(column): place for place, column in enumerate(columns)}, finding.classes
+    order = [place_of[column] for column in finding.columns]
+    if known.given is None and finding.way == Affixes("", ""):
+        spelled = [columns[place] for place in order]
+        # As the caller spells them.
+        classes = spelled if list(map(str, spelled)) == list(map(text_of, classes)) else classes
+    return Assigned(classes, None if order == list(range(len(columns))) else np.array(order, dtype=np.intp))
+
+
+def are_named(names: list[Any] | None, n_columns: int) -> bool:
+    """Whether columns go by their names: there are several, and they are not only numbered."""
+    return n_columns > 1 and names is not None and numbering_of([str(name) for name in names]) is None
+
+
+def named_classes(columns: list[Any], wanted: list[Any]) -> list[Any] | None:
+    """The classes that the columns name, each of those wanted among them; None where they do not."""
+    finding = find_columns(Known(wanted, None, None), columns)
+    return None if finding.trouble is not None else finding.classes
+
+
+def distinct(labels: LabelArray, name: str) -> list[Any]:
+    """The labels as a list, none of them twice."""
+    classes: list[Any] = labels.tolist()
+    if len(set(classes)) < len(classes):
+        twice = [label for label, count in Counter(classes).items() if count > 1]
+        raise InputError(name, "must not name a class twice", f"{listed(twice)} more than once")
+    return classes
+
+
+def _refusal(finding: Finding, known: Known, columns: list[Any], said: Said) -> InputError:
+    wanted = known.found if known.given is None else known.given
+    named, came = f"must have columns named after the classes, {listed(wanted)}", listed(columns)
+    absent = f" and none for {listed(finding.about)}" if finding.about else ""
+    match finding.trouble:
+        case Trouble.COUNT:
+            hint = ""
+            if set(wanted) < set(columns):
+                hint = f": to leave out the others, pass the columns of the classes only, {listed(wanted)}"
+            return _wrong_count(wanted, "`labels` has", len(columns), hint, said)
+        case Trouble.NUMBERED:
+            check_two(known.found, said.target)
+            came = f"columns that are only numbered, {came}"
+            hint = _readings(known.found, len(columns)) or ". Pass the classes in the order of the columns as `labels=`"
+        case Trouble.TURNED:
+            named = f"must have its columns in the order of `labels`, {listed(wanted)}, where they are only numbered"
+            came = f"columns {came}"
+            hint = (
+                ": it is not clear whether these are classes. Pass `labels=` in the order of the columns, and columns "
+                "named after the classes"
+            )
+        case Trouble.SEVERAL:
+            came = f"those of {len(finding.ways)} models, {listed([way.name('...') for way in finding.ways])}"
+            hint = ": pass the columns of one"
+        case Trouble.OTHERS:
+            left = [column for column in columns if str(column) in finding.left]
+            came, hint = f"also {listed(left)}", ": drop what is no score"
+        case Trouble.ABSENT:
+            came, hint = f"{came}{absent}", ""
+        case Trouble.CONTRADICTED:
+            named, came = f"must have a column for each of `labels`, {listed(wanted)}", f"{came}{absent}"
+            hint = (
+                ". Names that speak of classes must be the classes, perhaps with a common prefix or suffix: rename them"
+            )
+        case Trouble.COMPLETING:
+            named = "must be the columns of all classes"
+            came = f"{listed(finding.columns)}, whose rows sum to 1 only with {listed(finding.about)}"
+            hint = (
+                ": if that is a class without samples, name all classes in `labels`, in the order of the columns; else "
+                f"name the columns in `{said.scores}`"
+            )
+        case _:
+            guessed = classes_like(finding.about, wanted) if finding.about else []
+            such = f", such as `labels={guessed}`" if guessed else ""
+            named = f"{named}, perhaps with a common prefix or suffix"
+            hint = f". Rename them, or pass the class of each column as `labels=`, in the order of the columns{such}"
+    return InputError(said.scores, f"{said.whose}{named}", came, hint=hint)
+
+
+def _wrong_count(classes: list[Any], source: str, n_columns: int, hint: str, said: Said) -> InputError:
+    columns = "one column, which is for two classes" if n_columns == 1 else f"{n_columns} columns"
+    came = f"{columns}, while {source} {len(classes)} ({listed(classes)})"
+    return InputError(said.scores, f"{said.whose}must have one column per class", came, hint=hint)
+
+
+def _by_position(known: Known, n_columns: int, names: list[Any] | None, said: Said) -> list[Any]:
+    """The classes of columns without names, or of a single one."""
+    n_classes, found = max(n_columns, 2), known.found
+    if known.given is not None:
+        if len(known.given) != n_classes:
+            raise _wrong_count(known.given, "`labels` has", n_columns, "", said)
+        return known.given
+    if (classes := _categories(known, n_columns)) is not None:
+        _warn_of_order(classes, n_columns, said)
+        return classes
+    if isinstance(found[0], bool):
+        if n_classes != 2:
+            raise _wrong_count([False, True], "boolean labels have", n_columns, "", said)
+        return [False, True]
+    check_two(found, said.target)
+    if len(found) == n_classes:
+        return found
+    if not isinstance(found[0], str) and found[0] == 0 and found[-1] < n_classes:
+        return list(range(n_classes))
+    raise _wrong_count(found, f"`{said.target}` has", n_columns, _readings(found, n_classes), said)
+
+
+def _categories(known: Known, n_columns: int) -> list[Any] | None:
+    """Categories in their order: all of them, else those that occur; None where neither are as many as the columns."""
+    if known.given is not None:
+        return None
+    every = known.categories or []
+    occurring = [label for label in every if label in set(known.found)]
+    return next((classes for classes in (every, occurring) if len(classes) == max(n_columns, 2)), None)
+
+
+def _warn_of_order(classes: list[Any], n_columns: int, said: Said) -> None:
+    if classes == sorted(classes):
+        return
+    what = f"The columns of `{said.scores}` are read"
+    if n_columns == 1:
+        what = f"The column of `{said.scores}` is read as the score of {shown(classes[1])}, the second class"
+    msg = (
+        f"{what} in the order of the categories of `{said.target}`: {listed(classes)}. This is not the sorted order "
+        "that scikit-learn's `predict_proba` has. To settle the order, pass `labels=`, such as `labels=model.classes_`."
+    )
+    warn(msg, UserWarning)
+
+
+def _readings(found: list[Any], n_classes: int) -> str:
+    """What the classes may be where fewer of them occur than there are columns."""
+    if len(found) > n_classes:
+        return ""
+    ways = [
+        f"`labels=range({run.start}, {run.stop})` if the classes are {run[0]} to {run[-1]}"
+        for run in possible_ranges(found, n_classes)
+    ]
+    which = ", or ".join(ways) if ways else f"all {n_classes} classes in the order of the columns as `labels=`"
+    return f". Pass {which}; of a scikit-learn model, `labels=model.classes_`"
+
+
+def _check_positive_name(name: Any, classes: list[Any], said: Said) -> None:
+    # Only text: an unnamed pandas column is called 0, and so is often the first class.
+    if isinstance(name, str) and single_score(name, classes) != classes:
+        turned = f"[{shown(classes[1])}, {shown(classes[0])}]"
+        raise InputError(
+            said.scores,
+            f"{said.whose}of one column must be the score of the second class, {shown(classes[1])}",
+            f"a column named {shown(name)}",
+            hint=f". If it is the score of {shown(classes[0])}, pass `labels={turned}`; else rename it",
+        )

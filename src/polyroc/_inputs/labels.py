@@ -1,13 +1,60 @@
 """Labels -> the distinct ones, and each sample's position among the classes; every error about labels as classes."""
 
+import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from polyroc._inputs.checks import InputError, listed
-from polyroc._inputs.columns import check_two, positions
 from polyroc._lib.typing import IntArray, LabelArray
 from polyroc._lib.warnings import warn
+
+_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+
+
+def is_canonical(text: str) -> bool:
+    """Whether a text is how an integer is written, and the only way to write it.
+
+    >>> [is_canonical(text) for text in ("1", "-12", "0", "01", "+1", "-0", "1_0", "1.0")]
+    [True, True, True, False, False, False, False, False]
+    """
+    return _INTEGER.fullmatch(text) is not None
+
+
+def text_of(label: Any) -> str:
+    """A class as it may stand in the name of a column; of a boolean in lower case, because files write it in any."""
+    return str(label).lower() if isinstance(label, bool | np.bool_) else str(label)
+
+
+def classes_like(texts: Sequence[str], classes: Sequence[Any]) -> list[Any]:
+    """Classes from their texts, of the type of known ones; text if one of them cannot be of that type.
+
+    >>> classes_like(["1", "12"], [1, 2]), classes_like(["1", "01"], [1, 2]), classes_like(["TRUE"], [False, True])
+    ([1, 12], ['1', '01'], [True])
+    """
+    if isinstance(classes[0], bool):
+        words = [text.lower() for text in texts]
+        return [word == "true" for word in words] if set(words) <= {"false", "true"} else list(texts)
+    known = {text_of(label): label for label in classes}
+    if isinstance(classes[0], str) or not all(text in known or is_canonical(text) for text in texts):
+        return list(texts)
+    return [known[text] if text in known else int(text) for text in texts]
+
+
+def positions(values: Sequence[Any], classes: Sequence[Any]) -> list[int | None]:
+    """Where each value stands among the classes, by `str` if one side is text and the other is not."""
+    if isinstance(values[0], str) != isinstance(classes[0], str):
+        values, classes = [str(value) for value in values], [str(label) for label in classes]
+    position = {label: index for index, label in enumerate(classes)}
+    return [position.get(value) for value in values]
+
+
+def check_two(present: list[Any], target: str = "y_true") -> None:
+    """Whether there is anything to compare."""
+    if len(present) < 2:
+        came = f"fewer than two classes: {listed(present)}"
+        raise InputError(target, "must have samples of at least two classes", came)
 
 
 class Factor(NamedTuple):

@@ -19,8 +19,8 @@ from polyroc._inputs.checks import (
     no_weight,
     weight_exponent,
 )
-from polyroc._inputs.columns import Known, assign_columns, check_two, distinct
-from polyroc._inputs.labels import Factor, check_class_counts, encode, factorize, labels_array
+from polyroc._inputs.columns import Known, assign_columns, distinct
+from polyroc._inputs.labels import Factor, check_class_counts, check_two, encode, factorize, labels_array
 from polyroc._inputs.tensors import as_tensor_predictions
 from polyroc._lib.threads import Threads, chunks
 from polyroc._lib.typing import FloatArray, LabelArray

@@ -29,8 +29,16 @@ from polyroc._inputs.checks import (
     no_weight,
     weight_exponent,
 )
-from polyroc._inputs.columns import Known, assign_columns, distinct, positions
-from polyroc._inputs.labels import check_class_counts, encode, factorize, is_dense, labels_array, unknown_labels
+from polyroc._inputs.columns import Known, assign_columns, distinct
+from polyroc._inputs.labels import (
+    check_class_counts,
+    encode,
+    factorize,
+    is_dense,
+    labels_array,
+    positions,
+    unknown_labels,
+)
 from polyroc._inputs.tensor_predictions import Tensor, TensorPredictions, Tensors
 from polyroc._lib.typing import IntArray, LabelArray
 

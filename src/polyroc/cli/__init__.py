@@ -81,7 +81,7 @@ def _guarded(given: list[str]) -> int:
 
 
 def _explained(problem: Exception) -> int:
-    from polyroc.cli._plain import in_options
+    from polyroc.cli._messages import in_options
 
     if hasattr(problem, "format_message"):  # click's errors about arguments, from click itself or from typer's copy
         text = problem.format_message()
@@ -90,9 +90,9 @@ def _explained(problem: Exception) -> int:
     if isinstance(problem, ModuleNotFoundError) and (problem.name or "").partition(".")[0] in _PACKAGES:
         return _said(f'the command line needs {problem.name}: pip install "polyroc[cli]"')
     if isinstance(problem, ValueError | ModuleNotFoundError):  # the library's words for what it cannot use
-        return _said(in_options(str(problem)))
+        return _said(in_options(problem))
     if isinstance(problem, MemoryError):
-        return _said(in_options(str(problem)) or "there is not enough memory for this")
+        return _said(in_options(problem) or "there is not enough memory for this")
     if isinstance(problem, OSError) and problem.errno is not None:  # what the system refuses, a full disk above all
         return _said(_of_system(problem))
     _said(f"unexpected {type(problem).__name__}: {problem}. This is a bug of polyroc; --debug shows where.")

@@ -7,8 +7,8 @@ import typer
 from polyroc import __version__
 from polyroc._inputs.options import Options
 from polyroc.cli import _arguments as arg
-from polyroc.cli._commands import run_compare, run_demo, run_evaluate
-from polyroc.cli._settings import settings_of
+from polyroc.cli._arguments import settings_of
+from polyroc.cli._commands import AskedPlan, run_compare, run_demo, run_evaluate, run_plan
 
 # One paragraph each, so that none is filled into the next.
 _EXAMPLES = """Examples:
@@ -220,9 +220,9 @@ def plan(
     debug: arg.Debug = False,
 ) -> None:
     """Plan a sample: how many samples of each class an interval, or a test of two models, takes."""
-    from polyroc.cli._plan import Asked, run_plan
-
-    run_plan(files, models, Asked(half_width, detect, power, assurance, allocation, statistic), settings_of(locals()))
+    run_plan(
+        files, models, AskedPlan(half_width, detect, power, assurance, allocation, statistic), settings_of(locals())
+    )
 
 
 @app.command(epilog=_DECIDE_EXAMPLES)

@@ -1,25 +1,132 @@
-"""Which columns hold the scores, and which class each belongs to."""
+"""The columns of a file: which hold the scores and of which class, and the column of true classes."""
 
 import csv
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from polyroc._inputs.arrays import read_labels
 from polyroc._inputs.columns import (
     Affixes,
-    affixes_of,
-    completing,
-    guessed_classes,
-    numbering_of,
+    Finding,
+    Known,
+    Trouble,
+    find_columns,
+    possible_ranges,
+    single_score,
     speaks_of,
-    spoken_class,
 )
+from polyroc._inputs.labels import classes_like, is_canonical, text_of
 from polyroc._lib.limits import LABELS_PROPOSED
+from polyroc._lib.typing import LabelArray
 from polyroc.cli._files import Source, is_numeric, quoted_path
-from polyroc.cli._labels import Target, text_of
-from polyroc.cli._plain import CommandError, clean, listed, quoted, typed
+from polyroc.cli._messages import CommandError, clean, listed, quoted, typed
+
+# As pandas writes integers of which one was missing; longer ones float64 does not distinguish.
+_WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,14})\.0")
+_BOOLEANS = ({"true", "false"}, {"True", "False"}, {"TRUE", "FALSE"})
+
+
+def as_spelled(column: Any, written: Any) -> Any:
+    """The column as Arrow guessed it if that lost nothing, otherwise its text; blanks around it do not count."""
+    trimmed = pc.utf8_trim_whitespace(written)
+    words = pc.unique(trimmed).to_pylist()
+    kind = column.type
+    if pa.types.is_integer(kind):
+        kept = all(map(is_canonical, words))
+    elif pa.types.is_floating(kind):
+        # Fractions are no labels at all, which is said elsewhere.
+        kept = not _are_whole(column) or all(_WHOLE.fullmatch(word) for word in words)
+    else:
+        kept = pa.types.is_boolean(kind) and any(spelling.issuperset(words) for spelling in _BOOLEANS)
+    return column if kept else trimmed
+
+
+def _are_whole(column: Any) -> bool:
+    return bool(pc.all(pc.equal(column, pc.floor(column))).as_py()) and bool(pc.all(pc.is_finite(column)).as_py())
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """The true classes."""
+
+    values: LabelArray
+    """One for each row: text, integers or booleans."""
+    classes: list[Any]
+    """The distinct ones, in ascending order."""
+
+    @property
+    def texts(self) -> list[str]:
+        """How a column may call the classes."""
+        return [text_of(label) for label in self.classes]
+
+
+def read_target(source: Source, name: str) -> Target:
+    """The true classes of a table, at least two of them."""
+    column = labels_column(source, name)
+    is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    target = _text_target(source, name, column) if is_text else _other_target(column)
+    if len(target.classes) < 2:
+        where = f"column {quoted(name)} of {quoted_path(source.name)}"
+        raise CommandError(where, f"must hold at least two classes, got only {quoted(target.classes[0])}")
+    return target
+
+
+def _text_target(source: Source, name: str, column: Any) -> Target:
+    coded = column.combine_chunks().dictionary_encode()
+    words, codes = coded.dictionary.to_pylist(), coded.indices.to_numpy()
+    if "" in words:
+        rows = np.flatnonzero(codes == words.index(""))
+        raise CommandError(missing_values(source, name, len(rows), int(rows[0])))
+    return Target(np.array(words, dtype=object)[codes], sorted(words))
+
+
+def _other_target(column: Any) -> Target:
+    values = read_labels(column.to_numpy(), "y_true")
+    classes = read_labels(pc.unique(column).to_numpy(zero_copy_only=False), "y_true").tolist()
+    return Target(values, sorted(classes))
+
+
+def labels_column(source: Source, name: str) -> Any:
+    """A column of text, integers or booleans, none missing, as a chunked array."""
+    column = source.column(name)
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if column.null_count > 0:
+        first = int(np.argmax(column.is_null().to_numpy()))
+        raise CommandError(missing_values(source, name, column.null_count, first))
+    if source.written is not None and not pa.types.is_string(kind):
+        column = as_spelled(column, source.written(name))
+        kind = column.type
+    if pa.types.is_temporal(kind) or pa.types.is_decimal(kind) or type(kind).__name__ == "StringViewType":
+        return column.cast(pa.string())
+    plain = (
+        pa.types.is_string,
+        pa.types.is_large_string,
+        pa.types.is_integer,
+        pa.types.is_boolean,
+        pa.types.is_floating,
+    )
+    if not any(is_kind(kind) for is_kind in plain):
+        where = f"column {quoted(name)} of {quoted_path(source.name)}"
+        raise CommandError(where, f"must hold text, integers or booleans, got {clean(kind)}")
+    return column
+
+
+def missing_values(source: Source, name: str, count: int, first: int) -> str:
+    """That a column has missing values, and what to do about it."""
+    where = f"column {quoted(name)} of {quoted_path(source.name)}"
+    way_out = ": `--drop-missing` leaves out such rows and counts them" if count < source.n_rows else ""
+    came = f"got {count} of {source.n_rows}, the first in row {first}"
+    return f"{where} must not have missing values, {came}{way_out}"
 
 
 @dataclass(frozen=True)
@@ -47,8 +154,9 @@ class Columns:
 
     def __post_init__(self) -> None:
         if self.pooled and self.model_column is not None:
-            msg = "--pooled takes all rows as samples of one model: leave it out, or leave out --model-column"
-            raise CommandError(msg)
+            raise CommandError(
+                "`pooled`", "takes all rows as samples of one model: leave it out, or leave out `model_column`"
+            )
 
     @property
     def taken(self) -> list[str]:
@@ -81,106 +189,6 @@ def joined(names: str | Sequence[Any]) -> str:
     return ",".join('"{}"'.format(text.replace('"', '""')) if "," in text or '"' in text else text for text in texts)
 
 
-def several_models(source: Source, found: list[str], ways: Sequence[Affixes], target: Target, columns: Columns) -> str:
-    """That columns are named in several ways, and how to choose."""
-    chosen = [_choosing(found, way, ways, target.texts) for way in ways]
-    names = [f"{way.before}{way.after}".strip("_-. ").replace("=", "_") or f"{n}" for n, way in enumerate(ways, 1)]
-    several = f"{quoted_path(source.name)} holds the scores of {len(ways)} models, {listed(chosen)}: "
-    one = f"choose one, `--scores {typed(chosen[0])}`"
-    if not columns.target or columns.model_column is not None:
-        return several + one
-    models = joined([f"{name}={pattern}" for name, pattern in zip(names, chosen, strict=True)])
-    rest = columns.typed("scores", "key", "pooled", "common")
-    call = f"polyroc compare {typed(source.path)}{rest} --models {typed(models)}"
-    return f"{several}{one}, or compare them, `{call}`"
-
-
-def _choosing(columns: list[str], way: Affixes, ways: Sequence[Affixes], texts: list[str]) -> str:
-    """A pattern for the columns of one model; their names where a pattern would take others as well."""
-    claimed = {other.name(text) for other in ways if other != way for text in texts}
-    own = [name for name in columns if way.fits(name) and name not in claimed]
-    pattern = way.name("*")
-    return joined([pattern] if [name for name in columns if fnmatchcase(name, pattern)] == own else own)
-
-
-def no_match(source: Source, columns: list[str], target: Target) -> str:
-    """That the columns do not name the classes, and what to do about it."""
-    where = quoted_path(source.name)
-    if numbering_of(columns) is not None:
-        return (
-            f"the score columns of {where} are only numbered, {listed(columns)}, so their classes are not known: "
-            f"{_readings(columns, target)}"
-        )
-    absent = [text for text in target.texts if not any(_is_about(name, text) for name in columns)]
-    if 0 < len(absent) < len(target.classes):
-        texts = [name for name in source.names if not is_numeric(source.schema.field(name).type)]
-        wrong = [name for name in texts if any(_is_about(name, text) for text in absent)]
-        hint = f", and {listed(wrong)} without numbers" if wrong else ""
-        came = f"it has {listed(columns)}{hint}"
-        return f"{where} has no score column for {listed(absent)} of the target's classes; {came}"
-    guessed = guessed_classes(columns, target.texts)
-    such = (guessed and _labels(guessed)) or f"in the order {listed(columns)}, with --labels"
-    return (
-        f"the score columns of {where}, {listed(columns)}, do not name the classes {listed(target.classes)}: "
-        f"rename them, choose others with --scores, or name the class of each column, {such}"
-    )
-
-
-def check_numbers(kept: list[str], target: Target, given: list[Any] | None) -> None:
-    """Refuse columns p_0, p_1, ... whose numbers may be classes and may be mere numbers of columns."""
-    if not kept or numbering_of(kept, target.texts) is None or isinstance(target.classes[0], bool):
-        return
-    numbers = [str(number) for number in range(len(kept))]
-    if given is None:
-        # Integers from 1 on: the last class may be absent, or the first.
-        if "0" not in target.texts:
-            came = f"{listed(target.classes)} in the target"
-            msg = f"the columns {listed(kept)} are numbered from 0, but 0 is not among {came}: "
-            raise CommandError(msg + _readings(kept, target))
-    elif (texts := [text_of(label) for label in given]) != numbers and sorted(texts) == sorted(numbers):
-        msg = (
-            f"--labels names {listed(given)}, but the columns are {listed(kept)}: it is not clear whether these "
-            "numbers are classes. Leave --labels out if they are, else rename the columns after the classes"
-        )
-        raise CommandError(msg)
-
-
-def check_silence(columns: list[str], given: list[Any]) -> None:
-    """Refuse labels by position for columns whose names speak of classes in another way."""
-    texts = [text_of(label) for label in given]
-    if numbering_of(columns) is not None or guessed_classes(columns, texts) == texts:
-        return
-    for text in texts:
-        spoken = [name for name in columns if speaks_of(name, text)]
-        # What stands in every name tells no column from another.
-        if 0 < len(spoken) < len(columns):
-            msg = (
-                f"--labels names {listed(given)}, but the columns are {listed(columns)}: columns that speak of classes "
-                "must be named after them, perhaps with a common prefix or suffix; rename them"
-            )
-            raise CommandError(msg)
-
-
-def _readings(columns: list[str], target: Target) -> str:
-    """The classes that numbered columns may have, each with what to type."""
-    found, count = target.classes, len(columns)
-    ways = []
-    if not isinstance(found[0], str):
-        starts = [start for start in (0, 1) if start <= found[0] and found[-1] < start + count]
-        ranges = [list(range(start, start + count)) for start in starts]
-        ways = [f"{_labels(one)} if the classes are {one[0]} to {one[-1]}" for one in ranges if _labels(one)]
-    return " or ".join(ways) or "name the class of each column in this order with --labels"
-
-
-def _labels(classes: Sequence[Any]) -> str:
-    """The option as it is typed; empty for more classes than anybody reads."""
-    return f"`--labels {typed(joined(classes))}`" if len(classes) <= LABELS_PROPOSED else ""
-
-
-def _is_about(column: str, text: str) -> bool:
-    return column.startswith(text) or column.endswith(text) or speaks_of(column, text)
-
-
 @dataclass(frozen=True)
 class Choice:
     """Score columns, and the classes in their order; of a single column, both classes."""
@@ -191,14 +199,14 @@ class Choice:
     """What was guessed, where that deserves a word."""
 
 
-def check_column(source: Source, name: str, option: str) -> str:
+def check_column(source: Source, name: str, argument: str) -> str:
     """The name, if there is such a column; else near matches, and what there is."""
     names = source.names
     if name in names:
         return name
     near = get_close_matches(name, names, n=3) or [one for one in names if one.casefold() == name.casefold()]
     hint = f" Did you mean {' or '.join(map(quoted, near))}?" if near else ""
-    msg = f"{option}: no column {quoted(name)} in {quoted_path(source.name)}.{hint} It has {listed(names)}."
+    msg = f"`{argument}`: no column {quoted(name)} in {quoted_path(source.name)}.{hint} It has {listed(names)}."
     raise CommandError(msg)
 
 
@@ -220,34 +228,36 @@ def choose_scores(source: Source, target: Target, asked: Columns, pattern: str |
     """
     scores, labels = pattern or asked.scores, asked.labels
     columns = _named(source, scores) if scores else _others(source, asked.taken)
-    given = None if labels is None else target.like(split(labels))
+    given = None if labels is None else classes_like(split(labels), target.classes)
     if given is not None and not given:
-        msg = f"--labels must name classes, got {quoted(joined(labels or ''))}"
-        raise CommandError(msg)
+        raise CommandError("`labels`", f"must name classes, got {quoted(joined(labels or ''))}")
     if len(columns) == 1:
-        return _binary(columns[0], target, given)
-    ways = ways_of(columns, target.texts if given is None else [text_of(label) for label in given])
-    if len(ways) > 1:
-        raise CommandError(several_models(source, columns, ways, target, asked))
-    if ways:
-        choice = _matched(columns, ways[0], target, given, strict=scores is not None)
-        if scores is None and given is None:
-            _check_left(source, choice, columns)
-        return choice
-    if given is None:
-        raise CommandError(no_match(source, columns, target))
-    if len(given) != len(columns):
-        came = f"{len(given)} classes ({listed(given)}) for {len(columns)} score columns ({listed(columns)})"
-        msg = f"--labels must name as many classes as there are score columns, got {came}"
-        raise CommandError(msg)
-    check_silence(columns, given)
-    return Choice(tuple(columns), tuple(given))
+        return _binary(columns[0], target.classes if given is None else given)
+    # Columns that somebody named must all be scores.
+    finding = find_columns(Known(target.classes, given, None), columns, None if scores else source.matrix)
+    if finding.trouble is not None:
+        raise CommandError(_trouble_of(finding, source, columns, target, asked))
+    note = f"not used as scores: {listed(finding.left)}" if finding.left else ""
+    return Choice(tuple(finding.columns), tuple(finding.classes), note)
 
 
-def ways_of(columns: Sequence[str], classes: Sequence[str]) -> list[Affixes]:
-    """How columns are named after classes, as `affixes_of`; columns of booleans in whatever case."""
-    folded = set(classes) <= {"false", "true"}
-    return affixes_of([name.lower() for name in columns] if folded else columns, classes)
+def columns_of(source: Source, labels: Sequence[Any]) -> list[str]:
+    """The columns that are named after classes, in the order of the classes; none where they are not."""
+    finding = find_columns(Known(list(labels), None, None), source.names, lambda names: None)
+    if finding.trouble is not None or finding.way is None:
+        return []
+    by_class = {text_of(label): name for label, name in zip(finding.classes, finding.columns, strict=True)}
+    return [by_class[text] for label in labels if (text := text_of(label)) in by_class]
+
+
+def _binary(column: str, classes: list[Any]) -> Choice:
+    """One column is the score of the class that it is named after, otherwise of the second."""
+    if len(classes) != 2:
+        # The library says what is wrong, in the words it has for all who come with one column.
+        return Choice((column,), tuple(classes))
+    classes = single_score(column, classes)
+    note = f"one score column: {quoted(column)} is the score of class {quoted(classes[1])}"
+    return Choice((column,), tuple(classes), note)
 
 
 def _named(source: Source, scores: str | Sequence[str]) -> list[str]:
@@ -258,14 +268,14 @@ def _named(source: Source, scores: str | Sequence[str]) -> list[str]:
             matches = [name for name in source.names if fnmatchcase(name, piece)]
             if not matches:
                 where = quoted_path(source.name)
-                msg = f"--scores: no column of {where} matches {quoted(piece)}. It has {listed(source.names)}."
-                raise CommandError(msg)
+                raise CommandError(
+                    "`scores`:", f"no column of {where} matches {quoted(piece)}. It has {listed(source.names)}."
+                )
         else:
-            matches = [check_column(source, piece, "--scores")]
+            matches = [check_column(source, piece, "scores")]
         found += [name for name in matches if name not in found]
     if not found:
-        msg = f"--scores names no columns, got {quoted(joined(scores))}"
-        raise CommandError(msg)
+        raise CommandError("`scores`", f"names no columns, got {quoted(joined(scores))}")
     return found
 
 
@@ -273,65 +283,86 @@ def _others(source: Source, taken: Collection[str]) -> list[str]:
     columns = [name for name in source.names if name not in taken and is_numeric(source.schema.field(name).type)]
     if not columns:
         kinds = ", ".join(f"{clean(name)} ({clean(source.schema.field(name).type)})" for name in source.names[:10])
-        msg = f"{quoted_path(source.name)} has no columns of numbers besides {listed(sorted(taken))}: it has {kinds}"
-        raise CommandError(msg)
+        raise CommandError(
+            quoted_path(source.name), f"has no columns of numbers besides {listed(sorted(taken))}: it has {kinds}"
+        )
     return columns
 
 
-def _matched(columns: list[str], way: Affixes, target: Target, given: list[Any] | None, *, strict: bool) -> Choice:
-    """Columns that name the classes; `strict` where the user named the columns, all of which must then be used."""
-    kept = _kept(columns, way)
-    if not (strict or any(way)):
-        # Another column next to those named exactly as the classes (an index, a weight) is no class.
-        wanted = {*target.texts, *(text_of(label) for label in given or ())}
-        kept = [name for name in columns if name in wanted or name.lower() in wanted]
-    left = [name for name in columns if name not in kept]
-    if strict and left:
-        msg = f"--scores: the columns must be named alike, got {listed(kept)}, but also {listed(left)}"
-        raise CommandError(msg)
-    note = f"not used as scores: {listed(left)}" if left else ""
-    classes = target.like([way.label(name) for name in kept])
-    check_numbers(kept if any(way) else [name for name in columns if name.isdecimal()], target, given)
-    if given is None:
-        return Choice(tuple(kept), tuple(classes), note)
-    by_class = {text_of(label): name for name, label in zip(kept, classes, strict=True)}
-    if strict and len(given) < len(kept):
-        unnamed = [name for label, name in by_class.items() if label not in map(text_of, given)]
-        msg = f"--labels must name the class of every score column, got none for {listed(unnamed)}"
-        raise CommandError(msg)
-    return Choice(tuple(by_class[text_of(label)] for label in given), tuple(given), note)
-
-
-def _check_left(source: Source, choice: Choice, columns: list[str]) -> None:
-    """Refuse to leave out columns that look like the scores of classes without samples: they can be the highest."""
-    left = [name for name in columns if name not in choice.columns]
-    if not left:
-        return
-    found = completing(source.matrix(choice.columns), dict(zip(left, source.matrix(left).T, strict=True)))
-    if found:
-        known = dict(zip(choice.columns, choice.labels, strict=True)) | {name: name for name in found}
-        such = _labels([known[name] for name in columns if name in known]) or "with --labels"
-        msg = (
-            f"with {listed(found)} the scores of every row sum to 1, so that this looks like a class of which "
-            f"{quoted_path(source.name)} has no sample: name all classes, {such}, or choose the columns of "
-            "scores with --scores"
-        )
-        raise CommandError(msg)
-
-
-def _kept(columns: list[str], way: Affixes) -> list[str]:
-    # The case of booleans is lost, and with it that of what stands around them.
-    return [name for name in columns if way.fits(name)] or [name for name in columns if way.fits(name.lower())]
-
-
-def _binary(column: str, target: Target, given: list[Any] | None) -> Choice:
-    """One column is the score of the class that it is named after, otherwise of the second."""
-    classes = target.classes if given is None else given
-    if len(classes) != 2:
-        # The library says what is wrong, in the words it has for all who come with one column.
-        return Choice((column,), tuple(classes))
-    spoken = spoken_class(column, [text_of(label) for label in classes])
-    classes = sorted(classes, key=lambda label: text_of(label) == spoken)  # stable: the order stays where none is named
-    return Choice(
-        (column,), tuple(classes), f"one score column: {quoted(column)} is the score of class {quoted(classes[1])}"
+def _trouble_of(finding: Finding, source: Source, columns: list[str], target: Target, asked: Columns) -> str:
+    """Why columns cannot be assigned to classes, and what to type instead."""
+    where, labels, about = quoted_path(source.name), listed(finding.classes), listed(finding.about)
+    match finding.trouble:
+        case Trouble.SEVERAL:
+            return _several_models(source, columns, finding.ways, target, asked)
+        case Trouble.OTHERS:
+            came = f"{listed(finding.columns)}, but also {listed(finding.left)}"
+            return f"`scores`: the columns must be named alike, got {came}"
+        case Trouble.COUNT:
+            came = f"{len(finding.classes)} classes ({labels}) for {len(finding.columns)} score columns"
+            hint = "" if finding.way is None else "; `scores` chooses columns"
+            rule = "`labels` must name as many classes as there are score columns"
+            return f"{rule}, got {came} ({listed(finding.columns)}){hint}"
+        case Trouble.NUMBERED:
+            why = "" if "0" in target.texts else f"0 is not among the target's classes {listed(target.classes)}, and "
+            runs = possible_ranges(target.classes, len(finding.columns))
+            ways = [f"{_labels(run)} if the classes are {run[0]} to {run[-1]}" for run in runs if _labels(run)]
+            return (
+                f"{why}the score columns of {where} are only numbered, {listed(finding.columns)}, so their classes are "
+                f"not known: {' or '.join(ways) or 'name the class of each column in this order with `labels`'}"
+            )
+        case Trouble.TURNED:
+            return (
+                f"`labels` names {labels}, but the columns are {listed(finding.columns)}: it is not clear whether "
+                "these numbers are classes. Leave `labels` out if they are, else rename the columns after the classes"
+            )
+        case Trouble.ABSENT:
+            texts = [name for name in source.names if not is_numeric(source.schema.field(name).type)]
+            wrong = [name for name in texts if any(speaks_of(name, text_of(label)) for label in finding.about)]
+            hint = f", and {listed(wrong)} without numbers" if wrong else ""
+            came = f"it has {listed(columns)}{hint}"
+            return f"{where} has no score column for {about} of the target's classes; {came}"
+        case Trouble.CONTRADICTED:
+            return (
+                f"`labels` names {labels}, but the columns are {listed(columns)}: columns that speak of classes must "
+                "be named after them, perhaps with a common prefix or suffix; rename them"
+            )
+        case Trouble.COMPLETING:
+            names = dict(zip(finding.columns, finding.classes, strict=True)) | {name: name for name in finding.about}
+            such = _labels([names[name] for name in columns if name in names]) or "with `labels`"
+            return (
+                f"with {about} the scores of every row sum to 1, so that this looks like a class of which {where} has "
+                f"no sample: name all classes, {such}, or choose the columns of scores with `scores`"
+            )
+    such = (finding.about and _labels(finding.about)) or f"in the order {listed(columns)}, with `labels`"
+    return (
+        f"the score columns of {where}, {listed(columns)}, do not name the classes {labels}: rename them, choose "
+        f"others with `scores`, or name the class of each column, {such}"
     )
+
+
+def _labels(classes: Sequence[Any]) -> str:
+    """The option as it is typed; empty for more classes than anybody reads."""
+    return f"`--labels {typed(joined(classes))}`" if len(classes) <= LABELS_PROPOSED else ""
+
+
+def _several_models(source: Source, found: list[str], ways: Sequence[Affixes], target: Target, columns: Columns) -> str:
+    """That columns are named in several ways, and how to choose."""
+    chosen = [_choosing(found, way, ways, target.texts) for way in ways]
+    names = [f"{way.before}{way.after}".strip("_-. ").replace("=", "_") or f"{n}" for n, way in enumerate(ways, 1)]
+    several = f"{quoted_path(source.name)} holds the scores of {len(ways)} models, {listed(chosen)}: "
+    one = f"choose one, `--scores {typed(chosen[0])}`"
+    if not columns.target or columns.model_column is not None:
+        return several + one
+    models = joined([f"{name}={pattern}" for name, pattern in zip(names, chosen, strict=True)])
+    rest = columns.typed("scores", "key", "pooled", "common")
+    call = f"polyroc compare {typed(source.path)}{rest} --models {typed(models)}"
+    return f"{several}{one}, or compare them, `{call}`"
+
+
+def _choosing(columns: list[str], way: Affixes, ways: Sequence[Affixes], texts: list[str]) -> str:
+    """A pattern for the columns of one model; their names where a pattern would take others as well."""
+    claimed = {other.name(text) for other in ways if other != way for text in texts}
+    own = [name for name in columns if way.fits(name) and name not in claimed]
+    pattern = way.name("*")
+    return joined([pattern] if [name for name in columns if fnmatchcase(name, pattern)] == own else own)

@@ -3,24 +3,35 @@
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import polyroc
-from polyroc import ComparedMeasures, Comparison, Evaluation, Measures, TippingCosts
+from polyroc import ComparedMeasures, Comparison, Evaluation, InputError, Measures, TippingCosts
+from polyroc._inputs.checks import in_words
 from polyroc._lib.limits import TIPPING_ON_PAGE
 from polyroc._lib.numbers import counted
-from polyroc.cli._files import check_read_once, quoted_path
-from polyroc.cli._messages import Messages
+from polyroc.cli._arguments import Settings, check_draws
+from polyroc.cli._columns import split
+from polyroc.cli._files import check_read_once, is_parquet, quoted_path, why_stream
+from polyroc.cli._messages import CommandError, Messages, option_of, typed
 from polyroc.cli._models import Models, read_models
-from polyroc.cli._outputs import as_json, check_outputs, csv_of, draw_curve, say_where, write_report, write_whole
-from polyroc.cli._plain import CommandError, typed
+from polyroc.cli._outputs import (
+    as_json,
+    check_outputs,
+    csv_of,
+    draw_curve,
+    draw_plan,
+    print_comparison,
+    print_evaluation,
+    print_plan,
+    say_where,
+    write_report,
+    write_whole,
+)
 from polyroc.cli._problem import Problem, read_costs, read_problem, scale_notes
-from polyroc.cli._settings import Settings, check_draws
-from polyroc.cli._size import does_stream
 from polyroc.evaluation._intervals import EvaluationIntervals
 from polyroc.report import summarize
 
@@ -43,21 +54,86 @@ def run_evaluate(path: str, settings: Settings) -> None:
         if settings.plot is not None:
             draw_curve(settings.plot, evaluation, intervals, settings.confidence_level)
         measures = _measures(evaluation, intervals, problem.groups, settings)
-        summarized = partial(_summary, problem, evaluation, intervals, settings, messages)
-        report_and_json(partial(_with_measures, summarized, measures), settings, messages)
-        if not settings.json:
-            from polyroc.cli._text import print_evaluation
+        given = {name: getattr(settings.columns, name) for name in ("sample_weight", "groups", "model_column")}
+        columns = {"target": settings.columns.target, "scores": list(problem.choice.columns)}
+        source = {"file": problem.file, **columns} | {name: one for name, one in given.items() if one is not None}
+        hints = [] if settings.quiet else _hints(problem, path, evaluation, intervals, settings)
+        how = {"bootstrap": intervals, "include_intervals": intervals is not None}
+        say_evaluation(evaluation, intervals, source, settings, messages, hints, measures, **how)
 
-            print_evaluation(
-                evaluation,
-                intervals,
-                title=quoted_path(problem.file)[1:-1],
-                confidence_level=settings.confidence_level,
-                measures=measures,
-                max_fpr=settings.max_fpr,
-                hints=[] if settings.quiet else _hints(problem, path, evaluation, intervals, settings),
-            )
-        say_where(settings.report, messages)
+
+def say_evaluation(
+    evaluation: Evaluation,
+    intervals: EvaluationIntervals | None,
+    source: dict[str, Any],
+    settings: Settings,
+    messages: Messages,
+    hints: Sequence[str],
+    measures: Measures | None = None,
+    **how: Any,
+) -> None:
+    """Page, JSON or text of one model; `how` goes to `summarize`."""
+    level = settings.confidence_level
+
+    def summarized() -> dict[str, Any]:
+        summary = _summary(evaluation, source, settings, messages, confidence_level=level, **how)
+        if settings.max_fpr is not None:
+            ends = how.get("bootstrap")
+            summary |= {"partial_auc": _partial_area(ends, evaluation, settings.max_fpr, level)}
+        return summary | _as_entry(measures)
+
+    _report_and_json(summarized, settings, messages)
+    if not settings.json:
+        print_evaluation(
+            evaluation,
+            intervals,
+            title=quoted_path(source["file"])[1:-1],
+            confidence_level=level,
+            measures=measures,
+            max_fpr=settings.max_fpr,
+            hints=hints,
+        )
+    say_where(settings.report, messages)
+
+
+def say_comparison(
+    comparison: Comparison,
+    source: dict[str, Any],
+    title: str,
+    settings: Settings,
+    messages: Messages,
+    hints: Sequence[str],
+    measures: ComparedMeasures | None = None,
+) -> None:
+    """Table, page, JSON or text of several models."""
+    if settings.out is not None:
+        write_whole(settings.out, _differences_csv(comparison))
+
+    def summarized() -> dict[str, Any]:
+        tipping = _tipping(comparison, settings)
+        return _summary(comparison, source, settings, messages, tipping=tipping) | _as_entry(measures)
+
+    _report_and_json(summarized, settings, messages)
+    if not settings.json:
+        print_comparison(comparison, title=title, measures=measures, hints=hints)
+    say_where(settings.report, messages)
+
+
+def _summary(
+    result: Evaluation | Comparison, source: dict[str, Any], settings: Settings, messages: Messages, **how: Any
+) -> dict[str, Any]:
+    return summarize(
+        result,
+        source=source,
+        warnings=messages.warnings,
+        include_rates=settings.report is not None,
+        include_decisions=settings.include_decisions,
+        **how,
+    )
+
+
+def _as_entry(measures: Measures | ComparedMeasures | None) -> dict[str, Any]:
+    return {} if measures is None else {"measures": measures.to_dict()}
 
 
 def say_rows(problem: Problem, settings: Settings, messages: Messages) -> None:
@@ -85,7 +161,7 @@ def check_files(paths: Sequence[str], settings: Settings) -> None:
     check_outputs(settings, paths)
 
 
-def report_and_json(summarized: Callable[[], dict[str, Any]], settings: Settings, messages: Messages) -> None:
+def _report_and_json(summarized: Callable[[], dict[str, Any]], settings: Settings, messages: Messages) -> None:
     """What is made from the summary; where nobody wants either, nothing is summarized."""
     if settings.report is None and not settings.json:
         return
@@ -101,37 +177,12 @@ def report_and_json(summarized: Callable[[], dict[str, Any]], settings: Settings
         sys.stdout.write(f"{as_json(numbers)}\n")
 
 
-def _summary(
-    problem: Problem,
-    evaluation: Evaluation,
-    intervals: EvaluationIntervals | None,
-    settings: Settings,
-    messages: Messages,
+def _partial_area(
+    intervals: EvaluationIntervals | None, evaluation: Evaluation, max_fpr: float, level: float
 ) -> dict[str, Any]:
-    given = {name: getattr(settings.columns, name) for name in ("sample_weight", "groups", "model_column")}
-    columns = {"target": settings.columns.target, "scores": list(problem.choice.columns)}
-    columns |= {name: column for name, column in given.items() if column is not None}
-    summary = summarize(
-        evaluation,
-        bootstrap=intervals,
-        include_intervals=intervals is not None,
-        confidence_level=settings.confidence_level,
-        source={"file": problem.file, **columns},
-        warnings=messages.warnings,
-        include_rates=settings.report is not None,
-        include_decisions=settings.include_decisions,
-    )
-    if settings.max_fpr is None:
-        return summary
-    return summary | {"partial_auc": partial_area(intervals, evaluation, settings)}
-
-
-def partial_area(intervals: EvaluationIntervals | None, evaluation: Evaluation, settings: Settings) -> dict[str, Any]:
     """The partial area with its interval, as plain data."""
-    stop, level = settings.max_fpr, settings.confidence_level
-    assert stop is not None
-    found: dict[str, Any] = {"max_fpr": stop, "value": evaluation.partial_auc(stop)}
-    ends = intervals.confidence_interval(level, statistic="partial_auc", max_fpr=stop) if intervals else None
+    found: dict[str, Any] = {"max_fpr": max_fpr, "value": evaluation.partial_auc(max_fpr)}
+    ends = intervals.confidence_interval(level, statistic="partial_auc", max_fpr=max_fpr) if intervals else None
     return found | ({"low": None, "high": None} if ends is None else ends._asdict())
 
 
@@ -144,12 +195,6 @@ def _measures(
     found = evaluation.measures(confidence_level=settings.confidence_level, groups=groups)
     drawn = intervals.drawn if intervals is not None and intervals.method == "bootstrap" else None
     return found if drawn is None else found.by_resamples(drawn)
-
-
-def _with_measures(
-    summarized: Callable[[], dict[str, Any]], measures: Measures | ComparedMeasures | None
-) -> dict[str, Any]:
-    return summarized() | ({} if measures is None else {"measures": measures.to_dict()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,29 +268,12 @@ def _compare_and_say(rivals: _Rivals, settings: Settings, messages: Messages, hi
         **settings.resampling,
         **rivals.options,
     )
-    if settings.out is not None:
-        write_whole(settings.out, differences_csv(comparison))
-    tipping = find_tipping(comparison, settings)
-    summarized = partial(
-        summarize,
-        comparison,
-        source=rivals.source,
-        warnings=messages.warnings,
-        include_rates=settings.report is not None,
-        include_decisions=settings.include_decisions,
-        tipping=tipping,
-    )
     measures = comparison.measures() if settings.measures else None
-    report_and_json(partial(_with_measures, summarized, measures), settings, messages)
-    if not settings.json:
-        from polyroc.cli._text import print_comparison
-
-        hints = [hint] if hint and not settings.quiet else []
-        print_comparison(comparison, title=rivals.title, measures=measures, hints=hints)
-    say_where(settings.report, messages)
+    hints = [hint] if hint and not settings.quiet else []
+    say_comparison(comparison, rivals.source, rivals.title, settings, messages, hints, measures)
 
 
-def find_tipping(comparison: Comparison, settings: Settings) -> TippingCosts | None:
+def _tipping(comparison: Comparison, settings: Settings) -> TippingCosts | None:
     """What a mistake would have to cost to change the order, for a page; of very many classes it takes too long."""
     n_classes = len(next(iter(comparison.evaluations.values())).labels)
     if settings.report is None or n_classes > TIPPING_ON_PAGE:
@@ -253,7 +281,7 @@ def find_tipping(comparison: Comparison, settings: Settings) -> TippingCosts | N
     return comparison.tipping_costs(progress=shows_bars(settings))
 
 
-def differences_csv(comparison: Comparison) -> bytes:
+def _differences_csv(comparison: Comparison) -> bytes:
     """The differences by both statistics, and by the partial area where it was asked for, below each other."""
     made_by = {"n_resamples": comparison.n_resamples, "seed": comparison.seed}
     rows = [
@@ -324,3 +352,90 @@ def _hints(
     if problem.model_column is not None:
         return [*hints, f"its rivals: polyroc compare {file}{rest} --model-column {typed(problem.model_column)}"]
     return [*hints, f"a rival:    polyroc compare {file} OTHER{rest}"]
+
+
+def does_stream(paths: Sequence[str], settings: Settings) -> bool:
+    """Whether the user asks for it, or files do not fit."""
+    wanted = {"--exact": settings.exact, "--partial": settings.partial, "--checkpoint": settings.checkpoint is not None}
+    asked = [option for option, given in wanted.items() if given]
+    if settings.stream is False:
+        if asked:
+            raise CommandError(asked[0], "is for files that are passed over: leave out --no-stream")
+        return False
+    if settings.stream or asked or any(Path(path).is_dir() for path in paths if "\0" not in path):
+        if others := [path for path in paths if not is_parquet(Path(path))]:
+            option = "--stream" if settings.stream or not asked else asked[0]
+            raise CommandError(option, f"takes Parquet files, or a folder of them, got {quoted_path(others[0])}")
+        return True
+    return why_stream(paths) != ""
+
+
+# polyroc plan
+
+
+@dataclass(frozen=True)
+class AskedPlan:
+    """Keyword arguments of `polyroc.plan`."""
+
+    half_width: float | None
+    detect: float | None
+    power: float
+    assurance: float
+    allocation: str
+    statistic: str
+
+    def __post_init__(self) -> None:
+        # Before any file is read.
+        if (self.half_width is None) == (self.detect is None):
+            came = "neither" if self.detect is None else "both"
+            msg = f"plan needs either --half-width or --detect, got {came}"
+            raise CommandError(msg)
+
+
+def run_plan(paths: Sequence[str], models: str | None, asked: AskedPlan, settings: Settings) -> None:
+    """How many samples an interval, or the test of two models, takes."""
+    if settings.seed is not None and settings.method["max_pairs"] is None:
+        raise CommandError("--seed", "of plan draws the pairs of --max-pairs: leave it out, or add --max-pairs")
+    check_files(paths, settings)
+    messages = Messages(quiet=settings.quiet)
+    with messages.heard():
+        pilot = _pilot(paths, models, asked, settings, messages)
+        plan = polyroc.plan(pilot, confidence_level=settings.confidence_level, **vars(asked))
+        if settings.plot is not None:
+            draw_plan(settings.plot, plan)
+        if settings.json:
+            source = {"files": list(paths), "target": settings.columns.target}
+            rest = {"source": source, "warnings": list(messages.warnings), "version": polyroc.__version__}
+            sys.stdout.write(f"{as_json(plan.to_dict() | rest)}\n")
+        else:
+            print_plan(plan, title=", ".join(quoted_path(path)[1:-1] for path in paths))
+
+
+def _pilot(paths: Sequence[str], models: str | None, asked: AskedPlan, settings: Settings, messages: Messages) -> Any:
+    """The evaluation of one model, or the comparison of two."""
+    named = settings.columns.model_column
+    is_one = len(paths) == 1 and models is None and (named is None or len(split(named.partition("=")[2])) == 1)
+    if is_one and settings.columns.common:
+        raise CommandError("--common", "needs two models: two files, or one file with --model-column")
+    if is_one and asked.detect is not None:
+        raise CommandError("--detect", "needs two models: two files, or one file with --models or --model-column")
+    if is_one:
+        problem = read_problem(paths[0], settings.columns)
+        say_rows(problem, settings, messages)
+        options = library_options(problem, settings) | {"rng": settings.seed or 0}
+        return polyroc.evaluate(problem.target.values, problem.scores, **options)
+    given = read_models(paths, models, settings.columns)
+    say_models(given, settings, messages)
+    if len(given.scores) != 2:
+        msg = f"plan takes one model or two, got {len(given.scores)}"
+        raise CommandError(msg)
+    options = library_options(given.first, settings)
+    try:
+        return polyroc.compare(given.first.target.values, given.scores, method="influence", **options)
+    except InputError as error:
+        if error.argument != "method":
+            raise
+        # The library says which method to take instead; a plan has no other.
+        reason = in_words(error.rule.removeprefix("must be 'bootstrap' where "), option_of)
+        msg = f"no plan can be made by these models: {reason}"
+        raise CommandError(msg) from error

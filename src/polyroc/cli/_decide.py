@@ -14,39 +14,23 @@ import pyarrow as pa
 
 import polyroc
 from polyroc import Decision, InputError
+from polyroc._inputs.labels import text_of
 from polyroc._lib.numbers import counted
 from polyroc._lib.typing import FloatArray
-from polyroc.cli._columns import choose_scores, split, ways_of
+from polyroc.cli._arguments import Settings
+from polyroc.cli._columns import Target, as_spelled, choose_scores, columns_of, labels_column, split
 from polyroc.cli._commands import as_array, say_notes
 from polyroc.cli._files import Source, check_read_once, is_numeric, open_source, quoted_path, read_given
-from polyroc.cli._labels import Target, as_spelled, labels_column, text_of
-from polyroc.cli._messages import Messages
-from polyroc.cli._missing import check_rows_left, check_scores, present
-from polyroc.cli._outputs import as_json, check_replaced, check_writable, csv_of, head_of, write_whole
-from polyroc.cli._plain import CommandError, clean, listed, one_line, quoted
-from polyroc.cli._problem import open_problem, read_costs
-from polyroc.cli._settings import Settings
+from polyroc.cli._messages import CommandError, Messages, clean, listed, one_line, quoted
+from polyroc.cli._outputs import Output, as_json, csv_of, write_whole
+from polyroc.cli._problem import check_rows_left, check_scores, open_problem, read_costs
 
 COLUMN = "decision"
-_SUFFIXES = (".parquet", ".csv")
 _ROWS_AT_ONCE = 65_536
 
 
-def check_rows(path: Path, inputs: Sequence[str], *, force: bool) -> None:
-    """Whether decisions can be written there, asked before the work is done."""
-    check_writable(path)
-    if path.suffix.lower() not in _SUFFIXES:
-        msg = f"--out must end in .parquet or .csv, got {quoted(path.name)}"
-        raise CommandError(msg)
-    kind = "a table of decisions that --out wrote"
-    check_replaced("--out", path, inputs, force=force, kind=kind, is_of_kind=_has_decisions)
-
-
-def _has_decisions(path: Path) -> bool:
-    """Whether a file is empty, or a table whose last column is that of the decisions."""
-    head = head_of(path)
-    if not head:
-        return head is not None
+def _has_decisions(head: bytes, path: Path) -> bool:
+    """Whether the last column of a table is that of the decisions."""
     if path.suffix.lower() == ".csv":
         return head.split(b"\r\n", 1)[0].endswith(f",{COLUMN}".encode())
     with suppress(pa.ArrowException, OSError):
@@ -57,11 +41,19 @@ def _has_decisions(path: Path) -> bool:
     return False
 
 
+# The first entry of a rule as it is written.
+_FORMAT = "polyroc decision 1"
+_BEGINNING = f'{{\n  "format": "{_FORMAT}"'.encode()
+_ROWS = Output("--out", (".parquet", ".csv"), "a table of decisions that --out wrote", _has_decisions)
+_RULE = Output("--save-rule", (".json",), "a rule that --save-rule wrote", lambda head, _: head.startswith(_BEGINNING))
+
+
 def check_free(source: Source) -> None:
     """Refuse a table that has a column of this name already."""
     if COLUMN in source.names:
-        msg = f"{quoted_path(source.name)} has a column {quoted(COLUMN)} already: rename it, or leave out --out"
-        raise CommandError(msg)
+        raise CommandError(
+            quoted_path(source.name), f"has a column {quoted(COLUMN)} already: rename it, or leave out --out"
+        )
 
 
 def rows_with_decisions(source: Source, predicted: Any, scores: Sequence[str], suffix: str) -> bytes:
@@ -110,8 +102,7 @@ def read_prior(prior: str, labels: Sequence[Any]) -> list[float]:
     found = _in_file(prior, labels) if is_file(prior) else _typed(prior)
     texts = [text_of(label) for label in labels]
     if sorted(found) != sorted(texts):
-        msg = f"--prior must name each class once ({listed(labels)}), got {listed(list(found))}"
-        raise CommandError(msg)
+        raise CommandError("--prior", f"must name each class once ({listed(labels)}), got {listed(list(found))}")
     return [found[text] for text in texts]
 
 
@@ -120,8 +111,9 @@ def _typed(prior: str) -> dict[str, float]:
     for piece in split(prior):
         name, _, number = piece.rpartition("=")
         if not name or name in found or _NUMBER.fullmatch(number.strip()) is None:
-            msg = f"--prior must be a file or look like a=0.1,b=0.9, each class once, got {quoted(piece)}"
-            raise CommandError(msg)
+            raise CommandError(
+                "--prior", f"must be a file or look like a=0.1,b=0.9, each class once, got {quoted(piece)}"
+            )
         found[name] = float(number)
     return found
 
@@ -129,13 +121,13 @@ def _typed(prior: str) -> dict[str, float]:
 def _in_file(path: str, labels: Sequence[Any]) -> dict[str, float]:
     """A header of classes with one row below it, or a column of classes next to one of numbers."""
     if not Path(path).exists():
-        msg = f"--prior must be a file or look like a=0.1,b=0.9, got {quoted(path)}: there is no such file"
-        raise CommandError(msg)
+        raise CommandError(
+            "--prior", f"must be a file or look like a=0.1,b=0.9, got {quoted(path)}: there is no such file"
+        )
     source, texts = open_source(path), [text_of(label) for label in labels]
-    ways = ways_of(source.names, texts)
-    if len(ways) == 1 and source.n_rows == 1:
-        actual = {name.lower(): name for name in source.names} | {name: name for name in source.names}
-        row: FloatArray = source.matrix([actual[ways[0].name(text)] for text in texts])[0]
+    columns = columns_of(source, labels)
+    if columns and source.n_rows == 1:
+        row: FloatArray = source.matrix(columns)[0]
         return dict(zip(texts, row.tolist(), strict=True))
     numbers = [name for name in source.names if is_numeric(source.schema.field(name).type)]
     for name in source.names:
@@ -144,15 +136,11 @@ def _in_file(path: str, labels: Sequence[Any]) -> dict[str, float]:
             classes = [text_of(value) for value in labels_column(source, name).to_pylist()]
             if sorted(classes) == sorted(texts):
                 return dict(zip(classes, source.matrix(others)[:, 0].tolist(), strict=True))
-    msg = (
-        f"--prior: {quoted_path(path)} must have a header with the {len(texts)} classes ({listed(labels)}) and one "
-        f"row, or a column of the classes and one of numbers, got {source.n_rows} rows of {listed(source.names)}"
+    raise CommandError(
+        "--prior:",
+        f"{quoted_path(path)} must have a header with the {len(texts)} classes ({listed(labels)}) and one "
+        f"row, or a column of the classes and one of numbers, got {source.n_rows} rows of {listed(source.names)}",
     )
-    raise CommandError(msg)
-
-
-# The first entry of a rule as it is written.
-_FORMAT = "polyroc decision 1"
 
 
 @dataclass(frozen=True)
@@ -173,10 +161,9 @@ def run_decide(path: str, asked: Asked, settings: Settings) -> None:
     inputs = [path, settings.costs, asked.apply, asked.prior if is_file(asked.prior) else None]
     given = [one for one in inputs if one is not None]
     check_read_once(given)
-    if asked.out is not None:
-        check_rows(asked.out, given, force=settings.force)
-    if asked.save_rule is not None:
-        _check_rule(asked.save_rule, given, force=settings.force)
+    for output, file in ((_ROWS, asked.out), (_RULE, asked.save_rule)):
+        if file is not None:
+            output.check(file, given, force=settings.force)
     messages = Messages(quiet=settings.quiet)
     with messages.heard():
         if asked.apply is None:
@@ -198,25 +185,9 @@ def _check_asked(asked: Asked, settings: Settings) -> None:
     others |= {name: getattr(asked, name) for name in ("prior", "rule", "reject_cost", "save_rule")}
     others |= {"pooled": "" if columns.pooled is False else "yes"}
     if wrong := [f"--{name.replace('_', '-')}" for name, value in others.items() if value not in (None, "")]:
-        msg = f"--apply uses a rule that is made already: leave out {', '.join(wrong)}"
-        raise CommandError(msg)
+        raise CommandError("--apply", f"uses a rule that is made already: leave out {', '.join(wrong)}")
     if asked.out is None:
-        msg = "--apply needs --out, the file for the decisions"
-        raise CommandError(msg)
-
-
-def _check_rule(path: Path, inputs: list[str], *, force: bool) -> None:
-    check_writable(path)
-    if path.suffix.lower() != ".json":
-        msg = f"--save-rule must end in .json, got {quoted(path.name)}"
-        raise CommandError(msg)
-    kind = "a rule that --save-rule wrote"
-    check_replaced("--save-rule", path, inputs, force=force, kind=kind, is_of_kind=_is_rule)
-
-
-def _is_rule(path: Path) -> bool:
-    head = head_of(path)
-    return head is not None and (not head or head.startswith(f'{{\n  "format": "{_FORMAT}"'.encode()))
+        raise CommandError("--apply", "needs --out, the file for the decisions")
 
 
 def _make(path: str, asked: Asked, settings: Settings, messages: Messages) -> None:
@@ -257,7 +228,7 @@ def _apply(path: str, rule: str, asked: Asked, settings: Settings, messages: Mes
     source = open_source(path)
     check_free(source)
     columns = _columns_of(source, decision, settings, messages)
-    if settings.columns.drop_missing and not (rows := present(source, columns)).all():
+    if settings.columns.drop_missing and not (rows := source.present(columns)).all():
         n_left = int(np.count_nonzero(rows))
         check_rows_left(n_left, len(rows))
         messages.warning(f"dropped {len(rows) - n_left:,} of {counted(len(rows), 'row')} with missing values")
@@ -295,11 +266,11 @@ def _columns_of(source: Source, decision: Decision, settings: Settings, messages
     columns = {text_of(label): name for label, name in zip(choice.labels, choice.columns, strict=True)}
     texts = [text_of(label) for label in labels]
     if sorted(columns) != sorted(texts):
-        msg = (
-            f"{quoted_path(source.name)} has score columns for the classes {listed(list(columns))}, "
-            f"but the rule has {listed(texts)}: choose columns with --scores"
+        raise CommandError(
+            quoted_path(source.name),
+            f"has score columns for the classes {listed(list(columns))}, "
+            f"but the rule has {listed(texts)}: choose columns with --scores",
         )
-        raise CommandError(msg)
     return [columns[text] for text in texts]
 
 
@@ -310,21 +281,17 @@ def read_rule(path: str) -> Decision:
         given = read_given(path)
         record = json.loads(given.read_bytes() if isinstance(given, Path) else given, parse_constant=_no_number)
     except CommandError as error:
-        msg = f"{where} {error}"
-        raise CommandError(msg) from error
+        raise CommandError(where, f"{error}") from error
     except (ValueError, RecursionError) as error:
-        msg = f"{where} is not JSON, and no rule that --save-rule wrote"
-        raise CommandError(msg) from error
+        raise CommandError(where, "is not JSON, and no rule that --save-rule wrote") from error
     if not isinstance(record, dict) or record.get("format") != _FORMAT:
-        msg = f"{where} is no rule that --save-rule wrote: its 'format' must be {_FORMAT!r}"
-        raise CommandError(msg)
+        raise CommandError(where, f"is no rule that --save-rule wrote: its 'format' must be {_FORMAT!r}")
     try:
         return Decision.from_dict(record)
     except InputError as error:
         # In the words of the file: `costs` there is no option.
         reason = str(error).replace("`", "'").replace("'record'", "it")
-        msg = f"{where} cannot be used: {reason}"
-        raise CommandError(msg) from error
+        raise CommandError(where, f"cannot be used: {reason}") from error
 
 
 def _no_number(name: str) -> Any:

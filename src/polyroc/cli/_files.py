@@ -5,7 +5,7 @@ import stat
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from io import BytesIO, UnsupportedOperation
@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from polyroc._engines._memory import available
 from polyroc._lib.typing import BoolArray, FloatArray
 from polyroc.cli._formats import HEAD, Format, column_as_written, delimited_table, format_of, ndjson_table, npz_table
-from polyroc.cli._plain import CommandError, clean, listed, one_line, quoted
+from polyroc.cli._messages import CommandError, clean, listed, one_line, quoted
 
 STANDARD_INPUT = "-"
 
@@ -46,8 +48,7 @@ def check_read_once(paths: Sequence[str]) -> None:
             continue
         if any(os.path.samestat(known, other) for other in streams):
             what = "the standard input" if path == STANDARD_INPUT else quoted(path)
-            msg = f"{what} can be read only once"
-            raise CommandError(msg)
+            raise CommandError(what, "can be read only once")
         streams.append(known)
     if list(paths).count(STANDARD_INPUT) > 1:
         msg = "the standard input can be read only once"
@@ -169,6 +170,27 @@ class Source:
         pa.default_memory_pool().release_unused()
         return matrix
 
+    def present(self, names: Collection[str]) -> BoolArray:
+        """Whether each row has a value in all of these columns."""
+        rows = np.ones(self.n_rows, dtype=np.bool_)
+        for name in names:
+            start = 0
+            for chunk in self.chunks(name):
+                rows[start : start + len(chunk)] &= ~_is_missing(chunk)
+                start += len(chunk)
+        return rows
+
+
+def _is_missing(values: Any) -> BoolArray:
+    """Null, NaN, or text without a letter."""
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    missing = values.is_null(nan_is_null=True)
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        missing = pc.or_(missing, pc.fill_null(pc.equal(values, ""), True))
+    found: BoolArray = missing.to_numpy(zero_copy_only=False)
+    return found
+
 
 def is_numeric(kind: Any) -> bool:
     """Whether a column of this Arrow type may be a score."""
@@ -181,17 +203,14 @@ def open_source(path: str) -> Source:
     try:
         source = replace(_opened(read_given(path), name), path=path)
     except CommandError as error:
-        msg = f"{quoted_path(name)} {error}"
-        raise CommandError(msg) from error
+        raise CommandError(quoted_path(name), f"{error}") from error
     except _BROKEN as error:
         raise CommandError(_unreadable(name, error)) from error
     names = source.names
     if twice := sorted({column for column in names if names.count(column) > 1} if len(set(names)) < len(names) else ()):
-        msg = f"{quoted_path(name)} has columns of the same name: {listed(twice)}"
-        raise CommandError(msg)
+        raise CommandError(quoted_path(name), f"has columns of the same name: {listed(twice)}")
     if source.n_rows == 0:
-        msg = f"{quoted_path(name)} has no rows"
-        raise CommandError(msg)
+        raise CommandError(quoted_path(name), "has no rows")
     return source
 
 
@@ -279,3 +298,54 @@ def _numbers(column: Any, name: str) -> Any:
         msg = f"column {quoted(name)} must hold integers within 2**53, whose order float64 keeps, got larger ones"
         raise CommandError(msg)
     return values
+
+
+# Whether files fit in memory
+
+_PARQUET, _GIB = b"PAR1", 2**30
+# Copies of the scores that an evaluation in memory has at once: as read, sorted by class, and what resamples need.
+_COPIES = 3
+
+
+def why_stream(paths: Sequence[str]) -> str:
+    """That files do not fit in memory, in words; empty where they do."""
+    files = [Path(path) for path in paths]
+    if not all(is_parquet(file) and file.is_file() for file in files):
+        return ""
+    needed, free = sum(map(_bytes_needed, files)), available()
+    if free is None or needed <= free:
+        return ""
+    return f"about {needed / _GIB:.1f} GiB of memory would be needed and {max(0, free) / _GIB:.1f} GiB are free"
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether this is a Parquet file, or a folder of them."""
+    try:
+        if path.is_dir():
+            return any(True for end in ("*.parquet", "*.pq") for _ in path.rglob(end))
+        # Asked before it is opened: what is read from a pipe is gone for whoever reads it next.
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return file.read(4) == _PARQUET
+    except (OSError, ValueError):
+        return False
+
+
+def _bytes_needed(path: Path) -> int:
+    """By the footer; 0 where it cannot be read, which is said later."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            n_rows, kinds = file.metadata.num_rows, list(file.schema_arrow.types)
+    except (pa.ArrowException, OSError):
+        return 0
+    width = sum(_width(kind) for kind in kinds if is_numeric(kind))
+    # Labels as objects and as codes.
+    return int(n_rows * (_COPIES * width + 24))
+
+
+def _width(kind: Any) -> int:
+    return 4 if kind.bit_width <= 32 and "float" in str(kind) else 8

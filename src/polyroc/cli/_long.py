@@ -10,11 +10,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from polyroc.cli._columns import Columns, joined, split
+from polyroc.cli._columns import Columns, joined, labels_column, split
 from polyroc.cli._files import Source, quoted_path
-from polyroc.cli._labels import labels_column
-from polyroc.cli._missing import present
-from polyroc.cli._plain import CommandError, clean, listed, quoted, typed
+from polyroc.cli._messages import CommandError, clean, listed, quoted, typed
 
 # Columns that identify samples, and columns that identify models, by what people and pandas call them.
 _IDS = ("id", "ids", "key", "row_id", "rowid", "sample", "sample_id", "example_id", "image_id", "uid", "uuid")
@@ -44,7 +42,7 @@ def models_of(source: Source, wanted: Split, columns: Columns) -> dict[str, Sour
     """The rows of each model as a table of its own, in the order in which models occur, or are named."""
     if columns.drop_missing:
         # A row without a model is a row of none of them.
-        source = source.where(present(source, [wanted.column]), source.name)
+        source = source.where(source.present([wanted.column]), source.name)
     values = labels_column(source, wanted.column).cast(pa.string())
     there = pc.unique(values).to_pylist()
     names = there if wanted.models is None else _named(source, wanted, there)
@@ -56,11 +54,9 @@ def _named(source: Source, wanted: Split, there: list[str]) -> list[str]:
     names = [str(wanted.models)] if wanted.models in there else split(wanted.models or "")
     where = f"column {quoted(wanted.column)} of {quoted_path(source.name)}"
     if unknown := [name for name in names if name not in there] or ([] if names else [""]):
-        msg = f"--model-column: no {listed(unknown)} in {where}, which has {listed(there)}"
-        raise CommandError(msg)
+        raise CommandError("`model_column`:", f"no {listed(unknown)} in {where}, which has {listed(there)}")
     if len(set(names)) < len(names):
-        msg = f"--model-column must name each model once, got {quoted(wanted.models)}"
-        raise CommandError(msg)
+        raise CommandError("`model_column`", f"must name each model once, got {quoted(wanted.models)}")
     return names
 
 
@@ -80,7 +76,7 @@ def one_model(source: Source, wanted: Split, columns: Columns) -> Source:
 def _choose(source: Source, wanted: Split, models: list[str], columns: Columns, *, takes_one: bool = True) -> str:
     """How to evaluate one model, and how to compare them if their rows can be matched."""
     comparing = _comparing(source, wanted, columns)
-    compare = f"compare them, `{comparing}`" if comparing else "name their column with --model-column, and a --key"
+    compare = f"compare them, `{comparing}`" if comparing else "name their column with `model_column`, and a `key`"
     if not takes_one:
         return compare
     one = f"choose one, `--model-column {typed(f'{wanted.column}={joined([models[0]])}')}`"
@@ -185,7 +181,7 @@ def comparison_of(source: Source, layout: Layout, columns: Columns) -> str:
 
 def _two_readings(source: Source, name: str, by: str | None, columns: Columns, *, takes_one: bool) -> str:
     """Both readings of a table, each with what to type."""
-    named = source.where(present(source, [name]), source.name)
+    named = source.where(source.present([name]), source.name)
     models = pc.unique(labels_column(named, name).cast(pa.string())).to_pylist()
     wanted = Split(name, None)
     why = "" if by is None else f", and the rows of each {quoted(by)} differ by it"

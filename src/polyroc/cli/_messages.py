@@ -1,17 +1,137 @@
-"""What goes to the standard error: notes, and the library's warnings as lines."""
+"""What goes to the standard error: errors, notes, and warnings of the library, each as a line of safe text."""
 
 import logging
 import os
+import shlex
 import shutil
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import UnsupportedOperation
-from typing import TextIO
+from typing import Any, TextIO
 
+from polyroc._inputs.checks import InputError, in_words
+from polyroc._inputs.options import DECLARED
 from polyroc._lib.text import wrapped
-from polyroc.cli._plain import in_options, one_line
+
+_LONGEST = 40
+_JOINER = "\u200d"  # holds emoji together, does nothing else
+
+# What the library calls its arguments, and what the command line does.
+_OPTIONS = {
+    "y_true": "--target",
+    "y_score": "--scores",
+    "scores": "--scores",
+    "n_resamples": "--resamples",
+    "rng": "--seed",
+    "n_jobs": "--jobs",
+    "seed": "--seed",
+    "folder": "--out",
+    "pilot": "the sample",
+    "paths": "the files",
+}
+_SAME_NAME = (
+    "labels",
+    "sample_weight",
+    "groups",
+    "confidence_level",
+    "max_fpr",
+    "data",
+    "half_width",
+    "detect",
+    "power",
+    "assurance",
+    "allocation",
+    "statistic",
+    "prior",
+    "rule",
+    "reject_cost",
+    "target",
+    "checkpoint",
+    "key",
+    "models",
+    "model_column",
+    "pooled",
+    "drop_missing",
+    "common",
+)
+# Said with their value.
+_FLAGS = {
+    "partial=True": "--partial",
+    "exact=True": "--exact",
+    "standard_errors=False": "--method none",
+    "polyroc.evaluate": "--no-stream",
+}
+# Those above have a name of their own there.
+_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (*_SAME_NAME, *DECLARED)} | _OPTIONS
+
+
+class CommandError(ValueError):
+    """What the user can put right, in one line; arguments in backquotes have the names that they have in Python.
+
+    `about` is the option or the file that the rest is about.
+    """
+
+    def __init__(self, about: str, rest: str = "") -> None:
+        super().__init__(f"{about} {rest}" if rest else about)
+
+
+def clean(value: Any, longest: int = _LONGEST) -> str:
+    """A name as it may be shown: control characters replaced, cut where it is too long.
+
+    >>> clean(f"a{chr(10)}b"), len(clean(500 * "x"))
+    ('a?b', 40)
+    """
+    text = one_line(str(value))
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
+def typed(value: Any) -> str:
+    """A value as it is typed in a shell: all of it, however long, and quoted where it must be.
+
+    >>> print("--groups", typed("patient id"))
+    --groups 'patient id'
+    """
+    return shlex.quote(one_line(str(value)))
+
+
+def one_line(text: str) -> str:
+    """The text without control characters, line breaks among them."""
+    return "".join(c if c.isprintable() or c == _JOINER else "?" for c in text)
+
+
+def quoted(value: Any) -> str:
+    """A name inside a sentence."""
+    return f"'{clean(value)}'"
+
+
+def listed(values: Sequence[Any], most: int = 10) -> str:
+    """The first few names inside a sentence.
+
+    >>> listed(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    text = ", ".join(quoted(value) for value in values[:most])
+    return text if len(values) <= most else f"{text} and {len(values) - most} more"
+
+
+def option_of(code: str) -> str:
+    """What the library has between backquotes, an argument or one with its value, as it is typed here.
+
+    >>> option_of("y_true"), option_of("labels="), option_of("exact=True"), option_of("other")
+    ('--target', '--labels', '--exact', '`other`')
+    """
+    name = code.removesuffix("=").removesuffix(".columns")
+    return _FLAGS.get(code) or _OPTIONS.get(name, f"`{code}`")
+
+
+def in_options(error: Exception) -> str:
+    """The message of an error with the options as they are typed."""
+    if isinstance(error, InputError):
+        return error.said(option_of)
+    return in_words(str(error), option_of)
+
 
 _ERROR = 2
 
@@ -62,13 +182,14 @@ class Messages:
 
     def note(self, text: str) -> None:
         """Something that is good to know."""
+        text = in_words(text, option_of)
         if text and text not in self._notes and not self._quiet:
             self._notes.add(text)
             _line(f"note: {text}")
 
     def warning(self, text: str) -> None:
         """Something that bears on what the numbers mean."""
-        text = in_options(text)
+        text = in_words(text, option_of)
         if text not in self.warnings:
             self.warnings.append(text)
             _line(f"warning: {text}")

@@ -10,23 +10,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from polyroc._inputs.labels import text_of
 from polyroc._lib.numbers import counted
 from polyroc._lib.typing import BoolArray, FloatArray, IntArray
-from polyroc.cli._columns import Columns, check_column, choose_scores, split
+from polyroc.cli._columns import Columns, check_column, choose_scores, labels_column, read_target, split
 from polyroc.cli._files import STANDARD_INPUT, Source, open_source, quoted_path
-from polyroc.cli._labels import labels_column, read_target, text_of
 from polyroc.cli._long import check_layout, common_id, comparison_of, long_layout, models_of, parse_split
-from polyroc.cli._missing import (
+from polyroc.cli._messages import CommandError, listed, quoted
+from polyroc.cli._problem import (
+    Problem,
     check_classes_left,
+    check_others,
     check_rows_left,
     complete,
     complete_rows,
     dropped_rows,
     label_texts,
-    present,
+    problem_of,
 )
-from polyroc.cli._plain import CommandError, listed, quoted
-from polyroc.cli._problem import Problem, check_others, problem_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +44,11 @@ class Models:
 def read_models(paths: Sequence[str], models: str | None, columns: Columns) -> Models:
     """The models of one file with `--models` or `--model-column`, or of one file each."""
     if columns.common and models is not None:
-        msg = "--common matches rows of several tables, but with --models all rows are in one: leave it out"
-        raise CommandError(msg)
+        raise CommandError(
+            "`common`", "matches rows of several tables, but with `models` all rows are in one: leave it out"
+        )
     if columns.common and columns.key is None:
-        msg = "--common needs --key, the column that identifies rows"
-        raise CommandError(msg)
+        raise CommandError("`common`", "needs `key`, the column that identifies rows")
     if columns.model_column is not None:
         return _of_one_column(paths, models, columns)
     if models is not None:
@@ -55,24 +56,23 @@ def read_models(paths: Sequence[str], models: str | None, columns: Columns) -> M
     if len(paths) < 2:
         # A file in long layout is told how to go on.
         source = open_source(paths[0])
-        target = read_target(source, check_column(source, columns.target, "--target"))
+        target = read_target(source, check_column(source, columns.target, "target"))
         scores: tuple[str, ...] = ()
         with suppress(CommandError):
             scores = choose_scores(source, target, columns).columns
         if (layout := long_layout(source, columns, scores)) is not None:
             raise CommandError(comparison_of(source, layout, columns))
-        msg = "compare needs two files, or one with --models 'first=a_*,second=b_*' or with --model-column NAME"
+        msg = "compare needs two files, or one with `models` 'first=a_*,second=b_*' or with `model_column` NAME"
         raise CommandError(msg)
     return _of_files(paths, columns)
 
 
 def _of_one_file(paths: Sequence[str], models: str, columns: Columns) -> Models:
     if len(paths) != 1 or columns.scores is not None:
-        came = "--scores" if columns.scores is not None else f"{len(paths)} files"
-        msg = f"--models takes the models from the columns of one file, got {came} as well"
-        raise CommandError(msg)
+        came = "`scores`" if columns.scores is not None else f"{len(paths)} files"
+        raise CommandError("`models`", f"takes the models from the columns of one file, got {came} as well")
     source = open_source(paths[0])
-    check_column(source, columns.target, "--target")
+    check_column(source, columns.target, "target")
     check_others(source, columns)
     patterns, dropped = model_patterns(models), ""
     if columns.drop_missing:
@@ -89,17 +89,17 @@ def _of_one_file(paths: Sequence[str], models: str, columns: Columns) -> Models:
 
 def _of_one_column(paths: Sequence[str], models: str | None, columns: Columns) -> Models:
     if len(paths) != 1 or models is not None:
-        came = "--models" if models is not None else f"{len(paths)} files"
-        msg = f"--model-column takes the models from the rows of one file, got {came} as well"
-        raise CommandError(msg)
+        came = "`models`" if models is not None else f"{len(paths)} files"
+        raise CommandError("`model_column`", f"takes the models from the rows of one file, got {came} as well")
     source = open_source(paths[0])
-    check_column(source, columns.target, "--target")
+    check_column(source, columns.target, "target")
     wanted = parse_split(source, columns.model_column or "")
-    column = check_column(source, wanted.column, "--model-column")
+    column = check_column(source, wanted.column, "model_column")
     found = models_of(source, wanted, columns)
     if len(found) < 2:
-        msg = f"--model-column: {quoted(column)} must name at least two models, got {listed(list(found))}"
-        raise CommandError(msg)
+        raise CommandError(
+            "`model_column`:", f"{quoted(column)} must name at least two models, got {listed(list(found))}"
+        )
     columns = replace(columns, model_column=column)
     if columns.key is not None or (by := common_id(source, found, columns.taken)) is None:
         return _of_sources(found.items(), columns)
@@ -113,15 +113,12 @@ def model_patterns(models: str) -> dict[str, str]:
     for piece in split(models):
         name, equals, pattern = piece.partition("=")
         if not (name and equals and pattern):
-            msg = f"--models must read like 'knn=knn_*,tree=tree_*', got {quoted(piece)}"
-            raise CommandError(msg)
+            raise CommandError("`models`", f"must read like 'knn=knn_*,tree=tree_*', got {quoted(piece)}")
         if name in patterns:
-            msg = f"--models names {quoted(name)} twice"
-            raise CommandError(msg)
+            raise CommandError("`models`", f"names {quoted(name)} twice")
         patterns[name] = pattern
     if len(patterns) < 2:
-        msg = f"--models must name at least two models, got {quoted(models)}"
-        raise CommandError(msg)
+        raise CommandError("`models`", f"must name at least two models, got {quoted(models)}")
     return patterns
 
 
@@ -155,13 +152,13 @@ def _of_sources(sources: Iterable[tuple[str, Source]], columns: Columns) -> Mode
 
 
 def _table(source: Source, columns: Columns, *, is_first: bool) -> _Table:
-    check_column(source, columns.target, "--target")
+    check_column(source, columns.target, "target")
     # Weights and groups belong to the rows, which are the same: the first table says them.
     used = columns if is_first else replace(columns, sample_weight=None, groups=None)
     check_others(source, used)
     if columns.drop_missing and columns.key is not None:
         # Rows without a key are matched with none.
-        with_key = present(source, [columns.key])
+        with_key = source.present([columns.key])
         check_rows_left(int(np.count_nonzero(with_key)), source.n_rows)
         source = source.where(with_key, source.name)
     keys, labels = None if columns.key is None else _keys(source, columns.key), None
@@ -169,7 +166,7 @@ def _table(source: Source, columns: Columns, *, is_first: bool) -> _Table:
     if columns.drop_missing:
         rows = complete(source, columns, [columns.scores], (used.sample_weight, used.groups))
         labels = label_texts(source, columns.target)
-        check_classes_left(labels, rows, "--drop-missing leaves")
+        check_classes_left(labels, rows, "`drop_missing` leaves")
         source = source if rows.all() else source.where(rows, source.name)
     target = read_target(source, columns.target)
     choice = choose_scores(source, target, columns)
@@ -205,17 +202,17 @@ def _left_out(tables: dict[str, _Table], shared: BoolArray, rows: BoolArray, col
     first, warnings = next(iter(tables.values())), []
     if columns.common:
         n_shared = int(np.count_nonzero(shared))
-        check_rows_left(n_shared, len(shared), "--common leaves")
+        check_rows_left(n_shared, len(shared), "`common` leaves")
         absent = {table.problem.file: len(table.complete) - n_shared for table in tables.values()}
         if any(absent.values()):
             each = ", ".join(f"{counted(count, 'row')} of {quoted_path(file)}" for file, count in absent.items())
-            warnings.append(f"left out by --common, because not all files have their keys: {each}")
+            warnings.append(f"left out by `common`, because not all files have their keys: {each}")
     labels = first.labels
     if labels is None:
         labels = np.array([text_of(label) for label in first.problem.target.values.tolist()], dtype=object)
     both = columns.common and columns.drop_missing
-    option = "--common leaves" if not columns.drop_missing else "--drop-missing leaves"
-    check_classes_left(labels, rows, "--common and --drop-missing leave" if both else option)
+    option = "`common` leaves" if not columns.drop_missing else "`drop_missing` leaves"
+    check_classes_left(labels, rows, "`common` and `drop_missing` leave" if both else option)
     dropped = dropped_rows(labels[shared], rows[shared], n_models=len(tables))
     return [*warnings, dropped] if dropped else warnings
 
@@ -261,8 +258,7 @@ def _keys(source: Source, name: str) -> Any:
     twice = counts.filter(pc.greater(counts.field("counts"), 1))
     if len(twice) > 0:
         which = listed(twice.field("values").to_pylist(), 5)
-        msg = f"--key: {quoted_path(source.name)} has {which} more than once in column {quoted(name)}"
-        raise CommandError(msg)
+        raise CommandError("`key`:", f"{quoted_path(source.name)} has {which} more than once in column {quoted(name)}")
     return keys
 
 
@@ -274,8 +270,7 @@ def _places(first: _Table, other: _Table, columns: Columns) -> IntArray:
     if first.keys is None:
         n_rows, n_others = len(first.complete), len(other.complete)
         if n_rows != n_others:
-            msg = f"{_do_not_match(*files)} have {n_rows} and {n_others} rows{_KEY_HINT}"
-            raise CommandError(msg)
+            raise CommandError(_do_not_match(*files), f"have {n_rows} and {n_others} rows{_KEY_HINT}")
         return np.arange(n_rows)
     ours, theirs = first.keys, other.keys
     if ours.type != theirs.type:
@@ -291,7 +286,7 @@ def _places(first: _Table, other: _Table, columns: Columns) -> IntArray:
     return found
 
 
-_KEY_HINT = "; if their rows are in another order, name a column that identifies them with --key"
+_KEY_HINT = "; if their rows are in another order, name a column that identifies them with `key`"
 
 
 def _do_not_match(first: str, second: str) -> str:
@@ -326,5 +321,4 @@ def _check_targets(first: Problem, other: Problem, keys: Any, rows: IntArray) ->
         where = f"row {rows[row]}" if keys is None else f"the row of key {quoted(keys[row].as_py())}"
         many = f", and {len(differ) - 1} more rows differ" if len(differ) > 1 else ""
         files, hint = _do_not_match(first.file, other.file), _KEY_HINT if keys is None else ""
-        msg = f"{files} have targets {quoted(ours[row])} and {quoted(theirs[row])} in {where}{many}{hint}"
-        raise CommandError(msg)
+        raise CommandError(files, f"have targets {quoted(ours[row])} and {quoted(theirs[row])} in {where}{many}{hint}")

@@ -1,37 +1,29 @@
-"""What a command writes: checked before any work is done, then written whole or not at all."""
+"""What a command writes, to files (checked before any work is done, and whole or not at all) and as text for people."""
 
 import csv
 import json
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from importlib.util import find_spec
 from io import BytesIO, StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from polyroc import Evaluation, Plan
+import numpy as np
+
+from polyroc import ComparedMeasures, Comparison, Evaluation, Measures, Plan
 from polyroc._lib import files as _write
 from polyroc._lib.files import why_not_writable
+from polyroc._lib.limits import CLASS_ROWS_PRINTED
+from polyroc._lib.numbers import area, area_and_ends, counted, level
+from polyroc._lib.text import aligned, short_names, wrapped
+from polyroc.cli._arguments import Settings
 from polyroc.cli._files import is_input, quoted_path
-from polyroc.cli._messages import Messages
-from polyroc.cli._plain import CommandError, one_line, quoted
-from polyroc.cli._settings import Settings
+from polyroc.cli._messages import CommandError, Messages, one_line, quoted
 from polyroc.evaluation._intervals import EvaluationIntervals
-
-_PAGES = ("html", "htm")
-
-
-def check_report(path: Path) -> None:
-    """Whether such a page can be made and written, asked before the work is done."""
-    if path.suffix.lower().lstrip(".") not in _PAGES:
-        msg = f"--report must end in .html, got {quoted(path.name)}"
-        raise CommandError(msg)
-    if find_spec("jinja2") is None:
-        msg = '--report needs jinja2: pip install "polyroc[report]"'
-        raise CommandError(msg)
-    check_writable(path)
+from polyroc.evaluation._text import backwards_note
 
 
 def write_report(path: Path, summary: Mapping[str, Any]) -> None:
@@ -45,17 +37,6 @@ def say_where(path: Path | None, messages: Messages) -> None:
     """The last line: where the page is."""
     if path is not None:
         messages.note(f"the report is in {quoted_path(str(path))}")
-
-
-def check_plot(path: Path) -> None:
-    """Whether such a picture can be drawn and written, asked before the work is done."""
-    if path.suffix.lower() not in _PICTURES:
-        msg = f"--plot must end in .png, .svg or .pdf, got {quoted(path.name)}"
-        raise CommandError(msg)
-    if find_spec("matplotlib") is None:
-        msg = '--plot needs matplotlib: pip install "polyroc[plot]"'
-        raise CommandError(msg)
-    check_writable(path)
 
 
 def draw_curve(
@@ -88,12 +69,6 @@ def _save(path: Path, display: Any) -> None:
 
 # What makes a spreadsheet take a cell for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-
-
-def check_writable(path: Path) -> None:
-    """Whether a file can be written there, asked before the work is done."""
-    if reason := why_not_writable(path):
-        raise _refusal(path, reason)
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -132,79 +107,72 @@ def _cell(value: Any) -> Any:
 
 # As many bytes of a file as say what it is; a page names its maker behind its security policy.
 _HEAD = 8192
+_BEGINNINGS = {".png": b"\x89PNG\r\n\x1a\n", ".pdf": b"%PDF-", ".svg": b"<svg"}
+
+
+def _is_picture(head: bytes, path: Path) -> bool:
+    suffix = path.suffix.lower()
+    if suffix == ".svg":
+        return head.lstrip().startswith((b"<?xml", b"<svg")) and _BEGINNINGS[suffix] in head
+    return head.startswith(_BEGINNINGS[suffix])
+
+
+class Output(NamedTuple):
+    """What an option writes: how such files end, and how one that it wrote before is told from others."""
+
+    option: str
+    suffixes: tuple[str, ...]
+    kind: str
+    is_own: Callable[[bytes, Path], bool]
+    """By the first bytes of a file."""
+    needs: str = ""
+    extra: str = ""
+
+    def check(self, path: Path, inputs: Sequence[str], *, force: bool) -> None:
+        """Whether this can be made and written there, asked before the work is done; `inputs` are never replaced."""
+        suffix, where = path.suffix.lower(), f"{self.option}: {quoted_path(str(path))}"
+        if suffix not in self.suffixes:
+            *firsts, last = [end for end in self.suffixes if end != ".htm"]
+            ends = f"{', '.join(firsts)} or {last}" if firsts else last
+            raise CommandError(self.option, f"must end in {ends}, got {quoted(path.name)}")
+        if self.needs and find_spec(self.needs) is None:
+            raise CommandError(self.option, f'needs {self.needs}: pip install "polyroc[{self.extra}]"')
+        if reason := why_not_writable(path):
+            raise _refusal(path, reason)
+        if is_input(path, inputs):
+            raise CommandError(where, "is an input of this command: name another file")
+        if path.exists() and not force and not self._wrote(path):
+            kind = self.kind.format(suffix.lstrip(".").upper())
+            way_out = "name another file, or add `--force` to replace it"
+            raise CommandError(where, f"is there already and is not {kind}: {way_out}")
+
+    def _wrote(self, path: Path) -> bool:
+        """Whether a file is empty or of this kind; one that cannot be looked at is left alone."""
+        try:
+            with path.open("rb") as file:
+                head = file.read(_HEAD)
+        except OSError:
+            return False
+        return not head or self.is_own(head, path)
+
+
 # The first columns of the table that `compare --out` writes.
-_TABLE = b"statistic,first,second,"
-_PAGE = b'<meta name="generator" content="polyroc '
-_PICTURES = {".png": b"\x89PNG\r\n\x1a\n", ".pdf": b"%PDF-", ".svg": b"<svg"}
+_TABLE = Output(
+    "--out", (".csv",), "a table that --out wrote", lambda head, _: head.startswith(b"statistic,first,second,")
+)
+_PICTURE = Output("--plot", (".png", ".svg", ".pdf"), "a {} picture", _is_picture, "matplotlib", "plot")
+_GENERATOR = b'<meta name="generator" content="polyroc '
+_PAGE = Output(
+    "--report", (".html", ".htm"), "a report of polyroc", lambda head, _: _GENERATOR in head, "jinja2", "report"
+)
 
 
 def check_outputs(settings: Settings, inputs: Sequence[str]) -> None:
     """Whether all that is wanted can be written; `inputs` are the files that are read."""
-    if settings.out is not None:
-        _check_table(settings.out)
-    if settings.plot is not None:
-        check_plot(settings.plot)
-    if settings.report is not None:
-        check_report(settings.report)
-    wanted = {"--out": settings.out, "--plot": settings.plot, "--report": settings.report}
     read = [*inputs, *([] if settings.costs is None else [settings.costs])]
-    for option, path in wanted.items():
+    for output, path in ((_TABLE, settings.out), (_PICTURE, settings.plot), (_PAGE, settings.report)):
         if path is not None:
-            _check_replaced(option, path, read, force=settings.force)
-
-
-def _check_table(path: Path) -> None:
-    check_writable(path)
-    if path.suffix.lower() != ".csv":
-        msg = f"--out must end in .csv, got {quoted(path.name)}"
-        raise CommandError(msg)
-
-
-def _check_replaced(option: str, path: Path, inputs: Sequence[str], *, force: bool) -> None:
-    what = {"--out": "a table that --out wrote", "--report": "a report of polyroc"}
-    kind = what.get(option, f"a {path.suffix.lower().lstrip('.').upper()} picture")
-    check_replaced(option, path, inputs, force=force, kind=kind, is_of_kind=partial(_is_of_kind, option))
-
-
-def check_replaced(
-    option: str, path: Path, inputs: Sequence[str], *, force: bool, kind: str, is_of_kind: Callable[[Path], bool]
-) -> None:
-    """Refuse to replace an input, and without `force` whatever is not of the kind that would be written there."""
-    if is_input(path, inputs):
-        msg = f"{option}: {quoted_path(str(path))} is an input of this command: name another file"
-        raise CommandError(msg)
-    if path.exists() and not force and not is_of_kind(path):
-        msg = (
-            f"{option}: {quoted_path(str(path))} is there already and is not {kind}: name another file, or add "
-            "`--force` to replace it"
-        )
-        raise CommandError(msg)
-
-
-def _is_of_kind(option: str, path: Path) -> bool:
-    """Whether a file is empty, or what the option itself would have written there."""
-    head = head_of(path)
-    if head is None:
-        return False
-    if not head:
-        return True
-    if option == "--out":
-        return head.startswith(_TABLE)
-    if option == "--report":
-        return _PAGE in head
-    suffix = path.suffix.lower()
-    if suffix == ".svg":
-        return head.lstrip().startswith((b"<?xml", b"<svg")) and _PICTURES[suffix] in head
-    return head.startswith(_PICTURES[suffix])
-
-
-def head_of(path: Path) -> bytes | None:
-    """The first bytes of a file; None where it cannot be looked at, and so is left alone."""
-    try:
-        with path.open("rb") as file:
-            return file.read(_HEAD)
-    except OSError:
-        return None
+            output.check(path, read, force=settings.force)
 
 
 def as_json(summary: dict[str, Any]) -> str:
@@ -233,3 +201,198 @@ def _written(value: Any, depth: int) -> str:
         return json.dumps(value, allow_nan=False)
     inside = ",\n".join(f"{'  ' * (depth + 1)}{entry}" for entry in entries)
     return f"{ends[0]}\n{inside}\n{'  ' * depth}{ends[1]}"
+
+
+# Results as text for people: what matters first, and what to do next
+
+# Rows of the table of pairs.
+_WORST = 5
+# Where nobody looks at a terminal, tables are as wide as they are, and sentences as wide as this.
+_WIDE = 200
+_SENTENCE = 100
+_NAME = 30
+# The columns of a table of differences after the names of the two models.
+_NUMBERS = 56
+
+
+def print_evaluation(
+    evaluation: Evaluation,
+    intervals: EvaluationIntervals | None,
+    *,
+    title: str,
+    confidence_level: float,
+    measures: Measures | None,
+    hints: Sequence[str],
+    max_fpr: float | None = None,
+) -> None:
+    """D, M, accuracy and the worst pair, what contradicts them, the worst pairs, and what to do next."""
+    page = _Page()
+    how = "" if intervals is None else f"; {intervals.told}"
+    page.say(f"{title}: {evaluation.headline.sized(None if intervals is None else intervals.n_groups)}{how}")
+    ends = None if intervals is None else _ends(evaluation, intervals, confidence_level)
+    rows = _summary_rows(evaluation, ends, confidence_level)
+    if max_fpr is not None:
+        rows.append(_partial_row(evaluation, intervals, confidence_level, max_fpr))
+    page.table(rows)
+    for note in _notes(evaluation, intervals, confidence_level):
+        page.say("", note)
+    if not evaluation.is_binary:
+        page.say(
+            "", f"Worst of {len(evaluation.pairs):,} ordered pairs (an effect below 1: harder than the shared curve)"
+        )
+        page.table(_worst_rows(evaluation))
+    if measures is not None:
+        page.measures([measures.text_rows()], measures.notes)
+    page.hints(hints)
+
+
+def _ends(evaluation: Evaluation, intervals: EvaluationIntervals, confidence_level: float) -> dict[str, str]:
+    """The interval of each number that has one."""
+    values = {"D": evaluation.auc, "M": evaluation.hand_till}
+    found = {
+        "D": intervals.confidence_interval(confidence_level),
+        "M": intervals.confidence_interval(confidence_level, statistic="hand_till"),
+    }
+    if evaluation.headline.auc_mu is not None and evaluation.mean_auc == evaluation.headline.auc_mu:
+        values["AUCmu"] = evaluation.mean_auc
+        found["AUCmu"] = intervals.confidence_interval(confidence_level, statistic="mean_auc")
+    if evaluation.accuracy is not None:
+        values["accuracy"], found["accuracy"] = evaluation.accuracy, intervals.accuracy_interval(confidence_level)
+    ends = {name: area_and_ends(values[name], *one) for name, one in found.items() if one is not None}
+    return {name: f"[{low}, {high}]" for name, (_, low, high) in ends.items()}
+
+
+def _summary_rows(evaluation: Evaluation, ends: dict[str, str] | None, confidence_level: float) -> list[list[str]]:
+    if ends is None:
+        return [["", "value", ""], *(list(row) for row in evaluation.headline.rows)]
+    header = ["", "value", f"{level(confidence_level)} interval", ""]
+    return [header, *([name, value, ends.get(name, ""), what] for name, value, what in evaluation.headline.rows)]
+
+
+def _partial_row(
+    evaluation: Evaluation, intervals: EvaluationIntervals | None, confidence_level: float, max_fpr: float
+) -> list[str]:
+    value, what = evaluation.partial_auc(max_fpr), f"area of D's curve, FPR up to {max_fpr:g}, standardised"
+    if intervals is None:
+        return ["partial area", area(value), what]
+    ends = intervals.confidence_interval(confidence_level, statistic="partial_auc", max_fpr=max_fpr)
+    if ends is None:
+        return ["partial area", area(value), "", what]
+    told, low, high = area_and_ends(value, *ends)
+    return ["partial area", told, f"[{low}, {high}]", what]
+
+
+def _notes(evaluation: Evaluation, intervals: EvaluationIntervals | None, confidence_level: float) -> list[str]:
+    ends = None if intervals is None else intervals.confidence_interval(confidence_level)
+    high = 1.0 if ends is None else ends.high
+    return [note for note in (backwards_note(evaluation.auc, high), *evaluation.notes) if note]
+
+
+def _worst_rows(evaluation: Evaluation) -> list[list[str]]:
+    worst = evaluation._hardest(_WORST)
+    names = short_names([name for pair, _ in worst for name in (pair.positive, pair.negative)], _NAME)
+    rows = [["class", "against", "area", "reversed", "effect", "samples"]]
+    for place, (pair, back) in enumerate(worst):
+        sizes = f"{pair.n_positive:,} / {pair.n_negative:,}"
+        areas = [area(pair.auc), "unknown" if back is None else area(back)]
+        rows.append([*names[2 * place : 2 * place + 2], *areas, f"{pair.effect:.2f}", sizes])
+    return rows
+
+
+def print_comparison(
+    comparison: Comparison, *, title: str, measures: ComparedMeasures | None, hints: Sequence[str]
+) -> None:
+    """Which model is best, each model, their differences, and how often each order of them occurred."""
+    page, tables = _Page(), comparison.tables
+    by = f"; D weighted by {comparison.verdict.weighted_by}, M not" if comparison.verdict.weighted_by else ""
+    page.say(
+        f"{title}: {counted(len(comparison.models), 'model')} on the same {tables.sizes}; "
+        f"{tables.how}, {level(comparison.confidence_level)} intervals{by}"
+    )
+    verdict, *notes = tables.sentences
+    page.say("", verdict, "")
+    rows = tables.estimate_rows()
+    for part in (
+        [rows] if page.has_room_for(rows) else [[row[:5] for row in rows], [[row[0], *row[5:]] for row in rows]]
+    ):
+        page.table(part)
+    room = page.room_for_names(2, _NUMBERS)
+    for part in (tables.difference_rows(room), tables.partial_rows(room), tables.ranking_rows()):
+        if part:
+            page.say("")
+            page.table(part)
+    for note in notes:
+        page.say("", note)
+    if measures is not None:
+        page.measures([measures.text_rows("estimates"), measures.text_rows("differences")], measures.notes)
+    page.hints(hints)
+
+
+def print_plan(plan: Plan, *, title: str) -> None:
+    """What it takes, in sentences, and the classes of which most samples are missing."""
+    page = _Page()
+    page.say(f"{title}: {counted(plan.current.n_samples, 'sample')}", "", plan.text.sentence, "")
+    order = np.argsort(-plan.missing, kind="stable")[:CLASS_ROWS_PRINTED].tolist()
+    names = short_names([plan.labels[place] for place in order], _NAME)
+    rows = [["class", "now", "planned", "missing"]]
+    for place, name in zip(order, names, strict=True):
+        counts = (plan.current.class_counts, plan.class_counts, plan.missing)
+        rows.append([name, *(f"{int(count[place]):,}" for count in counts)])
+    page.table(rows)
+    if len(plan.labels) > CLASS_ROWS_PRINTED:
+        page.say(f"... and {counted(len(plan.labels) - CLASS_ROWS_PRINTED, 'class')} more; --json has them all")
+
+
+class _Page:
+    """Lines on the standard output, none broken inside a word."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+
+        on_terminal = sys.stdout.isatty()
+        width = None if on_terminal else _WIDE
+        self._console = Console(file=sys.stdout, markup=False, highlight=False, emoji=False, width=width)
+        self._width = self._console.width
+        self._sentence = min(self._width, _SENTENCE)
+
+    def say(self, *sentences: str) -> None:
+        """Sentences, each in lines of its own."""
+        for sentence in sentences:
+            for line in wrapped(sentence, self._sentence) or [""]:
+                self._print(line)
+
+    def table(self, rows: Sequence[Sequence[str]]) -> None:
+        """A header and rows below it."""
+        header, *lines = aligned(rows)
+        for line, style in [(header, "bold"), *((line, "") for line in lines)]:
+            # A row that is too long goes on below, rather than where the terminal happens to end.
+            for piece in [line] if len(line) <= self._width else wrapped(line, self._width):
+                self._print(piece, style)
+
+    def measures(self, tables: Sequence[Sequence[Sequence[str]]], notes: Sequence[str]) -> None:
+        """All measures, and what is to be known of them."""
+        for rows in tables:
+            self.say("")
+            self.table(rows)
+        for note in notes:
+            self.say("", note)
+
+    def hints(self, hints: Sequence[str]) -> None:
+        """What to do next; commands stay on one line, so that they can be pasted."""
+        if hints:
+            self.say("", "Next")
+            for hint in hints:
+                self._print(f"  {hint}")
+
+    def has_room_for(self, rows: Sequence[Sequence[str]]) -> bool:
+        return max(map(len, aligned(rows))) <= self._width
+
+    def room_for_names(self, n_names: int, taken: int) -> int:
+        """Letters that each of some names may have next to the other columns."""
+        return min(_NAME, (self._width - taken) // n_names)
+
+    def _print(self, line: str, style: str = "") -> None:
+        from rich.text import Text
+
+        # Text, not str: rich would read [/x] in a name as its markup.
+        self._console.print(Text(line, style=style), soft_wrap=True)

@@ -1,17 +1,31 @@
 """A file and the names of its columns -> what `polyroc.evaluate` takes; costs are another file."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from polyroc._engines._samples import look_like_log_probabilities
-from polyroc._lib.typing import FloatArray, LabelArray
-from polyroc.cli._columns import Choice, Columns, check_column, choose_scores, ways_of
+from polyroc._inputs.labels import text_of
+from polyroc._lib.limits import LISTED_CLASSES
+from polyroc._lib.numbers import counted
+from polyroc._lib.typing import BoolArray, FloatArray, LabelArray
+from polyroc.cli._columns import (
+    Choice,
+    Columns,
+    Target,
+    check_column,
+    choose_scores,
+    columns_of,
+    labels_column,
+    missing_values,
+    read_target,
+)
 from polyroc.cli._files import Source, open_source, quoted_path
-from polyroc.cli._labels import Target, labels_column, read_target, text_of
 from polyroc.cli._long import INDEXES, check_layout, one_model, parse_split
-from polyroc.cli._missing import check_scores, complete_rows
-from polyroc.cli._plain import CommandError, clean, listed, quoted
+from polyroc.cli._messages import CommandError, clean, listed, quoted
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +97,11 @@ def read_problem(path: str, columns: Columns) -> Problem:
 def open_problem(path: str, columns: Columns) -> tuple[Source, Problem]:
     """The same, with the table that its rows come from."""
     source = open_source(path)
-    check_column(source, columns.target, "--target")
+    check_column(source, columns.target, "target")
     is_long, n_rows = columns.model_column is not None, source.n_rows
     if columns.model_column is not None:
         split = parse_split(source, columns.model_column)
-        columns = replace(columns, model_column=check_column(source, split.column, "--model-column"))
+        columns = replace(columns, model_column=check_column(source, split.column, "model_column"))
         source = one_model(source, split, columns)
     has_rivals = source.n_rows < n_rows
     check_others(source, columns)
@@ -104,10 +118,10 @@ def open_problem(path: str, columns: Columns) -> tuple[Source, Problem]:
 
 def check_others(source: Source, columns: Columns) -> None:
     """Whether there are such columns, before any is read."""
-    named = {"--sample-weight": columns.sample_weight, "--groups": columns.groups, "--key": columns.key}
-    for option, name in named.items():
+    named = {"sample_weight": columns.sample_weight, "groups": columns.groups, "key": columns.key}
+    for argument, name in named.items():
         if name is not None:
-            check_column(source, name, option)
+            check_column(source, name, argument)
 
 
 def problem_of(source: Source, target: Target, choice: Choice, columns: Columns) -> Problem:
@@ -135,16 +149,13 @@ def read_costs(path: str, labels: Sequence[Any]) -> FloatArray:
     The header names the classes. The rows are in the same order, or are named by one more column of text.
     """
     source, texts = open_source(path), [text_of(label) for label in labels]
-    ways = ways_of(source.names, texts)
-    # Booleans were matched in whatever case.
-    actual = {name.lower(): name for name in source.names} | {name: name for name in source.names}
-    columns = [actual[ways[0].name(text)] for text in texts] if len(ways) == 1 else []
+    columns = columns_of(source, labels)
     if not columns or source.n_rows != len(texts):
-        msg = (
-            f"--costs: {quoted_path(path)} must have a header with the {len(texts)} classes ({listed(labels)}) "
-            f"and a row for each, got {source.n_rows} rows of {', '.join(clean(name) for name in source.names[:10])}"
+        raise CommandError(
+            "`costs`:",
+            f"{quoted_path(path)} must have a header with the {len(texts)} classes ({listed(labels)}) "
+            f"and a row for each, got {source.n_rows} rows of {', '.join(clean(name) for name in source.names[:10])}",
         )
-        raise CommandError(msg)
     matrix = source.matrix(columns)
     names = _row_names(source, columns, texts)
     order = [names.index(text) for text in texts]
@@ -157,20 +168,20 @@ def _row_names(source: Source, columns: list[str], texts: list[str]) -> list[str
     for name in others:
         if sorted(found := _names_in(source, name)) == sorted(texts):
             if name.casefold() in _OF_PREDICTIONS:
-                msg = (
-                    f"--costs: the rows of {quoted_path(source.name)} must be the true classes and the columns the "
-                    f"predicted classes, got rows by column {quoted(name)}: transpose the table"
+                raise CommandError(
+                    "`costs`:",
+                    f"the rows of {quoted_path(source.name)} must be the true classes and the columns the "
+                    f"predicted classes, got rows by column {quoted(name)}: transpose the table",
                 )
-                raise CommandError(msg)
             return found
     # Any other column is taken for names with a mistake in them, except the index that pandas writes.
     if wrong := [name for name in others if not _is_index(source, name)]:
         came = listed(_names_in(source, wrong[0])) if len(wrong) == 1 else "other names"
-        msg = (
-            f"--costs: the rows of {quoted_path(source.name)} must be named {listed(texts)}, by column "
-            f"{listed(wrong)}, got {came}"
+        raise CommandError(
+            "`costs`:",
+            f"the rows of {quoted_path(source.name)} must be named {listed(texts)}, by column "
+            f"{listed(wrong)}, got {came}",
         )
-        raise CommandError(msg)
     by_column = dict(zip(columns, texts, strict=True))
     return [by_column[name] for name in source.names if name in by_column]
 
@@ -184,3 +195,75 @@ def _names_in(source: Source, name: str) -> list[str]:
 
 def _is_index(source: Source, name: str) -> bool:
     return name.casefold() in INDEXES and source.column(name).to_pylist() == list(range(source.n_rows))
+
+
+# Rows with missing values: refused, or left out with `--drop-missing` and counted by class
+
+
+def check_scores(source: Source, scores: FloatArray, names: Sequence[str]) -> None:
+    """Refuse scores that are missing, with the way out; infinite ones are left to the library."""
+    for position, name in enumerate(names):
+        missing = np.flatnonzero(np.isnan(scores[:, position]))
+        if len(missing) > 0:
+            raise CommandError(missing_values(source, name, len(missing), int(missing[0])))
+
+
+def complete(source: Source, columns: Columns, patterns: Sequence[Any], others: Sequence[str | None]) -> BoolArray:
+    """Rows without a missing value in the target, in scores, which `patterns` choose, and in other columns."""
+    rows = source.present([columns.target, *(name for name in others if name is not None)])
+    check_rows_left(int(np.count_nonzero(rows)), source.n_rows)
+    # Which columns are scores depends on the classes.
+    labelled = source.where(rows, source.name)
+    target = read_target(labelled, columns.target)
+    chosen = {name for one in patterns for name in choose_scores(labelled, target, columns, one).columns}
+    return rows & source.present(chosen)
+
+
+def complete_rows(source: Source, columns: Columns, patterns: Sequence[Any]) -> tuple[Source, str]:
+    """The rows without a missing value, and how many of which class were dropped; nothing if none were."""
+    rows = complete(source, columns, patterns, (columns.sample_weight, columns.groups, columns.key))
+    if rows.all():
+        return source, ""
+    labels = label_texts(source, columns.target)
+    check_classes_left(labels, rows, "`drop_missing` leaves")
+    return source.where(rows, source.name), dropped_rows(labels, rows, n_models=len(patterns))
+
+
+def label_texts(source: Source, target: str) -> Any:
+    """The class of each row as text; None if it is missing."""
+    labelled = source.present([target])
+    texts = np.full(source.n_rows, None, dtype=object)
+    if labelled.any():
+        values = labels_column(source.where(labelled, source.name), target)
+        texts[labelled] = [text_of(value) for value in values.to_pylist()]
+    return texts
+
+
+def check_rows_left(n_left: int, n_rows: int, option: str = "`drop_missing` leaves") -> None:
+    """Refuse to go on without rows."""
+    if n_left == 0:
+        raise CommandError(option, f"none of the {counted(n_rows, 'row')}")
+
+
+def check_classes_left(labels: Any, rows: BoolArray, option: str) -> None:
+    """Refuse to lose a class, because D is then about other classes."""
+    check_rows_left(int(np.count_nonzero(rows)), len(rows), option)
+    before, after = ({text for text in texts if text is not None} for texts in (labels, labels[rows]))
+    if lost := sorted(before - after):
+        what = f"class {quoted(lost[0])}" if len(lost) == 1 else f"the classes {listed(lost)}"
+        raise CommandError(option, f"no row of {what}: D would be about the other classes only")
+
+
+def dropped_rows(labels: Any, rows: BoolArray, *, n_models: int) -> str:
+    """How many rows were dropped, and of which classes; nothing if none were."""
+    dropped = Counter(labels[~rows].tolist())
+    if not dropped:
+        return ""
+    unlabelled = dropped.pop(None, 0)
+    parts = [f"{count:,} of class {quoted(text)}" for text, count in dropped.most_common(LISTED_CLASSES)]
+    others = sum(dropped.values()) - sum(count for _, count in dropped.most_common(LISTED_CLASSES))
+    parts += [f"{others:,} of other classes"] if others else []
+    parts += [f"{unlabelled:,} without a class"] if unlabelled else []
+    why = "missing values" if n_models == 1 else "a missing value in at least one model, for all models alike"
+    n_dropped = int(np.count_nonzero(~rows))
+    return f"dropped {n_dropped:,} of {counted(len(rows), 'row')} with {why}: {', '.join(parts)}"

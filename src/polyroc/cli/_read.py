@@ -1,6 +1,5 @@
 """Predictions from files by the rules of the command line: the same columns, classes, rows and messages."""
 
-import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from polyroc._inputs.checks import InputError, shown
+from polyroc._inputs.checks import InputError, in_words, shown
 from polyroc._lib.typing import FloatArray, LabelArray
 from polyroc._records import Frozen, read_only
 
@@ -140,17 +139,7 @@ def read_predictions(
     >>> polyroc.auc_score(predictions.y_true, predictions.y_score, labels=predictions.labels)
     0.5
     """
-    columns = _columns(
-        "read_predictions",
-        target=target,
-        scores=scores,
-        labels=labels,
-        sample_weight=sample_weight,
-        groups=groups,
-        model_column=model_column,
-        pooled=pooled,
-        drop_missing=drop_missing,
-    )
+    columns = _columns("read_predictions", {name: one for name, one in locals().items() if name != "path"})
     from polyroc.cli._problem import read_problem
 
     problem = _in_arguments(lambda: read_problem(_path(path, "path"), columns()), "path")
@@ -228,19 +217,8 @@ def read_paired_predictions(
     >>> pairs.key.tolist(), pairs.scores["tree"][:, 1].tolist()
     ([1, 2], [0.4, 0.8])
     """
-    columns = _columns(
-        "read_paired_predictions",
-        target=target,
-        key=key,
-        scores=scores,
-        labels=labels,
-        sample_weight=sample_weight,
-        groups=groups,
-        model_column=model_column,
-        pooled=pooled,
-        drop_missing=drop_missing,
-        common=common,
-    )
+    given = {name: one for name, one in locals().items() if name not in ("paths", "models")}
+    columns = _columns("read_paired_predictions", given)
     from polyroc.cli._models import read_models
 
     several: Sequence[Any] = paths if isinstance(paths, Sequence) and not isinstance(paths, str) else [paths]
@@ -255,7 +233,7 @@ def read_paired_predictions(
     )
 
 
-def _columns(function: str, **given: Any) -> Callable[[], "Columns"]:
+def _columns(function: str, given: dict[str, Any]) -> Callable[[], "Columns"]:
     """What the command line makes of the same options, made where its errors are translated."""
     try:
         from polyroc.cli._columns import Columns
@@ -304,33 +282,28 @@ def _classes(labels: list[Any]) -> LabelArray:
 
 
 def _in_arguments(read: Callable[[], _T], argument: str) -> _T:
-    """What was read; the errors of the command line in the words of Python."""
-    from polyroc.cli._plain import CommandError
+    """What was read; what the command line proposes is said in the words of Python."""
+    from polyroc.cli._messages import CommandError
 
     try:
         return read()
     except CommandError as error:
-        text = _PROPOSAL.sub(_as_argument, str(error)).rstrip(".")
-        option = re.match(r"`(\w+)`(:?) ", text)
-        if option is None:
+        text = in_words(str(error), _as_argument).rstrip(".")
+        if not text.startswith("`"):
             raise InputError(argument, f"must lead to predictions: {text}") from error
-        rest = text[option.end() :]
-        raise InputError(option[1], f"must fit the file: {rest}" if option[2] else rest) from error
+        name, _, rest = text[1:].partition("`")
+        rule = f"must fit the file{rest}" if rest.startswith(":") else rest.lstrip()
+        raise InputError(name, rule) from error
 
 
 def _notes(*texts: Sequence[str]) -> tuple[str, ...]:
-    return tuple(_PROPOSAL.sub(_as_argument, text) for several in texts for text in several)
+    return tuple(in_words(text, _as_argument) for several in texts for text in several)
 
 
-# A command, which stays one; an option with its value; an option in a sentence.
-_PROPOSAL = re.compile(r"`(polyroc [^`]*)`|`--([a-z-]+) ?([^`]*)`|--([a-z]+(?:-[a-z]+)*)")
-
-
-def _as_argument(match: re.Match[str]) -> str:
-    command, option, value, word = match.groups()
-    if command:
-        return match[0]
-    if word:
-        return f"`{word.replace('-', '_')}`"
-    name = option.replace("-", "_")
+def _as_argument(code: str) -> str:
+    """An option with its value, as it would be typed, as an argument; other code as it is."""
+    option, _, value = code.partition(" ")
+    if not option.startswith("--"):
+        return f"`{code}`"
+    name = option[2:].replace("-", "_")
     return f"`{name}={shlex.split(value)[0]!r}`" if value else f"`{name}=True`"

@@ -2,26 +2,22 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polyroc
-from polyroc import Comparison, Evaluation, InputError
+from polyroc import InputError
 from polyroc._estimator._bins import RULE_OF_BINS
+from polyroc.cli._arguments import Settings
 from polyroc.cli._columns import joined, split
-from polyroc.cli._commands import differences_csv, find_tipping, partial_area, report_and_json, shows_bars
-from polyroc.cli._files import quoted_path
+from polyroc.cli._commands import say_comparison, say_evaluation, shows_bars
+from polyroc.cli._files import quoted_path, why_stream
 from polyroc.cli._long import MODELS, MOST_MODELS
-from polyroc.cli._messages import Messages
+from polyroc.cli._messages import CommandError, Messages, in_options, quoted, typed
 from polyroc.cli._models import model_patterns
-from polyroc.cli._outputs import check_outputs, draw_curve, say_where, write_whole
-from polyroc.cli._plain import CommandError, quoted, typed
+from polyroc.cli._outputs import check_outputs, draw_curve
 from polyroc.cli._problem import read_costs
-from polyroc.cli._settings import Settings
-from polyroc.cli._size import why_stream
 from polyroc.evaluation._intervals import EvaluationIntervals
-from polyroc.report import summarize
 from polyroc.streams._parquet_files import ParquetFiles, open_files
 from polyroc.streams._parquet_passes import found_columns
 
@@ -40,24 +36,7 @@ def stream_evaluate(path: str, settings: Settings) -> None:
         if settings.plot is not None:
             draw_curve(settings.plot, evaluation, None, settings.confidence_level)
         source = {"file": path, "target": settings.columns.target, "scores": columns[""]}
-        report_and_json(partial(_summary, evaluation, source, settings, messages), settings, messages)
-        if not settings.json:
-            _print(evaluation, quoted_path(path)[1:-1], settings)
-        say_where(settings.report, messages)
-
-
-def _print(evaluation: Evaluation, title: str, settings: Settings) -> None:
-    from polyroc.cli._text import print_evaluation
-
-    print_evaluation(
-        evaluation,
-        EvaluationIntervals.of(evaluation),
-        title=title,
-        confidence_level=settings.confidence_level,
-        measures=None,
-        max_fpr=settings.max_fpr,
-        hints=_hints(settings),
-    )
+        say_evaluation(evaluation, EvaluationIntervals.of(evaluation), source, settings, messages, _hints(settings))
 
 
 def _hints(settings: Settings) -> list[str]:
@@ -83,16 +62,8 @@ def stream_compare(paths: Sequence[str], models: str | None, settings: Settings)
         comparison = polyroc.compare_parquet(
             paths[0], columns, confidence_level=settings.confidence_level, exact=settings.exact, **options
         )
-        if settings.out is not None:
-            write_whole(settings.out, differences_csv(comparison))
         source = {"files": list(paths), "target": settings.columns.target}
-        report_and_json(partial(_summary, comparison, source, settings, messages), settings, messages)
-        if not settings.json:
-            from polyroc.cli._text import print_comparison
-
-            title = quoted_path(paths[0])[1:-1]
-            print_comparison(comparison, title=title, measures=None, hints=_hints(settings))
-        say_where(settings.report, messages)
+        say_comparison(comparison, source, quoted_path(paths[0])[1:-1], settings, messages, _hints(settings))
 
 
 def _begun(paths: Sequence[str], settings: Settings) -> Messages:
@@ -104,11 +75,9 @@ def _begun(paths: Sequence[str], settings: Settings) -> Messages:
     for option, is_given in in_memory.items():
         if is_given:
             way_out = ", or add `--no-stream`" if _fits_in_a_command(paths, settings) else ""
-            msg = f"{option} needs all rows in memory: leave it out{way_out}"
-            raise CommandError(msg)
+            raise CommandError(option, f"needs all rows in memory: leave it out{way_out}")
     if settings.interval_method == "bootstrap":
-        msg = "--method bootstrap needs all rows in memory: leave it out, or add --no-stream"
-        raise CommandError(msg)
+        raise CommandError("--method", "bootstrap needs all rows in memory: leave it out, or add --no-stream")
     _check_layout(paths, settings)
     messages = Messages(quiet=settings.quiet)
     why = "" if settings.stream else why_stream(paths)
@@ -144,7 +113,7 @@ def _proposing(paths: Sequence[str], settings: Settings, *, needs_errors: bool) 
         is_missing = error.rule == "must not have missing values" or (error.got or "").startswith("nan ")
         if not (is_missing and reads):
             raise
-        msg = f"{str(error).rstrip('.')}: `--no-stream --drop-missing` leaves out such rows and counts them"
+        msg = f"{in_options(error).rstrip('.')}: `--no-stream --drop-missing` leaves out such rows and counts them"
         raise CommandError(msg) from error
 
 
@@ -225,21 +194,3 @@ def _asked(
         "rng": settings.seed or 0,
         "checkpoint": settings.checkpoint,
     }
-
-
-def _summary(
-    result: Evaluation | Comparison, source: dict[str, Any], settings: Settings, messages: Messages
-) -> dict[str, Any]:
-    is_comparison = isinstance(result, Comparison)
-    summary = summarize(
-        result,
-        confidence_level=None if is_comparison else settings.confidence_level,
-        source=source,
-        warnings=messages.warnings,
-        include_rates=settings.report is not None,
-        include_decisions=settings.include_decisions,
-        tipping=find_tipping(result, settings) if isinstance(result, Comparison) else None,
-    )
-    if isinstance(result, Evaluation) and settings.max_fpr is not None:
-        return summary | {"partial_auc": partial_area(None, result, settings)}
-    return summary

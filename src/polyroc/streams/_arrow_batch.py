@@ -15,8 +15,7 @@ from polyroc._engines._bins import ROUNDED
 from polyroc._inputs.arrays import read_labels, read_table
 from polyroc._inputs.batch import Batch
 from polyroc._inputs.checks import InputError, listed, shown
-from polyroc._inputs.columns import positions
-from polyroc._inputs.labels import labels_array
+from polyroc._inputs.labels import classes_like, labels_array, positions
 from polyroc._lib.typing import FloatArray, IntArray, LabelArray
 
 # Integers that are this close together are coded by a table.
@@ -56,13 +55,9 @@ def is_dictionary(kind: Any) -> bool:
 
 def typed_like(texts: list[str], kind: Any) -> list[Any]:
     """Classes that somebody typed, of the type that the target has; text where they cannot be of it."""
-    if pa.types.is_boolean(kind) and {text.lower() for text in texts} <= {"true", "false"}:
-        return [text.lower() == "true" for text in texts]
-    # Only what is written as Python writes it: 01 would be another class than it says.
-    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-    if is_number and all(text.removeprefix("-").isdecimal() and str(int(text)) == text for text in texts):
-        return [int(text) for text in texts]
-    return list(texts)
+    if pa.types.is_boolean(kind):
+        return classes_like(texts, [False, True])
+    return classes_like(texts, [0] if pa.types.is_integer(kind) or pa.types.is_floating(kind) else [""])
 
 
 def byte_width(kind: Any) -> int:

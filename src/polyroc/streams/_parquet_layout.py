@@ -5,15 +5,16 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from polyroc._inputs.arrays import read_labels
 from polyroc._inputs.checks import InputError, listed, shown
-from polyroc._inputs.columns import OF_SCORES, Known, affixes_of, assign_columns, completing, distinct
+from polyroc._inputs.columns import Known, Said, assign_columns, distinct
 from polyroc._inputs.labels import labels_array
-from polyroc._lib.typing import LabelArray
+from polyroc._lib.typing import FloatArray, LabelArray
 from polyroc.streams._arrow_batch import BatchReader, Encoder, is_numeric, is_single
 from polyroc.streams._parquet_files import DamagedPartError, ParquetFiles
 
@@ -77,11 +78,11 @@ def layout_of(files: ParquetFiles, wanted: Wanted, found: list[Any], categories:
     models: dict[str, tuple[str, ...]] = {}
     for model, given in wanted.scores.items():
         columns = chosen_columns(files, given, wanted.taken)
-        if given is None:
-            there, columns = columns, _of_classes(columns, known)
-            if wanted.labels is None:
-                _check_left(files, columns, [name for name in there if name not in columns])
-        classes, own = _assigned(known, columns, model)
+        said = Said("scores", "target", f"of model {shown(model)} " if model else "")
+        # Columns that somebody named must all be scores.
+        rows = partial(_first_rows, files) if given is None else None
+        classes, order = assign_columns(known, list(columns), len(columns), said, rows)
+        own = columns if order is None else [columns[place] for place in order.tolist()]
         if first is None:
             first = classes
         models[model] = _in_order(first, classes, own, model)
@@ -131,46 +132,16 @@ def _named(files: ParquetFiles, given: Any) -> list[str]:
     return found
 
 
-def _of_classes(columns: list[str], known: Known) -> list[str]:
-    """Those that are named after classes, where nobody said which columns are scores."""
-    texts = [str(label) for label in (known.found if known.given is None else known.given)]
-    ways = affixes_of(columns, texts)
-    if len(columns) == 1 or len(ways) != 1:
-        return columns
-    # Another column next to those named exactly as the classes (an index, a weight) is no class.
-    return [name for name in columns if (ways[0].fits(name) if any(ways[0]) else name in texts)]
-
-
-def _check_left(files: ParquetFiles, columns: list[str], left: list[str]) -> None:
-    """Refuse to leave out columns that look like the scores of classes without samples: they can be the highest."""
-    if not left or not files.parts:
-        return
-    names = [*columns, *left]
-    batch = None
-    with suppress(DamagedPartError):  # which is said where it is read
-        batch = next(files.batches(files.parts[0], names, n_rows=_LOOKED_AT, threads=False), None)
-    if batch is None or any(batch.column(name).null_count for name in names):
-        return
-    rows = {name: batch.column(name).to_numpy(zero_copy_only=False).astype(float) for name in names}
-    found = completing(np.stack([rows[name] for name in columns], axis=1), {name: rows[name] for name in left})
-    if found:
-        came = f"{listed(columns)}, whose rows sum to 1 only with {listed(found)}"
-        hint = (
-            ": if that is a class without samples, name all classes in `labels`, in the order of the columns; else "
-            "name the columns in `scores`"
-        )
-        raise InputError("scores", "must be the columns of all classes", came, hint=hint)
-
-
-def _assigned(known: Known, columns: list[str], model: str) -> tuple[list[Any], list[str]]:
-    try:
-        classes, order = assign_columns(known, columns, len(columns))
-    except InputError as error:
-        whose = f"of model {shown(model)} " if model else ""
-        argument = "scores" if error.argument in OF_SCORES else error.argument.replace("y_true", "target")
-        got = None if error.got is None else error.got.replace("`y_true`", "`target`")
-        raise InputError(argument, f"{whose}{error.rule}", got, error.hint) from error
-    return classes, columns if order is None else [columns[place] for place in order.tolist()]
+def _first_rows(files: ParquetFiles, names: Sequence[str]) -> FloatArray | None:
+    """Some rows of columns; None if none can be looked at, which is said where they are read."""
+    if not files.parts:
+        return None
+    with suppress(DamagedPartError):
+        batch = next(files.batches(files.parts[0], list(names), n_rows=_LOOKED_AT, threads=False), None)
+        if batch is not None and not any(batch.column(name).null_count for name in names):
+            rows = [batch.column(name).to_numpy(zero_copy_only=False) for name in names]
+            return np.stack(rows, axis=1).astype(np.float64)
+    return None
 
 
 def _in_order(first: list[Any], classes: list[Any], columns: list[str], model: str) -> tuple[str, ...]:

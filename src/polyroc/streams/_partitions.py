@@ -16,7 +16,7 @@ from polyroc._engines._bins import Scores
 from polyroc._engines._lookup import InfluenceLookup
 from polyroc._inputs.batch import Batch, as_batch, groups_of
 from polyroc._inputs.checks import InputError, as_flag, listed, one_of
-from polyroc._inputs.columns import Known, are_named, assign_columns
+from polyroc._inputs.columns import FRAME, Known, Said, are_named, assign_columns
 from polyroc._lib.typing import IntArray, LabelArray
 from polyroc.evaluation._comparison import Comparison
 from polyroc.evaluation._evaluation import Evaluation
@@ -79,12 +79,12 @@ def as_recipe(
     return Recipe(tuple(classes), models, scores, made._bins.mantissa_bits)
 
 
-def classes_of(known: Known, columns: Mapping[str, tuple[list[Any] | None, int]]) -> list[Any]:
+def classes_of(known: Known, columns: Mapping[str, tuple[list[Any] | None, int]], said: Said = FRAME) -> list[Any]:
     """The classes in the order of the first model's columns; those of others without names must be read alike."""
     (first, own), *others = columns.items()
-    classes = assign_columns(known, *own).classes
+    classes = assign_columns(known, *own, said).classes
     for model, (names, n_columns) in others:
-        if not are_named(names, n_columns) and assign_columns(known, names, n_columns).classes != classes:
+        if not are_named(names, n_columns) and assign_columns(known, names, n_columns, said).classes != classes:
             argument = f"scores[{model!r}]"
             rule = f"must have columns named after the classes, as those of {first!r}, {listed(classes)}"
             hint = ": pass the classes in the order of the columns as `labels=`"

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from polyroc._inputs.arrays import read_labels
 from polyroc._inputs.checks import InputError
-from polyroc._inputs.columns import Known, assign_columns
+from polyroc._inputs.columns import Known, Said, assign_columns
 from polyroc._lib.limits import CLUSTER_CLASSES
 from polyroc.streams._partitions import PartCounts, PartPass, PartSums, Recipe, classes_of
 from polyroc.streams._spark_batches import (
@@ -24,6 +24,8 @@ from polyroc.streams._spark_columns import Selected
 DRIVER_BYTES = 64 * 2**20
 # Rows that a task merges where there are more.
 FAN_IN = 16
+# What errors about columns call the arguments.
+_SAID = Said("scores", "target")
 
 _Part = TypeVar("_Part", PartCounts, PartSums)
 
@@ -68,13 +70,13 @@ class SparkPasses:
             model: (None, n_columns) if names is None else (list(names), len(names))
             for model, names in zip(self._models, self._layout.models, strict=True)
         }
-        return classes_of(Known(values, None, None), columns)
+        return classes_of(Known(values, None, None), columns, _SAID)
 
     def check(self, labels: list[Any]) -> None:
         """Refuse score columns that cannot be those of the classes, before anything is computed."""
         for names in self._layout.models:
             if names is not None:
-                assign_columns(Known(sorted(labels), labels, None), list(names), len(names))
+                assign_columns(Known(sorted(labels), labels, None), list(names), len(names), _SAID)
 
 
 class _Broadcast:
