@@ -1,6 +1,9 @@
 // The table of classes: of the model that is looked at, sorted, and filled up from the columns that the page carries.
 
-function classTable(data, selection) {
+import { counted, nameElement } from "./elements.js";
+import { numberCell, ranks, selectableRows, sortButtons } from "./table.js";
+
+export function classTable(data, selection) {
   const table = document.getElementById("class-table");
   const body = table.tBodies[0];
   const more = document.getElementById("more-classes");

@@ -1,25 +1,21 @@
 // What naming classes costs, at the costs and shares of the grid: on request, because it takes scores of single samples.
 
+import { numbersOf } from "./packing.js";
+
 const DECISIONS_SLOW = 50; // milliseconds; what takes longer waits until somebody lets go
 const DECISIONS_FLOOR = 2 ** -1022; // what an expected cost of 0 counts as
 
-function decisionBytes(text) {
-  const raw = atob(text), bytes = new Uint8Array(raw.length);
-  for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
-  return new DataView(bytes.buffer);
-}
-
-// Little-endian on every machine.
-function decisionNumbers(text, size, get) {
-  const view = decisionBytes(text), found = new Float64Array(view.byteLength / size);
-  for (let i = 0; i < found.length; i++) found[i] = get(view, size * i);
-  return found;
+// Numbers of 32 or 64 bits from their bits: all upper halves come first.
+function floatsOf(text, size) {
+  const words = numbersOf(text), n = words.length / (size / 4), view = new DataView(new ArrayBuffer(size * n));
+  words.forEach((word, i) => view.setUint32(size * (i % n) + 4 * Math.floor(i / n), word));
+  return Float64Array.from({ length: n }, (_, i) => (size === 4 ? view.getFloat32(4 * i) : view.getFloat64(8 * i)));
 }
 
 // Probabilities, sample by sample, as `_coded.py` has coded them.
-function decisionScores({ codes, values, low, step }) {
-  const listed = values === null ? null : decisionNumbers(values, 8, (view, at) => view.getFloat64(at, true));
-  const found = decisionNumbers(codes, 2, (view, at) => view.getUint16(at, true));
+export function decisionScores({ codes, values, low, step }) {
+  const listed = values === null ? null : floatsOf(values, 8);
+  const found = numbersOf(codes);
   for (let i = 0; i < found.length; i++) {
     const code = found[i];
     if (listed) found[i] = listed[code];
@@ -69,7 +65,7 @@ function lowest(numbers) {
 }
 
 // The class of the least expected cost for each sample: costs[a * k + j] of taking a for j.
-function leastExpected(scores, k, costs, shares) {
+export function leastExpected(scores, k, costs, shares) {
   const rows = orderedCosts(costs, k, shares), p = new Float64Array(k), expected = new Float64Array(k);
   const named = new Uint8Array(scores.length / k);
   for (let i = 0; i < named.length; i++) {
@@ -88,9 +84,9 @@ function leastExpected(scores, k, costs, shares) {
 }
 
 // `decisions` is data.decisions. Returned is for each model a function of costs and shares, which gives both costs.
-function openDecisions(decisions, k) {
-  const truth = decisions.true === null ? null : decisionNumbers(decisions.true, 1, (view, at) => view.getUint8(at));
-  const weight = decisions.weight === null ? null : decisionNumbers(decisions.weight, 4, (view, at) => view.getFloat32(at, true));
+export function openDecisions(decisions, k) {
+  const truth = decisions.true === null ? null : numbersOf(decisions.true);
+  const weight = decisions.weight === null ? null : floatsOf(decisions.weight, 4);
   return decisions.models.map(({ confusion, scores: coded }) => {
     const highest = confusion.flat();
     const scores = coded === null ? null : decisionScores(coded);
@@ -112,7 +108,7 @@ function decisionText(cost) {
 }
 
 // Columns of the explorer's table that follow what is dragged.
-function addDecisions(data, explorer) {
+export function addDecisions(data, explorer) {
   if (!data.decisions) return;
   const section = document.getElementById("explorer");
   const models = openDecisions(data.decisions, data.explorer.classes.length);

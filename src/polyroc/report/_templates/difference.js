@@ -1,5 +1,8 @@
 // The difference of two curves with its paired band, in a small chart that is drawn when somebody opens it.
 
+import { shape } from "./elements.js";
+import { stepsBetween } from "./scale.js";
+
 const DIFFERENCE = { width: 600, height: 260, left: 66, right: 12, top: 12, bottom: 44 };
 
 // Of good models everything happens around a call rate of one half: the part in which there is something to be seen.
@@ -15,7 +18,7 @@ const signed = (value, digits) => (value === 0 ? "0" : `${value > 0 ? "+" : "−
 // More digits if these would say that there is no difference.
 const signedGap = (value) => signed(value, [4, 5, 6, 7, 8].find((digits) => Number(value.toFixed(digits)) !== 0) ?? 12);
 
-function differenceChart(data) {
+export function differenceChart(data) {
   const element = document.getElementById("difference");
   if (!element) return { draw() {} };
   const box = document.getElementById("difference-section");

@@ -1,5 +1,7 @@
 // What the cost explorer shows, from costs to curves: computed in a worker where that may take long, else here.
 
+import { openModels, resultOf } from "./fit.js";
+
 const SLOW_CLASSES = 20; // of more classes a frame takes longer than a page may stand still
 
 // `explorer` is data.explorer. Returned are
@@ -7,7 +9,7 @@ const SLOW_CLASSES = 20; // of more classes a frame takes longer than a page may
 //   set(costs, prevalence)   ask for all models' numbers; the newest question wins, and one is worked on at a time
 //   settle()                 the same to rest, as the package has it
 //   on(callback)             called with { settled, models: [{ auc, mean_auc, curve, mean_curve }] }
-function makeExplorer(explorer) {
+export function makeExplorer(explorer) {
   const k = explorer.classes.length, callbacks = [];
   const asked = { costs: Float64Array.from(explorer.costs.flat()), prevalence: new Float64Array(k).fill(1) };
   let work = null; // made when somebody first asks

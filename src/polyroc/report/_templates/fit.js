@@ -1,6 +1,6 @@
 // The fit, for whoever has costs and wants curves: the page itself, a worker, or a test.
 //
-//   const models = openModels(explorer);            decoded once; `explorer` as `_rates_packed.py` makes it
+//   const models = openModels(explorer);            decoded once; `explorer` as `packed_rates` makes it
 //   resultOf(models[m], costs, prevalence, rest)    costs k x k by rows (Float64Array or list), prevalence k factors;
 //                                                   rest: to rest, else a few steps from the last result (a frame)
 //   -> { auc, mean_auc, curve: { fpr, tpr }, mean_curve: { fpr, tpr } }, T + 2 points each, corners included
@@ -9,7 +9,11 @@
 // areas are those that the package has found. A worker is sent { explorer } first, then any number of
 // { costs, prevalence, rest, only } and answers each with { results }; `only` is the model that is asked for, or null.
 
-function openModels(explorer) {
+import { areaUnder, cellsOf, clip, decodeRates, logit, LOGIT_BOUND, meanCurve, pairsOf, pairWeights, SAME, sharedCurve, sum } from "./fit_cells.js";
+import { newPoint, newRoom } from "./fit_steps.js";
+import { fitFrame, fitToRest } from "./fit_descent.js";
+
+export function openModels(explorer) {
   const T = explorer.grid.length, K = explorer.positive.length, pairs = pairsOf(explorer), room = newRoom(2 * T, K);
   room.at = newPoint(2 * T, K);
   room.trial = newPoint(2 * T, K);
@@ -30,15 +34,15 @@ function openModels(explorer) {
   }));
 }
 
-function resultOf(model, costs, prevalence, rest) {
+export function resultOf(model, costs, prevalence, rest) {
   const weights = pairWeights(model.pairs, costs, prevalence), cells = cellsOf(model, weights);
   const effects = model.isSaturated ? saturatedEffects(cells) : rankOneEffects(model, cells, rest);
   const curve = sharedCurve(effects), mean = meanCurve(model, weights, cells.mean);
-  const areas = isSame(weights, model.opening) ? model.found : { auc: areaUnder(curve), mean_auc: mean.auc };
+  const areas = areSameWeights(weights, model.opening) ? model.found : { auc: areaUnder(curve), mean_auc: mean.auc };
   return { ...areas, curve, mean_curve: mean.curve };
 }
 
-const isSame = (one, other) =>
+const areSameWeights = (one, other) =>
   ["tpr", "fpr"].every((kind) => one[kind].every((weight, j) => Math.abs(weight - other[kind][j]) <= SAME * other[kind][j]));
 
 // Rows that take no part stand for rates of 0 and 1.

@@ -1,9 +1,18 @@
 // Damped descent, as `_engines/_descent.py` has it, and the few steps of a frame while somebody drags.
 
-const MAX_ITER = 200, FIRST_DAMPING = 0.1, MAX_DAMPING = 1e12;
-const STILL = 1e-9, FLAT = 1e-8, AT_REST = 1e-12, SOME_DAMPING = 1e-3;
+import { clip, EDGE, expit, logit, sum } from "./fit_cells.js";
+import { devianceOf, factored, linearise, setGram, setScales, step, TINY } from "./fit_steps.js";
+
+const MAX_ITER = 200;
+const FIRST_DAMPING = 0.1;
+const MAX_DAMPING = 1e12;
+const STILL = 1e-9;
+const FLAT = 1e-8;
+const AT_REST = 1e-12;
+const SOME_DAMPING = 1e-3;
 const NEAR = 0.1; // moves of the predictor within which two gradients give the change of the deviance
-const FRAME_STEPS = 3, FALLBACK_ITER = 6;
+const FRAME_STEPS = 3;
+const FALLBACK_ITER = 6;
 const SETTLED = 1e-4; // a step of a frame that nobody sees, in the curve or in four digits of D
 const SLOW = 0.25; // a step this long compared with the one before it: the factor is too old
 
@@ -180,7 +189,7 @@ function keepEffects(kept, { row, pair }) {
 const isFinitePoint = (at) => Number.isFinite(sum(at.pairGradient)) && at.row.every(Number.isFinite) && at.pair.every(Number.isFinite);
 
 // To rest, from v = 1: D is the optimum that is reached from there.
-function fitToRest(cells, kept, room) {
+export function fitToRest(cells, kept, room) {
   setStart(cells, room.at);
   linearise(cells, room.at);
   if (!descend(cells, room, MAX_ITER)) {
@@ -193,7 +202,7 @@ function fitToRest(cells, kept, room) {
 
 // From where the last frame ended: a few steps with the factor that was kept, each of which must lower the deviance, but for
 // one too short to be seen, which ends the frame without another pass.
-function fitFrame(cells, kept, room) {
+export function fitFrame(cells, kept, room) {
   setStart(cells, room.at);
   for (let i = 0; i < cells.R; i++) if (cells.omega[i] > 0 && kept.row[i] !== 0) room.at.row[i] = kept.row[i];
   room.at.pair.set(kept.pair);

@@ -1,5 +1,8 @@
 // How people ask the chart of the curves: by pointing, tapping, dragging, pinching and by keys.
 
+import { shape } from "./elements.js";
+import { pathOf, pixelsOf, rateText, WHOLE } from "./scale.js";
+
 const REACH = { mouse: 30, pen: 30, touch: 44 }; // pixels
 const LEAST_ZOOM = { square: 0.002, corner: 0.02 };
 const LEAST_DRAG = 6; // pixels: less is a click
@@ -54,7 +57,7 @@ const wordsOf = ({ rate, fpr, tpr }) => [
   `call rate (quantile) ${rate.toFixed(4)}`, `false positive rate ${rateText(fpr)}`, `true positive rate ${rateText(tpr)}`,
 ];
 
-function pointing(chart) {
+export function pointing(chart) {
   const { element, parts } = chart;
   let shown = null; // the point whose numbers are shown
   let drag = null;
@@ -196,7 +199,7 @@ function wheelAndPinch(chart, placeOf) {
 }
 
 // A cursor on the curve of the model that is looked at; its numbers are said aloud.
-function keysOf(chart) {
+export function keysOf(chart) {
   const { element, state } = chart;
   const said = document.getElementById("curve-said");
   element.setAttribute("role", "application");

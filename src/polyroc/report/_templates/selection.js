@@ -28,7 +28,7 @@ function hashOf(one) {
   return `#model=${one.model}${what}`;
 }
 
-function makeSelection(data) {
+export function makeSelection(data) {
   let now = readSelection(location.hash, data) || { model: data.selected, pair: null, class: null };
   const callbacks = [];
 
@@ -69,4 +69,4 @@ function makeSelection(data) {
   return { get: () => ({ ...now }), set, on: (callback) => callbacks.push(callback) };
 }
 
-const isSame = (pair, other) => pair !== null && other !== null && pair[0] === other[0] && pair[1] === other[1];
+export const isSamePair = (pair, other) => pair !== null && other !== null && pair[0] === other[0] && pair[1] === other[1];
