@@ -1,4 +1,4 @@
-"""The scripts of the page: ES modules, joined in the order of their imports into one text that needs no module loader."""
+"""The scripts of the page: ES modules, joined in the order of their imports into one text without imports."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ _IMPORT = re.compile(r'^import (?:\{([^{}]*)\} from )?"\./(\w+\.js)";\n', re.MUL
 _DECLARATION = re.compile(r"^(export )?(?:async )?(?:function|const|let|class) ([\w$]+)", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|let|class) )", re.MULTILINE)
 _MODULE_WORD = re.compile(r"^(?:import|export)\b.*|\bimport\(.*", re.MULTILINE)
-_COMMENT = re.compile(r"^ *//.*\n", re.MULTILINE)
+_COMMENT = re.compile(r"^ *(?://.*|/\*\*.*\*/)\n", re.MULTILINE)
 
 Read = Callable[[str], str]
 

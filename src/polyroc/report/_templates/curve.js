@@ -93,6 +93,7 @@ function chartLines(data, parts) {
 export function curveChart(data, state, selection = null) {
   const element = document.getElementById("curve");
   const parts = chartParts(element);
+  /** @type {any} places are set by `frame`, what is picked by `drawPairs` */
   const chart = {
     element, parts, data, state, selection, zoom: WHOLE, lines: chartLines(data, parts),
     pairs: [], // the curves of single pairs that are to be seen

@@ -1,4 +1,4 @@
-// Where rates stand in a chart: in the whole square, or in its corner on logarithmic scales. `_lib/_corner.py` draws by the
+// Where rates stand in a chart: in the whole square, or in its corner on logarithmic scales. `_lib/axes.py` has the
 // same rules for pages without a script. Places go from 0 to 1, to the right and upwards.
 
 export const WHOLE = { left: 0, right: 1, bottom: 0, top: 1 };
