@@ -1,4 +1,4 @@
-// What naming classes costs, at the costs and shares of the grid: on request, because it takes scores of single samples.
+// What predictions cost, at the costs and shares of the grid: on request, because it needs scores of single samples.
 
 import { numbersOf } from "./packing.js";
 
@@ -15,16 +15,16 @@ function floatsOf(text, size) {
 // Probabilities, sample by sample, as `_coded.py` has coded them.
 export function decisionScores({ codes, values, low, step }) {
   const listed = values === null ? null : floatsOf(values, 8);
-  const found = numbersOf(codes);
-  for (let i = 0; i < found.length; i++) {
-    const code = found[i];
-    if (listed) found[i] = listed[code];
-    else found[i] = code > 0 ? Math.exp(low + (code - 1) * step) : 0;
+  const scores = numbersOf(codes);
+  for (let i = 0; i < scores.length; i++) {
+    const code = scores[i];
+    if (listed) scores[i] = listed[code];
+    else scores[i] = code > 0 ? Math.exp(low + (code - 1) * step) : 0;
   }
-  return found;
+  return scores;
 }
 
-// The mean cost of a table of true and named classes (rows by true class), with classes as common as `shares` says.
+// Mean cost of a table of true and predicted classes (rows by true class), with classes as common as `shares` says.
 function tableCost(table, k, costs, shares) {
   let sum = 0, total = 0;
   for (let a = 0; a < k; a++) {
@@ -46,7 +46,7 @@ function listOrder(x, y) {
 // Costs in units of the highest, a row for each true class, in the order in which the package sums over them: where
 // expected costs are equal, as they often are of votes, the last bit decides.
 function orderedCosts(costs, k, shares) {
-  const most = costs.reduce((found, cost, i) => (i % (k + 1) ? Math.max(found, cost) : found), 0);
+  const most = costs.reduce((largest, cost, i) => (i % (k + 1) ? Math.max(largest, cost) : largest), 0);
   const rows = Array.from({ length: k }, (_, a) => {
     const row = Float64Array.from({ length: k }, (_, j) => (a === j ? 0 : costs[a * k + j] / most));
     return { a, row, share: shares[a], largest: row.slice().sort().reverse() };
@@ -67,23 +67,23 @@ function lowest(numbers) {
 // The class of the least expected cost for each sample: costs[a * k + j] of taking a for j.
 export function leastExpected(scores, k, costs, shares) {
   const rows = orderedCosts(costs, k, shares), p = new Float64Array(k), expected = new Float64Array(k);
-  const named = new Uint8Array(scores.length / k);
-  for (let i = 0; i < named.length; i++) {
+  const predicted = new Uint8Array(scores.length / k);
+  for (let i = 0; i < predicted.length; i++) {
     let total = 0;
     for (let r = 0; r < k; r++) { p[r] = scores[i * k + rows[r].a] * rows[r].share; total += p[r]; }
-    // Of a sample without any probability nothing is known: every class may be the true one.
+    // Without any probability every class may be the true one.
     if (total === 0) { p.fill(1); total = k; }
     expected.fill(0);
     for (let r = 0; r < k; r++) {
       const { row } = rows[r], q = p[r] / total;
       if (q > 0) for (let j = 0; j < k; j++) expected[j] += q * row[j];
     }
-    named[i] = lowest(expected);
+    predicted[i] = lowest(expected);
   }
-  return named;
+  return predicted;
 }
 
-// `decisions` is data.decisions. Returned is for each model a function of costs and shares, which gives both costs.
+// For each model of data.decisions a function of costs and shares that returns both costs.
 export function openDecisions(decisions, k) {
   const truth = decisions.true === null ? null : numbersOf(decisions.true);
   const weight = decisions.weight === null ? null : floatsOf(decisions.weight, 4);
@@ -91,12 +91,12 @@ export function openDecisions(decisions, k) {
     const highest = confusion.flat();
     const scores = coded === null ? null : decisionScores(coded);
     return (costs, shares) => {
-      const found = { highest: tableCost(highest, k, costs, shares), least: null };
-      if (scores === null) return found;
-      const named = leastExpected(scores, k, costs, shares), table = new Float64Array(k * k);
-      for (let i = 0; i < named.length; i++) table[truth[i] * k + named[i]] += weight ? weight[i] : 1;
-      found.least = tableCost(table, k, costs, shares);
-      return found;
+      const result = { highest: tableCost(highest, k, costs, shares), least: null };
+      if (scores === null) return result;
+      const predicted = leastExpected(scores, k, costs, shares), table = new Float64Array(k * k);
+      for (let i = 0; i < predicted.length; i++) table[truth[i] * k + predicted[i]] += weight ? weight[i] : 1;
+      result.least = tableCost(table, k, costs, shares);
+      return result;
     };
   });
 }
@@ -112,22 +112,22 @@ export function addDecisions(data, explorer) {
   if (!data.decisions) return;
   const section = document.getElementById("explorer");
   const models = openDecisions(data.decisions, data.explorer.classes.length);
-  const known = models.map(() => ({ asked: "", found: null, took: 0 }));
+  const answers = models.map(() => ({ question: "", result: null, took: 0 }));
 
-  function found(m, costs, shares) {
-    const one = known[m], asked = `${costs};${shares}`;
-    const waits = one.took > DECISIONS_SLOW && section.dataset.settled !== "true";
-    if (one.asked === asked || waits) return { ...one.found, isOld: one.asked !== asked };
+  function resultAt(m, costs, shares) {
+    const answer = answers[m], question = `${costs};${shares}`;
+    const waits = answer.took > DECISIONS_SLOW && section.dataset.settled !== "true";
+    if (answer.question === question || waits) return { ...answer.result, isOld: answer.question !== question };
     const start = performance.now();
-    one.found = models[m](costs, shares);
-    one.asked = asked;
-    one.took = performance.now() - start;
-    return one.found;
+    answer.result = models[m](costs, shares);
+    answer.question = question;
+    answer.took = performance.now() - start;
+    return answer.result;
   }
 
   const add = (title, key) => explorer.addColumn(title, (m, costs, shares) => {
-    const one = found(m, costs, shares);
-    return one.isOld && one[key] !== null ? "…" : decisionText(one[key]);
+    const result = resultAt(m, costs, shares);
+    return result.isOld && result[key] !== null ? "…" : decisionText(result[key]);
   });
   const expects = data.decisions.models.some((model) => model.scores !== null);
   if (expects) add("cost of decisions", "least");

@@ -11,7 +11,7 @@ const SLOW_CLASSES = 20; // of more classes a frame takes longer than a page may
 //   on(callback)             called with { settled, models: [{ auc, mean_auc, curve, mean_curve }] }
 export function makeExplorer(explorer) {
   const k = explorer.classes.length, callbacks = [];
-  const asked = { costs: Float64Array.from(explorer.costs.flat()), prevalence: new Float64Array(k).fill(1) };
+  const question = { costs: Float64Array.from(explorer.costs.flat()), prevalence: new Float64Array(k).fill(1) };
   let work = null; // made when somebody first asks
   let version = 0, isRest = false, isBusy = false;
 
@@ -21,7 +21,7 @@ export function makeExplorer(explorer) {
 
   // To rest, one model after the other: whoever drags on meanwhile need not wait for all.
   async function answer(mine, rest) {
-    const { costs, prevalence } = asked, models = [];
+    const { costs, prevalence } = question, models = [];
     if (!rest) return work({ costs, prevalence, rest, only: null });
     for (let m = 0; m < explorer.models.length && mine === version; m++) {
       models.push(...(await work({ costs, prevalence, rest, only: m })));
@@ -52,11 +52,11 @@ export function makeExplorer(explorer) {
   }
 
   return {
-    get costs() { return asked.costs; },
-    get prevalence() { return asked.prevalence; },
+    get costs() { return question.costs; },
+    get prevalence() { return question.prevalence; },
     set(costs, prevalence) {
-      asked.costs = Float64Array.from(costs);
-      asked.prevalence = Float64Array.from(prevalence);
+      question.costs = Float64Array.from(costs);
+      question.prevalence = Float64Array.from(prevalence);
       ask(false);
     },
     settle() { ask(true); },

@@ -47,14 +47,14 @@ export function explorerCosts(explorer) {
   const isEven = (target) => members(target).every((i, _, all) => factors[i] === factors[all[0]]);
 
   // All members move by the same factor, as far as the first of them can go.
-  function setFactor(target, wanted) {
+  function setFactor(target, goal) {
     const all = members(target);
     const now = factor(target);
     const low = Math.max(...all.map((i) => 1 / EXPLORER_MOST / factors[i]));
     const high = Math.min(...all.map((i) => EXPLORER_MOST / factors[i]));
-    const by = Math.min(Math.max(wanted / now, low), high);
+    const by = Math.min(Math.max(goal / now, low), high);
     for (const i of all) factors[i] = explorerTidy(factors[i] * by);
-    return Math.abs(by * now - wanted) <= 1e-9 * wanted;
+    return Math.abs(by * now - goal) <= 1e-9 * goal;
   }
 
   function usual() {

@@ -51,12 +51,12 @@ export function explorerSide(elements, costs, labels, { change, rest, leave }) {
 
   function commit() {
     edited = false;
-    const wanted = explorerParse(value.value);
-    if (!(wanted > 0 && Number.isFinite(wanted))) { refuse(`Type a number between ${limits()}, such as 20, 0.5 or 1/20.`); return false; }
+    const cost = explorerParse(value.value);
+    if (!(cost > 0 && Number.isFinite(cost))) { refuse(`Type a number between ${limits()}, such as 20, 0.5 or 1/20.`); return false; }
     // Left as it was: what is shown may be rounded.
     if (value.value === typed()) return true;
     costs.remember();
-    const reached = costs.set(target, wanted);
+    const reached = costs.set(target, cost);
     said = reached ? "" : `The limit is ${EXPLORER_MOST.toLocaleString("en")} times, up or down.`;
     rest();
     return true;

@@ -1,5 +1,5 @@
 // What is fitted and what becomes of it: rates, weights, shrunk cells, curves (docs/method.md, steps 3 to 5 and 8).
-// This file, fit_steps.js, fit_descent.js and fit.js are one script. It touches no page, so that a worker runs the same text.
+// This file, packing.js, fit_steps.js, fit_descent.js and fit.js are one script. It touches no page, so a worker can run the same text.
 //
 // Letters as in the package: k classes, K = k (k - 1) ordered pairs, T call rates. Rows are 2 T, those of the true positive
 // rates first; cells lie by pairs, so cell (row i, pair j) is at 2 T j + i.
@@ -34,27 +34,27 @@ export function decodeRates(explorer, model) {
   return rates;
 }
 
-// What stays the same whatever costs are: the classes of each pair as positions among those that take part, which is how
-// costs are given, what the pair counts for without costs, and its size, the harmonic mean of both numbers of samples.
+// What costs do not change: the classes of each pair as rows and columns of the costs, its weight without costs, and its size,
+// the harmonic mean of both numbers of samples.
 export function pairsOf({ classes, positive, negative, counts, on_tpr: onTpr, on_fpr: onFpr }) {
-  const place = new Map(classes.map((label, a) => [label, a])), positions = (labels) => Int32Array.from(labels, (label) => place.get(label));
+  const position = new Map(classes.map((label, a) => [label, a])), positions = (labels) => Int32Array.from(labels, (label) => position.get(label));
   const first = positions(positive), second = positions(negative), ones = new Float64Array(first.length).fill(1);
   const size = ones.map((_, j) => 2 / (1 / counts[first[j]] + 1 / counts[second[j]]));
   return { k: classes.length, first, second, size, onTpr: onTpr || ones, onFpr: onFpr || ones };
 }
 
-// Numbers over the largest of them; what is no positive number counts as little as a weight may. Every `step`th is left out.
+// Numbers over the largest of them, every `step`th left out; what is not positive becomes the smallest weight.
 function relative(values, step) {
-  const found = new Float64Array(values.length);
+  const ratios = new Float64Array(values.length);
   let largest = 0;
-  for (let a = 0; a < found.length; a++) if (a % step !== 0 && values[a] > largest && values[a] < Infinity) largest = values[a];
-  for (let a = 0; a < found.length; a++) {
-    found[a] = values[a] > 0 && values[a] < Infinity ? Math.max(values[a] / largest, 1 / LARGEST_RATIO) : 1 / LARGEST_RATIO;
+  for (let a = 0; a < ratios.length; a++) if (a % step !== 0 && values[a] > largest && values[a] < Infinity) largest = values[a];
+  for (let a = 0; a < ratios.length; a++) {
+    ratios[a] = values[a] > 0 && values[a] < Infinity ? Math.max(values[a] / largest, 1 / LARGEST_RATIO) : 1 / LARGEST_RATIO;
   }
-  return found;
+  return ratios;
 }
 
-// What both rates of every pair count for, with mean 1: cost of (a, b) times the prevalence factors of a and b.
+// Weights of both rates of every pair, with mean 1: cost of (a, b) times the prevalence factors of a and b.
 export function pairWeights({ k, first, second, onTpr, onFpr }, costs, prevalence) {
   const K = first.length, cost = relative(costs, k + 1), factor = relative(prevalence, NaN);
   const tpr = new Float64Array(K), fpr = new Float64Array(K);
@@ -119,14 +119,14 @@ export const clip = (x, low, high) => Math.min(high, Math.max(low, x));
 
 // Rates that never fall, from 0 to 1: a fall is rounding, mended half from below and half from above.
 function fromCornerToCorner(rates) {
-  const n = rates.length, found = new Float64Array(n + 2);
-  for (let i = 0, high = 0; i < n; i++) found[i + 1] = high = Math.max(high, rates[i]);
+  const n = rates.length, rising = new Float64Array(n + 2);
+  for (let i = 0, high = 0; i < n; i++) rising[i + 1] = high = Math.max(high, rates[i]);
   for (let i = n - 1, low = 1; i >= 0; i--) {
     low = Math.min(low, rates[i]);
-    found[i + 1] = (found[i + 1] + low) / 2;
+    rising[i + 1] = (rising[i + 1] + low) / 2;
   }
-  found[n + 1] = 1;
-  return found;
+  rising[n + 1] = 1;
+  return rising;
 }
 
 // 1/2 and half the cross products of neighbours: exactly 1/2 on the diagonal.

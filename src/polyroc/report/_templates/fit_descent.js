@@ -122,15 +122,15 @@ function descend(cells, room, maxIter) {
       move(room.at, room.trial, room);
       linearise(cells, room.trial);
     }
-    const found = factor && changeOf(cells, room.at, room.trial);
-    isNew = factor !== null && found.change <= found.noise;
+    const outcome = factor && changeOf(cells, room.at, room.trial);
+    isNew = factor !== null && outcome.change <= outcome.noise;
     if (!isNew) {
       damping = Math.max(10 * damping, 1e-4);
       if (damping > MAX_DAMPING) return false;
       continue;
     }
     const isStill = damping <= STILL && moveOf(cells, room.at, room.trial) <= STILL;
-    damping = nextDamping(damping, found, promised);
+    damping = nextDamping(damping, outcome, promised);
     [room.at, room.trial] = [room.trial, room.at];
     if (isStill && scaledGradient(cells, room.at) <= FLAT) return true;
   }

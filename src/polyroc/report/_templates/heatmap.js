@@ -98,8 +98,8 @@ function drawCells(svg, at, cells, colours) {
     const [x, y] = [at.left + c * at.cell, at.top + r * at.cell];
     group.append(shape("rect", { x, y, width: at.cell - 1, height: at.cell - 1, fill: rgb(colour) }));
     if (size < 9) return; // nobody could read it
-    const place = { x: x + (at.cell - 1) / 2, y: y + at.cell / 2 + size * 0.34, "font-size": size, fill: inkOn(colour) };
-    group.append(shape("text", { class: "heat-number", "text-anchor": "middle", ...place }, cellText(area)));
+    const position = { x: x + (at.cell - 1) / 2, y: y + at.cell / 2 + size * 0.34, "font-size": size, fill: inkOn(colour) };
+    group.append(shape("text", { class: "heat-number", "text-anchor": "middle", ...position }, cellText(area)));
   }));
   svg.append(group);
 }
@@ -110,7 +110,7 @@ function paintCells(stage, at, cells, colours, scale) {
   Object.assign(canvas.style, { left: `${at.left}px`, top: `${at.top}px`, width: `${at.side}px`, height: `${at.side}px` });
   const brush = canvas.getContext("2d");
   const gap = at.cell >= 6 ? Math.round(scale) : 0;
-  const edge = (place) => Math.round(place * at.cell * scale);
+  const edge = (index) => Math.round(index * at.cell * scale);
   cells.forEach((row, r) => row.forEach((area, c) => {
     if (area === null) return;
     brush.fillStyle = rgb(heatColour(area, colours));
@@ -123,13 +123,13 @@ function paintCells(stage, at, cells, colours, scale) {
 function drawNames(svg, at, data) {
   const { names, classes } = data.heatmap;
   const group = shape("g", { class: "heat-names", "font-size": at.font });
-  const middle = (place) => (place + 0.5) * at.cell;
-  names.forEach((name, place) => {
-    if (place % at.step) return;
-    const [x, y] = [at.left + middle(place), at.top + at.side + (at.isFlat ? 14 : 6)];
+  const middle = (index) => (index + 0.5) * at.cell;
+  names.forEach((name, index) => {
+    if (index % at.step) return;
+    const [x, y] = [at.left + middle(index), at.top + at.side + (at.isFlat ? 14 : 6)];
     const turned = at.isFlat ? { "text-anchor": "middle", x, y } : { "text-anchor": "end", transform: `translate(${x + 4} ${y}) rotate(-90)` };
-    group.append(shape("text", { "text-anchor": "end", x: at.left - 6, y: at.top + middle(place) + 4, "data-class": classes[place] }, name));
-    group.append(shape("text", { ...turned, "data-class": classes[place] }, name));
+    group.append(shape("text", { "text-anchor": "end", x: at.left - 6, y: at.top + middle(index) + 4, "data-class": classes[index] }, name));
+    group.append(shape("text", { ...turned, "data-class": classes[index] }, name));
   });
   const across = at.left + at.side / 2;
   const down = at.top + at.side / 2;
@@ -147,11 +147,11 @@ function drawTree(svg, at, tree) {
   const room = at.tree - 8;
   // The first join is a little off the cells, also where all joins are at the same area.
   const across = (value) => start + room * (high - low > 1e-9 ? 0.12 + 0.88 * ((value - low) / (high - low)) : 1);
-  const nodes = Array.from({ length: at.n }, (_, place) => ({ x: start, y: at.top + (place + 0.5) * at.cell }));
+  const nodes = Array.from({ length: at.n }, (_, row) => ({ x: start, y: at.top + (row + 0.5) * at.cell }));
   const lines = tree.map(([a, b], step) => {
-    const [one, other, x] = [nodes[a], nodes[b], across(depths[step])];
-    nodes.push({ x, y: (one.y + other.y) / 2 });
-    return [`M${one.x} ${one.y}`, `H${x}`, `V${other.y}`, `H${other.x}`].join("");
+    const [first, second, x] = [nodes[a], nodes[b], across(depths[step])];
+    nodes.push({ x, y: (first.y + second.y) / 2 });
+    return [`M${first.x} ${first.y}`, `H${x}`, `V${second.y}`, `H${second.x}`].join("");
   });
   svg.append(shape("path", { class: "heat-tree", d: lines.join("") }));
 }
@@ -160,7 +160,7 @@ export function heatmapChart(data, selection) {
   const element = document.getElementById("heatmap");
   const { classes, names, tree } = data.heatmap;
   const n = classes.length;
-  const place = new Map(classes.map((one, at) => [one, at]));
+  const rowOf = new Map(classes.map((label, row) => [label, row]));
   const box = document.createElement("div");
   const stage = document.createElement("div");
   const marks = shape("g");
@@ -217,15 +217,15 @@ export function heatmapChart(data, selection) {
 
   function mark() {
     if (!at) return;
-    const { pair, class: one } = selection.get();
-    const found = [];
-    if (one !== null && place.has(one)) found.push(...frame("heat-mark", place.get(one), 0, 1, n), ...frame("heat-mark", 0, place.get(one), n, 1));
-    if (pair && pair.every((c) => place.has(c))) found.push(...frame("heat-mark", place.get(pair[0]), place.get(pair[1]), 1, 1));
-    if (cursor && document.activeElement === stage) found.push(...frame("heat-cursor", ...cursor, 1, 1));
-    marks.replaceChildren(...found);
-    for (const label of stage.querySelectorAll("[data-class]")) {
-      const its = Number(label.dataset.class);
-      label.classList.toggle("selected", its === one || Boolean(pair?.includes(its)));
+    const { pair, class: label } = selection.get();
+    const frames = [];
+    if (label !== null && rowOf.has(label)) frames.push(...frame("heat-mark", rowOf.get(label), 0, 1, n), ...frame("heat-mark", 0, rowOf.get(label), n, 1));
+    if (pair && pair.every((c) => rowOf.has(c))) frames.push(...frame("heat-mark", rowOf.get(pair[0]), rowOf.get(pair[1]), 1, 1));
+    if (cursor && document.activeElement === stage) frames.push(...frame("heat-cursor", ...cursor, 1, 1));
+    marks.replaceChildren(...frames);
+    for (const name of stage.querySelectorAll("[data-class]")) {
+      const own = Number(name.dataset.class);
+      name.classList.toggle("selected", own === label || Boolean(pair?.includes(own)));
     }
   }
 
@@ -261,16 +261,16 @@ export function heatmapChart(data, selection) {
   }
 
   stage.addEventListener("pointermove", (event) => {
-    const { cell, class: one } = under(event);
-    stage.style.cursor = cell || one !== undefined ? "pointer" : "";
+    const { cell, class: label } = under(event);
+    stage.style.cursor = cell || label !== undefined ? "pointer" : "";
     if (cell) point(...cell);
     else tip.hidden = true;
   });
   stage.addEventListener("pointerleave", (event) => { if (event.pointerType !== "touch") tip.hidden = true; });
   stage.addEventListener("click", (event) => {
-    const { cell, class: one } = under(event);
+    const { cell, class: label } = under(event);
     if (cell) choose(cell);
-    else if (one !== undefined) selection.set({ class: one === selection.get().class ? null : one });
+    else if (label !== undefined) selection.set({ class: label === selection.get().class ? null : label });
   });
 
   function choose(cell) {
@@ -310,7 +310,7 @@ export function heatmapChart(data, selection) {
   });
   stage.addEventListener("focus", () => {
     const { pair } = selection.get();
-    if (pair && pair.every((c) => place.has(c))) cursor = pair.map((c) => place.get(c));
+    if (pair && pair.every((c) => rowOf.has(c))) cursor = pair.map((c) => rowOf.get(c));
     cursor ??= [0, 1];
     if (!at || !stage.matches(":focus-visible")) return; // a click shows its own cell
     point(...cursor);

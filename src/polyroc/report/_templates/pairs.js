@@ -48,7 +48,7 @@ export function pairTable(data, selection) {
     n_negative: (i) => data.counts[state.model.pairs.negative[i]],
   };
 
-  function found() {
+  function matchingRows() {
     const { positive, negative, auc } = state.model.pairs;
     const only = selection.get().class;
     const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
@@ -72,7 +72,7 @@ export function pairTable(data, selection) {
   }
 
   function draw() {
-    const rows = found();
+    const rows = matchingRows();
     const first = rows.slice(0, state.limit);
     const selected = placeOf(state.model, selection.get().pair);
     // The pair that somebody selected elsewhere is above all others, if it is not among them.

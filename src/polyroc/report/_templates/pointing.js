@@ -38,13 +38,13 @@ function pointOf(chart, line, at) {
 
 // The point that somebody means; a point of the curve itself where one is near, for only those were computed.
 function pointNear(chart, x, y, reach) {
-  const found = (lines) => lines
+  const nearest = (lines) => lines
     .map((line) => ({ line, ...nearestOn(line.places, chart.pixels, x, y) }))
-    .reduce((best, one) => (one.distance < best.distance ? one : best), { distance: Infinity });
-  let best = found(chart.lines.filter((line) => line.shown));
+    .reduce((best, line) => (line.distance < best.distance ? line : best), { distance: Infinity });
+  let best = nearest(chart.lines.filter((line) => line.shown));
   // Curves of pairs lie everywhere: those of models come first where both are near.
   if (best.distance > 8 ** 2) {
-    const pair = found(chart.picked ? [...chart.pairs, chart.picked] : chart.pairs);
+    const pair = nearest(chart.picked ? [...chart.pairs, chart.picked] : chart.pairs);
     if (pair.distance < best.distance) best = pair;
   }
   if (best.distance > reach ** 2) return null;

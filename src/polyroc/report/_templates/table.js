@@ -6,7 +6,7 @@ import { areaText, counted, NAMES } from "./elements.js";
 export function ranks(labels) {
   const order = labels.map((_, i) => i).sort((a, b) => NAMES.compare(labels[a].text, labels[b].text));
   const rank = new Array(labels.length);
-  order.forEach((label, place) => { rank[label] = place; });
+  order.forEach((label, i) => { rank[label] = i; });
   return rank;
 }
 
@@ -51,9 +51,9 @@ export function selectableRows(table, choose) {
   body.addEventListener("keydown", (event) => {
     const row = event.target.closest("tr");
     const last = body.rows.length - 1;
-    const place = { ArrowDown: row.sectionRowIndex + 1, ArrowUp: row.sectionRowIndex - 1, Home: 0, End: last }[event.key];
+    const next = { ArrowDown: row.sectionRowIndex + 1, ArrowUp: row.sectionRowIndex - 1, Home: 0, End: last }[event.key];
     if (event.key === "Enter" || event.key === " ") take(row);
-    else if (place !== undefined) rove(body.rows[Math.min(Math.max(place, 0), last)]);
+    else if (next !== undefined) rove(body.rows[Math.min(Math.max(next, 0), last)]);
     else return;
     event.preventDefault();
   });
