@@ -17,7 +17,7 @@ export function classTable(data, selection) {
     selection.set({ class: chosen === selection.get().class ? null : chosen });
   });
 
-  // By what is shown, so that no order contradicts the numbers. Words without a number come last.
+  // Sorted by the numbers shown, never by hidden digits. Words without a number come last.
   const numberIn = (text) => Number(/[\d.]+/.exec(text ?? "")?.[0] ?? NaN);
   const keys = { hardest: "hardest_auc", mistaken: "share" };
   function value(index) {

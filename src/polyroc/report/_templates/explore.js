@@ -1,13 +1,13 @@
-// What the cost explorer shows, from costs to curves: computed in a worker where that may take long, else here.
+// Costs -> curves for the cost explorer: in a worker if that may take long, else here.
 
 import { openModels, resultOf } from "./fit.js";
 
 const SLOW_CLASSES = 20; // of more classes a frame takes longer than a page may stand still
 
 // `explorer` is data.explorer. Returned are
-//   costs, prevalence    what was asked for last, k x k by rows and k factors
+//   costs, prevalence    the last question, k x k by rows and k factors
 //   set(costs, prevalence)   ask for all models' numbers; the newest question wins, and one is worked on at a time
-//   settle()                 the same to rest, as the package has it
+//   settle()                 the same until the fit converges, as in the package
 //   on(callback)             called with { settled, models: [{ auc, mean_auc, curve, mean_curve }] }
 export function makeExplorer(explorer) {
   const k = explorer.classes.length, callbacks = [];
@@ -19,7 +19,7 @@ export function makeExplorer(explorer) {
     for (const callback of callbacks) callback({ settled, models });
   };
 
-  // To rest, one model after the other: whoever drags on meanwhile need not wait for all.
+  // To rest, one model after the other: dragging on interrupts after the current one.
   async function answer(mine, rest) {
     const { costs, prevalence } = question, models = [];
     if (!rest) return work({ costs, prevalence, rest, only: null });

@@ -1,10 +1,10 @@
-// The costs that somebody tries: how far they are from those that were given, the way back, and the file for --costs.
+// The costs being tried: factors on the costs of the evaluation, undo, and the file for --costs.
 
 export const EXPLORER_MOST = 1000; // times as given, or a thousandth of it
 export const EXPLORER_RATIO = 1e12; // of the largest to the smallest cost, as evaluate() allows
 const EXPLORER_UNDO = 200;
 
-// What a mistake costs: twelve digits, so that 10 times a tenth is 1 again.
+// Cost of a mistake, to twelve digits because 10 times a tenth must be 1 again.
 const explorerTidy = (value) => Number(value.toPrecision(12));
 
 // The series 1, 2, 5, 10, 20, ...: the next one up or down.
@@ -16,7 +16,7 @@ export function explorerStep(value, direction) {
   return steps.findLast((step) => step < value - near) ?? value;
 }
 
-// The middle one; of two, the one that is closer to 1, so that one of two cells that differs is no row that differs.
+// Median; of two middle values the one closer to 1, because a single changed cell of two is no changed row.
 function explorerMiddle(values) {
   const sorted = [...values].sort((x, y) => x - y);
   const [low, high] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.floor(sorted.length / 2)]];

@@ -16,7 +16,7 @@ function explorerCell(tag, r, c, label) {
   return cell;
 }
 
-// `names` has short names for the sides; `labels` whole ones. `touch(target, how)` is told what somebody does.
+// `names` has short names for the sides; `labels` whole ones.
 export function explorerGrid(table, costs, { names, labels }) {
   const { k } = costs;
   const whole = (i) => labels[i].whole || labels[i].text;

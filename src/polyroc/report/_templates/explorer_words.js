@@ -1,4 +1,4 @@
-// What the explorer says: who is first, by how much, and at what costs. Point estimates only, so nobody is "better".
+// Sentences of the explorer: which model is first, by how much, and at what costs. Never "better": these are point estimates.
 
 import { areaText, nameElement } from "./elements.js";
 import { explorerChanges } from "./explorer_costs.js";

@@ -13,7 +13,7 @@ const SOME_DAMPING = 1e-3;
 const NEAR = 0.1; // moves of the predictor within which two gradients give the change of the deviance
 const FRAME_STEPS = 3;
 const FALLBACK_ITER = 6;
-const SETTLED = 1e-4; // a step of a frame that nobody sees, in the curve or in four digits of D
+const SETTLED = 1e-4; // a step of a frame too short to be seen in the curve or in four digits of D
 const SLOW = 0.25; // a step this long compared with the one before it: the factor is too old
 
 // Where a fit begins: all pairs alike, each row at the logit of its mean.
@@ -22,7 +22,7 @@ function setStart(cells, at) {
   at.pair.fill(1);
 }
 
-// Move from one point to another; each v is cut by itself, at a tenth of what it was.
+// Take a step. No v falls below a tenth of its value.
 function move(from, to, { rowMove, pairMove }) {
   for (let i = 0; i < rowMove.length; i++) to.row[i] = from.row[i] + rowMove[i];
   for (let j = 0; j < pairMove.length; j++) to.pair[j] = Math.max(from.pair[j] + pairMove[j], 0.1 * from.pair[j]);
@@ -30,7 +30,7 @@ function move(from, to, { rowMove, pairMove }) {
 
 const largest = (values) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
 
-// Sums of |weights| that gradients are compared with: of each row, and of each pair.
+// Scale of the gradient of each row and of each pair: sums of |weights|.
 function scalesOf(cells, at) {
   const { R, K, T, omega, weights } = cells, row = new Float64Array(R), pair = new Float64Array(K);
   let onTpr = 0, onFpr = 0, tprLength = 0, fprLength = 0;
@@ -88,7 +88,7 @@ function moveOf(cells, from, to, { rowBlock, pairBlock } = to) {
   return most;
 }
 
-// The largest gradient as a weighted mean of residuals, so that 1e-8 means the same everywhere.
+// Largest gradient as a weighted mean of residuals: a limit of 1e-8 then means the same for every problem.
 function scaledGradient(cells, at) {
   const scales = scalesOf(cells, at), reach = largest(at.row);
   let most = 0;
@@ -179,7 +179,7 @@ function keepFactor(kept, room) {
   kept.isOld = false;
 }
 
-// What is kept of a model between frames: effects, scaled as in the curve.
+// Kept between frames: effects, scaled as in the curve.
 function keepEffects(kept, { row, pair }) {
   const scale = sum(pair) / pair.length;
   kept.row = row.map((effect) => effect * scale);

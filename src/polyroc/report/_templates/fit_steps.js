@@ -182,7 +182,7 @@ function solve(factor, right) {
 }
 
 // The joint step, into room.rowMove and room.pairMove; returns the fall that the quadratic model promises. The factor may be
-// one of another point or of other weights: all else is of this point, so that the step still leads downhill.
+// one of another point or of other weights: all else is of this point, so the step still leads downhill.
 export function step(at, room, factor, stretch) {
   const { keepsPairs, rowMove, pairMove, pairScale, rowSide } = room;
   const { row, pair, rowGradient, rowBlock, pairGradient, pairBlock, cross } = at, R = row.length, K = pair.length;

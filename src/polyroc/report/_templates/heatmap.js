@@ -7,8 +7,8 @@ import { AREA_PARTS, placeOf } from "./pairs.js";
 // More cells than these are painted: thousands of elements would be slow.
 const MOST_DRAWN_CELLS = 30;
 
-// Colours of areas. One hue on log(1 - area) with fixed ends, so that two reports have the same colours, and harder pairs are
-// further from the background.
+// Colours of areas. One hue on log(1 - area) with fixed ends, the same in every report; harder pairs stand out more
+// from the background.
 const HEAT_ENDS = [0.5, 0.9999]; // also for what is beyond
 const HEAT_TICKS = [0.5, 0.9, 0.99, 0.999, 0.9999];
 // From the easy end to the hard one.
@@ -97,7 +97,7 @@ function drawCells(svg, at, cells, colours) {
     const colour = heatColour(area, colours);
     const [x, y] = [at.left + c * at.cell, at.top + r * at.cell];
     group.append(shape("rect", { x, y, width: at.cell - 1, height: at.cell - 1, fill: rgb(colour) }));
-    if (size < 9) return; // nobody could read it
+    if (size < 9) return; // too small to read
     const position = { x: x + (at.cell - 1) / 2, y: y + at.cell / 2 + size * 0.34, "font-size": size, fill: inkOn(colour) };
     group.append(shape("text", { class: "heat-number", "text-anchor": "middle", ...position }, cellText(area)));
   }));
@@ -211,7 +211,7 @@ export function heatmapChart(data, selection) {
 
   function frame(kind, row, column, rows, columns) {
     const size = { x: at.left + column * at.cell - 1, y: at.top + row * at.cell - 1, width: columns * at.cell + 1, height: rows * at.cell + 1 };
-    // Two lines, one of which can be seen on any colour.
+    // Two lines: one of them is visible on any colour.
     return [shape("rect", { class: `${kind} halo`, ...size }), shape("rect", { class: kind, ...size })];
   }
 

@@ -5,7 +5,7 @@ const ENDING = 46; // a number ends with one of so many first letters
 const OTHERS = LETTERS.length - ENDING;
 const PLACE = Float64Array.from({ length: 127 }, (_, code) => LETTERS.indexOf(String.fromCharCode(code)));
 
-// The numbers of a text: each is told by its change from the one before.
+// The numbers of a text: each is written as its change from the one before.
 export function numbersOf(text) {
   const numbers = new Float64Array(text.length);
   let n = 0, value = 0, code = 0, scale = 1;

@@ -22,7 +22,7 @@ const state = {
   bands: false, // on demand
   kinds: data.kinds, // shared curves and means of the pairs
   pairCurves: 0,
-  heatmap: false, // drawn when somebody comes near to it, for it takes time
+  heatmap: false, // drawn when it comes near the screen, because it takes time
   printing: paper.matches,
 };
 

@@ -2,7 +2,7 @@
 // same rules for pages without a script. Places go from 0 to 1, to the right and upwards.
 
 export const WHOLE = { left: 0, right: 1, bottom: 0, top: 1 };
-export const OUTSIDE = 0.015; // a rate of 0 stands this far outside the frame, so that its line is seen to leave it
+export const OUTSIDE = 0.015; // a rate of 0 stands this far outside the frame: its line visibly leaves it
 const BEND = 1.3; // straight lines bend on a logarithmic scale: a point more whenever a rate has changed by this factor
 
 export function scaleOf(view, decades) {
@@ -60,7 +60,7 @@ export function pathOf({ across, up }, pixels, start = "M") {
   return path;
 }
 
-// 1, 2 or 5 times a power of ten, so that about `most` steps fill the length.
+// 1, 2 or 5 times a power of ten: about `most` steps fill the length.
 function niceStep(length, most) {
   const rough = length / most, power = 10 ** Math.floor(Math.log10(rough));
   return power * ([1, 2, 5].find((times) => times * power >= rough) || 10);
