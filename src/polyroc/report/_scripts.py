@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Sequence
 
 _IMPORT = re.compile(r'^import (?:\{([^{}]*)\} from )?"\./(\w+\.js)";\n', re.MULTILINE)
-_DECLARATION = re.compile(r"^(export )?(?:async )?(?:function|const|let|class) ([\w$]+)", re.MULTILINE)
-_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|let|class) )", re.MULTILINE)
+_DECLARATION = re.compile(r"^(export )?(?:async )?(?:function\*?|const|let|class) ([\w$]+)", re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|const|let|class) )", re.MULTILINE)
 _MODULE_WORD = re.compile(r"^(?:import|export)\b.*|\bimport\(.*", re.MULTILINE)
 _COMMENT = re.compile(r"^ *(?://.*|/\*\*.*\*/)\n", re.MULTILINE)
 
