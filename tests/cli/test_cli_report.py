@@ -87,9 +87,9 @@ def test_decisions_are_on_the_page_where_asked_for_and_never_in_json(call, folde
 def test_decisions_need_a_page_with_costs_to_change(folder, capsys):
     assert main(shlex.split("evaluate a.parquet --target label --include-decisions")) == 2
     assert "--include-decisions needs --report" in capsys.readouterr().err
-    call = "evaluate a.parquet --target label --method none --model centered --report page.html --include-decisions"
+    call = "evaluate a.parquet --target label --method none --structure centered --report page.html --include-decisions"
     assert main(shlex.split(call)) == 0
-    said = "--include-decisions adds nothing to this page: Costs cannot be changed here with the centered model."
+    said = "--include-decisions adds nothing to this page: Costs cannot be changed here with the centered structure."
     assert said in capsys.readouterr().err
     assert read("page.html").data["decisions"] is None
 
@@ -220,4 +220,4 @@ def test_the_page_of_a_comparison_says_what_would_change_the_order(folder, capsy
     assert after[by_auc["model"]]["auc"] > after[by_auc["first"]]["auc"]
     before = found["evaluations"]
     assert before[by_auc["model"]]["auc"] < before[by_auc["first"]]["auc"]
-    assert f"{by_auc['model']} becomes first by D if taking" in " ".join(page.split())
+    assert f"{by_auc['model']} becomes first by D if predicting" in " ".join(page.split())

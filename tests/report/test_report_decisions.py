@@ -13,7 +13,7 @@ from report_pages import HOSTILE, Page, comparison_of, from_letters
 
 import polyroc
 from polyroc._engines import _coded
-from polyroc._engines._naming import cheapest, expected_costs
+from polyroc._engines._predicted import cheapest, expected_costs
 from polyroc.report import _explorer as _decisions
 from polyroc.report import render_html, summarize, write_html
 
@@ -24,7 +24,7 @@ ASK = """(jobs) => jobs.map(({ decisions, k, asks }) => {
   const scores = decisions.models.map((one) => one.scores && decisionScores(one.scores));
   return asks.map(({ costs, shares }) => models.map((model, m) => ({
     ...model(costs, shares),
-    named: scores[m] && leastExpected(scores[m], k, costs, shares),
+    predicted: scores[m] && leastExpected(scores[m], k, costs, shares),
   })));
 })"""
 CLOCK = """([{ decisions, k, asks }]) => {
@@ -117,14 +117,14 @@ def test_costs_are_those_of_decide(name, weighted):
 
 
 def test_rows_are_true_classes():
-    """To miss the first class is expensive, so it is named more often; transposed, it would be named less often."""
+    """To miss the first class is expensive, so it is predicted more often; transposed, less often."""
     y_true, scores = softmax_problem(6, 3, 600, strength=0.7)
     costs = np.ones((3, 3))
     costs[0] = 20.0
     (first,), (plain,) = answers(
         decisions_of(polyroc.evaluate(y_true, scores)), 3, [(costs, np.ones(3)), (np.ones((3, 3)), np.ones(3))]
     )
-    assert first["named"].count(0) > 1.5 * plain["named"].count(0)
+    assert first["predicted"].count(0) > 1.5 * plain["predicted"].count(0)
     assert first["least"] < first["highest"]
 
 
@@ -134,7 +134,7 @@ def test_votes_differ_only_where_expected_costs_are_equal():
     found = answers(decisions_of(polyroc.evaluate(y_true, scores)), 5, asks)
     n_other = 0
     for (costs, shares), (answer,) in zip(asks, found, strict=True):
-        zero, here = costs * (1 - np.eye(5)), np.array(answer["named"])
+        zero, here = costs * (1 - np.eye(5)), np.array(answer["predicted"])
         ratio = prior_of(y_true, shares) / prior_of(y_true, np.ones(5))
         there, expected = cheapest(scores, zero, ratio, None), expected_costs(scores, zero, ratio)
         other = np.flatnonzero(here != there)
@@ -153,7 +153,7 @@ def test_steps_change_hardly_a_name_and_only_near_ties():
     step = decisions["models"][0]["scores"]["step"]
     assert 0 < step < 1e-3
     for (costs, shares), (answer,) in zip(asks, answers(decisions, 10, asks), strict=True):
-        zero, here = costs * (1 - np.eye(10)), np.array(answer["named"])
+        zero, here = costs * (1 - np.eye(10)), np.array(answer["predicted"])
         ratio = prior_of(y_true, shares) / prior_of(y_true, np.ones(10))
         there, expected = cheapest(scores, zero, ratio, None), expected_costs(scores, zero, ratio)
         other = np.flatnonzero(here != there)
@@ -211,7 +211,7 @@ def test_of_many_samples_some_are_drawn(monkeypatch):
     assert "The scores of free are not probabilities, so only the highest score is judged." in text
 
 
-def test_classes_without_samples_are_never_named():
+def test_classes_without_samples_are_never_predicted():
     y_true, scores = softmax_problem(12, 4, 400, strength=0.5)
     kept = y_true != 2
     with pytest.warns(UserWarning, match="No samples"):
@@ -226,7 +226,7 @@ def test_classes_without_samples_are_never_named():
         assert answer["least"] == pytest.approx(rule["bayes"], rel=1e-9)
         assert answer["highest"] == pytest.approx(rule["argmax"], rel=1e-9)
     page = render_html(summarize(evaluation, include_rates=True, include_decisions=True))
-    assert "Classes without samples are never named here." in Page(page).text
+    assert "Classes without samples are never predicted here." in Page(page).text
 
 
 def test_without_the_flag_no_sample_is_on_the_page(tmp_path):
@@ -247,10 +247,10 @@ def test_without_the_flag_no_sample_is_on_the_page(tmp_path):
         assert words not in Page(plain).text
 
 
-@pytest.mark.parametrize(("k", "model"), [(2, "rank-one"), (3, "centered")])
-def test_a_page_without_a_grid_carries_no_samples(k, model):
+@pytest.mark.parametrize(("k", "structure"), [(2, "rank-one"), (3, "centered")])
+def test_a_page_without_a_grid_carries_no_samples(k, structure):
     y_true, scores = softmax_problem(14, k, 60)
-    evaluation = polyroc.evaluate(y_true, scores, model=model)
+    evaluation = polyroc.evaluate(y_true, scores, structure=structure)
     summary = summarize(evaluation, include_rates=True, include_decisions=True)
     assert summary["decisions"] is None
     page = Page(render_html(summary))

@@ -118,7 +118,7 @@ def test_a_drag_changes_cost_numbers_and_sentence(explored):
         drag(page, 1, 2, right=100, up=100)
         assert costs_shown(page, 6)[0, 1] == 100
         assert np.sum(costs_shown(page, 6) != 1) == 1
-        assert says(page).endswith("; taking class 00 for class 01 counts 100 times.")
+        assert says(page).endswith("; predicting class 00 as class 01 counts 100 times.")
         costs = np.ones((6, 6))
         costs[0, 1] = 100
         judged = with_costs(6, costs).evaluations
@@ -313,7 +313,7 @@ def test_reset_and_undo_go_back(explored):
         assert sentence.endswith(", at the costs as given.")
         numbers = [shown(page, place) for place in (0, 1)]
         typed(page, 2, 3, "3")
-        assert says(page).endswith("; taking class 01 for class 02 costs 3 instead of 30.")
+        assert says(page).endswith("; predicting class 01 as class 02 costs 3 instead of 30.")
         typed(page, 1, 2, "7")
         cell(page, 1, 2).focus()
         page.keyboard.press("Control+z")
@@ -391,7 +391,7 @@ def test_refused_clipboards_leave_the_text_selected(explored):
 
 def test_an_entry_of_the_tipping_list_is_shown_in_the_grid(explored):
     entry = (
-        '<p data-true="2" data-taken="4" data-factor="20">'
+        '<p data-true="2" data-predicted="4" data-factor="20">'
         '<button type="button" class="control" hidden>Show in the grid</button></p>'
     )
 
@@ -405,7 +405,7 @@ def test_an_entry_of_the_tipping_list_is_shown_in_the_grid(explored):
         costs = np.where(np.eye(6, dtype=bool), 1, GIVEN_COSTS)
         costs[2, 4] *= 20
         np.testing.assert_array_equal(costs_shown(page, 6), costs)
-        assert says(page).endswith("; taking class 02 for class 04 costs 40 instead of 2.")
+        assert says(page).endswith("; predicting class 02 as class 04 costs 40 instead of 2.")
         assert page.evaluate("document.activeElement.dataset.r + document.activeElement.dataset.c") == "35"
 
 
@@ -414,7 +414,7 @@ def test_one_model_has_no_place_and_nobody_is_first(explored):
         typed(page, 1, 2, "20")
         assert re.fullmatch(
             r"D is 0\.\d{3}, as judged 0\.\d{3}; the mean area is 0\.\d{3}, as judged 0\.\d{3}; "
-            r"taking class 00 for class 01 counts 20 times\.",
+            r"predicting class 00 as class 01 counts 20 times\.",
             says(page),
         )
         assert page.locator("#explorer-numbers .place").count() == 0
@@ -442,7 +442,7 @@ def test_the_sentence_claims_no_more_than_the_numbers():
     script = script_of("explorer_words.js")
     assert run_script(SAY, jobs, script=script) == [
         "x is first by D (0.910, 0.010 ahead of y), but y is first by the mean area (0.850, 0.050 ahead of x); "
-        "taking a for b counts 100 times. As judged, x is first by the mean area.",
+        "predicting a as b counts 100 times. As judged, x is first by the mean area.",
         "y is first by D (0.99996, 0.090 ahead of x) and by the mean area; every mistake on b counts 10 times. "
         "As judged, x is first by both.",
         "x and y are level by D (0.900), but x is first by the mean area (0.900, 0.100 ahead of y); "
@@ -455,7 +455,7 @@ def test_the_sentence_claims_no_more_than_the_numbers():
 def test_a_finger_selects_and_the_slider_changes(explored):
     with explored("two", **PHONE) as page:
         cell(page, 2, 4).tap()
-        assert page.locator("#explorer-what").inner_text() == "Cost of taking class 01 for class 03"
+        assert page.locator("#explorer-what").inner_text() == "Cost of predicting class 01 as class 03"
         assert np.all(costs_shown(page, 6) == 1)
         page.locator("#explorer-slide").evaluate(
             """(slide) => {
@@ -465,7 +465,7 @@ def test_a_finger_selects_and_the_slider_changes(explored):
         )
         at_rest(page)
         assert costs_shown(page, 6)[1, 3] == 20
-        assert says(page).endswith("; taking class 01 for class 03 counts 20 times.")
+        assert says(page).endswith("; predicting class 01 as class 03 counts 20 times.")
         for button in ("less", "more", "undo", "reset", "copy", "value"):
             assert page.locator(f"#explorer-{button}").bounding_box()["height"] >= 44
         box = cell(page, 2, 4).bounding_box()
@@ -494,9 +494,9 @@ def test_fifty_classes_have_a_grid(explored):
         assert page.locator("#explorer-grid tbody td:not(.none):not(.share)").count() == 50 * 49
         drag(page, 7, 30, right=100)
         assert page.locator("#explorer-value").input_value() == "10"
-        assert page.locator("#explorer-what").inner_text() == "Cost of taking class 06 for class 29"
-        assert says(page).endswith("; taking class 06 for class 29 counts 10 times.")
-        assert cell(page, 7, 30).get_attribute("aria-label") == "taking class 06 for class 29: 10"
+        assert page.locator("#explorer-what").inner_text() == "Cost of predicting class 06 as class 29"
+        assert says(page).endswith("; predicting class 06 as class 29 counts 10 times.")
+        assert cell(page, 7, 30).get_attribute("aria-label") == "predicting class 06 as class 29: 10"
         side, grid = (page.locator(f".explorer-{part}").bounding_box() for part in ("side", "grid"))
         assert side["width"] > 0
         assert grid["width"] <= 1056
@@ -508,7 +508,7 @@ def test_long_names_are_cut_in_the_grid_and_whole_in_the_sentence(explored):
         assert len(set(names)) == 12
         assert max(map(len, names)) <= 14
         typed(page, 1, 3, "4")
-        assert says(page).endswith(f"; taking {LONG_CLASSES[0]} for {LONG_CLASSES[2]} counts 4 times.")
+        assert says(page).endswith(f"; predicting {LONG_CLASSES[0]} as {LONG_CLASSES[2]} counts 4 times.")
 
 
 def test_hostile_names_are_inert(explored, tmp_path):

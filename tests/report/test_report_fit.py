@@ -55,7 +55,7 @@ def hard_problem(seed):
     if rng.random() < 0.2:
         options["tpr_weights"] = 10 ** rng.uniform(-1, 1, size=(k, k))
     if rng.random() < 0.1:
-        options["model"] = "saturated"
+        options["structure"] = "saturated"
     return found.y_true, found.y_score, options
 
 
@@ -273,7 +273,7 @@ def test_rates_are_left_out_unless_asked_for():
         (2, {}, "two classes"),
         (51, {}, "up to 50 classes; these are 51"),
         (6, {"max_pairs": 12}, "max_pairs"),
-        (4, {"model": "centered"}, "centered model"),
+        (4, {"structure": "centered"}, "centered structure"),
         (30, {"n_thresholds": 999}, "999 thresholds of 30 classes"),
     ],
 )

@@ -297,7 +297,7 @@ def test_the_page_carries_areas_in_ten_millionths_and_none_becomes_one(summaries
 
 def test_of_more_pairs_than_a_page_holds_the_heatmap_has_its_own(monkeypatch, summaries, opened, tmp_path):
     summary = summaries["k10"]
-    monkeypatch.setattr("polyroc.report._context.MOST_PAIRS", 12)
+    monkeypatch.setattr("polyroc.report._context.PAIRS_ON_PAGE", 12)
     (tmp_path / "cut.html").write_text(render_html(summary), encoding="utf-8")
     order = [summary["labels"][c] for c in summary["heatmap_classes"]]
     with opened(tmp_path / "cut.html") as page:

@@ -174,13 +174,13 @@ def test_costs_are_a_matrix_on_screens_a_list_on_paper_and_the_largest_of_many_c
     few = Page(render_html(summarize(evaluation_of(5, options={"costs": costs}))))
     # Once in the matrix, which scrolls, and once in the list for paper, which does not.
     assert few.inside("td").count("17") == 2
-    assert "1 for the other 19 true taken for value class 01 class 02 17" in few.text
+    assert "1 for the other 19 true predicted value class 01 class 02 17" in few.text
     equal = Page(render_html(summarize(evaluation_of(5, options={"costs": 2 * np.ones((5, 5))})))).text
-    assert "taken for: 2 for every confusion" in equal
+    assert "predicted class: 2 for every confusion" in equal
     costs = np.ones((14, 14))
     costs[1, 2] = 17
     many = Page(render_html(summarize(evaluation_of(14, options={"costs": costs})))).text
-    assert "182 entries from 1 to 17, the largest first true taken for value class 01 class 02 17" in many
+    assert "182 entries from 1 to 17, the largest first true predicted value class 01 class 02 17" in many
 
 
 def test_a_fit_that_did_not_converge_is_said_first(summary):
@@ -462,10 +462,10 @@ def test_a_page_resamples_only_if_the_data_ask_for_it(tmp_path, monkeypatch):
     monkeypatch.setattr(polyroc.Evaluation, "_drawn", drawn)
     write_html(evaluation_of(3), tmp_path / "a.html", progress=True)
     assert asked == []
-    write_html(evaluation_of(3, options={"model": "centered"}), tmp_path / "a.html", progress=True)
+    write_html(evaluation_of(3, options={"structure": "centered"}), tmp_path / "a.html", progress=True)
     assert asked == [(999, [0], True)]
     text = Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
-    assert "9, seed 0, because the centered model has no formula" in text
+    assert "9, seed 0, because the centered structure has no formula" in text
 
 
 def test_the_same_result_gives_the_same_page(evaluation, tmp_path):
@@ -490,8 +490,8 @@ def test_long_curves_are_thinned_and_keep_their_shape():
 
 
 def test_very_many_pairs_are_cut_and_the_page_says_so(monkeypatch, summary):
-    monkeypatch.setattr("polyroc.report._context.MOST_PAIRS", 12)
-    monkeypatch.setattr("polyroc.report._context.MOST_PAIRS", 12)
+    monkeypatch.setattr("polyroc.report._context.PAIRS_ON_PAGE", 12)
+    monkeypatch.setattr("polyroc.report._context.PAIRS_ON_PAGE", 12)
     read = Page(render_html(summary))
     assert "This page holds the worst 12 of 20 pairs." in read.text
     kept = read.data["models"][0]["pairs"]

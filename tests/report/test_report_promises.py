@@ -166,7 +166,7 @@ def test_hostile_names_are_text_in_every_part_of_the_page(opened, summaries, res
         typed(page, 1, 4, "3")
         said = page.locator("#explorer-says").inner_text()
         whole = [name.whole for name in names_of(HOSTILE)]
-        assert f"taking {whole[0]} for {whole[3]} counts 3 times" in said
+        assert f"predicting {whole[0]} as {whole[3]} counts 3 times" in said
         assert sorted(texts_of(page, "#explorer-numbers tbody th bdi")) == sorted(models)
         # The tipping list, which the page carries for every model that is not first.
         entries = page.locator("#tipping li").all_text_contents()

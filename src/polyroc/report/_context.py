@@ -23,10 +23,10 @@ from polyroc.report._figures import (
     variables,
 )
 from polyroc.report._packing import curves_of, packed_pairs
-from polyroc.report._rows import FEW, class_columns, class_tables, measure_tables, tipping_rows
+from polyroc.report._rows import class_columns, class_tables, measure_tables, tipping_rows
 from polyroc.report._sentences import Model, best_of, best_place, class_names, model_names, models_of, n_classes
 from polyroc.report._settings import setting_entries, sheet_of
-from polyroc.report._tables import WORST, contest_tables, cost_tables, curve_tables, pair_rows, score_board
+from polyroc.report._tables import contest_tables, cost_tables, curve_tables, pair_rows, score_board
 from polyroc.report._words import cautions, details, disagreement
 
 # All pairs of 141 classes. A page of more would take long to open, and nobody reads that far.
@@ -63,7 +63,7 @@ def _of_model(summary: dict[str, Any], model: Model) -> dict[str, Any]:
         "pairs": packed_pairs(summary, model, most=MOST_PAIRS),
         # In the order of the pairs, once the script has unpacked them: both begin with the smallest area.
         "curves": curves_of(model.record["pair_curves"], are_explored=explored),
-        "heatmap": heatmap_areas(summary, model, most=MOST_PAIRS),
+        "heatmap": heatmap_areas(summary, model, most=PAIRS_ON_PAGE),
         "classes": class_columns(summary, model),
     }
 
@@ -208,9 +208,9 @@ def _pairs(summary: dict[str, Any]) -> dict[str, Any]:
     return {
         "rows": pair_rows(summary, best),
         "n": n_pairs,
-        "n_first": min(n_pairs, WORST),
-        "n_held": min(n_pairs, MOST_PAIRS),
-        "is_centered": summary["options"]["model"] == "centered",
+        "n_first": min(n_pairs, PAIR_ROWS_FIRST),
+        "n_held": min(n_pairs, PAIRS_ON_PAGE),
+        "is_centered": summary["options"]["structure"] == "centered",
     }
 
 

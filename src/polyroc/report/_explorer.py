@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from polyroc._engines._coded import CodedScores, NamedScores, drawn_rows, named_scores, row_weights, true_places
+from polyroc._engines._coded import CodedScores, RuleScores, drawn_rows, row_weights, rule_scores, true_places
 from polyroc._engines._samples import can_be_probabilities
 from polyroc._lib.numbers import area, counted
 from polyroc._lib.text import short_names
@@ -46,7 +46,7 @@ def packed_decisions(evaluations: Sequence[Evaluation]) -> dict[str, Any] | None
         "n_rows": first.n_samples if rows is None else len(rows),
         "true": as_letters(true_places(first, classes, rows)) if n_coded else None,
         "weight": _bits(weight.astype("<f4")) if n_coded and weight is not None else None,
-        "models": [_of_model(named_scores(source, classes, rows)) for source in sources],
+        "models": [_of_model(rule_scores(source, classes, rows)) for source in sources],
     }
 
 
@@ -70,7 +70,7 @@ def decision_words(summary: dict[str, Any]) -> dict[str, list[Sentence]] | None:
     return {"what": said, "contains": [_CONTAINS]}
 
 
-def _of_model(found: NamedScores) -> dict[str, Any]:
+def _of_model(found: RuleScores) -> dict[str, Any]:
     scores = None if found.scores is None else _of_scores(found.scores)
     return {"confusion": found.confusion.tolist(), "scores": scores}
 

@@ -67,7 +67,7 @@ def themes() -> dict[str, dict[str, object]]:
     return {"light": {**LIGHT, "curves": CURVES["light"]}, "dark": {**DARK, "curves": CURVES["dark"]}}
 
 
-# Points closer than these cannot be told apart on a screen; only curves of two classes have more.
+# Points closer than these cannot be distinguished on a screen; only curves of two classes have more.
 _MOST_POINTS = 1500
 _DIGITS, _MOST_DIGITS = 5, 10
 

@@ -68,9 +68,9 @@ def explorer_note(evaluation: Evaluation) -> str:
         return "Costs cannot be changed here because only a sample of the pairs was compared (max_pairs)."
     n_classes = len(evaluation._pair_index.classes)
     if n_classes > MOST_CLASSES:
-        return f"Costs can be changed here for up to {MOST_CLASSES} classes; these are {n_classes}."
-    if evaluation._options.model == "centered":
-        return "Costs cannot be changed here with the centered model."
+        return f"Costs can be changed here for up to {COST_GRID} classes; these are {n_classes}."
+    if evaluation._options.structure == "centered":
+        return "Costs cannot be changed here with the centered structure."
     # Before any rate is read: a fine grid of many classes would be large.
     n_rates = len(evaluation.factorization.row_effects) // 2 * len(evaluation._pair_index)
     if n_rates > _MOST_RATES:

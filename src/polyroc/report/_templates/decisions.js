@@ -64,7 +64,7 @@ function lowest(numbers) {
   return best;
 }
 
-// The class of the least expected cost for each sample: costs[a * k + j] of taking a for j.
+// The class of the least expected cost for each sample: costs[a * k + j] of predicting a as j.
 export function leastExpected(scores, k, costs, shares) {
   const rows = orderedCosts(costs, k, shares), p = new Float64Array(k), expected = new Float64Array(k);
   const predicted = new Uint8Array(scores.length / k);

@@ -241,9 +241,9 @@ function explorerFollow(data, grid, selection, select) {
 // The entries of the tipping list lead to their cell.
 function explorerTips(section, classes, panel) {
   const place = new Map(classes.map((label, i) => [label, i]));
-  for (const entry of section.querySelectorAll("[data-true][data-taken][data-factor]")) {
+  for (const entry of section.querySelectorAll("[data-true][data-predicted][data-factor]")) {
     const button = entry.querySelector("button.control");
-    const [a, b] = [entry.dataset.true, entry.dataset.taken].map((label) => place.get(Number(label)));
+    const [a, b] = [entry.dataset.true, entry.dataset.predicted].map((label) => place.get(Number(label)));
     const factor = Number(entry.dataset.factor);
     if (!button || a === undefined || b === undefined || !(factor > 0)) continue;
     button.addEventListener("click", () => panel.show(a, b, factor));

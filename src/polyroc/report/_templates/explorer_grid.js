@@ -1,4 +1,4 @@
-// The grid of costs: a row for the true class, a column for the class it is taken for, one more for the shares.
+// The grid of costs: a row for the true class, a column for the predicted class, one more for the shares.
 
 import { nameElement } from "./elements.js";
 import { explorerNumber } from "./explorer_words.js";
@@ -24,7 +24,7 @@ export function explorerGrid(table, costs, { names, labels }) {
   const painted = new Map();
 
   function head(tag, r, c, i, scope) {
-    const cell = explorerCell(tag, r, c, scope === "row" ? `true class ${whole(i)}` : `taken for ${whole(i)}`);
+    const cell = explorerCell(tag, r, c, scope === "row" ? `true class ${whole(i)}` : `predicted ${whole(i)}`);
     cell.scope = scope;
     // Numbers and other short names need not be turned.
     if (scope === "col" && [...names[i]].length <= (k > EXPLORER_NUMBERED ? 2 : 3)) cell.classList.add("upright");
@@ -35,7 +35,7 @@ export function explorerGrid(table, costs, { names, labels }) {
   function firstRow() {
     const corner = document.createElement("th");
     corner.className = "corner";
-    corner.textContent = "taken for →\ntrue class ↓";
+    corner.textContent = "predicted →\ntrue class ↓";
     corner.scope = "col";
     const share = document.createElement("th");
     share.className = "share-head";
@@ -104,7 +104,7 @@ export function explorerGrid(table, costs, { names, labels }) {
       for (let b = 0; b < k; b += 1) {
         if (a === b) continue;
         const target = { a, b };
-        paintCell(cells[a + 1][b + 1], costs.cost(a, b), costs.usual, costs.factor(target) !== 1, `taking ${whole(a)} for ${whole(b)}`);
+        paintCell(cells[a + 1][b + 1], costs.cost(a, b), costs.usual, costs.factor(target) !== 1, `predicting ${whole(a)} as ${whole(b)}`);
       }
       const share = costs.factor({ share: a });
       paintCell(cells[a + 1][k + 1], share, 1, share !== 1, `share of ${whole(a)}, times as judged`);

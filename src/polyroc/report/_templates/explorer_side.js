@@ -17,8 +17,8 @@ export function explorerSide(elements, costs, labels, { change, rest, leave }) {
 
   function words({ a, b, share }) {
     if (share !== undefined) return ["How common ", labels[share], " is where the model is used, compared with the data as judged"];
-    if (a !== undefined && b !== undefined) return ["Cost of taking ", labels[a], " for ", labels[b]];
-    return a !== undefined ? ["Costs of every mistake on ", labels[a]] : ["Costs of every sample wrongly taken for ", labels[b]];
+    if (a !== undefined && b !== undefined) return ["Cost of predicting ", labels[a], " as ", labels[b]];
+    return a !== undefined ? ["Costs of every mistake on ", labels[a]] : ["Costs of every sample wrongly predicted as ", labels[b]];
   }
 
   const typed = () => (isCell() ? "" : "×") + explorerNumber(costs.value(target), 6);

@@ -78,13 +78,13 @@ function explorerChange(target, costs, labels, given) {
   if (share !== undefined) return [labels[share], ` is ${factor} times as common`];
   if (a !== undefined && b !== undefined) {
     const how = given ? ` costs ${explorerNumber(costs.value(target))} instead of ${explorerNumber(costs.unit(target))}` : ` counts ${factor} times`;
-    return ["taking ", labels[a], " for ", labels[b], how];
+    return ["predicting ", labels[a], " as ", labels[b], how];
   }
   const times = given ? `${factor} times as much as given` : `${factor} times`;
   const [all, counts] = target.whole ? ["every", " counts"] : ["most", " count"];
   const s = target.whole ? "" : "s";
   if (a !== undefined) return [`${all} mistake${s} on `, labels[a], `${counts} ${times}`];
-  return [`${all} sample${s} wrongly taken for `, labels[b], `${counts} ${times}`];
+  return [`${all} sample${s} wrongly predicted as `, labels[b], `${counts} ${times}`];
 }
 
 function explorerChanged(costs, labels, given) {

@@ -24,7 +24,7 @@ export function openModels(explorer) {
     opening,
     room, // for all models: nothing in it outlives a fit
     thresholds: explorer.thresholds,
-    isSaturated: explorer.model === "saturated",
+    isSaturated: explorer.structure === "saturated",
     rates: decodeRates(explorer, model),
     rowWeights: Float64Array.from(explorer.row_weights),
     keep: pairs.size.map((n) => n / (n + explorer.shrinkage)),
