@@ -31,7 +31,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test stress test-full test-card test-clock test-mlflow test-training test-spark test-oldest test-minimal lint types bench coverage intervals plans looks measures decisions displays screenshots meaning reproduction docs clean
+.PHONY: help demo test test-page stress test-full test-card test-clock test-mlflow test-training test-spark test-oldest test-minimal lint types bench coverage intervals plans looks measures decisions displays screenshots meaning reproduction docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
@@ -89,6 +89,15 @@ test-oldest: $(VENV_OLDEST)/.oldest  ## run tests of numbers and of the command 
 
 test-minimal: $(VENV_MINIMAL)/.minimal  ## run tests of numbers with NumPy, SciPy and narwhals alone
 	POLYROC_MINIMAL=1 HYPOTHESIS_PROFILE=few $(VENV_MINIMAL)/bin/python -m pytest --numprocesses auto --dist worksteal $(PYTEST_ARGS) $(MINIMAL) tests/around/test_minimal.py
+
+# Where there is no npm, eslint and tsc are not installed, and their tests say why they are skipped.
+test-page: $(VENV)/.dev node_modules/.installed  ## check the scripts of the report by eslint and tsc, and its fit in Node; skipped without node and npm
+	$(BIN)/python -m pytest -rs $(PYTEST_ARGS) tests/report/test_report_scripts.py
+
+node_modules/.installed: package.json package-lock.json
+	@mkdir -p node_modules
+	@if command -v npm > /dev/null; then npm ci --no-audit --no-fund --loglevel=error; else echo "No npm: the scripts of the report are not checked."; fi
+	@touch $@
 
 lint: $(VENV)/.dev  ## check format, style and the order of modules
 	$(BIN)/ruff format --check .
@@ -151,7 +160,7 @@ docs: $(VENV)/.docs  ## build the documentation into docs/_build/html
 
 clean:  ## remove environments and everything built
 	rm -rf $(VENV) $(VENV_FULL) $(VENV_MLFLOW) $(VENV_TRAINING) $(VENV_SPARK) $(VENV_BENCH) $(VENV_OLDEST) $(VENV_MINIMAL) build dist demo reproduction docs/_build docs/generated .benchmarks .coverage \
-	  .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .numba_cache
+	  .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .numba_cache node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # $(call make_venv,folder): says what is wrong where the interpreter is missing or too old.

@@ -7,6 +7,7 @@ import subprocess
 from browser_pages import chromium
 
 from polyroc.report._page import _FIT, _text
+from polyroc.report._scripts import bundle, module_order
 
 NODE = shutil.which("node")
 # Arrays of numbers become lists on their way out.
@@ -16,7 +17,12 @@ const given = JSON.parse(require("fs").readFileSync(0, "utf8"));
 const found = new Function(`${{given.script}}\nreturn (${{given.run}})(...arguments);`)(given.jobs);
 Promise.resolve(found).then((answer) => process.stdout.write(JSON.stringify(answer, {_PLAIN})));
 """
-FIT = "\n".join(_text(name) for name in _FIT)
+FIT = bundle(_FIT, _text)
+
+
+def script_of(module, *, has_fit=False):
+    """A module with all that it imports, for a page that has the fit or has nothing yet."""
+    return bundle(module, _text, loaded=module_order(_FIT, _text) if has_fit else ())
 
 
 def run_script(run, jobs, *, script=FIT):

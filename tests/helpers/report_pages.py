@@ -95,6 +95,20 @@ class Page(HTMLParser):
         return [text for name, text in self.texts if name == tag and text.strip()]
 
 
+def from_letters(text):
+    """Whole numbers that a page carries, by the definition: 46 letters that end a number, 43 that do not."""
+    letters = [chr(code) for code in range(33, 127) if chr(code) not in '"&<>\\']
+    numbers, value, places = [], 0, []
+    for letter in text:
+        places.append(letters.index(letter))
+        if places[-1] < 46:
+            code = sum(place * 43**power for power, place in enumerate(places))
+            value += -(code + 1) // 2 if code % 2 else code // 2
+            numbers.append(value)
+            places = []
+    return numbers
+
+
 def distance_to_line(points, point):
     """From a point to the nearest of the straight lines between points."""
     start, way = points[:-1], np.diff(points, axis=0)

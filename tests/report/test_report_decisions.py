@@ -3,23 +3,21 @@
 The script of the page is run by Node; some tests open the page in Chromium.
 """
 
-import base64
 import shutil
 from functools import cache
 
 import numpy as np
 import pytest
-from page_script import run_in_chromium, run_script
-from report_pages import HOSTILE, Page, comparison_of
+from page_script import run_in_chromium, run_script, script_of
+from report_pages import HOSTILE, Page, comparison_of, from_letters
 
 import polyroc
 from polyroc._engines import _coded
 from polyroc._engines._predicted import cheapest, expected_costs
 from polyroc.report import _explorer as _decisions
 from polyroc.report import render_html, summarize, write_html
-from polyroc.report._page import _text
 
-SCRIPT = _text("decisions.js")
+SCRIPT = script_of("decisions.js")
 # Each job: what a page carries, and costs and shares one after the other.
 ASK = """(jobs) => jobs.map(({ decisions, k, asks }) => {
   const models = openDecisions(decisions, k);
@@ -202,7 +200,7 @@ def test_of_many_samples_some_are_drawn(monkeypatch):
     decisions = summary["decisions"]
     assert (decisions["n_samples"], decisions["n_rows"]) == (500, 200)
     rows = np.sort(np.random.default_rng(0).choice(500, 200, replace=False))
-    assert np.frombuffer(base64.b64decode(decisions["true"]), "u1").tolist() == y_true[rows].tolist()
+    assert from_letters(decisions["true"]) == y_true[rows].tolist()
     for (costs, shares), found in zip(asked(11, 3), answers(decisions, 3, asked(11, 3)), strict=True):
         for answer, one in zip(found, models.values(), strict=True):
             expected = by_rule(judged(y_true[rows], one[rows], costs, shares, sample_weight=weight[rows]))

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from browser_pages import PHONE, until
-from page_script import run_script
+from page_script import run_script, script_of
 from pyarrow import parquet
 from report_pages import HOSTILE, Page, comparison_of, distance_to_line, evaluation_of, problem
 from report_shelf import GIVEN_COSTS, LONG_CLASSES, two_models
@@ -440,7 +440,7 @@ def test_the_sentence_claims_no_more_than_the_numbers():
         {"now": [[0.9, 0.9], [0.8999996, 0.8]], "before": before, "moved": [cell, row, [{"share": 2}, 0.5]]},
         {"now": [[0.9, 0.9], [0.89996, 0.8]], "before": before, "moved": [[{"b": 0}, 0.2]]},
     ]
-    script = "\n".join(map(_page._text, ("names.js", "explorer_costs.js", "explorer_words.js")))
+    script = script_of("explorer_words.js")
     assert run_script(SAY, jobs, script=script) == [
         "x is first by D (0.910, 0.010 ahead of y), but y is first by the mean area (0.850, 0.050 ahead of x); "
         "predicting a as b counts 100 times. As judged, x is first by the mean area.",

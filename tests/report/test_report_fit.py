@@ -4,15 +4,14 @@ import json
 
 import numpy as np
 import pytest
-from page_script import run_in_chromium, run_script
+from page_script import run_in_chromium, run_script, script_of
 from problems import quietly, random_problem
-from report_pages import comparison_of, evaluation_of
+from report_pages import comparison_of, evaluation_of, from_letters
 
 import polyroc
 from polyroc._records import PairwiseRates
 from polyroc.report import summarize, write_html
-from polyroc.report._packing import as_signs, packed_rates
-from polyroc.report._page import _text
+from polyroc.report._packing import as_letters, packed_rates
 
 # Each job: what a page carries, and one question after the other.
 ASK = """(jobs) => jobs.map(({ explorer, asks }) => {
@@ -204,36 +203,36 @@ def test_perfect_and_backward_scores_stay_at_the_ends():
 
 def unpacked(explorer):
     """Shares of the room around the call rates, as the script reads them; of 16 bits."""
-    run = "(jobs) => jobs.map((one) => fromSigns(one.models[0].rates))"
+    run = "(jobs) => jobs.map((one) => numbersOf(one.models[0].rates))"
     return np.array(run_script(run, [explorer])[0]) / (2**15 - 1)
 
 
-def test_numbers_come_back_from_their_signs():
+def test_numbers_come_back_from_their_letters():
     rng = np.random.default_rng(0)
-    # Steps of every length, of which some take one sign, some two, some three, and the longest.
-    steps = [0, 1, 19, 20, 21, 1399, 1400, 1401, 32767, 65534]
+    # Steps of every length: the longest of one letter, of two, ... and the shortest of one more.
+    steps = [0, 1, 22, 23, 1011, 1012, 43_539, 43_540, 65_534, 2**31, 2**33]
     walks = [np.cumsum([0, step, -step, -step, step]) - step // 2 for step in steps]
     numbers = np.concatenate([*walks, [32767, -32767, 32767], rng.integers(-32767, 32768, 2000)])
-    text = as_signs(numbers)
-    (found,) = run_script("(jobs) => jobs.map((text) => fromSigns(text))", [text])
-    assert found == numbers.tolist()
+    text = as_letters(numbers)
+    (found,) = run_script("(jobs) => jobs.map((text) => numbersOf(text))", [text])
+    assert found == numbers.tolist() == from_letters(text)
     assert not set(text) & set('"&<>\\ ')
-    assert len(as_signs(np.zeros(100, dtype=int))) == 100
+    assert len(as_letters(np.zeros(100, dtype=int))) == 100
 
 
 @pytest.mark.parametrize("thresholds", ["own", "shared", "difference"])
-@pytest.mark.parametrize(("k", "bits"), [(4, 32), (9, 16)])
-def test_rates_are_packed_to_a_step_and_areas_to_less(k, bits, thresholds):
+@pytest.mark.parametrize(("k", "limit"), [(4, 2**31 - 1), (9, 2**15 - 1)])
+def test_rates_are_packed_to_a_step_and_areas_to_less(k, limit, thresholds):
     evaluation = evaluation_of(k, strength=4, options={"thresholds": thresholds})
     explorer = packed_rates([evaluation])
     rates, model = evaluation.rates, explorer["models"][0]
-    assert explorer["bits"] == bits
+    assert explorer["limit"] == limit
     (cells,) = run_script("(jobs) => jobs.map((one) => decodeRates(one, one.models[0]))", [explorer])
     tpr, fpr = np.array(cells).reshape(rates.n_pairs, 2, -1).transpose(1, 2, 0)
     for found, wanted in ((tpr, rates.tpr), (fpr, rates.fpr)):
         # Within a step; over all call rates, within a few, because what is taken at one is given back at the next.
-        np.testing.assert_allclose(found, wanted, atol=1.01 * 2.0 ** (1 - bits))
-        assert np.abs((found - wanted).T @ rates.row_weights).max() <= 4 * 2.0 ** (1 - bits)
+        np.testing.assert_allclose(found, wanted, atol=1.01 / (limit + 1))
+        assert np.abs((found - wanted).T @ rates.row_weights).max() <= 4 / (limit + 1)
         for end in (0, 1):
             np.testing.assert_array_equal(found == end, np.abs(wanted - end) < 1e-12)
     assert (model["fpr"] is None) == (thresholds != "shared")
@@ -306,7 +305,7 @@ function Worker() {
 """
 DRAG = f"""async (jobs) => {{
   {SURROUNDINGS}
-  {_text("explore.js")}
+  {script_of("explore.js", has_fit=True)}
   const {{ explorer, asks }} = jobs[0], heard = [];
   const made = makeExplorer(explorer), opening = Array.from(made.costs);
   let done;
@@ -338,7 +337,7 @@ def test_the_newest_question_wins_with_and_without_a_worker(worker):
 # In a page, whose policy allows workers of its own text; without the fit here only a worker can answer.
 IN_PAGE = f"""async (jobs) => {{
   window.openModels = () => {{ throw new Error("this should be done in a worker"); }};
-  {_text("explore.js")}
+  {script_of("explore.js", has_fit=True)}
   const made = makeExplorer(JSON.parse(document.getElementById("data").textContent).explorer);
   const end = new Promise((resolve) => made.on((answer) => {{ if (answer.settled) resolve(answer.models); }}));
   made.set(jobs[0].costs, jobs[0].prevalence);

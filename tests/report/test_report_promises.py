@@ -9,7 +9,8 @@ from report_pages import HOSTILE, Page
 from table_pages import come_to_heatmap
 
 from polyroc._lib.text import short_names
-from polyroc.report._page import _FIT, _SCRIPTS, _text
+from polyroc.report._page import _PAGE, _text
+from polyroc.report._scripts import module_order
 from polyroc.report._sentences import names_of
 
 # Each runs text as a program, or reads text as markup.
@@ -79,7 +80,7 @@ def test_nothing_is_asked_for_whatever_is_used(opened, name):
         assert [url for url in asked if not url.startswith("blob:")] == []
 
 
-@pytest.mark.parametrize("name", _FIT + _SCRIPTS)
+@pytest.mark.parametrize("name", module_order(_PAGE, _text))
 def test_no_script_reads_text_as_program_or_as_markup(name):
     assert re.findall(UNSAFE, _text(name)) == []
 

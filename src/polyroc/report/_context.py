@@ -58,7 +58,7 @@ def _of_model(summary: dict[str, Any], model: Model) -> dict[str, Any]:
     return {
         "name": None if model.name is None else model.name.to_dict(),
         "n_pairs": len(model.record["pairs"]["auc"]),
-        "pairs": packed_pairs(summary, model, most=PAIRS_ON_PAGE, first=PAIR_ROWS_FIRST),
+        "pairs": packed_pairs(summary, model, most=PAIRS_ON_PAGE),
         # In the order of the pairs, once the script has unpacked them: both begin with the smallest area.
         "curves": curves_of(model.record["pair_curves"], are_explored=explored),
         "heatmap": heatmap_areas(summary, model, most=PAIRS_ON_PAGE),

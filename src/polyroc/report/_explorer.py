@@ -7,9 +7,10 @@ from polyroc._engines._coded import CodedScores, RuleScores, drawn_rows, row_wei
 from polyroc._engines._samples import can_be_probabilities
 from polyroc._lib.numbers import area, counted
 from polyroc._lib.text import short_names
+from polyroc._lib.typing import FloatArray
 from polyroc._records import AllPairs
 from polyroc.evaluation._evaluation import Evaluation
-from polyroc.report._packing import as_base64, explorer_note
+from polyroc.report._packing import as_letters, explorer_note
 from polyroc.report._sentences import Sentence, joined, models_of
 
 # Scores of all models together, 1.3 MB on the page; of more samples some are drawn.
@@ -43,9 +44,8 @@ def packed_decisions(evaluations: Sequence[Evaluation]) -> dict[str, Any] | None
     return {
         "n_samples": first.n_samples,
         "n_rows": first.n_samples if rows is None else len(rows),
-        # Fewer than 256 classes have a grid.
-        "true": as_base64(true_places(first, classes, rows), "u1") if n_coded else None,
-        "weight": as_base64(weight, "<f4") if n_coded and weight is not None else None,
+        "true": as_letters(true_places(first, classes, rows)) if n_coded else None,
+        "weight": _bits(weight.astype("<f4")) if n_coded and weight is not None else None,
         "models": [_of_model(rule_scores(source, classes, rows)) for source in sources],
     }
 
@@ -77,11 +77,17 @@ def _of_model(found: RuleScores) -> dict[str, Any]:
 
 def _of_scores(scores: CodedScores) -> dict[str, Any]:
     return {
-        "codes": as_base64(scores.codes, "<u2"),
-        "values": None if scores.values is None else as_base64(scores.values, "<f8"),
+        "codes": as_letters(scores.codes),
+        "values": None if scores.values is None else _bits(scores.values.astype("<f8")),
         "low": scores.low,
         "step": scores.step,
     }
+
+
+def _bits(values: FloatArray) -> str:
+    """Positive numbers bit by bit, as whole numbers of 32 bits: all upper halves first, which change little."""
+    words = values.view("<u4").reshape(len(values), -1)
+    return as_letters(words.T[::-1])
 
 
 # Letters of a name along a side of the grid.

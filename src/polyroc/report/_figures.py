@@ -12,7 +12,7 @@ from polyroc._lib.svg import seen_points
 from polyroc._lib.text import short_names
 from polyroc._lib.typing import FloatArray
 from polyroc.display._style import COLOURS_ON_DARK, COLOURS_ON_LIGHT
-from polyroc.report._packing import millionths
+from polyroc.report._packing import area_parts
 from polyroc.report._sentences import Model, models_of
 
 
@@ -185,15 +185,15 @@ def heatmap_data(summary: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def heatmap_areas(summary: dict[str, Any], model: Model, *, most: int) -> list[list[float | None]] | None:
-    """A row per positive and a column per negative class, in millionths, where the page does not hold all pairs."""
+def heatmap_areas(summary: dict[str, Any], model: Model, *, most: int) -> list[list[int | None]] | None:
+    """A row per positive and a column per negative class, in ten-millionths, if the page does not hold all pairs."""
     pairs, classes = model.record["pairs"], summary["heatmap_classes"]
     if classes is None or len(pairs["auc"]) <= most:
         return None
     labels = summary["labels"]
     place = {labels[position]: row for row, position in enumerate(classes)}
-    cells: list[list[float | None]] = [[None] * len(classes) for _ in classes]
+    cells: list[list[int | None]] = [[None] * len(classes) for _ in classes]
     for positive, negative, auc in zip(pairs["positive"], pairs["negative"], pairs["auc"], strict=True):
         if positive in place and negative in place:
-            cells[place[positive]][place[negative]] = millionths(auc)
+            cells[place[positive]][place[negative]] = area_parts(auc)
     return cells

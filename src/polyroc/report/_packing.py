@@ -1,27 +1,43 @@
-"""Numbers as text that a page carries: base64, little-endian, which curve.js, fit_cells.js and decisions.js read."""
+"""Numbers that a page carries as letters; packing.js reads them."""
 
-import base64
 from collections.abc import Sequence
-from itertools import permutations
 from typing import Any
 
 import numpy as np
 
 from polyroc._estimator._weights import pair_weights
 from polyroc._lib.limits import COST_GRID
-from polyroc._lib.typing import FloatArray, IntArray
+from polyroc._lib.typing import BoolArray, FloatArray, IntArray
 from polyroc._records import AllPairs
 from polyroc.evaluation._evaluation import Evaluation
 from polyroc.report._sentences import Model
 
+# What can be printed, except what ends strings or has a meaning in HTML.
+LETTERS = "".join(chr(code) for code in range(33, 127) if chr(code) not in '"&<>\\')
+# A number ends with one of the first letters; the others say that it goes on. With 46 of 89 rates take the least space.
+_ENDING = 46
+_OTHERS = len(LETTERS) - _ENDING
 
-def as_base64(numbers: FloatArray | IntArray, kind: str) -> str:
-    """Numbers in few letters; `kind` as NumPy names it.
 
-    >>> as_base64(np.array([[1.0, -1.0], [0.0, 32767.0]]), "<i2")
-    'AQD//wAA/38='
+def as_letters(numbers: IntArray) -> str:
+    """Whole numbers as one string: the change from each number to the next, in as many letters as it needs.
+
+    >>> as_letters(np.array([0, 1, 0, 32767, 32767, -32767]))
+    '!$#~bG!Svk!'
     """
-    return base64.b64encode(numbers.astype(kind).tobytes()).decode("ascii")
+    change = np.diff(numbers.ravel().astype(np.int64), prepend=0)
+    # 0, -1, 1, -2, 2, ... are 0, 1, 2, 3, 4, ...
+    rest = np.where(change >= 0, 2 * change, -2 * change - 1)
+    goes_on = np.ones(len(rest), dtype=bool)
+    digits, is_used = list[IntArray](), list[BoolArray]()
+    while goes_on.any():
+        is_used.append(goes_on)
+        goes_on = goes_on & (rest >= _ENDING)
+        more, digit = np.divmod(rest - _ENDING, _OTHERS)
+        digits.append(np.where(goes_on, _ENDING + digit, rest))
+        rest = np.where(goes_on, more, 0)
+    alphabet = np.frombuffer(LETTERS.encode("ascii"), dtype=np.uint8)
+    return bytes(alphabet[np.stack(digits, axis=1)[np.stack(is_used, axis=1)]]).decode("ascii")
 
 
 def share_of_room(tpr: FloatArray, call_rates: FloatArray) -> FloatArray:
@@ -34,36 +50,10 @@ def share_of_room(tpr: FloatArray, call_rates: FloatArray) -> FloatArray:
     return share
 
 
-# What can be printed, less what ends strings or has a meaning in HTML.
-SIGNS = "".join(chr(code) for code in range(33, 127) if chr(code) not in '"&<>\\')
-_BASE = len(SIGNS)
-# How many first signs stand alone, and how many have one more; the others have two more.
-_ALONE, _IN_TWO = 40, 31
-_SECOND = _ALONE + _IN_TWO * _BASE
-
-
-def as_signs(numbers: IntArray) -> str:
-    """Numbers of at most 16 bits and a sign, in one line of text.
-
-    >>> as_signs(np.array([0, 1, 0, 32767, 32767, -32767]))
-    '!$#twu!}46'
-    """
-    change = np.diff(numbers.ravel().astype(np.int64), prepend=0)
-    # 0, -1, 1, -2, 2, ... are 0, 1, 2, 3, 4, ...
-    code = np.where(change >= 0, 2 * change, -2 * change - 1)
-    short, middle = code < _ALONE, code < _SECOND
-    two, three = code - _ALONE, code - _SECOND
-    first = np.where(short, code, np.where(middle, _ALONE + two // _BASE, _ALONE + _IN_TWO + three // _BASE**2))
-    second = np.where(middle, two % _BASE, three // _BASE % _BASE)
-    places = np.stack([first, second, three % _BASE], axis=1)
-    is_used = np.stack([np.ones_like(short), ~short, ~middle], axis=1)
-    alphabet = np.frombuffer(SIGNS.encode("ascii"), dtype=np.uint8)
-    return bytes(alphabet[places[is_used]]).decode("ascii")
-
-
 # Rates of one model: those of COST_GRID on the usual grid, about 0.5 MB.
 _MOST_RATES = 300_000
-# Of few pairs no mean evens out what rounding takes: up to this many rates have 32 bits, more have 16.
+# What stands for a share of 1. Few pairs do not even rounding out, so up to this many rates are finer.
+_LIMIT, _FINE_LIMIT = 2**15 - 1, 2**31 - 1
 _FINE_RATES = 5_000
 # Of an area: as exact as its sums are.
 _DIGITS = 13
@@ -98,7 +88,7 @@ def packed_rates(evaluations: Sequence[Evaluation]) -> dict[str, Any] | None:
     options, pairs = first._options, first._pair_index
     assert isinstance(pairs, AllPairs)
     classes, n_rates = pairs.classes, first.rates.n_call_rates * len(pairs)
-    bits = 32 if n_rates <= _FINE_RATES else 16
+    limit = _FINE_LIMIT if n_rates <= _FINE_RATES else _LIMIT
     given = np.ones((len(first.labels),) * 2) if options.costs is None else options.costs
     return {
         "k": len(classes),
@@ -114,8 +104,8 @@ def packed_rates(evaluations: Sequence[Evaluation]) -> dict[str, Any] | None:
         "counts": first._source.effective_counts[classes].tolist(),
         "costs": given[np.ix_(classes, classes)].tolist(),
         **_fixed_weights(first),
-        "bits": bits,
-        "models": [_of_model(evaluation, bits) for evaluation in evaluations],
+        "limit": limit,
+        "models": [_of_model(evaluation, limit) for evaluation in evaluations],
     }
 
 
@@ -134,30 +124,27 @@ def _fixed_weights(evaluation: Evaluation) -> dict[str, Any]:
     return {"on_tpr": on_tpr.tolist(), "on_fpr": on_fpr.tolist()}
 
 
-def _of_model(evaluation: Evaluation, bits: int) -> dict[str, Any]:
+def _of_model(evaluation: Evaluation, limit: int) -> dict[str, Any]:
     rates = evaluation.rates
     tpr, fpr, width = rates.tpr.T.astype(float), rates.separate_fpr, rates.row_weights
     if fpr is None:
         tpr = share_of_room(tpr, rates.call_rates)
         width = width * np.minimum(rates.call_rates, 1 - rates.call_rates)
     return {
-        "rates": _packed(tpr, width, bits),
-        "fpr": None if fpr is None else _packed(fpr.T.astype(float), width, bits),
+        "rates": _packed(tpr, width, limit),
+        "fpr": None if fpr is None else _packed(fpr.T.astype(float), width, limit),
         "areas": np.round(evaluation.pairs.auc.astype(float), _DIGITS).tolist(),
         "auc": evaluation.auc,
         "mean_auc": evaluation.mean_auc,
     }
 
 
-def _packed(shares: FloatArray, width: FloatArray, bits: int) -> str:
-    """Numbers from -1 to 1, shape (K, T), as integers; `width` is what one of them counts for at each call rate.
+def _packed(shares: FloatArray, width: FloatArray, limit: int) -> str:
+    """Numbers from -1 to 1, shape (K, T), in steps of 1 / limit; `width` is the weight of each call rate in an area.
 
-    >>> import base64
-    >>> packed = base64.b64decode(_packed(np.array([[-1, 0, 0.9999999999, 1]]), np.ones(4), 32))
-    >>> np.frombuffer(packed, "<i4").tolist()
-    [-2147483647, 0, 2147483646, 2147483647]
+    >>> as_letters(np.array([-100, 0, 99, 100])) == _packed(np.array([[-1, 0, 0.9999999999, 1]]), np.ones(4), 100)
+    True
     """
-    limit = 2 ** (bits - 1) - 1
     scaled = np.clip(shares, -1, 1) * limit
     is_exact = (np.abs(shares) >= 1 - 1e-12) | (shares == 0)
     whole, owed = np.rint(scaled), np.zeros(len(shares))
@@ -169,50 +156,32 @@ def _packed(shares: FloatArray, width: FloatArray, bits: int) -> str:
         rounded = np.clip(np.rint(wanted), 1 - limit, limit - 1)
         whole[:, t] = np.where(is_exact[:, t], whole[:, t], rounded)
         owed += (scaled[:, t] - whole[:, t]) * width[t]
-    return as_signs(whole.astype(np.int64)) if bits == 16 else as_base64(whole, "<i4")
+    return as_letters(whole.astype(np.int64))
 
 
 # The page shows at most six decimals of an area, and three of an effect.
-_PARTS = 10**6
-_EFFECT_PARTS = 1000
+_AREA_PARTS, _EFFECT_PARTS = 10**7, 1000
 
 
-def packed_pairs(summary: dict[str, Any], model: Model, *, most: int, first: int) -> dict[str, Any]:
-    """Areas in millionths and effects in thousandths; pairs.js unpacks them, the smallest area first.
-
-    All pairs come in the order of their classes, which need not be told for each; `first` are the pairs with the
-    smallest areas, whose order rounding might change. A sample of the pairs, or the worst of very many, are named.
-    """
-    pairs = model.record["pairs"]
+def packed_pairs(summary: dict[str, Any], model: Model, *, most: int) -> dict[str, str]:
+    """Both classes, areas and effects of the pairs with the smallest areas, in this order, as letters."""
+    pairs, kept = model.record["pairs"], model.worst_pairs[:most]
     position = {label: place for place, label in enumerate(summary["labels"])}
-    positive, negative = ([position[label] for label in pairs[side]] for side in ("positive", "negative"))
-    classes = sorted(set(positive))
-    is_whole = len(positive) <= most and list(zip(positive, negative, strict=True)) == list(permutations(classes, 2))
-    kept = list(range(len(positive))) if is_whole else model.worst_pairs[:most]
-    if is_whole:
-        named: dict[str, Any] = {"classes": classes, "first": model.worst_pairs[:first]}
-    else:
-        named = {"positive": [positive[p] for p in kept], "negative": [negative[p] for p in kept]}
-    return {
-        **named,
-        "auc": [millionths(pairs["auc"][p]) for p in kept],
-        "effect": [round(round(pairs["effect"][p], 3) * _EFFECT_PARTS) for p in kept],
-    }
+    columns = {side: [position[pairs[side][p]] for p in kept] for side in ("positive", "negative")}
+    columns["auc"] = [area_parts(pairs["auc"][p]) for p in kept]
+    columns["effect"] = [round(round(pairs["effect"][p], 3) * _EFFECT_PARTS) for p in kept]
+    return {name: as_letters(np.array(numbers)) for name, numbers in columns.items()}
 
 
-def millionths(area: float) -> float:
-    """An area in whole millionths; only one that would become 0 or 1 keeps its digits.
+def area_parts(area: float) -> int:
+    """An area in ten-millionths, of which only 0 is none and only 1 is all.
 
-    >>> millionths(0.98765432), millionths(1.0), round(millionths(1 - 2e-9), 3)
-    (987654, 1000000, 999999.998)
+    >>> area_parts(0.98765432), area_parts(1.0), area_parts(1 - 2e-9)
+    (9876543, 10000000, 9999999)
     """
-    parts = round(area * _PARTS)
-    return area * _PARTS if parts in (0, _PARTS) and area not in (0.0, 1.0) else parts
+    return round(area * _AREA_PARTS) if area in (0.0, 1.0) else min(max(round(area * _AREA_PARTS), 1), _AREA_PARTS - 1)
 
 
-# 16-bit integers, in which 0 and 1 stay exact: of a rate as a share of what it can differ from the call rate, or of the
-# rate itself.
-_OF_ROOM, _OF_ONE = 32767, 65535
 # Rates come with five decimals.
 _ROUNDING = 3e-5
 
@@ -225,15 +194,15 @@ def curves_of(curves: dict[str, Any] | None, *, are_explored: bool) -> dict[str,
 
 
 def packed_curves(curves: dict[str, Any]) -> dict[str, Any]:
-    """`tpr` and `fpr` as base64 of little-endian integers, a row per pair.
+    """`tpr` and `fpr` as letters, a row per pair.
 
-    Where FPR is 2 s - TPR at every call rate s, `fpr` is None, and `tpr` is (TPR - s) / min(s, 1 - s).
+    If FPR is 2 s - TPR at every call rate s, `fpr` is None, and `tpr` is (TPR - s) / min(s, 1 - s).
     """
     rates, fpr, tpr = (np.array(curves[key], dtype=float) for key in ("call_rate", "fpr", "tpr"))
     follows = bool(np.all(np.abs(2 * rates - tpr - fpr) < _ROUNDING))
-    packed = {"call_rate": curves["call_rate"], "n": len(tpr)}
+    packed = {"call_rate": curves["call_rate"], "n": len(tpr), "limit": _LIMIT}
     if follows:
         share = np.clip(share_of_room(tpr, rates), -1, 1)
-        return packed | {"tpr": as_base64(np.round(share * _OF_ROOM), "<i2"), "fpr": None}
+        return packed | {"tpr": as_letters(np.rint(share * _LIMIT)), "fpr": None}
     # With one threshold for both classes of a pair, a call rate says less about the rates.
-    return packed | {key: as_base64(np.round(rate * _OF_ONE), "<u2") for key, rate in (("tpr", tpr), ("fpr", fpr))}
+    return packed | {key: as_letters(np.rint(rate * _LIMIT)) for key, rate in (("tpr", tpr), ("fpr", fpr))}

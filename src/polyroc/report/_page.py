@@ -8,8 +8,8 @@ from importlib.resources import files
 from typing import Any
 
 from polyroc._inputs.checks import InputError, shown
-from polyroc.report._compact import compact_script, compact_style
 from polyroc.report._context import context_of
+from polyroc.report._scripts import bundle, module_order
 from polyroc.report._sentences import Name
 
 
@@ -27,31 +27,8 @@ def inlined(script: str) -> str:
 
 _TEMPLATES = "_templates"
 # A script of its own: a worker of the page runs the same text.
-_FIT = ("fit_cells.js", "fit_steps.js", "fit_descent.js", "fit.js")
-# One after the other; all of them are one script.
-_SCRIPTS = (
-    "names.js",
-    "selection.js",
-    "table.js",
-    "pairs.js",
-    "classes.js",
-    "scale.js",
-    "curve.js",
-    "pointing.js",
-    "difference.js",
-    "curve_numbers.js",
-    "heat_scale.js",
-    "heatmap.js",
-    "explore.js",
-    "explorer_costs.js",
-    "explorer_words.js",
-    "explorer_grid.js",
-    "explorer_curves.js",
-    "explorer_side.js",
-    "explorer.js",
-    "decisions.js",
-    "report.js",
-)
+_FIT = "fit.js"
+_PAGE = "report.js"
 _STYLES = ("report.css", "summary.css", "curve.css", "tables.css", "heatmap.css", "explorer.css", "print.css")
 
 
@@ -142,13 +119,14 @@ _AFTER_PAINT = "((start) => (document.hidden ? start() : requestAnimationFrame((
 @cache
 def _scripts() -> tuple[str, str]:
     """The fit, and the page."""
-    fit, page = ("\n".join(compact_script(_text(name)) for name in names) for names in (_FIT, _SCRIPTS))
-    return inlined(fit), inlined(f'{_AFTER_PAINT}(() => {{\n"use strict";\n{page}\n}});')
+    fit, page = bundle(_FIT, _text), bundle(_PAGE, _text, loaded=module_order(_FIT, _text))
+    start = f'{_AFTER_PAINT}(() => {{\n"use strict";\n{page}}});'
+    return inlined(f'"use strict";\n{fit}'), inlined(start)
 
 
 @cache
 def _style() -> str:
-    return "\n".join(compact_style(_text(name)) for name in _STYLES)
+    return "\n".join(map(_text, _STYLES))
 
 
 def _hash_of(script: str) -> str:

@@ -1,6 +1,9 @@
 // The table of classes: of the model that is looked at, sorted, and filled up from the columns that the page carries.
 
-function classTable(data, selection) {
+import { counted, nameElement } from "./elements.js";
+import { numberCell, ranks, selectableRows, sortButtons } from "./table.js";
+
+export function classTable(data, selection) {
   const table = document.getElementById("class-table");
   const body = table.tBodies[0];
   const more = document.getElementById("more-classes");
@@ -9,30 +12,30 @@ function classTable(data, selection) {
   const isLong = data.models[data.selected].classes.n > data.first_classes;
   const state = { key: isLong ? table.dataset.order : "", rising: true, limit: data.first_classes, model: data.models[data.selected] };
   const markSorted = sortButtons(table, state, draw);
-  const markSelected = selectableRows(table, (place) => {
-    const chosen = state.model.classes.class[place];
+  const markSelected = selectableRows(table, (index) => {
+    const chosen = state.model.classes.class[index];
     selection.set({ class: chosen === selection.get().class ? null : chosen });
   });
 
-  // By what is shown, so that no order contradicts the numbers. Words without a number come last.
+  // Sorted by the numbers shown, never by hidden digits. Words without a number come last.
   const numberIn = (text) => Number(/[\d.]+/.exec(text ?? "")?.[0] ?? NaN);
   const keys = { hardest: "hardest_auc", mistaken: "share" };
-  function value(place) {
+  function value(index) {
     const columns = state.model.classes;
     const { key } = state;
-    if (key === "class") return rank[columns.class[place]];
-    if (key === "n_samples") return data.counts[columns.class[place]];
-    if (key === "n_predicted") return columns.n_predicted[place];
-    return numberIn(columns[keys[key] ?? key]?.[place]);
+    if (key === "class") return rank[columns.class[index]];
+    if (key === "n_samples") return data.counts[columns.class[index]];
+    if (key === "n_predicted") return columns.n_predicted[index];
+    return numberIn(columns[keys[key] ?? key]?.[index]);
   }
 
   function order() {
-    const places = state.model.classes.class.map((_, place) => place);
-    if (!state.key) return places;
+    const indices = state.model.classes.class.map((_, index) => index);
+    if (!state.key) return indices;
     const sign = state.rising ? 1 : -1;
-    const of = places.map(value);
+    const of = indices.map(value);
     const isLast = of.map(Number.isNaN);
-    return places.sort((a, b) => isLast[a] - isLast[b] || (isLast[a] ? 0 : sign * (of[a] - of[b])) || a - b);
+    return indices.sort((a, b) => isLast[a] - isLast[b] || (isLast[a] ? 0 : sign * (of[a] - of[b])) || a - b);
   }
 
   // A number with its interval below, as macros.html.j2 has it.
@@ -43,44 +46,44 @@ function classTable(data, selection) {
     return element;
   }
 
-  function estimate(cell, columns, key, place) {
-    const ends = columns[`${key}_ends`]?.[place];
-    cell.append(piece("strong", columns[key]?.[place] ?? ""));
+  function estimate(cell, columns, key, index) {
+    const ends = columns[`${key}_ends`]?.[index];
+    cell.append(piece("strong", columns[key]?.[index] ?? ""));
     if (ends) cell.append(" ", piece("ends", ends));
   }
 
   const named = (word, label) => piece("ends pair", `${word} `, nameElement(data.labels[label]));
   const write = {
-    n_samples: (row, columns, place) => numberCell(row, counted(data.counts[columns.class[place]])),
-    n_predicted(row, columns, place) {
-      const isLost = columns.n_predicted[place] === 0 && data.counts[columns.class[place]] > 0;
-      numberCell(row, counted(columns.n_predicted[place])).classList.toggle("lost", isLost);
+    n_samples: (row, columns, index) => numberCell(row, counted(data.counts[columns.class[index]])),
+    n_predicted(row, columns, index) {
+      const isLost = columns.n_predicted[index] === 0 && data.counts[columns.class[index]] > 0;
+      numberCell(row, counted(columns.n_predicted[index])).classList.toggle("lost", isLost);
     },
-    hardest(row, columns, place) {
+    hardest(row, columns, index) {
       const cell = row.insertCell();
-      if (columns.hardest[place] === null) return;
-      estimate(cell, columns, "hardest_auc", place);
-      cell.append(" ", named("with", columns.hardest[place]));
+      if (columns.hardest[index] === null) return;
+      estimate(cell, columns, "hardest_auc", index);
+      cell.append(" ", named("with", columns.hardest[index]));
     },
-    mistaken(row, columns, place) {
+    mistaken(row, columns, index) {
       const cell = row.insertCell();
-      const label = columns.mistaken[place];
-      if (label === null) cell.append(columns.share[place] ? "none" : "");
-      else cell.append(piece("strong", columns.share[place].replace(" %", "\u00a0%")), " ", named("as", label));
+      const label = columns.mistaken[index];
+      if (label === null) cell.append(columns.share[index] ? "none" : "");
+      else cell.append(piece("strong", columns.share[index].replace(" %", "\u00a0%")), " ", named("as", label));
     },
   };
 
-  function rowElement(place) {
+  function rowElement(index) {
     const columns = state.model.classes;
     const row = document.createElement("tr");
-    row.dataset.at = place;
+    row.dataset.at = index;
     const head = document.createElement("th");
     head.scope = "row";
-    head.append(nameElement(data.labels[columns.class[place]]));
+    head.append(nameElement(data.labels[columns.class[index]]));
     row.append(head);
     for (const { dataset: { key } } of heads.slice(1)) {
-      if (write[key]) write[key](row, columns, place);
-      else estimate(row.insertCell(), columns, key, place);
+      if (write[key]) write[key](row, columns, index);
+      else estimate(row.insertCell(), columns, key, index);
     }
     return row;
   }
@@ -88,11 +91,11 @@ function classTable(data, selection) {
   const selectedPlace = () => state.model.classes.class.indexOf(selection.get().class);
 
   function draw() {
-    const places = order();
+    const indices = order();
     const selected = selectedPlace();
     // A class that was selected elsewhere brings the others with it.
-    if (selected >= 0 && places.indexOf(selected) >= state.limit) state.limit = Infinity;
-    body.replaceChildren(...places.slice(0, state.limit).map(rowElement));
+    if (selected >= 0 && indices.indexOf(selected) >= state.limit) state.limit = Infinity;
+    body.replaceChildren(...indices.slice(0, state.limit).map(rowElement));
     say();
     markSelected(selected < 0 ? null : selected);
   }
@@ -125,7 +128,7 @@ function classTable(data, selection) {
     else draw();
   }
 
-  [...body.rows].forEach((row, place) => { row.dataset.at = place; });
+  [...body.rows].forEach((row, index) => { row.dataset.at = index; });
   say();
   mark();
   return { show(model) { state.model = model; draw(); sayNotes(); } };

@@ -1,18 +1,18 @@
 // The curves: own SVG, on a canvas where curves of many pairs are shown. Colours are the style sheet's, but for the canvas.
 
-const WHOLE = { left: 0, right: 1, bottom: 0, top: 1 };
-const ON_PAPER = 330; // pixels of the figure there
+import { numbersOf } from "./packing.js";
+import { decodeRates } from "./fit_cells.js";
+import { areaText, nameElement, shape } from "./elements.js";
+import { placeOf } from "./pairs.js";
+import { OUTSIDE, pathOf, pixelsOf, placed, scaleOf, ticksOf, WHOLE } from "./scale.js";
+import { keysOf, pointing } from "./pointing.js";
+import { differenceChart } from "./difference.js";
 
-// 16-bit integers, as `_pair_curves.py` packs them: shares from -1 to 1, or rates from 0 to 1.
-function unpackedRates(text, areRates) {
-  const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
-  const view = new DataView(bytes.buffer);
-  return Float64Array.from({ length: bytes.length / 2 }, (_, i) => (areRates ? view.getUint16(2 * i, true) / 65535 : view.getInt16(2 * i, true) / 32767));
-}
+const ON_PAPER = 330; // pixels of the figure there
 
 // The curves of single pairs, smallest area first, with their corners.
 // How many a menu may show, and a function from the place of a pair to its curve, null where there is none.
-function pairCurvesOf(data, model) {
+export function pairCurvesOf(data, model) {
   if (!model.curves) return { n: 0, at: () => null };
   const corners = (values) => [0, ...values, 1];
   const { rates, both } = model.curves.tpr ? storedRates(model.curves) : exploredRates(data.explorer, model);
@@ -25,8 +25,8 @@ function pairCurvesOf(data, model) {
   };
 }
 
-function storedRates({ call_rate: rates, n, ...texts }) {
-  const [tpr, fpr] = [texts.tpr, texts.fpr].map((text) => text && unpackedRates(text, texts.fpr !== null));
+function storedRates({ call_rate: rates, n, limit, ...texts }) {
+  const [tpr, fpr] = [texts.tpr, texts.fpr].map((text) => text && numbersOf(text).map((parts) => parts / limit));
   const rate = (values, p, sign) => rates.map((s, i) => (fpr ? values[p * rates.length + i] : s + sign * values[p * rates.length + i] * Math.min(s, 1 - s)));
   return { rates, both: (p) => (p < n ? { tpr: rate(tpr, p, 1), fpr: rate(fpr || tpr, p, -1) } : null) };
 }
@@ -90,9 +90,10 @@ function chartLines(data, parts) {
   return lines;
 }
 
-function curveChart(data, state, selection = null) {
+export function curveChart(data, state, selection = null) {
   const element = document.getElementById("curve");
   const parts = chartParts(element);
+  /** @type {any} places are set by `frame`, what is picked by `drawPairs` */
   const chart = {
     element, parts, data, state, selection, zoom: WHOLE, lines: chartLines(data, parts),
     pairs: [], // the curves of single pairs that are to be seen

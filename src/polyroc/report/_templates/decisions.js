@@ -1,34 +1,30 @@
-// What predictions cost, at the costs and shares of the grid: on request, because it takes scores of single samples.
+// What predictions cost, at the costs and shares of the grid: on request, because it needs scores of single samples.
+
+import { numbersOf } from "./packing.js";
 
 const DECISIONS_SLOW = 50; // milliseconds; what takes longer waits until somebody lets go
 const DECISIONS_FLOOR = 2 ** -1022; // what an expected cost of 0 counts as
 
-function decisionBytes(text) {
-  const raw = atob(text), bytes = new Uint8Array(raw.length);
-  for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
-  return new DataView(bytes.buffer);
-}
-
-// Little-endian on every machine.
-function decisionNumbers(text, size, get) {
-  const view = decisionBytes(text), found = new Float64Array(view.byteLength / size);
-  for (let i = 0; i < found.length; i++) found[i] = get(view, size * i);
-  return found;
+// Numbers of 32 or 64 bits from their bits: all upper halves come first.
+function floatsOf(text, size) {
+  const words = numbersOf(text), n = words.length / (size / 4), view = new DataView(new ArrayBuffer(size * n));
+  words.forEach((word, i) => view.setUint32(size * (i % n) + 4 * Math.floor(i / n), word));
+  return Float64Array.from({ length: n }, (_, i) => (size === 4 ? view.getFloat32(4 * i) : view.getFloat64(8 * i)));
 }
 
 // Probabilities, sample by sample, as `_coded.py` has coded them.
-function decisionScores({ codes, values, low, step }) {
-  const listed = values === null ? null : decisionNumbers(values, 8, (view, at) => view.getFloat64(at, true));
-  const found = decisionNumbers(codes, 2, (view, at) => view.getUint16(at, true));
-  for (let i = 0; i < found.length; i++) {
-    const code = found[i];
-    if (listed) found[i] = listed[code];
-    else found[i] = code > 0 ? Math.exp(low + (code - 1) * step) : 0;
+export function decisionScores({ codes, values, low, step }) {
+  const listed = values === null ? null : floatsOf(values, 8);
+  const scores = numbersOf(codes);
+  for (let i = 0; i < scores.length; i++) {
+    const code = scores[i];
+    if (listed) scores[i] = listed[code];
+    else scores[i] = code > 0 ? Math.exp(low + (code - 1) * step) : 0;
   }
-  return found;
+  return scores;
 }
 
-// The mean cost of a table of true and predicted classes (rows by true class), with classes as common as `shares` says.
+// Mean cost of a table of true and predicted classes (rows by true class), with classes as common as `shares` says.
 function tableCost(table, k, costs, shares) {
   let sum = 0, total = 0;
   for (let a = 0; a < k; a++) {
@@ -50,7 +46,7 @@ function listOrder(x, y) {
 // Costs in units of the highest, a row for each true class, in the order in which the package sums over them: where
 // expected costs are equal, as they often are of votes, the last bit decides.
 function orderedCosts(costs, k, shares) {
-  const most = costs.reduce((found, cost, i) => (i % (k + 1) ? Math.max(found, cost) : found), 0);
+  const most = costs.reduce((largest, cost, i) => (i % (k + 1) ? Math.max(largest, cost) : largest), 0);
   const rows = Array.from({ length: k }, (_, a) => {
     const row = Float64Array.from({ length: k }, (_, j) => (a === j ? 0 : costs[a * k + j] / most));
     return { a, row, share: shares[a], largest: row.slice().sort().reverse() };
@@ -69,13 +65,13 @@ function lowest(numbers) {
 }
 
 // The class of the least expected cost for each sample: costs[a * k + j] of predicting a as j.
-function leastExpected(scores, k, costs, shares) {
+export function leastExpected(scores, k, costs, shares) {
   const rows = orderedCosts(costs, k, shares), p = new Float64Array(k), expected = new Float64Array(k);
   const predicted = new Uint8Array(scores.length / k);
   for (let i = 0; i < predicted.length; i++) {
     let total = 0;
     for (let r = 0; r < k; r++) { p[r] = scores[i * k + rows[r].a] * rows[r].share; total += p[r]; }
-    // Of a sample without any probability nothing is known: every class may be the true one.
+    // Without any probability every class may be the true one.
     if (total === 0) { p.fill(1); total = k; }
     expected.fill(0);
     for (let r = 0; r < k; r++) {
@@ -87,20 +83,20 @@ function leastExpected(scores, k, costs, shares) {
   return predicted;
 }
 
-// `decisions` is data.decisions. Returned is for each model a function of costs and shares, which gives both costs.
-function openDecisions(decisions, k) {
-  const truth = decisions.true === null ? null : decisionNumbers(decisions.true, 1, (view, at) => view.getUint8(at));
-  const weight = decisions.weight === null ? null : decisionNumbers(decisions.weight, 4, (view, at) => view.getFloat32(at, true));
+// For each model of data.decisions a function of costs and shares that returns both costs.
+export function openDecisions(decisions, k) {
+  const truth = decisions.true === null ? null : numbersOf(decisions.true);
+  const weight = decisions.weight === null ? null : floatsOf(decisions.weight, 4);
   return decisions.models.map(({ confusion, scores: coded }) => {
     const highest = confusion.flat();
     const scores = coded === null ? null : decisionScores(coded);
     return (costs, shares) => {
-      const found = { highest: tableCost(highest, k, costs, shares), least: null };
-      if (scores === null) return found;
+      const result = { highest: tableCost(highest, k, costs, shares), least: null };
+      if (scores === null) return result;
       const predicted = leastExpected(scores, k, costs, shares), table = new Float64Array(k * k);
       for (let i = 0; i < predicted.length; i++) table[truth[i] * k + predicted[i]] += weight ? weight[i] : 1;
-      found.least = tableCost(table, k, costs, shares);
-      return found;
+      result.least = tableCost(table, k, costs, shares);
+      return result;
     };
   });
 }
@@ -112,26 +108,26 @@ function decisionText(cost) {
 }
 
 // Columns of the explorer's table that follow what is dragged.
-function addDecisions(data, explorer) {
+export function addDecisions(data, explorer) {
   if (!data.decisions) return;
   const section = document.getElementById("explorer");
   const models = openDecisions(data.decisions, data.explorer.classes.length);
-  const known = models.map(() => ({ asked: "", found: null, took: 0 }));
+  const answers = models.map(() => ({ question: "", result: null, took: 0 }));
 
-  function found(m, costs, shares) {
-    const one = known[m], asked = `${costs};${shares}`;
-    const waits = one.took > DECISIONS_SLOW && section.dataset.settled !== "true";
-    if (one.asked === asked || waits) return { ...one.found, isOld: one.asked !== asked };
+  function resultAt(m, costs, shares) {
+    const answer = answers[m], question = `${costs};${shares}`;
+    const waits = answer.took > DECISIONS_SLOW && section.dataset.settled !== "true";
+    if (answer.question === question || waits) return { ...answer.result, isOld: answer.question !== question };
     const start = performance.now();
-    one.found = models[m](costs, shares);
-    one.asked = asked;
-    one.took = performance.now() - start;
-    return one.found;
+    answer.result = models[m](costs, shares);
+    answer.question = question;
+    answer.took = performance.now() - start;
+    return answer.result;
   }
 
   const add = (title, key) => explorer.addColumn(title, (m, costs, shares) => {
-    const one = found(m, costs, shares);
-    return one.isOld && one[key] !== null ? "…" : decisionText(one[key]);
+    const result = resultAt(m, costs, shares);
+    return result.isOld && result[key] !== null ? "…" : decisionText(result[key]);
   });
   const expects = data.decisions.models.some((model) => model.scores !== null);
   if (expects) add("cost of decisions", "least");

@@ -1,5 +1,8 @@
 // The difference of two curves with its paired band, in a small chart that is drawn when somebody opens it.
 
+import { shape } from "./elements.js";
+import { stepsBetween } from "./scale.js";
+
 const DIFFERENCE = { width: 600, height: 260, left: 66, right: 12, top: 12, bottom: 44 };
 
 // Of good models everything happens around a call rate of one half: the part in which there is something to be seen.
@@ -15,7 +18,7 @@ const signed = (value, digits) => (value === 0 ? "0" : `${value > 0 ? "+" : "−
 // More digits if these would say that there is no difference.
 const signedGap = (value) => signed(value, [4, 5, 6, 7, 8].find((digits) => Number(value.toFixed(digits)) !== 0) ?? 12);
 
-function differenceChart(data) {
+export function differenceChart(data) {
   const element = document.getElementById("difference");
   if (!element) return { draw() {} };
   const box = document.getElementById("difference-section");
@@ -38,10 +41,10 @@ function differenceChart(data) {
 }
 
 function differenceWords(rates, { value, low, high }) {
-  const place = value.reduce((best, one, i) => (Math.abs(one) > Math.abs(value[best]) ? i : best), 0);
+  const largest = value.reduce((best, x, i) => (Math.abs(x) > Math.abs(value[best]) ? i : best), 0);
   const clear = rates.filter((_, i) => low[i] > 0 || high[i] < 0);
   const where = clear.length ? `the band leaves 0 between call rates of ${clear[0].toFixed(2)} and ${clear[clear.length - 1].toFixed(2)}` : "the band contains 0 everywhere";
-  return `largest difference ${signedGap(value[place])} at a call rate of ${rates[place].toFixed(3)}; ${where}.`;
+  return `largest difference ${signedGap(value[largest])} at a call rate of ${rates[largest].toFixed(3)}; ${where}.`;
 }
 
 function differenceDrawing(rates, { value, low, high }, size, colour) {
@@ -50,7 +53,7 @@ function differenceDrawing(rates, { value, low, high }, size, colour) {
   const least = Math.min(0, ...inside.map((i) => low[i])), most = Math.max(0, ...inside.map((i) => high[i]));
   const room = 0.06 * (most - least) || 0.01;
   const x = (rate) => Math.round((size.left + ((rate - from) / (to - from)) * (size.width - size.left - size.right)) * 10) / 10;
-  const y = (one) => Math.round((size.top + ((most + room - one) / (most - least + 2 * room)) * (size.height - size.top - size.bottom)) * 10) / 10;
+  const y = (value) => Math.round((size.top + ((most + room - value) / (most - least + 2 * room)) * (size.height - size.top - size.bottom)) * 10) / 10;
   const points = (values, order = inside) => order.map((i) => `${x(rates[i])} ${y(values[i])}`).join("L");
   const svg = shape("svg", { viewBox: `0 0 ${size.width} ${size.height}`, "aria-hidden": "true" });
   const bottom = size.height - size.bottom, right = size.width - size.right;
@@ -59,10 +62,10 @@ function differenceDrawing(rates, { value, low, high }, size, colour) {
     svg.append(shape("path", { class: "grid", d: `M${x(rate)} ${size.top}V${bottom}` }));
     svg.append(shape("text", { x: x(rate), y: bottom + 17, "text-anchor": "middle" }, rate.toFixed(across.digits)));
   }
-  for (const one of up.values) {
-    const rounded = Number(one.toFixed(up.digits));
-    svg.append(shape("path", { class: rounded === 0 ? "zero" : "grid", d: `M${size.left} ${y(one)}H${right}` }));
-    svg.append(shape("text", { x: size.left - 7, y: y(one) + 4, "text-anchor": "end" }, signed(rounded, up.digits)));
+  for (const height of up.values) {
+    const rounded = Number(height.toFixed(up.digits));
+    svg.append(shape("path", { class: rounded === 0 ? "zero" : "grid", d: `M${size.left} ${y(height)}H${right}` }));
+    svg.append(shape("text", { x: size.left - 7, y: y(height) + 4, "text-anchor": "end" }, signed(rounded, up.digits)));
   }
   svg.append(
     shape("path", { class: "band", style: `fill: ${colour}`, d: `M${points(low)}L${points(high, [...inside].reverse())}Z` }),

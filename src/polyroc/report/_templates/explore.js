@@ -1,15 +1,17 @@
-// What the cost explorer shows, from costs to curves: computed in a worker where that may take long, else here.
+// Costs -> curves for the cost explorer: in a worker if that may take long, else here.
+
+import { openModels, resultOf } from "./fit.js";
 
 const SLOW_CLASSES = 20; // of more classes a frame takes longer than a page may stand still
 
 // `explorer` is data.explorer. Returned are
-//   costs, prevalence    what was asked for last, k x k by rows and k factors
+//   costs, prevalence    the last question, k x k by rows and k factors
 //   set(costs, prevalence)   ask for all models' numbers; the newest question wins, and one is worked on at a time
-//   settle()                 the same to rest, as the package has it
+//   settle()                 the same until the fit converges, as in the package
 //   on(callback)             called with { settled, models: [{ auc, mean_auc, curve, mean_curve }] }
-function makeExplorer(explorer) {
+export function makeExplorer(explorer) {
   const k = explorer.classes.length, callbacks = [];
-  const asked = { costs: Float64Array.from(explorer.costs.flat()), prevalence: new Float64Array(k).fill(1) };
+  const question = { costs: Float64Array.from(explorer.costs.flat()), prevalence: new Float64Array(k).fill(1) };
   let work = null; // made when somebody first asks
   let version = 0, isRest = false, isBusy = false;
 
@@ -17,9 +19,9 @@ function makeExplorer(explorer) {
     for (const callback of callbacks) callback({ settled, models });
   };
 
-  // To rest, one model after the other: whoever drags on meanwhile need not wait for all.
+  // To rest, one model after the other: dragging on interrupts after the current one.
   async function answer(mine, rest) {
-    const { costs, prevalence } = asked, models = [];
+    const { costs, prevalence } = question, models = [];
     if (!rest) return work({ costs, prevalence, rest, only: null });
     for (let m = 0; m < explorer.models.length && mine === version; m++) {
       models.push(...(await work({ costs, prevalence, rest, only: m })));
@@ -50,11 +52,11 @@ function makeExplorer(explorer) {
   }
 
   return {
-    get costs() { return asked.costs; },
-    get prevalence() { return asked.prevalence; },
+    get costs() { return question.costs; },
+    get prevalence() { return question.prevalence; },
     set(costs, prevalence) {
-      asked.costs = Float64Array.from(costs);
-      asked.prevalence = Float64Array.from(prevalence);
+      question.costs = Float64Array.from(costs);
+      question.prevalence = Float64Array.from(prevalence);
       ask(false);
     },
     settle() { ask(true); },

@@ -1,5 +1,12 @@
 // The cost explorer: a grid of costs that are dragged, typed and moved by keys, and what follows from them.
 
+import { areaText } from "./elements.js";
+import { makeExplorer } from "./explore.js";
+import { EXPLORER_RATIO, explorerCosts, explorerCsv, explorerStep } from "./explorer_costs.js";
+import { explorerOrder, explorerPieces, explorerSentence } from "./explorer_words.js";
+import { explorerDrag, explorerGrid, explorerKeys } from "./explorer_grid.js";
+import { explorerCopy, explorerCurves, explorerSide } from "./explorer_side.js";
+
 const EXPLORER_PAUSE = 600; // milliseconds of rest before a screen reader is told
 
 function explorerElements() {
@@ -45,7 +52,7 @@ function explorerTable(table, names, before, tell) {
   return { fill, add };
 }
 
-function explorerPanel(data, { chart = null, selection = null, make = null } = {}) {
+export function explorerPanel(data, { chart = null, selection = null, make = null } = {}) {
   const section = document.getElementById("explorer");
   if (!section) return null;
   if (!data.explorer) {

@@ -1,14 +1,14 @@
-// The costs that somebody tries: how far they are from those that were given, the way back, and the file for --costs.
+// The costs being tried: factors on the costs of the evaluation, undo, and the file for --costs.
 
-const EXPLORER_MOST = 1000; // times as given, or a thousandth of it
-const EXPLORER_RATIO = 1e12; // of the largest to the smallest cost, as evaluate() allows
+export const EXPLORER_MOST = 1000; // times as given, or a thousandth of it
+export const EXPLORER_RATIO = 1e12; // of the largest to the smallest cost, as evaluate() allows
 const EXPLORER_UNDO = 200;
 
-// What a mistake costs: twelve digits, so that 10 times a tenth is 1 again.
+// Cost of a mistake, to twelve digits because 10 times a tenth must be 1 again.
 const explorerTidy = (value) => Number(value.toPrecision(12));
 
 // The series 1, 2, 5, 10, 20, ...: the next one up or down.
-function explorerStep(value, direction) {
+export function explorerStep(value, direction) {
   const steps = [];
   for (let power = -13; power <= 13; power += 1) for (const digit of [1, 2, 5]) steps.push(Number(`${digit}e${power}`));
   const near = 1e-9 * value;
@@ -16,7 +16,7 @@ function explorerStep(value, direction) {
   return steps.findLast((step) => step < value - near) ?? value;
 }
 
-// The middle one; of two, the one that is closer to 1, so that one of two cells that differs is no row that differs.
+// Median; of two middle values the one closer to 1, because a single changed cell of two is no changed row.
 function explorerMiddle(values) {
   const sorted = [...values].sort((x, y) => x - y);
   const [low, high] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.floor(sorted.length / 2)]];
@@ -24,7 +24,7 @@ function explorerMiddle(values) {
 }
 
 // A target is a cell {a, b}, a row {a}, a column {b} or the share of a class {share}; classes are counted in the grid.
-function explorerCosts(explorer) {
+export function explorerCosts(explorer) {
   const k = explorer.classes.length;
   const place = explorer.costs.length === k ? explorer.classes.map((_, i) => i) : explorer.classes;
   const given = Float64Array.from({ length: k * k }, (_, i) => explorer.costs[place[Math.floor(i / k)]][place[i % k]]);
@@ -47,14 +47,14 @@ function explorerCosts(explorer) {
   const isEven = (target) => members(target).every((i, _, all) => factors[i] === factors[all[0]]);
 
   // All members move by the same factor, as far as the first of them can go.
-  function setFactor(target, wanted) {
+  function setFactor(target, goal) {
     const all = members(target);
     const now = factor(target);
     const low = Math.max(...all.map((i) => 1 / EXPLORER_MOST / factors[i]));
     const high = Math.min(...all.map((i) => EXPLORER_MOST / factors[i]));
-    const by = Math.min(Math.max(wanted / now, low), high);
+    const by = Math.min(Math.max(goal / now, low), high);
     for (const i of all) factors[i] = explorerTidy(factors[i] * by);
-    return Math.abs(by * now - wanted) <= 1e-9 * wanted;
+    return Math.abs(by * now - goal) <= 1e-9 * goal;
   }
 
   function usual() {
@@ -94,7 +94,7 @@ function explorerCosts(explorer) {
 
 // What differs from the costs as given, in as few changes as say it: the largest first. A row or a column of which some
 // cells differ further is not `whole`.
-function explorerChanges(costs) {
+export function explorerChanges(costs) {
   const { k } = costs;
   const classes = Array.from({ length: k }, (_, i) => i);
   const cells = classes.flatMap((a) => classes.filter((b) => b !== a).map((b) => ({ a, b })));
@@ -116,7 +116,7 @@ function explorerChanges(costs) {
 }
 
 // The file that --costs reads: the names letter by letter, whatever they hold, because it looks for just these.
-function explorerCsv(exact, classes, costs) {
+export function explorerCsv(exact, classes, costs) {
   const place = new Map(classes.map((label, i) => [label, i]));
   const folded = costs.folded();
   const cell = (a, b) => {

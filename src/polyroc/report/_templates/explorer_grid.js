@@ -1,5 +1,8 @@
 // The grid of costs: a row for the true class, a column for the predicted class, one more for the shares.
 
+import { nameElement } from "./elements.js";
+import { explorerNumber } from "./explorer_words.js";
+
 const EXPLORER_DECADE = 100; // pixels of a drag to ten times the cost
 const EXPLORER_NUMBERED = 20; // classes above which cells are too small for numbers
 const EXPLORER_STILL = 3; // pixels that are no drag yet
@@ -13,8 +16,8 @@ function explorerCell(tag, r, c, label) {
   return cell;
 }
 
-// `names` has short names for the sides; `labels` whole ones. `touch(target, how)` is told what somebody does.
-function explorerGrid(table, costs, { names, labels }) {
+// `names` has short names for the sides; `labels` whole ones.
+export function explorerGrid(table, costs, { names, labels }) {
   const { k } = costs;
   const whole = (i) => labels[i].whole || labels[i].text;
   const cells = []; // by row and column, names included
@@ -114,7 +117,7 @@ function explorerGrid(table, costs, { names, labels }) {
 }
 
 // A mouse drags; a finger scrolls the page and only selects: it has a slider for the rest.
-function explorerDrag(grid, costs, { begin, change, rest }) {
+export function explorerDrag(grid, costs, { begin, change, rest }) {
   let drag = null;
 
   function down(event) {
@@ -162,7 +165,7 @@ function explorerDrag(grid, costs, { begin, change, rest }) {
 }
 
 // Arrows move from cell to cell; + and -, page keys and arrows with Shift change what it costs; a digit begins a number.
-function explorerKeys(grid, costs, { focus, step, edit, back, undo }) {
+export function explorerKeys(grid, costs, { focus, step, edit, back, undo }) {
   const { k } = costs;
   const exists = (r, c) => r >= 0 && r <= k && c >= 0 && c <= k + 1 && !(r === 0 && (c === 0 || c === k + 1));
   const moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };

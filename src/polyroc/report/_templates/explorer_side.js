@@ -1,5 +1,14 @@
+// What stands next to the grid: the selected cost with its slider, the copied file, and a small picture of the curves.
+
+import { shape } from "./elements.js";
+import { pathOf, pixelsOf, placed, scaleOf, WHOLE } from "./scale.js";
+import { EXPLORER_MOST } from "./explorer_costs.js";
+import { explorerNumber, explorerParse, explorerPieces } from "./explorer_words.js";
+
+const EXPLORER_BOX = { left: 0, top: 0, side: 200 };
+
 // What is selected, enlarged beside the grid: its names, its number, and a slider for fingers.
-function explorerSide(elements, costs, labels, { change, rest, leave }) {
+export function explorerSide(elements, costs, labels, { change, rest, leave }) {
   const { what, value, slide, note, less, more } = elements;
   let target = null;
   let held = null; // the costs before the slider moved
@@ -42,12 +51,12 @@ function explorerSide(elements, costs, labels, { change, rest, leave }) {
 
   function commit() {
     edited = false;
-    const wanted = explorerParse(value.value);
-    if (!(wanted > 0 && Number.isFinite(wanted))) { refuse(`Type a number between ${limits()}, such as 20, 0.5 or 1/20.`); return false; }
+    const cost = explorerParse(value.value);
+    if (!(cost > 0 && Number.isFinite(cost))) { refuse(`Type a number between ${limits()}, such as 20, 0.5 or 1/20.`); return false; }
     // Left as it was: what is shown may be rounded.
     if (value.value === typed()) return true;
     costs.remember();
-    const reached = costs.set(target, wanted);
+    const reached = costs.set(target, cost);
     said = reached ? "" : `The limit is ${EXPLORER_MOST.toLocaleString("en")} times, up or down.`;
     rest();
     return true;
@@ -91,7 +100,7 @@ function explorerSide(elements, costs, labels, { change, rest, leave }) {
 }
 
 // Browsers may refuse the clipboard to a page that was opened from a file: then the text is there, selected.
-function explorerCopy({ file, copied }, text) {
+export function explorerCopy({ file, copied }, text) {
   const byHand = () => {
     file.hidden = false;
     file.focus();
@@ -102,4 +111,25 @@ function explorerCopy({ file, copied }, text) {
   file.hidden = true;
   if (!navigator.clipboard?.writeText) { byHand(); return; }
   navigator.clipboard.writeText(text).then(() => { copied.textContent = "Copied. Save it as costs.csv for --costs."; }, byHand);
+}
+
+// A small picture of the curves next to the grid: the large one is out of sight while somebody drags.
+// The view is the one that the large picture opens with, and lines are placed as there.
+export function explorerCurves(svg, { models, view, decades, themes }) {
+  if (!models.some((model) => model.curve?.fpr)) { svg.remove(); return { draw() {} }; }
+  const scale = scaleOf(view, decades), pixels = pixelsOf(EXPLORER_BOX, WHOLE);
+  const line = (kind, m, of) => shape("path", { class: `${kind} ${of}`, style: `stroke: var(--curve-${m % themes.light.curves.length})` });
+
+  function place(path, curve) {
+    if (curve?.fpr) path.setAttribute("d", pathOf(placed(scale, curve), pixels));
+  }
+
+  const kinds = ["curve", "mean_curve"];
+  const then = models.map((_, m) => kinds.map((kind) => line(kind, m, "then")));
+  const now = models.map((_, m) => kinds.map((kind) => line(kind, m, "now")));
+  svg.append(...then.flat(), ...now.flat());
+  const each = (lines, all) => all.forEach((model, m) => kinds.forEach((kind, i) => place(lines[m][i], model[kind])));
+  each(then, models);
+  each(now, models);
+  return { draw: (live) => each(now, live ?? models) };
 }

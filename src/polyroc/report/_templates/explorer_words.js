@@ -1,9 +1,12 @@
-// What the explorer says: who is first, by how much, and at what costs. Point estimates only, so nobody is "better".
+// Sentences of the explorer: which model is first, by how much, and at what costs. Never "better": these are point estimates.
+
+import { areaText, nameElement } from "./elements.js";
+import { explorerChanges } from "./explorer_costs.js";
 
 const EXPLORER_LEVEL = 1e-6; // differences below this the fit of the page does not settle
 
 // Three digits, more where they would say that nothing changed.
-function explorerNumber(value, least = 3) {
+export function explorerNumber(value, least = 3) {
   for (let digits = least; digits <= 9; digits += 1) {
     const number = Number(value.toPrecision(digits));
     if (number !== 1 || value === 1) return number.toLocaleString("en", { maximumSignificantDigits: digits });
@@ -12,7 +15,7 @@ function explorerNumber(value, least = 3) {
 }
 
 // "100", "1,000", "0.5", "1/20", "1e-2" or, as many countries write it, "0,5"; NaN for anything else.
-function explorerParse(text) {
+export function explorerParse(text) {
   const plain = text.trim().replace(/^[×x]\s*/i, "");
   if (plain.includes("/")) {
     const [above, below, ...more] = plain.split("/").map(explorerParse);
@@ -32,7 +35,7 @@ function explorerLead(value) {
 }
 
 // Places by one number: those who are level share one.
-function explorerOrder(models, key) {
+export function explorerOrder(models, key) {
   const order = models.map((_, m) => m).sort((x, y) => models[y][key] - models[x][key] || x - y);
   const places = new Array(models.length);
   order.forEach((m, i) => {
@@ -106,11 +109,11 @@ function explorerUpset(models, names, before) {
   return [" As judged, ", ...said.flatMap((one, i) => (i ? [", and ", ...one] : one)), "."];
 }
 
-function explorerSentence({ models, names, before, costs, labels, given }) {
+export function explorerSentence({ models, names, before, costs, labels, given }) {
   return [...explorerStanding(models, names, before), ...explorerChanged(costs, labels, given), ".", ...explorerUpset(models, names, before)];
 }
 
 // Names never as markup, and whole, as in every sentence of the page.
-function explorerPieces(pieces) {
+export function explorerPieces(pieces) {
   return pieces.map((piece) => (typeof piece === "string" ? piece : nameElement({ text: piece.whole || piece.text })));
 }

@@ -1,15 +1,19 @@
-// The fit, for whoever has costs and wants curves: the page itself, a worker, or a test.
+// The fit: costs -> curves, for the page itself, a worker, or a test.
 //
-//   const models = openModels(explorer);            decoded once; `explorer` as `_rates_packed.py` makes it
+//   const models = openModels(explorer);            decoded once; `explorer` as `packed_rates` makes it
 //   resultOf(models[m], costs, prevalence, rest)    costs k x k by rows (Float64Array or list), prevalence k factors;
-//                                                   rest: to rest, else a few steps from the last result (a frame)
+//                                                   rest: until it converges, else a few steps from the last result
 //   -> { auc, mean_auc, curve: { fpr, tpr }, mean_curve: { fpr, tpr } }, T + 2 points each, corners included
 //
 // k counts the classes that take part, in the order of explorer.classes. At the costs with which the page opened, both
-// areas are those that the package has found. A worker is sent { explorer } first, then any number of
-// { costs, prevalence, rest, only } and answers each with { results }; `only` is the model that is asked for, or null.
+// areas are those of the package. A worker is sent { explorer } first, then any number of
+// { costs, prevalence, rest, only } and answers each with { results }; `only` is the number of a model, or null for all.
 
-function openModels(explorer) {
+import { areaUnder, cellsOf, clip, decodeRates, logit, LOGIT_BOUND, meanCurve, pairsOf, pairWeights, SAME, sharedCurve, sum } from "./fit_cells.js";
+import { newPoint, newRoom } from "./fit_steps.js";
+import { fitFrame, fitToRest } from "./fit_descent.js";
+
+export function openModels(explorer) {
   const T = explorer.grid.length, K = explorer.positive.length, pairs = pairsOf(explorer), room = newRoom(2 * T, K);
   room.at = newPoint(2 * T, K);
   room.trial = newPoint(2 * T, K);
@@ -25,21 +29,21 @@ function openModels(explorer) {
     rowWeights: Float64Array.from(explorer.row_weights),
     keep: pairs.size.map((n) => n / (n + explorer.shrinkage)),
     areas: Float64Array.from(model.areas),
-    found: { auc: model.auc, mean_auc: model.mean_auc },
+    judged: { auc: model.auc, mean_auc: model.mean_auc },
     kept: { row: null, pair: null, factor: null, isOld: true },
   }));
 }
 
-function resultOf(model, costs, prevalence, rest) {
+export function resultOf(model, costs, prevalence, rest) {
   const weights = pairWeights(model.pairs, costs, prevalence), cells = cellsOf(model, weights);
   const effects = model.isSaturated ? saturatedEffects(cells) : rankOneEffects(model, cells, rest);
   const curve = sharedCurve(effects), mean = meanCurve(model, weights, cells.mean);
-  const areas = isSame(weights, model.opening) ? model.found : { auc: areaUnder(curve), mean_auc: mean.auc };
+  const areas = areSameWeights(weights, model.opening) ? model.judged : { auc: areaUnder(curve), mean_auc: mean.auc };
   return { ...areas, curve, mean_curve: mean.curve };
 }
 
-const isSame = (one, other) =>
-  ["tpr", "fpr"].every((kind) => one[kind].every((weight, j) => Math.abs(weight - other[kind][j]) <= SAME * other[kind][j]));
+const areSameWeights = (weights, others) =>
+  ["tpr", "fpr"].every((kind) => weights[kind].every((weight, j) => Math.abs(weight - others[kind][j]) <= SAME * others[kind][j]));
 
 // Rows that take no part stand for rates of 0 and 1.
 const withBounds = (cells, effects) =>
@@ -68,11 +72,11 @@ function saturatedEffects(cells) {
 
 if (typeof WorkerGlobalScope !== "undefined" && self instanceof WorkerGlobalScope) {
   let models = [];
-  self.onmessage = ({ data: asked }) => {
-    if (asked.explorer) models = openModels(asked.explorer);
+  self.onmessage = ({ data: question }) => {
+    if (question.explorer) models = openModels(question.explorer);
     else {
-      const chosen = asked.only === null ? models : [models[asked.only]];
-      self.postMessage({ results: chosen.map((model) => resultOf(model, asked.costs, asked.prevalence, asked.rest)) });
+      const chosen = question.only === null ? models : [models[question.only]];
+      self.postMessage({ results: chosen.map((model) => resultOf(model, question.costs, question.prevalence, question.rest)) });
     }
   };
 }

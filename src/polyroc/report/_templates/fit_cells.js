@@ -1,46 +1,22 @@
-"use strict";
 // What is fitted and what becomes of it: rates, weights, shrunk cells, curves (docs/method.md, steps 3 to 5 and 8).
-// This file, fit_steps.js, fit_descent.js and fit.js are one script. It touches no page, so that a worker runs the same text.
+// This file, packing.js, fit_steps.js, fit_descent.js and fit.js are one script. It touches no page, so a worker can run the same text.
 //
 // Letters as in the package: k classes, K = k (k - 1) ordered pairs, T call rates. Rows are 2 T, those of the true positive
 // rates first; cells lie by pairs, so cell (row i, pair j) is at 2 T j + i.
 
-const LOGIT_BOUND = 30; // stands for an infinite logit: of rows whose rate is 0 or 1 in every pair
-const EDGE = 1 / (1 + Math.exp(LOGIT_BOUND));
+import { numbersOf } from "./packing.js";
+
+export const LOGIT_BOUND = 30; // stands for an infinite logit: of rows whose rate is 0 or 1 in every pair
+export const EDGE = 1 / (1 + Math.exp(LOGIT_BOUND));
 const LARGEST_RATIO = 1e12; // of two weights, as the package allows
-const SAME = 1e-12; // shares of weights that differ by no more are the same to rounding
+export const SAME = 1e-12; // shares of weights that differ by no more are the same to rounding
 
-// Whole numbers of 32 bits from base64, little-endian on every machine.
-function integersOf(text) {
-  const raw = atob(text), view = new DataView(new ArrayBuffer(raw.length));
-  for (let i = 0; i < raw.length; i++) view.setUint8(i, raw.charCodeAt(i));
-  return Float64Array.from({ length: raw.length / 4 }, (_, i) => view.getInt32(4 * i, true));
-}
-
-// Whole numbers as `_signs.py` writes them: what each differs from the one before it, in one to three of 89 signs.
-function fromSigns(text) {
-  const place = new Uint8Array(127), found = new Float64Array(text.length);
-  let base = 0, n = 0, value = 0;
-  for (let code = 33; code < 127; code++) if (!'"&<>\\'.includes(String.fromCharCode(code))) place[code] = base++;
-  const alone = 40, inTwo = 31;
-  for (let i = 0; i < text.length; i++) {
-    let code = place[text.charCodeAt(i)];
-    if (code >= alone + inTwo) {
-      code = alone + inTwo * base + ((code - alone - inTwo) * base + place[text.charCodeAt(i + 1)]) * base + place[text.charCodeAt(i + 2)];
-      i += 2;
-    } else if (code >= alone) code = alone + (code - alone) * base + place[text.charCodeAt(++i)];
-    value += code % 2 ? -(code + 1) / 2 : code / 2;
-    found[n++] = value;
-  }
-  return found.subarray(0, n);
-}
-
-// All rates of a model, cell by cell, as `_rates_packed.py` has packed them.
-function decodeRates(explorer, model) {
-  const { grid, bits } = explorer, T = grid.length, limit = 2 ** (bits - 1) - 1;
-  const numbers = bits === 16 ? fromSigns : integersOf, first = numbers(model.rates), second = model.fpr === null ? null : numbers(model.fpr);
-  // Single precision has more digits than 16 bits, and 0 and 1 are exact there, too.
-  const K = first.length / T, rates = new (bits === 16 ? Float32Array : Float64Array)(2 * T * K);
+// All rates of a model, cell by cell.
+export function decodeRates(explorer, model) {
+  const { grid, limit } = explorer, T = grid.length;
+  const first = numbersOf(model.rates), second = model.fpr === null ? null : numbersOf(model.fpr);
+  // Single precision has more digits than rates of 16 bits, and 0 and 1 are exact there, too.
+  const K = first.length / T, rates = new (limit < 2 ** 16 ? Float32Array : Float64Array)(2 * T * K);
   for (let j = 0; j < K; j++) {
     for (let t = 0; t < T; t++) {
       const from = T * j + t, at = 2 * T * j + t;
@@ -58,28 +34,28 @@ function decodeRates(explorer, model) {
   return rates;
 }
 
-// What stays the same whatever costs are: the classes of each pair as positions among those that take part, which is how
-// costs are given, what the pair counts for without costs, and its size, the harmonic mean of both numbers of samples.
-function pairsOf({ classes, positive, negative, counts, on_tpr: onTpr, on_fpr: onFpr }) {
-  const place = new Map(classes.map((label, a) => [label, a])), positions = (labels) => Int32Array.from(labels, (label) => place.get(label));
+// What costs do not change: the classes of each pair as rows and columns of the costs, its weight without costs, and its size,
+// the harmonic mean of both numbers of samples.
+export function pairsOf({ classes, positive, negative, counts, on_tpr: onTpr, on_fpr: onFpr }) {
+  const position = new Map(classes.map((label, a) => [label, a])), positions = (labels) => Int32Array.from(labels, (label) => position.get(label));
   const first = positions(positive), second = positions(negative), ones = new Float64Array(first.length).fill(1);
   const size = ones.map((_, j) => 2 / (1 / counts[first[j]] + 1 / counts[second[j]]));
   return { k: classes.length, first, second, size, onTpr: onTpr || ones, onFpr: onFpr || ones };
 }
 
-// Numbers over the largest of them; what is no positive number counts as little as a weight may. Every `step`th is left out.
+// Numbers over the largest of them, every `step`th left out; what is not positive becomes the smallest weight.
 function relative(values, step) {
-  const found = new Float64Array(values.length);
+  const ratios = new Float64Array(values.length);
   let largest = 0;
-  for (let a = 0; a < found.length; a++) if (a % step !== 0 && values[a] > largest && values[a] < Infinity) largest = values[a];
-  for (let a = 0; a < found.length; a++) {
-    found[a] = values[a] > 0 && values[a] < Infinity ? Math.max(values[a] / largest, 1 / LARGEST_RATIO) : 1 / LARGEST_RATIO;
+  for (let a = 0; a < ratios.length; a++) if (a % step !== 0 && values[a] > largest && values[a] < Infinity) largest = values[a];
+  for (let a = 0; a < ratios.length; a++) {
+    ratios[a] = values[a] > 0 && values[a] < Infinity ? Math.max(values[a] / largest, 1 / LARGEST_RATIO) : 1 / LARGEST_RATIO;
   }
-  return found;
+  return ratios;
 }
 
-// What both rates of every pair count for, with mean 1: cost of (a, b) times the prevalence factors of a and b.
-function pairWeights({ k, first, second, onTpr, onFpr }, costs, prevalence) {
+// Weights of both rates of every pair, with mean 1: cost of (a, b) times the prevalence factors of a and b.
+export function pairWeights({ k, first, second, onTpr, onFpr }, costs, prevalence) {
   const K = first.length, cost = relative(costs, k + 1), factor = relative(prevalence, NaN);
   const tpr = new Float64Array(K), fpr = new Float64Array(K);
   for (let j = 0; j < K; j++) {
@@ -102,7 +78,7 @@ function pairWeights({ k, first, second, onTpr, onFpr }, costs, prevalence) {
   return { tpr, fpr };
 }
 
-const sum = (values) => values.reduce((total, value) => total + value, 0);
+export const sum = (values) => values.reduce((total, value) => total + value, 0);
 
 // Mean rate of each row under the weights of the pairs: the mean curve, and what cells are shrunk to.
 function rowMeans(rates, weights, T) {
@@ -118,7 +94,7 @@ function rowMeans(rates, weights, T) {
 }
 
 // What is fitted. Rows whose rates are all 0 or all 1 have weight 0 and take no part.
-function cellsOf(model, weights) {
+export function cellsOf(model, weights) {
   const { T, rates, rowWeights } = model, R = 2 * T, mean = rowMeans(rates, weights, T);
   const omega = new Float64Array(R), ends = new Uint8Array(R);
   let fitted = 0;
@@ -137,24 +113,24 @@ function cellsOf(model, weights) {
   return { T, R, K: weights.tpr.length, rates, keep: model.keep, weights, mean, omega, ends, fitted };
 }
 
-const expit = (x) => (x < 0 ? Math.exp(x) / (1 + Math.exp(x)) : 1 / (1 + Math.exp(-x)));
-const logit = (p) => Math.log(p / (1 - p));
-const clip = (x, low, high) => Math.min(high, Math.max(low, x));
+export const expit = (x) => (x < 0 ? Math.exp(x) / (1 + Math.exp(x)) : 1 / (1 + Math.exp(-x)));
+export const logit = (p) => Math.log(p / (1 - p));
+export const clip = (x, low, high) => Math.min(high, Math.max(low, x));
 
 // Rates that never fall, from 0 to 1: a fall is rounding, mended half from below and half from above.
 function fromCornerToCorner(rates) {
-  const n = rates.length, found = new Float64Array(n + 2);
-  for (let i = 0, high = 0; i < n; i++) found[i + 1] = high = Math.max(high, rates[i]);
+  const n = rates.length, rising = new Float64Array(n + 2);
+  for (let i = 0, high = 0; i < n; i++) rising[i + 1] = high = Math.max(high, rates[i]);
   for (let i = n - 1, low = 1; i >= 0; i--) {
     low = Math.min(low, rates[i]);
-    found[i + 1] = (found[i + 1] + low) / 2;
+    rising[i + 1] = (rising[i + 1] + low) / 2;
   }
-  found[n + 1] = 1;
-  return found;
+  rising[n + 1] = 1;
+  return rising;
 }
 
 // 1/2 and half the cross products of neighbours: exactly 1/2 on the diagonal.
-function areaUnder({ fpr, tpr }) {
+export function areaUnder({ fpr, tpr }) {
   let cross = 0;
   for (let i = 1; i < fpr.length; i++) cross += fpr[i] * tpr[i - 1] - fpr[i - 1] * tpr[i];
   return clip(0.5 + 0.5 * cross, 0, 1);
@@ -166,12 +142,12 @@ function curveOf(rates) {
 }
 
 // The curve of row effects whose pair effects have mean 1.
-function sharedCurve(effects) {
+export function sharedCurve(effects) {
   return curveOf(effects.map((effect) => (Math.abs(effect) < LOGIT_BOUND ? expit(effect) : effect > 0 ? 1 : 0)));
 }
 
 // The mean curve and its area: exact where both rates of a pair count alike and thresholds are not shared.
-function meanCurve(model, weights, mean) {
+export function meanCurve(model, weights, mean) {
   const curve = curveOf(mean.map((rate) => clip(rate, 0, 1)));
   const onTpr = sum(weights.tpr), onFpr = sum(weights.fpr);
   let isExact = model.thresholds !== "shared", area = 0;

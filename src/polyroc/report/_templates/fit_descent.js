@@ -1,10 +1,19 @@
 // Damped descent, as `_engines/_descent.py` has it, and the few steps of a frame while somebody drags.
 
-const MAX_ITER = 200, FIRST_DAMPING = 0.1, MAX_DAMPING = 1e12;
-const STILL = 1e-9, FLAT = 1e-8, AT_REST = 1e-12, SOME_DAMPING = 1e-3;
+import { clip, EDGE, expit, logit, sum } from "./fit_cells.js";
+import { devianceOf, factored, linearise, setGram, setScales, step, TINY } from "./fit_steps.js";
+
+const MAX_ITER = 200;
+const FIRST_DAMPING = 0.1;
+const MAX_DAMPING = 1e12;
+const STILL = 1e-9;
+const FLAT = 1e-8;
+const AT_REST = 1e-12;
+const SOME_DAMPING = 1e-3;
 const NEAR = 0.1; // moves of the predictor within which two gradients give the change of the deviance
-const FRAME_STEPS = 3, FALLBACK_ITER = 6;
-const SETTLED = 1e-4; // a step of a frame that nobody sees, in the curve or in four digits of D
+const FRAME_STEPS = 3;
+const FALLBACK_ITER = 6;
+const SETTLED = 1e-4; // a step of a frame too short to be seen in the curve or in four digits of D
 const SLOW = 0.25; // a step this long compared with the one before it: the factor is too old
 
 // Where a fit begins: all pairs alike, each row at the logit of its mean.
@@ -13,7 +22,7 @@ function setStart(cells, at) {
   at.pair.fill(1);
 }
 
-// Move from one point to another; each v is cut by itself, at a tenth of what it was.
+// Take a step. No v falls below a tenth of its value.
 function move(from, to, { rowMove, pairMove }) {
   for (let i = 0; i < rowMove.length; i++) to.row[i] = from.row[i] + rowMove[i];
   for (let j = 0; j < pairMove.length; j++) to.pair[j] = Math.max(from.pair[j] + pairMove[j], 0.1 * from.pair[j]);
@@ -21,7 +30,7 @@ function move(from, to, { rowMove, pairMove }) {
 
 const largest = (values) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
 
-// Sums of |weights| that gradients are compared with: of each row, and of each pair.
+// Scale of the gradient of each row and of each pair: sums of |weights|.
 function scalesOf(cells, at) {
   const { R, K, T, omega, weights } = cells, row = new Float64Array(R), pair = new Float64Array(K);
   let onTpr = 0, onFpr = 0, tprLength = 0, fprLength = 0;
@@ -79,7 +88,7 @@ function moveOf(cells, from, to, { rowBlock, pairBlock } = to) {
   return most;
 }
 
-// The largest gradient as a weighted mean of residuals, so that 1e-8 means the same everywhere.
+// Largest gradient as a weighted mean of residuals: a limit of 1e-8 then means the same for every problem.
 function scaledGradient(cells, at) {
   const scales = scalesOf(cells, at), reach = largest(at.row);
   let most = 0;
@@ -113,15 +122,15 @@ function descend(cells, room, maxIter) {
       move(room.at, room.trial, room);
       linearise(cells, room.trial);
     }
-    const found = factor && changeOf(cells, room.at, room.trial);
-    isNew = factor !== null && found.change <= found.noise;
+    const outcome = factor && changeOf(cells, room.at, room.trial);
+    isNew = factor !== null && outcome.change <= outcome.noise;
     if (!isNew) {
       damping = Math.max(10 * damping, 1e-4);
       if (damping > MAX_DAMPING) return false;
       continue;
     }
     const isStill = damping <= STILL && moveOf(cells, room.at, room.trial) <= STILL;
-    damping = nextDamping(damping, found, promised);
+    damping = nextDamping(damping, outcome, promised);
     [room.at, room.trial] = [room.trial, room.at];
     if (isStill && scaledGradient(cells, room.at) <= FLAT) return true;
   }
@@ -170,7 +179,7 @@ function keepFactor(kept, room) {
   kept.isOld = false;
 }
 
-// What is kept of a model between frames: effects, scaled as in the curve.
+// Kept between frames: effects, scaled as in the curve.
 function keepEffects(kept, { row, pair }) {
   const scale = sum(pair) / pair.length;
   kept.row = row.map((effect) => effect * scale);
@@ -180,7 +189,7 @@ function keepEffects(kept, { row, pair }) {
 const isFinitePoint = (at) => Number.isFinite(sum(at.pairGradient)) && at.row.every(Number.isFinite) && at.pair.every(Number.isFinite);
 
 // To rest, from v = 1: D is the optimum that is reached from there.
-function fitToRest(cells, kept, room) {
+export function fitToRest(cells, kept, room) {
   setStart(cells, room.at);
   linearise(cells, room.at);
   if (!descend(cells, room, MAX_ITER)) {
@@ -193,7 +202,7 @@ function fitToRest(cells, kept, room) {
 
 // From where the last frame ended: a few steps with the factor that was kept, each of which must lower the deviance, but for
 // one too short to be seen, which ends the frame without another pass.
-function fitFrame(cells, kept, room) {
+export function fitFrame(cells, kept, room) {
   setStart(cells, room.at);
   for (let i = 0; i < cells.R; i++) if (cells.omega[i] > 0 && kept.row[i] !== 0) room.at.row[i] = kept.row[i];
   room.at.pair.set(kept.pair);

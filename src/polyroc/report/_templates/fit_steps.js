@@ -5,14 +5,18 @@
 //   by v_j             lambda_i w (mu - rate)      twice: lambda_i^2 w mu (1 - mu)
 //   by lambda_i, v_j   lambda_i v_j w mu (1 - mu) + w (mu - rate), the cross term
 
-const TINY = 1e-290; // added to sums that are divided by
+export const TINY = 1e-290; // added to sums that are divided by
 
 // exp(-x) by a table and what is left of x: twice as fast as Math.exp, which takes most of a pass, and as exact as is needed
 // (1e-15). Beyond FARTHEST nothing of it is seen beside 1.
-const FARTHEST = 80, PER_UNIT = 128 / Math.LN2, WIDTH = Math.LN2 / 128, THIRD = 1 / 6, FOURTH = 1 / 24;
+const FARTHEST = 80;
+const PER_UNIT = 128 / Math.LN2;
+const WIDTH = Math.LN2 / 128;
+const THIRD = 1 / 6;
+const FOURTH = 1 / 24;
 const POWERS = Float64Array.from({ length: Math.ceil(FARTHEST * PER_UNIT) + 2 }, (_, n) => 2 ** (-n / 128));
 
-function newPoint(R, K) {
+export function newPoint(R, K) {
   const rows = () => new Float64Array(R), pairs = () => new Float64Array(K);
   // Of many pairs in single precision, for the memory: cross terms bend a step, not where steps lead.
   const cross = K > R ? new Float32Array(R * K) : new Float64Array(R * K);
@@ -21,7 +25,7 @@ function newPoint(R, K) {
 }
 
 // The derivatives at a point, in one pass over the cells. The deviance takes a pass of its own, for steps that need it.
-function linearise(cells, at) {
+export function linearise(cells, at) {
   const { K, T, weights } = cells;
   at.rowGradient.fill(0);
   at.rowBlock.fill(0);
@@ -60,7 +64,7 @@ function half({ R, rates, omega, mean, keep }, { row, pair, rowGradient, rowBloc
 }
 
 // Half the deviance of a point, without the entropy of the rates; once computed, it is known.
-function devianceOf({ K, R, T, rates, keep, weights, omega, mean, ends }, at) {
+export function devianceOf({ K, R, T, rates, keep, weights, omega, mean, ends }, at) {
   if (!Number.isNaN(at.deviance)) return at.deviance;
   let total = 0;
   for (let j = 0; j < K; j++) {
@@ -83,7 +87,7 @@ function devianceOf({ K, R, T, rates, keep, weights, omega, mean, ends }, at) {
 const up = (n) => 4 * Math.ceil(n / 4); // the gram matrix is made by tiles of four
 
 // Room for the system of the smaller side, which is solved for; the other side is eliminated.
-function newRoom(R, K) {
+export function newRoom(R, K) {
   const n = Math.min(R, K), m = Math.max(R, K), side = up(n);
   return { n, m, side, keepsPairs: K <= R, coupling: new Float64Array(side * m), gram: new Float64Array(side * side),
     right: new Float64Array(n), rowMove: new Float64Array(R), pairMove: new Float64Array(K), rowScale: new Float64Array(R),
@@ -91,7 +95,7 @@ function newRoom(R, K) {
 }
 
 // Pairs whose own Newton step would take away more than 9/10 take that cut step by themselves: their scale is 0.
-function setScales(at, room) {
+export function setScales(at, room) {
   const { rowScale, pairScale } = room, { rowBlock, pairBlock, pairGradient, pair } = at;
   for (let i = 0; i < rowScale.length; i++) rowScale[i] = 1 / Math.sqrt(rowBlock[i]);
   for (let j = 0; j < pairScale.length; j++) {
@@ -100,7 +104,7 @@ function setScales(at, room) {
 }
 
 // C C' of the scaled cross terms, the side that is kept by rows.
-function setGram(at, room) {
+export function setGram(at, room) {
   const { n, m, side, keepsPairs, coupling, rowScale, pairScale } = room, { cross } = at;
   const R = rowScale.length, K = pairScale.length;
   for (let j = 0; j < K; j++) {
@@ -141,7 +145,7 @@ function tile(x, length, i, l, out, side) {
 
 // The Schur complement (1 + mu) I - C C' / (1 + mu) + gauge, and its Cholesky factor; null where it is not positive definite.
 // Along the gauge v is stretched and lambda shrunk, so no rate changes, and without it the system would be singular.
-function factored(at, room, stretch) {
+export function factored(at, room, stretch) {
   const { n, side, gram, keepsPairs } = room, factor = new Float64Array(n * n), gauge = new Float64Array(n);
   let squares = TINY;
   for (let i = 0; i < n; i++) {
@@ -178,8 +182,8 @@ function solve(factor, right) {
 }
 
 // The joint step, into room.rowMove and room.pairMove; returns the fall that the quadratic model promises. The factor may be
-// one of another point or of other weights: all else is of this point, so that the step still leads downhill.
-function step(at, room, factor, stretch) {
+// one of another point or of other weights: all else is of this point, so the step still leads downhill.
+export function step(at, room, factor, stretch) {
   const { keepsPairs, rowMove, pairMove, pairScale, rowSide } = room;
   const { row, pair, rowGradient, rowBlock, pairGradient, pairBlock, cross } = at, R = row.length, K = pair.length;
   rowSide.set(rowGradient);

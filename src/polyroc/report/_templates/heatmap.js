@@ -1,14 +1,68 @@
 // The heatmap: areas of the pairs of the model that is looked at, a row per positive and a column per negative class.
 
-const SVG = "http://www.w3.org/2000/svg";
+import { areaText, nameElement, shape } from "./elements.js";
+import { isSamePair } from "./selection.js";
+import { AREA_PARTS, placeOf } from "./pairs.js";
+
 // More cells than these are painted: thousands of elements would be slow.
 const MOST_DRAWN_CELLS = 30;
 
-function svgElement(kind, attributes, text) {
-  const element = document.createElementNS(SVG, kind);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  if (text !== undefined) element.textContent = text; // never as markup
-  return element;
+// Colours of areas. One hue on log(1 - area) with fixed ends, the same in every report; harder pairs stand out more
+// from the background.
+const HEAT_ENDS = [0.5, 0.9999]; // also for what is beyond
+const HEAT_TICKS = [0.5, 0.9, 0.99, 0.999, 0.9999];
+// From the easy end to the hard one.
+const HEAT_COLOURS = {
+  light: ["#e8f0f8", "#cfe0f0", "#abcbe6", "#7fb0d8", "#4f8fc4", "#2a6fab", "#125089", "#08306b"],
+  dark: ["#1b2530", "#1e3447", "#234a69", "#2b648f", "#3d83b8", "#68a6d6", "#a2cbec", "#e0f0fd"],
+};
+
+// 0 at the easy end, 1 at the hard one.
+function heatPlace(area) {
+  const [hard, easy] = HEAT_ENDS.map((end) => Math.log(1 - end));
+  const at = Math.log(1 - Math.min(Math.max(area, HEAT_ENDS[0]), HEAT_ENDS[1]));
+  return (at - easy) / (hard - easy);
+}
+
+function heatColour(area, colours) {
+  const at = heatPlace(area) * (colours.length - 1);
+  const below = Math.min(Math.floor(at), colours.length - 2);
+  const channels = (colour) => [1, 3, 5].map((start) => parseInt(colour.slice(start, start + 2), 16));
+  const [from, to] = [channels(colours[below]), channels(colours[below + 1])];
+  return from.map((channel, i) => Math.round(channel + (at - below) * (to[i] - channel)));
+}
+
+const rgb = (channels) => `rgb(${channels.join(", ")})`;
+
+// Black or white, whichever has more contrast (WCAG's luminance; both have the same at 0.179).
+function inkOn(channels) {
+  const [r, g, b] = channels.map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#ffffff";
+}
+
+// Three decimals; more where they would make an area perfect that is not, and a bound where these have no room.
+function cellText(area) {
+  if (area === 0 || area === 1) return String(area);
+  const text = areaText(area, 3).replace(/^0/, "");
+  return text.length <= ".9995".length ? text : area > 0.5 ? ">.999" : "<.001";
+}
+
+function heatLegend(colours) {
+  const legend = document.createElement("div");
+  legend.className = "heat-legend";
+  legend.setAttribute("aria-hidden", "true"); // the numbers say the same
+  const bar = document.createElement("div");
+  bar.className = "heat-bar";
+  bar.style.background = `linear-gradient(to left, ${colours.join(", ")})`;
+  for (const tick of HEAT_TICKS) {
+    const mark = document.createElement("span");
+    mark.style.left = `${(100 * (1 - heatPlace(tick))).toFixed(2)}%`;
+    mark.textContent = String(tick);
+    bar.append(mark);
+  }
+  const words = (text) => Object.assign(document.createElement("span"), { textContent: text });
+  legend.append(words("harder"), bar, words("easier"));
+  return legend;
 }
 
 // Where things are, in pixels of the page.
@@ -31,21 +85,21 @@ function heatLayout(n, names, width, hasTree) {
 
 function heatCells(data, model) {
   const { classes } = data.heatmap;
-  if (model.heatmap) return model.heatmap.map((row) => row.map((parts) => (parts === null ? null : parts / 1e6)));
+  if (model.heatmap) return model.heatmap.map((row) => row.map((parts) => (parts === null ? null : parts / AREA_PARTS)));
   return classes.map((a) => classes.map((b) => model.pairs.auc[placeOf(model, [a, b])] ?? null));
 }
 
 function drawCells(svg, at, cells, colours) {
-  const group = svgElement("g", { class: "heat-cells" });
+  const group = shape("g", { class: "heat-cells" });
   const size = Math.min(13, Math.floor(at.cell * 0.31));
   cells.forEach((row, r) => row.forEach((area, c) => {
     if (area === null) return;
     const colour = heatColour(area, colours);
     const [x, y] = [at.left + c * at.cell, at.top + r * at.cell];
-    group.append(svgElement("rect", { x, y, width: at.cell - 1, height: at.cell - 1, fill: rgb(colour) }));
-    if (size < 9) return; // nobody could read it
-    const place = { x: x + (at.cell - 1) / 2, y: y + at.cell / 2 + size * 0.34, "font-size": size, fill: inkOn(colour) };
-    group.append(svgElement("text", { class: "heat-number", "text-anchor": "middle", ...place }, cellText(area)));
+    group.append(shape("rect", { x, y, width: at.cell - 1, height: at.cell - 1, fill: rgb(colour) }));
+    if (size < 9) return; // too small to read
+    const position = { x: x + (at.cell - 1) / 2, y: y + at.cell / 2 + size * 0.34, "font-size": size, fill: inkOn(colour) };
+    group.append(shape("text", { class: "heat-number", "text-anchor": "middle", ...position }, cellText(area)));
   }));
   svg.append(group);
 }
@@ -56,7 +110,7 @@ function paintCells(stage, at, cells, colours, scale) {
   Object.assign(canvas.style, { left: `${at.left}px`, top: `${at.top}px`, width: `${at.side}px`, height: `${at.side}px` });
   const brush = canvas.getContext("2d");
   const gap = at.cell >= 6 ? Math.round(scale) : 0;
-  const edge = (place) => Math.round(place * at.cell * scale);
+  const edge = (index) => Math.round(index * at.cell * scale);
   cells.forEach((row, r) => row.forEach((area, c) => {
     if (area === null) return;
     brush.fillStyle = rgb(heatColour(area, colours));
@@ -68,19 +122,19 @@ function paintCells(stage, at, cells, colours, scale) {
 // As many names as there is room for; the pointer finds the others.
 function drawNames(svg, at, data) {
   const { names, classes } = data.heatmap;
-  const group = svgElement("g", { class: "heat-names", "font-size": at.font });
-  const middle = (place) => (place + 0.5) * at.cell;
-  names.forEach((name, place) => {
-    if (place % at.step) return;
-    const [x, y] = [at.left + middle(place), at.top + at.side + (at.isFlat ? 14 : 6)];
+  const group = shape("g", { class: "heat-names", "font-size": at.font });
+  const middle = (index) => (index + 0.5) * at.cell;
+  names.forEach((name, index) => {
+    if (index % at.step) return;
+    const [x, y] = [at.left + middle(index), at.top + at.side + (at.isFlat ? 14 : 6)];
     const turned = at.isFlat ? { "text-anchor": "middle", x, y } : { "text-anchor": "end", transform: `translate(${x + 4} ${y}) rotate(-90)` };
-    group.append(svgElement("text", { "text-anchor": "end", x: at.left - 6, y: at.top + middle(place) + 4, "data-class": classes[place] }, name));
-    group.append(svgElement("text", { ...turned, "data-class": classes[place] }, name));
+    group.append(shape("text", { "text-anchor": "end", x: at.left - 6, y: at.top + middle(index) + 4, "data-class": classes[index] }, name));
+    group.append(shape("text", { ...turned, "data-class": classes[index] }, name));
   });
   const across = at.left + at.side / 2;
   const down = at.top + at.side / 2;
-  group.append(svgElement("text", { class: "heat-title", "text-anchor": "middle", x: across, y: at.height - 4 }, "negative class"));
-  group.append(svgElement("text", { class: "heat-title", "text-anchor": "middle", transform: `translate(12 ${down}) rotate(-90)` }, "positive class"));
+  group.append(shape("text", { class: "heat-title", "text-anchor": "middle", x: across, y: at.height - 4 }, "negative class"));
+  group.append(shape("text", { class: "heat-title", "text-anchor": "middle", transform: `translate(12 ${down}) rotate(-90)` }, "positive class"));
   svg.append(group);
 }
 
@@ -93,23 +147,23 @@ function drawTree(svg, at, tree) {
   const room = at.tree - 8;
   // The first join is a little off the cells, also where all joins are at the same area.
   const across = (value) => start + room * (high - low > 1e-9 ? 0.12 + 0.88 * ((value - low) / (high - low)) : 1);
-  const nodes = Array.from({ length: at.n }, (_, place) => ({ x: start, y: at.top + (place + 0.5) * at.cell }));
+  const nodes = Array.from({ length: at.n }, (_, row) => ({ x: start, y: at.top + (row + 0.5) * at.cell }));
   const lines = tree.map(([a, b], step) => {
-    const [one, other, x] = [nodes[a], nodes[b], across(depths[step])];
-    nodes.push({ x, y: (one.y + other.y) / 2 });
-    return [`M${one.x} ${one.y}`, `H${x}`, `V${other.y}`, `H${other.x}`].join("");
+    const [first, second, x] = [nodes[a], nodes[b], across(depths[step])];
+    nodes.push({ x, y: (first.y + second.y) / 2 });
+    return [`M${first.x} ${first.y}`, `H${x}`, `V${second.y}`, `H${second.x}`].join("");
   });
-  svg.append(svgElement("path", { class: "heat-tree", d: lines.join("") }));
+  svg.append(shape("path", { class: "heat-tree", d: lines.join("") }));
 }
 
-function heatmapChart(data, selection) {
+export function heatmapChart(data, selection) {
   const element = document.getElementById("heatmap");
   const { classes, names, tree } = data.heatmap;
   const n = classes.length;
-  const place = new Map(classes.map((one, at) => [one, at]));
+  const rowOf = new Map(classes.map((label, row) => [label, row]));
   const box = document.createElement("div");
   const stage = document.createElement("div");
-  const marks = svgElement("g", {});
+  const marks = shape("g");
   const tip = document.createElement("div");
   const live = document.getElementById("heatmap-cell");
   let at = null;
@@ -142,7 +196,7 @@ function heatmapChart(data, selection) {
     at = heatLayout(n, names, width, Boolean(tree));
     cells = heatCells(data, data.models[look.model]);
     Object.assign(stage.style, { width: `${at.width}px`, height: `${at.height}px` });
-    const svg = svgElement("svg", { width: at.width, height: at.height, "aria-hidden": "true" });
+    const svg = shape("svg", { width: at.width, height: at.height, "aria-hidden": "true" });
     stage.replaceChildren();
     if (n > MOST_DRAWN_CELLS) paintCells(stage, at, cells, colours, scale);
     else drawCells(svg, at, cells, colours);
@@ -157,21 +211,21 @@ function heatmapChart(data, selection) {
 
   function frame(kind, row, column, rows, columns) {
     const size = { x: at.left + column * at.cell - 1, y: at.top + row * at.cell - 1, width: columns * at.cell + 1, height: rows * at.cell + 1 };
-    // Two lines, one of which can be seen on any colour.
-    return [svgElement("rect", { class: `${kind} halo`, ...size }), svgElement("rect", { class: kind, ...size })];
+    // Two lines: one of them is visible on any colour.
+    return [shape("rect", { class: `${kind} halo`, ...size }), shape("rect", { class: kind, ...size })];
   }
 
   function mark() {
     if (!at) return;
-    const { pair, class: one } = selection.get();
-    const found = [];
-    if (one !== null && place.has(one)) found.push(...frame("heat-mark", place.get(one), 0, 1, n), ...frame("heat-mark", 0, place.get(one), n, 1));
-    if (pair && pair.every((c) => place.has(c))) found.push(...frame("heat-mark", place.get(pair[0]), place.get(pair[1]), 1, 1));
-    if (cursor && document.activeElement === stage) found.push(...frame("heat-cursor", ...cursor, 1, 1));
-    marks.replaceChildren(...found);
-    for (const label of stage.querySelectorAll("[data-class]")) {
-      const its = Number(label.dataset.class);
-      label.classList.toggle("selected", its === one || Boolean(pair?.includes(its)));
+    const { pair, class: label } = selection.get();
+    const frames = [];
+    if (label !== null && rowOf.has(label)) frames.push(...frame("heat-mark", rowOf.get(label), 0, 1, n), ...frame("heat-mark", 0, rowOf.get(label), n, 1));
+    if (pair && pair.every((c) => rowOf.has(c))) frames.push(...frame("heat-mark", rowOf.get(pair[0]), rowOf.get(pair[1]), 1, 1));
+    if (cursor && document.activeElement === stage) frames.push(...frame("heat-cursor", ...cursor, 1, 1));
+    marks.replaceChildren(...frames);
+    for (const name of stage.querySelectorAll("[data-class]")) {
+      const own = Number(name.dataset.class);
+      name.classList.toggle("selected", own === label || Boolean(pair?.includes(own)));
     }
   }
 
@@ -207,22 +261,22 @@ function heatmapChart(data, selection) {
   }
 
   stage.addEventListener("pointermove", (event) => {
-    const { cell, class: one } = under(event);
-    stage.style.cursor = cell || one !== undefined ? "pointer" : "";
+    const { cell, class: label } = under(event);
+    stage.style.cursor = cell || label !== undefined ? "pointer" : "";
     if (cell) point(...cell);
     else tip.hidden = true;
   });
   stage.addEventListener("pointerleave", (event) => { if (event.pointerType !== "touch") tip.hidden = true; });
   stage.addEventListener("click", (event) => {
-    const { cell, class: one } = under(event);
+    const { cell, class: label } = under(event);
     if (cell) choose(cell);
-    else if (one !== undefined) selection.set({ class: one === selection.get().class ? null : one });
+    else if (label !== undefined) selection.set({ class: label === selection.get().class ? null : label });
   });
 
   function choose(cell) {
     cursor = cell;
     const pair = cell.map((i) => classes[i]);
-    if (cells[cell[0]][cell[1]] !== null) selection.set({ pair: isSame(pair, selection.get().pair) ? null : pair });
+    if (cells[cell[0]][cell[1]] !== null) selection.set({ pair: isSamePair(pair, selection.get().pair) ? null : pair });
     point(...cell);
     mark();
   }
@@ -231,7 +285,7 @@ function heatmapChart(data, selection) {
     const [row, column] = cursor;
     const words = (i) => nameAt(i).whole || nameAt(i).text;
     const { pair } = selection.get();
-    const isSelected = isSame(pair, cursor.map((i) => classes[i]));
+    const isSelected = isSamePair(pair, cursor.map((i) => classes[i]));
     live.textContent = `${words(row)} against ${words(column)}: ${wordsAt(row, column)}${isSelected ? ", selected" : ""}`;
   }
 
@@ -256,7 +310,7 @@ function heatmapChart(data, selection) {
   });
   stage.addEventListener("focus", () => {
     const { pair } = selection.get();
-    if (pair && pair.every((c) => place.has(c))) cursor = pair.map((c) => place.get(c));
+    if (pair && pair.every((c) => rowOf.has(c))) cursor = pair.map((c) => rowOf.get(c));
     cursor ??= [0, 1];
     if (!at || !stage.matches(":focus-visible")) return; // a click shows its own cell
     point(...cursor);

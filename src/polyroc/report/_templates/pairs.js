@@ -1,23 +1,20 @@
 // The pairs: unpacked from what the page carries, and their table, sorted, searched, filtered by class and filled up.
 
-// The smallest area first. The first pairs are named, because the areas of the page are rounded.
+import { numbersOf } from "./packing.js";
+import { areaText, counted, nameElement } from "./elements.js";
+import { isSamePair } from "./selection.js";
+import { numberCell, ranks, selectableRows, sortButtons } from "./table.js";
+
+export const AREA_PARTS = 1e7; // areas come in ten-millionths
+const EFFECT_PARTS = 1000;
+
+// The smallest area first.
 function unpackedPairs(packed) {
-  const auc = packed.auc.map((parts) => parts / 1e6);
-  const effect = packed.effect.map((parts) => parts / 1000);
-  if (!packed.classes) return { positive: packed.positive, negative: packed.negative, auc, effect };
-  const pairs = packed.classes.flatMap((a) => packed.classes.filter((b) => b !== a).map((b) => [a, b]));
-  const isFirst = new Set(packed.first);
-  const others = auc.map((_, i) => i).filter((i) => !isFirst.has(i)).sort((a, b) => auc[a] - auc[b] || a - b);
-  const order = [...packed.first, ...others];
-  return {
-    positive: order.map((i) => pairs[i][0]),
-    negative: order.map((i) => pairs[i][1]),
-    auc: order.map((i) => auc[i]),
-    effect: order.map((i) => effect[i]),
-  };
+  const [positive, negative, auc, effect] = ["positive", "negative", "auc", "effect"].map((name) => Array.from(numbersOf(packed[name])));
+  return { positive, negative, auc: auc.map((parts) => parts / AREA_PARTS), effect: effect.map((parts) => parts / EFFECT_PARTS) };
 }
 
-function unpacked(data) {
+export function unpacked(data) {
   for (const model of data.models) {
     model.pairs = unpackedPairs(model.pairs);
     model.place = new Map(model.pairs.auc.map((_, i) => [`${model.pairs.positive[i]},${model.pairs.negative[i]}`, i]));
@@ -26,9 +23,9 @@ function unpacked(data) {
 }
 
 // Where the pairs of a model have a pair; undefined where they do not.
-const placeOf = (model, pair) => (pair === null ? undefined : model.place.get(pair.join(",")));
+export const placeOf = (model, pair) => (pair === null ? undefined : model.place.get(pair.join(",")));
 
-function pairTable(data, selection) {
+export function pairTable(data, selection) {
   const table = document.getElementById("pairs");
   const body = table.tBodies[0];
   const more = document.getElementById("more");
@@ -39,7 +36,7 @@ function pairTable(data, selection) {
   const markSorted = sortButtons(table, state, draw);
   const markSelected = selectableRows(table, (i) => {
     const pair = [state.model.pairs.positive[i], state.model.pairs.negative[i]];
-    selection.set({ pair: isSame(pair, selection.get().pair) ? null : pair });
+    selection.set({ pair: isSamePair(pair, selection.get().pair) ? null : pair });
   });
 
   const value = {
@@ -51,7 +48,7 @@ function pairTable(data, selection) {
     n_negative: (i) => data.counts[state.model.pairs.negative[i]],
   };
 
-  function found() {
+  function matchingRows() {
     const { positive, negative, auc } = state.model.pairs;
     const only = selection.get().class;
     const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
@@ -75,7 +72,7 @@ function pairTable(data, selection) {
   }
 
   function draw() {
-    const rows = found();
+    const rows = matchingRows();
     const first = rows.slice(0, state.limit);
     const selected = placeOf(state.model, selection.get().pair);
     // The pair that somebody selected elsewhere is above all others, if it is not among them.

@@ -1,5 +1,8 @@
 // How people ask the chart of the curves: by pointing, tapping, dragging, pinching and by keys.
 
+import { shape } from "./elements.js";
+import { pathOf, pixelsOf, rateText, WHOLE } from "./scale.js";
+
 const REACH = { mouse: 30, pen: 30, touch: 44 }; // pixels
 const LEAST_ZOOM = { square: 0.002, corner: 0.02, logit: 0.02 };
 const LEAST_DRAG = 6; // pixels: less is a click
@@ -35,13 +38,13 @@ function pointOf(chart, line, at) {
 
 // The point that somebody means; a point of the curve itself where one is near, for only those were computed.
 function pointNear(chart, x, y, reach) {
-  const found = (lines) => lines
+  const nearest = (lines) => lines
     .map((line) => ({ line, ...nearestOn(line.places, chart.pixels, x, y) }))
-    .reduce((best, one) => (one.distance < best.distance ? one : best), { distance: Infinity });
-  let best = found(chart.lines.filter((line) => line.shown));
+    .reduce((best, line) => (line.distance < best.distance ? line : best), { distance: Infinity });
+  let best = nearest(chart.lines.filter((line) => line.shown));
   // Curves of pairs lie everywhere: those of models come first where both are near.
   if (best.distance > 8 ** 2) {
-    const pair = found(chart.picked ? [...chart.pairs, chart.picked] : chart.pairs);
+    const pair = nearest(chart.picked ? [...chart.pairs, chart.picked] : chart.pairs);
     if (pair.distance < best.distance) best = pair;
   }
   if (best.distance > reach ** 2) return null;
@@ -54,7 +57,7 @@ const wordsOf = ({ rate, fpr, tpr }) => [
   `call rate (quantile) ${rate.toFixed(4)}`, `false positive rate ${rateText(fpr)}`, `true positive rate ${rateText(tpr)}`,
 ];
 
-function pointing(chart) {
+export function pointing(chart) {
   const { element, parts } = chart;
   let shown = null; // the point whose numbers are shown
   let drag = null;
@@ -196,7 +199,7 @@ function wheelAndPinch(chart, placeOf) {
 }
 
 // A cursor on the curve of the model that is looked at; its numbers are said aloud.
-function keysOf(chart) {
+export function keysOf(chart) {
   const { element, state } = chart;
   const said = document.getElementById("curve-said");
   element.setAttribute("role", "application");

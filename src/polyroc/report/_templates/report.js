@@ -1,5 +1,15 @@
 // Reads what the page carries, draws it, and draws it again when somebody asks for another part or another theme.
 
+import { nameElement } from "./elements.js";
+import { makeSelection } from "./selection.js";
+import { curveNumbers } from "./table.js";
+import { pairTable, unpacked } from "./pairs.js";
+import { classTable } from "./classes.js";
+import { curveChart } from "./curve.js";
+import { heatmapChart } from "./heatmap.js";
+import { explorerPanel } from "./explorer.js";
+import { addDecisions } from "./decisions.js";
+
 const data = unpacked(JSON.parse(document.getElementById("data").textContent));
 const selection = makeSelection(data);
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -12,7 +22,7 @@ const state = {
   bands: false, // on demand
   kinds: data.kinds, // shared curves and means of the pairs
   pairCurves: 0,
-  heatmap: false, // drawn when somebody comes near to it, for it takes time
+  heatmap: false, // drawn when it comes near the screen, because it takes time
   printing: paper.matches,
 };
 

@@ -1,11 +1,12 @@
 // Where rates stand in a chart: in the whole square, in its corner on logarithmic scales, or on logit scales.
-// `_lib/_corner.py` draws the first two by the same rules for pages without a script. Places go from 0 to 1, to the right
+// `_lib/axes.py` draws the first two by the same rules for pages without a script. Places go from 0 to 1, to the right
 // and upwards.
 
-const OUTSIDE = 0.015; // a rate of 0 stands this far outside the frame, so that its line is seen to leave it
+export const WHOLE = { left: 0, right: 1, bottom: 0, top: 1 };
+export const OUTSIDE = 0.015; // a rate of 0 stands this far outside the frame: its line visibly leaves it
 const BEND = 1.3; // straight lines bend on a logarithmic scale: a point more whenever a rate has changed by this factor
 
-function scaleOf(view, decades) {
+export function scaleOf(view, decades) {
   const same = (rate) => rate;
   if (view === "square") return { view, bent: false, across: same, up: same };
   const most = 1 + OUTSIDE;
@@ -27,7 +28,7 @@ function bendsOf(first, last, floor, turned, shares) {
 }
 
 // A curve in places, with points between its own where lines bend; `at` says between which of its points each stands.
-function placed(scale, { fpr, tpr }) {
+export function placed(scale, { fpr, tpr }) {
   const across = [], up = [], at = [];
   const put = (x, y, point) => { across.push(scale.across(x)); up.push(scale.up(y)); at.push(point); };
   for (let i = 0; i < fpr.length; i += 1) {
@@ -48,7 +49,7 @@ function placed(scale, { fpr, tpr }) {
 }
 
 // From places to pixels: `box` is the frame, `zoom` the part of all places that it shows.
-function pixelsOf(box, zoom) {
+export function pixelsOf(box, zoom) {
   const wide = box.side / (zoom.right - zoom.left), high = box.side / (zoom.top - zoom.bottom);
   return {
     x: (place) => box.left + (place - zoom.left) * wide,
@@ -59,7 +60,7 @@ function pixelsOf(box, zoom) {
 }
 
 // Tenths of a pixel are enough. Points that fall on the one before are left out.
-function pathOf({ across, up }, pixels, start = "M") {
+export function pathOf({ across, up }, pixels, start = "M") {
   let path = "", last = "";
   for (let i = 0; i < across.length; i += 1) {
     const point = `${Math.round(pixels.x(across[i]) * 10) / 10} ${Math.round(pixels.y(up[i]) * 10) / 10}`;
@@ -69,20 +70,20 @@ function pathOf({ across, up }, pixels, start = "M") {
   return path;
 }
 
-// 1, 2 or 5 times a power of ten, so that about `most` steps fill the length.
+// 1, 2 or 5 times a power of ten: about `most` steps fill the length.
 function niceStep(length, most) {
   const rough = length / most, power = 10 ** Math.floor(Math.log10(rough));
   return power * ([1, 2, 5].find((times) => times * power >= rough) || 10);
 }
 
-function stepsBetween(from, to, most) {
+export function stepsBetween(from, to, most) {
   const step = niceStep(to - from, most), values = [];
   for (let n = Math.ceil(from / step - 1e-6); n * step <= to + step * 1e-6; n += 1) values.push(n * step);
   return { values, digits: Math.max(0, -Math.floor(Math.log10(step) + 1e-6)) };
 }
 
 // The ticks of an axis between two places: { place, text }, without text for lines between them.
-function ticksOf(scale, axis, from, to, most) {
+export function ticksOf(scale, axis, from, to, most) {
   if (!scale.bent) {
     const { values, digits } = stepsBetween(from, to, most);
     return values.map((value) => ({ place: value, text: digits ? value.toFixed(digits).replace(/^(-?\d+)\.0+$/, "$1") : String(Math.round(value)) }));
@@ -119,17 +120,8 @@ function logTicks(scale, axis, from, to, most) {
 }
 
 // Three decimals; near 0 and 1 two digits of what is lacking. None and all are said only where it is none or all.
-function rateText(rate) {
+export function rateText(rate) {
   const lacks = Math.min(rate, 1 - rate);
   if (lacks <= 0) return String(Math.round(rate));
   return rate.toFixed(lacks >= 0.01 ? 3 : Math.min(8, 1 - Math.floor(Math.log10(lacks))));
-}
-
-const SVG_SPACE = "http://www.w3.org/2000/svg";
-
-function shape(tag, attributes = {}, text = null) {
-  const element = document.createElementNS(SVG_SPACE, tag);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  if (text !== null) element.textContent = text; // never as markup
-  return element;
 }

@@ -5,30 +5,30 @@ const HASH_PARTS = { model: /^\d{1,7}$/, class: /^\d{1,7}$/, pair: /^\d{1,7},\d{
 
 // What a hash selects; null for plain anchors such as #summary, and for what this page does not have.
 function readSelection(hash, data) {
-  const found = {};
+  const parts = {};
   for (const part of hash.replace(/^#/, "").replace(/%2C/gi, ",").split("&")) {
     const [key, value, ...more] = part.split("=");
-    if (!Object.hasOwn(HASH_PARTS, key) || more.length || !HASH_PARTS[key].test(value ?? "") || key in found) return null;
-    found[key] = value.split(",").map(Number);
+    if (!Object.hasOwn(HASH_PARTS, key) || more.length || !HASH_PARTS[key].test(value ?? "") || key in parts) return null;
+    parts[key] = value.split(",").map(Number);
   }
-  const one = { model: found.model?.[0] ?? data.selected, pair: found.pair ?? null, class: found.class?.[0] ?? null };
-  return isSelection(one, data) ? one : null;
+  const selected = { model: parts.model?.[0] ?? data.selected, pair: parts.pair ?? null, class: parts.class?.[0] ?? null };
+  return isSelection(selected, data) ? selected : null;
 }
 
-function isSelection(one, data) {
+function isSelection(selected, data) {
   const isClass = (c) => Number.isInteger(c) && c >= 0 && c < data.labels.length;
   const isPair = (pair) => pair.length === 2 && pair.every(isClass) && pair[0] !== pair[1];
-  if (!Number.isInteger(one.model) || one.model < 0 || one.model >= data.models.length) return false;
-  if (one.pair !== null && one.class !== null) return false;
-  return (one.pair === null || isPair(one.pair)) && (one.class === null || isClass(one.class));
+  if (!Number.isInteger(selected.model) || selected.model < 0 || selected.model >= data.models.length) return false;
+  if (selected.pair !== null && selected.class !== null) return false;
+  return (selected.pair === null || isPair(selected.pair)) && (selected.class === null || isClass(selected.class));
 }
 
-function hashOf(one) {
-  const what = one.pair ? `&pair=${one.pair.join(",")}` : one.class !== null ? `&class=${one.class}` : "";
-  return `#model=${one.model}${what}`;
+function hashOf(selected) {
+  const what = selected.pair ? `&pair=${selected.pair.join(",")}` : selected.class !== null ? `&class=${selected.class}` : "";
+  return `#model=${selected.model}${what}`;
 }
 
-function makeSelection(data) {
+export function makeSelection(data) {
   let now = readSelection(location.hash, data) || { model: data.selected, pair: null, class: null };
   const callbacks = [];
 
@@ -69,4 +69,4 @@ function makeSelection(data) {
   return { get: () => ({ ...now }), set, on: (callback) => callbacks.push(callback) };
 }
 
-const isSame = (pair, other) => pair !== null && other !== null && pair[0] === other[0] && pair[1] === other[1];
+export const isSamePair = (pair, other) => pair !== null && other !== null && pair[0] === other[0] && pair[1] === other[1];

@@ -1,15 +1,17 @@
-// What the tables of pairs and of classes share: headings that sort, and rows that are selected.
+// What tables share: headings that sort, rows that are selected, and all points of the curves.
+
+import { areaText, counted, NAMES } from "./elements.js";
 
 // Places of the names in their order, as people sort them.
-function ranks(labels) {
+export function ranks(labels) {
   const order = labels.map((_, i) => i).sort((a, b) => NAMES.compare(labels[a].text, labels[b].text));
   const rank = new Array(labels.length);
-  order.forEach((label, place) => { rank[label] = place; });
+  order.forEach((label, i) => { rank[label] = i; });
   return rank;
 }
 
 // Buttons in the headings; `state` has the key and the direction. Gives a function that marks the column that was asked for.
-function sortButtons(table, state, changed) {
+export function sortButtons(table, state, changed) {
   const heads = [...table.tHead.querySelectorAll("th[data-key]")];
   for (const head of heads) {
     const button = document.createElement("button");
@@ -33,7 +35,7 @@ function sortButtons(table, state, changed) {
 
 // Rows by click, and by Enter where the arrow keys have led; only one of them is a stop of Tab. `choose` gets a row's number,
 // which is in `data-at`. Gives a function that marks the row with a number, or none.
-function selectableRows(table, choose) {
+export function selectableRows(table, choose) {
   const body = table.tBodies[0];
   table.setAttribute("role", "grid"); // rows of a grid may be selected, those of a table may not
   body.classList.add("selectable");
@@ -49,9 +51,9 @@ function selectableRows(table, choose) {
   body.addEventListener("keydown", (event) => {
     const row = event.target.closest("tr");
     const last = body.rows.length - 1;
-    const place = { ArrowDown: row.sectionRowIndex + 1, ArrowUp: row.sectionRowIndex - 1, Home: 0, End: last }[event.key];
+    const next = { ArrowDown: row.sectionRowIndex + 1, ArrowUp: row.sectionRowIndex - 1, Home: 0, End: last }[event.key];
     if (event.key === "Enter" || event.key === " ") take(row);
-    else if (place !== undefined) rove(body.rows[Math.min(Math.max(place, 0), last)]);
+    else if (next !== undefined) rove(body.rows[Math.min(Math.max(next, 0), last)]);
     else return;
     event.preventDefault();
   });
@@ -87,11 +89,25 @@ function showInBox(row) {
   box.scrollTop += at.top - inside.top - head - (inside.height - head - at.height) / 2;
 }
 
-function numberCell(row, text) {
+export function numberCell(row, text) {
   const cell = row.insertCell();
   cell.className = "number";
   cell.textContent = text;
   return cell;
 }
 
-const counted = (number) => number.toLocaleString("en");
+// All points of the curves as tables, once somebody opens them: the page comes with some, for readers without a script.
+export function curveNumbers(data) {
+  const tables = [...document.querySelectorAll("table.numbers")];
+  const rowOf = (cells) => {
+    const row = document.createElement("tr");
+    for (const cell of cells) row.insertCell().textContent = areaText(cell);
+    return row;
+  };
+  const fill = (table, { curve, mean_curve: mean }) => {
+    const columns = [curve.call_rate, curve.fpr, curve.tpr, ...(mean ? [mean.fpr, mean.tpr] : [])];
+    table.tBodies[0].replaceChildren(...curve.call_rate.map((_, i) => rowOf(columns.map((column) => column[i]))));
+    table.caption.querySelector(".n-points").textContent = counted(curve.call_rate.length);
+  };
+  tables[0]?.closest("details").addEventListener("toggle", () => tables.forEach((table, m) => fill(table, data.models[m])), { once: true });
+}
