@@ -96,7 +96,9 @@ def test_printed_tables_fit_a_terminal_and_say_what_they_are():
         lines = str(found).split("\n")
         assert lines[0] == title
         assert max(map(len, lines)) <= 100
-    assert "1      91       40     0.143   0.325        0.734    0.765  2: 0.519         3: 66 %" in str(classes)
+    assert "1      91       40         0.143   0.325            0.734    0.765  2: 0.519         3: 66 %" in str(
+        classes
+    )
     # Never predicted, never right, and right only by a sample that is not there.
     assert re.search(r"^2 +88 +0 +0.000 +never predicted ", str(classes), re.M)
 

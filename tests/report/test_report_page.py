@@ -176,7 +176,7 @@ def test_costs_are_a_matrix_on_screens_a_list_on_paper_and_the_largest_of_many_c
     assert few.inside("td").count("17") == 2
     assert "1 for the other 19 true predicted value class 01 class 02 17" in few.text
     equal = Page(render_html(summarize(evaluation_of(5, options={"costs": 2 * np.ones((5, 5))})))).text
-    assert "predicted: 2 for every confusion" in equal
+    assert "predicted class: 2 for every confusion" in equal
     costs = np.ones((14, 14))
     costs[1, 2] = 17
     many = Page(render_html(summarize(evaluation_of(14, options={"costs": costs})))).text
