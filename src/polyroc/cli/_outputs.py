@@ -131,14 +131,14 @@ class Output(NamedTuple):
     def check(self, path: Path, inputs: Sequence[str], *, force: bool) -> None:
         """Whether this can be made and written there, asked before the work is done; `inputs` are never replaced."""
         suffix, where = path.suffix.lower(), f"{self.option}: {quoted_path(str(path))}"
+        if reason := why_not_writable(path):
+            raise _refusal(path, reason)
         if suffix not in self.suffixes:
             *firsts, last = [end for end in self.suffixes if end != ".htm"]
             ends = f"{', '.join(firsts)} or {last}" if firsts else last
             raise CommandError(self.option, f"must end in {ends}, got {quoted(path.name)}")
         if self.needs and find_spec(self.needs) is None:
             raise CommandError(self.option, f'needs {self.needs}: pip install "polyroc[{self.extra}]"')
-        if reason := why_not_writable(path):
-            raise _refusal(path, reason)
         if is_input(path, inputs):
             raise CommandError(where, "is an input of this command: name another file")
         if path.exists() and not force and not self._wrote(path):
