@@ -160,12 +160,12 @@ def _one_pair_drives_all(table: Table) -> list[Claim]:
 
 def _monotone(table: Table) -> Claim:
     part = table.where(choice="one pair improves")
-    falls = {model: int(part.where(reading=model).column("value")[0]) for model in readings.MODELS}
-    words = ", ".join(f"{model} {count}" for model, count in falls.items())
+    falls = {model: part.where(reading=model).column("value").astype(int) for model in readings.MODELS}
+    words = ", ".join(f"{model} {' and '.join(map(str, counts))}" for model, counts in falls.items())
     return Claim(
         "Only with the rank-one structure D may fall as one pair improves and no other changes",
-        f"D falls in this many of {part.distinct('problem')[0]}: {words}",
-        falls["rank-one"] > 0 == falls["centered"] == falls["saturated"],
+        f"steps in which D falls, of {' and of '.join(part.distinct('problem'))}: {words}",
+        bool(falls["rank-one"].all()) and not falls["centered"].any() and not falls["saturated"].any(),
         "count, without noise",
     )
 
