@@ -115,8 +115,9 @@ def run(request: Request) -> Outcome:
     printed_orders = Table.of(
         "printed_orders", [row for one in small for row in _order_rows(printed_splits, one.name, ("D",))]
     )
-    tables = (areas, rankings, certainty, orders, agreement, splits, printed_splits, printed_orders)
-    tables += (_printed_algorithm(printed_splits, printed_orders), _replicates(judged), *_curves(judged))
+    printed = (_printed_algorithm(printed_splits, printed_orders), printed_orders, printed_splits)
+    measured = (areas, rankings, certainty, orders, agreement, splits, *printed)
+    tables = (*measured, _replicates(judged), *_curves(judged))
     compared = {many[0].data_set.name: [one.comparison for one in many] for many in by_split}
     glass_runs = {
         SETTINGS[0]: [one for many in by_split for one in many if one.data_set.name == "glass"],
