@@ -160,12 +160,12 @@ def _one_pair_drives_all(table: Table) -> list[Claim]:
 
 def _monotone(table: Table) -> Claim:
     part = table.where(choice="one pair improves")
-    falls = {structure: int(part.where(reading=structure).column("value")[0]) for structure in readings.STRUCTURES}
-    words = ", ".join(f"{structure} {count}" for structure, count in falls.items())
+    falls = {structure: part.where(reading=structure).column("value").astype(int) for structure in readings.STRUCTURES}
+    words = ", ".join(f"{structure} {' and '.join(map(str, counts))}" for structure, counts in falls.items())
     return Claim(
         "Only with the rank-one structure D may fall as one pair improves and no other changes",
-        f"D falls in this many of {part.distinct('problem')[0]}: {words}",
-        falls["rank-one"] > 0 == falls["centered"] == falls["saturated"],
+        f"steps in which D falls, of {' and of '.join(part.distinct('problem'))}: {words}",
+        bool(falls["rank-one"].all()) and not falls["centered"].any() and not falls["saturated"].any(),
         "count, without noise",
     )
 

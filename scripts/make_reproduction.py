@@ -123,6 +123,25 @@ def printed_intervals(folder):
     return table(["setting", "thresholds T", "coverage", "width over what is needed"], rows)
 
 
+def printed_algorithm(folder):
+    rows = [
+        [
+            row["data"],
+            row["settings"],
+            row["splits"],
+            row["certain"],
+            f"{float(row['median']):.2f}",
+            row["tied"],
+            row["no_number"],
+            as_cell(row["printed"].replace(">", " > ")),
+            f"{float(row['printed_in']):.3g}",
+        ]
+        for row in rows_of(folder / "real-data" / "printed_algorithm.csv")
+    ]
+    header = ["data", "settings", "splits", "likeliest ranking has 0.95 or more in", "its median probability"]
+    return table([*header, "two models tie in", "no number in", "printed ranking", "comes out in"], rows)
+
+
 def agreement(folder):
     rows = [
         [
@@ -196,7 +215,18 @@ def parts(folder):
     """What stands between the marks of the page, by the name of the mark."""
     found = {f"claims of {name}": claims(folder, name) for name in EXPERIMENTS}
     makers = (
-        *(counts, discrimination, skewness, combinations, areas, rankings, orders, agreement, sources),
+        *(
+            counts,
+            discrimination,
+            skewness,
+            combinations,
+            areas,
+            rankings,
+            orders,
+            agreement,
+            printed_algorithm,
+            sources,
+        ),
         *(printed, choices, coverage, printed_intervals),
     )
     return found | {maker.__name__: maker(folder) for maker in makers}

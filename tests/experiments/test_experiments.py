@@ -17,13 +17,14 @@ from numpy.testing import assert_allclose
 
 import polyroc
 from experiments import EXPERIMENTS, Claim, Outcome, Table, draw, reproduce, write
+from experiments._classifiers import MODELS, SETTINGS
 from experiments._costs import cost_matrix, majority_scores
 from experiments._coverage import _as_promised
 from experiments._data_sets import KNOWN, as_data_folder, find_data_sets
 from experiments._discriminative import more_discriminative, ties
 from experiments._outcome import sure, sure_of_few
 from experiments._readings import strict
-from experiments._real_data import ORDERS, PRINTED, _agreement, _shares
+from experiments._real_data import ORDERS, PRINTED, _agreement, _order_rows, _printed_algorithm, _shares
 from experiments._reproduce import check_installed
 from experiments._simulation import draw_labels, simulate
 from experiments._skewness import _skewed
@@ -312,6 +313,27 @@ def test_orders_are_counted_and_ties_shared():
     expected = {"knn>tree>multi": 1 + 1 / 2, "knn>multi>tree": 1 / 2, "multi>tree>knn": 1}
     for order in ORDERS:
         assert share[order] == pytest.approx((expected.get(order, 0) + 1 / 6) / 4)
+
+
+def test_ties_and_fits_without_a_number_are_counted_by_the_printed_algorithm():
+    """Three splits of knn, tree, multi: the printed order, two models tied at 1, and one fit without a number."""
+    splits = [((1, 2, 3), 1.0), ((1, 1, 0.9), 0.5), ((np.nan, 2, 3), np.nan)]
+    rows = [
+        {"settings": settings, "data": "tae", "split": split, "model": model, "D": area, "likeliest": likeliest}
+        for settings in SETTINGS
+        for split, (areas, likeliest) in enumerate(splits)
+        for model, area in zip(MODELS, areas, strict=True)
+    ]
+    table = Table.of("splits", rows)
+    orders = Table.of("orders", _order_rows(table, "tae", ("D",)))
+    found = _printed_algorithm(table, orders).where(settings="R")
+    [row] = [dict(zip(found.header, values, strict=True)) for values in found.rows]
+    assert (row["splits"], row["certain"], row["median"]) == (3, 1, 0.75)
+    assert (row["tied"], row["no_number"]) == (1, 1)
+    # multi > tree > knn, in the first split alone.
+    assert (row["printed"], row["printed_in"]) == ("multi>tree>knn", pytest.approx(1))
+    # The tie is shared.
+    assert orders.where(ranking="knn>tree>multi").column("R D")[0] == pytest.approx(1 / 6)
 
 
 def test_agreement_counts_pairs_of_models():

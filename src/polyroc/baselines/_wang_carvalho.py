@@ -119,7 +119,6 @@ class WangCarvalho(Frozen):
         """Whether the fit converged."""
         return self.status is PrintedStatus.CONVERGED
 
-    @np.errstate(all="ignore")
     def confidence_interval(self, n_resamples: int = 100, rng: Any = 0, *, confidence_level: float = 0.95) -> Interval:
         """The paper's parametric interval: percentiles of D over simulated tables of rates.
 
@@ -157,9 +156,7 @@ class WangCarvalho(Frozen):
         generator = np.random.default_rng(as_rng(rng))
         if self.status is PrintedStatus.DIVERGED:
             return Interval(np.nan, np.nan).by("parametric")
-        trials, fitted = self._trials, expit(self._eta)
-        drawn = [_fit(generator.binomial(trials, fitted) / trials, self._model) for _ in range(n_resamples)]
-        areas = np.array([fit.curve_and_area(self._model.end_points)[1] for fit in drawn])
+        areas = replicate_areas(self, n_resamples, generator)
         areas = areas[np.isfinite(areas)]
         if len(areas) < n_resamples:
             warn(
@@ -169,6 +166,16 @@ class WangCarvalho(Frozen):
             return Interval(np.nan, np.nan).by("parametric")
         low, high = np.quantile(areas, [(1 - level) / 2, (1 + level) / 2])
         return Interval(float(low), float(high)).by("parametric")
+
+
+@np.errstate(all="ignore")
+def replicate_areas(result: WangCarvalho, n_resamples: int, rng: np.random.Generator) -> FloatArray:
+    """D of tables drawn cell by cell with n_i n_j trials and the fitted rate; NaN if the replicate diverged."""
+    if result.status is PrintedStatus.DIVERGED:
+        return np.full(n_resamples, np.nan)
+    trials, fitted, model = result._trials, expit(result._eta), result._model
+    drawn = [_fit(rng.binomial(trials, fitted) / trials, model) for _ in range(n_resamples)]
+    return np.array([fit.curve_and_area(model.end_points)[1] for fit in drawn])
 
 
 # Steps may go anywhere; one that leaves the numbers ends the fit, and its status says so.
