@@ -75,7 +75,7 @@ def timed_evaluation(y_true, y_score, n_jobs):
     import polyroc
 
     start = perf_counter()
-    # By name: "auto" leaves small problems to the reference until something else has loaded the compiled engine.
+    # By name: "auto" leaves small problems to the reference.
     evaluation = polyroc.evaluate(y_true, y_score, n_jobs=n_jobs, engine="numba")
     return evaluation, perf_counter() - start
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from polyroc._engines._numpy._areas import pairwise_areas
+from polyroc._engines._numpy._engine import pairwise_areas
 from polyroc._engines._samples import class_shares, mann_whitney
 from polyroc._estimator._rates import all_pairs
 from polyroc._records import Predictions, SomePairs

@@ -18,7 +18,6 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 import polyroc
-from polyroc import _engines as engines
 from polyroc import baselines
 from polyroc._engines import get_engine
 from polyroc._engines._cells import shrunk_cells
@@ -317,7 +316,7 @@ def test_areas_need_no_sample_of_every_class():
 @pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
 def test_baselines_of_large_problems_are_those_of_scikit_learn(monkeypatch, weighted):
     metrics = pytest.importorskip("sklearn.metrics")
-    monkeypatch.setattr(engines, "fast_is_quicker", lambda work: True)
+    monkeypatch.setattr("polyroc._engines._registry.LEAST_COMPILED", 0)
     problem = gaussian_problem(3, 30_000, 8)
     y_true, y_score = problem.y_true, np.exp(problem.y_score.round(1))
     y_score /= y_score.sum(axis=1, keepdims=True)

@@ -2,15 +2,13 @@
 
 import numpy as np
 import pytest
-from conftest import require
 
 from polyroc._engines import _offsets
-from polyroc._engines._numpy import _offset_passes as reference
 from polyroc._engines._offsets import OffsetProblem, descend, tune
 from polyroc._engines._predicted import FLOOR, cheapest, highest, levels, two_columns
 
 
-def a_problem(seed, n, k, *, digits=None, passes=reference):
+def a_problem(seed, n, k, *, digits=None):
     """Scores that tell something, costs that are not symmetric, weights."""
     rng = np.random.default_rng(seed)
     codes = np.r_[np.arange(k), rng.integers(0, k, n - k)]
@@ -20,7 +18,7 @@ def a_problem(seed, n, k, *, digits=None, passes=reference):
     costs = rng.exponential(size=(k, k)) - 0.2 * np.eye(k)
     weight = rng.uniform(0.5, 2, n)
     z = levels(p if digits is None else np.round(p, digits), on_log_scale=True)
-    return OffsetProblem(z, codes, weight / weight.sum(), costs, 1.0, np.arange(k), passes)
+    return OffsetProblem(z, codes, weight / weight.sum(), costs, 1.0, np.arange(k))
 
 
 def starts_of(problem):
@@ -84,32 +82,13 @@ def test_bins_find_the_same_place_as_a_sort(digits):
         change = rng.normal(size=3000) + t / 4
         order = np.argsort(t)
         by_sort = _offsets._best_of_sorted(t[order], np.cumsum(change[order]), 0.0, 1e-12)
-        by_bins = _offsets._best_by_bins(reference, t, change, 0.0, 1e-12)
+        by_bins = _offsets._best_by_bins(t, change, 0.0, 1e-12)
         assert by_bins == pytest.approx(by_sort, abs=1e-9)
 
 
 def test_bins_name_nothing_where_every_sample_costs_more():
     t = np.random.default_rng(0).normal(size=100)
-    assert _offsets._best_by_bins(reference, t, np.ones(100), 0.0, 1e-12) == (0.0, -np.inf, t.min())
-
-
-def test_compiled_passes_agree_with_the_reference():
-    require("numba")
-    from polyroc._engines._numba import _offset_passes as compiled
-
-    for seed, n in ((0, 500), (1, 20_000)):
-        by_numpy, by_numba = (
-            tune(problem, starts_of(problem), seed=0)
-            for problem in (a_problem(seed, n, 4, digits=2, passes=passes) for passes in (reference, compiled))
-        )
-        np.testing.assert_allclose(by_numba.offsets, by_numpy.offsets, atol=1e-12)
-        assert by_numba.cost == pytest.approx(by_numpy.cost, abs=1e-12)
-
-
-def test_large_problems_take_compiled_passes_and_small_ones_do_not():
-    require("numba")
-    assert _offsets.passes_for(1000) is reference
-    assert _offsets.passes_for(10**7).__name__.endswith("_numba._offset_passes")
+    assert _offsets._best_by_bins(t, np.ones(100), 0.0, 1e-12) == (0.0, -np.inf, t.min())
 
 
 def test_the_first_of_equal_levels_is_named():

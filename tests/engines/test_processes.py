@@ -131,19 +131,19 @@ import signal, threading
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by whatever is started in the background
 import numpy as np
 import polyroc
-from polyroc._engines._numba._crew import Crew
+from polyroc._engines._numba._eliminated import EliminatedPairs
 y_true = np.arange(20_000) % 200
 y_score = np.random.default_rng(0).normal(size=(20_000, 200)).astype(np.float32)
 # Once before: numba may swallow an interrupt that arrives while it compiles.
 polyroc.auc_score(y_true, y_score, engine="numba", n_jobs={n_jobs})
-sweep, n_sweeps = Crew.sweep, 0
+sweep, n_sweeps = EliminatedPairs._sweep, 0
 def counted(*asked):
     global n_sweeps
     n_sweeps += 1
     if n_sweeps == 3:  # in the middle of a fit, with helpers at work
         print("started", flush=True)
     return sweep(*asked)
-Crew.sweep = counted
+EliminatedPairs._sweep = counted
 try:
     while True:
         polyroc.auc_score(y_true, y_score, engine="numba", n_jobs={n_jobs})
@@ -294,6 +294,12 @@ y_score = np.random.default_rng(0).normal(size=(20_000, 10)) + np.eye(10)[y_true
 polyroc.evaluate(y_true, y_score).hand_till
 polyroc.baselines.hand_till(y_true, y_score)
 polyroc.evaluate(y_true[:300], y_score[:300]).bootstrap(9, rng=0)
+# As large as the example of the README.
+few, scores = y_true[:900], y_score[:900]
+evaluation = polyroc.evaluate(few, scores)
+evaluation.confidence_interval()
+evaluation.measures()
+polyroc.compare(few, {"a": scores, "b": 2 * scores + y_score[900:1800]})
 print("numba" in sys.modules)
 """,
         NUMBA_CACHE_DIR=str(tmp_path),

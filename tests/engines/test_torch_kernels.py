@@ -9,7 +9,7 @@ from kernels import NEEDS_KERNELS, check_kernels, main
 pytestmark = NEEDS_KERNELS
 
 
-@pytest.mark.parametrize("name", ["sweeps", "deviances", "steps", "cuts", "weighted cuts", "replicates", "sorts"])
+@pytest.mark.parametrize("name", ["sweeps", "cuts", "weighted cuts", "replicates", "sorts"])
 def test_kernels_give_what_pytorch_gives(name):
     check_kernels(__file__, name, CHECKS[name])
 
@@ -144,48 +144,6 @@ def check_sweeps(device):
                 given = (cells, row, moved, pairs, stretch, known)
                 expected, found = (one.sweep(*given, with_cross=with_cross) for one in (_sweeps, _sweep_kernels))
                 assert_swept(found, expected, setting, f"{setting} {size} known={with_cross}")
-
-
-@few_are(3)
-def check_deviances(device):
-    from polyroc._engines._torch import _deviance_kernels, _sweeps
-
-    for setting in SETTINGS:
-        cells, row, effect = made_cells(setting, device)
-        found, expected = (one.deviances(cells, row, effect) for one in (_deviance_kernels, _sweeps))
-        for one, other in zip(found, expected, strict=True):
-            close(one, other, 2e-5 if setting.is_single else 1e-12, f"{setting} deviances")
-
-
-def check_steps(device):
-    """Steps of one small fit, which solves for its pairs: along a descent, and one that cannot be solved."""
-    import torch
-
-    from polyroc._engines._torch import _step_kernels
-    from polyroc._engines._torch._problem import Problem
-
-    for setting in (
-        Setting(1, 7, 21),
-        Setting(1, 9, 33, has_fpr=True, are_equal=True),
-        Setting(1, 7, 21, is_single=True),
-    ):
-        cells, row, effect = made_cells(setting, device)
-        problem = Problem(cells)
-        assert problem.keeps_pairs
-        assert _step_kernels.can_step(cells)
-        share = 2e-5 if setting.is_single else 1e-10
-        for damping, state in ((0.1, problem.state(row, effect)), (1e-3, problem.start()), (0.0, problem.start())):
-            asked = torch.tensor([damping], dtype=torch.float64, device=device)
-            expected, known = problem.step(state, None, asked)
-            found, told = problem.start(), torch.full_like(known, torch.nan)
-            _step_kernels.step_into(cells, state, asked, found, told)
-            label = f"{setting} damped by {damping}"
-            close(found.row, expected.row, share, f"{label} row")
-            close(found.swept.pairs.effect, expected.swept.pairs.effect, share, f"{label} effect")
-            close(found.swept.by_row, expected.swept.by_row, share, f"{label} sums")
-            close(found.swept.cross, expected.swept.cross, share, f"{label} cross")
-            assert told[0, 0] == known[0, 0], label
-            close(told, known, share, f"{label} told")
 
 
 # Cuts
@@ -357,8 +315,6 @@ def _sorted_by(samples, sort_short, *, ordered):
 
 CHECKS = {
     "sweeps": check_sweeps,
-    "deviances": check_deviances,
-    "steps": check_steps,
     "cuts": check_cuts,
     "weighted cuts": check_weighted_cuts,
     "replicates": check_replicates,

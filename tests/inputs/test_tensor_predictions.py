@@ -636,8 +636,8 @@ def test_auto_is_the_engine_of_the_device(device, monkeypatch):
     polyroc.evaluate(PROBLEM.y_true, device.tensor(PROBLEM.y_score))
     assert asked == ["torch"]
     two = as_predictions(PROBLEM.y_true % 2, device.tensor(PROBLEM.y_score[:, 0]))
-    for task in ("evaluate", "areas", "replicates"):
-        get_engine("auto", two, task=task)
+    for repeats in (1, 99, 9_999):
+        get_engine("auto", two, repeats=repeats)
     assert asked == ["torch"] * 4
     polyroc.evaluate(PROBLEM.y_true, PROBLEM.y_score)
     assert asked[4:] == ["numpy"]

@@ -11,9 +11,8 @@ from problems import coarsely, quietly, random_problem
 
 import polyroc
 from polyroc._engines._bins import ScoreBins
-from polyroc._engines._counter import ColumnCounter
 from polyroc._engines._numpy import _counting as reference
-from polyroc._engines._numpy import _cutting as plain
+from polyroc._engines._tally import ColumnCounter
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -496,18 +495,3 @@ def test_a_damaged_state_is_refused_and_changes_nothing(damage, match):
         accumulator.load_state_dict(damage(accumulator.state_dict()))
     after = accumulator.state_dict()
     assert all(before[name].tobytes() == after[name].tobytes() for name in before)
-
-
-@given(SEEDS)
-def test_compiled_cuts_are_those_of_the_reference(seed):
-    compiled = pytest.importorskip("polyroc._engines._numba._cutting")
-    rng = np.random.default_rng(seed)
-    k, n_bins = int(rng.integers(2, 6)), int(rng.integers(1, 40))
-    # Bins that some classes lack, and classes of a single bin.
-    counts = rng.integers(0, 4, size=(n_bins, k)) * (rng.random((n_bins, k)) < 0.5)
-    counts[rng.integers(n_bins), counts.sum(axis=0) == 0] = 1
-    shares = np.concatenate([np.zeros((1, k)), np.cumsum(counts, axis=0)]).T / counts.sum(axis=0)[:, None]
-    shares, negatives = np.ascontiguousarray(shares), np.arange(1, k)
-    call_rates = np.sort(np.concatenate([[0.5], rng.uniform(0.001, 0.999, 20)]))
-    asked = (shares, 0, negatives, call_rates)
-    np.testing.assert_allclose(compiled.cut_column(*asked), plain.cut_column(*asked), rtol=0, atol=1e-12)

@@ -88,13 +88,12 @@ def test_exact_with_a_sample_of_pairs_and_an_absent_class(tmp_path):
 
 def test_compiled_passes_give_what_the_reference_gives(tmp_path, monkeypatch):
     pytest.importorskip("numba")
-    from polyroc._engines import _counter, _exact
+    from polyroc._engines import _registry
 
     y, scores = predictions()
     folder = write(tmp_path / "a", table_of(y, scores))
     plain = polyroc.evaluate_parquet(folder, target="y", exact=True)
-    monkeypatch.setattr(_counter, "_WORTH_COMPILING", 0)
-    monkeypatch.setattr(_exact, "_WORTH_COMPILING", 0)
+    monkeypatch.setattr(_registry, "LEAST_COMPILED", 0)
     compiled = polyroc.evaluate_parquet(folder, target="y", exact=True)
     assert plain.auc == compiled.auc
     assert states(plain) == states(compiled)

@@ -1,8 +1,7 @@
 """Engines compute the arrays: `get_engine` chooses one, which makes a source ready and answers questions about it."""
 
-from polyroc._engines._choice import Task, Work, fast_is_quicker
 from polyroc._engines._protocol import Engine, Fitter, Prepared, Resources, Reweighed
-from polyroc._engines._registry import FastOrReference, can_compile, engine_named
+from polyroc._engines._registry import can_compile, engine_for, engine_named
 from polyroc._inputs.tensor_predictions import TensorPredictions
 from polyroc._records import Source
 
@@ -10,28 +9,22 @@ __all__ = ["Engine", "Fitter", "Prepared", "Resources", "Reweighed", "get_engine
 
 
 def get_engine(
-    name: str,
-    source: Source,
-    *,
-    task: Task = "evaluate",
-    n_pairs: int | None = None,
-    n_thresholds: int = 99,
-    repeats: int = 1,
+    name: str, source: Source, *, n_pairs: int | None = None, n_thresholds: int = 99, repeats: int = 1
 ) -> Engine:
-    """Import an engine by name; "auto" is the one that is done first with a task, done several times.
+    """Import an engine by name; "auto" is torch for samples on a GPU, else NumPy or numba by the size of the problem.
 
-    That is the one for GPUs where the samples lie on one. All pairs are compared unless `n_pairs` says otherwise.
+    All pairs are compared unless `n_pairs` says otherwise. Areas alone have no thresholds, replicates are repeats.
     """
     if name == "auto":
         if isinstance(source, TensorPredictions):
-            # Where the samples lie already: to copy them would take longer than to evaluate them there.
+            # Copying the samples to the host would take longer than evaluating them where they are.
             return engine_named("torch")
+        if source.is_binary and repeats == 1:  # one pair and no fit
+            return engine_named("numpy")
         n_classes = len(source.labels)
         n_pairs = n_classes * (n_classes - 1) if n_pairs is None else n_pairs
-        work = Work(task, source.n_samples, n_classes, n_pairs, n_thresholds, repeats)
-        # Two classes have one pair and no fit.
-        is_simple = source.is_binary and task != "replicates"
-        return engine_named("numpy") if is_simple or not fast_is_quicker(work) else _fast_engine()
+        # A pair merges the samples of two classes, and has a TPR and an FPR at each threshold.
+        return engine_for(repeats * n_pairs * (2 * source.n_samples // max(n_classes, 1) + 2 * n_thresholds))
     engine = engine_named(name)
     if name == "numba" and not can_compile():
         msg = (
@@ -40,18 +33,3 @@ def get_engine(
         )
         raise RuntimeError(msg)
     return engine
-
-
-def _fast_engine() -> Engine:
-    """The compiled engine where numba is there, fits the other packages and compiles, else the reference."""
-    reference = engine_named("numpy")
-    if not FastOrReference.works:
-        return reference
-    try:
-        fast = engine_named("numba")
-    except ImportError:
-        return reference
-    except Exception as error:
-        FastOrReference.give_up(error)
-        return reference
-    return FastOrReference(fast, reference) if can_compile() else reference

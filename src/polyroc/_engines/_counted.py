@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyroc._engines import _memory
-from polyroc._engines._counter import cutting_for
 from polyroc._engines._curvature import Curvature
 from polyroc._engines._gradient import Gradient
 from polyroc._engines._numpy._influence import Knots, cut_polygon, look_up, members_and_columns
@@ -223,11 +222,10 @@ class CountedPrepared:
         tpr: FloatArray = np.empty((len(call_rates), len(pairs)))
         if thresholds == "own":
             vertices = sum(len(column.bins) for column in self.source.columns) * len(self.source.labels)
-            cut_column = cutting_for(vertices).cut_column
 
             def cut(i: int, of_class: IntArray) -> None:
                 shares = np.ascontiguousarray(self.source.columns[int(pairs.column[of_class[0]])].shares().T)
-                tpr[:, of_class] = cut_column(shares, i, pairs.negative[of_class], call_rates)
+                tpr[:, of_class] = _cut_column(shares, i, pairs.negative[of_class], call_rates)
 
             with Threads(self.resources.n_jobs if vertices >= _WORTH_A_THREAD else 1) as threads:
                 threads.map(cut, by_positive(pairs))
@@ -354,3 +352,12 @@ def by_positive(pairs: PairIndex) -> list[tuple[int, IntArray]]:
     order = np.argsort(pairs.positive, kind="stable")
     classes, first = np.unique(pairs.positive[order], return_index=True)
     return list(zip(classes.tolist(), np.split(order, first[1:]), strict=True))
+
+
+def _cut_column(shares: FloatArray, positive: int, negatives: IntArray, call_rates: FloatArray) -> FloatArray:
+    """True positive rates of one class against others, shape (T, K), from shares of all classes, shape (k, B + 1)."""
+    tpr = np.empty((len(call_rates), len(negatives)))
+    for place, j in enumerate(negatives.tolist()):
+        # Bins that only other classes have repeat a vertex, which changes no polygon.
+        tpr[:, place] = np.interp(call_rates, (shares[positive] + shares[j]) / 2, shares[positive])
+    return tpr

@@ -13,16 +13,13 @@ import numpy as np
 
 from polyroc._engines._counted import CountedPrepared
 from polyroc._engines._memory import available
-from polyroc._engines._numpy import _sorting as reference
-from polyroc._engines._registry import FastOrReference, can_compile
+from polyroc._engines._registry import passes_for
 from polyroc._inputs.checks import InputError
 from polyroc._lib.threads import Threads
 from polyroc._lib.typing import FloatArray, IntArray, Thresholds
 from polyroc._records import Frozen, PairIndex, PairwiseRates
 
 _GIB = 2**30
-# Scores from which on compiled passes are worth to be loaded.
-_WORTH_COMPILING = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +95,7 @@ class SortedColumn:
         self._counts = class_counts
         self._places = self._starts.copy()
         self._scores = np.empty(int(class_counts.sum()), dtype=dtype)
-        self._passes = _passes(len(self._scores))
+        self._passes = passes_for("_sorting", len(self._scores))
 
     def begin(self) -> None:
         """Make room for another column of the same samples."""
@@ -146,16 +143,6 @@ class SortedColumn:
             found = threads.map(lambda j: _cut(positive, self._of_class(j), call_rates), [(int(j),) for j in negatives])
         tpr, scores = zip(*found, strict=True)
         return np.column_stack(tpr), np.column_stack(scores)
-
-
-def _passes(n_scores: int) -> Any:
-    if n_scores < _WORTH_COMPILING or not FastOrReference.works:
-        return reference
-    try:
-        from polyroc._engines._numba import _sorting as compiled
-    except ImportError:
-        return reference
-    return compiled if can_compile() else reference
 
 
 def _cut(positive: FloatArray, negative: FloatArray, call_rates: FloatArray) -> tuple[FloatArray, FloatArray]:

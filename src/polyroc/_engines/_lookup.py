@@ -7,7 +7,7 @@ import numpy as np
 
 from polyroc._engines._bins import GroupedBins, ScoreBins
 from polyroc._engines._counted import InfluenceTables
-from polyroc._engines._counter import counting_for
+from polyroc._engines._registry import passes_for
 from polyroc._inputs.batch import Batch
 from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import Frozen, ScoreCounts
@@ -42,7 +42,7 @@ class InfluenceLookup(Frozen):
     def influences(self, batch: Batch, n_seen: int) -> FloatArray | None:
         """What each sample adds, shape (n, m); None where a score has a bin that was never counted."""
         found = np.zeros((len(batch), self.n_statistics))
-        passes = counting_for((n_seen + len(batch)) * len(self.tables))
+        passes = passes_for("_counting", (n_seen + len(batch)) * len(self.tables))
         for start in range(0, len(batch), _BLOCK):
             rows = slice(start, start + _BLOCK)
             for slots, table, column in zip(self.slots, self.tables, batch.columns, strict=True):

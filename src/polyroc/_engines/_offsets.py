@@ -11,13 +11,12 @@ repeated until none of them lowers the cost, from several starts.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from polyroc._engines._numpy import _offset_passes as reference
+from polyroc._engines._numpy import _offset_passes as passes
 from polyroc._engines._predicted import costs_of, highest
-from polyroc._engines._registry import FastOrReference, can_compile
 from polyroc._lib.typing import FloatArray, IntArray
 
 # More samples than this are not sorted for each offset: bins rule out most of the range first.
@@ -25,20 +24,7 @@ _SORTED = 16_384
 _BINS = 8_192
 # Sweeps after which nobody waits for the last samples to find their place.
 _MOST_SWEEPS = 50
-# Numbers (samples times rows) from which compiled passes are worth loading.
-_COMPILED_CELLS = 1_000_000
 _EPS = float(np.finfo(np.float64).eps)
-
-
-def passes_for(n_cells: int) -> Any:
-    """The module of passes for a problem of this size: compiled ones for large problems, where numba is there."""
-    if n_cells < _COMPILED_CELLS or not FastOrReference.works:
-        return reference
-    try:
-        from polyroc._engines._numba import _offset_passes as compiled
-    except ImportError:
-        return reference
-    return compiled if can_compile() else reference
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +43,6 @@ class OffsetProblem:
     """How far an offset keeps from the samples next to it where there is room: 1 for logarithms."""
     order: IntArray
     """The rows in the order in which sweeps visit them, shape (m,); by what classes are, not by where they stand."""
-    passes: Any
-    """The module that passes over the samples."""
     knows_costs: bool = False
     """Whether levels are minus the logarithms of expected costs, so that offsets of 0 are Bayes' rule."""
 
@@ -68,7 +52,7 @@ class OffsetProblem:
 
     def cost_of(self, predicted: IntArray) -> float:
         """Cost of predicting these classes, shape (n,)."""
-        return float(self.passes.total(self.codes, predicted, self.weight, self.costs))
+        return float(passes.total(self.codes, predicted, self.weight, self.costs))
 
     @cached_property
     def largest(self) -> float:
@@ -103,7 +87,7 @@ def descend(problem: OffsetProblem, start: FloatArray, least_gain: float = 0.0) 
     rounding = 1e-12 * float(np.abs(problem.costs).max())
     level, row = np.empty(problem.z.shape), np.empty(problem.z.shape, dtype=np.int32)
     for _ in range(_MOST_SWEEPS):
-        cost = problem.cost_of(problem.passes.later_rows(problem.z, offsets, problem.order, level, row))
+        cost = problem.cost_of(passes.later_rows(problem.z, offsets, problem.order, level, row))
         gain = best.cost - cost
         if gain > 0:
             best = Tuned(offsets.copy(), cost)
@@ -121,7 +105,7 @@ def _sweep(
 
     `level` and `row` are what the rows have that the sweep has yet to visit.
     """
-    z, passes = problem.z, problem.passes
+    z = problem.z
     top, which = np.full(z.shape[1], -np.inf), np.full(z.shape[1], len(z), dtype=np.int32)
     # Levels nearer to each other than rounding may move them count as equal.
     least_gap = 4 * _EPS * (problem.largest + float(np.abs(offsets).max()))
@@ -130,7 +114,7 @@ def _sweep(
         t, change, without = passes.switches(
             top, which, level[place], row[place], z[j], j, problem.codes, problem.weight, problem.costs
         )
-        found = _best_break(passes, t, change, float(offsets[j]), least_gap, cost - rounding - without)
+        found = _best_break(t, change, float(offsets[j]), least_gap, cost - rounding - without)
         if found is not None:
             offsets[j] = _inside(found, float(offsets[j]), problem.margin)
             cost, moved = without + found.change, True
@@ -146,14 +130,14 @@ def _inside(found: _Break, old: float, margin: float) -> float:
 
 
 def _best_break(
-    passes: Any, t: FloatArray, change: FloatArray, old: float, least_gap: float, below: float = np.inf
+    t: FloatArray, change: FloatArray, old: float, least_gap: float, below: float = np.inf
 ) -> _Break | None:
     """Threshold below which predicting the class costs least; of equal places the one nearest to the old value.
 
     None where that is not below a bound.
     """
     if len(t) > _SORTED:
-        return _best_by_bins(passes, t, change, old, least_gap, below)
+        return _best_by_bins(t, change, old, least_gap, below)
     order = t.argsort()
     found = _best_of_sorted(t[order], change[order].cumsum(), old, least_gap)
     return found if found.change < below else None
@@ -177,7 +161,7 @@ def _best_of_sorted(t: FloatArray, cumulated: FloatArray, old: float, least_gap:
 
 
 def _best_by_bins(
-    passes: Any, t: FloatArray, change: FloatArray, old: float, least_gap: float, below: float = np.inf
+    t: FloatArray, change: FloatArray, old: float, least_gap: float, below: float = np.inf
 ) -> _Break | None:
     """The same without a sort of all: only bins that may hold the least cost, and one below the bound, are sorted.
 

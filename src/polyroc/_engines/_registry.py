@@ -4,7 +4,7 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar, cast
 
@@ -26,6 +26,50 @@ def engine_named(name: str) -> Engine:
         msg = f'engine="{name}" needs {error.name}: pip install "polyroc[{ENGINES[name].extra}]".'
         raise ModuleNotFoundError(msg, name=error.name) from error
     return cast("Engine", module.ENGINE)
+
+
+# Size of a problem from which "auto" takes compiled code: scores that are sorted and merged, and rates that are cut and
+# fitted. Of this size NumPy takes 0.15 to 1.5 s for an evaluation and 0.4 to 9 s for its interval, numba a sixth. So a
+# process that has to read compiled code from disk, in 0.5 s, is not slower with it. Compiling takes 13 s, once.
+LEAST_COMPILED = 2_000_000
+
+_trial = threading.Lock()
+
+
+def engine_for(size: int) -> Engine:
+    """What "auto" means on the host: NumPy below a size that is the same on every machine, from there on numba."""
+    return engine_named("numba" if size >= LEAST_COMPILED and numba_works() else "numpy")
+
+
+def passes_for(name: str, size: int) -> Any:
+    """The module of passes of this name, likewise."""
+    package = "_numba" if size >= LEAST_COMPILED and numba_works() else "_numpy"
+    return import_module(f"polyroc._engines.{package}.{name}")
+
+
+def numba_works() -> bool:
+    """Whether numba is there and compiles; tried once per process, and warned of once if it fails."""
+    with _trial:
+        return _tried()
+
+
+@cache
+def _tried() -> bool:
+    try:
+        engine_named("numba")
+        return can_compile() and bool(import_module("polyroc._engines._numba._compile").compiles())
+    except ImportError:
+        return False
+    except Exception as error:
+        reason = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+        warn(f'numba does not work here ({reason}). engine="numpy" is used instead, which is slower.', UserWarning)
+        return False
+
+
+def can_compile() -> bool:
+    """Whether numba, which is loaded, would compile: NUMBA_DISABLE_JIT runs kernels as Python, which these are not."""
+    config = getattr(sys.modules.get("numba"), "config", None)
+    return not getattr(config, "DISABLE_JIT", False)
 
 
 def prepare_again(name: str, source: Predictions, resources: Resources) -> Prepared:
@@ -72,90 +116,4 @@ class OnHost:
 
     def __reduce__(self) -> tuple[Callable[..., Prepared], tuple[Any, ...]]:
         # Without what was sorted: that is made again in less time than it takes to send.
-        return prepare_again, (self.engine_name, self.source, self.resources)
-
-
-def can_compile() -> bool:
-    """Whether numba, which is loaded, would compile: NUMBA_DISABLE_JIT runs kernels as Python, which these are not."""
-    config = getattr(sys.modules.get("numba"), "config", None)
-    return not getattr(config, "DISABLE_JIT", False)
-
-
-@dataclass(frozen=True, eq=False)
-class FastOrReference:
-    """An engine that asks the fast one, and the reference from the first time on that the fast one fails."""
-
-    fast: Engine
-    reference: Engine
-    works: ClassVar[bool] = True
-    """Whether the fast engine has not failed in this process."""
-    _once: ClassVar[threading.Lock] = threading.Lock()
-
-    @property
-    def name(self) -> str:
-        return self.fast.name if self.works else self.reference.name
-
-    def prepare(self, source: Predictions, resources: Resources) -> Prepared:
-        """Made ready by the fast engine, and by the reference where the fast one fails."""
-        fast = _Watched(self.fast.prepare(source, resources), lambda: self.reference.prepare(source, resources))
-        return cast("Prepared", fast)
-
-    def fitter(self, resources: Resources) -> Fitter:
-        """What needs no source, likewise."""
-        return cast("Fitter", _Watched(self.fast.fitter(resources), lambda: self.reference.fitter(resources)))
-
-    @classmethod
-    def give_up(cls, error: Exception) -> None:
-        """Take the reference from now on, and say so once."""
-        with cls._once:
-            is_first, FastOrReference.works = cls.works, False
-        if is_first:
-            msg = (
-                f"The fast engine failed ({type(error).__name__}: {str(error).strip().partition(chr(10))[0]}). The "
-                'slower reference engine is used in its place: engine="numpy".'
-            )
-            warn(msg, UserWarning)
-
-
-class _Watched:
-    """What the fast engine made, whose every method is tried there first and then asked of the reference's.
-
-    Whatever a `Prepared` or a `Reweighed` can do, so can this, without a second list of their methods.
-    """
-
-    def __init__(self, fast: Any, make_reference: Callable[[], Any]) -> None:
-        self._fast, self._make_reference = fast, make_reference
-
-    @cached_property
-    def _reference(self) -> Any:
-        return self._make_reference()
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # while a copy is made, nothing is here yet
-            raise AttributeError(name)
-        found = getattr(self._fast if FastOrReference.works else self._reference, name)
-        return self._tried(name) if callable(found) else found
-
-    def _tried(self, name: str) -> Callable[..., Any]:
-        def call(*args: Any, **kwargs: Any) -> Any:
-            def asked_of_reference() -> Any:
-                return getattr(self._reference, name)(*args, **kwargs)
-
-            if not FastOrReference.works:
-                return asked_of_reference()
-            try:
-                found = getattr(self._fast, name)(*args, **kwargs)
-            except MemoryError:
-                raise
-            except Exception as error:
-                FastOrReference.give_up(error)
-                return asked_of_reference()
-            # What is made ready for replicates may fail later, too.
-            return _Watched(found, asked_of_reference) if name == "reweigh" else found
-
-        return call
-
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        if not hasattr(self._fast, "source"):
-            return fitter_again, (self.engine_name, self.resources)
         return prepare_again, (self.engine_name, self.source, self.resources)

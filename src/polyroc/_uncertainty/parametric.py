@@ -33,7 +33,7 @@ class ParametricReplicates:
         source = prepared.source
         self._options, self._call_rates = options, rates.call_rates
         check_resampling_memory(prepared, n_resamples, replicate_bytes(len(rates.call_rates)), 0)
-        engine = get_engine(options.engine, source, task="replicates", n_pairs=len(pairs), repeats=USUAL_RESAMPLES)
+        engine = get_engine(options.engine, source, n_pairs=len(pairs), repeats=USUAL_RESAMPLES)
         # Replicates have a thread each, and are fitted where the samples lie.
         device = source.device if isinstance(source, Predictions) else None
         self._fitter = engine.fitter(Resources(n_jobs=1, device=device))

@@ -78,7 +78,6 @@ class Replicates:
         self._engine = get_engine(
             options.engine,
             source,
-            task="replicates",
             n_pairs=len(pairs),
             n_thresholds=options.n_thresholds,
             repeats=n_resamples,

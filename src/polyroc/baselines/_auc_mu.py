@@ -106,7 +106,7 @@ def auc_mu(
     present = np.flatnonzero(predictions.class_counts)
     first, second = np.triu_indices(len(present), 1)
     pairs = SomePairs(present[first], present[second], present[first])
-    engine = get_engine("auto", predictions, task="contrasts", n_pairs=len(pairs))
+    engine = get_engine("auto", predictions, n_thresholds=0, n_pairs=len(pairs))
     # [1]: v = A[i] - A[j] points towards class j; here it is turned round.
     return float(engine.prepare(predictions, Resources()).contrast_areas(pairs, matrix).mean())
 

@@ -66,5 +66,5 @@ def hand_till(y_true: Any, y_score: Any, *, labels: Any = None, sample_weight: A
 def hand_till_of(predictions: Predictions) -> float:
     """M of checked predictions; of two classes, the area of their pair."""
     # Hand and Till (2001), eq. 7: both orders of a pair occur once, so the mean over ordered pairs is M.
-    engine = get_engine("auto", predictions, task="areas")
+    engine = get_engine("auto", predictions, n_thresholds=0)
     return float(engine.prepare(predictions, Resources()).areas(all_pairs(predictions)).mean())

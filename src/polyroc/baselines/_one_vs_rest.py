@@ -85,7 +85,7 @@ def one_vs_rest(
     relative = relative_class_weights(predictions)
     share = relative / relative.sum()
     pairs = all_pairs(predictions)
-    engine = get_engine("auto", predictions, task="areas", n_pairs=len(pairs))
+    engine = get_engine("auto", predictions, n_thresholds=0, n_pairs=len(pairs))
     areas = mixed_areas(pairs, engine.prepare(predictions, Resources()).areas(pairs), share)
     compared = ~np.isnan(areas)
     return float(np.average(areas[compared], weights=None if average == "macro" else share[compared]))

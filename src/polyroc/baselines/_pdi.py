@@ -123,7 +123,7 @@ def pdi(y_true: Any, y_score: Any, *, labels: Any = None, sample_weight: Any = N
     warn_of_disagreement(predictions)
     # It merges all pairs of classes in each column, as their areas do.
     n_classes = int(np.count_nonzero(predictions.class_counts))
-    engine = get_engine("auto", predictions, task="areas", n_pairs=n_classes * (n_classes - 1))
+    engine = get_engine("auto", predictions, n_thresholds=0, n_pairs=n_classes * (n_classes - 1))
     found = engine.prepare(predictions, Resources()).pdi_terms()
     return Pdi(
         value=_mean(found),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from polyroc._engines._offsets import OffsetProblem, class_sums, class_weights, passes_for, tune
+from polyroc._engines._offsets import OffsetProblem, class_sums, class_weights, tune
 from polyroc._engines._predicted import above_least, highest, with_reject
 from polyroc._lib.threads import Threads
 from polyroc._lib.typing import FloatArray, IntArray
@@ -58,7 +58,6 @@ def offset_problem(
         above_least(full_costs),
         1.0 if is_log else float(np.mean(z.std(axis=1))) or 1.0,
         order,
-        passes_for(z.size),
         knows_costs=scale == "expected cost",
     )
 

@@ -97,10 +97,10 @@ def evaluate(
         Structure of the pairwise rates; "rank-one" is the paper's. See the method page.
     engine : {"auto", "numpy", "numba", "torch"}
         Implementation: "numpy" (reference), "numba" (compiled, ``polyroc[fast]``) or "torch" (GPU,
-        ``polyroc[torch]``). "auto" takes "torch" if `y_score` lies on a GPU. Else it takes the one of the other two
-        that is predicted to finish first, which depends on the size of the problem and on whether compiled code is in
-        memory or on disk; if compiling fails, it warns and takes "numpy". "torch" copies scores of the host to the
-        GPU, and computes on the CPU where there is none. Areas agree to 1e-9, in single precision (very many pairs)
+        ``polyroc[torch]``). "auto" takes "torch" if `y_score` lies on a GPU, else "numpy" for small problems and
+        "numba" for large ones: from one size on, the same on every machine. If numba is missing or cannot compile, it
+        takes "numpy", in the second case with a warning. "torch" copies scores of the host to the GPU, and computes on
+        the CPU where there is none. Areas agree to 1e-9, in single precision (very many pairs)
         to 1e-5.
     max_pairs : int, optional
         Use a random sample of at most this many ordered pairs, for very many classes. `Evaluation.pair_sampling_error`

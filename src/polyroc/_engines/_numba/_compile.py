@@ -42,6 +42,12 @@ def state_of_engines() -> str:
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
+@kernel
+def compiles() -> bool:
+    """True: the smallest kernel, by which a process finds out whether numba works."""
+    return True
+
+
 # Called by kernels only, so without a way in from Python, which takes long to compile.
 _WITHOUT_WRAPPERS: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 inner: Callable[..., Any] = njit(error_model="numpy", fastmath=EXACT, nogil=True, **_WITHOUT_WRAPPERS)
@@ -51,10 +57,9 @@ summing: Callable[..., Any] = njit(error_model="numpy", fastmath=SUMS, nogil=Tru
 # Parts of the fast engine that take seconds to compile: the modules of their kernels, and the processor seconds for ten
 # classes, by `python -m benchmarks._compiling`. What is not listed takes less than two.
 PARTS: dict[str, tuple[int, tuple[str, ...]]] = {
-    "evaluation": (8, ("_by_class", "_fit", "_polygons", "_rates", "_steps")),
-    "evaluation in several threads": (4, ("_board", "_crew", "_descent")),
+    "evaluation": (8, ("_class_sorted", "_eliminated", "_fit", "_polygons", "_rates", "_steps")),
     "influences": (5, ("_adjoint", "_influence_kernels", "_packed_sort")),
-    "resampling": (12, ("_paths", "_replicates")),
+    "resampling": (12, ("_descent", "_paths", "_reweighed")),
 }
 _PART_OF = {module: part for part, (_, modules) in PARTS.items() for module in modules}
 

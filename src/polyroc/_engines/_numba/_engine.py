@@ -12,8 +12,8 @@ from polyroc._engines._numba._adjoint import Curvature as CompiledCurvature
 from polyroc._engines._numba._cells import pieces
 from polyroc._engines._numba._class_sorted import ClassSorted, class_sorted, with_order
 from polyroc._engines._numba._contrasts import contrast_areas
-from polyroc._engines._numba._crew import job_memory
 from polyroc._engines._numba._difference_sorted import difference_ordered, difference_sorted, with_difference_order
+from polyroc._engines._numba._eliminated import buffer_memory
 from polyroc._engines._numba._factorization import fit_rank_one
 from polyroc._engines._numba._influence import area_influences, sample_influences
 from polyroc._engines._numba._pdi import compiled_pdi_terms
@@ -60,8 +60,8 @@ class NumbaFitter:
         # The side that is solved for: a gram matrix for each piece of the work, or cross terms.
         fit = 32 * n_rows * n_pairs
         if n_pairs > n_rows:
-            n_workers = min(n_threads(self.resources.n_jobs), n_pieces)
-            fit = job_memory(n_pairs, n_rows, n_pieces, n_workers, itemsize) + 8 * (n_rows + 3) ** 2
+            n_workers = n_threads(self.resources.n_jobs)
+            fit = buffer_memory(n_pairs, n_rows, n_pieces, n_workers, itemsize) + 8 * (n_rows + 3) ** 2
         return itemsize * cells + 128 * n_pairs + fit
 
     def fit(

@@ -4,7 +4,7 @@ The descent is that of `_engines/_descent.py`. Words in parentheses are the labe
 rows are the true and the false positive rates at all call rates.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,16 +12,77 @@ from scipy.special import logit
 
 from polyroc._engines._cells import EDGE, LOGIT_BOUND, outer_chance, shrunk_rows
 from polyroc._engines._descent import FIRST_DAMPING, ROUGH, Descent, descend
+from polyroc._engines._numba import _fit as passes
 from polyroc._engines._numba._cells import Cells, cells_of, pieces, row_means, size_of_first_fit
 from polyroc._engines._numba._descent import descend_small
 from polyroc._engines._numba._eliminated import EliminatedPairs
 from polyroc._engines._numba._fit import FAR_IN_REPLICATES
-from polyroc._engines._numba._kept import KeptPairs
-from polyroc._engines._numba._problem import Problem
+from polyroc._engines._numba._problem import Problem, State
+from polyroc._engines._numba._steps import StepRoom, step_pairs
 from polyroc._engines._numpy._solver import solve_rows
 from polyroc._lib.threads import Threads
 from polyroc._lib.typing import BoolArray, FloatArray
 from polyroc._records import Factorization, PairWeights, PairwiseRates, Status
+
+
+@dataclass(frozen=True, eq=False)
+class KeptState(State):
+    """A state with the second derivatives by rows and pairs."""
+
+    cross: FloatArray
+    """(K, R)."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeptPairs(Problem[KeptState]):
+    """A fit whose pairs are kept: they are one piece of work."""
+
+    room: StepRoom
+
+    @classmethod
+    def of(cls, cells: Cells) -> "KeptPairs":
+        """Room for its steps."""
+        n_pairs, n_rows = cells.n_pairs, cells.n_rows
+        # `add_gram` takes tiles of four rows.
+        side = (n_pairs + 3) // 4 * 4
+        coupling = np.zeros((side, n_rows), dtype=cells.precision)
+        return cls(cells, StepRoom(np.empty((side, side)), np.empty((4, n_pairs)), np.empty((3, n_rows)), coupling))
+
+    def _linearised(self, row: FloatArray, effect: FloatArray) -> KeptState:
+        pairs = self._new_pairs()
+        pairs.effect[:] = effect
+        return self._swept(row, row, pairs, pairs, stretch=0.0)
+
+    def _effects(self, pull: FloatArray, table: FloatArray) -> FloatArray:
+        found = np.empty(self.cells.n_pairs)
+        passes.solve_effects(self.cells.data, pull, table, 0, self.cells.n_pairs, found)
+        return found
+
+    def _half_deviances(self, state: KeptState, chance: FloatArray) -> FloatArray:
+        given = (self.cells.data, state.row.astype(self.cells.precision), state.pairs.effect, chance)
+        return np.array([passes.add_deviance(*given, 0, self.cells.n_pairs)])
+
+    def _tried(self, state: KeptState, stretch: float, total: FloatArray) -> KeptState | None:
+        row, pairs = np.empty_like(state.row), self._new_pairs()
+        given = (state.row, state.row_sums, state.pairs, state.cross, stretch)
+        if not step_pairs(*given, row, pairs.effect, total, self.room):
+            return None
+        return self._swept(state.row, row, state.pairs, pairs, stretch=stretch)
+
+    def _new_pairs(self) -> passes.PairState:
+        effect, gradient, block = np.empty((3, self.cells.n_pairs))
+        return passes.PairState(effect, gradient, block, np.empty(self.cells.n_pairs, dtype=np.bool_))
+
+    def _swept(
+        self, row: FloatArray, row_new: FloatArray, old: passes.PairState, new: passes.PairState, *, stretch: float
+    ) -> KeptState:
+        """The state that rows and pairs have been moved to."""
+        n_pairs, n_rows, precision = self.cells.n_pairs, self.cells.n_rows, self.cells.precision
+        row_sums, total = np.zeros((passes.N_ROW_SUMS, n_rows)), np.zeros(passes.N_TOTALS)
+        cross, work = np.empty((n_pairs, n_rows), dtype=precision), np.empty((10, n_rows), dtype=precision)
+        rows = (row.astype(precision, copy=False), row_new.astype(precision, copy=False))
+        passes.sweep(self.cells.data, *rows, old, new, stretch, True, 0, n_pairs, row_sums, total, work, cross, None)
+        return KeptState(row_new, new, row_sums, total, cross)
 
 
 def fit_rank_one(
@@ -45,10 +106,9 @@ def fit_rank_one(
         n_few = size_of_first_fit(rates.n_pairs, one_optimum=rates.separate_fpr is None)
         row = None if n_few is None else _first_rows(cells, rates, weights, shrinkage, n_few, threads, near)
         problem = problem_of(cells, pieces(rates.n_pairs), threads)
-        with problem.at_work():
-            end = _descended(problem, row)
-            # Not at the start: the changes of long moves miss a little, which must not add up in the deviance.
-            deviance, of_chance = problem.deviances(end.state, rates.call_rates)
+        end = _descended(problem, row)
+        # Not at the start: the changes of long moves miss a little, which must not add up in the deviance.
+        deviance, of_chance = problem.deviances(end.state, rates.call_rates)
         end = replace(end, deviance_path=end.deviance_path - end.deviance_path[-1] + max(0.0, deviance))
     of_chance += outer_chance(cells.mean, ~cells.fitted, rates, _totals(weights))
     fit = _factorization(cells, end.state.row, end.state.pairs.effect, end, rates, weights, shrinkage)
@@ -124,8 +184,7 @@ def _rows_of_few(
     if not cells.fitted.any():
         return row
     problem = problem_of(cells, pieces(n_few), threads)
-    with problem.at_work():
-        end = descend(problem, problem.start(), 0.0, tolerance=ROUGH)
+    end = descend(problem, problem.start(), 0.0, tolerance=ROUGH)
     found = end.state.row * end.state.pairs.effect.mean()
     # A larger effect would start its row at rates of 0 or 1; such a row stays at the logit of its mean.
     row[cells.fitted] = np.where(np.abs(found) < LOGIT_BOUND, found, row[cells.fitted])

@@ -7,7 +7,6 @@ import numpy as np
 
 from polyroc._engines._curvature import Curvature
 from polyroc._engines._gradient import Gradient
-from polyroc._engines._numpy._areas import pairwise_areas
 from polyroc._engines._numpy._contrasts import contrast_areas
 from polyroc._engines._numpy._differences import (
     difference_area_influences,
@@ -22,7 +21,7 @@ from polyroc._engines._numpy._pdi import pdi_terms
 from polyroc._engines._numpy._rates import pairwise_rates, score_thresholds
 from polyroc._engines._protocol import Engine, PdiTerms, Resources
 from polyroc._engines._registry import OnHost
-from polyroc._engines._samples import weighed
+from polyroc._engines._samples import class_shares, doubled_wins, weighed
 from polyroc._lib.typing import FloatArray, Structure, Thresholds
 from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, RankOneFits
 
@@ -174,3 +173,18 @@ class NumpyEngine:
 
 
 ENGINE: Engine = NumpyEngine()
+
+
+def pairwise_areas(predictions: Predictions, pairs: PairIndex) -> FloatArray:
+    """Mann-Whitney area A(positive, negative) of each pair, shape (K,)."""
+    n_classes = len(predictions.labels)
+    share = class_shares(predictions)
+    wins = np.zeros((n_classes, n_classes))
+    for positive, first in zip(*np.unique(pairs.positive, return_index=True), strict=True):
+        score = predictions.scores[:, pairs.column[first]]
+        wins[positive] = doubled_wins(score, predictions.codes, positive, n_classes, share)
+    won: FloatArray = wins[pairs.positive, pairs.negative] / 2
+    if share is None:
+        total = predictions.class_counts.astype(float)
+        won /= total[pairs.positive] * total[pairs.negative]
+    return won

@@ -43,7 +43,7 @@ def free_bytes(device: torch.device) -> int | None:
     """Bytes that can still be had on a device; None where that is unknown."""
     if device.type != "cuda":
         return _memory.available()
-    # What PyTorch keeps for itself and does not use can be had, too; what recordings keep, once memory has run out.
+    # What PyTorch keeps for itself and does not use can be had, too.
     kept = int(torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device))
     return int(torch.cuda.mem_get_info(device)[0]) + kept
 
@@ -77,7 +77,7 @@ def stream_of(device: torch.device) -> torch.cuda.Stream | None:
 
 
 def wait_for(device: torch.device) -> None:
-    """Wait until all that this thread queued on a device is done; never while a step is being recorded."""
+    """Wait until all that this thread queued on a device is done."""
     if device.type == "cuda":
         torch.cuda.current_stream(device).synchronize()
 
@@ -91,10 +91,6 @@ def go_on_after(mark: torch.cuda.Event | None, device: torch.device) -> None:
     """What this thread queues from here on comes after a mark of any thread."""
     if mark is not None:
         torch.cuda.current_stream(device).wait_event(mark)
-
-
-# What gives memory back where a device has run out of it.
-on_shortage: list[Callable[[], None]] = []
 
 
 @dataclass(frozen=True)
@@ -129,8 +125,6 @@ class computing_on:  # noqa: N801 -- used as a function is
             return
         # Its frames have what was allocated so far.
         error = error.with_traceback(None)
-        for give_back in on_shortage:
-            give_back()
         free = free_bytes(self.device) or 0
         what, less = "this", "Copy the scores to the host, where the same is computed: `y_score.cpu()`."
         if self.n_pairs is not None:
@@ -147,7 +141,7 @@ def asked_for(error: BaseException) -> str | None:
         return str(error).partition(". GPU")[0]
     if not isinstance(error, RuntimeError):
         return None
-    # On the CPU it has no error of its own for that; nor has CUDA for graphs, pinned memory and libraries.
+    # On the CPU it has no error of its own for that; nor has CUDA for pinned memory and libraries.
     _, found, said = str(error).partition("DefaultCPUAllocator: ")
     if found:
         return said.partition(". Error code")[0]

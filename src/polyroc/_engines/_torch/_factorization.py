@@ -10,10 +10,9 @@ from polyroc._engines._torch._devices import on_host, pieces, uploaded
 from polyroc._engines._torch._effects import TensorFactorization
 from polyroc._engines._torch._fit import fit_cells, polished, solved_rows
 from polyroc._engines._torch._pairs import Weights, weights_on
-from polyroc._engines._torch._passes import deviances
 from polyroc._engines._torch._problem import MANY_PAIRS, Ended
 from polyroc._engines._torch._rates import TensorRates
-from polyroc._engines._torch._sweeps import Cells
+from polyroc._engines._torch._sweeps import Cells, deviances
 from polyroc._lib.grid import row_weights
 from polyroc._lib.typing import FloatArray
 from polyroc._records import Factorization, PairWeights, Status

@@ -25,7 +25,6 @@ from polyroc._engines._torch._problem import (
     only_effects,
     some_pairs,
 )
-from polyroc._engines._torch._recorded import recorded_descent
 from polyroc._engines._torch._sweeps import ROW_BLOCK, ROW_GRADIENT, Cells
 
 # As in `_numba/_cells.py`: fits of more pairs begin where a fit of some of them ended.
@@ -54,9 +53,6 @@ def fit_cells(cells: Cells, *, one_optimum: bool, near: torch.Tensor | None = No
 
 def _from_alike(cells: Cells, tolerance: Tolerance) -> Ended:
     """The descent from where all pairs are alike and each row has the logit of its mean."""
-    recorded = recorded_descent(cells, tolerance)
-    if recorded is not None:
-        return recorded
     problem = Problem(cells)
     return _descend(problem, problem.start(), tolerance, FIRST_DAMPING)
 

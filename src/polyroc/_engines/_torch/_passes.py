@@ -17,18 +17,8 @@ _AT_ONCE, _POINTS_AT_ONCE = 2**24, 2**22
 
 def passes_for(cells: Cells) -> ModuleType:
     """The module whose `sweep` passes over these cells."""
-    return kernels("sweep") if _has_kernels_for(cells) else _sweeps
-
-
-def deviances(cells: Cells, row: torch.Tensor, effect: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """As `_sweeps.deviances`."""
-    module = kernels("deviance") if _has_kernels_for(cells) else _sweeps
-    found: tuple[torch.Tensor, torch.Tensor] = module.deviances(cells, row, effect)
-    return found
-
-
-def _has_kernels_for(cells: Cells) -> bool:
-    return has_kernels(cells.tpr.device.type) and bool(kernels("sweep").can_sweep(cells))
+    has_kernels_for = has_kernels(cells.tpr.device.type) and kernels("sweep").can_sweep(cells)
+    return kernels("sweep") if has_kernels_for else _sweeps
 
 
 def polygons_at_once(device: torch.device, n_call_rates: int) -> int:

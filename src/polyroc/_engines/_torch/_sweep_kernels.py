@@ -275,28 +275,7 @@ def sweep(
     new = Pairs(effect, *torch.empty((2, *shape), dtype=torch.float64, device=device))
     cross = torch.empty((*shape, cells.n_rows), dtype=cells.precision, device=device) if with_cross else None
     is_known = effect_new is not None or stretch is None
-    parts = launch_sweep(cells, row, row_new, old, stretch, _lengths(cells, row_new), new, cross, is_known=is_known)
-    return Swept(new, parts[0].sum(1), parts[1].sum(1), parts[2].amax(1), cross)
-
-
-def launch_sweep(
-    cells: Cells,
-    row: torch.Tensor,
-    row_new: torch.Tensor,
-    old: Pairs,
-    stretch: torch.Tensor | None,
-    lengths: torch.Tensor,
-    new: Pairs,
-    cross: torch.Tensor | None,
-    *,
-    is_known: bool,
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Write what a sweep finds of pairs; what it sums over them is given back by programs, (B, P, ...) each.
-
-    `lengths` (B, 3) is what `_lengths` gives for the new rows. Where `is_known`, the new effects are there already.
-    """
-    shape, device, n = (cells.n_fits, cells.n_pairs), row.device, cells.n_rows // 2
-    block_t = max(32, triton.next_power_of_2(n))
+    n, block_t = cells.n_rows // 2, max(32, triton.next_power_of_2(cells.n_rows // 2))
     per_program = pairs_per_program(*shape)
     n_programs = triton.cdiv(shape[1], per_program)
     by_row = torch.empty((shape[0], n_programs, N_ROW_SUMS, 2 * n), dtype=torch.float64, device=device)
@@ -308,7 +287,7 @@ def launch_sweep(
         row,
         row_new,
         nothing if stretch is None else stretch,
-        lengths,
+        _lengths(cells, row_new),
         old.effect,
         old.gradient,
         old.block,
@@ -338,7 +317,7 @@ def launch_sweep(
         TWELFTH=1 / 12,
         **compiled_with(warps_for(block_t, n_programs * shape[0])),
     )
-    return by_row, total, largest
+    return Swept(new, by_row.sum(1), total.sum(1), largest.amax(1), cross)
 
 
 def tensors_of(cells: Cells) -> tuple[torch.Tensor, ...]:
