@@ -9,6 +9,8 @@ python -m studies plans-page plans.json       their table, into docs/planning.md
 python -m studies looks --out looks.json      what looking after every batch costs: half an hour on two cores
 python -m studies looks-page looks.json       its table, into docs/comparing.md
 python -m studies bands --out bands.json      how often bands by influences cover; printed
+python -m studies hard --out hard.json        intervals where few samples decide: an hour on one core
+python -m studies hard-page hard.json         their tables, into docs/coverage.md
 python -m studies measures --out measures.json  how often intervals of measures cover: minutes on 16 cores
 python -m studies measures-page measures.json  their table, into docs/coverage.md
 python -m studies decision-predictions FILE.npz  classifiers on six data sets, for a machine without scikit-learn
@@ -28,6 +30,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SEED = 20261116
+SEED_HARD = 20261118
 
 
 def main():
@@ -62,6 +65,13 @@ def main():
     bands.add_argument("--out", type=Path, required=True, help="file of results; those that it has are kept")
     bands.add_argument("--replications", type=int, default=300)
     bands.add_argument("--only", nargs="*", help="names; all by default")
+    hard = commands.add_parser("hard", help="simulate intervals where few samples decide")
+    hard.add_argument("--out", type=Path, required=True, help="file of results; those that it has are kept")
+    hard.add_argument("--replications", type=int, default=600)
+    hard.add_argument("--only", nargs="*", help="names; all by default")
+    few = commands.add_parser("hard-page", help="write the tables of docs/coverage.md on them")
+    few.add_argument("results", type=Path)
+    few.add_argument("--to", type=Path, default=ROOT / "docs" / "coverage.md")
     measures = commands.add_parser("measures", help="simulate intervals of all measures")
     measures.add_argument("--out", type=Path, required=True, help="file of results; those that it has are kept")
     measures.add_argument("--replications", type=int, default=2000)
@@ -101,7 +111,7 @@ def main():
     asked = parser.parse_args()
     does = {"run": _run, "contests": _contests, "influence": _influence, "page": _page, "populations": _populations}
     does |= {"plans": _plans, "plans-page": _plans_page, "looks": _looks, "looks-page": _looks_page, "bands": _bands}
-    does |= {"measures": _measures, "measures-page": _measures_page}
+    does |= {"measures": _measures, "measures-page": _measures_page, "hard": _hard, "hard-page": _hard_page}
     does |= {"decision-predictions": _decision_predictions, "decisions": _decisions, "decisions-page": _decisions_page}
     does |= {"verdict-predictions": _verdict_predictions, "verdicts": _verdicts, "verdicts-page": _verdicts_page}
     asked.start = time.perf_counter()
@@ -243,6 +253,29 @@ def _bands(asked):
         asked.out.write_text(json.dumps(results))
         shares = ", ".join(f"{name} {fmean(values):.3f}" for name, values in found.items())
         print(f"{setting.name}: {len(next(iter(found.values())))} samples, {shares}", flush=True)
+
+
+def _hard(asked):
+    os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    from studies._hard import ALL, find_truth, run
+
+    results = json.loads(asked.out.read_text()) if asked.out.exists() else {}
+    for number, one in enumerate(ALL):
+        if one.name in results or (asked.only is not None and one.name not in asked.only):
+            continue
+        seed = SEED_HARD + number
+        results[one.name] = {"truth": find_truth(one, seed), "found": run(one, seed, asked.replications)}
+        asked.out.write_text(json.dumps(results))
+        print(f"{(time.perf_counter() - asked.start) / 60:.1f} min: {one.name}", flush=True)
+
+
+def _hard_page(asked):
+    from studies._hard import BEGIN, END, page
+    from studies._page import write
+
+    text = page(json.loads(asked.results.read_text()))
+    print(text)
+    write(asked.to, text, BEGIN, END)
 
 
 def _measures(asked):

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import polyroc
-from studies import _decisions, _page, _plans
+from studies import _decisions, _hard, _page, _plans
 from studies._settings import (
     CONTESTS,
     CORRELATION,
@@ -463,3 +463,28 @@ def test_the_study_of_measures_counts_the_sides_that_are_missed():
     found = np.array([[0.9, 0.1, 0.8, 0.95], [0.5, 0.1, 0.4, 0.6], [0.7, 0.1, 0.6, 0.85], [0.9, 0.1, 0.85, 0.95]])
     judged = _measures.summary(0.83, found)
     assert (judged["covers"], judged["truth below"], judged["truth above"]) == (0.5, 0.25, 0.25)
+
+
+def test_settings_where_few_samples_decide_are_what_they_are_called():
+    assert len({one.name for one in _hard.ALL}) == len(_hard.ALL)
+    assert all(min(one.counts) == 10 and max(one.counts) == 200 for one in _hard.SMALL)
+    rng = np.random.default_rng(0)
+    for one in _hard.GROUPS:
+        y_true, [_], groups = _hard.draw(one, rng)
+        assert np.bincount(y_true).tolist() == list(one.counts)
+        assert len(set(zip(groups, y_true, strict=True))) == len(set(groups)) == 15
+    wrong = next(one for one in _hard.GROSS if one.mislabelled and one.population is None)
+    y_true, [scores], _ = _hard.draw(wrong, rng, (40_000,) * 5)
+    highest = np.mean(scores.argmax(axis=1) != y_true)
+    right = np.mean(_hard.draw(replace(wrong, mislabelled=0.0), rng, (40_000,) * 5)[1][0].argmax(axis=1) != y_true)
+    assert highest - right == pytest.approx(0.005, abs=0.002)
+
+
+def test_the_former_interval_of_a_difference_is_in_the_table():
+    one = replace(_hard.EQUAL[0], counts=(20,) * 4)
+    found = _hard.run(one, 0, 3)
+    for name in ("D", "M"):
+        assert np.all(np.array(found[f"{name}, low"]) <= np.array(found[f"{name}, low before"]) + 1e-12)
+        assert np.all(np.array(found[f"{name}, high"]) >= np.array(found[f"{name}, high before"]) - 1e-12)
+    rows = _hard.rows(one, {"truth": [[0.8, 0.7], [0.8, 0.7]], "found": found}, ("significant",))
+    assert [row[:5] for row in rows] == [[one.name, s, "20", "0.0000", "3"] for s in ("D", "M")]

@@ -10,7 +10,8 @@ from problems import quietly, random_problem
 from test_accumulator import predictions, snapped
 
 import polyroc
-from polyroc._uncertainty.delong import standard_error
+from polyroc._uncertainty.delong import sides, standard_error
+from polyroc._uncertainty.units import Units
 from polyroc.streams._joint_sums import SampleSums
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -226,3 +227,26 @@ def test_the_difference_of_equal_models_has_no_variance():
     sums = SampleSums(2, 2)
     sums.add(np.repeat([0, 1], 500), x)
     assert 0 <= standard_error(np.array([1.0, -3.0]), sums.units) < 1e-6
+
+
+def test_both_sides_of_differences_are_those_of_samples():
+    rng = np.random.default_rng(0)
+    codes, x = rng.integers(0, 3, 200), rng.standard_t(3, size=(200, 4))
+    for c in range(3):
+        x[codes == c] -= x[codes == c].mean(axis=0)
+    first, second = SampleSums(3, 4), SampleSums(3, 4)
+    first.add(codes[:70], x[:70])
+    second.add(codes[70:], x[70:])
+    first.merge(second)
+    again = SampleSums(3, 4)
+    again.load(first.state())
+    units = Units(np.arange(200), codes, are_groups=False)
+    for a in range(4):
+        for b in set(range(4)) - {a}:
+            apart = x[:, a] - x[:, b]
+            of_samples = sides(apart, units)
+            for sums in (first, again):
+                of_sums = sides(sums.influences(a) - sums.influences(b), sums.units)
+                np.testing.assert_allclose(of_sums, of_samples, rtol=1e-12)
+            more = [one for one in apart if one > 0]
+            np.testing.assert_allclose(of_samples[0], [sum(more), sum(one**2 for one in more), max(more)], rtol=1e-9)

@@ -9,7 +9,7 @@ from problems import quietly
 from scipy import integrate, stats
 
 import polyroc
-from polyroc._uncertainty.paired_influence import Anytime, Once
+from polyroc._uncertainty.paired_influence import Anytime, Once, difference
 
 
 def example(**options):
@@ -45,11 +45,11 @@ def test_differences_are_those_of_paired_resamples(by_influence, by_resamples):
         for one, other in zip(found.differences, expected.differences, strict=True):
             assert one.value == other.value
             assert one.standard_error == pytest.approx(other.standard_error, rel=0.1)
+        for one, other in zip(found.estimates, expected.estimates, strict=True):
+            assert one.standard_error == pytest.approx(other.standard_error, rel=0.1)
             width = other.high - other.low
             assert abs(one.low - other.low) < 0.1 * width
             assert abs(one.high - other.high) < 0.1 * width
-        for one, other in zip(found.estimates, expected.estimates, strict=True):
-            assert one.standard_error == pytest.approx(other.standard_error, rel=0.1)
 
 
 def test_rankings_come_from_the_joint_distribution():
@@ -138,6 +138,88 @@ def test_a_sequence_says_so_and_is_wider(by_influence):
         assert one.p_value > other.p_value
         # The estimates are for a single look: only differences are tested again and again.
     assert sequence.by_auc.estimates == by_influence.by_auc.estimates
+
+
+def two_models(seed=0, n=30):
+    """A strong model and a noisier copy of it: D's and M's spreads of both."""
+    rng = np.random.default_rng(seed)
+    y_true = np.repeat(np.arange(4), n)
+    first = rng.normal(size=(4 * n, 4)) + 3 * np.eye(4)[y_true]
+    both = [polyroc.evaluate(y_true, one) for one in (first, 0.7 * first + rng.normal(size=first.shape))]
+    return [[one._spread(statistic, both[0]._units()) for one in both] for statistic in ("auc", "hand_till")]
+
+
+def ends_by_loops(first, second, tail):
+    """Both ends of a difference, sample by sample, with chi-squared quantiles as Fay and Feuer print them."""
+    total, squares, largest = [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]
+    variance, normal, few = 0.0, 0.0, 0.0
+    for c in np.unique(first.units.stratum):
+        apart = (first.influences - second.influences)[first.units.stratum == c]
+        n, apart = len(apart), apart - apart.mean()
+        for x in apart:
+            side = 0 if x > 0 else 1
+            total[side] += abs(x)
+            squares[side] += x * x
+            largest[side] = max(largest[side], abs(x))
+        own = np.var(apart, ddof=1) * n
+        fourth = np.mean((n * apart) ** 4)
+        variance += own
+        spread = 2 * own**2 / (n - 1)
+        normal += spread
+        few += max((fourth - (n - 3) / (n - 1) * (n * own) ** 2) / n**3, spread)
+    freedom, normal_freedom = max(2.0, 2 * variance**2 / few), 2 * variance**2 / normal
+    (a, error_a), (b, error_b) = first.corrected(), second.corrected()
+    plain = [first.standard_error, second.standard_error]
+    common = (plain[0] ** 2 + plain[1] ** 2 - variance) / 2 * error_a / plain[0] * error_b / plain[1]
+    error = max(error_a**2 + error_b**2 - 2 * common, variance) ** 0.5
+    if first.unshrunk is not None:
+        error = math.hypot(error, first.unshrunk - second.unshrunk - (first.estimate - second.estimate))
+    reach = stats.t.isf(tail, freedom) * error
+    tail = stats.norm.sf(stats.t.isf(tail, normal_freedom))
+    low, high = [], []
+    for side in (0, 1):
+        y, v = total[side], squares[side]
+        w = max(math.sqrt(1 - freedom / normal_freedom) * largest[side], 0.15 / 2 * 2 / (4 * 30))
+        low.append(v / (2 * y) * stats.chi2.ppf(tail, 2 * y**2 / v))
+        high.append((v + w**2) / (2 * (y + w)) * stats.chi2.isf(tail, 2 * (y + w) ** 2 / (v + w**2)))
+    scale = error / variance**0.5
+    below = scale * math.hypot(total[0] - low[0], high[1] - total[1])
+    above = scale * math.hypot(high[0] - total[0], total[1] - low[1])
+    return a - b - (max(reach, below) if a < b else reach), a - b + (max(reach, above) if a > b else reach)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_difference_reaches_as_far_from_0_as_two_gamma_intervals_joined(seed):
+    for first, second in two_models(seed):
+        for one, other in ((first, second), (second, first)):
+            ends = difference(one, other, 0.9, Once())[2]
+            assert_allclose(ends, ends_by_loops(one, other, 0.05), rtol=1e-8, atol=1e-12)
+
+
+def test_the_p_value_is_where_the_interval_reaches_0():
+    for first, second in two_models(4, n=12):
+        p_value = difference(first, second, 0.95, Once())[3]
+        assert 1e-6 < p_value < 1
+        assert difference(first, second, 1 - p_value, Once())[2].low == pytest.approx(0, abs=1e-9)
+
+
+def test_a_difference_turned_round_is_the_same():
+    for first, second in two_models(5):
+        value, error, ends, p_value = difference(first, second, 0.95, Once())
+        turned = difference(second, first, 0.95, Once())
+        assert turned[0] == -value
+        assert turned[1] == pytest.approx(error)
+        assert_allclose(turned[2], [-ends.high, -ends.low], rtol=1e-9)
+        assert turned[3] == pytest.approx(p_value)
+
+
+def test_the_side_away_from_0_is_the_longer_one_of_a_noisier_copy():
+    """Errors are few, and those of the copy the more: a sample without one of them understates the gap."""
+    for first, second in two_models(6):
+        _, _, (low, high), _ = difference(first, second, 0.95, Once())
+        centre = first.corrected()[0] - second.corrected()[0]
+        assert centre > 0
+        assert high - centre > 1.05 * (centre - low)
 
 
 @pytest.mark.parametrize("n", [50, 1000, 20_000])

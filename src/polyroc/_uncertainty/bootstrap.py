@@ -72,6 +72,8 @@ class BootstrapResult(Frozen):
         Classes that have samples.
     n_independent : int
         Samples, or groups, of the smallest of them.
+    rare_class : float
+        Samples, or groups, of a class in which an unseen error costs the root mean square of what it costs in each.
     unshrunk_curve : RocCurve or None
         The curve of the sample without shrinkage; None of two classes, whose curve is no fit.
     freedom : float
@@ -102,6 +104,7 @@ class BootstrapResult(Frozen):
     n_lost_class: int
     n_classes: int
     n_independent: int
+    rare_class: float
     unshrunk_curve: RocCurve | None
     freedom: float
     hand_till_freedom: float
@@ -224,6 +227,7 @@ class BootstrapResult(Frozen):
             n_independent=self.n_independent,
             n_classes=self.n_classes,
             freedom=self.hand_till_freedom if is_hand_till else self.freedom,
+            rare_class=self.rare_class,
             unshrunk=None if statistic != "auc" or self.unshrunk_curve is None else self.unshrunk_curve.auc,
             influences=None if self.influences is None else self.influences[get_args(Statistic).index(statistic)],
             at_end=is_at_end(self.observed_hand_till if is_hand_till else self.observed_mean_area),
@@ -358,6 +362,7 @@ def result_of(
         n_lost_class=int(np.count_nonzero(drawn.lost_class)),
         n_classes=int(np.count_nonzero(predictions.class_counts)),
         n_independent=least_class(predictions, units),
+        rare_class=rare_class(predictions, units),
         unshrunk_curve=unshrunk_curve,
         # Those of the pairs' mean area: D's own need a formula of their own, and the same samples carry both.
         freedom=carrying,
@@ -408,3 +413,9 @@ def least_class(source: Source, units: AnyUnits) -> int:
     effective = source.effective_counts[source.class_counts > 0]
     # Equal weights must not lose a sample by rounding.
     return max(1, min(int(_units_by_class(source, units).min()), int(effective.min() + 1e-9)))
+
+
+def rare_class(source: Source, units: AnyUnits) -> float:
+    """Units of a class in which an unseen error costs the root mean square of what it costs in each, 1 / units."""
+    counts = np.minimum(_units_by_class(source, units), source.effective_counts[source.class_counts > 0])
+    return float(1 / np.sqrt(np.mean(np.maximum(counts, 1.0) ** -2.0)))

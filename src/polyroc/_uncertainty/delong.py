@@ -52,6 +52,16 @@ def freedom(influences: FloatArray, units: AnyUnits) -> float:
     return Moments.of(influences, units).freedom(units.sizes)
 
 
+def sides(influences: FloatArray, units: AnyUnits) -> tuple[FloatArray, FloatArray]:
+    """Of the units that add to a statistic and of those that take from it: sum, sum of squares, largest; shape (3,)."""
+    if isinstance(units, StreamedUnits):
+        return units.sides(influences)
+    sums = units.centred(units.sums(influences))
+    above, below = (np.maximum(sign * sums, 0.0) for sign in (1, -1))
+    more, less = (np.array([part.sum(), np.sum(part**2), part.max()]) for part in (above, below))
+    return more, less
+
+
 @dataclass(frozen=True, eq=False)
 class Moments(Frozen):
     """What the units of each stratum would add alone: variance and fourth moment, from which other sizes follow."""
@@ -90,6 +100,13 @@ class Moments(Frozen):
         """
         u = np.maximum(sizes, 2).astype(float)
         excess = self.fourth - self.variance**2 * (u - 3) / (u - 1)
-        spread = np.maximum(excess, 2 * self.variance**2 * u / (u - 1)) / u**3
+        return self._satterthwaite(np.maximum(excess, 2 * self.variance**2 * u / (u - 1)) / u**3, u)
+
+    def normal_freedom(self, sizes: Any) -> float:
+        """What they would be of normal units, each stratum with its own (Welch, 1947)."""
+        u = np.maximum(sizes, 2).astype(float)
+        return self._satterthwaite(2 * self.variance**2 / (u**2 * (u - 1)), u)
+
+    def _satterthwaite(self, spread: FloatArray, u: FloatArray) -> float:
         total = float(np.sum(self.variance / u))
         return max(_LEAST_FREEDOM, 2 * total**2 / float(np.sum(spread))) if total > 0 else _LEAST_FREEDOM

@@ -35,7 +35,7 @@ from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates
 from polyroc._uncertainty import logit_scale as _logit_scale
 from polyroc._uncertainty.delong import covariance, freedom, standard_error
 from polyroc._uncertainty.intervals import Interval, end_interval
-from polyroc._uncertainty.logit_scale import EDGE, Reach, unseen_error
+from polyroc._uncertainty.logit_scale import EDGE, Reach, rare_error, unseen_error
 from polyroc._uncertainty.random import normal_errors
 from polyroc._uncertainty.replicates import Replicates
 from polyroc._uncertainty.units import AnyUnits, Units
@@ -194,6 +194,8 @@ class Spread(Frozen):
     n_independent: int
     """Units of the smallest class."""
     n_classes: int
+    rare_class: float | None = None
+    """Size of a class in which an unseen error costs what it does over all classes; None to allow for none more."""
     bias: tuple[float, float] = (0.0, 0.0)
     """By how much the statistic is too large on average, and the standard error of that."""
     unshrunk: float | None = None
@@ -233,9 +235,18 @@ class Spread(Frozen):
         if self.standard_error == 0:
             return Interval(self.estimate, self.estimate)
         unseen = self.error_cost * unseen_error(self.n_classes, self.n_independent)
-        reach = Reach.of(confidence_level, self.freedom, unseen)
+        reach = Reach.of(confidence_level, self.freedom, unseen, self._rare)
         low, high = _logit_scale.ends(self.estimate, self._error, reach, mean=self._place, unshrunk=self.unshrunk)
         return Interval(max(float(low), self.floor), float(high))
+
+    @property
+    def hidden(self) -> float:
+        """What an unseen error may add to the difference of two models, which make half of such errors together."""
+        return self._rare / 2
+
+    @property
+    def _rare(self) -> float:
+        return 0.0 if self.rare_class is None else rare_error(self.n_classes, self.rare_class)
 
     def is_like(self, other: "Spread") -> bool:
         """Whether another one has the very same estimate and influences."""

@@ -10,7 +10,7 @@ from polyroc._lib.typing import FloatArray, IntervalKind
 from polyroc._lib.warnings import ResamplingWarning, warn
 from polyroc._records import Frozen
 from polyroc._uncertainty import logit_scale as _logit_scale
-from polyroc._uncertainty.logit_scale import Reach, unseen_error
+from polyroc._uncertainty.logit_scale import Reach, rare_error, unseen_error
 
 # Replicates that differ by less than this do not differ: those of the fast engine are in single precision.
 _SAME = 1e-7
@@ -67,6 +67,8 @@ class Distribution(Frozen):
     """What an error may cost at most, compared with what it costs in the whole area."""
     floor: float = 0.0
     """The least value that an area can have."""
+    rare_class: float | None = None
+    """Size of a class in which an unseen error costs what it does over all classes; None to allow for none more."""
 
     @property
     def lowest(self) -> float:
@@ -130,7 +132,8 @@ class Distribution(Frozen):
     def _area_ends(self, confidence_level: float) -> tuple[float, float]:
         """Ends of the interval of an area, on the logit scale."""
         unseen = self.error_cost * unseen_error(self.n_classes, self.n_independent)
-        reach = Reach.of(confidence_level, self.freedom, unseen)
+        rare = 0.0 if self.rare_class is None else rare_error(self.n_classes, self.rare_class)
+        reach = Reach.of(confidence_level, self.freedom, unseen, rare)
         mean = None if self.unshrunk is None else float(np.mean(self.replicates))
         low, high = _logit_scale.ends(self.estimate, self.standard_error, reach, mean=mean, unshrunk=self.unshrunk)
         return float(low), float(high)

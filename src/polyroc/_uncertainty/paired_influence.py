@@ -4,13 +4,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.special import expit, logit, ndtri, stdtr, stdtrit
+from scipy.special import expit, gammainccinv, gammaincinv, logit, ndtr, ndtri, stdtr, stdtrit
 
 from polyroc._lib.typing import AnyStatistic, FloatArray
-from polyroc._uncertainty.delong import covariance, freedom
+from polyroc._uncertainty.delong import Moments, covariance, freedom, sides
 from polyroc._uncertainty.influence import ROUNDING, Spread
 from polyroc._uncertainty.intervals import Interval
 from polyroc._uncertainty.logit_scale import EDGE
@@ -57,6 +57,10 @@ class HasInfluences(HasEnds, Protocol):
     @property
     def excess(self) -> float:
         """By how much the estimate may be too large, whatever the samples show."""
+
+    @property
+    def hidden(self) -> float:
+        """What an unseen error of this model may add to its difference from another."""
 
     @property
     def width(self) -> float:
@@ -144,7 +148,7 @@ def difference(
     """The difference of two models, its standard error, interval and p value.
 
     Centre and spread are those that the intervals of both begin with, as for paired replicates; the influences give
-    the correlation.
+    the correlation. Rare errors may make the difference larger than that; whether there is one they do not tell.
     """
     value = first.estimate - second.estimate
     both = covariance(np.array([first.influences, second.influences]), first.units)
@@ -161,10 +165,59 @@ def difference(
         return value, 0.0, Interval(value, value), 1.0
     few = freedom(first.influences - second.influences, first.units)
     reach, width = test.reach(confidence_level, few) * error, first.width
+    below, above = _away_from_0(first, second, confidence_level, test, plain)
+    # To the side away from 0, which is both where they are equal.
+    below = max(reach, error * below) if a <= b else reach
+    above = max(reach, error * above) if a >= b else reach
     # Either may be too large by any part of its excess.
-    ends = Interval(max(-width, a - b - first.excess - reach), min(width, a - b + second.excess + reach))
+    ends = Interval(max(-width, a - b - first.excess - below), min(width, a - b + second.excess + above))
     beyond = max(0.0, abs(a - b) - (first.excess if a > b else second.excess))
     return value, plain, ends, test.p_value(beyond / error, few)
+
+
+def _away_from_0(
+    first: HasInfluences, second: HasInfluences, confidence_level: float, test: Test, plain: float
+) -> tuple[float, float]:
+    """How many standard errors a difference may be below, and above, what it is, if rare errors make it.
+
+    What speaks for one model and what speaks for the other are two sums of few large influences. Each has Fay and
+    Feuer's interval, and MOVER (Zou and Donner, 2008) joins both. One unit more may come to either, as large as the
+    largest that was seen, as far as the variance is less certain than that of normal units; or one that was not seen.
+    """
+    if plain < ROUNDING:  # no unit adds anything
+        return 0.0, 0.0
+    apart, units = first.influences - second.influences, first.units
+    moments = Moments.of(apart, units)
+    normal = moments.normal_freedom(units.sizes)
+    share = math.sqrt(max(0.0, 1 - moments.freedom(units.sizes) / normal))
+    hidden = max(first.hidden, second.hidden)
+    more, less = (
+        _Part(total, squares, max(share * largest, hidden))
+        for total, squares, largest in np.array(sides(apart, units)).tolist()
+    )
+    tail = float(ndtr(-test.reach(confidence_level, normal)))
+    below = math.hypot(more.below(tail), less.above(tail))
+    return below / plain, math.hypot(more.above(tail), less.below(tail)) / plain
+
+
+class _Part(NamedTuple):
+    """A sum of the units that speak for one of two models."""
+
+    total: float
+    squares: float
+    unseen: float
+    """What one unit more may add."""
+
+    def above(self, tail: float) -> float:
+        """How far the high end of Fay and Feuer's (1997) interval is from the sum."""
+        mean = self.total + self.unseen
+        scale = (self.squares + self.unseen**2) / mean
+        return scale * float(gammainccinv(mean / scale, tail)) - self.total
+
+    def below(self, tail: float) -> float:
+        """How far the low end is."""
+        scale = self.squares / self.total
+        return self.total - scale * float(gammaincinv(self.total / scale, tail))
 
 
 def normal_draws(models: list[Spread], together: FloatArray | None = None) -> FloatArray:

@@ -29,6 +29,11 @@ class StreamedUnits(Frozen):
     """Sum of x x', shape (k, m, m). The sum of x over a class is 0, because influences are centred there."""
     fourths: FloatArray
     """Sum of z z' with z all products of two of x, shape (k, q, q), q = m (m + 1) / 2."""
+    one_sided: FloatArray
+    """Of the differences of each two of x, p = m (m - 1) / 2 of them: sums and sums of squares of those above 0, and of
+    those below, shape (p, 2, 2)."""
+    largest: FloatArray
+    """The largest of those above 0, and of those below, shape (p, 2)."""
     are_groups: bool = False
 
     @property
@@ -52,11 +57,27 @@ class StreamedUnits(Frozen):
         squares = np.einsum("a,cab,b->c", combination, self.squares, combination)
         return squares, np.einsum("p,cpq,q->c", products, self.fourths, products)
 
+    def sides(self, combination: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Of a difference of two statistics, one less the other: `_delong.sides`."""
+        first, second = int(np.argmax(combination)), int(np.argmin(combination))
+        a, b = sorted((first, second))
+        # In the order of `differences`.
+        place = a * len(combination) - a * (a + 1) // 2 + b - a - 1
+        more, less = np.hstack([self.one_sided[place], self.largest[place][:, None]])
+        return (more, less) if first < second else (less, more)
+
 
 def products(x: FloatArray) -> FloatArray:
     """All products of two of the statistics, shape (n, q) from (n, m), in the order of `fourths`."""
     first, second = np.triu_indices(x.shape[1])
     found: FloatArray = x[:, first] * x[:, second]
+    return found
+
+
+def differences(x: FloatArray) -> FloatArray:
+    """The differences of each two of the statistics, shape (n, p) from (n, m), in the order of `one_sided`."""
+    first, second = np.triu_indices(x.shape[1], 1)
+    found: FloatArray = x[:, first] - x[:, second]
     return found
 
 

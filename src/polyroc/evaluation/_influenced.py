@@ -15,7 +15,7 @@ from polyroc._inputs.checks import InputError
 from polyroc._lib.typing import AnyStatistic, FloatArray
 from polyroc._lib.warnings import ResamplingWarning, underflow_is_zero, warn
 from polyroc._records import Predictions, read_only
-from polyroc._uncertainty.bootstrap import least_class
+from polyroc._uncertainty.bootstrap import least_class, rare_class
 from polyroc._uncertainty.delong import standard_error
 from polyroc._uncertainty.influence import (
     N_REFITS,
@@ -224,6 +224,8 @@ class Influenced(Evaluated):
             units=units,
             n_independent=least_class(self._source, units),
             n_classes=int(np.count_nonzero(self.class_counts)),
+            # Left of a small false positive rate hardly a sample is left: what one more would cost there is not known.
+            rare_class=rare_class(self._source, units) if max_fpr is None else None,
             bias=bias,
             unshrunk=unshrunk,
             pair_error=self._pair_error(max_fpr) if is_fit else 0.0,

@@ -21,6 +21,8 @@ from polyroc.baselines._accuracy import wilson_interval
 _AT_END = 1e-12
 # The logarithm of a measure with a larger standard error says nothing.
 _MOST_SPREAD = 2.0
+# Of what an unseen error costs, in a difference of two models: as for areas (`_logit_scale.RARE_SHARE` / 2 of 0.25).
+_SHARED_UNSEEN = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +54,11 @@ class Scaled(Frozen):
     @cached_property
     def freedom(self) -> float:
         return freedom(self.influences, self.units)
+
+    @property
+    def hidden(self) -> float:
+        """What an unseen error of one model may add to its difference from another (`Spread.hidden`)."""
+        return _SHARED_UNSEEN * self.unseen
 
     @property
     def width(self) -> float:

@@ -8,20 +8,22 @@ import numpy as np
 
 from polyroc._inputs.checks import InputError
 from polyroc._lib.typing import FloatArray, IntArray, LabelArray
-from polyroc._uncertainty.streamed import StreamedUnits, products
+from polyroc._uncertainty.streamed import StreamedUnits, differences, products
 from polyroc._uncertainty.units import AnyUnits, Units
 from polyroc.streams._state import check_counts, read_array
 
-_SUMS = ("sizes", "shares", "squares", "fourths")
+_SUMS = ("sizes", "shares", "squares", "fourths", "one_sided")
+_KEPT = (*_SUMS, "largest")
 
 
 class SampleSums:
-    """Of independent samples: by class, products of two and of four."""
+    """Of independent samples: by class, products of two and of four; and both sides of the differences of two."""
 
     def __init__(self, n_classes: int, m: int) -> None:
-        q = m * (m + 1) // 2
+        p, q = m * (m - 1) // 2, m * (m + 1) // 2
         self.sizes, self.shares = np.zeros(n_classes, dtype=np.int64), np.zeros(n_classes)
         self.squares, self.fourths = np.zeros((n_classes, m, m)), np.zeros((n_classes, q, q))
+        self.one_sided, self.largest = np.zeros((p, 2, 2)), np.zeros((p, 2))
 
     def add(self, codes: IntArray, x: FloatArray) -> None:
         """Add what some samples add, shape (n, m)."""
@@ -35,15 +37,20 @@ class SampleSums:
             two = products(own)
             self.squares[c] += own.T @ own
             self.fourths[c] += two.T @ two
+        apart = differences(x)
+        for side, part in enumerate((np.maximum(apart, 0.0), np.maximum(-apart, 0.0))):
+            self.one_sided[:, side] += np.stack([part.sum(axis=0), np.sum(part**2, axis=0)], axis=1)
+            self.largest[:, side] = np.maximum(self.largest[:, side], part.max(axis=0, initial=0.0))
         self.sizes += counts
 
     def merge(self, other: "SampleSums") -> None:
         for name in _SUMS:
             getattr(self, name)[...] += getattr(other, name)
+        np.maximum(self.largest, other.largest, out=self.largest)
 
     @property
     def units(self) -> AnyUnits:
-        return StreamedUnits(self.sizes.copy(), self.squares.copy(), self.fourths.copy())
+        return StreamedUnits(*(getattr(self, name).copy() for name in _KEPT if name != "shares"))
 
     def influences(self, statistic: int) -> FloatArray:
         """A combination that is the statistic itself, shape (m,)."""
@@ -52,11 +59,11 @@ class SampleSums:
         return chosen
 
     def state(self) -> dict[str, Any]:
-        return {name: getattr(self, name).copy() for name in _SUMS}
+        return {name: getattr(self, name).copy() for name in _KEPT}
 
     def load(self, state: Mapping[str, Any]) -> None:
         found = {
-            name: read_array(state, name, getattr(self, name).shape, "iu" if name == "sizes" else "f") for name in _SUMS
+            name: read_array(state, name, getattr(self, name).shape, "iu" if name == "sizes" else "f") for name in _KEPT
         }
         for name in ("sizes", "shares"):
             check_counts(name, found[name])
