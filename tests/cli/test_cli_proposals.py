@@ -226,7 +226,7 @@ def test_what_a_warning_of_bins_proposes_is_of_the_command_line(folder, capsys):
     assert set(re.findall(r"--[a-z-]+", err)) == {"--no-stream", "--exact"}
     for option in ("--no-stream", "--exact"):
         assert areas([*command[:-1], option], capsys) == pytest.approx(OF["knn"], abs=1e-9)
-    constant = float(re.search(r"Subtract (\S+) from all scores;", err)[1])
+    constant = float(re.search(r"Subtract (\S+) from all scores", err)[1])
     moved = pa.table({"label": Y_TRUE} | columns_of("p_", KNN + 2 - constant))
     parquet.write_table(moved, folder / "moved.parquet")
     assert areas([*command[:-1], "--stream"], capsys) == pytest.approx(OF["knn"], abs=1e-3)

@@ -335,7 +335,7 @@ def test_a_file_that_was_cut_short_is_named(tmp_path):
     file.write_bytes(file.read_bytes()[:-500])
     with pytest.raises(ValueError, match=r"'.*2\.parquet' is damaged or cut short"):
         polyroc.evaluate_parquet(folder, target="y")
-    with pytest.warns(UserWarning, match=r"left out: .*2\.parquet"):
+    with pytest.warns(UserWarning, match=r"skipped: .*2\.parquet"):
         assert polyroc.evaluate_parquet(folder, target="y", partial=True).n_samples == 4_000
 
 

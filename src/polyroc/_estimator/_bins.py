@@ -134,8 +134,8 @@ def _remedy(source: ScoreCounts, bound: float) -> str:
     assert isinstance(fine, ScoreBins)
     if source.lowest >= 0 and _share_of_zero(source, fine) > 0.5:
         return (
-            f"Scores below {fine.least:.0e} count as 0: count `np.log(np.maximum(np.asarray(scores, float), 5e-324))`, "
-            "in Python with `score_kind='free'`"
+            f"Scores below {fine.least:.0e} count as 0: count `np.log(np.maximum(np.asarray(scores, float), 5e-324))` "
+            "(in Python with score_kind='free')"
         )
     half = (source.highest - source.lowest) / 2
     # Bins are narrow near 0, those of probabilities near 1 as well.
@@ -145,7 +145,7 @@ def _remedy(source: ScoreCounts, bound: float) -> str:
     if near > half:
         digits = 1 if half == 0 else 1 - math.floor(math.log10(half))
         middle = round(source.lowest + half, digits)
-        return f"Subtract {middle!r} from all scores, in Python with `score_kind='free'`"
+        return f"Subtract {middle!r} from all scores (in Python with score_kind='free')"
     if isinstance(bins, GroupedBins):
         # Twice as many as groups of the same size would need, because fine bins of many samples are not divided.
         n_bins = int(bins.groups.max()) + 1

@@ -360,7 +360,7 @@ def does_stream(paths: Sequence[str], settings: Settings) -> bool:
     asked = [option for option, given in wanted.items() if given]
     if settings.stream is False:
         if asked:
-            raise CommandError(asked[0], "is for files that are passed over: leave out --no-stream")
+            raise CommandError(asked[0], "is for streamed files: leave out --no-stream")
         return False
     if settings.stream or asked or any(Path(path).is_dir() for path in paths if "\0" not in path):
         if others := [path for path in paths if not is_parquet(Path(path))]:
