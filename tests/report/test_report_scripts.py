@@ -122,7 +122,7 @@ def test_node_imports_the_fit_and_has_the_packages_numbers(tmp_path):
         fit_case("three classes", 3),
         fit_case("ten classes", 10),
         fit_case("shared thresholds", 5, thresholds="shared"),
-        fit_case("saturated", 4, model="saturated"),
+        fit_case("saturated", 4, structure="saturated"),
     ]
     (tmp_path / "cases.json").write_text(json.dumps(cases), encoding="utf-8")
     code, said = output_of(
