@@ -299,7 +299,8 @@ few, scores = y_true[:900], y_score[:900]
 evaluation = polyroc.evaluate(few, scores)
 evaluation.confidence_interval()
 evaluation.measures()
-polyroc.compare(few, {"a": scores, "b": 2 * scores + y_score[900:1800]})
+comparison = polyroc.compare(few, {"a": scores, "b": 2 * scores + y_score[900:1800]})
+comparison.tipping_costs()
 print("numba" in sys.modules)
 """,
         NUMBA_CACHE_DIR=str(tmp_path),
