@@ -103,7 +103,7 @@ class WangCarvalho(Frozen):
     deviance: float
     n_iter: int
     status: PrintedStatus
-    _refit: "partial[PrintedFit]" = field(repr=False)
+    _refit: "partial[_Fit]" = field(repr=False)
     _eta: FloatArray = field(repr=False)
     _trials: IntArray = field(repr=False)
     _end_points: bool = field(repr=False)
@@ -290,6 +290,7 @@ def wang_carvalho(
     )
 
 
+@np.errstate(all="ignore")
 def replicate_areas(result: WangCarvalho, n_resamples: int, rng: np.random.Generator) -> FloatArray:
     """D of tables drawn cell by cell with n_i n_j trials and the fitted rate; NaN if the replicate diverged."""
     if result.status is PrintedStatus.DIVERGED:
@@ -313,9 +314,7 @@ def _rates(predictions: Predictions, pairs: PairIndex, levels: FloatArray, quant
     return rates.reshape(-1, len(pairs))
 
 
-class PrintedFit(NamedTuple):
-    """A fit to a table of rates."""
-
+class _Fit(NamedTuple):
     eta: FloatArray  # logits of the rates, shape (2T, K)
     base: FloatArray  # intercepts, shape (2T, 1), or (2T, 0) if the structure has none
     n_iter: int
@@ -336,16 +335,14 @@ class PrintedFit(NamedTuple):
 
 # Steps may go anywhere; one that leaves the numbers ends the fit, and its status says so.
 @np.errstate(all="ignore")
-def fit_as_printed(
-    rates: FloatArray, weight: FloatArray, structure: Structure = "rank-one", rank: int = 1
-) -> PrintedFit:
+def fit_as_printed(rates: FloatArray, weight: FloatArray, structure: Structure = "rank-one", rank: int = 1) -> _Fit:
     """The fit to rates of shape (2T, K) with weights of this shape, by default that of Algorithm 1.
 
     Full steps of reweighted least squares: V, then Lambda and the intercept, all by one working response.
     """
     if structure == "full":
         eta = np.clip(logit(rates), -LOGIT_BOUND, LOGIT_BOUND)
-        return PrintedFit(eta, eta[:, :0], 0, PrintedStatus.CONVERGED)
+        return _Fit(eta, eta[:, :0], 0, PrintedStatus.CONVERGED)
     eta = logit((weight * rates + 0.5) / (weight + 1))
     # An intercept is the effect of a row on a first column of ones.
     first = int(structure == "centered")
@@ -361,23 +358,26 @@ def fit_as_printed(
         response = curvature * eta + weight * (rates * missed - (1 - rates) * fitted)
         beyond = response - curvature * (base @ pair[:, :first].T)
         effects = _least_squares(row[:, first:], curvature.T, beyond.T, pair[:, first:])
-        pair = np.hstack([pair[:, :first], effects - first * effects.mean(axis=0)])
+        if first:
+            effects -= effects.mean(axis=0)
+            effects /= np.linalg.norm(effects) or 1  # of the size of the ones, next to which they are solved
+        pair = np.hstack([pair[:, :first], effects])
         row = _least_squares(pair, curvature, response, row)
         last, eta = eta, row @ pair.T
         if not np.isfinite(eta).all():
             steady = falls and n_iter > _STEADY
-            return PrintedFit(last, base, n_iter, PrintedStatus.INFINITE) if steady else _diverged(eta, n_iter)
+            return _Fit(last, base, n_iter, PrintedStatus.INFINITE) if steady else _diverged(eta, n_iter)
         if np.abs(expit(eta) - fitted).max() <= _TOLERANCE:
             # Vanishing weights perturb all rates to 1/2: the effects begin at 0 and stay there, whatever the rates are.
             stuck = not pair[:, first:].any() and np.abs(rates - fitted).max() > _FITTED
-            return _diverged(eta, n_iter) if stuck else PrintedFit(eta, row[:, :first], n_iter, PrintedStatus.CONVERGED)
+            return _diverged(eta, n_iter) if stuck else _Fit(eta, row[:, :first], n_iter, PrintedStatus.CONVERGED)
         former, deviance = deviance, _deviance(rates, weight, eta)
         falls = falls and deviance <= former * (1 + 1e-9)
-    return PrintedFit(eta, row[:, :first], _MAX_ITER, PrintedStatus.MAX_ITER)
+    return _Fit(eta, row[:, :first], _MAX_ITER, PrintedStatus.MAX_ITER)
 
 
-def _diverged(eta: FloatArray, n_iter: int) -> PrintedFit:
-    return PrintedFit(np.full_like(eta, np.nan), np.full((len(eta), 1), np.nan), n_iter, PrintedStatus.DIVERGED)
+def _diverged(eta: FloatArray, n_iter: int) -> _Fit:
+    return _Fit(np.full_like(eta, np.nan), np.full((len(eta), 1), np.nan), n_iter, PrintedStatus.DIVERGED)
 
 
 def _least_squares(design: FloatArray, curvature: FloatArray, response: FloatArray, now: FloatArray) -> FloatArray:
