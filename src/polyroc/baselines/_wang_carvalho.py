@@ -121,7 +121,7 @@ class WangCarvalho(Frozen):
 
         Each cell of a table is drawn by itself, with n_i n_j trials. But rates
         share their samples, so these intervals are far too narrow: nominal 95 %
-        cover the truth in 0 to 6 % of the samples; the fewer thresholds, the more.
+        cover the truth in 0 to 29 % of the samples; the fewer thresholds, the more.
 
         Parameters
         ----------
