@@ -13,7 +13,7 @@ from polyroc._engines._curvature import Curvature
 from polyroc._engines._gradient import Gradient
 from polyroc._engines._numpy._influence import Knots, cut_polygon, look_up, members_and_columns
 from polyroc._engines._numpy._rates import Run, merged_polygon
-from polyroc._engines._protocol import Fitter, PdiTerms, Resources, Reweighed
+from polyroc._engines._protocol import Fitter, Resources, Reweighed
 from polyroc._engines._reach import Reach, reach
 from polyroc._inputs.checks import InputError
 from polyroc._lib.threads import Threads
@@ -318,10 +318,6 @@ class CountedPrepared:
         """The same for the mean of the pairs' areas by these shares: DeLong's components."""
         return area_tables(self.source, pairs, share)
 
-    def contrast_areas(self, pairs: PairIndex, partition: FloatArray) -> FloatArray:
-        """Contrasts are made of joint scores."""
-        raise SamplesNeededError
-
     def influences(
         self,
         pairs: PairIndex,
@@ -336,10 +332,6 @@ class CountedPrepared:
 
     def area_influences(self, pairs: PairIndex, share: FloatArray, thresholds: Thresholds = "own") -> FloatArray:
         """There are no samples that could add anything."""
-        raise SamplesNeededError
-
-    def pdi_terms(self) -> PdiTerms:
-        """PDI compares tuples of samples."""
         raise SamplesNeededError
 
     def reweigh(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> Reweighed:
