@@ -28,8 +28,8 @@ from polyroc._lib.grid import grid
 
 numba = pytest.importorskip("numba")
 
-from polyroc._engines._numba import _cells as _numba_cells  # noqa: E402
 from polyroc._engines._numba import _engine as _numba  # noqa: E402
+from polyroc._engines._numba import _problem as _numba_cells  # noqa: E402
 from polyroc._engines._numba import _rates as _numba_rates  # noqa: E402
 from polyroc._engines._numba._factorization import problem_of  # noqa: E402
 from polyroc._lib.threads import Threads  # noqa: E402

@@ -9,14 +9,18 @@ import numpy as np
 from polyroc._engines._curvature import Curvature
 from polyroc._engines._gradient import Gradient
 from polyroc._engines._numba._adjoint import Curvature as CompiledCurvature
-from polyroc._engines._numba._cells import pieces
-from polyroc._engines._numba._class_sorted import ClassSorted, class_sorted, with_order
-from polyroc._engines._numba._difference_sorted import difference_ordered, difference_sorted, with_difference_order
-from polyroc._engines._numba._eliminated import buffer_memory
+from polyroc._engines._numba._class_sorted import (
+    ClassSorted,
+    class_sorted,
+    difference_ordered,
+    difference_sorted,
+    with_difference_order,
+    with_order,
+)
 from polyroc._engines._numba._factorization import fit_rank_one
 from polyroc._engines._numba._influence import area_influences, sample_influences
-from polyroc._engines._numba._polygons import polygons_of, reflect_areas, reflect_tpr
-from polyroc._engines._numba._rates import LONG, add_areas, cut_own, cut_shared
+from polyroc._engines._numba._problem import buffer_memory, pieces
+from polyroc._engines._numba._rates import LONG, add_areas, cut_own, cut_shared, polygons_of, reflect_areas, reflect_tpr
 from polyroc._engines._numba._reweighed import MOST_VERTICES, Reweighed
 from polyroc._engines._numpy._differences import difference_thresholds
 from polyroc._engines._numpy._fits import centered, saturated
