@@ -22,10 +22,9 @@ from polyroc._engines._numba._influence import area_influences, sample_influence
 from polyroc._engines._numba._problem import buffer_memory, pieces
 from polyroc._engines._numba._rates import LONG, add_areas, cut_own, cut_shared, polygons_of, reflect_areas, reflect_tpr
 from polyroc._engines._numba._reweighed import MOST_VERTICES, Reweighed
-from polyroc._engines._numpy._differences import difference_thresholds
 from polyroc._engines._numpy._fits import centered, saturated
 from polyroc._engines._numpy._influence import area_influences as area_influences_by_pairs
-from polyroc._engines._numpy._rates import score_thresholds
+from polyroc._engines._numpy._rates import difference_thresholds, score_thresholds
 from polyroc._engines._protocol import Engine, Resources
 from polyroc._engines._registry import OnHost
 from polyroc._engines._unordered import unordered

@@ -7,16 +7,20 @@ import numpy as np
 
 from polyroc._engines._curvature import Curvature
 from polyroc._engines._gradient import Gradient
-from polyroc._engines._numpy._differences import (
+from polyroc._engines._numpy._fits import centered, rank_one, saturated
+from polyroc._engines._numpy._influence import (
+    area_influences,
     difference_area_influences,
-    difference_areas,
     difference_influences,
+    sample_influences,
+)
+from polyroc._engines._numpy._rates import (
+    difference_areas,
     difference_rates,
     difference_thresholds,
+    pairwise_rates,
+    score_thresholds,
 )
-from polyroc._engines._numpy._fits import centered, rank_one, saturated
-from polyroc._engines._numpy._influence import area_influences, sample_influences
-from polyroc._engines._numpy._rates import pairwise_rates, score_thresholds
 from polyroc._engines._protocol import Engine, Resources
 from polyroc._engines._registry import OnHost
 from polyroc._engines._samples import class_shares, doubled_wins, weighed
