@@ -4,6 +4,7 @@ import pytest
 from report_pages import evaluation_of, problem
 
 import polyroc
+from polyroc._estimator import _factorization
 from polyroc.report import summarize
 
 
