@@ -234,7 +234,7 @@ def _named_alike(keys: Mapping[str, str], way: Affixes, labels: list[str], *, ma
     numbers = [text for text in keys if text.isdecimal()]
     if numbers and numbering_of(numbers, labels) is not None:
         return numbers
-    # An index or a weight beside columns that are named just as the classes is no class.
+    # An index or a weight next to columns that are named just as the classes is no class.
     wanted = set(labels)
     return [text for text, key in keys.items() if key in wanted]
 
