@@ -73,6 +73,22 @@ def test_all_agrees_with_the_api_page(module):
     [polyroc, baselines, dask, display, meta, report, spark, training],
     ids=lambda module: module.__name__,
 )
+def test_every_public_function_and_class_has_an_example(module):
+    names = {*module.__all__, *OF_OTHERS.get(module.__name__, set())} - {"KerasCallback"}
+    public = {name: getattr(module, name) for name in names}
+    without = [
+        name
+        for name, one in public.items()
+        if (inspect.isclass(one) or inspect.isfunction(one)) and ">>> " not in (one.__doc__ or "")
+    ]
+    assert not without
+
+
+@pytest.mark.parametrize(
+    "module",
+    [polyroc, baselines, dask, display, meta, report, spark, training],
+    ids=lambda module: module.__name__,
+)
 def test_every_public_name_is_there_and_documented(module):
     for name in module.__all__:
         assert hasattr(module, name), name
