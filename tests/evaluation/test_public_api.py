@@ -74,8 +74,9 @@ def test_all_agrees_with_the_api_page(module):
     ids=lambda module: module.__name__,
 )
 def test_every_public_function_and_class_has_an_example(module):
-    names = {*module.__all__, *OF_OTHERS.get(module.__name__, set())} - {"KerasCallback"}
-    public = {name: getattr(module, name) for name in names}
+    # CostSensitiveClassifier is a class of scikit-learn's; KerasCallback needs Keras, and its example is not run.
+    of_others = {name for name in OF_OTHERS.get(module.__name__, ()) if name in dir(module)} - {"KerasCallback"}
+    public = {name: getattr(module, name) for name in {*module.__all__, *of_others}}
     without = [
         name
         for name, one in public.items()
