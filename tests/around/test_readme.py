@@ -34,7 +34,6 @@ PAGES = [
     "docs/meta.md",
     "docs/planning.md",
     "docs/report.md",
-    "docs/reproduction.md",
     "docs/scikit-learn.md",
     "docs/uncertainty.md",
 ]
