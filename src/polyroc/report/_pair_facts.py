@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from polyroc._estimator._weights import pair_weights
-from polyroc._lib.class_order import cluster_tree, leaves
+from polyroc._lib.axes import cluster_tree, leaves
 from polyroc._lib.limits import HEATMAP_CELLS, HEATMAP_HARDEST
 from polyroc._lib.typing import FloatArray, IntArray
 from polyroc.evaluation._evaluation import Evaluation
