@@ -8,7 +8,7 @@ import numpy as np
 from polyroc._engines._bins import GroupedBins, ScoreBins
 from polyroc._engines._counted import InfluenceTables
 from polyroc._engines._registry import passes_for
-from polyroc._inputs.batch import Batch
+from polyroc._inputs.predictions import Batch
 from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import Frozen, ScoreCounts
 

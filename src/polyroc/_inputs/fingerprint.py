@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyroc._inputs.tensor_predictions import Tensor, TensorPredictions, Tensors
+from polyroc._inputs.tensors import Tensor, TensorPredictions, Tensors
 from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import Frozen, Predictions, Source
 

@@ -3,14 +3,13 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
-from numbers import Integral, Real
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from polyroc._inputs.arrays import read_table, row_names
-from polyroc._inputs.checks import InputError, as_n_jobs, drawn_seed, listed, one_of, shown
+from polyroc._inputs.checks import InputError, as_n_jobs, drawn_seed, is_integer, is_number, listed, one_of, shown
 from polyroc._inputs.columns import Affixes, numbering_of
 from polyroc._lib.typing import FloatArray, LabelArray, Structure, Thresholds, Weighting
 from polyroc._records import Frozen
@@ -41,21 +40,20 @@ _MOST_THRESHOLDS = 1_000_000
 def _as_max_pairs(value: Any) -> int | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 2:
+    if not is_integer(value, 2):
         raise InputError("max_pairs", "must be None or an integer of at least 2", shown(value))
     return int(value)
 
 
 def _as_n_thresholds(value: Any) -> int:
-    if not isinstance(value, Integral) or not 2 <= int(value) <= _MOST_THRESHOLDS:  # booleans are below 2
+    if not is_integer(value, 2, _MOST_THRESHOLDS):
         raise InputError("n_thresholds", f"must be an integer from 2 to {_MOST_THRESHOLDS}", shown(value))
     return int(value)
 
 
 def _as_shrinkage(value: Any) -> float:
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
     try:
-        number = float(value) if is_number else math.nan
+        number = float(value) if is_number(value) else math.nan
     except OverflowError:  # an integer beyond all floats
         number = math.inf
     if not 0 <= number < math.inf:

@@ -2,15 +2,14 @@
 
 import math
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from polyroc._engines._samples import are_probabilities, exponentials_hint
 from polyroc._estimator._doubts import warn_of_disagreement
-from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, as_rng, one_of, shown
-from polyroc._inputs.frames import plain
+from polyroc._inputs.arrays import plain
+from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, as_rng, is_integer, one_of, shown
 from polyroc._inputs.predictions import as_ordered_predictions, as_predictions
 from polyroc._lib.limits import HUM_CLASSES
 from polyroc._lib.typing import LabelArray
@@ -195,6 +194,6 @@ def _assignments(predictions: Predictions, criterion: Criterion) -> Assignments:
 
 
 def _as_n_draws(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral) or not 2 <= int(value) <= _MOST_DRAWS:
+    if not is_integer(value, 2, _MOST_DRAWS):
         raise InputError("n_draws", f"must be an integer from 2 to {_MOST_DRAWS:,}", shown(value))
     return int(value)

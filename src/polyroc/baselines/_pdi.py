@@ -8,7 +8,7 @@ import numpy as np
 from polyroc._engines import Prepared, Resources, get_engine
 from polyroc._engines._protocol import PdiTerms
 from polyroc._estimator._doubts import warn_of_disagreement
-from polyroc._inputs.frames import plain
+from polyroc._inputs.arrays import plain
 from polyroc._inputs.predictions import as_predictions
 from polyroc._lib.typing import FloatArray, LabelArray
 from polyroc._lib.warnings import underflow_is_zero

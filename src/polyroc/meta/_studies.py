@@ -4,14 +4,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
 from typing import Any, Literal, TypeAlias, get_args
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
 from polyroc._inputs.arrays import read_table
-from polyroc._inputs.checks import InputError, listed, one_of, shown
+from polyroc._inputs.checks import InputError, is_number, listed, one_of, shown
 from polyroc._lib.typing import FloatArray
 from polyroc._records import Frozen, read_only
 
@@ -75,8 +74,7 @@ def read_studies(tables: Any, correction: Any, correction_control: Any) -> Studi
 
 def _as_correction(value: Any) -> float:
     # Compared as it came: an integer may be too large for a float.
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not is_number or not 0 <= value <= 1:
+    if not is_number(value) or not 0 <= value <= 1:
         raise InputError("correction", "must be a number from 0 to 1", shown(value))
     return float(value)
 

@@ -6,10 +6,8 @@ from typing import Any
 
 from polyroc._lib.limits import CLASS_ROWS_FIRST, PAIR_ROWS_FIRST, PAIRS_ON_PAGE
 from polyroc._lib.numbers import area, counted, level
-from polyroc._lib.text import printable
+from polyroc._lib.text import printable, short_names
 from polyroc._lib.versions import versions
-from polyroc.report._advice import advice
-from polyroc.report._explorer import explorer_names, explorer_section
 from polyroc.report._figures import (
     CURVES,
     KINDS,
@@ -25,10 +23,20 @@ from polyroc.report._figures import (
 )
 from polyroc.report._packing import curves_of, packed_pairs
 from polyroc.report._rows import class_columns, class_tables, measure_tables, tipping_rows
-from polyroc.report._sentences import Model, best_of, best_place, class_names, model_names, models_of, n_classes
+from polyroc.report._sentences import (
+    Model,
+    Sentence,
+    best_of,
+    best_place,
+    class_names,
+    joined,
+    model_names,
+    models_of,
+    n_classes,
+)
 from polyroc.report._settings import setting_entries, sheet_of
 from polyroc.report._tables import contest_tables, cost_tables, curve_tables, pair_rows, score_board
-from polyroc.report._words import cautions, details, disagreement
+from polyroc.report._words import advice, cautions, details, disagreement
 
 
 def payload(summary: dict[str, Any]) -> dict[str, Any]:
@@ -232,3 +240,73 @@ def _versions(summary: dict[str, Any]) -> list[tuple[str, str]]:
     """What computed the numbers, and what made the page of them."""
     found = versions()
     return [*summary["versions"].items(), ("jinja2", found["jinja2"])]
+
+
+# The cost explorer
+
+_WHAT: Sentence = (
+    "What predictions cost per sample at these costs and shares, judged on the same samples: point estimates, in which "
+    "a mistake that these samples do not show costs nothing. The right class costs 0.",
+)
+_RULES: Sentence = (
+    "The class of the lowest expected cost is predicted, with scores taken as probabilities. The last column predicts "
+    "the class of the highest score, whatever mistakes cost.",
+)
+_CONTAINS: Sentence = (
+    "This page contains true classes and scores of single samples. Send it only to people who may see them.",
+)
+
+
+def decision_words(summary: dict[str, Any]) -> dict[str, list[Sentence]] | None:
+    """What the costs of decisions are, and what the page contains because of them; None where it has none."""
+    found = summary.get("decisions")
+    if found is None:
+        return None
+    free = [model for model, one in zip(models_of(summary), found["models"], strict=True) if one["scores"] is None]
+    if len(free) == len(found["models"]):
+        rule = "The class of the highest score is predicted, because the scores are not probabilities."
+        table = "For that the page contains a table of true and predicted classes, and no scores of single samples."
+        return {"what": [_WHAT, (rule,)], "contains": [(table,)]}
+    said = [_WHAT, _RULES]
+    if free:
+        names = joined([(model.name,) for model in free if model.name is not None])
+        said.append(("The scores of ", *names, " are not probabilities, so only the highest score is judged."))
+    if found["n_rows"] < found["n_samples"]:
+        drawn, all_samples = f"{found['n_rows']:,}", counted(found["n_samples"], "sample")
+        said.append((f"These costs are judged on a random sample of {drawn} of the {all_samples} (seed 0).",))
+    return {"what": said, "contains": [_CONTAINS]}
+
+
+# Letters of a name along a side of the grid.
+_LETTERS = 14
+# Above these the cells have no room for numbers, and above the second the controls stand over the grid.
+_WIDE, _NUMBERED = 12, 20
+
+
+def explorer_section(summary: dict[str, Any], explorer: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The shell of the cost explorer; None where the page does not carry the rates of all pairs."""
+    if explorer is None:
+        return None
+    k = len(explorer["classes"])
+    return {
+        "k": k,
+        "n_models": len(models_of(summary)),
+        "n_left_out": len(summary["labels"]) - k,
+        "given": summary["options"]["costs"] is not None,
+        "size": "wide" if k <= _WIDE else "medium" if k <= _NUMBERED else "small",
+        "decisions": decision_words(summary),
+        "judged": [{key: area(one[key]) for key in ("auc", "mean_auc")} for one in explorer["models"]],
+    }
+
+
+def explorer_names(summary: dict[str, Any], explorer: dict[str, Any] | None) -> dict[str, dict[str, list[str]]]:
+    """All classes: for the sides of the grid, and letter by letter for a file that `--costs` reads."""
+    if explorer is None:
+        return {}
+    labels = summary["labels"]
+    return {"explorer_names": {"short": short_names(labels, _LETTERS), "exact": [_exact(label) for label in labels]}}
+
+
+def _exact(label: Any) -> str:
+    """As the command line calls a class; it knows booleans in small letters."""
+    return str(label).lower() if isinstance(label, bool) else str(label)

@@ -155,6 +155,22 @@ def with_interval(letter: str, value: float, interval: dict[str, Any] | None, *,
     return f"{letter} {number} ({how_sure}{low} to {high})"
 
 
+def number_and_ends(value: float, low: float | None, high: float | None, *, digits: int = 4) -> dict[str, str]:
+    """An area for a cell, and the ends of its interval, if it has one."""
+    if low is None or high is None:
+        return {"text": area(value, digits=digits), "ends": ""}
+    text, lower, upper = area_and_ends(value, low, high, digits=digits)
+    return {"text": text, "ends": f"{lower} to {upper}"}
+
+
+def seen_from(model: str, difference: dict[str, Any]) -> dict[str, Any]:
+    """A difference of two models with this one as the first."""
+    if difference["first"] == model:
+        return difference
+    ends = {"first": model, "second": difference["first"], "low": -difference["high"], "high": -difference["low"]}
+    return difference | ends | {"value": -difference["value"]}
+
+
 def of_pair(pair: dict[str, Any]) -> Sentence:
     """The names of a pair of classes."""
     return (name_of(pair["positive"]), " against ", name_of(pair["negative"]))
