@@ -120,8 +120,8 @@ def _tensor_sums(table: Tensor) -> Tensor:
 
 
 def _on_host(sums: Tensor) -> IntArray:
-    found: IntArray = sums.cpu().numpy()
-    return found.view(f"u{found.itemsize}")
+    copied: IntArray = sums.cpu().numpy()
+    return copied.view(f"u{copied.itemsize}")
 
 
 def _is_same(then: Any, now: Any) -> bool:

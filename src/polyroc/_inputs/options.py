@@ -78,13 +78,13 @@ def as_square(value: Any, name: str, labels: LabelArray) -> FloatArray:
 
 def _order(names: list[Any], classes: list[Any], name: str, axis: str, *, may_move: bool) -> list[int]:
     """Where each class stands on an axis, by name; by position where nobody named anything."""
-    found, wanted = [str(entry) for entry in names], [str(label) for label in classes]
-    is_numbered, is_shuffled = _numbers(names) is not None, sorted(found) == sorted(wanted)
-    if found == wanted or (is_numbered and not is_shuffled):
+    texts, wanted = [str(entry) for entry in names], [str(label) for label in classes]
+    is_numbered, is_shuffled = _numbers(names) is not None, sorted(texts) == sorted(wanted)
+    if texts == wanted or (is_numbered and not is_shuffled):
         return list(range(len(classes)))
     # Numbers in another order than classes that are numbers may be classes, and may be mere positions.
     if is_shuffled and may_move and not is_numbered:
-        return [found.index(label) for label in wanted]
+        return [texts.index(label) for label in wanted]
     raise InputError(
         name,
         f"must have its {axis} in the order of the classes ({listed(classes)})",

@@ -55,21 +55,21 @@ def as_predictions(
     truth = read_labels(y_true, "y_true")
     scores, names = read_table(y_score, "y_score")
     scores = _as_matrix(scores, len(truth))
-    found = _factorized(truth, scores, n_jobs)
+    factor = _factorized(truth, scores, n_jobs)
     weight = None if sample_weight is None else _as_weights(sample_weight, len(truth))
 
-    given = None if labels is None else distinct(read_labels(labels, "labels"), "labels")
-    categories = read_categories(y_true, "y_true") if given is None else None
-    classes, order = assign_columns(Known(found.values, given, categories), names, scores.shape[1])
+    named = None if labels is None else distinct(read_labels(labels, "labels"), "labels")
+    categories = read_categories(y_true, "y_true") if named is None else None
+    classes, order = assign_columns(Known(factor.values, named, categories), names, scores.shape[1])
     if order is not None:
         scores = scores[:, order]
-    codes = encode(found, classes)
+    codes = encode(factor, classes)
 
     kept = None if weight is None or weight.all() else weight > 0
     if weight is not None and kept is not None:
         codes, scores, weight = codes[kept], scores[kept], weight[kept]
     # As they were counted, unless other classes or fewer samples are left.
-    counts = found.counts if codes is found.codes else None
+    counts = factor.counts if codes is factor.codes else None
     if counts is None:
         counts = np.bincount(codes, minlength=len(classes))
     check_class_counts(counts, classes)
@@ -121,10 +121,10 @@ def _factorized(truth: LabelArray, scores: FloatArray, n_jobs: int | None) -> Fa
 
     parts = chunks(len(scores), 1 + _WORTH_A_THREAD // scores.shape[1], 64)
     with Threads(as_n_jobs(n_jobs)) as threads:
-        found, *finite = threads.map(do, [(None,), *((slice(*part),) for part in parts)])
+        factor, *finite = threads.map(do, [(None,), *((slice(*part),) for part in parts)])
     if not all(finite):
         _check_finite(scores)
-    return cast("Factor", found)
+    return cast("Factor", factor)
 
 
 def _is_finite(scores: FloatArray) -> bool:

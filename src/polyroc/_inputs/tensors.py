@@ -229,12 +229,12 @@ def as_tensor_predictions(y_true: Any, y_score: Any, *, labels: Any, sample_weig
     if weight is not None:
         _check_weights(weight, looked)
 
-    given = None if labels is None else distinct(read_labels(labels, "labels"), "labels")
+    named = None if labels is None else distinct(read_labels(labels, "labels"), "labels")
     if isinstance(truth, np.ndarray):
-        categories = read_categories(y_true, "y_true") if given is None else None
-        coded = _code_on_host(truth, Known([], given, categories), scores)
+        categories = read_categories(y_true, "y_true") if named is None else None
+        coded = _code_on_host(truth, Known([], named, categories), scores)
     else:
-        coded = _code(truth, looked, given, scores.shape[1])
+        coded = _code(truth, looked, named, scores.shape[1])
 
     codes, class_counts, kept = coded.codes, coded.class_counts, None
     if weight is not None and looked.least_weight == 0:
@@ -376,10 +376,10 @@ def _look(scores: Tensor, truth: "Tensor | LabelArray", weight: Tensor | None) -
         asked += [number.to(torch.int64) for number in truth.aminmax()]
     if weight is not None:
         asked += [number.view(torch.int64) for number in weight.aminmax()]
-    found = torch.stack(asked).cpu().numpy()
-    low, high = (0, 0) if isinstance(truth, np.ndarray) else found[1:3].tolist()
-    least, largest = (math.nan, math.nan) if weight is None else found[-2:].view(np.float64).tolist()
-    return _Look(float(found[:1].view(np.float64)[0]), low, high, least, largest)
+    numbers = torch.stack(asked).cpu().numpy()
+    low, high = (0, 0) if isinstance(truth, np.ndarray) else numbers[1:3].tolist()
+    least, largest = (math.nan, math.nan) if weight is None else numbers[-2:].view(np.float64).tolist()
+    return _Look(float(numbers[:1].view(np.float64)[0]), low, high, least, largest)
 
 
 def _check_scores(scores: Tensor, looked: _Look) -> None:
@@ -421,9 +421,9 @@ class _Coded(NamedTuple):
 def _code_on_host(truth: LabelArray, known: Known, scores: Tensor) -> _Coded:
     import torch
 
-    found = factorize(truth)
-    classes = assign_columns(known._replace(found=found.values), None, scores.shape[1]).classes
-    codes = encode(found, classes)
+    factor = factorize(truth)
+    classes = assign_columns(known._replace(found=factor.values), None, scores.shape[1]).classes
+    codes = encode(factor, classes)
     # In the fewest bytes, because the way to the device is slow.
     kinds = ((np.int8, 2**7), (np.int16, 2**15), (np.int32, 2**31))
     small = next((kind for kind, limit in kinds if len(classes) <= limit), np.int64)
@@ -431,7 +431,7 @@ def _code_on_host(truth: LabelArray, known: Known, scores: Tensor) -> _Coded:
     return _Coded(classes, sent, np.bincount(codes, minlength=len(classes)))
 
 
-def _code(truth: Tensor, looked: _Look, given: list[Any] | None, n_columns: int) -> _Coded:
+def _code(truth: Tensor, looked: _Look, named: list[Any] | None, n_columns: int) -> _Coded:
     """As `factorize` and `encode`; what comes to the host is as long as the range of the labels, or as their list."""
     import torch
 
@@ -449,7 +449,7 @@ def _code(truth: Tensor, looked: _Look, given: list[Any] | None, n_columns: int)
         present = np.arange(len(values))
     if truth.dtype == torch.bool:
         values = [bool(value) for value in values]
-    classes = assign_columns(Known(values, given, None), None, n_columns).classes
+    classes = assign_columns(Known(values, named, None), None, n_columns).classes
     places = positions(values, classes)
     # From places to classes, in one step.
     code_of = np.full(len(counts), -1)

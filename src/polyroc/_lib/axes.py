@@ -190,10 +190,10 @@ def decades_of(curves: Iterable[tuple[FloatArray, FloatArray]], n_steps: int | N
     >>> decades_of([one]), decades_of([one], n_steps=90), decades_of([(np.array([0, 0, 1]), np.array([0, 1, 1]))])
     (3, 2, 2)
     """
-    found = [1.0]
+    smallest = [1.0]
     for fpr, tpr in curves:
-        found += [_end(fpr, tpr), _end(1 - tpr[::-1], 1 - fpr[::-1])]
-    wanted = math.ceil(-math.log10(min(found)) - 1e-9)
+        smallest += [_end(fpr, tpr), _end(1 - tpr[::-1], 1 - fpr[::-1])]
+    wanted = math.ceil(-math.log10(min(smallest)) - 1e-9)
     known = _MOST_DECADES if n_steps is None else math.ceil(math.log10(n_steps))
     return max(_FEWEST_DECADES, min(wanted, known, _MOST_DECADES))
 

@@ -171,10 +171,10 @@ def hum(
     assignments = _assignments(predictions, criterion)
     if assignments.n_steps <= MOST_STEPS:
         return _exact(predictions, *assignments.enumerated())
-    found = assignments.simulated(n_draws, np.random.default_rng(rng))
+    simulated = assignments.simulated(n_draws, np.random.default_rng(rng))
     # A draw counts from 0 to 1, so that its variance is at most that of a share.
-    interval = wilson_interval(found.value, n_draws, level)
-    return Hum(found.value, math.sqrt(found.variance), predictions.labels, n_draws, interval)
+    interval = wilson_interval(simulated.value, n_draws, level)
+    return Hum(simulated.value, math.sqrt(simulated.variance), predictions.labels, n_draws, interval)
 
 
 def _exact(predictions: Predictions, value: float, influences: Any) -> Hum:

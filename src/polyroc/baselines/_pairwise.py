@@ -144,8 +144,8 @@ def mixed_areas(pairs: PairIndex, areas: FloatArray, weight: FloatArray) -> Floa
     rest = weight[pairs.negative]
     total = np.bincount(pairs.positive, rest, minlength=len(weight))
     won = np.bincount(pairs.positive, rest * areas, minlength=len(weight))
-    found: FloatArray = np.divide(won, total, out=np.full(len(weight), np.nan), where=total > 0)
-    return found
+    against_rest: FloatArray = np.divide(won, total, out=np.full(len(weight), np.nan), where=total > 0)
+    return against_rest
 
 
 @underflow_is_zero
@@ -251,11 +251,11 @@ def _partition_matrix(labels: LabelArray, partition: Any, costs: Any) -> FloatAr
     if partition is not None:
         matrix = as_square(partition, "partition", labels)
         _require("partition", matrix, np.isfinite(matrix), "finite")
-        given, matrix = matrix, in_range(matrix)
+        unscaled, matrix = matrix, in_range(matrix)
         # The normal must point from j to i: [1], in its O, (e_i - e_j) . v has the same sign for all pairs.
         excess = matrix + matrix.T - np.diag(matrix) - np.diag(matrix)[:, None]
         rule = "such that confusing two classes costs more than predicting both correctly"
-        _require("partition", given, diagonal | (excess > 0), rule)
+        _require("partition", unscaled, diagonal | (excess > 0), rule)
         return matrix
     return 1.0 - diagonal
 

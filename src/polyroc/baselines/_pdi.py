@@ -113,20 +113,20 @@ def pdi(y_true: Any, y_score: Any, *, labels: Any = None, sample_weight: Any = N
     # It merges all pairs of classes in each column, as their areas do.
     n_classes = int(np.count_nonzero(predictions.class_counts))
     engine = get_engine("auto", predictions, n_thresholds=0, n_pairs=n_classes * (n_classes - 1))
-    found = engine.prepare(predictions, Resources()).pdi_terms()
+    terms = engine.prepare(predictions, Resources()).pdi_terms()
     return Pdi(
-        value=_mean(found),
-        per_class=found.by_class,
-        standard_error=whole_error(found.influences, units_of(predictions, None), 0.0),
+        value=_mean(terms),
+        per_class=terms.by_class,
+        standard_error=whole_error(terms.influences, units_of(predictions, None), 0.0),
         labels=predictions.labels,
     )
 
 
 def pdi_functional(prepared: Prepared) -> tuple[float, FloatArray]:
     """PDI of samples made ready, and what each sample adds to it, shape (n,); 0 in sum over each class."""
-    found = prepared.pdi_terms()
-    return _mean(found), found.influences
+    terms = prepared.pdi_terms()
+    return _mean(terms), terms.influences
 
 
-def _mean(found: PdiTerms) -> float:
-    return float(np.mean(found.by_class[~np.isnan(found.by_class)]))
+def _mean(terms: PdiTerms) -> float:
+    return float(np.mean(terms.by_class[~np.isnan(terms.by_class)]))

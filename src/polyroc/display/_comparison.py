@@ -68,8 +68,8 @@ def draw_curves(
         curves = "both" if len(displays) <= _MOST_WITH_BOTH else "shared"
     for place, display in enumerate(displays):
         display.plot(ax, scale=scale, curves=curves, band=band, plot_chance_level=place == 0)
-    found = [getattr(one, line) for line in ("line_", "mean_line_") for one in displays]
-    return [line for line in found if line is not None]
+    lines = [getattr(one, line) for line in ("line_", "mean_line_") for one in displays]
+    return [line for line in lines if line is not None]
 
 
 ComparisonKind: TypeAlias = Literal["curves", "box", "ridge", "differences", "rankings"]

@@ -309,8 +309,8 @@ def label(ax: "Axes", line: Any, entry: Entry) -> None:
     names = [name for one in lines if (name := getattr(one, _ENTRY).name) is not None]
     short = dict(zip(names, names_of(names, min(_LONGEST, room)), strict=True))
     for one in lines:
-        found: Entry = getattr(one, _ENTRY)
-        one.set_label(str(found) if found.name is None else found.of(short[found.name], room))
+        own: Entry = getattr(one, _ENTRY)
+        one.set_label(str(own) if own.name is None else own.of(short[own.name], room))
 
 
 def evaluate_folds(

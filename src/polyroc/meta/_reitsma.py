@@ -231,17 +231,17 @@ class ReitsmaSummary(SummaryRoc):
     @property
     def notes(self) -> tuple[str, ...]:
         correlation = self.correlation
-        found = [_about_border(self)] if self.status is FitStatus.BOUNDARY else []
+        notes = [_about_border(self)] if self.status is FitStatus.BOUNDARY else []
         if self.status is FitStatus.STALLED:
-            found.append(f"{self.status.message} Do not use its numbers.")
+            notes.append(f"{self.status.message} Do not use its numbers.")
         if correlation is not None and correlation < 0:
-            found.append(
+            notes.append(
                 "Over the studies, TPR falls where FPR rises. Different thresholds do not explain that, so the curve, "
                 "which always rises, describes these studies badly: use the summary point."
             )
         if len(self.studies) < _FEW:
-            found.append(f"Five parameters are estimated from {len(self.studies)} pairs of rates.")
-        return tuple(found)
+            notes.append(f"Five parameters are estimated from {len(self.studies)} pairs of rates.")
+        return tuple(notes)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that `json` can write."""

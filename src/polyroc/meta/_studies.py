@@ -111,13 +111,13 @@ def _columns_of(tables: Any) -> Mapping[Any, Any] | None:
 
 
 def _column(columns: Mapping[Any, Any], wanted: str) -> FloatArray:
-    found = [name for name in columns if isinstance(name, str) and name.strip().upper() == wanted]
-    if len(found) != 1:
+    names = [name for name in columns if isinstance(name, str) and name.strip().upper() == wanted]
+    if len(names) != 1:
         rule = f"must have one column each called {', '.join(COLUMNS)}, in any letter case"
         raise InputError("tables", rule, f"columns {listed(list(columns))}" if columns else "no columns")
-    values = read_table(columns[found[0]], "tables").values
+    values = read_table(columns[names[0]], "tables").values
     if values.ndim != 1:
-        raise InputError("tables", "must have one-dimensional columns", f"shape {values.shape} in {shown(found[0])}")
+        raise InputError("tables", "must have one-dimensional columns", f"shape {values.shape} in {shown(names[0])}")
     return values
 
 

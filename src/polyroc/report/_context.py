@@ -179,24 +179,24 @@ def _curve(summary: dict[str, Any]) -> dict[str, Any]:
 
 def _numbers_of_differences(summary: dict[str, Any]) -> dict[str, Any] | None:
     """For the script: models by their places."""
-    found, places = summary.get("curve_differences"), list(summary.get("evaluations", []))
-    if not found:
+    differences, places = summary.get("curve_differences"), list(summary.get("evaluations", []))
+    if not differences:
         return None
     pairs = [
         {"models": [places.index(one["first"]), places.index(one["second"])]} | {kind: one[kind] for kind in KINDS}
-        for one in found["pairs"]
+        for one in differences["pairs"]
     ]
-    return {"call_rate": found["call_rate"], "pairs": pairs}
+    return {"call_rate": differences["call_rate"], "pairs": pairs}
 
 
 def _differences(summary: dict[str, Any]) -> dict[str, Any] | None:
     """Which differences of curves there are to choose from."""
-    found = summary.get("curve_differences")
-    if not found:
+    differences = summary.get("curve_differences")
+    if not differences:
         return None
     names = model_names(summary)
-    pairs = [(names[one["first"]], names[one["second"]]) for one in found["pairs"]]
-    return {"pairs": pairs, "has_mean": found["pairs"][0]["mean_curve"] is not None}
+    pairs = [(names[one["first"]], names[one["second"]]) for one in differences["pairs"]]
+    return {"pairs": pairs, "has_mean": differences["pairs"][0]["mean_curve"] is not None}
 
 
 def _mean_name(thresholds: str, record: dict[str, Any]) -> str:
@@ -238,8 +238,8 @@ def _contests(summary: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _versions(summary: dict[str, Any]) -> list[tuple[str, str]]:
     """What computed the numbers, and what made the page of them."""
-    found = versions()
-    return [*summary["versions"].items(), ("jinja2", found["jinja2"])]
+    installed = versions()
+    return [*summary["versions"].items(), ("jinja2", installed["jinja2"])]
 
 
 # The cost explorer
@@ -259,11 +259,11 @@ _CONTAINS: Sentence = (
 
 def decision_words(summary: dict[str, Any]) -> dict[str, list[Sentence]] | None:
     """What the costs of decisions are, and what the page contains because of them; None where it has none."""
-    found = summary.get("decisions")
-    if found is None:
+    decisions = summary.get("decisions")
+    if decisions is None:
         return None
-    free = [model for model, one in zip(models_of(summary), found["models"], strict=True) if one["scores"] is None]
-    if len(free) == len(found["models"]):
+    free = [model for model, one in zip(models_of(summary), decisions["models"], strict=True) if one["scores"] is None]
+    if len(free) == len(decisions["models"]):
         rule = "The class of the highest score is predicted, because the scores are not probabilities."
         table = "For that the page contains a table of true and predicted classes, and no scores of single samples."
         return {"what": [_WHAT, (rule,)], "contains": [(table,)]}
@@ -271,8 +271,8 @@ def decision_words(summary: dict[str, Any]) -> dict[str, list[Sentence]] | None:
     if free:
         names = joined([(model.name,) for model in free if model.name is not None])
         said.append(("The scores of ", *names, " are not probabilities, so only the highest score is judged."))
-    if found["n_rows"] < found["n_samples"]:
-        drawn, all_samples = f"{found['n_rows']:,}", counted(found["n_samples"], "sample")
+    if decisions["n_rows"] < decisions["n_samples"]:
+        drawn, all_samples = f"{decisions['n_rows']:,}", counted(decisions["n_samples"], "sample")
         said.append((f"These costs are judged on a random sample of {drawn} of the {all_samples} (seed 0).",))
     return {"what": said, "contains": [_CONTAINS]}
 

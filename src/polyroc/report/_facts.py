@@ -37,8 +37,10 @@ def operating_point(evaluation: Evaluation) -> dict[str, Any]:
         return point
     corner = np.zeros((1, rates.n_pairs))
     fpr, tpr = (np.vstack([corner, rate, corner + 1]).T for rate in (rates.fpr, rates.tpr))
-    found = np.array([np.interp(at, x, y) for x, y in zip(fpr, tpr, strict=True)])
-    return point | {"pairs": {"mean": float(found.mean()), "low": float(found.min()), "high": float(found.max())}}
+    tpr_there = np.array([np.interp(at, x, y) for x, y in zip(fpr, tpr, strict=True)])
+    return point | {
+        "pairs": {"mean": float(tpr_there.mean()), "low": float(tpr_there.min()), "high": float(tpr_there.max())}
+    }
 
 
 def pair_costs(evaluation: Evaluation) -> list[float] | None:
@@ -47,8 +49,8 @@ def pair_costs(evaluation: Evaluation) -> list[float] | None:
     The mean of what it costs to miss the class and to predict it for another one, which D weighs by as well.
     """
     options = evaluation._options
-    given = (options.costs, options.tpr_weights, options.fpr_weights)
-    if evaluation.is_binary or all(matrix is None for matrix in given):
+    matrices = (options.costs, options.tpr_weights, options.fpr_weights)
+    if evaluation.is_binary or all(matrix is None for matrix in matrices):
         return None
     weights = pair_weights(evaluation._source, evaluation._pair_index, options)
     costs: list[float] = ((weights.tpr + weights.fpr) / 2).tolist()
@@ -205,11 +207,11 @@ def curve_differences(comparison: Comparison) -> dict[str, Any] | None:
         return None
     shared = _differences(comparison, "shared", pairs)
     mean = [None] * len(pairs) if is_binary else [_plain(one) for one in _differences(comparison, "mean", pairs)]
-    found = [
+    records = [
         {"first": first, "second": second, "curve": _plain(curve), "mean_curve": mean_curve}
         for (first, second), curve, mean_curve in zip(pairs, shared, mean, strict=True)
     ]
-    return {"call_rate": _rounded(shared[0].call_rates), "level": comparison.confidence_level, "pairs": found}
+    return {"call_rate": _rounded(shared[0].call_rates), "level": comparison.confidence_level, "pairs": records}
 
 
 def _differences(comparison: Comparison, curve: Curve, pairs: Sequence[tuple[str, str]]) -> list[CurveDifference]:
@@ -230,11 +232,11 @@ def _drawn_pairs(
     of = {name: comparison.evaluations[name] for pair in pairs for name in pair}
     spreads = {name: one._point_spread(curve, units) for name, one in of.items()}
     curves = {name: one.curve if curve == "shared" else one.mean_curve for name, one in of.items()}
-    found = []
+    paired = []
     for first, second in pairs:
         drawn = paired_curve_draws(spreads[first], spreads[second], units)
-        found.append((CurveReplicates(curves[first], *drawn[0]), CurveReplicates(curves[second], *drawn[1])))
-    return found
+        paired.append((CurveReplicates(curves[first], *drawn[0]), CurveReplicates(curves[second], *drawn[1])))
+    return paired
 
 
 def _plain(one: CurveDifference) -> dict[str, list[float]]:

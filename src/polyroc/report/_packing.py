@@ -91,7 +91,7 @@ def packed_rates(evaluations: Sequence[Evaluation]) -> dict[str, Any] | None:
     assert isinstance(pairs, AllPairs)
     classes, n_rates = pairs.classes, first.rates.n_call_rates * len(pairs)
     limit = _FINE_LIMIT if n_rates <= _FINE_RATES else _LIMIT
-    given = np.ones((len(first.labels),) * 2) if options.costs is None else options.costs
+    costs = np.ones((len(first.labels),) * 2) if options.costs is None else options.costs
     return {
         "k": len(classes),
         "classes": classes.tolist(),
@@ -104,7 +104,7 @@ def packed_rates(evaluations: Sequence[Evaluation]) -> dict[str, Any] | None:
         "shrinkage": options.shrinkage,
         "weighting": options.weighting,
         "counts": first._source.effective_counts[classes].tolist(),
-        "costs": given[np.ix_(classes, classes)].tolist(),
+        "costs": costs[np.ix_(classes, classes)].tolist(),
         **_fixed_weights(first),
         "limit": limit,
         "models": [_of_model(evaluation, limit) for evaluation in evaluations],
@@ -238,9 +238,9 @@ def packed_decisions(evaluations: Sequence[Evaluation]) -> dict[str, Any] | None
     }
 
 
-def _decided(found: RuleScores) -> dict[str, Any]:
-    scores = None if found.scores is None else _packed_scores(found.scores)
-    return {"confusion": found.confusion.tolist(), "scores": scores}
+def _decided(rule: RuleScores) -> dict[str, Any]:
+    scores = None if rule.scores is None else _packed_scores(rule.scores)
+    return {"confusion": rule.confusion.tolist(), "scores": scores}
 
 
 def _packed_scores(scores: CodedScores) -> dict[str, Any]:

@@ -50,8 +50,8 @@ def class_columns(summary: dict[str, Any], model: Model) -> dict[str, Any]:
         return None if classes.get(column) is None else [None if x is None else position[x] for x in labels]
 
     def texts(column: str, part: str) -> list[str] | None:
-        found = [row["numbers"][column][part] for row in rows]
-        return found if any(found) else None
+        cells = [row["numbers"][column][part] for row in rows]
+        return cells if any(cells) else None
 
     columns = {name: texts(name, "text") for name in (*_NUMBERS, "hardest_auc")}
     ends = {f"{name}_ends": texts(name, "ends") for name in (*_NUMBERS, "hardest_auc")}
@@ -132,12 +132,12 @@ def _class_estimate(classes: dict[str, Any], column: str, place: int) -> dict[st
 
 def measure_tables(summary: dict[str, Any]) -> dict[str, Any] | None:
     """Rows of measures; None where nobody computed them."""
-    found = summary.get("measures")
-    if not found:
+    measures = summary.get("measures")
+    if not measures:
         return None
-    rows = found["measures"]
+    rows = measures["measures"]
     common = {
-        "notes": [*_notes(rows), *left_out_notes(found["left_out"])],
+        "notes": [*_notes(rows), *left_out_notes(measures["left_out"])],
         "has_errors": any(row.get("standard_error") is not None for row in rows),
     }
     if summary["kind"] == "evaluation":
@@ -193,13 +193,13 @@ def tipping_rows(summary: dict[str, Any]) -> dict[str, Any] | None:
     """Sentences with numbers, and notes; None for one model, and for two classes, whose order no cost changes."""
     if summary["kind"] != "comparison" or is_binary(summary):
         return None
-    found = summary.get("tipping")
-    if found is None:
+    tipping = summary.get("tipping")
+    if tipping is None:
         return {"rows": [], "notes": [_HOW]}
-    if not found["entries"]:
-        return {"rows": [], "notes": [found["note"] or ALL_FIRST]}
+    if not tipping["entries"]:
+        return {"rows": [], "notes": [tipping["note"] or ALL_FIRST]}
     models, classes = model_names(summary), list(class_names(summary).values())
-    rows = [_tipping_row(one, models, classes, found["largest"]) for one in found["entries"]]
+    rows = [_tipping_row(one, models, classes, tipping["largest"]) for one in tipping["entries"]]
     multiplies = [] if summary["options"]["costs"] is None else ["Each factor multiplies the cost that was given."]
     return {"rows": rows, "notes": [*multiplies, MEANING]}
 

@@ -108,7 +108,7 @@ def best_of(summary: dict[str, Any]) -> Model:
 
 def contenders(summary: dict[str, Any]) -> list[str]:
     """The models that may be the best: a leader by D or by M, and who is not significantly below a leader."""
-    found = []
+    leading = []
     for contest in (summary["auc"], summary["hand_till"]):
         leader = max(contest["estimates"], key=lambda one: one["value"])["model"]
         rivals = {
@@ -117,8 +117,8 @@ def contenders(summary: dict[str, Any]) -> list[str]:
             if leader in (one["first"], one["second"]) and one["p_value_holm"] >= 1 - summary["confidence_level"]
             for model in (one["first"], one["second"])
         }
-        found += [leader, *rivals]
-    return [model for model in summary["evaluations"] if model in found]
+        leading += [leader, *rivals]
+    return [model for model in summary["evaluations"] if model in leading]
 
 
 Sentence: TypeAlias = tuple[str | Name, ...]

@@ -135,7 +135,7 @@ def summarize(
         summary["decisions"] = packed_decisions(_evaluations(result))
     if tipping is not None:
         summary["tipping"] = tipping.to_dict()
-    found = versions()
+    installed = versions()
     took_part = (*_TOOK_PART, "numba") if "numba" in sys.modules else _TOOK_PART
     ending = {
         "seed": seed,
@@ -143,7 +143,7 @@ def summarize(
         # Read late: the intervals above may have warned, into the same list.
         "warnings": [str(warning) for warning in warnings],
         "version": __version__,
-        "versions": {name: found[name] for name in took_part},
+        "versions": {name: installed[name] for name in took_part},
     }
     plain_summary: dict[str, Any] = _finite(summary | ending)
     return plain_summary | {"advice": [plain_text(sentence) for sentence in advice(plain_summary)]}

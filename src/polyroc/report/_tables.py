@@ -110,8 +110,8 @@ def score_board(summary: dict[str, Any]) -> dict[str, Any]:
     # Of two classes D and M are the same number.
     letters = ("d",) if is_binary(summary) else ("d", "m")
     estimates = [row[letter] for row in rows for letter in letters]
-    found = [one[key] for one in estimates for key in ("value", "low", "high") if one[key] is not None]
-    axis = logit_axis(found, from_guessing=summary["kind"] == "evaluation")
+    values = [one[key] for one in estimates for key in ("value", "low", "high") if one[key] is not None]
+    axis = logit_axis(values, from_guessing=summary["kind"] == "evaluation")
     for one in estimates:
         one["whisker"] = axis.whisker(one["value"], one["low"], one["high"])
     return {

@@ -251,20 +251,20 @@ def _said(text: str, warned: Sequence[str]) -> bool:
 
 
 def _what_d_is(best: Model) -> Sentence:
-    n_pairs, found = len(best.record["pairs"]["auc"]), best.record["operating_point"]["pairs"]
+    n_pairs, tpr = len(best.record["pairs"]["auc"]), best.record["operating_point"]["pairs"]
     curve = (
         "the ROC curve" if n_pairs == 1 else f"the one ROC curve that all {n_pairs:,} ordered pairs of classes share"
     )
     meaning = f"D is the area under {curve}: 0.5 is guessing, 1 is perfect."
-    if found is None:
+    if tpr is None:
         return (meaning,)
     fpr = percent(best.record["operating_point"]["fpr"])
     whose: Sentence = () if best.name is None else (" of ", best.name)
-    reach = f"from {percent(found['low'])} to {percent(found['high'])}"
+    reach = f"from {percent(tpr['low'])} to {percent(tpr['high'])}"
     return (
         f"{meaning} Where {fpr} of the samples of the other class may be called positive, the pairs",
         *whose,
-        f" find {percent(found['mean'])} of their own samples on average, {reach}.",
+        f" find {percent(tpr['mean'])} of their own samples on average, {reach}.",
     )
 
 
