@@ -357,7 +357,8 @@ def _settled_objects(array: NDArray[Any], name: str) -> LabelArray:
     items = array.tolist()
     types = set(map(type, items))
     if all(issubclass(kind, str) for kind in types):
-        return array if types == {str} else _as_plain_text(items)
+        # Of what only is a kind of text, the text itself: str() of an enumeration's member is the name of the member.
+        return array if types == {str} else np.array([str.__str__(item) for item in items], dtype=object)
     _refuse_missing(np.fromiter(map(_is_missing, items), np.bool_, len(items)), name)
     if types <= {bool, np.bool_}:
         return array.astype(np.bool_)
@@ -368,11 +369,6 @@ def _settled_objects(array: NDArray[Any], name: str) -> LabelArray:
         return _settled_integers(items, name)
     came = ", ".join(sorted(kind.__name__ for kind in types))
     raise InputError(name, f"{_LABEL_RULE}, all of one type", came)
-
-
-def _as_plain_text(items: list[Any]) -> LabelArray:
-    """The text itself of what only is a kind of text: str() of an enumeration's member is the name of the member."""
-    return np.array([str.__str__(item) for item in items], dtype=object)
 
 
 def _settled_integers(items: list[Any], name: str) -> LabelArray:

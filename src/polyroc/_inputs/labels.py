@@ -98,13 +98,8 @@ def is_dense(span: int, n_samples: int) -> bool:
     return span <= 2 * n_samples + 1024
 
 
-def encoded(truth: LabelArray, classes: list[Any]) -> IntArray:
-    """Each label as its position among the classes, all of which are known."""
-    return encode(factorize(truth), classes)
-
-
 def encode(factor: Factor, classes: list[Any]) -> IntArray:
-    """The same of labels whose distinct ones are known."""
+    """Each label as its position among the classes, all of which are known."""
     if factor.values == classes:
         return factor.codes
     places = positions(factor.values, classes)

@@ -25,7 +25,7 @@ from polyroc._inputs.checks import (
     weight_exponent,
 )
 from polyroc._inputs.columns import OF_SCORES, Known, assign_columns, distinct
-from polyroc._inputs.labels import Factor, check_class_counts, check_two, encode, encoded, factorize, labels_array
+from polyroc._inputs.labels import Factor, check_class_counts, check_two, encode, factorize, labels_array
 from polyroc._inputs.tensors import TensorPredictions, as_tensor_predictions, in_order
 from polyroc._lib.threads import Threads, chunks
 from polyroc._lib.typing import BoolArray, FloatArray, IntArray, LabelArray
@@ -56,7 +56,9 @@ def as_predictions(
     scores, names = read_table(y_score, "y_score")
     scores = _as_matrix(scores, len(truth))
     factor = _factorized(truth, scores, n_jobs)
-    weight = None if sample_weight is None else _as_weights(sample_weight, len(truth))
+    weight = None if sample_weight is None else weights_of(sample_weight, len(truth))
+    if weight is not None and not weight.any():
+        raise no_weight(len(truth))
 
     named = None if labels is None else distinct(read_labels(labels, "labels"), "labels")
     categories = read_categories(y_true, "y_true") if named is None else None
@@ -142,13 +144,6 @@ def _check_finite(scores: FloatArray) -> None:
     )
     if len(bad) > 0:
         raise bad_scores(len(bad), len(scores), int(bad[0]))
-
-
-def _as_weights(sample_weight: Any, n_samples: int) -> FloatArray:
-    weight = weights_of(sample_weight, n_samples)
-    if not weight.any():
-        raise no_weight(n_samples)
-    return weight
 
 
 def weights_of(sample_weight: Any, n_samples: int) -> FloatArray:
@@ -296,7 +291,7 @@ def as_batch(y_true: Any, y_score: Any, labels: LabelArray, sample_weight: Any =
     if len(scores) != len(truth):
         came = f"shape {scores.shape} and {len(truth)} labels in `y_true`"
         raise InputError("y_score", "must have one row per label", came)
-    codes = encoded(truth, labels.tolist()).astype(np.int32, copy=False)
+    codes = encode(factorize(truth), labels.tolist()).astype(np.int32, copy=False)
     if sample_weight is None:
         return Batch(codes, tuple(scores.T), None)
     weight = weights_of(sample_weight, len(truth))

@@ -218,7 +218,7 @@ def summed(values: Tensor, places: Tensor, n_places: int) -> Tensor:
 
 def as_tensor_predictions(y_true: Any, y_score: Any, *, labels: Any, sample_weight: Any) -> TensorPredictions:
     """As `as_predictions`, of scores on a device; labels and weights may lie anywhere."""
-    scores = _read_scores(y_score)
+    scores = _as_real(_as_tensor(y_score, "y_score"), "y_score")
     truth = _read_truth(y_true, scores.device)
     check_score_shape(tuple(scores.shape), len(truth))
     if scores.ndim == 1:
@@ -294,10 +294,6 @@ def _as_tensor(value: Any, name: str) -> Tensor:
     if tensor.ndim == 0:
         raise no_array(value, name)
     return tensor
-
-
-def _read_scores(y_score: Any) -> Tensor:
-    return _as_real(_as_tensor(y_score, "y_score"), "y_score")
 
 
 def _as_real(tensor: Tensor, name: str) -> Tensor:

@@ -94,7 +94,8 @@ class Axis:
         return chosen
 
     def _text(self, value: float) -> str:
-        return _plain(value) if self.is_logit else _signed(value)
+        text = f"{value:.9f}" if self.is_logit else f"{value:+.9f}"
+        return "0" if value == 0 and not self.is_logit else text.rstrip("0").rstrip(".")
 
     def to_dict(self) -> dict[str, Any]:
         """For the template."""
@@ -150,14 +151,6 @@ def _round_numbers(low: float, high: float, *, finer: int = 1) -> list[float]:
         if len(multiples) >= finer * _FEWEST_TICKS:
             return [round(multiple * step, 12) for multiple in multiples]
     return []
-
-
-def _plain(value: float) -> str:
-    return f"{value:.9f}".rstrip("0").rstrip(".")
-
-
-def _signed(value: float) -> str:
-    return "0" if value == 0 else f"{value:+.9f}".rstrip("0").rstrip(".")
 
 
 # D of the best model above which curves are first shown in the corner: the square would show little but its edges.

@@ -159,7 +159,9 @@ def hum(
     """
     ordered = as_flag(ordered, "ordered")
     criterion = one_of(criterion, "criterion", _CRITERIA)
-    n_draws, level, rng = _as_n_draws(n_draws), as_confidence_level(confidence_level), as_rng(rng)
+    if not is_integer(n_draws, 2, _MOST_DRAWS):
+        raise InputError("n_draws", f"must be an integer from 2 to {_MOST_DRAWS:,}", shown(n_draws))
+    n_draws, level, rng = int(n_draws), as_confidence_level(confidence_level), as_rng(rng)
     if ordered:
         predictions = as_ordered_predictions(y_true, y_score, labels=labels, sample_weight=sample_weight)
         return _exact(predictions, *ordered_volume(predictions))
@@ -191,9 +193,3 @@ def _assignments(predictions: Predictions, criterion: Criterion) -> Assignments:
         rule = "must be 'sum' if the rows of `y_score` are not probabilities"
         raise InputError("criterion", rule, repr(criterion), exponentials_hint(predictions))
     return Assignments(predictions, criterion)
-
-
-def _as_n_draws(value: Any) -> int:
-    if not is_integer(value, 2, _MOST_DRAWS):
-        raise InputError("n_draws", f"must be an integer from 2 to {_MOST_DRAWS:,}", shown(value))
-    return int(value)

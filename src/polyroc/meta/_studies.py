@@ -65,18 +65,13 @@ class Studies(Frozen):
 
 def read_studies(tables: Any, correction: Any, correction_control: Any) -> Studies:
     """Studies of a table, a data frame or a mapping of columns."""
-    correction = _as_correction(correction)
+    # Compared as it came: an integer may be too large for a float.
+    if not is_number(correction) or not 0 <= correction <= 1:
+        raise InputError("correction", "must be a number from 0 to 1", shown(correction))
     correction_control = one_of(correction_control, "correction_control", get_args(CorrectionControl))
     counts = _read_counts(tables)
     _check_counts(counts)
-    return Studies(counts=counts, corrected=_corrected(counts, correction, correction_control))
-
-
-def _as_correction(value: Any) -> float:
-    # Compared as it came: an integer may be too large for a float.
-    if not is_number(value) or not 0 <= value <= 1:
-        raise InputError("correction", "must be a number from 0 to 1", shown(value))
-    return float(value)
+    return Studies(counts=counts, corrected=_corrected(counts, float(correction), correction_control))
 
 
 def _read_counts(tables: Any) -> FloatArray:

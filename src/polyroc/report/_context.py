@@ -93,7 +93,7 @@ _TITLE = 200
 def context_of(summary: dict[str, Any], title: str | None) -> dict[str, Any]:
     """All sections by name."""
     data = payload(summary)
-    explorer = data.get("explorer")
+    explorer, shown = data.get("explorer"), summary["heatmap_classes"]
     return {
         "title": _cut(title) if title and title.strip() else _title(summary),
         "facts": _facts(summary),
@@ -111,7 +111,7 @@ def context_of(summary: dict[str, Any], title: str | None) -> dict[str, Any]:
         "is_comparison": summary["kind"] == "comparison",
         "curve": _curve(summary),
         "pairs": _pairs(summary),
-        "heatmap": _heatmap(summary),
+        "heatmap": None if shown is None else {"n": len(shown), "n_all": n_classes(summary)},
         "classes": class_tables(summary),
         "measures": measure_tables(summary),
         "contests": _contests(summary),
@@ -121,7 +121,8 @@ def context_of(summary: dict[str, Any], title: str | None) -> dict[str, Any]:
         "costs": cost_tables(summary),
         "tipping": tipping_rows(summary),
         "settings": setting_entries(summary),
-        "versions": _versions(summary),
+        # What computed the numbers, and what made the page of them.
+        "versions": [*summary["versions"].items(), ("jinja2", versions()["jinja2"])],
         "version": summary["version"],
         "colours": {"light": variables("light"), "dark": variables("dark"), "n": len(CURVES["light"])},
         "dashes": [dash_array("curve", place) for place in range(len(models_of(summary)))],
@@ -220,13 +221,6 @@ def _pairs(summary: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _heatmap(summary: dict[str, Any]) -> dict[str, Any] | None:
-    classes = summary["heatmap_classes"]
-    if classes is None:
-        return None
-    return {"n": len(classes), "n_all": n_classes(summary)}
-
-
 def _contests(summary: dict[str, Any]) -> list[dict[str, Any]]:
     if summary["kind"] != "comparison":
         return []
@@ -234,12 +228,6 @@ def _contests(summary: dict[str, Any]) -> list[dict[str, Any]]:
     return [
         {"letter": letter, "title": title, **contest_tables(summary, key)} for key, (letter, title) in names.items()
     ]
-
-
-def _versions(summary: dict[str, Any]) -> list[tuple[str, str]]:
-    """What computed the numbers, and what made the page of them."""
-    installed = versions()
-    return [*summary["versions"].items(), ("jinja2", installed["jinja2"])]
 
 
 # The cost explorer
