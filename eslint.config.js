@@ -33,5 +33,5 @@ export default [
       ],
     },
   },
-  { files: ["tests/**/*.js"], languageOptions: { globals: globals.node } },
+  { files: ["tests/**/*.js", "scripts/*.mjs"], languageOptions: { globals: globals.node } },
 ];

@@ -17,9 +17,12 @@ extensions = [
     "myst_parser",
     "mathml",
     "live_report",
+    "llms",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "generated/README*"]
+# As they are: schemas/evaluate.json and others.
+html_extra_path = ["_extra"]
 templates_path = ["_templates"]
 
 myst_enable_extensions = ["amsmath", "dollarmath"]

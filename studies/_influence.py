@@ -104,7 +104,7 @@ def again(found, one, n_classes, *, freedom="freedom", bias=True):
     # The influences are gone; two units have the same standard error.
     shift = (parts["bias"], parts["bias error"]) if bias else (0.0, 0.0)
     sizes = (parts["least"], n_classes)
-    spread = Spread(parts["D"], np.array([error, -error]) / 2, _TWO, *sizes, shift, parts["unshrunk"])
+    spread = Spread(parts["D"], np.array([error, -error]) / 2, _TWO, *sizes, bias=shift, unshrunk=parts["unshrunk"])
     reach = Reach.of(LEVEL, parts[freedom], unseen_error(n_classes, parts["least"]))
     ends = _logit_scale.ends(parts["D"], spread._error, reach, mean=spread._place, unshrunk=spread.unshrunk)
     return Interval(*map(float, ends))

@@ -13,7 +13,7 @@ def write_report(app, exception):
     if exception is not None or app.builder.format != "html":
         return
     example = polyroc.load_example()
-    comparison = polyroc.compare(example.y_true, example.scores, n_resamples=999, rng=0)
+    comparison = polyroc.compare(example.y_true, example.scores)
     write_html(comparison, Path(app.outdir) / NAME, title="Three classifiers of handwritten digits")
 
 

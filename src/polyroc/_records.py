@@ -334,7 +334,14 @@ def chosen_pairs(pairs: PairIndex, which: Any) -> SomePairs:
 
 @dataclass(frozen=True, eq=False)
 class PairwiseRates(Frozen):
-    """True and false positive rates of every pair at every call rate."""
+    """True and false positive rates of every pair at every call rate.
+
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> evaluation = polyroc.evaluate(example.y_true, example.scores["logistic"])
+    >>> evaluation.rates.tpr.shape  # call rates, ordered pairs
+    (111, 90)
+    """
 
     tpr: FloatArray
     """Share of the positive class called positive, shape (T, K)."""
@@ -390,7 +397,14 @@ class PairWeights(Frozen):
 
 
 class Status(StrEnum):
-    """How a fit ended; `message` says it in a sentence."""
+    """How a fit ended; `message` says it in a sentence.
+
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> evaluation = polyroc.evaluate(example.y_true, example.scores["logistic"])
+    >>> evaluation.factorization.status is polyroc.Status.CONVERGED
+    True
+    """
 
     CONVERGED = "converged"
     MAX_ITER = "max-iter"
@@ -409,7 +423,15 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Factorization(Frozen):
-    """The threshold effects all pairs share, and how sharp each pair is."""
+    """The threshold effects all pairs share, and how sharp each pair is.
+
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> evaluation = polyroc.evaluate(example.y_true, example.scores["logistic"])
+    >>> fit = evaluation.factorization
+    >>> fit.status, fit.n_iter > 0
+    (<Status.CONVERGED: 'converged'>, True)
+    """
 
     row_effects: FloatArray
     """Shared effects on the logit scale, shape (2T,): T for the true positive rates, then T for the false."""

@@ -12,6 +12,11 @@ PAGES = ["README.md"] + [
     f"docs/{name}.md"
     for name in (
         "index",
+        "agents",
+        "cost-matrix",
+        "delong",
+        "folds",
+        "interval-multiclass-auc",
         "tutorial",
         "how-to",
         "comparing",

@@ -283,7 +283,7 @@ def test_from_cv_results_draws_each_fold():
     for line, curve in zip(display.line_, display.curve, strict=True):
         assert_array_equal(line.get_data(), [curve.fpr, curve.tpr])
     again = polyroc.evaluate_cv(LogisticRegression(max_iter=500), X, y, cv=cv)
-    assert legend_of(display) == [f"iris (mean D {again.mean_auc:.3f}, SD {again.std_auc:.3f} of 4 folds)"]
+    assert legend_of(display) == [f"iris (mean D {again.mean_fold_auc:.3f}, SD {again.std_fold_auc:.3f} of 4 folds)"]
     check_layout(display)
     heavy = np.where(y == 0, 2.0, 1.0)
     weighted = RocCurveDisplay.from_cv_results(found, X, y, sample_weight=heavy, weighting="prevalence")

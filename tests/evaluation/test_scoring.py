@@ -248,8 +248,8 @@ def test_several_scorers_take_weights_without_routing():
 def test_cross_validation_pools_and_averages():
     found = polyroc.evaluate_cv(GaussianNB(), X, NAMES, cv=5)
     assert_allclose(found.auc, cross_val_score(GaussianNB(), X, NAMES, scoring=polyroc.auc_scorer, cv=5), atol=1e-12)
-    assert found.mean_auc == pytest.approx(np.mean(found.auc))
-    assert found.std_auc == pytest.approx(np.std(found.auc, ddof=1))
+    assert found.mean_fold_auc == pytest.approx(np.mean(found.auc))
+    assert found.std_fold_auc == pytest.approx(np.std(found.auc, ddof=1))
     held_out = cross_val_predict(GaussianNB(), X, NAMES, cv=5, method="predict_proba")
     assert found.pooled.auc == pytest.approx(polyroc.auc_score(NAMES, held_out), abs=1e-12)
     assert np.array_equal(np.sort(found.test_index), np.arange(150))

@@ -145,8 +145,8 @@ def numbers_of(kind, problem):
         warnings.simplefilter("ignore")
         groups = {"groups": problem["groups"]} if "groups" in problem else {}
         arguments = {name: value for name, value in problem.items() if name != "groups"}
-        # The reference: which engine "auto" takes depends on what the process has done before.
-        arguments["engine"] = "numpy"
+        # The reference; of 300 classes it takes minutes and gigabytes.
+        arguments["engine"] = "numpy" if len(arguments.get("labels", ())) < 300 else "auto"
         if isinstance(arguments["y_score"], dict):
             arguments["y_score"] = pd.DataFrame(arguments["y_score"])
         note_evaluation(note, polyroc.evaluate(**arguments), groups)

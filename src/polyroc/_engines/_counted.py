@@ -154,7 +154,18 @@ _NO_SECOND_PASS = (
 
 
 class SamplesNeededError(ValueError):
-    """What was asked for needs single samples, and the evaluation holds counts of them."""
+    """What was asked for needs single samples, and the evaluation holds counts of them.
+
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> accumulator = polyroc.RocAccumulator(range(10))
+    >>> accumulator.update(example.y_true, example.scores["tree"])
+    >>> try:
+    ...     accumulator.compute().confidence_interval()
+    ... except polyroc.SamplesNeededError as error:
+    ...     print(str(error).split(",")[0])
+    Standard errors and intervals of counted scores need a second pass over the samples
+    """
 
     def __init__(self, message: str = _NO_SAMPLES) -> None:
         super().__init__(message)

@@ -20,7 +20,16 @@ _LEFT = 3.0
 
 @dataclass(frozen=True)
 class BinningError:
-    """What an evaluation of counted scores owes to its bins."""
+    """What an evaluation of counted scores owes to its bins.
+
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> accumulator = polyroc.RocAccumulator(range(10))
+    >>> accumulator.update(example.y_true, example.scores["logistic"])
+    >>> error = accumulator.compute().binning_error
+    >>> error.hand_till < 0.001, error.auc < 0.001
+    (True, True)
+    """
 
     hand_till: float
     """At most this much is M off: half the share of comparisons that are made within a bin."""

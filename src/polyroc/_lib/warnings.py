@@ -15,7 +15,16 @@ _PASSED = ("polyroc", "functools", "numpy")
 
 
 class ResamplingWarning(UserWarning):
-    """Resampling is less reliable than usual: small classes, fits that did not converge, or no variation."""
+    """Resampling is less reliable than usual: small classes, fits that did not converge, or no variation.
+
+    >>> import warnings
+    >>> import polyroc
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", polyroc.ResamplingWarning)
+    ...     low, high = polyroc.evaluate([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).confidence_interval()
+    >>> bool(low < 0.75 < high)
+    True
+    """
 
 
 def warn(message: str, category: type[Warning]) -> None:

@@ -42,6 +42,15 @@ class ConfidenceBand(Frozen):
         Confidence level of the band.
     simultaneous : bool
         Whether it covers the whole curve at this level, or each point by itself.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> evaluation = polyroc.evaluate(example.y_true, example.scores["logistic"])
+    >>> band = evaluation.confidence_band()
+    >>> band.contains(evaluation.curve), band.simultaneous
+    (True, False)
     """
 
     lower: RocCurve

@@ -83,6 +83,18 @@ class BootstrapResult(Frozen):
         out. Only the interval "bca" needs them; None where they were not asked for.
     seed : int or None
         The seed that was given as `rng`; None where it was a generator or nothing.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> evaluation = polyroc.evaluate(example.y_true, example.scores["logistic"])
+    >>> replicates = evaluation.bootstrap(n_resamples=99, rng=0)
+    >>> replicates.method, replicates.auc.shape
+    ('bootstrap', (99,))
+    >>> low, high = replicates.confidence_interval()
+    >>> bool(low < evaluation.auc < high)
+    True
     """
 
     curve: RocCurve

@@ -20,7 +20,15 @@ _TIE = 12
 
 @dataclass(frozen=True)
 class ModelEstimate:
-    """One model's statistic, how sure it is, and how often it was the best of all."""
+    """One model's statistic, how sure it is, and how often it was the best of all.
+
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> comparison = polyroc.compare(example.y_true, example.scores)
+    >>> best = comparison.by_auc.estimates[0]
+    >>> best.model, round(best.value, 3), best.low < best.value < best.high
+    ('logistic', 0.982, True)
+    """
 
     model: str
     value: float
@@ -36,6 +44,15 @@ class Difference:
 
     With logit intervals, p values below 1 / (n_resamples + 1) are extrapolated: the resamples give the standard error,
     and Student's t distribution the tail. Below 1e-6 no number of resamples supports their digits.
+
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> comparison = polyroc.compare(example.y_true, example.scores)
+    >>> difference = comparison.difference("knn", "tree")
+    >>> difference.first, difference.second, round(difference.value, 4)
+    ('knn', 'tree', 0.0266)
+    >>> difference.low < difference.value < difference.high
+    True
     """
 
     first: str
@@ -54,7 +71,15 @@ class Difference:
 
 @dataclass(frozen=True)
 class Ranking:
-    """An order of the models, best first, and the share of replicates that had it."""
+    """An order of the models, best first, and the share of replicates that had it.
+
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> comparison = polyroc.compare(example.y_true, example.scores)
+    >>> ranking = comparison.by_auc.rankings[0]
+    >>> str(ranking), ranking.probability > 0.99
+    ('logistic > knn > tree', True)
+    """
 
     order: tuple[tuple[str, ...], ...]
     """Models that tie exactly share a place."""
@@ -80,6 +105,17 @@ class Contest(Frozen):
         Every order that occurred, most probable first.
     covariance : ndarray of shape (n_models, n_models), or None
         Covariance of the models' statistics on the same samples.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> comparison = polyroc.compare(example.y_true, example.scores)
+    >>> contest = comparison.by_hand_till
+    >>> [(one.model, round(one.value, 3)) for one in contest.estimates]
+    [('logistic', 0.973), ('knn', 0.918), ('tree', 0.867)]
+    >>> str(contest.rankings[0])
+    'logistic > knn > tree'
     """
 
     statistic: AnyStatistic

@@ -68,6 +68,15 @@ class RankIntervals:
         One for each model, in the order in which the models were given.
     tied_with_best : tuple of str
         Models that no other model is significantly better than, the largest estimate first.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> comparison = polyroc.compare(example.y_true, example.scores)
+    >>> ranks = comparison.rank_intervals()
+    >>> [(one.model, one.low, one.high) for one in ranks.intervals]
+    [('logistic', 1, 1), ('knn', 2, 2), ('tree', 3, 3)]
     """
 
     statistic: AnyStatistic

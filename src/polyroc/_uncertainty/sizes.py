@@ -198,6 +198,15 @@ class PlanGoal:
     assurance : float or None
         Probability that a study of the planned size has this half width, or that its power is this; None to plan by
         the estimates of the pilot.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> evaluation = polyroc.evaluate(example.y_true, example.scores["logistic"])
+    >>> planned = polyroc.plan(evaluation, half_width=0.003)
+    >>> planned.asked.half_width, planned.asked.assurance
+    (0.003, 0.8)
     """
 
     confidence_level: float

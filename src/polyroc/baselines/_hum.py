@@ -43,6 +43,13 @@ class Hum(Frozen):
     simulation_interval : Interval or None
         Interval for the exact value on these data; None where the value is
         exact.
+
+    Examples
+    --------
+    >>> from polyroc.baselines import hum
+    >>> found = hum([0, 1, 2], [0.1, 0.4, 0.8], ordered=True)
+    >>> found.value, found.n_draws is None
+    (1.0, True)
     """
 
     value: float

@@ -54,6 +54,13 @@ class Pdi(Frozen):
         0 where every class has one sample: they show no variation.
     labels : ndarray of shape (n_classes,)
         The classes.
+
+    Examples
+    --------
+    >>> from polyroc.baselines import pdi
+    >>> found = pdi([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> found.value, found.per_class.tolist()
+    (0.75, [0.75, 0.75])
     """
 
     value: float

@@ -35,7 +35,16 @@ _TINY = 1e-200
 
 
 class PrintedStatus(StrEnum):
-    """How a fit of `wang_carvalho` ended; `message` says it in a sentence."""
+    """How a fit of `wang_carvalho` ended; `message` says it in a sentence.
+
+    >>> import numpy as np
+    >>> from polyroc.baselines import wang_carvalho
+    >>> y_true = np.repeat([0, 1, 2], 50)
+    >>> y_score = np.random.default_rng(0).normal(size=(150, 3)) + np.eye(3)[y_true]
+    >>> found = wang_carvalho(y_true, y_score)
+    >>> found.status.message
+    'The fit converged.'
+    """
 
     CONVERGED = "converged"
     INFINITE = "infinite"
@@ -53,7 +62,17 @@ class PrintedStatus(StrEnum):
 
 
 class PrintedCurve(NamedTuple):
-    """Points of the curve by falling threshold; nothing makes them rise."""
+    """Points of the curve by falling threshold; nothing makes them rise.
+
+    >>> import numpy as np
+    >>> from polyroc.baselines import wang_carvalho
+    >>> y_true = np.repeat([0, 1, 2], 50)
+    >>> y_score = np.random.default_rng(0).normal(size=(150, 3)) + np.eye(3)[y_true]
+    >>> found = wang_carvalho(y_true, y_score)
+    >>> fpr, tpr = found.curve
+    >>> fpr.shape == tpr.shape
+    True
+    """
 
     fpr: FloatArray
     tpr: FloatArray
@@ -89,6 +108,18 @@ class WangCarvalho(Frozen):
         Iterations; 0 for "full".
     status : PrintedStatus
         How the fit ended; ``status.message`` says it in a sentence.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polyroc.baselines import wang_carvalho
+    >>> y_true = np.repeat([0, 1, 2], 50)
+    >>> y_score = np.random.default_rng(0).normal(size=(150, 3)) + np.eye(3)[y_true]
+    >>> found = wang_carvalho(y_true, y_score)
+    >>> round(found.auc, 3), found.converged
+    (0.721, True)
+    >>> found.rates.shape, found.pairs.shape
+    ((198, 6), (6, 2))
     """
 
     auc: float

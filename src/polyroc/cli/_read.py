@@ -22,7 +22,15 @@ _Names = str | Sequence[Any] | None
 
 @dataclass(frozen=True, eq=False)
 class FilePredictions(Frozen):
-    """Predictions of one model, as they were read from a file."""
+    r"""Predictions of one model, as they were read from a file.
+
+    >>> import tempfile, pathlib, polyroc
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "knn.csv"
+    >>> _ = path.write_text("label,p_a,p_b\na,0.9,0.1\nb,0.4,0.6\n")
+    >>> predictions = polyroc.read_predictions(path, target="label")
+    >>> predictions.labels.tolist(), predictions.y_score.shape
+    (['a', 'b'], (2, 2))
+    """
 
     y_true: LabelArray
     """True class of each sample, shape (n,)."""
@@ -44,7 +52,15 @@ class FilePredictions(Frozen):
 
 @dataclass(frozen=True, eq=False)
 class PairedPredictions(Frozen):
-    """Predictions of several models for the same samples, as they were read from files."""
+    r"""Predictions of several models for the same samples, as they were read from files.
+
+    >>> import tempfile, pathlib, polyroc
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "both.csv"
+    >>> _ = path.write_text("label,knn_a,knn_b,tree_a,tree_b\na,0.9,0.1,0.6,0.4\nb,0.4,0.6,0.2,0.8\n")
+    >>> models = polyroc.read_paired_predictions(path, target="label", models={"knn": "knn_*", "tree": "tree_*"})
+    >>> list(models.scores), models.labels.tolist()
+    (['knn', 'tree'], ['a', 'b'])
+    """
 
     y_true: LabelArray
     """True class of each sample, shape (n,)."""

@@ -40,6 +40,17 @@ class RuleCost:
         `cost` minus the cost of the chosen rule, on the same samples: positive where this rule costs more.
     difference_interval : Interval
         Confidence interval of `difference`, which is paired.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> costs = 1 - np.eye(10)
+    >>> costs[3] *= 5  # to miss a 3 costs five times as much
+    >>> decision = polyroc.decide(example.y_true, example.scores["logistic"], costs, rule="bayes")
+    >>> decision.rival.rule, decision.rival.difference > 0
+    ('tuned', True)
     """
 
     rule: str
@@ -65,6 +76,16 @@ class DecisionRates(Frozen):
         The classes of each pair.
     tpr, fpr : ndarray of shape (n_pairs,)
         Rates of each pair, cross-fitted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> costs = 1 - np.eye(10)
+    >>> decision = polyroc.decide(example.y_true, example.scores["logistic"], costs, rule="argmax")
+    >>> decision.rates.tpr.shape, round(float(decision.rates.tpr.mean()), 3)
+    ((90,), 0.798)
     """
 
     positive: LabelArray
@@ -94,6 +115,20 @@ class CurvePoint:
         The point of the curve with the same call rate, (TPR + FPR) / 2, as the decision.
     decision_fpr, decision_tpr : float
         Mean rates of all pairs of classes at the decision.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> costs = 1 - np.eye(10)
+    >>> evaluation = polyroc.evaluate(example.y_true, example.scores["logistic"])
+    >>> decision = polyroc.decide(example.y_true, example.scores["logistic"], costs, rule="argmax")
+    >>> point = decision.point_on(evaluation.curve)
+    >>> round(point.fpr, 3), round(point.tpr, 3)
+    (0.015, 0.805)
+    >>> round(point.decision_fpr, 3), round(point.decision_tpr, 3)
+    (0.022, 0.798)
     """
 
     fpr: float
@@ -156,6 +191,19 @@ class Decision(Frozen):
         Samples that counted, and folds of the cross-fitting.
     confidence_level : float
         Of all intervals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> costs = 1 - np.eye(10)
+    >>> costs[3] *= 5  # to miss a 3 costs five times as much
+    >>> decision = polyroc.decide(example.y_true, example.scores["logistic"], costs, rule="bayes")
+    >>> decision.rule, round(decision.cost, 2)
+    ('bayes', 0.29)
+    >>> decision.predict(example.scores["logistic"][:3]).tolist()
+    [6, 5, 3]
     """
 
     labels: LabelArray

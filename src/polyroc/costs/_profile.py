@@ -38,6 +38,16 @@ class ModelCost:
         Share of the matrices in which no other model costs less; equal costs are split.
     share_interval : Interval
         Confidence interval of `share_cheapest`.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> costs = polyroc.CostRatios(true_class=3, ratios=[1, 10])
+    >>> profile = polyroc.cost_profile(example.y_true, example.scores, costs=costs)
+    >>> cheapest = min(profile.models, key=lambda one: one.cost)
+    >>> cheapest.name, cheapest.share_cheapest
+    ('logistic', 1.0)
     """
 
     name: str
@@ -62,6 +72,16 @@ class CostDifference:
         Mean cost of the first minus that of the second, and its standard error.
     interval : Interval
         Confidence interval of `value`.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> costs = polyroc.CostRatios(true_class=3, ratios=[1, 10])
+    >>> profile = polyroc.cost_profile(example.y_true, example.scores, costs=costs)
+    >>> difference = profile.difference("knn", "logistic")
+    >>> difference.value > 0, difference.interval.low > 0
+    (True, True)
     """
 
     first: str
@@ -103,6 +123,15 @@ class CostProfile(Frozen):
         Folds by which tuned offsets are judged; None where they are judged on the samples that they were tuned on.
     confidence_level : float
         Of all intervals.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> costs = polyroc.CostRatios(true_class=3, ratios=[1, 10])
+    >>> profile = polyroc.cost_profile(example.y_true, example.scores, costs=costs)
+    >>> profile.names, profile.cost_by_matrix.shape
+    (['logistic', 'knn', 'tree'], (3, 2))
     """
 
     models: tuple[ModelCost, ...]

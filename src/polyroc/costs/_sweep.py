@@ -52,6 +52,14 @@ class CostSweep(Frozen):
         Of the intervals.
     interval_note : str
         Why D has no interval at some ratios; empty where it has one at all of them.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> sweep = polyroc.cost_sweep(example.y_true, example.scores["tree"], true_class=8, ratios=[0.1, 1, 10])
+    >>> sweep.ratios.tolist(), sweep.auc.round(3).tolist()
+    ([0.1, 1.0, 10.0], [0.915, 0.915, 0.908])
     """
 
     ratios: FloatArray

@@ -79,6 +79,17 @@ class TippingCost:
         The cost after the change: what to put into the cost matrix.
     value, first_value : float or None
         The statistic of the model, and of the one that is first now, at that cost.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> two = {name: example.scores[name] for name in ("knn", "tree")}
+    >>> one = polyroc.compare(example.y_true, two).tipping_costs().of("tree")
+    >>> one.first, one.true_class, one.predicted_class
+    ('knn', 8, 5)
+    >>> one.factor
+    36.0
     """
 
     model: str

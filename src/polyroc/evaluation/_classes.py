@@ -118,7 +118,15 @@ _WITH_INTERVALS = ("recall", "precision", "auc_vs_rest", "mean_pair_auc", "harde
 
 
 class ClassRow(NamedTuple):
-    """One class: one entry of `Classes`. What is not defined is None."""
+    """One class: one entry of `Classes`. What is not defined is None.
+
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> evaluation = polyroc.evaluate(example.y_true, example.scores["logistic"])
+    >>> row = evaluation.classes.of(3)
+    >>> row.n_samples, round(row.recall, 3), row.mistaken_for
+    (92, 0.783, 9)
+    """
 
     label: Any
     n_samples: int

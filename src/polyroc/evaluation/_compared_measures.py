@@ -40,6 +40,17 @@ class ComparedMeasure:
     differences : tuple of Difference
         One for each two models, the p values adjusted for one another within the measure; none where some model has no
         standard error.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> comparison = polyroc.compare(example.y_true, example.scores)
+    >>> accuracy = comparison.measures()["accuracy"]
+    >>> round(accuracy.estimates["knn"].estimate, 3)
+    0.618
+    >>> [(one.first, one.second, round(one.value, 3)) for one in accuracy.differences[:2]]
+    [('logistic', 'knn', 0.18), ('logistic', 'tree', 0.242)]
     """
 
     name: str
@@ -73,6 +84,17 @@ class ComparedMeasures(NamedRows[ComparedMeasure]):
         Why other measures are not there, by their name.
     confidence_level : float
         Of the intervals.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> comparison = polyroc.compare(example.y_true, example.scores)
+    >>> measures = comparison.measures()
+    >>> measures.models
+    ('logistic', 'knn', 'tree')
+    >>> measures["accuracy"].higher_is_better
+    True
     """
 
     def to_dict(self) -> dict[str, Any]:

@@ -81,6 +81,17 @@ class Comparison(Frozen):
     anytime : int or None
         Where differences hold at any number of looks: the number of samples, or of groups, at which their intervals are
         tightest.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> comparison = polyroc.compare(example.y_true, example.scores)
+    >>> comparison.best, comparison.tied_with_best
+    ('logistic', ('logistic',))
+    >>> difference = comparison.difference("knn", "tree")
+    >>> round(difference.value, 4), difference.p_value_holm < 0.05
+    (0.0266, True)
     """
 
     evaluations: Mapping[str, Evaluation]

@@ -31,12 +31,23 @@ class CrossValidation(Frozen):
         the methods of `pooled` that give intervals.
     auc : ndarray of shape (n_folds,)
         D of each fold.
-    mean_auc, std_auc : float
+    mean_fold_auc, std_fold_auc : float
         Their mean and standard deviation. The latter says how folds differ. It is not a standard error, because the
         fits share most of their training data.
     pooled : Evaluation
         The held-out scores of all folds together. It compares scores that different fits gave, so that fits which
         are not on one scale lower it.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> found = polyroc.evaluate_cv(GaussianNB(), *load_iris(return_X_y=True), cv=3)
+    >>> found.auc.shape, bool(found.mean_fold_auc == found.auc.mean())
+    ((3,), True)
+    >>> found.pooled.n_samples
+    150
     """
 
     folds: tuple[Evaluation, ...]
@@ -48,11 +59,11 @@ class CrossValidation(Frozen):
         return np.array([fold.auc for fold in self.folds])
 
     @property
-    def mean_auc(self) -> float:
+    def mean_fold_auc(self) -> float:
         return float(np.mean(self.auc))
 
     @property
-    def std_auc(self) -> float:
+    def std_fold_auc(self) -> float:
         return float(np.std(self.auc, ddof=1))
 
     @cached_property
@@ -61,10 +72,8 @@ class CrossValidation(Frozen):
         return evaluate(y_true, scores, labels=classes, **self.options)
 
     def __repr__(self) -> str:
-        return (
-            f"CrossValidation({len(self.folds)} folds: mean D {area(self.mean_auc)}, standard deviation over folds "
-            f"{area(self.std_auc)}; held-out scores pooled: D {area(self.pooled.auc)})"
-        )
+        folds = f"mean D {area(self.mean_fold_auc)}, standard deviation over folds {area(self.std_fold_auc)}"
+        return f"CrossValidation({len(self.folds)} folds: {folds}; held-out scores pooled: D {area(self.pooled.auc)})"
 
 
 def evaluate_cv(
@@ -96,7 +105,7 @@ def evaluate_cv(
     Returns
     -------
     CrossValidation
-        With `folds`, `mean_auc`, `std_auc` and `pooled`.
+        With `folds`, `mean_fold_auc`, `std_fold_auc` and `pooled`.
 
     Examples
     --------
@@ -104,7 +113,7 @@ def evaluate_cv(
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.naive_bayes import GaussianNB
     >>> found = polyroc.evaluate_cv(GaussianNB(), *load_iris(return_X_y=True), cv=3)
-    >>> len(found.folds), bool(found.mean_auc > 0.95)
+    >>> len(found.folds), bool(found.mean_fold_auc > 0.95)
     (3, True)
     """
     try:

@@ -27,7 +27,15 @@ from polyroc.evaluation._evaluation import Evaluation
 
 
 class ConvergenceWarning(UserWarning):
-    """The fit ended before it converged; the area is where it stood."""
+    """The fit ended before it converged; the area is where it stood.
+
+    >>> import warnings
+    >>> import polyroc
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", polyroc.ConvergenceWarning)  # an exception instead of a warning
+    ...     polyroc.auc_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.75
+    """
 
 
 @underflow_is_zero

@@ -107,6 +107,20 @@ class Evaluation(Influenced):
         Standard error of D without resampling; None if influences do not hold. Computed on first access.
     influence_note : str
         Why `influences` give no interval of D; empty where they do.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> evaluation = polyroc.evaluate(example.y_true, example.scores["logistic"])
+    >>> round(evaluation.auc, 4), round(evaluation.hand_till, 4)
+    (0.9817, 0.9733)
+    >>> low, high = evaluation.confidence_interval()
+    >>> print(f"{low:.3f} to {high:.3f}")
+    0.976 to 0.985
+    >>> pair = evaluation.worst_pair
+    >>> pair.positive, pair.negative, round(pair.auc, 4)
+    (9, 3, 0.8587)
     """
 
     @underflow_is_zero

@@ -15,7 +15,13 @@ _MODELS = ("logistic", "knn", "tree")
 
 @dataclass(frozen=True, eq=False)
 class Example(Frozen):
-    """Predictions of three classifiers for the same samples."""
+    """Predictions of three classifiers for the same samples.
+
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> example.y_true.shape, sorted(example.scores)
+    ((899,), ['knn', 'logistic', 'tree'])
+    """
 
     y_true: IntArray
     """The digit each image shows, shape (n,)."""

@@ -93,6 +93,15 @@ class Measure:
         How sure it is; None where that cannot be said without resampling, and `note` says why.
     note : str
         What is to be known of this value; empty where nothing is.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> evaluation = polyroc.evaluate(example.y_true, example.scores["logistic"])
+    >>> accuracy = evaluation.measures()["accuracy"]
+    >>> round(accuracy.estimate, 3), round(accuracy.low, 3), round(accuracy.high, 3)
+    (0.799, 0.771, 0.824)
     """
 
     name: str
@@ -144,6 +153,15 @@ class Measures(NamedRows[Measure]):
         Of the intervals.
     covariance : ndarray of shape (n_measures, n_measures)
         Of the estimates, all of the same samples; NaN of those without a standard error.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> evaluation = polyroc.evaluate(example.y_true, example.scores["logistic"])
+    >>> measures = evaluation.measures()
+    >>> [one.name for one in measures][:3]
+    ['auc', 'hand_till', 'pdi']
     """
 
     covariance: FloatArray

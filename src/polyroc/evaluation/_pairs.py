@@ -15,7 +15,13 @@ from polyroc._records import Frozen, read_only
 
 
 class Pair(NamedTuple):
-    """One ordered pair of classes: one entry of `Pairs`."""
+    """One ordered pair of classes: one entry of `Pairs`.
+
+    >>> import polyroc
+    >>> pair = polyroc.evaluate([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).worst_pair
+    >>> pair.positive, pair.negative, pair.auc
+    (1, 0, 0.75)
+    """
 
     positive: Any
     negative: Any

@@ -31,7 +31,14 @@ _N_POLISH = 8
 
 
 class FitStatus(StrEnum):
-    """How the fit of the bivariate model ended; `message` says it in a sentence."""
+    """How the fit of the bivariate model ended; `message` says it in a sentence.
+
+    >>> from polyroc.meta import summary_roc
+    >>> tables = {"TP": [47, 126, 19, 36], "FN": [9, 51, 10, 3], "FP": [101, 272, 12, 78], "TN": [738, 1543, 192, 276]}
+    >>> summary = summary_roc(tables)
+    >>> summary.status.message
+    'The fit converged.'
+    """
 
     CONVERGED = "converged"
     BOUNDARY = "boundary"

@@ -38,6 +38,14 @@ class Hsroc:
     ----------
     Rutter and Gatsonis (2001), A hierarchical regression approach to meta-analysis of diagnostic test accuracy
     evaluations, Statistics in Medicine 20.
+
+    Examples
+    --------
+    >>> from polyroc.meta import summary_roc
+    >>> tables = {"TP": [47, 126, 19, 36], "FN": [9, 51, 10, 3], "FP": [101, 272, 12, 78], "TN": [738, 1543, 192, 276]}
+    >>> summary = summary_roc(tables)
+    >>> round(summary.hsroc.Lambda, 2), round(summary.hsroc.beta, 2)
+    (3.29, -0.23)
     """
 
     Lambda: float
@@ -85,6 +93,15 @@ class Region(Frozen):
         The border; its last point is its first.
     confidence_level : float
         Probability that it covers what it is for.
+
+    Examples
+    --------
+    >>> from polyroc.meta import summary_roc
+    >>> tables = {"TP": [47, 126, 19, 36], "FN": [9, 51, 10, 3], "FP": [101, 272, 12, 78], "TN": [738, 1543, 192, 276]}
+    >>> summary = summary_roc(tables)
+    >>> region = summary.confidence_region()
+    >>> bool(region.tpr.min() < summary.tpr < region.tpr.max())
+    True
     """
 
     fpr: FloatArray
@@ -148,6 +165,17 @@ class ReitsmaSummary(SummaryRoc):
     hsroc : Hsroc or None
         The same model in the parameters of Rutter and Gatsonis; None where only one standard deviation is 0, because
         some of them are infinite there.
+
+    Examples
+    --------
+    >>> from polyroc.meta import summary_roc
+    >>> tables = {"TP": [47, 126, 19, 36], "FN": [9, 51, 10, 3], "FP": [101, 272, 12, 78], "TN": [738, 1543, 192, 276]}
+    >>> summary = summary_roc(tables)
+    >>> round(summary.tpr, 2), round(summary.fpr, 2)
+    (0.79, 0.13)
+    >>> low, high = summary.tpr_interval()
+    >>> bool(low < summary.tpr < high)
+    True
     """
 
     mean: FloatArray

@@ -38,6 +38,14 @@ class Studies(Frozen):
         Logits of the corrected true and false positive rates.
     variances : ndarray of shape (n_studies, 2)
         Their variances within the studies, 1/TP + 1/FN and 1/FP + 1/TN.
+
+    Examples
+    --------
+    >>> from polyroc.meta import summary_roc
+    >>> tables = {"TP": [47, 126, 19, 36], "FN": [9, 51, 10, 3], "FP": [101, 272, 12, 78], "TN": [738, 1543, 192, 276]}
+    >>> studies = summary_roc(tables).studies
+    >>> studies.tpr.round(2).tolist()
+    [0.84, 0.71, 0.66, 0.92]
     """
 
     counts: FloatArray

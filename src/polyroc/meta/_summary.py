@@ -141,6 +141,14 @@ class SummaryRoc(Frozen, ABC):
         Smallest and largest false positive rate of a study.
     notes : tuple of str
         What makes the summary doubtful, a sentence each.
+
+    Examples
+    --------
+    >>> from polyroc.meta import summary_roc
+    >>> tables = {"TP": [47, 126, 19, 36], "FN": [9, 51, 10, 3], "FP": [101, 272, 12, 78], "TN": [738, 1543, 192, 276]}
+    >>> summary = summary_roc(tables)
+    >>> round(summary.auc, 3), round(summary.curve.tpr_at(0.1), 2)
+    (0.904, 0.71)
     """
 
     studies: Studies

@@ -35,6 +35,14 @@ class MosesSummary(SummaryRoc):
         Standard errors of intercept and slope.
     weighted : bool
         Whether studies have the weight 1 / variance of D.
+
+    Examples
+    --------
+    >>> from polyroc.meta import summary_roc
+    >>> tables = {"TP": [47, 126, 19, 36], "FN": [9, 51, 10, 3], "FP": [101, 272, 12, 78], "TN": [738, 1543, 192, 276]}
+    >>> summary = summary_roc(tables, approach="moses")
+    >>> round(summary.intercept, 2), round(summary.slope, 2)
+    (3.44, 0.15)
     """
 
     intercept: float

@@ -142,6 +142,15 @@ class PlanPoint(Frozen):
         study.
     power : float or None
         Probability, at least, that the test finds the difference; None for a plan without `detect`.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> evaluation = polyroc.evaluate(example.y_true, example.scores["logistic"])
+    >>> planned = polyroc.plan(evaluation, half_width=0.003)
+    >>> planned.current.n_samples, round(planned.current.half_width, 4)
+    (899, 0.0043)
     """
 
     class_counts: IntArray
@@ -185,6 +194,15 @@ class Plan(Frozen):
         What was wanted: a half width, or a difference to detect and the power to do so; and with what assurance.
     note : str
         What makes the plan a rough one; else empty.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> evaluation = polyroc.evaluate(example.y_true, example.scores["logistic"])
+    >>> planned = polyroc.plan(evaluation, half_width=0.003)
+    >>> planned.half_width <= 0.003, planned.n_samples > evaluation.n_samples
+    (True, True)
     """
 
     statistic: Statistic

@@ -198,6 +198,17 @@ class SecondPass(_Passing):
     ----------
     n_samples : int
         Samples of the second pass so far.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> accumulator = polyroc.RocAccumulator(range(10))
+    >>> accumulator.update(example.y_true, example.scores["tree"])
+    >>> second = accumulator.second_pass()
+    >>> second.update(example.y_true, example.scores["tree"])
+    >>> round(second.compute().standard_error, 4)
+    0.0069
     """
 
     def __init__(self, accumulator: RocAccumulator) -> None:
