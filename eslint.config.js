@@ -22,7 +22,7 @@ export default [
     files: [SCRIPTS],
     languageOptions: { globals: { ...globals.browser, WorkerGlobalScope: "readonly" } },
     rules: {
-      // `_scripts.py` joins the modules line by line.
+      // `_page.py` joins the modules line by line.
       "no-restricted-syntax": [
         "error",
         { selector: "Program > VariableDeclaration[declarations.length>1]", message: "One name per declaration at the top of a module." },

@@ -11,8 +11,8 @@ from scipy.special import ndtri, stdtrit
 
 from polyroc._estimator._curve import RocCurve
 from polyroc._inputs.checks import InputError, listed, shown
-from polyroc._lib.progress import progress_bar
 from polyroc._lib.typing import FloatArray
+from polyroc._lib.warnings import progress_bar
 
 # How often a true claim may fail that is judged by sampling error.
 FALSE_ALARM = 0.001

@@ -23,7 +23,7 @@ from polyroc._lib.grid import grid
 from polyroc._records import Predictions, SomePairs
 from polyroc._uncertainty.units import units_of
 from polyroc.baselines import auc_mu, hand_till
-from polyroc.baselines._auc_mu import auc_mu_functional
+from polyroc.baselines._pairwise import auc_mu_functional
 
 CALL_RATES = grid(7)
 

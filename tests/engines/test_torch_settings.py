@@ -14,7 +14,7 @@ from polyroc._estimator._weights import pair_weights
 from polyroc._inputs import arrays as input_devices
 from polyroc._inputs.options import Options
 from polyroc._inputs.predictions import as_predictions
-from polyroc._inputs.tensor_predictions import TensorPredictions
+from polyroc._inputs.tensors import TensorPredictions
 from polyroc._lib.grid import grid
 
 pytestmark = pytest.mark.full("torch")

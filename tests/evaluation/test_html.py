@@ -12,7 +12,7 @@ from scipy.special import logit
 
 import polyroc
 from polyroc import Status
-from polyroc._lib.svg import COLOURS
+from polyroc._lib.axes import COLOURS
 from polyroc.display._style import contrast
 
 NAMES = ["D", "M", "accuracy", "worst pair"]

@@ -6,8 +6,7 @@ import subprocess
 
 from browser_pages import chromium
 
-from polyroc.report._page import _FIT, _text
-from polyroc.report._scripts import bundle, module_order
+from polyroc.report._page import _FIT, _text, bundle, module_order
 
 NODE = shutil.which("node")
 # Arrays of numbers become lists on their way out.

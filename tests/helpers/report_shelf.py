@@ -6,7 +6,7 @@ from report_pages import HOSTILE, comparison_of, evaluation_of, problem
 
 import polyroc
 from polyroc.report import render_html, summarize
-from polyroc.report._write_html import _tipping
+from polyroc.report._page import _tipping
 
 LONG_CLASSES = [f"a class with a rather long description, number {c:02d} of twelve" for c in range(12)]
 LONG_MODELS = [f"gradient boosting, depth {depth}, trained for a very long time" for depth in (4, 6)]

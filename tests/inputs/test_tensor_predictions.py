@@ -23,9 +23,8 @@ from polyroc._estimator._doubts import warn_of_disagreement, warn_of_mixed_scale
 from polyroc._inputs import arrays as _devices
 from polyroc._inputs.arrays import is_on_device
 from polyroc._inputs.fingerprint import Fingerprint
-from polyroc._inputs.models import in_order_of
-from polyroc._inputs.predictions import as_predictions
-from polyroc._inputs.tensor_predictions import TensorPredictions, Tensors
+from polyroc._inputs.predictions import as_predictions, in_order_of
+from polyroc._inputs.tensors import TensorPredictions, Tensors
 from polyroc._records import Predictions
 
 PROBLEM = gaussian_problem(0, 400, 4)

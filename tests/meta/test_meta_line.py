@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import expit, logit
 
-from polyroc.meta._line import LogitLine, _area_of_odds_ratio
+from polyroc.meta._summary import LogitLine, _area_of_odds_ratio
 
 # Even in the logit: the steep ends get as many points as the middle.
 GRID = np.linspace(-40, 40, 400_001)

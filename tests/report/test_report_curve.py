@@ -147,7 +147,7 @@ def test_differences_of_curves_are_few_and_take_little_time(summaries, monkeypat
     models = {"a": scores, "b": scores + np.random.default_rng(1).normal(size=scores.shape)}
     compared = polyroc.compare(y_true, models, labels=labels)
     assert len(summarize(compared)["curve_differences"]["pairs"]) == 1
-    monkeypatch.setattr("polyroc.report._curve_differences._QUICK_PAIRS", 299)
+    monkeypatch.setattr("polyroc.report._facts._QUICK_PAIRS", 299)
     without = summarize(compared)
     assert without["curve_differences"] is None
     assert "difference of two curves" not in Page(render_html(without)).text

@@ -14,7 +14,7 @@ from report_pages import HOSTILE, Page, comparison_of, from_letters
 import polyroc
 from polyroc._engines import _coded
 from polyroc._engines._predicted import cheapest, expected_costs
-from polyroc.report import _explorer as _decisions
+from polyroc.report import _packing as _decisions
 from polyroc.report import render_html, summarize, write_html
 
 SCRIPT = script_of("decisions.js")

@@ -9,8 +9,7 @@ from report_pages import HOSTILE, Page
 from table_pages import come_to_heatmap
 
 from polyroc._lib.text import short_names
-from polyroc.report._page import _PAGE, _text
-from polyroc.report._scripts import module_order
+from polyroc.report._page import _PAGE, _text, module_order
 from polyroc.report._sentences import names_of
 
 # Each runs text as a program, or reads text as markup.

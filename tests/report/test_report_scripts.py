@@ -14,8 +14,7 @@ from page_script import NODE
 from report_pages import evaluation_of
 
 from polyroc.report._packing import packed_rates
-from polyroc.report._page import _FIT, _PAGE, _scripts, _text
-from polyroc.report._scripts import bundle, module_order
+from polyroc.report._page import _FIT, _PAGE, _scripts, _text, bundle, module_order
 
 ROOT = Path(__file__).parents[2]
 

@@ -7,9 +7,8 @@ import pytest
 from report_pages import comparison_of, evaluation_of
 
 from polyroc.report import summarize
-from polyroc.report._advice import advice
 from polyroc.report._sentences import plain_text as text
-from polyroc.report._words import cautions, details, disagreement
+from polyroc.report._words import advice, cautions, details, disagreement
 
 
 def told(summary):

@@ -6,7 +6,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 import polyroc
-from polyroc.report._curve_differences import curve_difference, curve_differences, replicates_of
+from polyroc.report._facts import curve_difference, curve_differences, replicates_of
 
 
 def two_models(rng, n, strengths=(1.0, 1.0)):

@@ -2,7 +2,7 @@
 
 from polyroc._engines._protocol import Engine, Fitter, Prepared, Resources, Reweighed
 from polyroc._engines._registry import can_compile, engine_for, engine_named
-from polyroc._inputs.tensor_predictions import TensorPredictions
+from polyroc._inputs.tensors import TensorPredictions
 from polyroc._records import Source
 
 __all__ = ["Engine", "Fitter", "Prepared", "Resources", "Reweighed", "get_engine"]

@@ -18,8 +18,8 @@ from polyroc._engines._numpy._rates import Run, merged_polygon
 from polyroc._engines._protocol import Fitter, Resources, Reweighed
 from polyroc._engines._reach import Reach, reach
 from polyroc._engines._registry import passes_for
-from polyroc._inputs.batch import Batch
 from polyroc._inputs.checks import InputError
+from polyroc._inputs.predictions import Batch
 from polyroc._lib.threads import Threads
 from polyroc._lib.typing import FloatArray, IntArray, Structure, Thresholds
 from polyroc._records import Factorization, Frozen, PairIndex, PairWeights, PairwiseRates, Predictions, ScoreCounts

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from polyroc._engines import _tensor_samples as on_device
-from polyroc._inputs.tensor_predictions import TensorPredictions
+from polyroc._inputs.tensors import TensorPredictions
 from polyroc._lib.typing import BoolArray, FloatArray, IntArray
 from polyroc._records import PairwiseRates, Predictions, RowCounts, ScoreCounts, Source
 

@@ -11,8 +11,8 @@ import numpy as np
 from polyroc._engines import _memory
 from polyroc._engines._bins import NO_SCORE, ROUNDED, SEVERAL_SCORES, GroupedBins, ScoreBins
 from polyroc._engines._registry import passes_for
-from polyroc._inputs.batch import Batch
 from polyroc._inputs.checks import InputError
+from polyroc._inputs.predictions import Batch
 from polyroc._lib.threads import Threads
 from polyroc._lib.typing import FloatArray, IntArray, LabelArray
 from polyroc._records import ColumnCounts, RowCounts, ScoreCounts

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from polyroc._inputs.tensor_predictions import Tensor, TensorPredictions, summed
+from polyroc._inputs.tensors import Tensor, TensorPredictions, summed
 from polyroc._lib.typing import BoolArray, FloatArray, IntArray
 
 

@@ -1,19 +1,20 @@
-"""What the user holds -> NumPy arrays and column names.
+"""What the user holds -> NumPy arrays and column names; and columns -> a data frame of the user's library.
 
-Lists, arrays, tensors (from a GPU by a copy), and the series and frames that narwhals
-knows, without importing the library any of them comes from. Which arrays fit
-together is asked one level up; here each is read for itself.
+Lists, arrays, tensors (from a GPU by a copy), and the series and frames that narwhals knows, without importing the
+library any of them comes from. Which arrays fit together is asked one level up; here each is read for itself.
 """
 
 import sys
+from collections.abc import Mapping
+from importlib import import_module
 from numbers import Integral
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias, get_args
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from polyroc._inputs.checks import InputError, shown
+from polyroc._inputs.checks import InputError, one_of, shown
 from polyroc._lib.typing import FloatArray, LabelArray
 
 # Types of devices in DLPack: kDLCUDA and kDLROCM.
@@ -356,7 +357,8 @@ def _settled_objects(array: NDArray[Any], name: str) -> LabelArray:
     items = array.tolist()
     types = set(map(type, items))
     if all(issubclass(kind, str) for kind in types):
-        return array if types == {str} else _as_plain_text(items)
+        # Of what only is a kind of text, the text itself: str() of an enumeration's member is the name of the member.
+        return array if types == {str} else np.array([str.__str__(item) for item in items], dtype=object)
     _refuse_missing(np.fromiter(map(_is_missing, items), np.bool_, len(items)), name)
     if types <= {bool, np.bool_}:
         return array.astype(np.bool_)
@@ -367,11 +369,6 @@ def _settled_objects(array: NDArray[Any], name: str) -> LabelArray:
         return _settled_integers(items, name)
     came = ", ".join(sorted(kind.__name__ for kind in types))
     raise InputError(name, f"{_LABEL_RULE}, all of one type", came)
-
-
-def _as_plain_text(items: list[Any]) -> LabelArray:
-    """The text itself of what only is a kind of text: str() of an enumeration's member is the name of the member."""
-    return np.array([str.__str__(item) for item in items], dtype=object)
 
 
 def _settled_integers(items: list[Any], name: str) -> LabelArray:
@@ -389,3 +386,41 @@ def _is_missing(item: Any) -> bool:
     if type(item).__name__ in {"NoneType", "NAType", "NaTType"}:
         return True
     return isinstance(item, float | np.floating | np.datetime64 | np.timedelta64) and bool(item != item)
+
+
+# Data frames of results
+
+FrameBackend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
+
+
+def frame_of(columns: Mapping[str, "np.ndarray[Any, Any]"], backend: FrameBackend) -> Any:
+    """A data frame with these columns."""
+    backend = one_of(backend, "backend", get_args(FrameBackend))
+    try:
+        import_module(backend)
+    except ModuleNotFoundError as error:
+        msg = f"`to_frame({backend!r})` needs {backend}, which is not installed: `pip install {backend}`."
+        raise ModuleNotFoundError(msg) from error
+    lists = {name: x.tolist() if x.dtype == object else x for name, x in columns.items()}
+    return nw.from_dict(lists, backend=backend).to_native()
+
+
+def plain(array: "np.ndarray[Any, Any]") -> list[Any]:
+    """An array as a list that `json` can write: labels of other types become text."""
+    return [x if isinstance(x, bool | int | float | str) else str(x) for x in array.tolist()]
+
+
+def frame_with_gaps(columns: Mapping[str, "np.ndarray[Any, Any]"], backend: FrameBackend) -> Any:
+    """The same of columns in which NaN, or None of a column of objects, means that nothing is there: null.
+
+    In pandas that is NaN. Labels keep their type there: a column of numbers and None would become one of floats.
+    """
+    frame = nw.from_native(frame_of({name: x for name, x in columns.items() if x.dtype != object}, backend))
+    floats = [name for name, x in columns.items() if x.dtype.kind == "f"]
+    if backend != "pandas":
+        frame = frame.with_columns(nw.col(floats).fill_nan(None))
+    dtype = nw.Object() if backend == "pandas" else None
+    objects = [
+        nw.new_series(name, x.tolist(), dtype, backend=backend) for name, x in columns.items() if x.dtype == object
+    ]
+    return frame.with_columns(*objects).select(*columns).to_native()

@@ -104,11 +104,21 @@ def one_of(value: Any, name: str, allowed: tuple[str, ...]) -> Any:
     raise InputError(name, f"must be one of {', '.join(map(repr, allowed))}", shown(value))
 
 
+def is_integer(value: Any, least: int, most: float = math.inf) -> bool:
+    """Whether a value is a whole number, and no boolean, from `least` to `most`."""
+    return not isinstance(value, bool) and isinstance(value, Integral) and least <= int(value) <= most
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a real number, and no boolean."""
+    return not isinstance(value, bool) and isinstance(value, Real)
+
+
 def as_rng(value: Any) -> Any:
     """A seed, a generator, or None for a seed of chance (SPEC 7)."""
     if value is None or isinstance(value, np.random.Generator):
         return value
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+    if not is_integer(value, 0):
         raise InputError("rng", "must be None, a non-negative integer or a numpy.random.Generator", shown(value))
     return int(value)
 
@@ -121,7 +131,7 @@ def drawn_seed(value: Any) -> int:
 
 def as_plain_seed(value: Any) -> int:
     """A seed that can be written down, and given again."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+    if not is_integer(value, 0):
         raise InputError("seed", "must be a non-negative integer", shown(value))
     return int(value)
 
@@ -130,7 +140,7 @@ def as_n_jobs(value: Any) -> int | None:
     """A number of threads, or None or -1 for all that there are."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, Integral) or (value < 1 and value != -1):
+    if not is_integer(value, -1) or value == 0:
         raise InputError("n_jobs", "must be None, -1 or a number of threads of at least 1", shown(value))
     return int(value)
 
@@ -138,8 +148,7 @@ def as_n_jobs(value: Any) -> int | None:
 def as_confidence_level(value: Any) -> float:
     """A number between 0 and 1."""
     # Compared as it came: an integer may be too large for a float.
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not is_number or not 0 < value < 1:
+    if not is_number(value) or not 0 < value < 1:
         raise InputError("confidence_level", "must be between 0 and 1, for example 0.95", shown(value))
     return float(value)
 
@@ -153,7 +162,7 @@ def as_flag(value: Any, name: str) -> bool:
 
 def as_n_resamples(value: Any) -> int:
     """At least 2, because one replicate has no spread."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or not 2 <= int(value) <= MOST_RESAMPLES:
+    if not is_integer(value, 2, MOST_RESAMPLES):
         raise InputError("n_resamples", f"must be an integer from 2 to {MOST_RESAMPLES:,}", shown(value))
     return int(value)
 

@@ -120,8 +120,8 @@ def guessed_classes(columns: Sequence[str], classes: Sequence[str]) -> list[str]
     >>> guessed_classes(["Owl %", "cat (p)"], ["cat", "owl"])
     ['owl', 'cat']
     """
-    found = [label for column in columns if (label := spoken_class(column, classes)) is not None]
-    return found if len(set(found)) == len(columns) else None
+    spoken = [label for column in columns if (label := spoken_class(column, classes)) is not None]
+    return spoken if len(set(spoken)) == len(columns) else None
 
 
 def _around(column: str, label: str) -> list[Affixes]:
@@ -192,7 +192,7 @@ def find_columns(known: Known, names: Sequence[Any], rows: ReadRows | None = Non
     >>> find_columns(Known(["a", "b"], None, None), ["a", "c"]).trouble
     <Trouble.ABSENT: 'some classes are in no name, others are'>
     """
-    given, wanted = known.given, known.found if known.given is None else known.given
+    labels_given, wanted = known.given, known.found if known.given is None else known.given
     texts, labels = [str(name) for name in names], [text_of(label) for label in wanted]
     # Booleans are matched in whatever case.
     is_folded = set(labels) <= {"false", "true"} and len({text.lower() for text in texts}) == len(texts)
@@ -208,21 +208,21 @@ def find_columns(known: Known, names: Sequence[Any], rows: ReadRows | None = Non
         return replace(finding, trouble=Trouble.SEVERAL)
     if left and rows is None:
         return replace(finding, trouble=Trouble.OTHERS)
-    if numbering is not None and labels != numbers and sorted(labels) == sorted(numbers) and given is not None:
+    if numbering is not None and labels != numbers and sorted(labels) == sorted(numbers) and labels_given is not None:
         return replace(finding, trouble=Trouble.TURNED)
-    if given is not None and len(given) != len(used):
+    if labels_given is not None and len(labels_given) != len(used):
         return replace(finding, trouble=Trouble.COUNT)
-    if numbering is not None and given is None:
+    if numbering is not None and labels_given is None:
         finding = _numbered(finding, numbering, known)
     elif way is None:
-        finding = _without_classes(finding, labels, given, is_numbered=numbering is not None)
+        finding = _without_classes(finding, labels, labels_given, is_numbered=numbering is not None)
     else:
         by_label = {way.label(keys[text]): text for text in used}
-        if given is None:
+        if labels_given is None:
             finding = replace(finding, classes=classes_like(list(by_label), wanted))
         else:
             finding = replace(finding, columns=[by_label[label] for label in labels])
-    if finding.trouble is None and left and rows is not None and given is None:
+    if finding.trouble is None and left and rows is not None and labels_given is None:
         return _complete(finding, rows)
     return finding
 
@@ -244,9 +244,9 @@ def _numbered(finding: Finding, numbering: Affixes, known: Known) -> Finding:
     n_columns, is_boolean = len(finding.columns), isinstance(known.found[0], bool)
     if (classes := _categories(known, n_columns)) is not None:
         return replace(finding, classes=classes, way=None)
-    found = {str(int(label)) if is_boolean else str(label) for label in known.found}
+    present = {str(int(label)) if is_boolean else str(label) for label in known.found}
     numbers = [str(number) for number in range(n_columns)]
-    if "0" not in found or not found <= set(numbers):
+    if "0" not in present or not present <= set(numbers):
         return replace(finding, trouble=Trouble.NUMBERED)
     classes = list(range(n_columns)) if is_boolean else classes_like(numbers, known.found)
     return replace(finding, classes=classes, way=numbering)
@@ -272,14 +272,16 @@ def _complete(finding: Finding, rows: ReadRows) -> Finding:
     n_used, table = len(finding.columns), rows([*finding.columns, *finding.left])
     if table is None:
         return finding
-    found = completing(table[:, :n_used], dict(zip(finding.left, table[:, n_used:].T, strict=True)))
-    return replace(finding, trouble=Trouble.COMPLETING, about=found) if found else finding
+    lacking = completing(table[:, :n_used], dict(zip(finding.left, table[:, n_used:].T, strict=True)))
+    return replace(finding, trouble=Trouble.COMPLETING, about=lacking) if lacking else finding
 
 
-def possible_ranges(found: Sequence[Any], n_classes: int) -> list[range]:
+def possible_ranges(present: Sequence[Any], n_classes: int) -> list[range]:
     """The runs of integers from 0 or from 1 on that these classes can be part of."""
     runs = [range(start, start + n_classes) for start in (0, 1)]
-    return [] if isinstance(found[0], str) else [run for run in runs if run[0] <= found[0] and found[-1] <= run[-1]]
+    return (
+        [] if isinstance(present[0], str) else [run for run in runs if run[0] <= present[0] and present[-1] <= run[-1]]
+    )
 
 
 def single_score(column: str, classes: Sequence[Any]) -> list[Any]:
@@ -433,7 +435,7 @@ def _wrong_count(classes: list[Any], source: str, n_columns: int, hint: str, sai
 
 def _by_position(known: Known, n_columns: int, names: list[Any] | None, said: Said) -> list[Any]:
     """The classes of columns without names, or of a single one."""
-    n_classes, found = max(n_columns, 2), known.found
+    n_classes, present = max(n_columns, 2), known.found
     if known.given is not None:
         if len(known.given) != n_classes:
             raise _wrong_count(known.given, "`labels` has", n_columns, "", said)
@@ -441,16 +443,16 @@ def _by_position(known: Known, n_columns: int, names: list[Any] | None, said: Sa
     if (classes := _categories(known, n_columns)) is not None:
         _warn_of_order(classes, n_columns, said)
         return classes
-    if isinstance(found[0], bool):
+    if isinstance(present[0], bool):
         if n_classes != 2:
             raise _wrong_count([False, True], "boolean labels have", n_columns, "", said)
         return [False, True]
-    check_two(found, said.target)
-    if len(found) == n_classes:
-        return found
-    if not isinstance(found[0], str) and found[0] == 0 and found[-1] < n_classes:
+    check_two(present, said.target)
+    if len(present) == n_classes:
+        return present
+    if not isinstance(present[0], str) and present[0] == 0 and present[-1] < n_classes:
         return list(range(n_classes))
-    raise _wrong_count(found, f"`{said.target}` has", n_columns, _readings(found, n_classes), said)
+    raise _wrong_count(present, f"`{said.target}` has", n_columns, _readings(present, n_classes), said)
 
 
 def _categories(known: Known, n_columns: int) -> list[Any] | None:
@@ -475,13 +477,13 @@ def _warn_of_order(classes: list[Any], n_columns: int, said: Said) -> None:
     warn(msg, UserWarning)
 
 
-def _readings(found: list[Any], n_classes: int) -> str:
+def _readings(present: list[Any], n_classes: int) -> str:
     """What the classes may be where fewer of them occur than there are columns."""
-    if len(found) > n_classes:
+    if len(present) > n_classes:
         return ""
     ways = [
         f"`labels=range({run.start}, {run.stop})` if the classes are {run[0]} to {run[-1]}"
-        for run in possible_ranges(found, n_classes)
+        for run in possible_ranges(present, n_classes)
     ]
     which = ", or ".join(ways) if ways else f"all {n_classes} classes in the order of the columns as `labels=`"
     return f". Pass {which}; of a scikit-learn model, `labels=model.classes_`"

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyroc._inputs.tensor_predictions import Tensor, TensorPredictions, Tensors
+from polyroc._inputs.tensors import Tensor, TensorPredictions, Tensors
 from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import Frozen, Predictions, Source
 
@@ -120,8 +120,8 @@ def _tensor_sums(table: Tensor) -> Tensor:
 
 
 def _on_host(sums: Tensor) -> IntArray:
-    found: IntArray = sums.cpu().numpy()
-    return found.view(f"u{found.itemsize}")
+    copied: IntArray = sums.cpu().numpy()
+    return copied.view(f"u{copied.itemsize}")
 
 
 def _is_same(then: Any, now: Any) -> bool:

@@ -75,8 +75,8 @@ def factorize(labels: LabelArray) -> Factor:
         position = {value: code for code, value in enumerate(values)}
         return Factor(values, np.fromiter(map(position.__getitem__, items), np.intp, len(items)))
     if labels.dtype.kind == "b":
-        found = _factorize_integers(labels.astype(np.int64))
-        return found._replace(values=[bool(value) for value in found.values])
+        factor = _factorize_integers(labels.astype(np.int64))
+        return factor._replace(values=[bool(value) for value in factor.values])
     return _factorize_integers(labels)
 
 
@@ -98,21 +98,16 @@ def is_dense(span: int, n_samples: int) -> bool:
     return span <= 2 * n_samples + 1024
 
 
-def encoded(truth: LabelArray, classes: list[Any]) -> IntArray:
+def encode(factor: Factor, classes: list[Any]) -> IntArray:
     """Each label as its position among the classes, all of which are known."""
-    return encode(factorize(truth), classes)
-
-
-def encode(found: Factor, classes: list[Any]) -> IntArray:
-    """The same of labels whose distinct ones are known."""
-    if found.values == classes:
-        return found.codes
-    places = positions(found.values, classes)
+    if factor.values == classes:
+        return factor.codes
+    places = positions(factor.values, classes)
     unknown = [code for code, place in enumerate(places) if place is None]
     if unknown:
-        first = int(np.isin(found.codes, unknown).argmax())
-        raise unknown_labels([found.values[code] for code in unknown], classes, first)
-    return np.array(places, dtype=np.intp)[found.codes]
+        first = int(np.isin(factor.codes, unknown).argmax())
+        raise unknown_labels([factor.values[code] for code in unknown], classes, first)
+    return np.array(places, dtype=np.intp)[factor.codes]
 
 
 def unknown_labels(unknown: list[Any], classes: list[Any], first: int) -> InputError:

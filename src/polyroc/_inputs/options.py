@@ -3,14 +3,13 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
-from numbers import Integral, Real
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from polyroc._inputs.arrays import read_table, row_names
-from polyroc._inputs.checks import InputError, as_n_jobs, drawn_seed, listed, one_of, shown
+from polyroc._inputs.checks import InputError, as_n_jobs, drawn_seed, is_integer, is_number, listed, one_of, shown
 from polyroc._inputs.columns import Affixes, numbering_of
 from polyroc._lib.typing import FloatArray, LabelArray, Structure, Thresholds, Weighting
 from polyroc._records import Frozen
@@ -41,21 +40,20 @@ _MOST_THRESHOLDS = 1_000_000
 def _as_max_pairs(value: Any) -> int | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 2:
+    if not is_integer(value, 2):
         raise InputError("max_pairs", "must be None or an integer of at least 2", shown(value))
     return int(value)
 
 
 def _as_n_thresholds(value: Any) -> int:
-    if not isinstance(value, Integral) or not 2 <= int(value) <= _MOST_THRESHOLDS:  # booleans are below 2
+    if not is_integer(value, 2, _MOST_THRESHOLDS):
         raise InputError("n_thresholds", f"must be an integer from 2 to {_MOST_THRESHOLDS}", shown(value))
     return int(value)
 
 
 def _as_shrinkage(value: Any) -> float:
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
     try:
-        number = float(value) if is_number else math.nan
+        number = float(value) if is_number(value) else math.nan
     except OverflowError:  # an integer beyond all floats
         number = math.inf
     if not 0 <= number < math.inf:
@@ -80,13 +78,13 @@ def as_square(value: Any, name: str, labels: LabelArray) -> FloatArray:
 
 def _order(names: list[Any], classes: list[Any], name: str, axis: str, *, may_move: bool) -> list[int]:
     """Where each class stands on an axis, by name; by position where nobody named anything."""
-    found, wanted = [str(entry) for entry in names], [str(label) for label in classes]
-    is_numbered, is_shuffled = _numbers(names) is not None, sorted(found) == sorted(wanted)
-    if found == wanted or (is_numbered and not is_shuffled):
+    texts, wanted = [str(entry) for entry in names], [str(label) for label in classes]
+    is_numbered, is_shuffled = _numbers(names) is not None, sorted(texts) == sorted(wanted)
+    if texts == wanted or (is_numbered and not is_shuffled):
         return list(range(len(classes)))
     # Numbers in another order than classes that are numbers may be classes, and may be mere positions.
     if is_shuffled and may_move and not is_numbered:
-        return [found.index(label) for label in wanted]
+        return [texts.index(label) for label in wanted]
     raise InputError(
         name,
         f"must have its {axis} in the order of the classes ({listed(classes)})",

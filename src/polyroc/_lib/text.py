@@ -46,8 +46,8 @@ def short_names(names: Sequence[Any], width: int) -> list[str]:
             break
     else:
         shorter = _numbered(shorter, width)
-    found = dict(zip(whole, shorter, strict=True))
-    return [found[str(name)] for name in names]
+    short_of = dict(zip(whole, shorter, strict=True))
+    return [short_of[str(name)] for name in names]
 
 
 def _in_the_middle(texts: Sequence[str], width: int) -> list[str]:

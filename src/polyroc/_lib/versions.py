@@ -32,13 +32,13 @@ def versions() -> dict[str, str]:
     """
     # Not platform.platform(), which starts another program to ask for the processor.
     system = "-".join((platform.system(), platform.release(), platform.machine()))
-    found = {"polyroc": __version__, "python": platform.python_version(), "platform": system}
+    installed = {"polyroc": __version__, "python": platform.python_version(), "platform": system}
     for name in _REQUIRED + _OPTIONAL:
         try:
-            found[name] = version(name)
+            installed[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+            installed[name] = "not installed"
+    return installed
 
 
 def show_versions() -> None:
@@ -55,6 +55,6 @@ def show_versions() -> None:
     platform      ...
     numpy         ...
     """
-    found = versions()
-    width = max(map(len, found))
-    sys.stdout.writelines(f"{name:<{width}}  {value}\n" for name, value in found.items())
+    installed = versions()
+    width = max(map(len, installed))
+    sys.stdout.writelines(f"{name:<{width}}  {value}\n" for name, value in installed.items())

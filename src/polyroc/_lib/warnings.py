@@ -1,7 +1,9 @@
-"""Warnings that point at the line of the user's code, however deep inside the package they arise."""
+"""What is said while something is computed: warnings that point at the line of the user's code, and a progress bar."""
 
 import inspect
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -35,3 +37,18 @@ def warn(message: str, category: type[Warning]) -> None:
         level += 1
     # This frame was counted too, while `stacklevel` counts it as 1.
     warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def progress_bar(total: int, what: str, *, shown: bool) -> Iterator[Callable[[int], object]]:
+    """A function to be told how much more is done; it moves a bar with the time left if `shown`."""
+    if not shown:
+        yield lambda _count: None
+        return
+    try:
+        from tqdm import tqdm
+    except ModuleNotFoundError as error:
+        msg = '`progress=True` needs tqdm: pip install "polyroc[progress]".'
+        raise ModuleNotFoundError(msg, name="tqdm") from error
+    with tqdm(total=total, desc=what, unit="", dynamic_ncols=True) as bar:
+        yield bar.update

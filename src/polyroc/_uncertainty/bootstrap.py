@@ -12,10 +12,9 @@ from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, lis
 from polyroc._inputs.options import Options
 from polyroc._lib.grid import grid
 from polyroc._lib.numbers import area
-from polyroc._lib.progress import progress_bar
 from polyroc._lib.threads import Threads
 from polyroc._lib.typing import AnyStatistic, Curve, FloatArray, IntArray, IntervalKind, Method, Statistic
-from polyroc._lib.warnings import ResamplingWarning, underflow_is_zero, warn
+from polyroc._lib.warnings import ResamplingWarning, progress_bar, underflow_is_zero, warn
 from polyroc._records import Frozen, Predictions, Source
 from polyroc._uncertainty.band import ConfidenceBand, confidence_band
 from polyroc._uncertainty.delong import freedom

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from polyroc._inputs.frames import FrameBackend, frame_of
+from polyroc._inputs.arrays import FrameBackend, frame_of
 from polyroc._lib.numbers import area, level
 from polyroc._lib.text import aligned, short_names
 from polyroc._lib.typing import AnyStatistic, BoolArray, FloatArray

@@ -1,6 +1,5 @@
 """Hand's H-measure of two classes: how much of the expected cost of guessing a score saves, over a prior of costs."""
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ from scipy.special import betainc
 from polyroc._engines._samples import whole_polygon
 from polyroc._estimator._curve import RocCurve
 from polyroc._estimator._doubts import warn_of_disagreement
-from polyroc._inputs.checks import InputError, shown
+from polyroc._inputs.checks import InputError, is_number, shown
 from polyroc._inputs.predictions import as_predictions
 from polyroc._lib.typing import FloatArray
 from polyroc._lib.warnings import underflow_is_zero
@@ -115,8 +114,7 @@ def _with_corners(rate: FloatArray) -> FloatArray:
 def _as_ratio(value: Any) -> float | None:
     if value is None:
         return None
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not is_number or not 1 / _LARGEST_RATIO <= value <= _LARGEST_RATIO:
+    if not is_number(value) or not 1 / _LARGEST_RATIO <= value <= _LARGEST_RATIO:
         rule = f"must be None or a number from {1 / _LARGEST_RATIO:g} to {_LARGEST_RATIO:g}"
         raise InputError("severity_ratio", rule, shown(value))
     return float(value)

@@ -67,11 +67,11 @@ def ordered_volume(predictions: Predictions) -> tuple[float, FloatArray]:
         grown = np.zeros(len(distinct) + 1)
         grown[1 + steps[-1].scores] = np.sum(steps[-1].weights * steps[-1].before, axis=0) * steps[-1].weight
         reached = np.cumsum(grown) / steps[-1].total
-    found = np.zeros(predictions.n_samples)
-    for c, given in zip(present, _given_each_score(steps, len(distinct)), strict=True):
+    volumes = np.zeros(predictions.n_samples)
+    for c, by_score in zip(present, _given_each_score(steps, len(distinct)), strict=True):
         members = predictions.codes == c
-        found[members] = given[place[members]]
-    [influences] = centred(found[None], predictions)
+        volumes[members] = by_score[place[members]]
+    [influences] = centred(volumes[None], predictions)
     return min(1.0, float(reached[-1])), np.asarray(influences)
 
 
@@ -92,7 +92,7 @@ def _step(weight: FloatArray, reached: FloatArray, steps: list[_Step]) -> _Step:
 
 def _given_each_score(steps: list[_Step], n_distinct: int) -> list[FloatArray]:
     """The volume given that the sample of each class has each distinct score that the class has, shape (B,) each."""
-    found: list[FloatArray] = []
+    volumes: list[FloatArray] = []
     # Derivatives by F of the classes so far, and by the terms of the next step at the scores of this one.
     by_reached = np.zeros(n_distinct + 1)
     by_reached[-1] = 1.0
@@ -101,9 +101,9 @@ def _given_each_score(steps: list[_Step], n_distinct: int) -> list[FloatArray]:
         step = steps[c]
         after = np.cumsum(by_reached[::-1])[::-1]
         by_terms = step.weights * after[1 + step.scores] + by_carried
-        given = np.zeros(n_distinct)
-        given[step.scores] = np.sum(by_terms * step.before, axis=0)
-        found.append(given)
+        by_score = np.zeros(n_distinct)
+        by_score[step.scores] = np.sum(by_terms * step.before, axis=0)
+        volumes.append(by_score)
         by_before = by_terms * step.share
         by_reached = np.zeros(n_distinct + 1)
         by_reached[step.scores] = by_before[0]
@@ -112,7 +112,7 @@ def _given_each_score(steps: list[_Step], n_distinct: int) -> list[FloatArray]:
             by_carried = np.zeros(steps[c - 1].before.shape)
             if len(now) > 0:
                 by_carried[:, last] = by_before[1:, now]
-    return found[::-1]
+    return volumes[::-1]
 
 
 Criterion: TypeAlias = Literal["distance", "sum"]
@@ -147,7 +147,7 @@ class Assignments(Frozen):
 
     def enumerated(self) -> tuple[float, FloatArray]:
         """Share of the sets whose best assignment is right, and what each sample adds to it, shape (n,)."""
-        found, share = np.zeros(self.predictions.n_samples), self._share
+        sums, share = np.zeros(self.predictions.n_samples), self._share
         sizes = [len(members) for members in self._members]
         n_sets = int(np.prod(sizes))
         value = of_all = 0.0
@@ -159,10 +159,10 @@ class Assignments(Frozen):
             right = weight * self._right(sets)
             value, of_all = value + float(np.sum(right)), of_all + float(np.sum(weight))
             for samples in sets:
-                found += np.bincount(samples, right, minlength=len(found))
+                sums += np.bincount(samples, right, minlength=len(sums))
         # What was summed is the mean given a sample, times the share of that sample, which may have vanished.
-        given = found / np.maximum(share, np.finfo(float).tiny)
-        [influences] = centred(given[None], self.predictions)
+        conditional = sums / np.maximum(share, np.finfo(float).tiny)
+        [influences] = centred(conditional[None], self.predictions)
         return min(1.0, value / of_all), np.asarray(influences)
 
     def simulated(self, n_draws: int, rng: np.random.Generator) -> Simulated:
@@ -256,12 +256,12 @@ def _share_of_best(gains: FloatArray, rounding: float) -> FloatArray:
     k, _, m = gains.shape
     best, count = np.zeros((2**k, m)), np.zeros((2**k, m))
     count[0] = 1.0
-    for given in range(1, 2**k):
+    for taken in range(1, 2**k):
         # The first samples are given these classes; the last of them has one of them.
-        sample = gains[given.bit_count() - 1]
-        classes = [j for j in range(k) if given >> j & 1]
-        others = [given ^ (1 << j) for j in classes]
+        sample = gains[taken.bit_count() - 1]
+        classes = [j for j in range(k) if taken >> j & 1]
+        others = [taken ^ (1 << j) for j in classes]
         sums = best[others] + sample[classes]
-        best[given] = sums.max(axis=0)
-        count[given] = np.sum(np.where(sums >= best[given] - rounding, count[others], 0.0), axis=0)
+        best[taken] = sums.max(axis=0)
+        count[taken] = np.sum(np.where(sums >= best[taken] - rounding, count[others], 0.0), axis=0)
     return np.where(best[-1] <= rounding, 1 / count[-1], 0.0)

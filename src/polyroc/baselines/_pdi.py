@@ -20,7 +20,7 @@ import numpy as np
 from polyroc._engines import Prepared
 from polyroc._engines._samples import centred, class_shares
 from polyroc._estimator._doubts import warn_of_disagreement
-from polyroc._inputs.frames import plain
+from polyroc._inputs.arrays import plain
 from polyroc._inputs.predictions import as_predictions
 from polyroc._lib.threads import Threads, chunks
 from polyroc._lib.typing import FloatArray, IntArray, LabelArray
@@ -92,29 +92,20 @@ class Pdi(Frozen):
 def pdi(y_true: Any, y_score: Any, *, labels: Any = None, sample_weight: Any = None) -> Pdi:
     """Polytomous discrimination index: of one sample of each class, how often the right one scores highest.
 
-    Take one sample of each class. PDI of class i is the probability that the
-    sample of class i has the highest score in column i; if l samples share
-    the highest score, each counts 1/l. PDI is the mean over the classes that
-    have samples. With two classes it is the ordinary AUC.
+    Take one sample of each class. PDI of class i is the probability that the sample of class i has the highest score in
+    column i; if l samples share the highest score, each counts 1/l. PDI is the mean over the classes that have samples.
+    With two classes it is the ordinary AUC.
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True classes.
-    y_score : array-like or frame of shape (n_samples, n_classes)
-        One score per class, higher meaning more likely; for two classes also
-        shape (n_samples,), the score of the second. Only the order within
-        each column matters.
-    labels : array-like of shape (n_classes,), optional
-        The classes in the order of the columns of `y_score`.
-    sample_weight : array-like of shape (n_samples,), optional
-        Non-negative weights; only their ratios within a class matter.
+    y_true, y_score, labels, sample_weight : array-like
+        As in `hand_till`.
 
     Returns
     -------
     Pdi
-        The value with its standard error, and PDI of each class. The value is
-        1 / n_classes for scores without information.
+        The value with its standard error, and PDI of each class. The value is 1 / n_classes for scores without
+        information.
 
     Raises
     ------
@@ -123,21 +114,19 @@ def pdi(y_true: Any, y_score: Any, *, labels: Any = None, sample_weight: Any = N
 
     Notes
     -----
-    PDI is computed exactly, over all sets of one sample per class. It is a
-    U-statistic, and its standard error comes from its structural components,
-    as DeLong's does for the AUC.
+    PDI is computed exactly, over all sets of one sample per class. It is a U-statistic, and its standard error comes
+    from its structural components, as DeLong's does for the AUC.
 
     References
     ----------
-    .. [1] B. Van Calster, V. Van Belle, Y. Vergouwe, D. Timmerman, S. Van
-       Huffel and E. W. Steyerberg, "Extending the c-statistic to nominal
-       polytomous outcomes: the Polytomous Discrimination Index", Statistics in
-       Medicine 31, 2610-2626, 2012.
+    .. [1] B. Van Calster, V. Van Belle, Y. Vergouwe, D. Timmerman, S. Van Huffel and E. W. Steyerberg, "Extending the
+       c-statistic to nominal polytomous outcomes: the Polytomous Discrimination Index", Statistics in Medicine 31,
+       2610-2626, 2012.
 
     Examples
     --------
-    There are two sets of one sample per class. Classes 0 and 1 win in both;
-    class 2 loses to the second sample of class 0 in the last column.
+    There are two sets of one sample per class. Classes 0 and 1 win in both; class 2 loses to the second sample of class
+    0 in the last column.
 
     >>> from polyroc.baselines import pdi
     >>> y_score = [[0.9, 0.1, 0.0], [0.4, 0.1, 0.5], [0.2, 0.7, 0.1], [0.3, 0.4, 0.3]]

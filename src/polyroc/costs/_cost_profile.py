@@ -22,10 +22,9 @@ from polyroc._inputs.checks import (
     one_of,
     shown,
 )
-from polyroc._inputs.models import as_models, in_same_order
-from polyroc._lib.progress import progress_bar
+from polyroc._inputs.predictions import as_models, in_same_order
 from polyroc._lib.typing import BoolArray, FloatArray, IntArray
-from polyroc._lib.warnings import underflow_is_zero
+from polyroc._lib.warnings import progress_bar, underflow_is_zero
 from polyroc._records import Frozen, Predictions
 from polyroc._uncertainty.intervals import Interval
 from polyroc._uncertainty.units import Units, units_of

@@ -12,9 +12,8 @@ from polyroc._engines._predicted import confusion, costs_of, two_columns, with_r
 from polyroc._engines._samples import can_be_probabilities, exponentials_hint
 from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, as_n_jobs, drawn_seed, one_of
 from polyroc._inputs.predictions import as_predictions
-from polyroc._lib.progress import progress_bar
 from polyroc._lib.typing import FloatArray, IntArray
-from polyroc._lib.warnings import underflow_is_zero
+from polyroc._lib.warnings import progress_bar, underflow_is_zero
 from polyroc._records import Predictions
 from polyroc._uncertainty.intervals import Interval
 from polyroc._uncertainty.units import units_of

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv
 
+from polyroc._inputs.arrays import FrameBackend, frame_of, plain
 from polyroc._inputs.checks import one_of
-from polyroc._inputs.frames import FrameBackend, frame_of, plain
 from polyroc._lib.typing import BoolArray, FloatArray, IntArray, LabelArray
 from polyroc._records import Frozen
 from polyroc._uncertainty.intervals import Interval

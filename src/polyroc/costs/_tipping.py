@@ -11,8 +11,8 @@ import numpy as np
 
 from polyroc._inputs.checks import InputError, shown
 from polyroc._inputs.options import LARGEST_RATIO
-from polyroc._lib.progress import progress_bar
 from polyroc._lib.typing import FloatArray
+from polyroc._lib.warnings import progress_bar
 from polyroc.costs._tipping_costs import TippingCost, TippingCosts, TippingStatistic
 from polyroc.costs._tipping_search import (
     Cells,

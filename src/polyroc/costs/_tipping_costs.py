@@ -6,8 +6,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from polyroc._inputs.arrays import FrameBackend, frame_with_gaps, plain
 from polyroc._inputs.checks import InputError, one_of, shown
-from polyroc._inputs.frames import FrameBackend, frame_with_gaps, plain
 from polyroc._lib.numbers import area_and_ends, counted
 from polyroc._lib.text import aligned, printable, short_names, wrapped
 from polyroc._records import Frozen

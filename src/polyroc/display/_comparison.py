@@ -15,7 +15,7 @@ from polyroc._records import Frozen
 from polyroc._uncertainty.intervals import Interval
 from polyroc._uncertainty.paired import Contest, Ranking
 from polyroc._uncertainty.ranks import STATISTIC_LABELS
-from polyroc.display._frames import Scale
+from polyroc.display._rates_axes import Scale
 from polyroc.display._roc_curve import Curves, RocCurveDisplay
 from polyroc.display._style import (
     axes_of,
@@ -23,10 +23,10 @@ from polyroc.display._style import (
     despined,
     faint_grid,
     fit_names,
+    ink,
     letters_beside,
     literal,
     names_of,
-    pyplot,
     square_axes_of,
 )
 from polyroc.evaluation._comparison import Comparison
@@ -68,8 +68,8 @@ def draw_curves(
         curves = "both" if len(displays) <= _MOST_WITH_BOTH else "shared"
     for place, display in enumerate(displays):
         display.plot(ax, scale=scale, curves=curves, band=band, plot_chance_level=place == 0)
-    found = [getattr(one, line) for line in ("line_", "mean_line_") for one in displays]
-    return [line for line in found if line is not None]
+    lines = [getattr(one, line) for line in ("line_", "mean_line_") for one in displays]
+    return [line for line in lines if line is not None]
 
 
 ComparisonKind: TypeAlias = Literal["curves", "box", "ridge", "differences", "rankings"]
@@ -94,6 +94,7 @@ class Density(Frozen):
     density: FloatArray
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ComparisonDisplay:
     """Several models compared.
 
@@ -129,32 +130,16 @@ class ComparisonDisplay:
     ['logistic', 'knn', 'tree']
     """
 
-    def __init__(
-        self,
-        *,
-        by_auc: Contest,
-        by_hand_till: Contest,
-        spreads: Mapping[str, Mapping[str, Density]],
-        confidence_level: float = 0.95,
-        n_resamples: int | None = None,
-        curves: Callable[..., list[RocCurveDisplay]] | None = None,
-    ) -> None:
-        self.by_auc = by_auc
-        self.by_hand_till = by_hand_till
-        self.spreads = spreads
-        self.confidence_level = confidence_level
-        self.n_resamples = n_resamples
-        self.curves = curves
+    by_auc: Contest
+    by_hand_till: Contest
+    spreads: Mapping[str, Mapping[str, Density]]
+    confidence_level: float = 0.95
+    n_resamples: int | None = None
+    curves: Callable[..., list[RocCurveDisplay]] | None = None
 
     @classmethod
     def from_comparison(cls, comparison: Comparison) -> "ComparisonDisplay":
-        """Hold a comparison and how dense its replicates lie; nothing is drawn yet.
-
-        Parameters
-        ----------
-        comparison : Comparison
-            Result of `compare`.
-        """
+        """Make the display from the result of `compare`, without drawing it."""
         spreads: dict[str, dict[str, Density]] = {
             statistic: {
                 model: _spread(replicates, comparison.confidence_level)
@@ -202,12 +187,7 @@ class ComparisonDisplay:
         band : bool
             Draw the bands of the curves.
         despine : bool
-            Leave away the upper and the right side of the frame.
-
-        Returns
-        -------
-        ComparisonDisplay
-            Itself.
+            Remove the top and right spines.
         """
         kind = one_of(kind, "kind", get_args(ComparisonKind))
         statistic = one_of(statistic, "statistic", _STATISTICS)
@@ -244,15 +224,14 @@ class ComparisonDisplay:
         return self
 
     def _box(self, ax: "Axes", contest: Contest) -> list[Any]:
-        ink = pyplot().rcParams["text.color"]
         boxes: list[Any] = []
         for place, spread in enumerate(self._spreads(contest)):
             low, first, median, third, high = spread.quantiles
-            ax.hlines([place, place], [low, third], [first, high], color=ink, linewidth=1)
-            ax.vlines([low, high], place - 0.12, place + 0.12, color=ink, linewidth=1)
+            ax.hlines([place, place], [low, third], [first, high], color=ink(), linewidth=1)
+            ax.vlines([low, high], place - 0.12, place + 0.12, color=ink(), linewidth=1)
             colour = colour_of(ax, place)
             boxes += ax.barh([place], [third - first], 0.5, [first], color=colour, alpha=0.8)
-            ax.vlines([median], place - 0.25, place + 0.25, color=ink, linewidth=1)
+            ax.vlines([median], place - 0.25, place + 0.25, color=ink(), linewidth=1)
         self._finish_rows(ax, contest, above=0.6, below=0.38)
         return boxes
 
@@ -277,9 +256,8 @@ class ComparisonDisplay:
     def _finish_rows(self, ax: "Axes", contest: Contest, above: float, below: float) -> None:
         other = self.by_hand_till if contest.statistic == "auc" else self.by_auc
         values = [estimate.value for estimate in other.estimates]
-        ink = pyplot().rcParams["text.color"]
         # Below the row and pointing up at it: a mark upon the whiskers would be read as an outlier.
-        ax.plot(values, [place + below for place in range(len(values))], "^", color=ink, markersize=5, zorder=4)
+        ax.plot(values, [place + below for place in range(len(values))], "^", color=ink(), markersize=5, zorder=4)
         spread = ""
         if self.n_resamples is not None:
             drawn = f" of {self.n_resamples} resamples"
@@ -295,8 +273,7 @@ class ComparisonDisplay:
 
 def _differences(ax: "Axes", contest: Contest) -> list[Any]:
     entries = contest.differences
-    ink = pyplot().rcParams["text.color"]
-    ax.axvline(0, color=ink, alpha=0.6, linewidth=1)
+    ax.axvline(0, color=ink(), alpha=0.6, linewidth=1)
     drawn = []
     for place, entry in enumerate(entries):
         sure = entry.low > 0 or entry.high < 0

@@ -1,5 +1,6 @@
 """Half width or power against the number of samples."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,12 +13,12 @@ from polyroc.display._style import (
     colour_of,
     despined,
     faint_grid,
-    font_points,
+    ink,
+    legend,
     letters_in,
     literal,
     names_of,
     points_now,
-    pyplot,
 )
 from polyroc.planning._result import STATISTIC_NAMES, Plan
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _N_POINTS = 200
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PlanDisplay:
     """How half width or power change with the number of samples; the pilot and the plan are marked.
 
@@ -59,18 +61,11 @@ class PlanDisplay:
     'samples'
     """
 
-    def __init__(self, *, plan: Plan) -> None:
-        self.plan = plan
+    plan: Plan
 
     @classmethod
     def from_plan(cls, plan: Plan) -> "PlanDisplay":
-        """Make the display from a plan, without drawing it.
-
-        Parameters
-        ----------
-        plan : Plan
-            Result of `plan`.
-        """
+        """Make the display from the result of `plan`, without drawing it."""
         return cls(plan=plan)
 
     def plot(
@@ -87,11 +82,6 @@ class PlanDisplay:
             and plan.
         despine : bool
             Remove the top and right spines.
-
-        Returns
-        -------
-        PlanDisplay
-            Itself.
         """
         first, last = self._range(n_samples)
         self.ax_ = axes_of(ax)
@@ -117,13 +107,12 @@ class PlanDisplay:
 
     def _draw(self, totals: Any) -> None:
         plan, ax, asks_power = self.plan, self.ax_, self.plan.asked.detect is not None
-        text = pyplot().rcParams["text.color"]
         at = plan.power_at if asks_power else plan.half_width_at
         goal = plan.asked.power if asks_power else plan.asked.half_width
         assert goal is not None
         ax.set_xscale("log")
         faint_grid(ax)
-        ax.axhline(goal, color=text, alpha=0.5, linewidth=1, linestyle=":")
+        ax.axhline(goal, color=ink(), alpha=0.5, linewidth=1, linestyle=":")
         heights = [at(total) for total in totals.tolist()]
         [self.line_] = ax.plot(totals, heights, color=colour_of(ax, 0), linewidth=1.8, label=self._share())
         marks = []
@@ -152,14 +141,13 @@ class PlanDisplay:
             ax.set_ylim(0, 1.02)
         else:
             ax.set_ylim(bottom=0)
-        ax.legend(fontsize="small", frameon=True, framealpha=0.8, edgecolor="none")
+        legend(ax)
         ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         ax.xaxis.set_minor_formatter(NullFormatter())
         ax.xaxis.set_major_formatter(FuncFormatter(lambda total, _: f"{total:,.0f}"))
         ax.set(xlabel="samples", ylabel=self._height_name())
         if plan.models is not None:
-            width = points_now(ax)[0]
-            room = letters_in(width, font_points(pyplot().rcParams["axes.titlesize"]))
+            room = letters_in(points_now(ax)[0], "axes.titlesize")
             first, second = names_of(plan.models, max(6, (room - 5) // 2))
             ax.set_title(f"{first} and {second}")
 

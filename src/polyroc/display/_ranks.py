@@ -1,5 +1,6 @@
 """Many models: the ranks that each may have."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from polyroc._lib.numbers import area, level
@@ -12,11 +13,11 @@ from polyroc.display._style import (
     faint_grid,
     fit_names,
     font_points,
+    ink,
     letters_beside,
     literal,
     names_of,
     points_of,
-    pyplot,
 )
 from polyroc.evaluation._comparison import Comparison
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _ESTIMATE, _NAME, _SHARE = 8, 30, 0.4
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RankDisplay:
     """The ranks that each model may have, the best model on top.
 
@@ -56,8 +58,7 @@ class RankDisplay:
     ['logistic', 'knn', 'tree']
     """
 
-    def __init__(self, *, ranks: RankIntervals) -> None:
-        self.ranks = ranks
+    ranks: RankIntervals
 
     @classmethod
     def from_comparison(
@@ -85,12 +86,7 @@ class RankDisplay:
         ax : Axes, optional
             Where to draw; by default a new figure, higher for many models.
         despine : bool
-            Leave away the upper and the right side of the frame.
-
-        Returns
-        -------
-        RankDisplay
-            Itself.
+            Remove the top and right spines.
         """
         shown = self.ranks.by_rank
         self.ax_ = ax = axes_of(ax, height=min(1.4 + 0.22 * len(shown), 12))
@@ -101,8 +97,7 @@ class RankDisplay:
         widths = [high - low + 0.7 for low, high in zip(lows, highs, strict=True)]
         bars = ax.barh(range(len(shown)), widths, 0.5, [low - 0.35 for low in lows], color=colours, alpha=0.45)
         self.bars_: list[Any] = list(bars)
-        ink = pyplot().rcParams["text.color"]
-        [self.line_] = ax.plot([one.rank for one in shown], range(len(shown)), "o", color=ink, markersize=4, zorder=4)
+        [self.line_] = ax.plot([one.rank for one in shown], range(len(shown)), "o", color=ink(), markersize=4, zorder=4)
         ax.set_ylim(max(len(shown), 3) - 0.4, -0.6)
         statistic = STATISTIC_LABELS[self.ranks.statistic]
         sure = literal(level(self.ranks.confidence_level))

@@ -1,8 +1,10 @@
-"""The parts of a picture of ROC curves: line, band, faint pairs, diagonal, axes, legend."""
+"""Pictures of ROC curves: axes for rates (square, corner, logit), and lines, bands, faint pairs, diagonal, legend."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,21 +12,25 @@ from numpy.typing import ArrayLike
 from polyroc._estimator._curve import RocCurve
 from polyroc._inputs.arrays import read_labels
 from polyroc._inputs.checks import InputError
+from polyroc._lib.axes import View, decades_of, densified
 from polyroc._lib.limits import PAIR_CURVES_DRAWN
-from polyroc._lib.numbers import area, area_and_ends, counted
+from polyroc._lib.numbers import area, area_and_ends, counted, level
+from polyroc._lib.typing import FloatArray
 from polyroc._uncertainty.band import ConfidenceBand
 from polyroc._uncertainty.intervals import Interval
-from polyroc.display._frames import Frame, Square
 from polyroc.display._style import (
     COLOURS_ON_LIGHT,
     LINE_STYLES,
     colour_of,
-    font_points,
+    faint_grid,
+    ink,
+    legend,
+    legend_label,
     letters_in,
     literal,
     names_of,
     points_now,
-    pyplot,
+    points_of,
 )
 from polyroc.evaluation._evaluation import Evaluation
 from polyroc.evaluation._scoring import evaluate_estimator
@@ -32,9 +38,149 @@ from polyroc.evaluation._scoring import evaluate_estimator
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+Scale: TypeAlias = Literal["square", "corner", "logit"]
+Place: TypeAlias = Literal["upper left", "lower right", "best"]
+# Where axes keep the frame that was drawn into them: the next curves must fit.
+_KEPT = "_polyroc_frame"
+# Rates of 0 and 1 have no place on a log axis: they stand this far outside.
+_NOTHING = 1e-12
+# Room beyond 100 %, for the diagonal.
+_MARGIN = 1.12
+
+
+@dataclass(frozen=True)
+class Square:
+    """Both rates from 0 to 1; the other frames are like it but for their scales."""
+
+    scale: ClassVar[Scale] = "square"
+
+    def points(self, fpr: FloatArray, tpr: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """A curve as it is drawn: with more points where straight lines bend."""
+        return fpr, tpr
+
+    def legend_place(self, *, backwards: bool) -> Place:
+        """Where the curves are not."""
+        return "upper left" if backwards else "lower right"
+
+    def dress(self, ax: "Axes") -> None:
+        """Scales, limits, ticks, labels and grid."""
+        setattr(ax, _KEPT, self)
+        self._set_scales(ax)
+        faint_grid(ax)
+
+    def _set_scales(self, ax: "Axes") -> None:
+        ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
+        ax.set(xlabel="false positive rate", ylabel="true positive rate")
+
+
+@dataclass(frozen=True)
+class Corner(Square):
+    """FPR against 1 - TPR, both on log axes of this many decades; better is up and left.
+
+    The axes take rates as they are, FPR and TPR, so that more can be drawn into them.
+    """
+
+    scale: ClassVar[Scale] = "corner"
+    decades: int
+
+    def points(self, fpr: FloatArray, tpr: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return densified(fpr, tpr)
+
+    def legend_place(self, *, backwards: bool) -> Place:
+        # Curves may pass anywhere.
+        return "best"
+
+    def _set_scales(self, ax: "Axes") -> None:
+        ax.set_xscale("log", nonpositive="clip")
+        ax.set_yscale("function", functions=(_height, _rate))
+        lowest = 10.0**-self.decades
+        ax.set(xlim=(lowest, _MARGIN), ylim=(1 - _MARGIN, 1 - lowest), aspect="auto")
+        ax.set_box_aspect(1)
+        ax.set(xlabel="false positive rate (log scale)", ylabel="true positive rate (log scale of misses)")
+        ticks = View(is_corner=True, decades=self.decades).ticks()[::-1]
+        minor = np.array([digit * tick.fpr for tick in ticks[1:] for digit in range(2, 10)])
+        # First the labels at the left, which take room from those below.
+        _tick(ax.yaxis, [tick.tpr for tick in ticks], [tick.up for tick in ticks], 1 - minor)
+        shown = ticks[:: _step(ax, [tick.across for tick in ticks])]
+        _tick(ax.xaxis, [tick.fpr for tick in shown], [tick.across for tick in shown], minor)
+
+
+@dataclass(frozen=True)
+class Logit(Square):
+    """Logit of FPR against logit of TPR, both from this many decades below 50 % to as many above.
+
+    The fit of D has one line here that all pairs share, stretched for each by its pair effect. The axes take rates as
+    they are, FPR and TPR, so that more can be drawn into them.
+    """
+
+    scale: ClassVar[Scale] = "logit"
+    decades: int
+
+    def points(self, fpr: FloatArray, tpr: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return densified(fpr, tpr, both_ends=True)
+
+    def _set_scales(self, ax: "Axes") -> None:
+        ax.set_xscale("logit", nonpositive="clip")
+        ax.set_yscale("logit", nonpositive="clip")
+        ends = 10.0**-self.decades, 1 - 10.0**-self.decades
+        ax.set(xlim=ends, ylim=ends, aspect="auto")
+        ax.set_box_aspect(1)
+        ax.set(xlabel="false positive rate (logit scale)", ylabel="true positive rate (logit scale)")
+        tails = 10.0 ** -np.arange(self.decades, 0, -1)
+        rates = [*tails, 0.5, *1 - tails[::-1]]
+        texts = [level(rate) for rate in rates]
+        between = np.array([digit * tail for tail in tails for digit in range(2, 10) if digit * tail < 0.5])
+        minor = np.concatenate([between, 1 - between])
+        # First the labels at the left, which take room from those below.
+        _tick(ax.yaxis, rates, texts, minor)
+        first, step = self.decades, _step(ax, texts)
+        shown = slice(first % step, None, step)  # 50 % among them
+        _tick(ax.xaxis, rates[shown], texts[shown], minor)
+
+
+Frame: TypeAlias = Square | Corner | Logit
+
+
+def frame_of(ax: "Axes", scale: Scale, curves: Sequence[RocCurve]) -> Frame:
+    """The frame for these curves and for those that are in the axes already."""
+    # Axes that were cleared take anything.
+    kept: Any = getattr(ax, _KEPT, None) if ax.get_lines() else None
+    if kept is not None and kept.scale != scale:
+        raise InputError("scale", f"must be {kept.scale!r}, as that of the curves in these axes", repr(scale))
+    if scale == "square":
+        return Square()
+    decades = decades_of((one.fpr, one.tpr) for one in curves)
+    return (Corner if scale == "corner" else Logit)(decades if kept is None else max(kept.decades, decades))
+
+
+def _tick(axis: Any, rates: Sequence[float], texts: Sequence[str], minor: FloatArray) -> None:
+    from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter
+
+    axis.set_major_locator(FixedLocator(rates))
+    axis.set_major_formatter(FixedFormatter([literal(text) for text in texts]))
+    axis.set_minor_locator(FixedLocator(minor.tolist()))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _height(tpr: Any) -> Any:
+    return -np.log10(np.maximum(1 - np.asarray(tpr, dtype=float), _NOTHING))
+
+
+def _rate(height: Any) -> Any:
+    return 1 - 10.0 ** -np.asarray(height, dtype=float)
+
+
+def _step(ax: "Axes", texts: Sequence[str]) -> int:
+    """Every how many ticks there is room for a label below the axis."""
+    width = points_of(ax)[0] / max(len(texts) - 1, 1)
+    # Half of each of two neighbours, and a letter between them.
+    longest = max((len(one) + len(other)) / 2 for one, other in pairwise(texts)) + 1
+    room = letters_in(width, "xtick.labelsize")
+    return max(1, math.ceil(longest / max(room, 1)))
+
+
 # By this mark the curves that are already in the axes are known, so that the next one looks different.
 MARK = "polyroc curve"
-_SQUARE = Square()
 
 
 def next_style(
@@ -61,18 +207,18 @@ def mean_style(shared: Mapping[str, Any]) -> dict[str, Any]:
     return {**shared, "linestyle": ":" if shared["linestyle"] == "-." else "--"}
 
 
-def draw_diagonal(ax: "Axes", wanted: Mapping[str, Any] | None, frame: Frame = _SQUARE) -> Any:
+def draw_diagonal(ax: "Axes", wanted: Mapping[str, Any] | None, frame: Frame) -> Any:
     """The curve of scores that say nothing."""
     from matplotlib import cbook
     from matplotlib.lines import Line2D
 
-    style = {"color": pyplot().rcParams["text.color"], "alpha": 0.5, "linewidth": 1, "linestyle": ":"}
+    style = {"color": ink(), "alpha": 0.5, "linewidth": 1, "linestyle": ":"}
     style |= {"label": literal("no information (D 0.5)")} | cbook.normalize_kwargs(dict(wanted or {}), Line2D)
     ends = np.array([0.0, 1.0])
     return ax.plot(*frame.points(ends, ends), **style)[0]
 
 
-def draw_band(ax: "Axes", band: ConfidenceBand, colour: Any, frame: Frame = _SQUARE) -> Any:
+def draw_band(ax: "Axes", band: ConfidenceBand, colour: Any, frame: Frame) -> Any:
     """The area between the two curves of the band."""
     # The lower edge there and the upper one back: both are curves, which fill_between could not take.
     lower, upper = (frame.points(side.fpr, side.tpr) for side in (band.lower, band.upper))
@@ -80,16 +226,16 @@ def draw_band(ax: "Axes", band: ConfidenceBand, colour: Any, frame: Frame = _SQU
     return ax.fill(fpr, tpr, color=colour, alpha=0.2, linewidth=0)[0]
 
 
-def draw_pairs(ax: "Axes", curves: Sequence[RocCurve], frame: Frame = _SQUARE) -> Any:
+def draw_pairs(ax: "Axes", curves: Sequence[RocCurve], frame: Frame) -> Any:
     """The curves of the pairs, the fainter the more they are."""
     from matplotlib.collections import LineCollection
     from matplotlib.colors import to_rgb
 
     # Grey, so that the shared curve is seen first, also where very many pairs take the same way.
-    ink, paper = (np.array(to_rgb(colour)) for colour in (pyplot().rcParams["text.color"], ax.get_facecolor()))
+    front, behind = (np.array(to_rgb(colour)) for colour in (ink(), ax.get_facecolor()))
     faint = LineCollection(
         [np.column_stack(frame.points(curve.fpr, curve.tpr)) for curve in curves],
-        colors=[0.45 * ink + 0.55 * paper],
+        colors=[0.45 * front + 0.55 * behind],
         linewidths=0.7,
         alpha=max(0.1, min(0.7, 24 / len(curves))),
         zorder=1,
@@ -102,24 +248,18 @@ def draw_pairs(ax: "Axes", curves: Sequence[RocCurve], frame: Frame = _SQUARE) -
 
 def dress(ax: "Axes") -> None:
     """Limits, labels and grid of rates on both axes."""
-    _SQUARE.dress(ax)
+    Square().dress(ax)
 
 
-def legend_in_corner(ax: "Axes", *, backwards: bool, frame: Frame = _SQUARE) -> None:
+def legend_in_corner(ax: "Axes", *, backwards: bool, frame: Frame = Square()) -> None:
     """Where the curves are not; the grid does not cross the letters."""
-    ax.legend(
-        loc=frame.legend_place(backwards=backwards),
-        fontsize="small",
-        frameon=True,
-        framealpha=0.8,
-        edgecolor="none",
-    )
+    legend(ax, frame.legend_place(backwards=backwards))
 
 
 _DIGITS = 3
 _LONGEST = 30
 # Where a line keeps its entry: when another curve comes, names may have to be cut elsewhere.
-_KEPT = "_polyroc_entry"
+_ENTRY = "_polyroc_entry"
 
 
 @dataclass(frozen=True)
@@ -133,8 +273,7 @@ class Entry:
     def of(self, name: str, room: int) -> str:
         """With the name as it is shown; on two lines where one is too short."""
         numbers = f"{self.numbers}, {self.remark}" if self.remark else self.numbers
-        # matplotlib leaves labels with an underscore in front out of the legend.
-        text = f" {name}" if name.startswith("_") else name
+        text = legend_label(name)
         return f"{text} ({numbers})" if len(text) + len(numbers) + 3 <= room else f"{text}\n{numbers}"
 
     def __str__(self) -> str:
@@ -164,14 +303,14 @@ def folds_text(letter: str, curves: Sequence[RocCurve]) -> str:
 
 def label(ax: "Axes", line: Any, entry: Entry) -> None:
     """Give a line its entry, and all lines of the axes names that differ."""
-    setattr(line, _KEPT, entry)
-    lines = [one for one in ax.get_lines() if hasattr(one, _KEPT)]
-    room = letters_in(min(points_now(ax)), font_points("small")) - 5
-    names = [name for one in lines if (name := getattr(one, _KEPT).name) is not None]
+    setattr(line, _ENTRY, entry)
+    lines = [one for one in ax.get_lines() if hasattr(one, _ENTRY)]
+    room = letters_in(min(points_now(ax)), "small") - 5
+    names = [name for one in lines if (name := getattr(one, _ENTRY).name) is not None]
     short = dict(zip(names, names_of(names, min(_LONGEST, room)), strict=True))
     for one in lines:
-        found: Entry = getattr(one, _KEPT)
-        one.set_label(str(found) if found.name is None else found.of(short[found.name], room))
+        own: Entry = getattr(one, _ENTRY)
+        one.set_label(str(own) if own.name is None else own.of(short[own.name], room))
 
 
 def evaluate_folds(

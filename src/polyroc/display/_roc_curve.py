@@ -1,6 +1,7 @@
 """The shared curve and the mean of the pairs, with their bands, the pairs, or the folds of a cross-validation."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -10,15 +11,17 @@ from polyroc._estimator._curve import RocCurve
 from polyroc._inputs.checks import InputError, one_of
 from polyroc._uncertainty.band import ConfidenceBand
 from polyroc._uncertainty.intervals import Interval
-from polyroc.display._frames import Frame, Scale, frame_of
 from polyroc.display._rates_axes import (
     MARK,
     Entry,
+    Frame,
+    Scale,
     draw_band,
     draw_diagonal,
     draw_pairs,
     evaluate_folds,
     folds_text,
+    frame_of,
     label,
     legend_in_corner,
     mean_style,
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 Curves: TypeAlias = Literal["both", "shared", "mean"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RocCurveDisplay:
     """The ROC curve that all pairs of classes share, and the mean of their curves.
 
@@ -95,28 +99,19 @@ class RocCurveDisplay:
     ['99 %', '90 %', '0 %']
     """
 
-    def __init__(
-        self,
-        *,
-        curve: RocCurve | Sequence[RocCurve],
-        name: str | None = None,
-        band: ConfidenceBand | None = None,
-        pair_curves: Sequence[RocCurve] = (),
-        interval: Interval | None = None,
-        mean_curve: RocCurve | None = None,
-        mean_band: ConfidenceBand | None = None,
-        mean_interval: Interval | None = None,
-        mean_is_hand_till: bool = True,
-    ) -> None:
-        self.curve = curve if isinstance(curve, RocCurve) else tuple(curve)
-        self.name = name
-        self.band = band
-        self.pair_curves = tuple(pair_curves)
-        self.interval = interval
-        self.mean_curve = mean_curve
-        self.mean_band = mean_band
-        self.mean_interval = mean_interval
-        self.mean_is_hand_till = mean_is_hand_till
+    curve: RocCurve | Sequence[RocCurve]
+    name: str | None = None
+    band: ConfidenceBand | None = None
+    pair_curves: Sequence[RocCurve] = ()
+    interval: Interval | None = None
+    mean_curve: RocCurve | None = None
+    mean_band: ConfidenceBand | None = None
+    mean_interval: Interval | None = None
+    mean_is_hand_till: bool = True
+
+    def __post_init__(self) -> None:
+        self.curve = self.curve if isinstance(self.curve, RocCurve) else tuple(self.curve)
+        self.pair_curves = tuple(self.pair_curves)
 
     @classmethod
     def from_evaluation(
@@ -398,11 +393,6 @@ class RocCurveDisplay:
             Draw the bands, if there are any.
         pairs : bool
             Draw the curves of the pairs, faintly; for two classes there are none.
-
-        Returns
-        -------
-        RocCurveDisplay
-            Itself.
         """
         curves = self._available(one_of(curves, "curves", get_args(Curves)))
         scale = one_of(scale, "scale", get_args(Scale))
@@ -429,7 +419,7 @@ class RocCurveDisplay:
 
     @property
     def _folds(self) -> tuple[RocCurve, ...]:
-        return (self.curve,) if isinstance(self.curve, RocCurve) else self.curve
+        return (self.curve,) if isinstance(self.curve, RocCurve) else tuple(self.curve)
 
     def _available(self, curves: Curves) -> Curves:
         if self.mean_curve is not None:

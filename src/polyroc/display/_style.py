@@ -21,6 +21,13 @@ COLOURS_ON_DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E
 # As many as are needed to distinguish the colours in grey; five, so that the seventh curve differs from the first.
 LINE_STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
+# What the rules of `decide` are called in pictures.
+RULE_NAMES = {
+    "auto": "share of tuned offsets",
+    "tuned": "tuned offsets",
+    "bayes": "Bayes' rule",
+    "argmax": "highest score",
+}
 SMALLEST_FONT = 5.0
 # Width of a letter and height of a line, in units of the font size; DejaVu Sans is among the wide ones.
 _LETTER, _LINE = 0.6, 1.25
@@ -43,26 +50,26 @@ def pyplot() -> Any:
     return plt
 
 
-def axes_of(ax: "Axes | None", width: float = 0, height: float = 0) -> "Axes":
-    """The axes given, or those of a new figure of at least this many inches, otherwise of the size in use."""
-    plt = pyplot()
-    if ax is not None:
-        return ax
-    side: tuple[float, float] = plt.rcParams["figure.figsize"]
-    _, made = plt.subplots(figsize=(max(side[0], width), max(side[1], height)), layout="constrained")
-    axes: Axes = made
-    return axes
+def axes_of(ax: "Axes | None", height: float = 0) -> "Axes":
+    """The axes given, or those of a new figure of the usual size, at least this high."""
+    width, usual = pyplot().rcParams["figure.figsize"]
+    return _new_axes(width, max(usual, height)) if ax is None else ax
 
 
 def square_axes_of(ax: "Axes | None", side: float = 0) -> "Axes":
-    """As `axes_of`, in a square as large as the shorter side of a figure in use."""
-    plt = pyplot()
-    if ax is not None:
-        return ax
-    side = max(side, min(plt.rcParams["figure.figsize"]))
-    _, made = plt.subplots(figsize=(side, side), layout="constrained")
-    axes: Axes = made
+    """As `axes_of`, in a square as large as the shorter side of a figure of the usual size."""
+    side = max(side, min(pyplot().rcParams["figure.figsize"]))
+    return _new_axes(side, side) if ax is None else ax
+
+
+def _new_axes(width: float, height: float) -> "Axes":
+    axes: Axes = pyplot().subplots(figsize=(width, height), layout="constrained")[1]
     return axes
+
+
+def ink() -> Any:
+    """The colour of text in the style that is in use."""
+    return pyplot().rcParams["text.color"]
 
 
 def literal(text: str) -> str:
@@ -144,8 +151,18 @@ def despined(ax: "Axes") -> None:
 
 def faint_grid(ax: "Axes", axis: Any = "both") -> None:
     """Lines in the colour of the text, faint, behind everything."""
-    ax.grid(visible=True, axis=axis, color=pyplot().rcParams["text.color"], alpha=0.1, linewidth=0.8)
+    ax.grid(visible=True, axis=axis, color=ink(), alpha=0.1, linewidth=0.8)
     ax.set_axisbelow(True)
+
+
+def legend(ax: "Axes", loc: Any = "best") -> None:
+    """A small legend, whose letters the grid does not cross."""
+    ax.legend(loc=loc, fontsize="small", frameon=True, framealpha=0.8, edgecolor="none")
+
+
+def legend_label(name: str) -> str:
+    """A name that the legend shows: matplotlib leaves out labels that begin with an underscore."""
+    return f" {name}" if name.startswith("_") else name
 
 
 def points_of(ax: "Axes") -> tuple[float, float]:
@@ -163,26 +180,25 @@ def points_now(ax: "Axes") -> tuple[float, float]:
 
 
 def font_points(size: Any) -> float:
-    """A font size such as "small" as a number of points."""
+    """A font size such as "small", or that of a setting such as "axes.labelsize", as a number of points."""
     from matplotlib.font_manager import FontProperties
 
-    return float(FontProperties(size=size).get_size_in_points())
+    return float(FontProperties(size=pyplot().rcParams.get(size, size)).get_size_in_points())
 
 
-def letters_in(points: float, size: float) -> int:
+def letters_in(points: float, size: Any) -> int:
     """How many letters of a font size have room."""
-    return int(points / (_LETTER * size))
+    return int(points / (_LETTER * font_points(size)))
 
 
 def letters_beside(ax: "Axes", *, share: float, most: int) -> int:
     """How long names may be: they get at most a share of the width that axes have without them."""
-    size = font_points(pyplot().rcParams["ytick.labelsize"])
-    return max(8, min(most, letters_in(share * points_now(ax)[0], size)))
+    return max(8, min(most, letters_in(share * points_now(ax)[0], "ytick.labelsize")))
 
 
 def fit_names(ax: "Axes", names: Sequence[str], *, axes: str = "y") -> None:
     """Names at 0, 1, 2, ... along the axes, small enough not to touch; where even the smallest would, every other."""
-    largest = font_points(pyplot().rcParams["ytick.labelsize"])
+    largest = font_points("ytick.labelsize")
     # Laid out with the longest name in the largest font first: all others only leave more room.
     _name_ticks(ax, [max(names, key=len, default="")], axes, largest, 1, upright=True)
     width, length = points_of(ax)

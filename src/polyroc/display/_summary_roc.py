@@ -1,5 +1,6 @@
 """Diagnostic studies and their summary ROC curve."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _LARGEST, _SMALLEST = 220.0, 8.0
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SummaryRocDisplay:
     """Studies as circles, their area by the number of people, and the summary curve.
 
@@ -53,21 +55,12 @@ class SummaryRocDisplay:
     'false positive rate'
     """
 
-    def __init__(self, *, summary: SummaryRoc, name: str | None = None) -> None:
-        self.summary = summary
-        self.name = name
+    summary: SummaryRoc
+    name: str | None = None
 
     @classmethod
     def from_summary(cls, summary: SummaryRoc, *, name: str | None = None) -> "SummaryRocDisplay":
-        """Make the display from a summary, without drawing it.
-
-        Parameters
-        ----------
-        summary : ReitsmaSummary or MosesSummary
-            Result of `polyroc.meta.summary_roc`.
-        name : str, optional
-            What the legend calls the curve.
-        """
+        """Make the display from the result of `polyroc.meta.summary_roc`, without drawing it."""
         return cls(summary=summary, name=name)
 
     def plot(
@@ -93,11 +86,6 @@ class SummaryRocDisplay:
             Draw the studies.
         despine : bool
             Remove the top and right spines.
-
-        Returns
-        -------
-        SummaryRocDisplay
-            Itself.
         """
         confidence_level = as_confidence_level(confidence_level)
         predicted = as_flag(prediction_region, "prediction_region")

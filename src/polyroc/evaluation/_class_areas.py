@@ -19,7 +19,7 @@ from polyroc._uncertainty.influence import ROUNDING, Spread
 from polyroc._uncertainty.intervals import is_at_end
 from polyroc._uncertainty.units import Units, units_of
 from polyroc.baselines._accuracy import wilson_interval
-from polyroc.baselines._one_vs_rest import mixed_areas
+from polyroc.baselines._pairwise import mixed_areas
 
 
 @dataclass(frozen=True, eq=False)

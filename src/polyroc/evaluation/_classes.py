@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from polyroc._inputs.arrays import FrameBackend, frame_with_gaps, plain
 from polyroc._inputs.checks import InputError, as_confidence_level, shown
-from polyroc._inputs.frames import FrameBackend, frame_with_gaps, plain
 from polyroc._lib.limits import CLASS_ROWS_PRINTED, NEVER_PREDICTED_LISTED
 from polyroc._lib.numbers import area, area_and_ends, counted, level, percent
 from polyroc._lib.text import aligned, html_table, latex_table, markdown_table, printable, short_names, wrapped

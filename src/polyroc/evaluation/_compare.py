@@ -19,8 +19,8 @@ from polyroc._inputs.checks import (
     one_of,
     shown,
 )
-from polyroc._inputs.models import as_models, in_same_order
 from polyroc._inputs.options import as_options
+from polyroc._inputs.predictions import as_models, in_same_order
 from polyroc._lib.typing import FloatArray, IntervalKind, Statistic
 from polyroc._lib.warnings import underflow_is_zero
 from polyroc._uncertainty.bootstrap import (

@@ -6,8 +6,8 @@ from itertools import combinations
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
+from polyroc._inputs.arrays import FrameBackend, frame_of
 from polyroc._inputs.checks import one_of
-from polyroc._inputs.frames import FrameBackend, frame_of
 from polyroc._lib.numbers import difference_and_ends, level, p_value
 from polyroc._lib.text import aligned, latex_table, markdown_table, printable, short_names, wrapped
 from polyroc._uncertainty.paired import Contest, Difference, with_holm

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from polyroc._inputs.arrays import FrameBackend, frame_of
 from polyroc._inputs.checks import (
     InputError,
     as_confidence_level,
@@ -16,7 +17,6 @@ from polyroc._inputs.checks import (
     one_of,
     shown,
 )
-from polyroc._inputs.frames import FrameBackend, frame_of
 from polyroc._lib.text import printable
 from polyroc._lib.typing import AnyStatistic, FloatArray, IntervalKind
 from polyroc._lib.warnings import underflow_is_zero

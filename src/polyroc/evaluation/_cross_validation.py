@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from polyroc._inputs.arrays import read_labels
 from polyroc._inputs.checks import InputError
-from polyroc._inputs.models import stacked
+from polyroc._inputs.predictions import stacked
 from polyroc._lib.numbers import area
 from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import Frozen

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from polyroc._estimator._curve import asked_max_fpr
 from polyroc._estimator._doubts import warn_of_backwards
+from polyroc._inputs.arrays import plain
 from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
-from polyroc._inputs.frames import plain
 from polyroc._lib.limits import NOTEBOOK_PAIRS
 from polyroc._lib.numbers import area
 from polyroc._lib.threads import threads_for

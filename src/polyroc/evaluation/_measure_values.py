@@ -26,8 +26,7 @@ from polyroc._uncertainty.bootstrap import least_class
 from polyroc._uncertainty.influence import STEP, Spread, halves, needs_bias
 from polyroc._uncertainty.units import Units
 from polyroc.baselines._accuracy import why_no_accuracy
-from polyroc.baselines._auc_mu import auc_mu_functional
-from polyroc.baselines._one_vs_rest import mixed_areas
+from polyroc.baselines._pairwise import auc_mu_functional, mixed_areas
 from polyroc.baselines._pdi import pdi_functional
 from polyroc.evaluation._measure_list import Kind
 from polyroc.evaluation._measure_scale import Scaled, Share, effective_number

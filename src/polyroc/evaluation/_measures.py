@@ -7,8 +7,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from polyroc._inputs.arrays import FrameBackend, frame_of
 from polyroc._inputs.checks import InputError, as_flag, listed, shown
-from polyroc._inputs.frames import FrameBackend, frame_of
 from polyroc._lib.numbers import area, area_and_ends, level
 from polyroc._lib.text import aligned, latex_table, markdown_table, wrapped
 from polyroc._lib.typing import FloatArray, Statistic

@@ -5,9 +5,8 @@ from html import escape
 from typing import TypeAlias
 
 from polyroc._estimator._curve import RocCurve
-from polyroc._lib.axes import View, decades_of, opens_in_corner
+from polyroc._lib.axes import Line, View, Whisker, curve_svg, decades_of, opens_in_corner, whiskers_svg
 from polyroc._lib.numbers import area, level
-from polyroc._lib.svg import Line, Whisker, curve_svg, whiskers_svg
 from polyroc._lib.text import short_names
 from polyroc.evaluation._pairs import Pair
 from polyroc.evaluation._text import Headline

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyroc._inputs.frames import FrameBackend, frame_of, plain
+from polyroc._inputs.arrays import FrameBackend, frame_of, plain
 from polyroc._lib.typing import FloatArray, IntArray, LabelArray
 from polyroc._lib.warnings import underflow_is_zero
 from polyroc._records import Frozen, read_only

@@ -73,12 +73,12 @@ def fit_bivariate(logits: FloatArray, variances: FloatArray, method: FitMethod) 
     unit = float(np.sqrt(np.mean(np.var(logits, axis=0) + variances.mean(axis=0))))
     problem = _Likelihood(logits / unit, variances / unit**2, restricted=method == "reml")
     best = min((problem.descend(start, gradient=1e-2) for start in problem.starts()), key=problem.value)
-    found = problem.polished(problem.descend(best, gradient=_FLAT))
-    triangle = problem.on_border(found)
+    optimum = problem.polished(problem.descend(best, gradient=_FLAT))
+    triangle = problem.on_border(optimum)
     status = FitStatus.BOUNDARY if triangle is not None else FitStatus.CONVERGED
-    if not np.abs(problem.gradient(found)).max() <= _FLAT * len(logits):
+    if not np.abs(problem.gradient(optimum)).max() <= _FLAT * len(logits):
         status = FitStatus.STALLED
-    chosen = problem.at(found if triangle is None else triangle)
+    chosen = problem.at(optimum if triangle is None else triangle)
     # Of each of the 2 m logits, less the two that the mean takes; densities are per unit.
     n_free = 2 * (len(logits) - (method == "reml"))
     return BivariateFit(
@@ -109,8 +109,10 @@ class _Point:
         """|V_i|, as a sum of what is not negative: no digits are lost where Sigma is singular and D small."""
         l11, _, l22 = self.triangle
         first, second = self.variances.T
-        found: FloatArray = (l11 * l22) ** 2 + self.between[0, 0] * second + self.between[1, 1] * first + first * second
-        return found
+        determinants: FloatArray = (
+            (l11 * l22) ** 2 + self.between[0, 0] * second + self.between[1, 1] * first + first * second
+        )
+        return determinants
 
     @cached_property
     def precisions(self) -> FloatArray:
@@ -118,8 +120,8 @@ class _Point:
         first, second = (self.variances + np.diag(self.between)).T
         shared = np.full_like(first, -self.between[0, 1])
         adjugates = np.stack([np.stack([second, shared], axis=-1), np.stack([shared, first], axis=-1)], axis=-2)
-        found: FloatArray = adjugates / self.determinants[:, None, None]
-        return found
+        inverses: FloatArray = adjugates / self.determinants[:, None, None]
+        return inverses
 
     @cached_property
     def mean_covariance(self) -> FloatArray:
@@ -128,14 +130,14 @@ class _Point:
 
     @cached_property
     def mean(self) -> FloatArray:
-        found: FloatArray = self.mean_covariance @ (self.precisions @ self.logits[:, :, None]).sum(axis=0)[:, 0]
-        return found
+        mean: FloatArray = self.mean_covariance @ (self.precisions @ self.logits[:, :, None]).sum(axis=0)[:, 0]
+        return mean
 
     @cached_property
     def pulls(self) -> FloatArray:
         """W_i (y_i - mu), shape (m, 2)."""
-        found: FloatArray = (self.precisions @ (self.logits - self.mean)[:, :, None])[:, :, 0]
-        return found
+        pulls: FloatArray = (self.precisions @ (self.logits - self.mean)[:, :, None])[:, :, 0]
+        return pulls
 
     @cached_property
     def half_deviance(self) -> float:

@@ -14,10 +14,9 @@ from polyroc._lib.typing import FloatArray
 from polyroc._lib.warnings import underflow_is_zero
 from polyroc._records import Frozen, read_only
 from polyroc._uncertainty.intervals import Interval
-from polyroc.meta._bivariate import BivariateFit, FitMethod, FitStatus, fit_bivariate
-from polyroc.meta._line import LogitLine
+from polyroc.meta._bivariate import FitMethod, FitStatus, fit_bivariate
 from polyroc.meta._studies import Studies
-from polyroc.meta._summary import SummaryRoc
+from polyroc.meta._summary import LogitLine, SummaryRoc
 
 
 @dataclass(frozen=True)
@@ -179,36 +178,15 @@ class ReitsmaSummary(SummaryRoc):
     True
     """
 
-    fit: BivariateFit
+    mean: FloatArray
+    between: FloatArray
+    log_likelihood: float
+    status: FitStatus
     method: FitMethod
 
     @property
     def approach(self) -> str:
         return "reitsma"
-
-    @property
-    def mean(self) -> FloatArray:
-        return self.fit.mean
-
-    @property
-    def covariance(self) -> FloatArray:
-        return self.fit.covariance
-
-    @property
-    def between(self) -> FloatArray:
-        return self.fit.between
-
-    @property
-    def log_likelihood(self) -> float:
-        return self.fit.log_likelihood
-
-    @property
-    def status(self) -> FitStatus:
-        return self.fit.status
-
-    @cached_property
-    def standard_error(self) -> FloatArray:
-        return read_only(np.sqrt(np.diag(self.covariance)))
 
     @cached_property
     def standard_deviation(self) -> FloatArray:
@@ -254,13 +232,7 @@ class ReitsmaSummary(SummaryRoc):
         return self._interval(0, confidence_level)
 
     def fpr_interval(self, confidence_level: float = 0.95) -> Interval:
-        """Confidence interval of the false positive rate of the summary point.
-
-        Parameters
-        ----------
-        confidence_level : float
-            Between 0 and 1.
-        """
+        """Confidence interval of the false positive rate of the summary point; as `tpr_interval`."""
         return self._interval(1, confidence_level)
 
     def _interval(self, place: int, confidence_level: Any) -> Interval:
@@ -281,29 +253,23 @@ class ReitsmaSummary(SummaryRoc):
 
     @underflow_is_zero
     def prediction_region(self, confidence_level: float = 0.95) -> Region:
-        """Where the true rates of a further study would be.
-
-        Parameters
-        ----------
-        confidence_level : float
-            Between 0 and 1.
-        """
+        """Where the true rates of a further study would be; as `confidence_region`."""
         return region_of(self.mean, self.covariance + self.between, as_confidence_level(confidence_level))
 
     @property
     def notes(self) -> tuple[str, ...]:
         correlation = self.correlation
-        found = [_about_border(self)] if self.status is FitStatus.BOUNDARY else []
+        notes = [_about_border(self)] if self.status is FitStatus.BOUNDARY else []
         if self.status is FitStatus.STALLED:
-            found.append(f"{self.status.message} Do not use its numbers.")
+            notes.append(f"{self.status.message} Do not use its numbers.")
         if correlation is not None and correlation < 0:
-            found.append(
+            notes.append(
                 "Over the studies, TPR falls where FPR rises. Different thresholds do not explain that, so the curve, "
                 "which always rises, describes these studies badly: use the summary point."
             )
         if len(self.studies) < _FEW:
-            found.append(f"Five parameters are estimated from {len(self.studies)} pairs of rates.")
-        return tuple(found)
+            notes.append(f"Five parameters are estimated from {len(self.studies)} pairs of rates.")
+        return tuple(notes)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that `json` can write."""
@@ -366,4 +332,5 @@ def _about_border(summary: ReitsmaSummary) -> str:
 
 def reitsma_summary(studies: Studies, method: FitMethod) -> ReitsmaSummary:
     """Fit the bivariate model."""
-    return ReitsmaSummary(studies=studies, fit=fit_bivariate(studies.logits, studies.variances, method), method=method)
+    fit = fit_bivariate(studies.logits, studies.variances, method)
+    return ReitsmaSummary(studies=studies, method=method, **vars(fit))

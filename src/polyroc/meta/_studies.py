@@ -4,14 +4,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
 from typing import Any, Literal, TypeAlias, get_args
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
 from polyroc._inputs.arrays import read_table
-from polyroc._inputs.checks import InputError, listed, one_of, shown
+from polyroc._inputs.checks import InputError, is_number, listed, one_of, shown
 from polyroc._lib.typing import FloatArray
 from polyroc._records import Frozen, read_only
 
@@ -74,19 +73,13 @@ class Studies(Frozen):
 
 def read_studies(tables: Any, correction: Any, correction_control: Any) -> Studies:
     """Studies of a table, a data frame or a mapping of columns."""
-    correction = _as_correction(correction)
+    # Compared as it came: an integer may be too large for a float.
+    if not is_number(correction) or not 0 <= correction <= 1:
+        raise InputError("correction", "must be a number from 0 to 1", shown(correction))
     correction_control = one_of(correction_control, "correction_control", get_args(CorrectionControl))
     counts = _read_counts(tables)
     _check_counts(counts)
-    return Studies(counts=counts, corrected=_corrected(counts, correction, correction_control))
-
-
-def _as_correction(value: Any) -> float:
-    # Compared as it came: an integer may be too large for a float.
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not is_number or not 0 <= value <= 1:
-        raise InputError("correction", "must be a number from 0 to 1", shown(value))
-    return float(value)
+    return Studies(counts=counts, corrected=_corrected(counts, float(correction), correction_control))
 
 
 def _read_counts(tables: Any) -> FloatArray:
@@ -121,13 +114,13 @@ def _columns_of(tables: Any) -> Mapping[Any, Any] | None:
 
 
 def _column(columns: Mapping[Any, Any], wanted: str) -> FloatArray:
-    found = [name for name in columns if isinstance(name, str) and name.strip().upper() == wanted]
-    if len(found) != 1:
+    names = [name for name in columns if isinstance(name, str) and name.strip().upper() == wanted]
+    if len(names) != 1:
         rule = f"must have one column each called {', '.join(COLUMNS)}, in any letter case"
         raise InputError("tables", rule, f"columns {listed(list(columns))}" if columns else "no columns")
-    values = read_table(columns[found[0]], "tables").values
+    values = read_table(columns[names[0]], "tables").values
     if values.ndim != 1:
-        raise InputError("tables", "must have one-dimensional columns", f"shape {values.shape} in {shown(found[0])}")
+        raise InputError("tables", "must have one-dimensional columns", f"shape {values.shape} in {shown(names[0])}")
     return values
 
 

@@ -1,19 +1,126 @@
-"""What the summaries of both approaches share: the studies, the curve, its areas, words and a picture."""
+"""What the summaries of both approaches share: a straight line on the logit scale, its areas, words and a picture."""
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import expit, logit
 
 from polyroc._estimator._curve import RocCurve
 from polyroc._lib.numbers import area
 from polyroc._lib.text import aligned, wrapped
-from polyroc._records import Frozen
-from polyroc.meta._line import LogitLine
+from polyroc._lib.typing import FloatArray
+from polyroc._lib.warnings import underflow_is_zero
+from polyroc._records import Frozen, read_only
 from polyroc.meta._studies import Studies
 
 if TYPE_CHECKING:
     from polyroc.display import SummaryRocDisplay
+
+# Points of the curve end at this logit, a rate of 1.5e-8; what is left to the corners is drawn straight.
+_FARTHEST = 18.0
+# Beyond this logit of FPR there is nothing to integrate: less than 1e-26 of the range is there.
+_EDGE = 60.0
+_N_POINTS = 2001
+# Closer than this to slope 1 the closed form is more accurate than the integral is.
+_SAME = 1e-9
+
+
+@dataclass(frozen=True)
+class LogitLine:
+    """logit TPR = height + slope * (logit FPR - center), with a slope from 0 to infinity."""
+
+    center: float
+    height: float
+    slope: float
+
+    @property
+    def is_step(self) -> bool:
+        """Whether the curve jumps from 0 to 1 at one false positive rate."""
+        return math.isinf(self.slope)
+
+    @underflow_is_zero
+    def tpr_at(self, fpr: FloatArray) -> FloatArray:
+        """True positive rates at false positive rates."""
+        if self.is_step:
+            # At the jump itself the upper end, as in `RocCurve.tpr_at`.
+            return np.where(fpr >= expit(self.center), 1.0, 0.0)
+        if self.slope == 0:
+            return np.full_like(fpr, expit(self.height))
+        rates: FloatArray = expit(self.height + self.slope * (logit(fpr) - self.center))
+        return rates
+
+    @underflow_is_zero
+    def curve(self) -> RocCurve:
+        """Points of the curve, dense in both rates, with its exact area."""
+        if self.is_step:
+            jump = float(expit(self.center))
+            return RocCurve(fpr=np.array([0, jump, jump, 1]), tpr=np.array([0.0, 0, 1, 1]), exact_auc=self.area())
+        if self.slope == 0:
+            level = float(expit(self.height))
+            return RocCurve(fpr=np.array([0.0, 0, 1, 1]), tpr=np.array([0, level, level, 1]), exact_auc=self.area())
+        # Denser in the middle, where rates change most: straight lines between these points are right to 1e-5.
+        logits = _FARTHEST * np.sinh(3 * np.linspace(-1, 1, _N_POINTS)) / np.sinh(3)
+        # Small steps in one rate may be leaps in the other, so both are taken.
+        fpr = np.union1d(logits, self.center + (logits - self.height) / self.slope)
+        tpr = self.height + self.slope * (fpr - self.center)
+        return RocCurve(fpr=np.r_[0, expit(fpr), 1], tpr=np.r_[0, expit(tpr), 1], exact_auc=self.area())
+
+    @underflow_is_zero
+    def area(self) -> float:
+        """Area under the whole curve."""
+        if self.is_step:
+            return float(expit(-self.center))
+        if self.slope == 0:
+            return float(expit(self.height))
+        if abs(self.slope - 1) < _SAME:
+            return _area_of_odds_ratio(self.height - self.center)
+        return self._integral(-_EDGE, _EDGE)
+
+    @underflow_is_zero
+    def mean_tpr(self, low: float, high: float) -> float:
+        """Mean true positive rate over false positive rates from `low` to `high`: the normalised partial area."""
+        if low == high:
+            return float(self.tpr_at(np.array(low, dtype=np.float64)))
+        if self.is_step:
+            return float(np.clip((high - expit(self.center)) / (high - low), 0, 1))
+        if self.slope == 0:
+            return float(expit(self.height))
+        start, stop = np.clip(logit([low, high]), -_EDGE, _EDGE).tolist()
+        return min(self._integral(start, stop) / (high - low), 1.0)
+
+    def _integral(self, low: float, high: float) -> float:
+        # scipy.integrate takes as long to load as all of polyroc.
+        from scipy.integrate import quad
+
+        def density(x: float) -> float:
+            """TPR times the derivative of FPR, by the logit of FPR."""
+            return float(expit(self.height + self.slope * (x - self.center)) * expit(x) * expit(-x))
+
+        # Cut where TPR and FPR are 1/2: a steep curve changes within a small part of the range, at its cut.
+        cuts = np.unique(np.clip([low, self.center - self.height / self.slope, 0.0, high], low, high))
+        # With `full_output` it does not warn that it cannot do better than rounding lets it.
+        parts = [quad(density, *ends, epsabs=1e-13, epsrel=1e-11, full_output=1)[0] for ends in pairwise(cuts.tolist())]
+        return float(np.clip(sum(parts), 0.0, 1.0))
+
+
+def _area_of_odds_ratio(log_ratio: float) -> float:
+    """Area under the curve of one odds ratio R: R (R - 1 - ln R) / (R - 1)^2, Walter (2002).
+
+    >>> round(_area_of_odds_ratio(0.0), 6), round(_area_of_odds_ratio(math.log(10)), 6)
+    (0.5, 0.826841)
+    """
+    if abs(log_ratio) < 1e-3:
+        # Its series: the formula would lose all digits. The next term is of order 5.
+        return 0.5 + log_ratio / 6 - log_ratio**3 / 360
+    # In 1 / R where R > 1, which cannot overflow: the area of 1 / R is 1 minus that of R.
+    inverse = math.exp(-abs(log_ratio))
+    area = (1 - inverse - inverse * abs(log_ratio)) / (1 - inverse) ** 2
+    return area if log_ratio > 0 else 1 - area
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +152,7 @@ class SummaryRoc(Frozen, ABC):
     """
 
     studies: Studies
+    covariance: FloatArray
 
     @property
     @abstractmethod
@@ -68,6 +176,10 @@ class SummaryRoc(Frozen, ABC):
     @abstractmethod
     def _rows(self) -> list[tuple[str, str]]:
         """What the text says besides the areas: names and numbers."""
+
+    @cached_property
+    def standard_error(self) -> FloatArray:
+        return read_only(np.sqrt(np.diag(self.covariance)))
 
     @cached_property
     def curve(self) -> RocCurve:

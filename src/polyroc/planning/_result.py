@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyroc._inputs.arrays import FrameBackend, frame_of, plain
 from polyroc._inputs.checks import InputError, shown
-from polyroc._inputs.frames import FrameBackend, frame_of, plain
 from polyroc._lib.limits import LISTED_CLASSES
 from polyroc._lib.numbers import counted, gap, level, percent
 from polyroc._lib.text import printable, wrapped

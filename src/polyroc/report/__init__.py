@@ -4,8 +4,7 @@ result -> `summarize` -> plain dict -> `render_html` -> page; `write_html` does 
 when a page is rendered.
 """
 
-from polyroc.report._page import render_html
+from polyroc.report._page import render_html, write_html
 from polyroc.report._summarize import summarize
-from polyroc.report._write_html import write_html
 
 __all__ = ["render_html", "summarize", "write_html"]

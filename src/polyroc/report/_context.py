@@ -6,10 +6,8 @@ from typing import Any
 
 from polyroc._lib.limits import CLASS_ROWS_FIRST, PAIR_ROWS_FIRST, PAIRS_ON_PAGE
 from polyroc._lib.numbers import area, counted, level
-from polyroc._lib.text import printable
+from polyroc._lib.text import printable, short_names
 from polyroc._lib.versions import versions
-from polyroc.report._advice import advice
-from polyroc.report._explorer import explorer_names, explorer_section
 from polyroc.report._figures import (
     CURVES,
     KINDS,
@@ -25,10 +23,20 @@ from polyroc.report._figures import (
 )
 from polyroc.report._packing import curves_of, packed_pairs
 from polyroc.report._rows import class_columns, class_tables, measure_tables, tipping_rows
-from polyroc.report._sentences import Model, best_of, best_place, class_names, model_names, models_of, n_classes
+from polyroc.report._sentences import (
+    Model,
+    Sentence,
+    best_of,
+    best_place,
+    class_names,
+    joined,
+    model_names,
+    models_of,
+    n_classes,
+)
 from polyroc.report._settings import setting_entries, sheet_of
 from polyroc.report._tables import contest_tables, cost_tables, curve_tables, pair_rows, score_board
-from polyroc.report._words import cautions, details, disagreement
+from polyroc.report._words import advice, cautions, details, disagreement
 
 
 def payload(summary: dict[str, Any]) -> dict[str, Any]:
@@ -85,7 +93,7 @@ _TITLE = 200
 def context_of(summary: dict[str, Any], title: str | None) -> dict[str, Any]:
     """All sections by name."""
     data = payload(summary)
-    explorer = data.get("explorer")
+    explorer, shown = data.get("explorer"), summary["heatmap_classes"]
     return {
         "title": _cut(title) if title and title.strip() else _title(summary),
         "facts": _facts(summary),
@@ -103,7 +111,7 @@ def context_of(summary: dict[str, Any], title: str | None) -> dict[str, Any]:
         "is_comparison": summary["kind"] == "comparison",
         "curve": _curve(summary),
         "pairs": _pairs(summary),
-        "heatmap": _heatmap(summary),
+        "heatmap": None if shown is None else {"n": len(shown), "n_all": n_classes(summary)},
         "classes": class_tables(summary),
         "measures": measure_tables(summary),
         "contests": _contests(summary),
@@ -113,7 +121,8 @@ def context_of(summary: dict[str, Any], title: str | None) -> dict[str, Any]:
         "costs": cost_tables(summary),
         "tipping": tipping_rows(summary),
         "settings": setting_entries(summary),
-        "versions": _versions(summary),
+        # What computed the numbers, and what made the page of them.
+        "versions": [*summary["versions"].items(), ("jinja2", versions()["jinja2"])],
         "version": summary["version"],
         "colours": {"light": variables("light"), "dark": variables("dark"), "n": len(CURVES["light"])},
         "dashes": [dash_array("curve", place) for place in range(len(models_of(summary)))],
@@ -171,24 +180,24 @@ def _curve(summary: dict[str, Any]) -> dict[str, Any]:
 
 def _numbers_of_differences(summary: dict[str, Any]) -> dict[str, Any] | None:
     """For the script: models by their places."""
-    found, places = summary.get("curve_differences"), list(summary.get("evaluations", []))
-    if not found:
+    differences, places = summary.get("curve_differences"), list(summary.get("evaluations", []))
+    if not differences:
         return None
     pairs = [
         {"models": [places.index(one["first"]), places.index(one["second"])]} | {kind: one[kind] for kind in KINDS}
-        for one in found["pairs"]
+        for one in differences["pairs"]
     ]
-    return {"call_rate": found["call_rate"], "pairs": pairs}
+    return {"call_rate": differences["call_rate"], "pairs": pairs}
 
 
 def _differences(summary: dict[str, Any]) -> dict[str, Any] | None:
     """Which differences of curves there are to choose from."""
-    found = summary.get("curve_differences")
-    if not found:
+    differences = summary.get("curve_differences")
+    if not differences:
         return None
     names = model_names(summary)
-    pairs = [(names[one["first"]], names[one["second"]]) for one in found["pairs"]]
-    return {"pairs": pairs, "has_mean": found["pairs"][0]["mean_curve"] is not None}
+    pairs = [(names[one["first"]], names[one["second"]]) for one in differences["pairs"]]
+    return {"pairs": pairs, "has_mean": differences["pairs"][0]["mean_curve"] is not None}
 
 
 def _mean_name(thresholds: str, record: dict[str, Any]) -> str:
@@ -212,13 +221,6 @@ def _pairs(summary: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _heatmap(summary: dict[str, Any]) -> dict[str, Any] | None:
-    classes = summary["heatmap_classes"]
-    if classes is None:
-        return None
-    return {"n": len(classes), "n_all": n_classes(summary)}
-
-
 def _contests(summary: dict[str, Any]) -> list[dict[str, Any]]:
     if summary["kind"] != "comparison":
         return []
@@ -228,7 +230,71 @@ def _contests(summary: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _versions(summary: dict[str, Any]) -> list[tuple[str, str]]:
-    """What computed the numbers, and what made the page of them."""
-    found = versions()
-    return [*summary["versions"].items(), ("jinja2", found["jinja2"])]
+# The cost explorer
+
+_WHAT: Sentence = (
+    "What predictions cost per sample at these costs and shares, judged on the same samples: point estimates, in which "
+    "a mistake that these samples do not show costs nothing. The right class costs 0.",
+)
+_RULES: Sentence = (
+    "The class of the lowest expected cost is predicted, with scores taken as probabilities. The last column predicts "
+    "the class of the highest score, whatever mistakes cost.",
+)
+_CONTAINS: Sentence = (
+    "This page contains true classes and scores of single samples. Send it only to people who may see them.",
+)
+
+
+def decision_words(summary: dict[str, Any]) -> dict[str, list[Sentence]] | None:
+    """What the costs of decisions are, and what the page contains because of them; None where it has none."""
+    decisions = summary.get("decisions")
+    if decisions is None:
+        return None
+    free = [model for model, one in zip(models_of(summary), decisions["models"], strict=True) if one["scores"] is None]
+    if len(free) == len(decisions["models"]):
+        rule = "The class of the highest score is predicted, because the scores are not probabilities."
+        table = "For that the page contains a table of true and predicted classes, and no scores of single samples."
+        return {"what": [_WHAT, (rule,)], "contains": [(table,)]}
+    said = [_WHAT, _RULES]
+    if free:
+        names = joined([(model.name,) for model in free if model.name is not None])
+        said.append(("The scores of ", *names, " are not probabilities, so only the highest score is judged."))
+    if decisions["n_rows"] < decisions["n_samples"]:
+        drawn, all_samples = f"{decisions['n_rows']:,}", counted(decisions["n_samples"], "sample")
+        said.append((f"These costs are judged on a random sample of {drawn} of the {all_samples} (seed 0).",))
+    return {"what": said, "contains": [_CONTAINS]}
+
+
+# Letters of a name along a side of the grid.
+_LETTERS = 14
+# Above these the cells have no room for numbers, and above the second the controls stand over the grid.
+_WIDE, _NUMBERED = 12, 20
+
+
+def explorer_section(summary: dict[str, Any], explorer: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The shell of the cost explorer; None where the page does not carry the rates of all pairs."""
+    if explorer is None:
+        return None
+    k = len(explorer["classes"])
+    return {
+        "k": k,
+        "n_models": len(models_of(summary)),
+        "n_left_out": len(summary["labels"]) - k,
+        "given": summary["options"]["costs"] is not None,
+        "size": "wide" if k <= _WIDE else "medium" if k <= _NUMBERED else "small",
+        "decisions": decision_words(summary),
+        "judged": [{key: area(one[key]) for key in ("auc", "mean_auc")} for one in explorer["models"]],
+    }
+
+
+def explorer_names(summary: dict[str, Any], explorer: dict[str, Any] | None) -> dict[str, dict[str, list[str]]]:
+    """All classes: for the sides of the grid, and letter by letter for a file that `--costs` reads."""
+    if explorer is None:
+        return {}
+    labels = summary["labels"]
+    return {"explorer_names": {"short": short_names(labels, _LETTERS), "exact": [_exact(label) for label in labels]}}
+
+
+def _exact(label: Any) -> str:
+    """As the command line calls a class; it knows booleans in small letters."""
+    return str(label).lower() if isinstance(label, bool) else str(label)

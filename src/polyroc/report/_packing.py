@@ -1,10 +1,12 @@
-"""Numbers that a page carries as letters; packing.js reads them."""
+"""Numbers that a page carries as letters, and the codes of single samples; packing.js reads them."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from polyroc._engines._coded import CodedScores, RuleScores, drawn_rows, row_weights, rule_scores, true_places
+from polyroc._engines._samples import can_be_probabilities
 from polyroc._estimator._weights import pair_weights
 from polyroc._lib.limits import COST_GRID
 from polyroc._lib.typing import BoolArray, FloatArray, IntArray
@@ -89,7 +91,7 @@ def packed_rates(evaluations: Sequence[Evaluation]) -> dict[str, Any] | None:
     assert isinstance(pairs, AllPairs)
     classes, n_rates = pairs.classes, first.rates.n_call_rates * len(pairs)
     limit = _FINE_LIMIT if n_rates <= _FINE_RATES else _LIMIT
-    given = np.ones((len(first.labels),) * 2) if options.costs is None else options.costs
+    costs = np.ones((len(first.labels),) * 2) if options.costs is None else options.costs
     return {
         "k": len(classes),
         "classes": classes.tolist(),
@@ -102,7 +104,7 @@ def packed_rates(evaluations: Sequence[Evaluation]) -> dict[str, Any] | None:
         "shrinkage": options.shrinkage,
         "weighting": options.weighting,
         "counts": first._source.effective_counts[classes].tolist(),
-        "costs": given[np.ix_(classes, classes)].tolist(),
+        "costs": costs[np.ix_(classes, classes)].tolist(),
         **_fixed_weights(first),
         "limit": limit,
         "models": [_of_model(evaluation, limit) for evaluation in evaluations],
@@ -206,3 +208,51 @@ def packed_curves(curves: dict[str, Any]) -> dict[str, Any]:
         return packed | {"tpr": as_letters(np.rint(share * _LIMIT)), "fpr": None}
     # With one threshold for both classes of a pair, a call rate says less about the rates.
     return packed | {key: as_letters(np.rint(rate * _LIMIT)) for key, rate in (("tpr", tpr), ("fpr", fpr))}
+
+
+# Scores of single samples, on request
+
+# Scores of all models together, 1.3 MB on the page; of more samples some are drawn.
+MOST_SCORES = 500_000
+_SEED = 0
+
+
+def packed_decisions(evaluations: Sequence[Evaluation]) -> dict[str, Any] | None:
+    """What the script needs to name classes; None where the page has no grid of costs, or knows no single sample."""
+    if any(explorer_note(evaluation) or not evaluation._has_samples for evaluation in evaluations):
+        return None
+    sources, pairs = [evaluation._unchanged.samples for evaluation in evaluations], evaluations[0]._pair_index
+    assert isinstance(pairs, AllPairs)
+    classes, first = pairs.classes, sources[0]
+    n_coded = sum(can_be_probabilities(source) for source in sources)
+    # Where no model needs its scores, all samples count.
+    most = MOST_SCORES // (n_coded * len(classes)) if n_coded else first.n_samples
+    rows = drawn_rows(first.n_samples, most, _SEED)
+    weight = row_weights(first, rows)
+    return {
+        "n_samples": first.n_samples,
+        "n_rows": first.n_samples if rows is None else len(rows),
+        "true": as_letters(true_places(first, classes, rows)) if n_coded else None,
+        "weight": _bits(weight.astype("<f4")) if n_coded and weight is not None else None,
+        "models": [_decided(rule_scores(source, classes, rows)) for source in sources],
+    }
+
+
+def _decided(rule: RuleScores) -> dict[str, Any]:
+    scores = None if rule.scores is None else _packed_scores(rule.scores)
+    return {"confusion": rule.confusion.tolist(), "scores": scores}
+
+
+def _packed_scores(scores: CodedScores) -> dict[str, Any]:
+    return {
+        "codes": as_letters(scores.codes),
+        "values": None if scores.values is None else _bits(scores.values.astype("<f8")),
+        "low": scores.low,
+        "step": scores.step,
+    }
+
+
+def _bits(values: FloatArray) -> str:
+    """Positive numbers bit by bit, as whole numbers of 32 bits: all upper halves first, which change little."""
+    words = values.view("<u4").reshape(len(values), -1)
+    return as_letters(words.T[::-1])

@@ -8,7 +8,17 @@ from polyroc._lib.text import printable
 from polyroc.costs._tipping_costs import ALL_FIRST, MEANING, STATISTICS, sentence
 from polyroc.evaluation._compared_measures import HOLM_NOTE
 from polyroc.evaluation._measures import better, left_out_notes
-from polyroc.report._sentences import Model, Name, Sentence, best_place, class_names, is_binary, model_names, models_of
+from polyroc.report._sentences import (
+    Model,
+    Name,
+    Sentence,
+    best_place,
+    class_names,
+    is_binary,
+    model_names,
+    models_of,
+    number_and_ends,
+)
 
 _DIGITS = 3
 _NUMBERS = ("recall", "precision", "auc_vs_rest", "mean_pair_auc")
@@ -40,8 +50,8 @@ def class_columns(summary: dict[str, Any], model: Model) -> dict[str, Any]:
         return None if classes.get(column) is None else [None if x is None else position[x] for x in labels]
 
     def texts(column: str, part: str) -> list[str] | None:
-        found = [row["numbers"][column][part] for row in rows]
-        return found if any(found) else None
+        cells = [row["numbers"][column][part] for row in rows]
+        return cells if any(cells) else None
 
     columns = {name: texts(name, "text") for name in (*_NUMBERS, "hardest_auc")}
     ends = {f"{name}_ends": texts(name, "ends") for name in (*_NUMBERS, "hardest_auc")}
@@ -59,8 +69,12 @@ def class_columns(summary: dict[str, Any], model: Model) -> dict[str, Any]:
 
 def _order(classes: dict[str, Any]) -> list[int]:
     """As given; of many the worst first."""
-    n, by_recall = len(classes["label"]), classes["recall"] is not None
-    return list(range(n)) if n <= CLASS_ROWS_FIRST else _worst(classes, "recall" if by_recall else "auc_vs_rest")
+    n = len(classes["label"])
+    if n <= CLASS_ROWS_FIRST:
+        return list(range(n))
+    values = classes["auc_vs_rest" if classes["recall"] is None else "recall"]
+    # Classes without samples have no number and come last.
+    return sorted(range(n), key=lambda place: (values[place] is None, values[place] or 0.0))
 
 
 def _table(model: Model, names: dict[Any, Name], *, whole: bool) -> dict[str, Any]:
@@ -78,12 +92,6 @@ def _table(model: Model, names: dict[Any, Name], *, whole: bool) -> dict[str, An
         "has_pairs": classes["mean_pair_auc"] is not None,
         "notes": classes["notes"],
     }
-
-
-def _worst(classes: dict[str, Any], column: str) -> list[int]:
-    """All classes, the lowest number first; those without samples have none and come last."""
-    values = classes[column]
-    return sorted(range(len(values)), key=lambda place: (values[place] is None, values[place] or 0.0))
 
 
 def _class_row(classes: dict[str, Any], place: int, names: dict[Any, Name]) -> dict[str, Any]:
@@ -119,22 +127,17 @@ def _class_name(classes: dict[str, Any], column: str, place: int, names: dict[An
 def _class_estimate(classes: dict[str, Any], column: str, place: int) -> dict[str, str]:
     """A number and the ends of its interval as text; both empty where there is none."""
     value, low, high = (_at(classes, f"{column}{end}", place) for end in ("", "_low", "_high"))
-    if value is None:
-        return {"text": "", "ends": ""}
-    if low is None:
-        return {"text": area(value, digits=_DIGITS), "ends": ""}
-    text, lower, upper = area_and_ends(value, low, high, digits=_DIGITS)
-    return {"text": text, "ends": f"{lower} to {upper}"}
+    return {"text": "", "ends": ""} if value is None else number_and_ends(value, low, high, digits=_DIGITS)
 
 
 def measure_tables(summary: dict[str, Any]) -> dict[str, Any] | None:
     """Rows of measures; None where nobody computed them."""
-    found = summary.get("measures")
-    if not found:
+    measures = summary.get("measures")
+    if not measures:
         return None
-    rows = found["measures"]
+    rows = measures["measures"]
     common = {
-        "notes": [*_notes(rows), *left_out_notes(found["left_out"])],
+        "notes": [*_notes(rows), *left_out_notes(measures["left_out"])],
         "has_errors": any(row.get("standard_error") is not None for row in rows),
     }
     if summary["kind"] == "evaluation":
@@ -153,16 +156,13 @@ def measure_tables(summary: dict[str, Any]) -> dict[str, Any] | None:
 def _measure_row(row: dict[str, Any], estimates: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "label": row["label"],
-        "estimates": [_measure_estimate(one) for one in estimates],
+        "estimates": [
+            number_and_ends(one["estimate"], one["low"], one["high"])
+            | {"error": "" if one["low"] is None else area(one["standard_error"])}
+            for one in estimates
+        ],
         "better": better(row["higher_is_better"]),
     }
-
-
-def _measure_estimate(one: dict[str, Any]) -> dict[str, str]:
-    if one["low"] is None:
-        return {"text": area(one["estimate"]), "ends": "", "error": ""}
-    text, low, high = area_and_ends(one["estimate"], one["low"], one["high"])
-    return {"text": text, "ends": f"{low} to {high}", "error": area(one["standard_error"])}
 
 
 def _difference(row: dict[str, Any], one: dict[str, Any], names: dict[str, Name]) -> dict[str, Any]:
@@ -176,14 +176,11 @@ def _difference(row: dict[str, Any], one: dict[str, Any], names: dict[str, Name]
 
 def _notes(rows: list[dict[str, Any]]) -> list[str]:
     """What is to be known of single measures."""
-    found = [f"{row['label']}: {row['note']}" for row in rows if row.get("note")]
-    found += [
-        f"{row['label']} of {printable(one['model'])}: {one['note']}"
-        for row in rows
-        for one in row.get("estimates", ())
-        if one.get("note")
+    of_models = [(row, one) for row in rows for one in row.get("estimates", ()) if one.get("note")]
+    return [
+        *(f"{row['label']}: {row['note']}" for row in rows if row.get("note")),
+        *(f"{row['label']} of {printable(one['model'])}: {one['note']}" for row, one in of_models),
     ]
-    return found
 
 
 _HOW = (
@@ -196,19 +193,15 @@ def tipping_rows(summary: dict[str, Any]) -> dict[str, Any] | None:
     """Sentences with numbers, and notes; None for one model, and for two classes, whose order no cost changes."""
     if summary["kind"] != "comparison" or is_binary(summary):
         return None
-    found = summary.get("tipping")
-    if found is None:
+    tipping = summary.get("tipping")
+    if tipping is None:
         return {"rows": [], "notes": [_HOW]}
-    if not found["entries"]:
-        return {"rows": [], "notes": [found["note"] or ALL_FIRST]}
+    if not tipping["entries"]:
+        return {"rows": [], "notes": [tipping["note"] or ALL_FIRST]}
     models, classes = model_names(summary), list(class_names(summary).values())
-    rows = [_tipping_row(one, models, classes, found["largest"]) for one in found["entries"]]
-    return {"rows": rows, "notes": [*_start(summary), MEANING]}
-
-
-def _start(summary: dict[str, Any]) -> list[str]:
-    given = summary["options"]["costs"] is not None
-    return ["Each factor multiplies the cost that was given."] if given else []
+    rows = [_tipping_row(one, models, classes, tipping["largest"]) for one in tipping["entries"]]
+    multiplies = [] if summary["options"]["costs"] is None else ["Each factor multiplies the cost that was given."]
+    return {"rows": rows, "notes": [*multiplies, MEANING]}
 
 
 def _tipping_row(one: dict[str, Any], models: dict[str, Name], classes: list[Name], largest: float) -> dict[str, Any]:

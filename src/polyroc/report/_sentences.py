@@ -108,7 +108,7 @@ def best_of(summary: dict[str, Any]) -> Model:
 
 def contenders(summary: dict[str, Any]) -> list[str]:
     """The models that may be the best: a leader by D or by M, and who is not significantly below a leader."""
-    found = []
+    leading = []
     for contest in (summary["auc"], summary["hand_till"]):
         leader = max(contest["estimates"], key=lambda one: one["value"])["model"]
         rivals = {
@@ -117,8 +117,8 @@ def contenders(summary: dict[str, Any]) -> list[str]:
             if leader in (one["first"], one["second"]) and one["p_value_holm"] >= 1 - summary["confidence_level"]
             for model in (one["first"], one["second"])
         }
-        found += [leader, *rivals]
-    return [model for model in summary["evaluations"] if model in found]
+        leading += [leader, *rivals]
+    return [model for model in summary["evaluations"] if model in leading]
 
 
 Sentence: TypeAlias = tuple[str | Name, ...]
@@ -153,6 +153,22 @@ def with_interval(letter: str, value: float, interval: dict[str, Any] | None, *,
     number, low, high = area_and_ends(value, interval["low"], interval["high"], digits=_DIGITS)
     how_sure = f"{level(interval['level'])} interval " if named else ""
     return f"{letter} {number} ({how_sure}{low} to {high})"
+
+
+def number_and_ends(value: float, low: float | None, high: float | None, *, digits: int = 4) -> dict[str, str]:
+    """An area for a cell, and the ends of its interval, if it has one."""
+    if low is None or high is None:
+        return {"text": area(value, digits=digits), "ends": ""}
+    text, lower, upper = area_and_ends(value, low, high, digits=digits)
+    return {"text": text, "ends": f"{lower} to {upper}"}
+
+
+def seen_from(model: str, difference: dict[str, Any]) -> dict[str, Any]:
+    """A difference of two models with this one as the first."""
+    if difference["first"] == model:
+        return difference
+    ends = {"first": model, "second": difference["first"], "low": -difference["high"], "high": -difference["low"]}
+    return difference | ends | {"value": -difference["value"]}
 
 
 def of_pair(pair: dict[str, Any]) -> Sentence:

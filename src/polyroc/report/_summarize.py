@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polyroc._estimator._curve import RocCurve
 from polyroc._estimator._rates import rates_of
+from polyroc._inputs.arrays import plain
 from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, as_plain_seed, shown
-from polyroc._inputs.frames import plain
 from polyroc._lib.grid import grid
 from polyroc._lib.limits import CLASS_INTERVALS_ON_PAGE, PAIR_CURVES_ON_PAGE
 from polyroc._lib.typing import Curve, FloatArray, IntArray, Statistic
@@ -29,13 +30,11 @@ from polyroc.evaluation._comparison import Comparison
 from polyroc.evaluation._evaluation import Evaluation
 from polyroc.evaluation._intervals import EvaluationIntervals
 from polyroc.evaluation._measures import Measures
-from polyroc.report._advice import advice
-from polyroc.report._curve_differences import curve_differences
-from polyroc.report._explorer import packed_decisions
+from polyroc.report._facts import curve_differences, heatmap_order, operating_point, pair_costs
 from polyroc.report._figures import rounded_rate
-from polyroc.report._packing import explorer_note, packed_rates
-from polyroc.report._pair_facts import heatmap_order, operating_point, pair_costs
+from polyroc.report._packing import explorer_note, packed_decisions, packed_rates
 from polyroc.report._sentences import plain_text
+from polyroc.report._words import advice
 
 # Points of a pair's curve: closer ones nobody sees.
 _PAIR_POINTS = 113
@@ -73,22 +72,16 @@ def summarize(
     ----------
     result : Evaluation or Comparison
         What `polyroc.evaluate` or `polyroc.compare` gave.
-    bootstrap : BootstrapResult, optional
-        Replicates of the evaluation, if intervals and bands are to come from these; a comparison carries its own.
-    groups : array-like of shape (n_samples,), optional
-        Group of each sample of an evaluation, such as a patient ID; a comparison has its own.
+    bootstrap, groups, confidence_level, measures
+        As in `write_html`.
     include_intervals : bool
         Whether an evaluation is shown with intervals and bands, or with point estimates alone.
-    confidence_level : float, optional
-        Of the intervals of an evaluation, 0.95 by default; a comparison has its own.
     seed : int, optional
         What the resamples were drawn with, if they do not know it themselves.
     source : mapping, optional
         Where the predictions come from, such as ``{"file": "predictions.csv"}``: text, numbers, lists and dicts.
     warnings : sequence of str
         What was warned of on the way.
-    measures : Measures or ComparedMeasures, optional
-        What ``result.measures()`` gave, if the page is to show it.
     include_rates : bool
         Add ``"explorer"``, the rates of all pairs in a compact form, with which the page follows costs that somebody
         changes. It takes 30 kB of 10 classes and 0.8 MB of 50, for each model; of more there is none.
@@ -117,12 +110,17 @@ def summarize(
     seed = None if seed is None else as_plain_seed(seed)
     origin = _as_source(source)
     _check_warnings(warnings)
-    check_result(result, bootstrap, confidence_level, groups)
-    check_measures(result, measures)
+    check_parts(
+        result,
+        bootstrap=bootstrap,
+        confidence_level=confidence_level,
+        groups=groups,
+        measures=measures,
+        tipping=tipping,
+    )
     include_intervals = as_flag(include_intervals, "include_intervals")
     include_rates = as_flag(include_rates, "include_rates")
     include_decisions = as_flag(include_decisions, "include_decisions")
-    check_tipping(result, tipping)
     if isinstance(result, Comparison):
         summary = _of_comparison(result)
     else:
@@ -137,7 +135,7 @@ def summarize(
         summary["decisions"] = packed_decisions(_evaluations(result))
     if tipping is not None:
         summary["tipping"] = tipping.to_dict()
-    found = versions()
+    installed = versions()
     took_part = (*_TOOK_PART, "numba") if "numba" in sys.modules else _TOOK_PART
     ending = {
         "seed": seed,
@@ -145,7 +143,7 @@ def summarize(
         # Read late: the intervals above may have warned, into the same list.
         "warnings": [str(warning) for warning in warnings],
         "version": __version__,
-        "versions": {name: found[name] for name in took_part},
+        "versions": {name: installed[name] for name in took_part},
     }
     plain_summary: dict[str, Any] = _finite(summary | ending)
     return plain_summary | {"advice": [plain_text(sentence) for sentence in advice(plain_summary)]}
@@ -172,30 +170,37 @@ def _check_warnings(warnings: Any) -> None:
         raise InputError("warnings", "must be a sequence of text", shown(warnings))
 
 
-def check_result(result: Any, bootstrap: Any, confidence_level: Any, groups: Any = None) -> None:
+def check_parts(
+    result: Any,
+    *,
+    bootstrap: Any = None,
+    confidence_level: Any = None,
+    groups: Any = None,
+    measures: Any = None,
+    tipping: Any = None,
+) -> None:
     """Whether these go together, asked before any work is done."""
     level = None if confidence_level is None else as_confidence_level(confidence_level)
     if isinstance(result, Comparison):
-        _check_that_it_carries_its_own(result, bootstrap, level)
-        if groups is not None:
-            raise InputError("groups", "must be None for a Comparison, which has its own", type(groups).__name__)
+        own = result.confidence_level
+        for name, value in (("bootstrap", bootstrap), ("groups", groups)):
+            if value is not None:
+                its = "carries its own" if name == "bootstrap" else "has its own"
+                raise InputError(name, f"must be None for a Comparison, which {its}", type(value).__name__)
+        if level is not None and level != own:
+            raise InputError("confidence_level", f"must be that of the Comparison, {own:g}, or left out", f"{level:g}")
     elif isinstance(result, Evaluation):
         _check_bootstrap(result, bootstrap)
     else:
         raise InputError("result", "must be an Evaluation or a Comparison", type(result).__name__)
-
-
-def check_measures(result: Evaluation | Comparison, measures: Any) -> None:
-    """Whether these are measures of such a result."""
     kind = ComparedMeasures if isinstance(result, Comparison) else Measures
     if measures is not None and not isinstance(measures, kind):
         raise InputError("measures", f"must be what `{type(result).__name__}.measures` gave", type(measures).__name__)
+    if tipping is not None:
+        _check_tipping(result, tipping)
 
 
-def check_tipping(result: Evaluation | Comparison, tipping: Any) -> None:
-    """Whether these are tipping costs of such a result, and of its models."""
-    if tipping is None:
-        return
+def _check_tipping(result: Evaluation | Comparison, tipping: Any) -> None:
     if not isinstance(result, Comparison):
         raise InputError("tipping", "must be None for an Evaluation, which has one model", type(tipping).__name__)
     if not isinstance(tipping, TippingCosts):
@@ -203,14 +208,6 @@ def check_tipping(result: Evaluation | Comparison, tipping: Any) -> None:
     others = [name for one in tipping for name in (one.model, one.first) if name not in result.models]
     if others:
         raise InputError("tipping", "must be of the same comparison", f"costs for model {shown(others[0])}")
-
-
-def _check_that_it_carries_its_own(comparison: Comparison, bootstrap: Any, level: float | None) -> None:
-    if bootstrap is not None:
-        raise InputError("bootstrap", "must be None for a Comparison, which carries its own", type(bootstrap).__name__)
-    if level is not None and level != comparison.confidence_level:
-        own = comparison.confidence_level
-        raise InputError("confidence_level", f"must be that of the Comparison, {own:g}, or left out", f"{level:g}")
 
 
 def _check_bootstrap(evaluation: Evaluation, bootstrap: Any) -> None:
@@ -243,7 +240,7 @@ def _of_evaluation(evaluation: Evaluation, intervals: EvaluationIntervals | None
         "confidence_interval": _interval(intervals, "auc", level),
         "hand_till_interval": _interval(intervals, "hand_till", level),
         "confidence_level": level,
-        **_counted_facts(evaluation, [*evaluation.notes]),
+        "notes": _notes(evaluation, evaluation.notes),
         **heatmap_order([evaluation]),
         "pair_costs": pair_costs(evaluation),
         "weighted": evaluation._source.is_weighted,
@@ -275,7 +272,7 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
         "kind": "comparison",
         **comparison.to_dict(include_delong=True),
         **{key: record[key] for key in common},
-        **_counted_facts(first, list(comparison.notes)),
+        "notes": _notes(first, comparison.notes),
         "evaluations": models,
         "curve_differences": curve_differences(comparison),
         **heatmap_order(list(comparison.evaluations.values())),
@@ -286,11 +283,9 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _counted_facts(evaluation: Evaluation, notes: list[str]) -> dict[str, Any]:
-    """What is said of a result of counted scores, and of no other."""
-    if evaluation._has_samples:
-        return {}
-    return {"notes": [*notes, _COUNTED]}
+def _notes(evaluation: Evaluation, notes: Sequence[str]) -> list[str]:
+    """With what is said of a result of counted scores, and of no other."""
+    return [*notes, *([] if evaluation._has_samples else [_COUNTED])]
 
 
 def _explorer(result: Evaluation | Comparison) -> dict[str, Any]:
@@ -305,13 +300,13 @@ def _evaluations(result: Evaluation | Comparison) -> list[Evaluation]:
 
 def _of_model(evaluation: Evaluation, intervals: EvaluationIntervals | None, level: float) -> dict[str, Any]:
     """What a page shows of one model beyond `Evaluation.to_dict`."""
-    curve = evaluation.curve
     return {
-        "curve": {"fpr": plain(curve.fpr), "tpr": plain(curve.tpr), "call_rate": plain(_call_rates(evaluation))},
+        "curve": _points(evaluation, evaluation.curve),
         "operating_point": operating_point(evaluation),
         "low_both_ways": [plain(np.array(pair, dtype=object)) for pair in evaluation.headline.low_pairs.both],
         "band": _band(intervals, level, "shared"),
-        "mean_curve": _mean_curve(evaluation),
+        # Of two classes the pair is the curve.
+        "mean_curve": None if evaluation.is_binary else _points(evaluation, evaluation.mean_curve),
         "mean_band": None if evaluation.is_binary else _band(intervals, level, "mean"),
         "auc_by_thresholds": evaluation.auc_by_thresholds,
         "accuracy_interval": _accuracy_interval(intervals, level),
@@ -334,19 +329,12 @@ def _accuracy_interval(intervals: EvaluationIntervals | None, level: float) -> d
     return None if ends is None else {"low": ends.low, "high": ends.high, "level": level}
 
 
-def _call_rates(evaluation: Evaluation) -> FloatArray:
-    """Share called positive at each point of the curve, corners included."""
-    if evaluation.is_binary:
-        return (evaluation.curve.fpr + evaluation.curve.tpr) / 2
-    return np.concatenate([[0.0], grid(evaluation._options.n_thresholds), [1.0]])
-
-
-def _mean_curve(evaluation: Evaluation) -> dict[str, Any] | None:
-    """The mean of the pairs' curves; None for two classes, whose pair is the curve."""
-    if evaluation.is_binary:
-        return None
-    curve = evaluation.mean_curve
-    return {"fpr": plain(curve.fpr), "tpr": plain(curve.tpr), "call_rate": plain(_call_rates(evaluation))}
+def _points(evaluation: Evaluation, curve: RocCurve) -> dict[str, list[float]]:
+    """The points of a curve, corners included, each with the share called positive there."""
+    call_rates: FloatArray = (curve.fpr + curve.tpr) / 2
+    if not evaluation.is_binary:
+        call_rates = np.concatenate([[0.0], grid(evaluation._options.n_thresholds), [1.0]])
+    return {"fpr": plain(curve.fpr), "tpr": plain(curve.tpr), "call_rate": plain(call_rates)}
 
 
 def _band(intervals: EvaluationIntervals | None, level: float, curve: Curve) -> dict[str, Any] | None:

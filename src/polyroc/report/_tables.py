@@ -2,14 +2,12 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from polyroc._lib.axes import Axis, difference_axis, logit_axis
+from polyroc._lib.axes import difference_axis, logit_axis
 from polyroc._lib.limits import MATRIX_ON_PAGE, PAIR_ROWS_FIRST
 from polyroc._lib.numbers import (
     area,
-    area_and_ends,
     difference_and_ends,
     p_value,
     percent,
@@ -18,62 +16,49 @@ from polyroc._lib.numbers import (
 )
 from polyroc._uncertainty.paired_influence import N_DRAWS
 from polyroc.report._figures import thinned
-from polyroc.report._sentences import Model, Name, class_names, is_binary, model_names, models_of
+from polyroc.report._sentences import (
+    Model,
+    Name,
+    class_names,
+    is_binary,
+    model_names,
+    models_of,
+    number_and_ends,
+    seen_from,
+)
 
 # Of more models, 45 pairs and more, those with the leader are drawn; the rest is folded.
 _MOST_MODELS = 10
 
 
-@dataclass(frozen=True)
-class _Difference:
-    """Two models, so turned that the first has the larger area."""
-
-    first: str
-    second: str
-    value: float
-    low: float
-    high: float
-    p_value_holm: float
-
-
 def drawn_differences(summary: dict[str, Any], statistic: str) -> dict[str, Any]:
-    """The axis, the rows that are shown, and the rows that are folded."""
-    found = sorted((_turned(one) for one in summary[statistic]["differences"]), key=lambda one: -one.value)
-    axis = difference_axis([end for one in found for end in (one.low, one.high, one.value)])
-    shown, others = found, []
-    if len(summary["evaluations"]) > _MOST_MODELS:
-        leader = max(summary[statistic]["estimates"], key=lambda one: one["value"])["model"]
-        shown = [one for one in found if leader in (one.first, one.second)]
-        others = [one for one in found if leader not in (one.first, one.second)]
+    """The axis, the rows that are shown, and the rows that are folded; the first model has the larger area."""
+    turned = [
+        seen_from(one["first" if one["value"] >= 0 else "second"], one) for one in summary[statistic]["differences"]
+    ]
+    turned.sort(key=lambda one: -one["value"])
+    axis = difference_axis([one[end] for one in turned for end in ("low", "high", "value")])
+    leaders = set(summary["evaluations"])
+    if len(leaders) > _MOST_MODELS:
+        leaders = {max(summary[statistic]["estimates"], key=lambda one: one["value"])["model"]}
     names, n_resamples = model_names(summary), summary["n_resamples"] or None
-    return {
-        "axis": axis.to_dict(),
-        "rows": _rows(shown, axis, names, n_resamples),
-        "others": _rows(others, axis, names, n_resamples),
-    }
+    rows: dict[bool, list[dict[str, Any]]] = {True: [], False: []}
+    for one in turned:
+        drawn = {
+            "whisker": axis.whisker(one["value"], one["low"], one["high"]),
+            "is_clear": not one["low"] <= 0 <= one["high"],
+        }
+        is_shown = not leaders.isdisjoint((one["first"], one["second"]))
+        rows[is_shown].append(_difference_row(one, names, n_resamples, "p_value_holm") | drawn)
+    return {"axis": axis.to_dict(), "rows": rows[True], "others": rows[False]}
 
 
-def _turned(one: dict[str, Any]) -> _Difference:
-    if one["value"] >= 0:
-        return _Difference(one["first"], one["second"], one["value"], one["low"], one["high"], one["p_value_holm"])
-    return _Difference(one["second"], one["first"], -one["value"], -one["high"], -one["low"], one["p_value_holm"])
-
-
-def _rows(
-    found: Sequence[_Difference], axis: Axis, names: dict[str, Name], n_resamples: int | None
-) -> list[dict[str, Any]]:
-    rows = []
-    for one in found:
-        value, low, high = difference_and_ends(one.value, one.low, one.high)
-        rows.append(
-            {
-                "models": (names[one.first], names[one.second]),
-                "whisker": axis.whisker(one.value, one.low, one.high),
-                "is_clear": not one.low <= 0 <= one.high,
-                "numbers": [value, f"{low} to {high}", p_value(one.p_value_holm, n_resamples)],
-            }
-        )
-    return rows
+def _difference_row(
+    one: dict[str, Any], names: dict[str, Name], n_resamples: int | None, *p_values: str
+) -> dict[str, Any]:
+    value, low, high = difference_and_ends(one["value"], one["low"], one["high"])
+    texts = [p_value(one[key], n_resamples) for key in p_values]
+    return {"models": (names[one["first"]], names[one["second"]]), "numbers": [value, f"{low} to {high}", *texts]}
 
 
 # Of a curve, where no script fills its table up.
@@ -125,8 +110,8 @@ def score_board(summary: dict[str, Any]) -> dict[str, Any]:
     # Of two classes D and M are the same number.
     letters = ("d",) if is_binary(summary) else ("d", "m")
     estimates = [row[letter] for row in rows for letter in letters]
-    found = [one[key] for one in estimates for key in ("value", "low", "high") if one[key] is not None]
-    axis = logit_axis(found, from_guessing=summary["kind"] == "evaluation")
+    values = [one[key] for one in estimates for key in ("value", "low", "high") if one[key] is not None]
+    axis = logit_axis(values, from_guessing=summary["kind"] == "evaluation")
     for one in estimates:
         one["whisker"] = axis.whisker(one["value"], one["low"], one["high"])
     return {
@@ -159,10 +144,8 @@ def _board_row(summary: dict[str, Any], place: int, model: Model) -> dict[str, A
 
 def _estimate(value: float, interval: dict[str, Any] | None) -> dict[str, Any]:
     """A statistic with its interval, as numbers and as text."""
-    if interval is None:
-        return {"value": value, "low": None, "high": None, "text": area(value), "ends": ""}
-    text, low, high = area_and_ends(value, interval["low"], interval["high"])
-    return {"value": value, "low": interval["low"], "high": interval["high"], "text": text, "ends": f"{low} to {high}"}
+    low, high = (None, None) if interval is None else (interval["low"], interval["high"])
+    return {"value": value, "low": low, "high": high, **number_and_ends(value, low, high)}
 
 
 def _accuracy(record: dict[str, Any]) -> dict[str, str]:
@@ -181,16 +164,10 @@ def contest_tables(summary: dict[str, Any], statistic: str) -> dict[str, Any]:
     n_draws = n_resamples or N_DRAWS
     estimates = []
     for one in contest["estimates"]:
-        value, low, high = area_and_ends(one["value"], one["low"], one["high"])
+        number = number_and_ends(one["value"], one["low"], one["high"])
         share = share_of_resamples(one["probability_best"], n_draws)
-        error = area(one["standard_error"])
-        estimates.append({"model": names[one["model"]], "numbers": [value, f"{low} to {high}", error, share]})
-    differences = []
-    for one in contest["differences"]:
-        value, low, high = difference_and_ends(one["value"], one["low"], one["high"])
-        p_values = [p_value(one[key], n_resamples) for key in ("p_value", "p_value_holm")]
-        both = names[one["first"]], names[one["second"]]
-        differences.append({"models": both, "numbers": [value, f"{low} to {high}", *p_values]})
+        numbers = [number["text"], number["ends"], area(one["standard_error"]), share]
+        estimates.append({"model": names[one["model"]], "numbers": numbers})
     rankings = contest["rankings"]
     rows = [
         {
@@ -203,7 +180,9 @@ def contest_tables(summary: dict[str, Any], statistic: str) -> dict[str, Any]:
     return {
         "estimates": estimates,
         "drawn": drawn_differences(summary, statistic),
-        "differences": differences,
+        "differences": [
+            _difference_row(one, names, n_resamples, "p_value", "p_value_holm") for one in contest["differences"]
+        ],
         "rankings": rows,
         "n_other_rankings": len(rankings[_RANKINGS:]),
         "other_share": share_of_resamples(rest, n_draws),

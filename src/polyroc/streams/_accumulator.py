@@ -15,11 +15,11 @@ from polyroc._engines._tally import Tally, check_counts_memory
 from polyroc._estimator._bins import check_bins_of_errors
 from polyroc._estimator._rates import counted_for, sampled_pairs
 from polyroc._inputs.arrays import read_labels
-from polyroc._inputs.batch import as_batch
 from polyroc._inputs.checks import InputError, one_of, shown
 from polyroc._inputs.columns import distinct
 from polyroc._inputs.labels import check_class_counts, labels_array
 from polyroc._inputs.options import Options, as_options
+from polyroc._inputs.predictions import as_batch
 from polyroc._lib.typing import LabelArray
 from polyroc._lib.warnings import underflow_is_zero
 from polyroc.evaluation._evaluate import OF_SAMPLES, check_option_names, evaluate_counts

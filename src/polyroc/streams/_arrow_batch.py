@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from polyroc._engines._bins import ROUNDED
 from polyroc._inputs.arrays import read_labels, read_table
-from polyroc._inputs.batch import Batch
 from polyroc._inputs.checks import InputError, listed, shown
 from polyroc._inputs.labels import classes_like, labels_array, positions
+from polyroc._inputs.predictions import Batch
 from polyroc._lib.typing import FloatArray, IntArray, LabelArray
 
 # Integers that are this close together are coded by a table.

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from polyroc._inputs.arrays import read_categories, read_labels, read_table
-from polyroc._inputs.batch import is_empty
 from polyroc._inputs.checks import InputError, listed, shown
 from polyroc._inputs.columns import Known, are_named, assign_columns
+from polyroc._inputs.predictions import is_empty
 from polyroc._lib.limits import CLUSTER_CLASSES
 from polyroc.streams._partitions import PartCounts, PartPass, PartSums, Recipe, classes_of, in_partition
 

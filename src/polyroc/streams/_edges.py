@@ -8,9 +8,8 @@ from numpy.typing import ArrayLike
 
 from polyroc._engines._bins import GroupedBins, ScoreBins, Scores
 from polyroc._engines._tally import Tally
-from polyroc._inputs.batch import Batch
 from polyroc._inputs.checks import InputError, one_of, shown
-from polyroc._inputs.predictions import plain_scores
+from polyroc._inputs.predictions import Batch, plain_scores
 
 _FINE_BITS = 7
 _MOST_BINS = 4_096

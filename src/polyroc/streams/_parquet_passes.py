@@ -8,8 +8,8 @@ import numpy as np
 
 from polyroc._engines._bins import ROUNDED, Scores
 from polyroc._engines._tally import Tally
-from polyroc._inputs.batch import Batch
 from polyroc._inputs.checks import InputError
+from polyroc._inputs.predictions import Batch
 from polyroc._lib.typing import LabelArray
 from polyroc.streams._accumulator import RocAccumulator
 from polyroc.streams._arrow_batch import distinct_labels, is_dictionary, typed_like

@@ -9,10 +9,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from polyroc._inputs.checks import InputError
-from polyroc._lib.progress import progress_bar
 from polyroc._lib.threads import Threads, n_threads
 from polyroc._lib.typing import LabelArray
-from polyroc._lib.warnings import warn
+from polyroc._lib.warnings import progress_bar, warn
 from polyroc.streams._arrow_batch import Place, byte_width, is_words
 from polyroc.streams._checkpoint import Checkpoint
 from polyroc.streams._parquet_files import DamagedPartError, ParquetFiles, Part

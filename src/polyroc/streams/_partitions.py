@@ -14,9 +14,9 @@ import numpy as np
 
 from polyroc._engines._bins import Scores
 from polyroc._engines._counted import InfluenceLookup
-from polyroc._inputs.batch import Batch, as_batch, groups_of
 from polyroc._inputs.checks import InputError, as_flag, listed, one_of
 from polyroc._inputs.columns import FRAME, Known, Said, are_named, assign_columns
+from polyroc._inputs.predictions import Batch, as_batch, groups_of
 from polyroc._lib.typing import IntArray, LabelArray
 from polyroc.evaluation._comparison import Comparison
 from polyroc.evaluation._evaluation import Evaluation

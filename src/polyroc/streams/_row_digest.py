@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._inputs.batch import Batch
+from polyroc._inputs.predictions import Batch
 from polyroc._lib.typing import LabelArray
 from polyroc.streams._state import read_array
 

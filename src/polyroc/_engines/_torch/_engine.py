@@ -41,7 +41,7 @@ from polyroc._engines._torch._passes import areas_of, cut_own, polygons_at_once
 from polyroc._engines._torch._rates import TensorRates, on_device
 from polyroc._engines._torch._reweighed import Reweighed
 from polyroc._engines._torch._runs import Runs, Samples, sorted_runs, sorting_bytes
-from polyroc._inputs.tensor_predictions import TensorPredictions
+from polyroc._inputs.tensors import TensorPredictions
 from polyroc._lib.typing import FloatArray, Structure, Thresholds
 from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions
 
