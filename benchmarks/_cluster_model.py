@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyroc._engines._bins import usual_bits
-from polyroc.streams import _dask_passes as _passes
-from polyroc.streams._dask_passes import DaskPasses, as_parts
+from polyroc.streams import _dask as _passes
+from polyroc.streams._dask import DaskPasses, as_parts
 from polyroc.streams._partitions import ONE_MODEL, PartCounts, PartPass, Recipe
 from polyroc.streams._second_pass import PairedSecondPass, SecondPass
 
@@ -229,7 +229,7 @@ def second_pass(k, n, n_models):
     q = m * (m + 1) // 2
     n_slots = accumulators[names[0]]._bins.n_bins
     tables = sum(8 * (m // n_models) * k * one + 4 * n_slots * k for one in bins)
-    return part.nbytes, tables, len(part.sums.to_bytes()), 8 * k * (2 + m * m + q * q)
+    return part.nbytes, tables, len(part.summary.to_bytes()), 8 * k * (2 + m * m + q * q)
 
 
 def main():

@@ -39,7 +39,7 @@ def run_dask(paths, target, scores, labels):
     import dask
     import dask.dataframe as dd
 
-    from polyroc.streams._dask_passes import DaskPasses, as_parts
+    from polyroc.streams._dask import DaskPasses, as_parts
 
     with dask.config.set(scheduler="threads"):
         frame = dd.read_parquet([str(path) for path in paths], columns=[target, *scores])
@@ -50,8 +50,7 @@ def run_spark(paths, target, scores, labels):
     """The same with a local session of Spark."""
     from pyspark.sql import SparkSession
 
-    from polyroc.streams._spark_columns import selected
-    from polyroc.streams._spark_passes import SparkPasses
+    from polyroc.streams._spark import SparkPasses, selected
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local[*]").appName("polyroc").config("spark.ui.enabled", "false")
