@@ -15,7 +15,7 @@ import numpy as np
 
 from polyroc._engines._bins import usual_bits
 from polyroc.streams import _dask as _passes
-from polyroc.streams._dask import DaskPasses, as_parts
+from polyroc.streams._dask import as_passes
 from polyroc.streams._partitions import ONE_MODEL, PartCounts, PartPass, Recipe
 from polyroc.streams._second_pass import PairedSecondPass, SecondPass
 
@@ -184,12 +184,12 @@ def measured(k, n, n_parts):
     y_true, y_score = samples(n, k, seed=7)
     size = n // n_parts
     lazy = {ONE_MODEL: da.from_array(y_score, chunks=(size, k))}
-    parts = as_parts(da.from_array(y_true, chunks=size), lazy, None, None)
+    passes = as_passes(da.from_array(y_true, chunks=size), lazy, None, None)
     recorded, usual = Recorded(), _passes._computed
     _passes._computed = recorded.computed
     start = time.process_time()
     try:
-        DaskPasses(parts).count(usual_recipe(k))
+        passes.count(usual_recipe(k))
     finally:
         _passes._computed = usual
     return recorded.levels, time.process_time() - start

@@ -52,31 +52,31 @@ KEYS = tuple(entry.name for entry in fields(Config) if entry.name != "options")
 _SHARED = "metric_prefix"
 
 
-def is_for_polyroc(given: Mapping[str, Any]) -> bool:
+def is_for_polyroc(config: Mapping[str, Any]) -> bool:
     """Whether a configuration that all evaluators get has keys that only this one reads.
 
     >>> is_for_polyroc({"label_list": [0, 1]}), is_for_polyroc({"score_columns": ["a", "b"]})
     (False, True)
     """
-    return any(key in given for key in (*KEYS, *OPTIONS) if key != _SHARED)
+    return any(key in config for key in (*KEYS, *OPTIONS) if key != _SHARED)
 
 
-def as_config(given: Mapping[str, Any]) -> Config:
+def as_config(values: Mapping[str, Any]) -> Config:
     """The configuration, checked as far as it can be without the data.
 
     >>> as_config({"method": "bootstrap", "n_resamples": 199, "shrinkage": 0.5}).options
     {'shrinkage': 0.5}
     """
-    if unknown := [key for key in given if key not in (*KEYS, *OPTIONS)]:
+    if unknown := [key for key in values if key not in (*KEYS, *OPTIONS)]:
         raise InputError("evaluator_config", f"must hold only {', '.join((*KEYS, *OPTIONS))}", listed(unknown))
-    own: dict[str, Any] = {key: value for key, value in given.items() if key in KEYS}
+    own: dict[str, Any] = {key: value for key, value in values.items() if key in KEYS}
     for key, check in _CHECKS.items():
         if key in own:
             own[key] = check(own[key])
     if isinstance(own.get("score_columns"), dict) and own.get("labels") is not None:
         rule = "must be left out where `score_columns` names the classes itself, as a mapping of class to column"
         raise InputError("labels", rule)
-    config = Config(**own, options={key: value for key, value in given.items() if key in OPTIONS})
+    config = Config(**own, options={key: value for key, value in values.items() if key in OPTIONS})
     method = one_of(config.method, "method", PAGE_METHODS)
     seed = None if config.options.get("max_pairs") else config.seed
     try:

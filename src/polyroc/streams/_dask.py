@@ -99,7 +99,7 @@ def evaluate(
     check_option_names(options, evaluate, without=OF_SAMPLES)
     if groups is not None and not as_flag(standard_errors, "standard_errors"):
         raise InputError("groups", "must be None where `standard_errors` is False: they have no part in the first pass")
-    passes = DaskPasses(as_parts(y_true, {ONE_MODEL: y_score}, sample_weight, groups))
+    passes = as_passes(y_true, {ONE_MODEL: y_score}, sample_weight, groups)
     recipe = as_recipe(labels, passes, (ONE_MODEL,), score_kind, mantissa_bits, options)
     return evaluate_passes(passes, recipe, options, standard_errors)
 
@@ -155,7 +155,7 @@ def compare(
     check_installed("dask", "compare")
     check_option_names(options, compare, without=OF_SAMPLES)
     level, models = as_confidence_level(confidence_level), as_models(scores)
-    passes = DaskPasses(as_parts(y_true, models, sample_weight, groups))
+    passes = as_passes(y_true, models, sample_weight, groups)
     recipe = as_recipe(labels, passes, tuple(models), score_kind, mantissa_bits, options)
     return compare_passes(passes, recipe, options, level)
 
@@ -163,22 +163,7 @@ def compare(
 _KINDS = "a dask array, a dask series or data frame, or a list of delayed objects"
 
 
-@dataclass(frozen=True)
-class Parts:
-    """The arguments of each partition: delayed objects, or names of columns of the scores."""
-
-    truth: Sequence[Any]
-    scores: Mapping[str, Sequence[Any]]
-    """Of each model."""
-    weight: Sequence[Any]
-    groups: Sequence[Any]
-    targets: Sequence[Any]
-    """True classes alone, where `truth` is the name of a column that the scores have."""
-    columns: list[tuple[list[Any] | None, int] | None]
-    """Names and number of score columns of each model; None where only its batches know."""
-
-
-def as_parts(y_true: Any, scores: Mapping[str, Any], sample_weight: Any, groups: Any) -> Parts:
+def as_passes(y_true: Any, scores: Mapping[str, Any], sample_weight: Any, groups: Any) -> "DaskPasses":
     """The partitions of all arguments, aligned."""
     names = dict.fromkeys(scores, "y_score") if len(scores) == 1 else {model: f"scores[{model!r}]" for model in scores}
     first = next(iter(scores))
@@ -202,7 +187,7 @@ def as_parts(y_true: Any, scores: Mapping[str, Any], sample_weight: Any, groups:
         for name, value in rest.items()
     )
     targets = _blocks(leader[y_true], "y_true") if isinstance(y_true, str) else truth
-    return Parts(truth, blocks, weight, group, targets, columns)
+    return DaskPasses(truth, blocks, weight, group, targets, columns)
 
 
 # By what their types have, so that neither pandas nor dask.array is loaded; a delayed object itself has every name.
@@ -305,17 +290,25 @@ FAN_IN = 8
 _Part = TypeVar("_Part")
 
 
+@dataclass(eq=False)
 class DaskPasses:
     """Partitions that Dask passes: with the distributed client where there is one, else with its default scheduler."""
 
-    argument = "y_true"
-    how_to_keep = (
+    truth: Sequence[Any]
+    """Delayed objects, or names of columns of the scores; so are weights and groups."""
+    scores: Mapping[str, Sequence[Any]]
+    """Of each model."""
+    weight: Sequence[Any]
+    groups: Sequence[Any]
+    targets: Sequence[Any]
+    """True classes alone, where `truth` is the name of a column that the scores have."""
+    columns: list[tuple[list[Any] | None, int] | None]
+    """Names and number of score columns of each model; None where only its batches know."""
+    argument: str = "y_true"
+    how_to_keep: str = (
         "A loader with an order of its own for each call, or a draw without a seed, does that: seed it, or persist the "
         "partitions with `dask.persist` first"
     )
-
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
 
     def count(self, recipe: Recipe) -> PartCounts | None:
         return self._computed_with(recipe, PartCounts.merged)
@@ -330,28 +323,28 @@ class DaskPasses:
     def _computed_with(self, begin: Any, merged: "Callable[[list[_Part]], _Part]") -> "_Part | None":
         from dask import delayed
 
-        parts, summarizing = self._parts, delayed(_summarize, pure=False)
-        models = [list(blocks) for blocks in zip(*parts.scores.values(), strict=True)]
-        rows = enumerate(zip(parts.truth, models, parts.weight, parts.groups, strict=True))
+        summarizing = delayed(_summarize, pure=False)
+        models = [list(blocks) for blocks in zip(*self.scores.values(), strict=True)]
+        rows = enumerate(zip(self.truth, models, self.weight, self.groups, strict=True))
         return _computed([summarizing(begin, number, *columns) for number, columns in rows], merged)
 
     def labels(self) -> list[Any]:
         """The classes, from the values of the target in all partitions and the names of the score columns."""
         from dask import delayed
 
-        parts, looking = self._parts, delayed(_look, pure=False)
+        looking = delayed(_look, pure=False)
         # Scores are opened only where nobody else knows their columns.
-        unknown = [model for model, own in zip(parts.scores, parts.columns, strict=True) if own is None]
+        unknown = [model for model, own in zip(self.scores, self.columns, strict=True) if own is None]
         tasks = [
-            looking(number, y_true, {model: parts.scores[model][number] for model in unknown})
-            for number, y_true in enumerate(parts.targets)
+            looking(number, y_true, {model: self.scores[model][number] for model in unknown})
+            for number, y_true in enumerate(self.targets)
         ]
         seen = _computed(tasks, _merged)
         if seen is None or not seen.values:
             raise InputError("y_true", "must not be empty", "no samples in any partition")
         columns = {
             model: seen.columns_of(model) if own is None else own
-            for model, own in zip(parts.scores, parts.columns, strict=True)
+            for model, own in zip(self.scores, self.columns, strict=True)
         }
         if not are_named(*next(iter(columns.values()))) and len(seen.categories) > 1:
             raise _differing("y_true", "categories", seen.categories)
@@ -359,7 +352,7 @@ class DaskPasses:
 
     def check(self, labels: list[Any]) -> None:
         """Refuse score columns that cannot be those of the classes, before anything is computed."""
-        for columns in self._parts.columns:
+        for columns in self.columns:
             if columns is not None:
                 assign_columns(Known(sorted(labels), labels, None), *columns)
 

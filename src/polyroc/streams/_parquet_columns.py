@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -119,38 +119,26 @@ class Encoder:
         if isinstance(first, int) and not isinstance(first, bool):
             low, high = min(self._classes), max(self._classes)
             if high - low < _SPAN:
-                self._low, self._table = low, np.full(high - low + 1, -1, dtype=np.int32)
+                # The last entry is for all integers that are no classes.
+                self._low, self._table = low, np.full(high - low + 2, -1, dtype=np.int32)
                 self._table[np.array(self._classes) - low] = np.arange(len(self._classes), dtype=np.int32)
 
     def __call__(self, column: Any, name: str, place: Place) -> IntArray:
         _refuse_nulls(column, "target", name, place)
         if len(self._table) and pa.types.is_integer(column.type):
-            return self._by_table(column.to_numpy(), name, place)
-        encoded = _encoded(column, name)
-        values = _settled(encoded.dictionary, column, name, place)
-        of_values = np.array([-1 if at is None else at for at in positions(values, self._classes)], dtype=np.int32)
-        codes: IntArray = of_values[encoded.indices.to_numpy(zero_copy_only=False)]
+            # Modulo 2^64, because a difference of two labels need not fit in their type.
+            entries = column.to_numpy().astype(np.uint64) - np.uint64(self._low % 2**64)
+            codes: IntArray = self._table[np.minimum(entries, np.uint64(len(self._table) - 1))]
+        else:
+            encoded = _encoded(column, name)
+            values = _settled(encoded.dictionary, column, name, place)
+            of_values = np.array([-1 if at is None else at for at in positions(values, self._classes)], dtype=np.int32)
+            codes = of_values[encoded.indices.to_numpy(zero_copy_only=False)]
         if codes.min() < 0:
             row = int(np.argmax(codes < 0))
-            self._refuse(encoded.slice(row, 1).to_pylist()[0], row, name, place)
+            rule = f"must hold only classes of `labels` ({listed(self._classes)})"
+            raise InputError("target", rule, f"{shown(column[row].as_py())} {place.of(row, name)}")
         return codes
-
-    def _by_table(self, values: Any, name: str, place: Place) -> IntArray:
-        low, high = int(values.min()), int(values.max())
-        if low < self._low or high >= self._low + len(self._table):
-            row = int(np.argmax((values < self._low) | (values >= self._low + len(self._table))))
-            self._refuse(int(values[row]), row, name, place)
-        # Modulo 2^64, because a difference of two labels need not fit in their type.
-        places = values.astype(np.uint64) - np.uint64(self._low % 2**64) if self._low else values
-        codes: IntArray = self._table[places]
-        if codes.min() < 0:
-            row = int(np.argmax(codes < 0))
-            self._refuse(int(values[row]), row, name, place)
-        return codes
-
-    def _refuse(self, value: Any, row: int, name: str, place: Place) -> NoReturn:
-        rule = f"must hold only classes of `labels` ({listed(self._classes)})"
-        raise InputError("target", rule, f"{shown(value)} {place.of(row, name)}")
 
 
 def _refuse_nulls(column: Any, argument: str, name: str, place: Place) -> None:

@@ -62,8 +62,7 @@ def evaluate(
         Columns of scores, one per class; those that are named after the classes are matched by name. Or one column
         whose entries are arrays, or vectors as models of Spark ML write them. By default all other columns.
     labels : array-like of shape (n_classes,), optional
-        The classes in the order of the columns. By default they are found as in `polyroc.evaluate`, which takes another
-        pass over the column `target`.
+        As in `polyroc.dask.evaluate`.
     sample_weight : str, optional
         The column of non-negative weights.
     groups : str, optional
@@ -102,7 +101,7 @@ def evaluate(
     check_option_names(options, evaluate, without=OF_SAMPLES)
     if groups is not None and not as_flag(standard_errors, "standard_errors"):
         raise InputError("groups", "must be None where `standard_errors` is False: they have no part in the first pass")
-    passes = SparkPasses(selected(df, target, {ONE_MODEL: scores}, sample_weight, groups))
+    passes = as_passes(df, target, {ONE_MODEL: scores}, sample_weight, groups)
     recipe = as_recipe(labels, passes, (ONE_MODEL,), score_kind, mantissa_bits, options)
     return evaluate_passes(passes, recipe, options, standard_errors)
 
@@ -164,7 +163,7 @@ def compare(
     level, models = as_confidence_level(confidence_level), as_models(scores)
     if None in models.values():
         raise InputError("scores", "must name the columns of every model", "None")
-    passes = SparkPasses(selected(df, target, models, sample_weight, groups))
+    passes = as_passes(df, target, models, sample_weight, groups)
     recipe = as_recipe(labels, passes, tuple(models), score_kind, mantissa_bits, options)
     return compare_passes(passes, recipe, options, level)
 
@@ -182,17 +181,8 @@ class Layout:
     has_groups: bool
 
 
-@dataclass(frozen=True)
-class Selected:
-    """The columns that are needed, and no others."""
-
-    frame: Any
-    layout: Layout
-    models: tuple[str, ...]
-
-
-def selected(df: Any, target: Any, scores: Mapping[str, Any], sample_weight: Any, groups: Any) -> Selected:
-    """The columns by their names; None for all columns that have no other role."""
+def as_passes(df: Any, target: Any, scores: Mapping[str, Any], sample_weight: Any, groups: Any) -> "SparkPasses":
+    """The columns that are needed, by their names; None for all columns that have no other role."""
     types = _types_of(df)
     argument = "scores" if len(scores) == 1 else None
     roles = {"target": target, "sample_weight": sample_weight, "groups": groups}
@@ -202,9 +192,11 @@ def selected(df: Any, target: Any, scores: Mapping[str, Any], sample_weight: Any
     taken = {column for column in roles.values() if column is not None}
     columns: list[Any] = [_column(target).alias("y")]
     models: list[tuple[str, ...] | None] = []
-    for model, given in scores.items():
+    for model, chosen in scores.items():
         name = argument or f"scores[{model!r}]"
-        names = [column for column in types if column not in taken] if given is None else _as_names(given, types, name)
+        names = (
+            [column for column in types if column not in taken] if chosen is None else _as_names(chosen, types, name)
+        )
         if not names:
             raise InputError(name, "must name at least one column")
         first = types[names[0]]
@@ -217,7 +209,7 @@ def selected(df: Any, target: Any, scores: Mapping[str, Any], sample_weight: Any
         models.append(tuple(names))
     columns += [_column(column).alias(role) for role, column in list(roles.items())[1:] if column is not None]
     layout = Layout(tuple(models), sample_weight is not None, groups is not None)
-    return Selected(df.select(*columns), layout, tuple(scores))
+    return SparkPasses(df.select(*columns), layout, tuple(scores))
 
 
 def _types_of(df: Any) -> dict[str, Any]:
@@ -298,8 +290,8 @@ class SparkPasses:
         "to a file and read that, or `persist()` it first"
     )
 
-    def __init__(self, chosen: Selected) -> None:
-        self._frame, self._layout, self._models = chosen.frame, chosen.layout, chosen.models
+    def __init__(self, frame: Any, layout: Layout, models: tuple[str, ...]) -> None:
+        self._frame, self._layout, self._models = frame, layout, models
 
     def count(self, recipe: Recipe) -> PartCounts | None:
         opened = partial(PartCounts.from_bytes, recipe)

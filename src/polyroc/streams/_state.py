@@ -48,13 +48,13 @@ def read_header(state: Any, kind: str) -> dict[str, Any]:
         raise InputError("state", "must have a header of bytes", shown(type(packed).__name__))
     try:
         header = json.loads(packed.tobytes())
-        found = header["kind"], header["version"], list(header["labels"])
+        facts = header["kind"], header["version"], list(header["labels"])
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise InputError("state", "must have a header that can be read") from error
-    if found[0] != kind:
-        raise InputError("state", f"must be of kind {kind!r}", shown(found[0]))
-    if found[1] != VERSION:
-        raise InputError("state", f"must be of version {VERSION}", f"version {shown(found[1])}")
+    if facts[0] != kind:
+        raise InputError("state", f"must be of kind {kind!r}", shown(facts[0]))
+    if facts[1] != VERSION:
+        raise InputError("state", f"must be of version {VERSION}", f"version {shown(facts[1])}")
     return dict(header)
 
 
