@@ -181,8 +181,9 @@ def _away_from_0(
     """How many standard errors a difference may be below, and above, what it is, if rare errors make it.
 
     What speaks for one model and what speaks for the other are two sums of few large influences. Each has Fay and
-    Feuer's interval, and MOVER (Zou and Donner, 2008) joins both. One unit more may come to either, as large as the
-    largest that was seen, as far as the variance is less certain than that of normal units; or one that was not seen.
+    Feuer's interval, and MOVER (Zou and Donner, 2008) joins both. Half a unit more may come to either (mid-p), as large
+    as the largest that was seen, as far as the variance is less certain than that of normal units; or a whole one that
+    was not seen.
     """
     if plain < ROUNDING:  # no unit adds anything
         return 0.0, 0.0
@@ -192,7 +193,7 @@ def _away_from_0(
     share = math.sqrt(max(0.0, 1 - moments.freedom(units.sizes) / normal))
     hidden = max(first.hidden, second.hidden)
     more, less = (
-        _Part(total, squares, max(share * largest, hidden))
+        _Part(total, squares, max(0.5 * share * largest, hidden))
         for total, squares, largest in np.array(sides(apart, units)).tolist()
     )
     tail = float(ndtr(-test.reach(confidence_level, normal)))

@@ -113,6 +113,7 @@ def _for_many_fits(one: Evaluation) -> Fitter:
         n_pairs=len(one._pair_index),
         n_thresholds=options.n_thresholds,
         repeats=N_FITS,
+        has_rates=True,
     )
     if engine.name == prepared.engine_name:
         return prepared

@@ -8,9 +8,8 @@ import numpy as np
 from polyroc._engines import Prepared
 from polyroc._engines._hulls import difference_hull_areas, hull_areas
 from polyroc._estimator._curve import RocCurve, area_weights, is_mean, mean_curve
-from polyroc._estimator._factorization import EXPLAINED_BOUND
+from polyroc._estimator._factorization import EXPLAINED_BOUND, auc_by_thresholds, pair_sampling_error, unshrunk_curve
 from polyroc._estimator._rates import rates_of, reverse_places, score_thresholds
-from polyroc._estimator._refits import auc_by_thresholds, pair_sampling_error, unshrunk_curve
 from polyroc._estimator._weights import pair_weights
 from polyroc._inputs.fingerprint import Fingerprint
 from polyroc._inputs.options import Options

@@ -9,8 +9,7 @@ import numpy as np
 from polyroc._engines._counted import CountedPrepared, second_pass_needed
 from polyroc._engines._exact import ExactPrepared
 from polyroc._estimator._bins import BinningError, binning_error
-from polyroc._estimator._curve import is_mean
-from polyroc._estimator._partial import error_cost, least_area
+from polyroc._estimator._curve import error_cost, is_mean, least_area
 from polyroc._inputs.checks import InputError
 from polyroc._lib.typing import AnyStatistic, FloatArray
 from polyroc._lib.warnings import ResamplingWarning, underflow_is_zero, warn

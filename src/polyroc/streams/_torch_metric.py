@@ -135,13 +135,11 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
     ) -> None:
         super().__init__(**{name: options.pop(name) for name in _OF_TORCHMETRICS if name in options})
         check_option_names(options, MulticlassD, without=OF_SAMPLES)
-        k = _as_integer("num_classes", num_classes, "an integer of at least 2", least=2)
+        k = _at_least("num_classes", num_classes, 2)
         self.num_classes: int = k
         self.output: Statistic = one_of(output, "output", get_args(Statistic))
         self.score_kind: TensorScores = one_of(score_kind, "score_kind", get_args(TensorScores))
-        self.ignore_index: int | None = (
-            None if ignore_index is None else _as_integer("ignore_index", ignore_index, "None or an integer")
-        )
+        self.ignore_index: int | None = _as_ignored(ignore_index)
         self.validate_args: bool = as_flag(validate_args, "validate_args")
         rule: Literal["free", "probabilities"] = "free" if score_kind == "free" else "probabilities"
         self._made_with: dict[str, Any] = {
@@ -371,9 +369,18 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
         return self
 
 
-def _as_integer(name: str, value: Any, rule: str, least: float = -math.inf) -> int:
+def _at_least(name: str, value: Any, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-        raise InputError(name, f"must be {rule}", shown(value))
+        raise InputError(name, f"must be an integer of at least {least}", shown(value))
+    return int(value)
+
+
+def _as_ignored(value: Any) -> int | None:
+    if value is None:
+        return None
+    limits = torch.iinfo(torch.int64)
+    if isinstance(value, bool) or not isinstance(value, Integral) or not limits.min <= value <= limits.max:
+        raise InputError("ignore_index", "must be None or an integer of 64 bits", shown(value))
     return int(value)
 
 
