@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyroc._engines._bins import usual_bits
-from polyroc.streams import _dask_passes as _passes
-from polyroc.streams._dask_passes import DaskPasses, as_parts
+from polyroc.streams import _dask as _passes
+from polyroc.streams._dask import as_passes
 from polyroc.streams._partitions import ONE_MODEL, PartCounts, PartPass, Recipe
 from polyroc.streams._second_pass import PairedSecondPass, SecondPass
 
@@ -184,12 +184,12 @@ def measured(k, n, n_parts):
     y_true, y_score = samples(n, k, seed=7)
     size = n // n_parts
     lazy = {ONE_MODEL: da.from_array(y_score, chunks=(size, k))}
-    parts = as_parts(da.from_array(y_true, chunks=size), lazy, None, None)
+    passes = as_passes(da.from_array(y_true, chunks=size), lazy, None, None)
     recorded, usual = Recorded(), _passes._computed
     _passes._computed = recorded.computed
     start = time.process_time()
     try:
-        DaskPasses(parts).count(usual_recipe(k))
+        passes.count(usual_recipe(k))
     finally:
         _passes._computed = usual
     return recorded.levels, time.process_time() - start
@@ -229,7 +229,7 @@ def second_pass(k, n, n_models):
     q = m * (m + 1) // 2
     n_slots = accumulators[names[0]]._bins.n_bins
     tables = sum(8 * (m // n_models) * k * one + 4 * n_slots * k for one in bins)
-    return part.nbytes, tables, len(part.sums.to_bytes()), 8 * k * (2 + m * m + q * q)
+    return part.nbytes, tables, len(part.summary.to_bytes()), 8 * k * (2 + m * m + q * q)
 
 
 def main():

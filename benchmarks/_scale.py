@@ -84,7 +84,7 @@ def scan_groups(data: Path, classes: int, _state: Path) -> None:
 
     run = ParquetRun(open_files(str(data), partial=False), n_jobs=None, partial=False, progress=False, checkpoint=None)
     columns = _columns(classes)
-    run.every_part("scan", lambda part: sum(1 for _ in run.rows(part, columns)), lambda _n: None, may_fail=False)
+    run.each_part("scan", lambda part: sum(1 for _ in run.rows(part, columns)), lambda _n: None)
 
 
 def _files(data: Path) -> list[Path]:

@@ -39,19 +39,18 @@ def run_dask(paths, target, scores, labels):
     import dask
     import dask.dataframe as dd
 
-    from polyroc.streams._dask_passes import DaskPasses, as_parts
+    from polyroc.streams._dask import as_passes
 
     with dask.config.set(scheduler="threads"):
         frame = dd.read_parquet([str(path) for path in paths], columns=[target, *scores])
-        return _timed(DaskPasses(as_parts(target, {ONE_MODEL: frame}, None, None)), labels)
+        return _timed(as_passes(target, {ONE_MODEL: frame}, None, None), labels)
 
 
 def run_spark(paths, target, scores, labels):
     """The same with a local session of Spark."""
     from pyspark.sql import SparkSession
 
-    from polyroc.streams._spark_columns import selected
-    from polyroc.streams._spark_passes import SparkPasses
+    from polyroc.streams._spark import as_passes
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local[*]").appName("polyroc").config("spark.ui.enabled", "false")
@@ -59,11 +58,11 @@ def run_spark(paths, target, scores, labels):
     session = builder.config("spark.sql.execution.arrow.maxRecordsPerBatch", "65536").getOrCreate()
     try:
         frame = session.read.parquet(*(str(path) for path in paths))
-        chosen = selected(frame, target, {ONE_MODEL: list(scores)}, None, None)
+        passes = as_passes(frame, target, {ONE_MODEL: list(scores)}, None, None)
         # What stays is started: processes of Python, and what they import.
-        started = selected(session.read.parquet(str(paths[0])), target, {ONE_MODEL: list(scores)}, None, None)
-        SparkPasses(started).count(_recipe(labels))
-        return _timed(SparkPasses(chosen), labels)
+        started = as_passes(session.read.parquet(str(paths[0])), target, {ONE_MODEL: list(scores)}, None, None)
+        started.count(_recipe(labels))
+        return _timed(passes, labels)
     finally:
         session.stop()
 

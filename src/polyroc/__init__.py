@@ -59,8 +59,7 @@ if _TYPE_CHECKING:
     from polyroc.costs._profile import CostDifference, CostProfile, ModelCost
     from polyroc.planning._plan import plan
     from polyroc.planning._result import Plan, PlanPoint
-    from polyroc.streams._accumulator import RocAccumulator
-    from polyroc.streams._edges import ScoreEdges
+    from polyroc.streams._accumulator import RocAccumulator, ScoreEdges
     from polyroc.streams._parquet import compare_parquet, evaluate_parquet
     from polyroc.streams._second_pass import PairedSecondPass, SecondPass
 
@@ -157,7 +156,7 @@ _LATER = {
     "PlanPoint": "planning._result",
     "RocAccumulator": "streams._accumulator",
     "RuleCost": "costs._decision",
-    "ScoreEdges": "streams._edges",
+    "ScoreEdges": "streams._accumulator",
     "SecondPass": "streams._second_pass",
     "compare_parquet": "streams._parquet",
     "cost_profile": "costs._cost_profile",

@@ -5,7 +5,7 @@ import pytest
 from problems import gaussian_problem
 
 import polyroc
-from polyroc._mlflow._config import as_config
+from polyroc._mlflow import as_config
 from polyroc._uncertainty.units import units_of
 
 PROBLEM = gaussian_problem(0, 240, 4)

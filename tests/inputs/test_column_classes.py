@@ -187,8 +187,7 @@ def test_one_column_with_a_prefix_of_the_first_class_is_refused():
 def test_score_columns_of_mlflow_are_matched_in_the_same_way(names, labels):
     from types import SimpleNamespace
 
-    from polyroc._mlflow._config import as_config
-    from polyroc._mlflow._scores import evaluate_dataset
+    from polyroc._mlflow import as_config, evaluate_dataset
 
     data = SimpleNamespace(features_data=frame("pandas", SCORES, names), labels_data=Y_TRUE, predictions_data=None)
     given = {"score_columns": list(names)} | ({} if labels is None else {"labels": labels})

@@ -364,7 +364,7 @@ def test_what_is_copied_gives_the_d_that_was_shown(explored, results, tmp_path, 
 
 
 def test_classes_without_samples_are_in_the_file_but_not_in_the_grid(explored, tmp_path):
-    from polyroc.cli._problem import read_costs
+    from polyroc.cli._columns import read_costs
 
     labels = [f"class {c:02d}" for c in range(7)]
     with explored("missing") as page:
@@ -514,7 +514,7 @@ def test_long_names_are_cut_in_the_grid_and_whole_in_the_sentence(explored):
 
 
 def test_hostile_names_are_inert(explored, tmp_path):
-    from polyroc.cli._problem import read_costs
+    from polyroc.cli._columns import read_costs
 
     with explored("hostile") as page:
         for row in range(1, len(HOSTILE) + 1):

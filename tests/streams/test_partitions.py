@@ -64,6 +64,6 @@ def test_weights_and_groups_survive_the_way():
     for groups in (None, np.arange(900) // 3, np.array(["a", "ü", "z"])[np.arange(900) % 3]):
         part = pickle.loads(pickle.dumps(PartPass(whole)))
         part.add(y_true, [y_score], weight, groups)
-        merged = PartSums.merged([PartSums.from_bytes(part.begun().sums.to_bytes()), part.sums])
+        merged = PartSums.merged([PartSums.from_bytes(part.begun().summary.to_bytes()), part.summary])
         whole._sums = PartSums.from_bytes(merged.to_bytes()).sums
         assert whole.compute().standard_error == local(y_true, y_score, weight, groups)[1].standard_error

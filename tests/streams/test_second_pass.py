@@ -12,7 +12,7 @@ from test_accumulator import predictions, snapped
 import polyroc
 from polyroc._uncertainty.delong import sides, standard_error
 from polyroc._uncertainty.units import Units
-from polyroc.streams._joint_sums import SampleSums
+from polyroc.streams._second_pass import SampleSums
 
 SEEDS = st.integers(0, 2**32 - 1)
 STATISTICS = ("auc", "hand_till", "mean_auc")

@@ -125,7 +125,7 @@ def test_compare_pairs_the_samples(stored):
 
 
 def test_many_bytes_are_merged_in_a_tree(stored, monkeypatch):
-    from polyroc.streams import _spark_passes as _passes
+    from polyroc.streams import _spark as _passes
 
     df, (y_true, y_score, _weight, _groups) = stored
     monkeypatch.setattr(_passes, "DRIVER_BYTES", 1)

@@ -18,7 +18,7 @@ try:
     from torchmetrics import MetricCollection
 
     import polyroc.torch as polyroc_torch
-    from polyroc.streams._torch_counts import bin_index
+    from polyroc.streams._torch_metric import bin_index
     from polyroc.torch import MulticlassD
 except ModuleNotFoundError:  # then every test is skipped, and fails in the environment made for them
     torch = None

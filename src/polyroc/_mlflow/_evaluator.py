@@ -13,8 +13,7 @@ import mlflow
 from mlflow.models.evaluation.base import EvaluationResult, ModelEvaluator
 
 from polyroc._lib.typing import Statistic
-from polyroc._mlflow._config import Config, as_config, is_for_polyroc
-from polyroc._mlflow._scores import column, columns_of, evaluate_dataset
+from polyroc._mlflow import Config, as_config, column, columns_of, evaluate_dataset, is_for_polyroc
 from polyroc.evaluation._evaluation import Evaluation
 from polyroc.evaluation._intervals import EvaluationIntervals
 
@@ -59,8 +58,8 @@ class PolyrocEvaluator(ModelEvaluator):  # type: ignore[misc]  # mlflow has no t
         intervals = EvaluationIntervals.of(
             evaluation, config.method, groups=groups, n_resamples=config.n_resamples, rng=seed
         )
-        found = _metrics(evaluation, intervals, config.confidence_level)
-        metrics = {f"{config.metric_prefix}{name}": value for name, value in found.items()}
+        values = _metrics(evaluation, intervals, config.confidence_level)
+        metrics = {f"{config.metric_prefix}{name}": value for name, value in values.items()}
         of_what = {"dataset_name": dataset.name, "dataset_digest": dataset.digest, "model_id": model_id}
         for name, value in metrics.items():
             mlflow.MlflowClient().log_metric(run_id, name, value, **of_what)
@@ -86,11 +85,7 @@ def _log_artifacts(
     intervals: EvaluationIntervals | None,
     source: dict[str, Any],
 ) -> dict[str, Any]:
-    from mlflow.models.evaluation.artifacts import (
-        ImageEvaluationArtifact,
-        JsonEvaluationArtifact,
-        TextEvaluationArtifact,
-    )
+    from mlflow.models.evaluation import artifacts as of_mlflow
 
     from polyroc.report import render_html, summarize
 
@@ -105,9 +100,9 @@ def _log_artifacts(
     # Only the page follows costs that somebody changes.
     plain = {key: value for key, value in summary.items() if not key.startswith("explorer")}
     kinds = {
-        "polyroc_curve.png": ImageEvaluationArtifact,
-        "polyroc_report.html": TextEvaluationArtifact,
-        "polyroc_summary.json": JsonEvaluationArtifact,
+        "polyroc_curve.png": of_mlflow.ImageEvaluationArtifact,
+        "polyroc_report.html": of_mlflow.TextEvaluationArtifact,
+        "polyroc_summary.json": of_mlflow.JsonEvaluationArtifact,
     }
     artifacts = {}
     with TemporaryDirectory() as folder:

@@ -29,10 +29,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 on success, 2 on bad input and where output cannot be written, 130 after an interrupt, 141 where the reader
         of the output has gone, 1 where polyroc itself is wrong.
     """
-    given = list(sys.argv[1:] if argv is None else argv)
+    arguments = list(sys.argv[1:] if argv is None else argv)
     replace_closed_error()
     try:
-        return _guarded(given)
+        return _guarded(arguments)
     except KeyboardInterrupt:
         sys.stderr.write("\npolyroc: interrupted\n")
         return _INTERRUPTED
@@ -48,7 +48,7 @@ def run() -> None:
     sys.exit(main())
 
 
-def _guarded(given: list[str]) -> int:
+def _guarded(arguments: list[str]) -> int:
     """Every ending but an interrupt, as an exit code and at most one line."""
     _replace_what_a_stream_cannot_write()
     if sys.stdout is None:
@@ -60,7 +60,7 @@ def _guarded(given: list[str]) -> int:
     except ModuleNotFoundError as missing:
         return _explained(missing)
     try:
-        code = app(given, prog_name="polyroc", standalone_mode=False)
+        code = app(arguments, prog_name="polyroc", standalone_mode=False)
         sys.stdout.flush()
     except typer.Abort as abort:  # typer's word for an interrupt, in older versions
         raise KeyboardInterrupt from abort
@@ -72,7 +72,7 @@ def _guarded(given: list[str]) -> int:
     except (KeyboardInterrupt, BrokenPipeError):
         raise
     except Exception as problem:
-        if "--debug" in given:
+        if "--debug" in arguments:
             traceback.print_exc()
         return _explained(problem)
     if code == _INTERRUPTED:

@@ -1,4 +1,4 @@
-"""The columns of a file: which hold the scores and of which class, and the column of true classes."""
+"""The columns of a file: which hold the scores, and of which class; the true classes; and a file of costs."""
 
 import csv
 import re
@@ -25,12 +25,13 @@ from polyroc._inputs.columns import (
 )
 from polyroc._inputs.labels import classes_like, is_canonical, text_of
 from polyroc._lib.limits import LABELS_PROPOSED
-from polyroc._lib.typing import LabelArray
-from polyroc.cli._files import Source, is_numeric, quoted_path
+from polyroc._lib.typing import FloatArray, LabelArray
+from polyroc.cli._files import Source, is_numeric, open_source, quoted_path
 from polyroc.cli._messages import CommandError, clean, listed, quoted, typed
 
 # As pandas writes integers of which one was missing; longer ones float64 does not distinguish.
 _WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,14})\.0")
+INDEXES = ("", "unnamed: 0", "__index_level_0__", "index", "row")
 _BOOLEANS = ({"true", "false"}, {"True", "False"}, {"TRUE", "FALSE"})
 
 
@@ -228,13 +229,13 @@ def choose_scores(source: Source, target: Target, asked: Columns, pattern: str |
     """
     scores, labels = pattern or asked.scores, asked.labels
     columns = _named(source, scores) if scores else _others(source, asked.taken)
-    given = None if labels is None else classes_like(split(labels), target.classes)
-    if given is not None and not given:
+    classes = None if labels is None else classes_like(split(labels), target.classes)
+    if classes is not None and not classes:
         raise CommandError("`labels`", f"must name classes, got {quoted(joined(labels or ''))}")
     if len(columns) == 1:
-        return _binary(columns[0], target.classes if given is None else given)
+        return _binary(columns[0], target.classes if classes is None else classes)
     # Columns that somebody named must all be scores.
-    finding = find_columns(Known(target.classes, given, None), columns, None if scores else source.matrix)
+    finding = find_columns(Known(target.classes, classes, None), columns, None if scores else source.matrix)
     if finding.trouble is not None:
         raise CommandError(_trouble_of(finding, source, columns, target, asked))
     note = f"not used as scores: {listed(finding.left)}" if finding.left else ""
@@ -262,7 +263,7 @@ def _binary(column: str, classes: list[Any]) -> Choice:
 
 def _named(source: Source, scores: str | Sequence[str]) -> list[str]:
     """Columns by name or by pattern; a name that looks like a pattern is a name first."""
-    found: list[str] = []
+    columns: list[str] = []
     for piece in [scores] if scores in source.names else split(scores):
         if piece not in source.names and any(mark in piece for mark in "*?["):
             matches = [name for name in source.names if fnmatchcase(name, piece)]
@@ -273,10 +274,10 @@ def _named(source: Source, scores: str | Sequence[str]) -> list[str]:
                 )
         else:
             matches = [check_column(source, piece, "scores")]
-        found += [name for name in matches if name not in found]
-    if not found:
+        columns += [name for name in matches if name not in columns]
+    if not columns:
         raise CommandError("`scores`", f"names no columns, got {quoted(joined(scores))}")
-    return found
+    return columns
 
 
 def _others(source: Source, taken: Collection[str]) -> list[str]:
@@ -366,3 +367,61 @@ def _choosing(columns: list[str], way: Affixes, ways: Sequence[Affixes], texts: 
     own = [name for name in columns if way.fits(name) and name not in claimed]
     pattern = way.name("*")
     return joined([pattern] if [name for name in columns if fnmatchcase(name, pattern)] == own else own)
+
+
+# What the column of rows is called in a table that is the other way round.
+_OF_PREDICTIONS = ("named", "predicted", "prediction", "predicted class", "y_pred", "decision", "decided")
+
+
+def read_costs(path: str, labels: Sequence[Any]) -> FloatArray:
+    """Cost of predicting the class of a column for the class of a row.
+
+    The header names the classes. The rows are in the same order, or are named by one more column of text.
+    """
+    source, texts = open_source(path), [text_of(label) for label in labels]
+    columns = columns_of(source, labels)
+    if not columns or source.n_rows != len(texts):
+        raise CommandError(
+            "`costs`:",
+            f"{quoted_path(path)} must have a header with the {len(texts)} classes ({listed(labels)}) "
+            f"and a row for each, got {source.n_rows} rows of {', '.join(clean(name) for name in source.names[:10])}",
+        )
+    matrix = source.matrix(columns)
+    names = _row_names(source, columns, texts)
+    order = [names.index(text) for text in texts]
+    return matrix[order]
+
+
+def _row_names(source: Source, columns: list[str], texts: list[str]) -> list[str]:
+    """The classes of the rows: a column that holds just them, or the order of the columns in the file."""
+    others = [name for name in source.names if name not in columns]
+    for name in others:
+        if sorted(row_names := _names_in(source, name)) == sorted(texts):
+            if name.casefold() in _OF_PREDICTIONS:
+                raise CommandError(
+                    "`costs`:",
+                    f"the rows of {quoted_path(source.name)} must be the true classes and the columns the "
+                    f"predicted classes, got rows by column {quoted(name)}: transpose the table",
+                )
+            return row_names
+    # Any other column is taken for names with a mistake in them, except the index that pandas writes.
+    if wrong := [name for name in others if not _is_index(source, name)]:
+        came = listed(_names_in(source, wrong[0])) if len(wrong) == 1 else "other names"
+        raise CommandError(
+            "`costs`:",
+            f"the rows of {quoted_path(source.name)} must be named {listed(texts)}, by column "
+            f"{listed(wrong)}, got {came}",
+        )
+    by_column = dict(zip(columns, texts, strict=True))
+    return [by_column[name] for name in source.names if name in by_column]
+
+
+def _names_in(source: Source, name: str) -> list[str]:
+    """A column as the names that it may hold, spelled as in the file."""
+    if source.column(name).null_count > 0:
+        return [str(value) for value in source.column(name).to_pylist()]
+    return [text_of(value) for value in labels_column(source, name).to_pylist()]
+
+
+def _is_index(source: Source, name: str) -> bool:
+    return name.casefold() in INDEXES and source.column(name).to_pylist() == list(range(source.n_rows))

@@ -1,51 +1,47 @@
-"""What the commands do: read, compute, say. Arguments are parsed one level up."""
+"""What evaluate, compare and demo do: read, compute, say. Arguments are parsed one level up."""
 
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import polyroc
 from polyroc import ComparedMeasures, Comparison, Evaluation, InputError, Measures, TippingCosts
-from polyroc._inputs.checks import in_words
+from polyroc._estimator._bins import RULE_OF_BINS
 from polyroc._lib.limits import TIPPING_ON_PAGE
 from polyroc._lib.numbers import counted
-from polyroc.cli._arguments import Settings, check_draws
-from polyroc.cli._columns import split
+from polyroc.cli._app import Settings, check_draws
+from polyroc.cli._columns import joined, read_costs, split
 from polyroc.cli._files import check_read_once, is_parquet, quoted_path, why_stream
-from polyroc.cli._messages import CommandError, Messages, option_of, typed
-from polyroc.cli._models import Models, read_models
+from polyroc.cli._messages import CommandError, Messages, in_options, quoted, typed
+from polyroc.cli._models import Models, model_patterns, read_models
 from polyroc.cli._outputs import (
     as_json,
     check_outputs,
-    csv_of,
     draw_curve,
-    draw_plan,
     print_comparison,
     print_evaluation,
-    print_plan,
     say_where,
+    write_differences,
     write_report,
-    write_whole,
 )
-from polyroc.cli._problem import Problem, read_costs, read_problem, scale_notes
+from polyroc.cli._problem import MODELS, MOST_MODELS, Problem, read_problem, scale_notes
 from polyroc.evaluation._intervals import EvaluationIntervals
 from polyroc.report import summarize
+
+if TYPE_CHECKING:
+    from polyroc.streams._parquet_files import ParquetFiles
 
 
 def run_evaluate(path: str, settings: Settings) -> None:
     """One model: its curve, and how sure its area is."""
     if does_stream([path], settings):
-        from polyroc.cli._stream import stream_evaluate
-
         stream_evaluate(path, settings)
         return
-    check_files([path], settings)
-    messages = Messages(quiet=settings.quiet)
-    with messages.heard():
+    with started([path], settings) as messages:
         problem = read_problem(path, settings.columns)
         say_rows(problem, settings, messages)
         options = library_options(problem, settings) | {"rng": settings.seed or 0}
@@ -54,10 +50,10 @@ def run_evaluate(path: str, settings: Settings) -> None:
         if settings.plot is not None:
             draw_curve(settings.plot, evaluation, intervals, settings.confidence_level)
         measures = _measures(evaluation, intervals, problem.groups, settings)
-        given = {name: getattr(settings.columns, name) for name in ("sample_weight", "groups", "model_column")}
+        others = {name: getattr(settings.columns, name) for name in ("sample_weight", "groups", "model_column")}
         columns = {"target": settings.columns.target, "scores": list(problem.choice.columns)}
-        source = {"file": problem.file, **columns} | {name: one for name, one in given.items() if one is not None}
-        hints = [] if settings.quiet else _hints(problem, path, evaluation, intervals, settings)
+        source = {"file": problem.file, **columns} | {name: one for name, one in others.items() if one is not None}
+        hints = _hints(problem, path, evaluation, intervals, settings)
         how = {"bootstrap": intervals, "include_intervals": intervals is not None}
         say_evaluation(evaluation, intervals, source, settings, messages, hints, measures, **how)
 
@@ -76,22 +72,21 @@ def say_evaluation(
     level = settings.confidence_level
 
     def summarized() -> dict[str, Any]:
-        summary = _summary(evaluation, source, settings, messages, confidence_level=level, **how)
+        summary = _summary(evaluation, settings, messages, source=source, confidence_level=level, **how)
         if settings.max_fpr is not None:
-            ends = how.get("bootstrap")
-            summary |= {"partial_auc": _partial_area(ends, evaluation, settings.max_fpr, level)}
-        return summary | _as_entry(measures)
+            summary["partial_auc"] = _partial_area(how.get("bootstrap"), evaluation, settings.max_fpr, level)
+        return summary
 
-    _report_and_json(summarized, settings, messages)
+    _report_and_json(summarized, measures, settings, messages)
     if not settings.json:
         print_evaluation(
             evaluation,
             intervals,
-            title=quoted_path(source["file"])[1:-1],
+            title=_title([source["file"]]),
             confidence_level=level,
             measures=measures,
             max_fpr=settings.max_fpr,
-            hints=hints,
+            hints=[] if settings.quiet else hints,
         )
     say_where(settings.report, messages)
 
@@ -102,70 +97,63 @@ def say_comparison(
     title: str,
     settings: Settings,
     messages: Messages,
-    hints: Sequence[str],
-    measures: ComparedMeasures | None = None,
+    hint: str,
+    *,
+    has_samples: bool = True,
 ) -> None:
     """Table, page, JSON or text of several models."""
+    measures = comparison.measures() if settings.measures and has_samples else None
     if settings.out is not None:
-        write_whole(settings.out, _differences_csv(comparison))
+        write_differences(settings.out, comparison)
 
     def summarized() -> dict[str, Any]:
-        tipping = _tipping(comparison, settings)
-        return _summary(comparison, source, settings, messages, tipping=tipping) | _as_entry(measures)
+        how = {"source": source, "tipping": _tipping(comparison, settings)}
+        return _summary(comparison, settings, messages, **how)
 
-    _report_and_json(summarized, settings, messages)
+    _report_and_json(summarized, measures, settings, messages)
     if not settings.json:
+        hints = [hint] if hint and not settings.quiet else []
         print_comparison(comparison, title=title, measures=measures, hints=hints)
     say_where(settings.report, messages)
 
 
-def _summary(
-    result: Evaluation | Comparison, source: dict[str, Any], settings: Settings, messages: Messages, **how: Any
-) -> dict[str, Any]:
-    return summarize(
-        result,
-        source=source,
-        warnings=messages.warnings,
-        include_rates=settings.report is not None,
-        include_decisions=settings.include_decisions,
-        **how,
-    )
+def _title(paths: Sequence[str]) -> str:
+    return ", ".join(quoted_path(path)[1:-1] for path in paths[:3]) + (", ..." if len(paths) > 3 else "")
 
 
-def _as_entry(measures: Measures | ComparedMeasures | None) -> dict[str, Any]:
-    return {} if measures is None else {"measures": measures.to_dict()}
+def _summary(result: Evaluation | Comparison, settings: Settings, messages: Messages, **how: Any) -> dict[str, Any]:
+    how |= {"warnings": messages.warnings, "include_decisions": settings.include_decisions}
+    return summarize(result, include_rates=settings.report is not None, **how)
 
 
-def say_rows(problem: Problem, settings: Settings, messages: Messages) -> None:
-    """What was done to the rows of one model, and what was guessed."""
-    of_scale = scale_notes({problem.file: problem.scores}, settings.method, of_models=False)
-    say_notes(problem.warnings, [*problem.notes, *of_scale], messages)
+def say_rows(read: Problem | Models, settings: Settings, messages: Messages) -> None:
+    """What was done to the rows of one model or of several, and what was guessed."""
+    of_models = isinstance(read, Models)
+    warnings = read.first.warnings if isinstance(read, Models) else read.warnings
+    scores = read.scores if isinstance(read, Models) else {read.file: read.scores}
+    messages.say(warnings, [*read.notes, *scale_notes(scores, settings.method, of_models=of_models)])
 
 
-def say_models(models: Models, settings: Settings, messages: Messages) -> None:
-    """The same of several models."""
-    of_scale = scale_notes(models.scores, settings.method, of_models=True)
-    say_notes(models.first.warnings, [*models.notes, *of_scale], messages)
-
-
-def say_notes(warnings: Sequence[str], notes: Sequence[str], messages: Messages) -> None:
-    for text in warnings:
-        messages.warning(text)
-    for text in notes:
-        messages.note(text)
-
-
-def check_files(paths: Sequence[str], settings: Settings) -> None:
-    """What can be said of the files before any is read."""
+@contextmanager
+def started(paths: Sequence[str], settings: Settings) -> Iterator[Messages]:
+    """Messages while the block lasts, after all that can be said of the files before any is read."""
     check_read_once([*paths, *([] if settings.costs is None else [settings.costs])])
     check_outputs(settings, paths)
+    messages = Messages(quiet=settings.quiet)
+    with messages.heard():
+        yield messages
 
 
-def _report_and_json(summarized: Callable[[], dict[str, Any]], settings: Settings, messages: Messages) -> None:
+def _report_and_json(
+    summarized: Callable[[], dict[str, Any]],
+    measures: Measures | ComparedMeasures | None,
+    settings: Settings,
+    messages: Messages,
+) -> None:
     """What is made from the summary; where nobody wants either, nothing is summarized."""
     if settings.report is None and not settings.json:
         return
-    summary = summarized()
+    summary = summarized() | ({} if measures is None else {"measures": measures.to_dict()})
     if settings.report is not None:
         write_report(settings.report, summary)
     if settings.include_decisions and summary["decisions"] is None:
@@ -181,9 +169,9 @@ def _partial_area(
     intervals: EvaluationIntervals | None, evaluation: Evaluation, max_fpr: float, level: float
 ) -> dict[str, Any]:
     """The partial area with its interval, as plain data."""
-    found: dict[str, Any] = {"max_fpr": max_fpr, "value": evaluation.partial_auc(max_fpr)}
     ends = intervals.confidence_interval(level, statistic="partial_auc", max_fpr=max_fpr) if intervals else None
-    return found | ({"low": None, "high": None} if ends is None else ends._asdict())
+    of_interval = {"low": None, "high": None} if ends is None else ends._asdict()
+    return {"max_fpr": max_fpr, "value": evaluation.partial_auc(max_fpr), **of_interval}
 
 
 def _measures(
@@ -192,21 +180,9 @@ def _measures(
     """All measures where somebody asks for them; D and M with the intervals that stand elsewhere on the page."""
     if not settings.measures:
         return None
-    found = evaluation.measures(confidence_level=settings.confidence_level, groups=groups)
+    measures = evaluation.measures(confidence_level=settings.confidence_level, groups=groups)
     drawn = intervals.drawn if intervals is not None and intervals.method == "bootstrap" else None
-    return found if drawn is None else found.by_resamples(drawn)
-
-
-@dataclass(frozen=True, eq=False)
-class _Rivals:
-    """Models that have been read, and where they came from."""
-
-    y_true: Any
-    scores: dict[str, Any]
-    options: dict[str, Any]
-    groups: Any
-    source: dict[str, Any]
-    title: str
+    return measures if drawn is None else measures.by_resamples(drawn)
 
 
 def run_compare(paths: Sequence[str], models: str | None, settings: Settings) -> None:
@@ -215,62 +191,36 @@ def run_compare(paths: Sequence[str], models: str | None, settings: Settings) ->
         msg = "compare needs a method for its p values: --method none is for evaluate only"
         raise CommandError(msg)
     if does_stream(paths, settings):
-        from polyroc.cli._stream import stream_compare
-
         stream_compare(paths, models, settings)
         return
     check_draws(settings, settings.seed)
-    check_files(paths, settings)
-    messages = Messages(quiet=settings.quiet)
-    with messages.heard():
-        given = read_models(paths, models, settings.columns)
-        say_models(given, settings, messages)
-        rivals = _Rivals(
-            given.first.target.values,
-            given.scores,
-            library_options(given.first, settings),
-            given.first.groups,
-            source={"files": list(paths), "target": settings.columns.target, "key": settings.columns.key}
-            | ({"model_column": settings.columns.model_column} if settings.columns.model_column else {}),
-            title=", ".join(quoted_path(path)[1:-1] for path in paths[:3]) + (", ..." if len(paths) > 3 else ""),
-        )
+    with started(paths, settings) as messages:
+        several = read_models(paths, models, settings.columns)
+        say_rows(several, settings, messages)
+        columns = settings.columns
+        source = {"files": list(paths), "target": columns.target, "key": columns.key}
+        source |= {"model_column": columns.model_column} if columns.model_column else {}
         hints = ["--out differences.csv writes the differences as a table"] if settings.out is None else []
         hints += ["--report report.html writes everything as a page"] if settings.report is None else []
-        _compare_and_say(rivals, settings, messages, ", ".join(hints))
+        options = library_options(several.first, settings) | {"groups": several.first.groups}
+        comparison = _compared(several.first.target.values, several.scores, settings, **options)
+        say_comparison(comparison, source, _title(paths), settings, messages, ", ".join(hints))
 
 
 def run_demo(settings: Settings) -> None:
     """The embedded example, compared."""
-    check_files([], settings)
-    example = polyroc.load_example()
-    messages = Messages(quiet=settings.quiet)
-    with messages.heard():
-        rivals = _Rivals(
-            example.y_true,
-            dict(example.scores),
-            {"n_jobs": settings.jobs, "labels": example.labels},
-            groups=None,
-            source={"example": "digits"},
-            title="Handwritten digits, the example that polyroc carries",
-        )
+    with started([], settings) as messages:
+        example = polyroc.load_example()
+        options = {"n_jobs": settings.jobs, "labels": example.labels}
+        comparison = _compared(example.y_true, dict(example.scores), settings, **options)
+        title = "Handwritten digits, the example that polyroc carries"
         hint = "polyroc evaluate predictions.csv --target label --report report.html judges your own model"
-        _compare_and_say(rivals, settings, messages, hint)
+        say_comparison(comparison, {"example": "digits"}, title, settings, messages, hint)
 
 
-def _compare_and_say(rivals: _Rivals, settings: Settings, messages: Messages, hint: str) -> None:
-    comparison = polyroc.compare(
-        rivals.y_true,
-        rivals.scores,
-        confidence_level=settings.confidence_level,
-        groups=rivals.groups,
-        max_fpr=settings.max_fpr,
-        progress=shows_bars(settings),
-        **settings.resampling,
-        **rivals.options,
-    )
-    measures = comparison.measures() if settings.measures else None
-    hints = [hint] if hint and not settings.quiet else []
-    say_comparison(comparison, rivals.source, rivals.title, settings, messages, hints, measures)
+def _compared(y_true: Any, scores: dict[str, Any], settings: Settings, **options: Any) -> Comparison:
+    options |= {"confidence_level": settings.confidence_level, "max_fpr": settings.max_fpr}
+    return polyroc.compare(y_true, scores, progress=shows_bars(settings), **settings.resampling, **options)
 
 
 def _tipping(comparison: Comparison, settings: Settings) -> TippingCosts | None:
@@ -279,18 +229,6 @@ def _tipping(comparison: Comparison, settings: Settings) -> TippingCosts | None:
     if settings.report is None or n_classes > TIPPING_ON_PAGE:
         return None
     return comparison.tipping_costs(progress=shows_bars(settings))
-
-
-def _differences_csv(comparison: Comparison) -> bytes:
-    """The differences by both statistics, and by the partial area where it was asked for, below each other."""
-    made_by = {"n_resamples": comparison.n_resamples, "seed": comparison.seed}
-    rows = [
-        {"statistic": one.statistic, **vars(entry), **made_by}
-        for one in (comparison.by_auc, comparison.by_hand_till, comparison.by_partial_auc)
-        if one is not None
-        for entry in one.differences
-    ]
-    return csv_of(list(rows[0]), [list(row.values()) for row in rows])
 
 
 def library_options(problem: Problem, settings: Settings) -> dict[str, Any]:
@@ -357,7 +295,7 @@ def _hints(
 def does_stream(paths: Sequence[str], settings: Settings) -> bool:
     """Whether the user asks for it, or files do not fit."""
     wanted = {"--exact": settings.exact, "--partial": settings.partial, "--checkpoint": settings.checkpoint is not None}
-    asked = [option for option, given in wanted.items() if given]
+    asked = [option for option, is_given in wanted.items() if is_given]
     if settings.stream is False:
         if asked:
             raise CommandError(asked[0], "is for streamed files: leave out --no-stream")
@@ -370,72 +308,179 @@ def does_stream(paths: Sequence[str], settings: Settings) -> bool:
     return why_stream(paths) != ""
 
 
-# polyroc plan
+# Parquet files that do not fit in memory: scores are counted in two passes over them
+
+_ROWS_LOOKED_AT = 10_000
 
 
-@dataclass(frozen=True)
-class AskedPlan:
-    """Keyword arguments of `polyroc.plan`."""
+def stream_evaluate(path: str, settings: Settings) -> None:
+    """One model, in two passes over its files."""
+    messages = _begun([path], settings)
+    with messages.heard(), _proposing([path], settings, needs_errors=False):
+        pattern = settings.columns.scores
+        columns, options = _asked([path], {"": None if pattern is None else split(pattern)}, settings)
+        evaluation = polyroc.evaluate_parquet(
+            path, scores=columns[""], standard_errors=settings.has_intervals, exact=settings.exact, **options
+        )
+        if settings.plot is not None:
+            draw_curve(settings.plot, evaluation, None, settings.confidence_level)
+        source = {"file": path, "target": settings.columns.target, "scores": columns[""]}
+        intervals, hint = EvaluationIntervals.of(evaluation), _hint_of_streams(settings)
+        say_evaluation(evaluation, intervals, source, settings, messages, [hint] if hint else [])
 
-    half_width: float | None
-    detect: float | None
-    power: float
-    assurance: float
-    allocation: str
-    statistic: str
 
-    def __post_init__(self) -> None:
-        # Before any file is read.
-        if (self.half_width is None) == (self.detect is None):
-            came = "neither" if self.detect is None else "both"
-            msg = f"plan needs either --half-width or --detect, got {came}"
+def _hint_of_streams(settings: Settings) -> str:
+    """What else there is, of what was not asked for."""
+    hints = ["--report report.html writes everything as a page"] if settings.report is None else []
+    hints += ["--exact sorts scores instead of counting them in bins"] if not settings.exact else []
+    return ", ".join(hints)
+
+
+def stream_compare(paths: Sequence[str], models: str | None, settings: Settings) -> None:
+    """Several models from the columns of the same files."""
+    if models is None or len(paths) != 1:
+        came = f"{len(paths)} files" if models is not None else "none"
+        rule = "must be columns of one file or folder, --models 'first=a_*,second=b_*'"
+        msg = f"models compared in streamed files {rule}, got {came}"
+        raise CommandError(msg)
+    messages = _begun(paths, settings)
+    with messages.heard(), _proposing(paths, settings, needs_errors=True):
+        patterns = {name: split(pattern) for name, pattern in model_patterns(models).items()}
+        columns, options = _asked(paths, patterns, settings)
+        comparison = polyroc.compare_parquet(
+            paths[0], columns, confidence_level=settings.confidence_level, exact=settings.exact, **options
+        )
+        source = {"files": list(paths), "target": settings.columns.target}
+        hint = _hint_of_streams(settings)
+        say_comparison(comparison, source, _title(paths), settings, messages, hint, has_samples=False)
+
+
+def _begun(paths: Sequence[str], settings: Settings) -> Messages:
+    """What can be said before anything is read."""
+    check_outputs(settings, [] if all(Path(path).is_dir() for path in paths) else paths)
+    columns = settings.columns
+    in_memory = {"--model-column": columns.model_column is not None, "--key": columns.key is not None}
+    in_memory |= {"--drop-missing": columns.drop_missing, "--common": columns.common}
+    for option, is_given in in_memory.items():
+        if is_given:
+            way_out = ", or add `--no-stream`" if _fits_in_a_command(paths, settings) else ""
+            raise CommandError(option, f"needs all rows in memory: leave it out{way_out}")
+    if settings.interval_method == "bootstrap":
+        raise CommandError("--method", "bootstrap needs all rows in memory: leave it out, or add --no-stream")
+    _check_layout(paths, settings)
+    messages = Messages(quiet=settings.quiet)
+    why = "" if settings.stream else why_stream(paths)
+    reason = f" because {why}; --no-stream reads it all the same" if why else ""
+    how = "sorted one column at a time" if settings.exact else "counted in bins"
+    messages.note(f"streaming {quoted_path(paths[0])}; scores are {how}{reason}")
+    if settings.measures:
+        messages.note(
+            "--measures adds nothing: measures need single samples, and scores that were counted are not kept"
+        )
+    if settings.max_fpr is not None:
+        messages.note("the partial area has no interval: that needs single samples")
+    return messages
+
+
+def _fits_in_a_command(paths: Sequence[str], settings: Settings) -> bool:
+    """Whether the same command can read the files into memory: a folder, and options for streams, cannot be."""
+    streamed = settings.exact or settings.partial or settings.checkpoint is not None
+    return not streamed and not any(Path(path).is_dir() for path in paths)
+
+
+@contextmanager
+def _proposing(paths: Sequence[str], settings: Settings, *, needs_errors: bool) -> Iterator[None]:
+    """While it lasts, errors about rows and scores propose options of this command instead of calls in Python."""
+    try:
+        yield
+    except InputError as error:
+        reads = _fits_in_a_command(paths, settings)
+        if error.rule == RULE_OF_BINS:
+            ways = _instead_of_bins(error, settings, reads=reads, sorts=not needs_errors)
+            msg = f"--scores {error.rule}, got {error.got}{ways}"
+            raise CommandError(msg) from error
+        is_missing = error.rule == "must not have missing values" or (error.got or "").startswith("nan ")
+        if not (is_missing and reads):
+            raise
+        msg = f"{in_options(error).rstrip('.')}: `--no-stream --drop-missing` leaves out such rows and counts them"
+        raise CommandError(msg) from error
+
+
+def _instead_of_bins(error: InputError, settings: Settings, *, reads: bool, sorts: bool) -> str:
+    """What gives the right number for scores that bins cannot distinguish."""
+    ways = ["`--no-stream` reads all rows into memory"] if reads else []
+    if sorts:
+        options = [*(["--exact"] if not settings.exact else []), *(["--method none"] if settings.has_intervals else [])]
+        without = " without intervals" if settings.has_intervals else ""
+        # One of counted scores is refused.
+        other = ", with another --checkpoint" if settings.checkpoint and not settings.exact else ""
+        ways.append(f"`{' '.join(options)}` sorts scores{without}{other}")
+    if ways:
+        return f": {', or '.join(ways)}"
+    return error.hint.partition("; ")[0]
+
+
+def _check_layout(paths: Sequence[str], settings: Settings) -> None:
+    """Refuse files with a column that is called as models are, and has several values; other columns are not read."""
+    columns = settings.columns
+    if columns.pooled:
+        return
+    from polyroc.streams._parquet_files import open_files
+
+    files = open_files(list(paths), partial=settings.partial)
+    names = [name for name in files.names if name.casefold() in MODELS and name not in columns.taken]
+    for name in names:
+        if any(name not in file.schema.names for file in files.files):
+            continue
+        values = _some_values(files, name)
+        if 1 < len(values) <= MOST_MODELS:
+            several = (
+                f"{quoted_path(paths[0])} can be read in two ways. If column {quoted(name)} holds the names of models, "
+            )
+            one = typed(f"{name}={joined([min(values)])}")
+            choose = f"choose one, `--no-stream --model-column {one}`"
+            if not _fits_in_a_command(paths, settings):
+                choose = "write the rows of each model to files of their own"
+            msg = f"{several}{choose}; if all rows are samples of one model, add `--pooled`"
             raise CommandError(msg)
 
 
-def run_plan(paths: Sequence[str], models: str | None, asked: AskedPlan, settings: Settings) -> None:
-    """How many samples an interval, or the test of two models, takes."""
-    if settings.seed is not None and settings.method["max_pairs"] is None:
-        raise CommandError("--seed", "of plan draws the pairs of --max-pairs: leave it out, or add --max-pairs")
-    check_files(paths, settings)
-    messages = Messages(quiet=settings.quiet)
-    with messages.heard():
-        pilot = _pilot(paths, models, asked, settings, messages)
-        plan = polyroc.plan(pilot, confidence_level=settings.confidence_level, **vars(asked))
-        if settings.plot is not None:
-            draw_plan(settings.plot, plan)
-        if settings.json:
-            source = {"files": list(paths), "target": settings.columns.target}
-            rest = {"source": source, "warnings": list(messages.warnings), "version": polyroc.__version__}
-            sys.stdout.write(f"{as_json(plan.to_dict() | rest)}\n")
-        else:
-            print_plan(plan, title=", ".join(quoted_path(path)[1:-1] for path in paths))
+def _some_values(files: "ParquetFiles", name: str) -> set[str]:
+    """The first values of a column in the first, the middle and the last row group."""
+    last = len(files.parts) - 1
+    values: set[str] = set()
+    for part in {0, last // 2, last}:
+        batches = files.batches(files.parts[part], [name], n_rows=_ROWS_LOOKED_AT, threads=False)
+        values |= {str(value) for value in next(batches).column(0).unique().to_pylist() if value is not None}
+    return values
 
 
-def _pilot(paths: Sequence[str], models: str | None, asked: AskedPlan, settings: Settings, messages: Messages) -> Any:
-    """The evaluation of one model, or the comparison of two."""
-    named = settings.columns.model_column
-    is_one = len(paths) == 1 and models is None and (named is None or len(split(named.partition("=")[2])) == 1)
-    if is_one and settings.columns.common:
-        raise CommandError("--common", "needs two models: two files, or one file with --model-column")
-    if is_one and asked.detect is not None:
-        raise CommandError("--detect", "needs two models: two files, or one file with --models or --model-column")
-    if is_one:
-        problem = read_problem(paths[0], settings.columns)
-        say_rows(problem, settings, messages)
-        options = library_options(problem, settings) | {"rng": settings.seed or 0}
-        return polyroc.evaluate(problem.target.values, problem.scores, **options)
-    given = read_models(paths, models, settings.columns)
-    say_models(given, settings, messages)
-    if len(given.scores) != 2:
-        msg = f"plan takes one model or two, got {len(given.scores)}"
-        raise CommandError(msg)
-    options = library_options(given.first, settings)
-    try:
-        return polyroc.compare(given.first.target.values, given.scores, method="influence", **options)
-    except InputError as error:
-        if error.argument != "method":
-            raise
-        # The library says which method to take instead; a plan has no other.
-        reason = in_words(error.rule.removeprefix("must be 'bootstrap' where "), option_of)
-        msg = f"no plan can be made by these models: {reason}"
-        raise CommandError(msg) from error
+def _asked(
+    paths: Sequence[str], scores: Mapping[str, Any], settings: Settings
+) -> tuple[dict[str, list[str]], dict[str, Any]]:
+    """Columns of every model, and the keyword arguments that both functions share."""
+    from polyroc.streams._parquet_passes import found_columns
+
+    asked = settings.columns
+    own: dict[str, Any] = {"partial": settings.partial, "n_jobs": settings.jobs, "progress": shows_bars(settings)}
+    labels, columns = found_columns(
+        list(paths),
+        target=asked.target,
+        scores=scores,
+        labels=None if asked.labels is None else split(asked.labels),
+        sample_weight=asked.sample_weight,
+        groups=asked.groups,
+        **own,
+    )
+    costs = None if settings.costs is None else read_costs(settings.costs, labels.tolist())
+    rows = {"sample_weight": asked.sample_weight, "groups": asked.groups}
+    return columns, {
+        **settings.method,
+        **rows,
+        **own,
+        "target": asked.target,
+        "labels": labels,
+        "costs": costs,
+        "rng": settings.seed or 0,
+        "checkpoint": settings.checkpoint,
+    }

@@ -1,4 +1,4 @@
-"""`polyroc decide`: from predictions and costs to a rule, and what it predicts."""
+"""`polyroc decide`: from predictions and costs to a rule, and what it predicts. `polyroc plan`: how many samples."""
 
 import json
 import re
@@ -14,16 +14,18 @@ import pyarrow as pa
 
 import polyroc
 from polyroc import Decision, InputError
+from polyroc._inputs.checks import in_words
 from polyroc._inputs.labels import text_of
 from polyroc._lib.numbers import counted
 from polyroc._lib.typing import FloatArray
-from polyroc.cli._arguments import Settings
-from polyroc.cli._columns import Target, as_spelled, choose_scores, columns_of, labels_column, split
-from polyroc.cli._commands import as_array, say_notes
+from polyroc.cli._app import Settings
+from polyroc.cli._columns import Target, as_spelled, choose_scores, columns_of, labels_column, read_costs, split
+from polyroc.cli._commands import as_array, library_options, say_rows, started
 from polyroc.cli._files import Source, check_read_once, is_numeric, open_source, quoted_path, read_given
-from polyroc.cli._messages import CommandError, Messages, clean, listed, one_line, quoted
-from polyroc.cli._outputs import Output, as_json, csv_of, write_whole
-from polyroc.cli._problem import check_rows_left, check_scores, open_problem, read_costs
+from polyroc.cli._messages import CommandError, Messages, clean, listed, one_line, option_of, quoted
+from polyroc.cli._models import read_models
+from polyroc.cli._outputs import Output, as_json, csv_of, draw_plan, print_plan, write_whole
+from polyroc.cli._problem import check_rows_left, check_scores, open_problem, read_problem
 
 COLUMN = "decision"
 _ROWS_AT_ONCE = 65_536
@@ -99,23 +101,23 @@ def is_file(prior: str | None) -> bool:
 
 def read_prior(prior: str, labels: Sequence[Any]) -> list[float]:
     """An entry for each class, in the order of the classes; whether they can be a prior the library says."""
-    found = _in_file(prior, labels) if is_file(prior) else _typed(prior)
+    shares = _in_file(prior, labels) if is_file(prior) else _typed(prior)
     texts = [text_of(label) for label in labels]
-    if sorted(found) != sorted(texts):
-        raise CommandError("--prior", f"must name each class once ({listed(labels)}), got {listed(list(found))}")
-    return [found[text] for text in texts]
+    if sorted(shares) != sorted(texts):
+        raise CommandError("--prior", f"must name each class once ({listed(labels)}), got {listed(list(shares))}")
+    return [shares[text] for text in texts]
 
 
 def _typed(prior: str) -> dict[str, float]:
-    found: dict[str, float] = {}
+    shares: dict[str, float] = {}
     for piece in split(prior):
         name, _, number = piece.rpartition("=")
-        if not name or name in found or _NUMBER.fullmatch(number.strip()) is None:
+        if not name or name in shares or _NUMBER.fullmatch(number.strip()) is None:
             raise CommandError(
                 "--prior", f"must be a file or look like a=0.1,b=0.9, each class once, got {quoted(piece)}"
             )
-        found[name] = float(number)
-    return found
+        shares[name] = float(number)
+    return shares
 
 
 def _in_file(path: str, labels: Sequence[Any]) -> dict[str, float]:
@@ -159,11 +161,11 @@ def run_decide(path: str, asked: Asked, settings: Settings) -> None:
     """Make a rule, or apply one that was made before."""
     _check_asked(asked, settings)
     inputs = [path, settings.costs, asked.apply, asked.prior if is_file(asked.prior) else None]
-    given = [one for one in inputs if one is not None]
-    check_read_once(given)
+    read = [one for one in inputs if one is not None]
+    check_read_once(read)
     for output, file in ((_ROWS, asked.out), (_RULE, asked.save_rule)):
         if file is not None:
-            output.check(file, given, force=settings.force)
+            output.check(file, read, force=settings.force)
     messages = Messages(quiet=settings.quiet)
     with messages.heard():
         if asked.apply is None:
@@ -192,7 +194,7 @@ def _check_asked(asked: Asked, settings: Settings) -> None:
 
 def _make(path: str, asked: Asked, settings: Settings, messages: Messages) -> None:
     source, problem = open_problem(path, settings.columns)
-    say_notes(problem.warnings, (problem.layout_note, problem.choice.note), messages)
+    messages.say(problem.warnings, (problem.layout_note, problem.choice.note))
     if asked.out is not None:
         check_free(source)
     decision = polyroc.decide(
@@ -278,8 +280,8 @@ def read_rule(path: str) -> Decision:
     """A rule that --save-rule wrote; nothing in it is run."""
     where = f"--apply: {quoted_path(path)}"
     try:
-        given = read_given(path)
-        record = json.loads(given.read_bytes() if isinstance(given, Path) else given, parse_constant=_no_number)
+        content = read_given(path)
+        record = json.loads(content.read_bytes() if isinstance(content, Path) else content, parse_constant=_no_number)
     except CommandError as error:
         raise CommandError(where, f"{error}") from error
     except (ValueError, RecursionError) as error:
@@ -307,3 +309,69 @@ def _say_where(asked: Asked, messages: Messages) -> None:
     for what, path in (("the decisions are", asked.out), ("the rule is", asked.save_rule)):
         if path is not None:
             messages.note(f"{what} in {quoted_path(str(path))}")
+
+
+@dataclass(frozen=True)
+class AskedPlan:
+    """Keyword arguments of `polyroc.plan`."""
+
+    half_width: float | None
+    detect: float | None
+    power: float
+    assurance: float
+    allocation: str
+    statistic: str
+
+    def __post_init__(self) -> None:
+        # Before any file is read.
+        if (self.half_width is None) == (self.detect is None):
+            came = "neither" if self.detect is None else "both"
+            msg = f"plan needs either --half-width or --detect, got {came}"
+            raise CommandError(msg)
+
+
+def run_plan(paths: Sequence[str], models: str | None, asked: AskedPlan, settings: Settings) -> None:
+    """How many samples an interval, or the test of two models, takes."""
+    if settings.seed is not None and settings.method["max_pairs"] is None:
+        raise CommandError("--seed", "of plan draws the pairs of --max-pairs: leave it out, or add --max-pairs")
+    with started(paths, settings) as messages:
+        pilot = _pilot(paths, models, asked, settings, messages)
+        plan = polyroc.plan(pilot, confidence_level=settings.confidence_level, **vars(asked))
+        if settings.plot is not None:
+            draw_plan(settings.plot, plan)
+        if settings.json:
+            source = {"files": list(paths), "target": settings.columns.target}
+            rest = {"source": source, "warnings": list(messages.warnings), "version": polyroc.__version__}
+            sys.stdout.write(f"{as_json(plan.to_dict() | rest)}\n")
+        else:
+            print_plan(plan, title=", ".join(quoted_path(path)[1:-1] for path in paths))
+
+
+def _pilot(paths: Sequence[str], models: str | None, asked: AskedPlan, settings: Settings, messages: Messages) -> Any:
+    """The evaluation of one model, or the comparison of two."""
+    named = settings.columns.model_column
+    is_one = len(paths) == 1 and models is None and (named is None or len(split(named.partition("=")[2])) == 1)
+    if is_one and settings.columns.common:
+        raise CommandError("--common", "needs two models: two files, or one file with --model-column")
+    if is_one and asked.detect is not None:
+        raise CommandError("--detect", "needs two models: two files, or one file with --models or --model-column")
+    if is_one:
+        problem = read_problem(paths[0], settings.columns)
+        say_rows(problem, settings, messages)
+        options = library_options(problem, settings) | {"rng": settings.seed or 0}
+        return polyroc.evaluate(problem.target.values, problem.scores, **options)
+    models_read = read_models(paths, models, settings.columns)
+    say_rows(models_read, settings, messages)
+    if len(models_read.scores) != 2:
+        msg = f"plan takes one model or two, got {len(models_read.scores)}"
+        raise CommandError(msg)
+    options = library_options(models_read.first, settings)
+    try:
+        return polyroc.compare(models_read.first.target.values, models_read.scores, method="influence", **options)
+    except InputError as error:
+        if error.argument != "method":
+            raise
+        # The library says which method to take instead; a plan has no other.
+        reason = in_words(error.rule.removeprefix("must be 'bootstrap' where "), option_of)
+        msg = f"no plan can be made by these models: {reason}"
+        raise CommandError(msg) from error

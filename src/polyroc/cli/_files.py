@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from io import BytesIO, UnsupportedOperation
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,16 @@ import pyarrow.compute as pc
 
 from polyroc._engines._memory import available
 from polyroc._lib.typing import BoolArray, FloatArray
-from polyroc.cli._formats import HEAD, Format, column_as_written, delimited_table, format_of, ndjson_table, npz_table
+from polyroc.cli._formats import (
+    HEAD,
+    Format,
+    column_as_written,
+    delimited_table,
+    format_of,
+    ndjson_table,
+    npz_table,
+    repeated,
+)
 from polyroc.cli._messages import CommandError, clean, listed, one_line, quoted
 
 STANDARD_INPUT = "-"
@@ -43,16 +53,14 @@ def check_read_once(paths: Sequence[str]) -> None:
     """Refuse a stream that is named twice: the second reader would find it empty."""
     streams: list[os.stat_result] = []
     for path in paths:
-        known = _status(path)
-        if known is None or stat.S_ISREG(known.st_mode):
-            continue
-        if any(os.path.samestat(known, other) for other in streams):
+        status = _status(path)
+        is_again = path == STANDARD_INPUT and list(paths).count(path) > 1
+        if status is not None and not stat.S_ISREG(status.st_mode):
+            is_again |= any(os.path.samestat(status, other) for other in streams)
+            streams.append(status)
+        if is_again:
             what = "the standard input" if path == STANDARD_INPUT else quoted(path)
             raise CommandError(what, "can be read only once")
-        streams.append(known)
-    if list(paths).count(STANDARD_INPUT) > 1:
-        msg = "the standard input can be read only once"
-        raise CommandError(msg)
 
 
 def is_input(path: Path, inputs: Sequence[str]) -> bool:
@@ -74,13 +82,11 @@ def _existing(path: str) -> Path:
     if file.is_dir():
         msg = "is a folder: name a file in it"
         raise CommandError(msg)
-    try:
-        exists = file.exists()
-    except ValueError:  # a NUL in the name
-        exists = False
-    if not exists:
-        near = _near_files(file)
-        msg = "is not there" + (f": did you mean {near}?" if near else "")
+    if _status(path) is None:
+        near = []
+        with suppress(OSError, ValueError):
+            near = get_close_matches(file.name, [entry.name for entry in file.parent.iterdir()], n=1)
+        msg = "is not there" + (f": did you mean {quoted(near[0])}?" if near else "")
         raise CommandError(msg)
     if not os.access(file, os.R_OK):
         msg = "may not be read: permission denied"
@@ -88,23 +94,10 @@ def _existing(path: str) -> Path:
     return file
 
 
-def _near_files(file: Path) -> str:
-    from difflib import get_close_matches
-
-    try:
-        there = [entry.name for entry in file.parent.iterdir()]
-    except (OSError, ValueError):
-        return ""
-    near = get_close_matches(file.name, there, n=1)
-    return quoted(near[0]) if near else ""
-
-
 def _standard_input() -> bytes:
-    if sys.stdin is None:
-        msg = "is closed: pipe a file into it, as in `polyroc evaluate - --target label < predictions.csv`"
-        raise CommandError(msg)
-    if sys.stdin.isatty():
-        msg = "is a terminal: pipe a file into it, as in `polyroc evaluate - --target label < predictions.csv`"
+    if sys.stdin is None or sys.stdin.isatty():
+        what = "closed" if sys.stdin is None else "a terminal"
+        msg = f"is {what}: pipe a file into it, as in `polyroc evaluate - --target label < predictions.csv`"
         raise CommandError(msg)
     return sys.stdin.buffer.read()
 
@@ -141,44 +134,40 @@ class Source:
         """One column as a pyarrow chunked array."""
         return pa.chunked_array(list(self.chunks(name)), type=self.schema.field(name).type)
 
+    def pieces(self, column: str) -> Iterator[tuple[slice, Any]]:
+        """A column piece by piece, with the rows of each; the file's own copy of it is never in memory whole."""
+        start = 0
+        for chunk in self.chunks(column):
+            yield slice(start, start + len(chunk)), chunk
+            start += len(chunk)
+
     def where(self, chosen: BoolArray, name: str) -> "Source":
         """Some of the rows as a table of its own."""
 
         def chunks(column: str) -> Iterator[Any]:
-            start = 0
-            for chunk in self.chunks(column):
-                yield chunk.filter(pa.array(chosen[start : start + len(chunk)]))
-                start += len(chunk)
+            return (chunk.filter(pa.array(chosen[rows])) for rows, chunk in self.pieces(column))
 
-        def written(column: str) -> Any:
-            return None if self.written is None else self.written(column).filter(pa.array(chosen))
-
-        n_rows = int(np.count_nonzero(chosen))
-        return Source(name, self.schema, n_rows, chunks, None if self.written is None else written, self.path)
+        whole = self.written
+        written = None if whole is None else lambda column: whole(column).filter(pa.array(chosen))
+        return Source(name, self.schema, int(np.count_nonzero(chosen)), chunks, written, self.path)
 
     def matrix(self, names: Sequence[str]) -> FloatArray:
         """Columns of numbers, side by side; in single precision where all of them are."""
-        types = [self.schema.field(name).type for name in names]
-        single = all(pa.types.is_float32(one) or pa.types.is_float16(one) for one in types)
-        # Filled piece by piece, so that the file's own copy of the numbers never exists next to this one.
+        single = all(_is_single(self.schema.field(name).type) for name in names)
         matrix = np.empty((self.n_rows, len(names)), dtype=np.float32 if single else np.float64, order="F")
         for position, name in enumerate(names):
-            start = 0
-            for chunk in self.chunks(name):
-                matrix[start : start + len(chunk), position] = _numbers(chunk, name)
-                start += len(chunk)
+            for rows, chunk in self.pieces(name):
+                matrix[rows, position] = _numbers(chunk, name)
         pa.default_memory_pool().release_unused()
         return matrix
 
     def present(self, names: Collection[str]) -> BoolArray:
         """Whether each row has a value in all of these columns."""
-        rows = np.ones(self.n_rows, dtype=np.bool_)
+        present = np.ones(self.n_rows, dtype=np.bool_)
         for name in names:
-            start = 0
-            for chunk in self.chunks(name):
-                rows[start : start + len(chunk)] &= ~_is_missing(chunk)
-                start += len(chunk)
-        return rows
+            for rows, chunk in self.pieces(name):
+                present[rows] &= ~_is_missing(chunk)
+        return present
 
 
 def _is_missing(values: Any) -> BoolArray:
@@ -188,13 +177,18 @@ def _is_missing(values: Any) -> BoolArray:
     missing = values.is_null(nan_is_null=True)
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         missing = pc.or_(missing, pc.fill_null(pc.equal(values, ""), True))
-    found: BoolArray = missing.to_numpy(zero_copy_only=False)
-    return found
+    rows: BoolArray = missing.to_numpy(zero_copy_only=False)
+    return rows
 
 
 def is_numeric(kind: Any) -> bool:
     """Whether a column of this Arrow type may be a score."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _is_single(kind: Any) -> bool:
+    """Whether a column of this Arrow type is exact in single precision."""
+    return bool(pa.types.is_float32(kind) or pa.types.is_float16(kind))
 
 
 def open_source(path: str) -> Source:
@@ -207,7 +201,7 @@ def open_source(path: str) -> Source:
     except _BROKEN as error:
         raise CommandError(_unreadable(name, error)) from error
     names = source.names
-    if twice := sorted({column for column in names if names.count(column) > 1} if len(set(names)) < len(names) else ()):
+    if twice := repeated(names):
         raise CommandError(quoted_path(name), f"has columns of the same name: {listed(twice)}")
     if source.n_rows == 0:
         raise CommandError(quoted_path(name), "has no rows")
@@ -225,33 +219,33 @@ def quoted_path(name: str) -> str:
     return f"'{text}'" if len(text) <= 60 else f"'...{text[-57:]}'"
 
 
-def _opened(given: Path | bytes, name: str) -> Source:
-    if isinstance(given, Path):
-        with given.open("rb") as opened:
+def _opened(data: Path | bytes, name: str) -> Source:
+    if isinstance(data, Path):
+        with data.open("rb") as opened:
             head = opened.read(HEAD)
-        suffix, where = given.suffix, str(given)
+        suffix, where = data.suffix, str(data)
     else:
-        head, suffix, where = given[:HEAD], "", None
+        head, suffix, where = data[:HEAD], "", None
     kind = format_of(head, suffix)
-    file: Any = pa.BufferReader(given) if isinstance(given, bytes) else where
+    file: Any = pa.BufferReader(data) if isinstance(data, bytes) else where
     if kind is Format.PARQUET:
         return _parquet(file, name)
     if kind is Format.NPZ:
-        return _in_memory(npz_table(BytesIO(given) if isinstance(given, bytes) else given), name)
+        return _in_memory(npz_table(BytesIO(data) if isinstance(data, bytes) else data), name)
     if kind in (Format.ARROW, Format.STREAM):
         return _in_memory(_arrow(pa.memory_map(where) if where else file, kind), name)
     if kind is Format.NDJSON:
-        return _in_memory(ndjson_table(_content(given)), name)
+        return _in_memory(ndjson_table(_content(data)), name)
 
     def written(column: str) -> Any:
         # A file is read again: kept until then, all of it would lie in memory together with the table.
-        return column_as_written(_content(given), column)
+        return column_as_written(_content(data), column)
 
-    return replace(_in_memory(delimited_table(_content(given)), name), written=written)
+    return replace(_in_memory(delimited_table(_content(data)), name), written=written)
 
 
-def _content(given: Path | bytes) -> bytes:
-    return given if isinstance(given, bytes) else given.read_bytes()
+def _content(data: Path | bytes) -> bytes:
+    return data if isinstance(data, bytes) else data.read_bytes()
 
 
 def _parquet(file: Any, name: str) -> Source:
@@ -302,7 +296,7 @@ def _numbers(column: Any, name: str) -> Any:
 
 # Whether files fit in memory
 
-_PARQUET, _GIB = b"PAR1", 2**30
+_GIB = 2**30
 # Copies of the scores that an evaluation in memory has at once: as read, sorted by class, and what resamples need.
 _COPIES = 3
 
@@ -327,14 +321,13 @@ def is_parquet(path: Path) -> bool:
         if not path.is_file():
             return False
         with path.open("rb") as file:
-            return file.read(4) == _PARQUET
+            return file.read(4) == b"PAR1"
     except (OSError, ValueError):
         return False
 
 
 def _bytes_needed(path: Path) -> int:
     """By the footer; 0 where it cannot be read, which is said later."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
@@ -342,10 +335,6 @@ def _bytes_needed(path: Path) -> int:
             n_rows, kinds = file.metadata.num_rows, list(file.schema_arrow.types)
     except (pa.ArrowException, OSError):
         return 0
-    width = sum(_width(kind) for kind in kinds if is_numeric(kind))
+    width = sum(4 if _is_single(kind) else 8 for kind in kinds if is_numeric(kind))
     # Labels as objects and as codes.
     return int(n_rows * (_COPIES * width + 24))
-
-
-def _width(kind: Any) -> int:
-    return 4 if kind.bit_width <= 32 and "float" in str(kind) else 8

@@ -18,8 +18,12 @@ from polyroc._lib.text import wrapped
 _LONGEST = 40
 _JOINER = "\u200d"  # holds emoji together, does nothing else
 
-# What the library calls its arguments, and what the command line does.
-_OPTIONS = {
+# Arguments of the library that have the same name here, and those that are called otherwise.
+_SAME_NAME = (
+    "labels sample_weight groups confidence_level max_fpr half_width detect power assurance allocation statistic prior "
+    "rule reject_cost target checkpoint key models model_column pooled drop_missing common"
+)
+_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (*_SAME_NAME.split(), *DECLARED)} | {
     "y_true": "--target",
     "y_score": "--scores",
     "scores": "--scores",
@@ -27,35 +31,9 @@ _OPTIONS = {
     "rng": "--seed",
     "n_jobs": "--jobs",
     "seed": "--seed",
-    "folder": "--out",
     "pilot": "the sample",
     "paths": "the files",
 }
-_SAME_NAME = (
-    "labels",
-    "sample_weight",
-    "groups",
-    "confidence_level",
-    "max_fpr",
-    "data",
-    "half_width",
-    "detect",
-    "power",
-    "assurance",
-    "allocation",
-    "statistic",
-    "prior",
-    "rule",
-    "reject_cost",
-    "target",
-    "checkpoint",
-    "key",
-    "models",
-    "model_column",
-    "pooled",
-    "drop_missing",
-    "common",
-)
 # Said with their value.
 _FLAGS = {
     "partial=True": "--partial",
@@ -63,8 +41,6 @@ _FLAGS = {
     "standard_errors=False": "--method none",
     "polyroc.evaluate": "--no-stream",
 }
-# Those above have a name of their own there.
-_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (*_SAME_NAME, *DECLARED)} | _OPTIONS
 
 
 class CommandError(ValueError):
@@ -194,6 +170,12 @@ class Messages:
             self.warnings.append(text)
             _line(f"warning: {text}")
 
+    def say(self, warnings: Sequence[str], notes: Sequence[str]) -> None:
+        for text in warnings:
+            self.warning(text)
+        for text in notes:
+            self.note(text)
+
     @contextmanager
     def heard(self) -> Iterator[None]:
         """While it lasts, warnings and log lines of the library are said here."""
@@ -208,22 +190,11 @@ class Messages:
                 # For developers of packages, not for their users.
                 for kind in (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ImportWarning):
                     warnings.simplefilter("ignore", kind)
-                warnings.showwarning = self._show
+                warnings.showwarning = lambda message, *_about, **_where: self.warning(str(message))
                 yield
         finally:
             logger.setLevel(level)
             logger.removeHandler(handler)
-
-    def _show(
-        self,
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
-    ) -> None:
-        self.warning(str(message))
 
 
 class _Notes(logging.Handler):

@@ -15,17 +15,22 @@ from polyroc._lib.numbers import counted
 from polyroc._lib.typing import BoolArray, FloatArray, IntArray
 from polyroc.cli._columns import Columns, check_column, choose_scores, labels_column, read_target, split
 from polyroc.cli._files import STANDARD_INPUT, Source, open_source, quoted_path
-from polyroc.cli._long import check_layout, common_id, comparison_of, long_layout, models_of, parse_split
 from polyroc.cli._messages import CommandError, listed, quoted
 from polyroc.cli._problem import (
     Problem,
     check_classes_left,
+    check_layout,
     check_others,
     check_rows_left,
+    common_id,
+    comparison_of,
     complete,
     complete_rows,
     dropped_rows,
     label_texts,
+    long_layout,
+    models_of,
+    parse_split,
     problem_of,
 )
 
@@ -95,15 +100,15 @@ def _of_one_column(paths: Sequence[str], models: str | None, columns: Columns) -
     check_column(source, columns.target, "target")
     wanted = parse_split(source, columns.model_column or "")
     column = check_column(source, wanted.column, "model_column")
-    found = models_of(source, wanted, columns)
-    if len(found) < 2:
+    sources = models_of(source, wanted, columns)
+    if len(sources) < 2:
         raise CommandError(
-            "`model_column`:", f"{quoted(column)} must name at least two models, got {listed(list(found))}"
+            "`model_column`:", f"{quoted(column)} must name at least two models, got {listed(list(sources))}"
         )
     columns = replace(columns, model_column=column)
-    if columns.key is not None or (by := common_id(source, found, columns.taken)) is None:
-        return _of_sources(found.items(), columns)
-    matched = _of_sources(found.items(), replace(columns, key=by))
+    if columns.key is not None or (by := common_id(source, sources, columns.taken)) is None:
+        return _of_sources(sources.items(), columns)
+    matched = _of_sources(sources.items(), replace(columns, key=by))
     return replace(matched, notes=(f"the rows of the models are matched by column {quoted(by)}", *matched.notes))
 
 
@@ -282,8 +287,8 @@ def _places(first: _Table, other: _Table, columns: Columns) -> IntArray:
         if len(theirs) > len(ours):
             absent = theirs.filter(pc.invert(pc.is_in(theirs, value_set=ours))).to_pylist()
             raise CommandError(_unmatched(absent, *files[::-1]))
-    found: IntArray = places.fill_null(-1).to_numpy()
-    return found
+    rows: IntArray = places.fill_null(-1).to_numpy()
+    return rows
 
 
 _KEY_HINT = "; if their rows are in another order, name a column that identifies them with `key`"

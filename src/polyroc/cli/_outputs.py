@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from io import BytesIO, StringIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,11 +19,13 @@ from polyroc._lib.files import why_not_writable
 from polyroc._lib.limits import CLASS_ROWS_PRINTED
 from polyroc._lib.numbers import area, area_and_ends, counted, level
 from polyroc._lib.text import aligned, short_names, wrapped
-from polyroc.cli._arguments import Settings
 from polyroc.cli._files import is_input, quoted_path
 from polyroc.cli._messages import CommandError, Messages, one_line, quoted
 from polyroc.evaluation._intervals import EvaluationIntervals
 from polyroc.evaluation._text import backwards_note
+
+if TYPE_CHECKING:
+    from polyroc.cli._app import Settings
 
 
 def write_report(path: Path, summary: Mapping[str, Any]) -> None:
@@ -105,6 +107,18 @@ def _cell(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
+def write_differences(path: Path, comparison: Comparison) -> None:
+    """The differences by both statistics, and by the partial area if it was asked for, below each other."""
+    made_by = {"n_resamples": comparison.n_resamples, "seed": comparison.seed}
+    rows = [
+        {"statistic": one.statistic, **vars(entry), **made_by}
+        for one in (comparison.by_auc, comparison.by_hand_till, comparison.by_partial_auc)
+        if one is not None
+        for entry in one.differences
+    ]
+    write_whole(path, csv_of(list(rows[0]), [list(row.values()) for row in rows]))
+
+
 # As many bytes of a file as say what it is; a page names its maker behind its security policy.
 _HEAD = 8192
 _BEGINNINGS = {".png": b"\x89PNG\r\n\x1a\n", ".pdf": b"%PDF-", ".svg": b"<svg"}
@@ -167,7 +181,7 @@ _PAGE = Output(
 )
 
 
-def check_outputs(settings: Settings, inputs: Sequence[str]) -> None:
+def check_outputs(settings: "Settings", inputs: Sequence[str]) -> None:
     """Whether all that is wanted can be written; `inputs` are the files that are read."""
     read = [*inputs, *([] if settings.costs is None else [settings.costs])]
     for output, path in ((_TABLE, settings.out), (_PICTURE, settings.plot), (_PAGE, settings.report)):
@@ -249,16 +263,19 @@ def print_evaluation(
 def _ends(evaluation: Evaluation, intervals: EvaluationIntervals, confidence_level: float) -> dict[str, str]:
     """The interval of each number that has one."""
     values = {"D": evaluation.auc, "M": evaluation.hand_till}
-    found = {
+    intervals_of = {
         "D": intervals.confidence_interval(confidence_level),
         "M": intervals.confidence_interval(confidence_level, statistic="hand_till"),
     }
     if evaluation.headline.auc_mu is not None and evaluation.mean_auc == evaluation.headline.auc_mu:
         values["AUCmu"] = evaluation.mean_auc
-        found["AUCmu"] = intervals.confidence_interval(confidence_level, statistic="mean_auc")
+        intervals_of["AUCmu"] = intervals.confidence_interval(confidence_level, statistic="mean_auc")
     if evaluation.accuracy is not None:
-        values["accuracy"], found["accuracy"] = evaluation.accuracy, intervals.accuracy_interval(confidence_level)
-    ends = {name: area_and_ends(values[name], *one) for name, one in found.items() if one is not None}
+        values["accuracy"], intervals_of["accuracy"] = (
+            evaluation.accuracy,
+            intervals.accuracy_interval(confidence_level),
+        )
+    ends = {name: area_and_ends(values[name], *one) for name, one in intervals_of.items() if one is not None}
     return {name: f"[{low}, {high}]" for name, (_, low, high) in ends.items()}
 
 

@@ -15,13 +15,34 @@ from polyroc._records import Frozen, read_only
 
 if TYPE_CHECKING:
     from polyroc.cli._columns import Columns
+    from polyroc.cli._problem import Problem
 
 _T = TypeVar("_T")
 _Names = str | Sequence[Any] | None
 
 
 @dataclass(frozen=True, eq=False)
-class FilePredictions(Frozen):
+class _Predictions(Frozen):
+    y_true: LabelArray
+    """True class of each sample, shape (n,)."""
+    labels: LabelArray
+    """The classes in the order of the score columns, shape (k,)."""
+    sample_weight: FloatArray | None
+    """Weight of each sample, shape (n,), of several files in the first; None if no column was named."""
+    groups: LabelArray | None
+    """Group of each sample, shape (n,), of several files in the first; None if no column was named."""
+    notes: tuple[str, ...]
+    """How many rows were dropped or left out, and what was guessed."""
+
+    def __repr__(self) -> str:
+        scores = [f"scores={list(self.scores)}"] if isinstance(self, PairedPredictions) else []
+        notes = [f"notes={list(self.notes)}"] if self.notes else []
+        parts = [f"n_samples={len(self.y_true)}", f"labels={self.labels.tolist()}", *scores, *notes]
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FilePredictions(_Predictions):
     r"""Predictions of one model, as they were read from a file.
 
     >>> import tempfile, pathlib, polyroc
@@ -32,26 +53,12 @@ class FilePredictions(Frozen):
     (['a', 'b'], (2, 2))
     """
 
-    y_true: LabelArray
-    """True class of each sample, shape (n,)."""
     y_score: FloatArray
     """One column per class, shape (n, k); or (n, 1), the score of the second of two classes."""
-    labels: LabelArray
-    """The classes in the order of the score columns, shape (k,)."""
-    sample_weight: FloatArray | None
-    """Weight of each sample, shape (n,); None if no column was named."""
-    groups: LabelArray | None
-    """Group of each sample, shape (n,); None if no column was named."""
-    notes: tuple[str, ...]
-    """How many rows were dropped, and what was guessed."""
-
-    def __repr__(self) -> str:
-        notes = f", notes={list(self.notes)}" if self.notes else ""
-        return f"FilePredictions(n_samples={len(self.y_true)}, labels={self.labels.tolist()}{notes})"
 
 
-@dataclass(frozen=True, eq=False)
-class PairedPredictions(Frozen):
+@dataclass(frozen=True, eq=False, repr=False)
+class PairedPredictions(_Predictions):
     r"""Predictions of several models for the same samples, as they were read from files.
 
     >>> import tempfile, pathlib, polyroc
@@ -62,20 +69,10 @@ class PairedPredictions(Frozen):
     (['knn', 'tree'], ['a', 'b'])
     """
 
-    y_true: LabelArray
-    """True class of each sample, shape (n,)."""
     scores: Mapping[str, FloatArray]
     """Scores by the name of the model, shape (n, k) each."""
-    labels: LabelArray
-    """The classes in the order of the score columns, shape (k,)."""
-    sample_weight: FloatArray | None
-    """Weight of each sample in the first file, shape (n,); None if no column was named."""
-    groups: LabelArray | None
-    """Group of each sample in the first file, shape (n,); None if no column was named."""
     key: LabelArray | None
     """What identifies each sample, shape (n,); None if rows were matched by their order."""
-    notes: tuple[str, ...]
-    """How many rows were left out, and what was guessed."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -85,11 +82,6 @@ class PairedPredictions(Frozen):
     def __reduce__(self) -> tuple[Any, ...]:
         # A read-only mapping cannot be pickled; making the record anew makes a new one.
         return type(self), tuple(dict(value) if name == "scores" else value for name, value in vars(self).items())
-
-    def __repr__(self) -> str:
-        notes = f", notes={list(self.notes)}" if self.notes else ""
-        what = f"n_samples={len(self.y_true)}, labels={self.labels.tolist()}, scores={list(self.scores)}"
-        return f"PairedPredictions({what}{notes})"
 
 
 def read_predictions(
@@ -159,9 +151,7 @@ def read_predictions(
     from polyroc.cli._problem import read_problem
 
     problem = _in_arguments(lambda: read_problem(_path(path, "path"), columns()), "path")
-    notes = _notes(problem.warnings, problem.notes)
-    weight, group = problem.sample_weight, problem.groups
-    return FilePredictions(problem.target.values, problem.scores, _classes(problem.labels), weight, group, notes)
+    return FilePredictions(**_shared(problem, problem.notes), y_score=problem.scores)
 
 
 def read_paired_predictions(
@@ -233,8 +223,8 @@ def read_paired_predictions(
     >>> pairs.key.tolist(), pairs.scores["tree"][:, 1].tolist()
     ([1, 2], [0.4, 0.8])
     """
-    given = {name: one for name, one in locals().items() if name not in ("paths", "models")}
-    columns = _columns("read_paired_predictions", given)
+    values = {name: one for name, one in locals().items() if name not in ("paths", "models")}
+    columns = _columns("read_paired_predictions", values)
     from polyroc.cli._models import read_models
 
     several: Sequence[Any] = paths if isinstance(paths, Sequence) and not isinstance(paths, str) else [paths]
@@ -242,22 +232,19 @@ def read_paired_predictions(
     if not names:
         raise InputError("paths", "must lead to at least one file", "none")
     read = _in_arguments(lambda: read_models(names, _patterns(models), columns()), "paths")
-    notes, weight, groups_ = _notes(read.first.warnings, read.notes), read.first.sample_weight, read.first.groups
     keys = None if read.key is None else read.key.to_numpy(zero_copy_only=False)
-    return PairedPredictions(
-        read.first.target.values, read.scores, _classes(read.first.labels), weight, groups_, keys, notes
-    )
+    return PairedPredictions(**_shared(read.first, read.notes), scores=read.scores, key=keys)
 
 
-def _columns(function: str, given: dict[str, Any]) -> Callable[[], "Columns"]:
+def _columns(function: str, values: dict[str, Any]) -> Callable[[], "Columns"]:
     """What the command line makes of the same options, made where its errors are translated."""
     try:
         from polyroc.cli._columns import Columns
     except ModuleNotFoundError as error:
         msg = f'`{function}` needs {error.name}: pip install "polyroc[cli]".'
         raise ModuleNotFoundError(msg, name=error.name) from error
-    given |= {name: value.tolist() for name, value in given.items() if isinstance(value, np.ndarray)}
-    for name, value in given.items():
+    values |= {name: value.tolist() for name, value in values.items() if isinstance(value, np.ndarray)}
+    for name, value in values.items():
         if name in _FLAGS:
             if not isinstance(value, bool | np.bool_):
                 raise InputError(name, "must be True or False", shown(value))
@@ -266,7 +253,7 @@ def _columns(function: str, given: dict[str, Any]) -> Callable[[], "Columns"]:
                 raise InputError(name, "must be a list of names, or names between commas", shown(value))
         elif not (isinstance(value, str) or (value is None and name != "target")):
             raise InputError(name, "must be the name of a column", shown(value))
-    return lambda: Columns(**given)
+    return lambda: Columns(**values)
 
 
 _FLAGS = ("pooled", "drop_missing", "common")
@@ -292,9 +279,16 @@ def _patterns(models: Any) -> str | None:
     return joined([f"{name}={joined(pattern)}" for name, pattern in models.items()])
 
 
-def _classes(labels: list[Any]) -> LabelArray:
-    # Objects keep text as it is; NumPy's own type would lose a NUL at the end.
-    return np.array(labels, dtype=object if isinstance(labels[0], str) else None)
+def _shared(problem: "Problem", notes: Sequence[str]) -> dict[str, Any]:
+    """What both records have of the first file."""
+    return {
+        "y_true": problem.target.values,
+        # Objects keep text as it is; NumPy's own type would lose a NUL at the end.
+        "labels": np.array(problem.labels, dtype=object if isinstance(problem.labels[0], str) else None),
+        "sample_weight": problem.sample_weight,
+        "groups": problem.groups,
+        "notes": tuple(in_words(text, _as_argument) for text in (*problem.warnings, *notes)),
+    }
 
 
 def _in_arguments(read: Callable[[], _T], argument: str) -> _T:
@@ -310,10 +304,6 @@ def _in_arguments(read: Callable[[], _T], argument: str) -> _T:
         name, _, rest = text[1:].partition("`")
         rule = f"must fit the file{rest}" if rest.startswith(":") else rest.lstrip()
         raise InputError(name, rule) from error
-
-
-def _notes(*texts: Sequence[str]) -> tuple[str, ...]:
-    return tuple(in_words(text, _as_argument) for several in texts for text in several)
 
 
 def _as_argument(code: str) -> str:

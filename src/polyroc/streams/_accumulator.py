@@ -1,4 +1,4 @@
-"""RocAccumulator: an evaluation of samples that come batch by batch, and are not kept."""
+"""RocAccumulator, an evaluation of samples that come batch by batch and are not kept; ScoreEdges, few bins for it."""
 
 import hashlib
 from collections.abc import Mapping
@@ -19,20 +19,28 @@ from polyroc._inputs.checks import InputError, one_of, shown
 from polyroc._inputs.columns import distinct
 from polyroc._inputs.labels import check_class_counts, labels_array
 from polyroc._inputs.options import Options, as_options
-from polyroc._inputs.predictions import as_batch
+from polyroc._inputs.predictions import Batch, as_batch, plain_scores
 from polyroc._lib.typing import LabelArray
 from polyroc._lib.warnings import underflow_is_zero
 from polyroc.evaluation._evaluate import OF_SAMPLES, check_option_names, evaluate_counts
 from polyroc.evaluation._evaluation import Evaluation
-from polyroc.streams._edges import ScoreEdges
 from polyroc.streams._state import check_counts, check_same, packed_header, read_array, read_header
 
 if TYPE_CHECKING:
     from polyroc.streams._second_pass import SecondPass
 
+
 _KIND = "polyroc counts"
 # More have no meaning in single precision; fewer make bins of whole powers of two.
 _MOST_BITS = 16
+# Tables of classes as they are stored: axes of k classes, and whether they are whole numbers. None: without weights.
+_TABLES = {
+    "class_counts": (1, True),
+    "class_weights": (1, False),
+    "class_squares": (1, False),
+    "confusion": (2, None),
+    "times": (1, True),
+}
 
 
 class RocAccumulator:
@@ -98,12 +106,12 @@ class RocAccumulator:
         classes = distinct(read_labels(labels, "labels"), "labels")
         if len(classes) < 2:
             raise InputError("labels", "must name at least two classes", f"{len(classes)}")
-        bits: Any = usual_bits(len(classes)) if mantissa_bits is None else mantissa_bits
-        if isinstance(bits, bool) or not isinstance(bits, Integral) or not 0 <= int(bits) <= _MOST_BITS:
-            raise InputError("mantissa_bits", f"must be an integer from 0 to {_MOST_BITS}", shown(bits))
+        bits = usual_bits(len(classes)) if mantissa_bits is None else mantissa_bits
         check_option_names(options, RocAccumulator, without=OF_SAMPLES)
         self._labels: LabelArray = labels_array(classes)
-        self._bins: ScoreBins = ScoreBins(one_of(score_kind, "score_kind", get_args(Scores)), int(bits))
+        self._bins: ScoreBins = ScoreBins(
+            one_of(score_kind, "score_kind", get_args(Scores)), _integer(bits, "mantissa_bits", 0, _MOST_BITS)
+        )
         self._groups: GroupedBins | None = None if edges is None else _grouped(edges, len(classes), self._bins.scores)
         if self._groups is not None:
             self._bins = self._groups.fine
@@ -114,7 +122,7 @@ class RocAccumulator:
         check_counts_memory(len(classes), self._bins, self._groups)
         self._tally: Tally = Tally(self._labels, self._bins, self._groups)
         self._exact: ExactColumns | None = None
-        """What was found of the same samples without bins."""
+        """Areas and curves of the same samples without bins."""
 
     @property
     def labels(self) -> LabelArray:
@@ -231,7 +239,7 @@ class RocAccumulator:
         return {
             "header": packed_header(
                 _KIND,
-                self._labels,
+                self._labels.tolist(),
                 score_kind=self._bins.scores,
                 mantissa_bits=self._bins.mantissa_bits,
                 edges=_digest(self._groups),
@@ -243,11 +251,7 @@ class RocAccumulator:
             # The score of all samples of a bin; 0 if they have several, of which it is known only that.
             "scores": np.where(np.isfinite(scores), scores, 0.0),
             "has_several": (scores == SEVERAL_SCORES).astype(np.uint8),
-            "class_counts": tally.class_counts.copy(),
-            "class_weights": tally.class_weights.copy(),
-            "class_squares": tally.class_squares.copy(),
-            "confusion": tally.confusion.copy(),
-            "times": tally.times.copy(),
+            **{name: getattr(tally, name).copy() for name in _TABLES},
             # Without samples there is no lowest score, and infinities do not belong in a state.
             "ranges": np.stack([tally.lowest, tally.highest]) if np.isfinite(tally.lowest).all() else np.zeros((0, k)),
             "worst_row": np.array([tally.worst_row]),
@@ -276,12 +280,18 @@ class RocAccumulator:
 def _grouped(edges: Any, n_classes: int, scores: Scores) -> GroupedBins:
     if not isinstance(edges, ScoreEdges):
         raise InputError("edges", "must be a ScoreEdges", shown(type(edges).__name__))
-    found = edges._grouped()
-    if len(found.groups) not in ((n_classes,) if n_classes > 2 else (1, 2)):
-        raise InputError("edges", f"must have seen {n_classes} columns", f"{len(found.groups)}")
-    if found.fine.scores != scores:
-        raise InputError("edges", f"must have the same `score_kind` as this one, {scores!r}", repr(found.fine.scores))
-    return found
+    bins = edges._grouped()
+    if len(bins.groups) not in ((n_classes,) if n_classes > 2 else (1, 2)):
+        raise InputError("edges", f"must have seen {n_classes} columns", f"{len(bins.groups)}")
+    if bins.fine.scores != scores:
+        raise InputError("edges", f"must have the same `score_kind` as this one, {scores!r}", repr(bins.fine.scores))
+    return bins
+
+
+def _integer(value: Any, name: str, least: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
+        raise InputError(name, f"must be an integer from {least} to {most:,}", shown(value))
+    return int(value)
 
 
 def _digest(groups: GroupedBins | None) -> str | None:
@@ -297,22 +307,19 @@ def _tally_of(state: Mapping[str, Any], weighted: bool, like: Tally) -> Tally:
     check_counts("column_sizes", sizes)
     if len(sizes) not in ((0, k) if k > 2 else (0, 1, 2)):
         raise InputError("state", f"must have {k} columns", f"{len(sizes)}")
-    places = read_array(state, "bins", (int(sizes.sum()),), "iu")
+    indices = read_array(state, "bins", (int(sizes.sum()),), "iu")
     rows = read_array(state, "rows", (int(sizes.sum()), k), kinds)
     scores = read_array(state, "scores", (len(rows),), "f")
     scores[read_array(state, "has_several", (len(rows),), "iu") > 0] = SEVERAL_SCORES
     scores[~rows.any(axis=1)] = NO_SCORE
     tally = Tally(labels, bins, like.groups)
     tally.is_weighted = weighted
-    tally.class_counts = read_array(state, "class_counts", (k,), "iu")
-    tally.class_weights = read_array(state, "class_weights", (k,), "f")
-    tally.class_squares = read_array(state, "class_squares", (k,), "f")
-    tally.confusion = read_array(state, "confusion", (k, k), kinds)
-    tally.times = read_array(state, "times", (k,), "iu")
+    for name, (n_axes, is_whole) in _TABLES.items():
+        own_kinds = kinds if is_whole is None else "iu" if is_whole else "f"
+        setattr(tally, name, read_array(state, name, n_axes * (k,), own_kinds))
+        check_counts(name, getattr(tally, name))
     ranges = read_array(state, "ranges", (None, k), "f")
     [tally.worst_row] = read_array(state, "worst_row", (1,), "f").tolist()
-    for name in ("class_counts", "class_weights", "class_squares", "confusion", "times"):
-        check_counts(name, getattr(tally, name))
     check_counts("rows", rows)
     if len(ranges) == 2:
         tally.lowest, tally.highest = ranges
@@ -320,7 +327,7 @@ def _tally_of(state: Mapping[str, Any], weighted: bool, like: Tally) -> Tally:
     expected = tally.class_weights if weighted else tally.class_counts
     ends = np.cumsum(sizes)
     for counter, start, end in zip(tally.counters, ends - sizes, ends, strict=True):
-        own = places[start:end]
+        own = indices[start:end]
         most = bins.n_bins if like.groups is None else len(counter.rows)
         if len(own) and (own[0] < 0 or own[-1] >= most or np.any(np.diff(own) <= 0)):
             raise InputError("state", f"must hold rising bins from 0 to {most - 1} of each column")
@@ -329,3 +336,96 @@ def _tally_of(state: Mapping[str, Any], weighted: bool, like: Tally) -> Tally:
             rule = "must hold as many scores of each class in every column as there are samples"
             raise InputError("state", rule, hint=": it is damaged")
     return tally
+
+
+_FINE_BITS = 7
+_MOST_BINS = 4_096
+
+
+class ScoreEdges:
+    """Bins with about equally many samples each, from a pass over the scores alone.
+
+    Counts of all pairs of classes need memory of the number of bins times the square of the number of classes. With
+    hundreds of classes, a first pass that counts scores without their classes finds some hundred bins that suffice:
+    pass it to ``RocAccumulator(labels, edges=...)``. The error falls with the square of their number.
+
+    Parameters
+    ----------
+    n_bins : int
+        Bins of each column, from 2 to 4,096.
+    score_kind : {"probabilities", "free"}
+        As in `RocAccumulator`.
+
+    Attributes
+    ----------
+    n_bins : int
+        Bins of each column, at most.
+    n_samples : int
+        Samples so far.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> example = polyroc.load_example()
+    >>> edges = polyroc.ScoreEdges(512)
+    >>> edges.update(example.scores["logistic"])
+    >>> accumulator = polyroc.RocAccumulator(range(10), edges=edges)
+    >>> accumulator.update(example.y_true, example.scores["logistic"])
+    >>> exact = polyroc.evaluate(example.y_true, example.scores["logistic"])
+    >>> abs(accumulator.compute().auc - exact.auc) < 0.002
+    True
+    """
+
+    def __init__(self, n_bins: int = 640, *, score_kind: Scores = "probabilities") -> None:
+        self.n_bins = _integer(n_bins, "n_bins", 2, _MOST_BINS)
+        self._bins = ScoreBins(one_of(score_kind, "score_kind", get_args(Scores)), _FINE_BITS)
+        self._tally = Tally(np.zeros(1, dtype=np.int64), self._bins)
+
+    @property
+    def n_samples(self) -> int:
+        return int(self._tally.class_counts.sum())
+
+    def update(self, y_score: "ArrayLike") -> None:
+        """Count the scores of a batch, in the order of the columns, which names do not change.
+
+        Parameters
+        ----------
+        y_score : array-like or data frame of shape (n_samples, n_classes)
+            As in `evaluate`.
+        """
+        scores = plain_scores(y_score)
+        if len(scores) == 0:
+            return
+        columns = tuple(scores.T)
+        if self._tally.counters and len(columns) != self._tally.n_columns:
+            came = f"{len(columns)} after {self._tally.n_columns} in earlier batches"
+            raise InputError("y_score", "must have the same number of columns in all batches", came)
+        self._tally.add_scores(Batch(np.zeros(len(scores), dtype=np.int32), columns, None))
+
+    def merge(self, other: "ScoreEdges") -> None:
+        """Add what another pass over scores of the same kind has counted.
+
+        Parameters
+        ----------
+        other : ScoreEdges
+            Stays as it is.
+        """
+        if not isinstance(other, ScoreEdges):
+            raise InputError("other", "must be a ScoreEdges", shown(type(other).__name__))
+        if (self.n_bins, self._bins) != (other.n_bins, other._bins):
+            raise InputError("other", "must have the same `n_bins` and `score_kind` as this one")
+        self._tally.merge(other._tally)
+
+    def _grouped(self) -> GroupedBins:
+        """Groups of neighbouring bins, each with about as many samples."""
+        if not self._tally.counters:
+            raise InputError("edges", "must have seen scores: call its `update` first")
+        groups = np.zeros((self._tally.n_columns, self._bins.n_bins), dtype=np.int32)
+        for row, counter in zip(groups, self._tally.counters, strict=True):
+            counts = np.zeros(self._bins.n_bins)
+            counts[counter.occupied] = counter.at(counter.occupied)[:, 0]
+            # A bin belongs where its middle sample does; groups without a sample are skipped.
+            middle = np.cumsum(counts) - counts / 2
+            wanted = np.minimum(middle * self.n_bins / counts.sum(), self.n_bins - 1).astype(np.int64)
+            row[:] = np.unique(wanted, return_inverse=True)[1]
+        return GroupedBins(self._bins, groups)

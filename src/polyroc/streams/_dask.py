@@ -1,17 +1,36 @@
-"""polyroc.dask.evaluate: one model, whose predictions lie in partitions."""
+"""evaluate and compare of polyroc.dask: both passes as tasks of Dask, a summary of each partition, merged in a tree."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from polyroc._engines._bins import Scores
-from polyroc._inputs.checks import InputError, as_confidence_level, as_flag
+from polyroc._inputs.arrays import read_categories, read_labels, read_table
+from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, listed, shown
+from polyroc._inputs.columns import Known, are_named, assign_columns
+from polyroc._inputs.predictions import is_empty
+from polyroc._lib.limits import CLUSTER_CLASSES
 from polyroc.evaluation._comparison import Comparison
 from polyroc.evaluation._evaluate import OF_SAMPLES, check_option_names
 from polyroc.evaluation._evaluation import Evaluation
-from polyroc.streams._dask_passes import DaskPasses, as_parts, needed
-from polyroc.streams._partitions import ONE_MODEL, as_models, as_recipe, compare_passes, evaluate_passes
+from polyroc.streams._partitions import (
+    ONE_MODEL,
+    PartCounts,
+    PartPass,
+    PartSums,
+    Recipe,
+    as_models,
+    as_recipe,
+    check_installed,
+    classes_of,
+    compare_passes,
+    evaluate_passes,
+    in_partition,
+)
 
 
 def evaluate(
@@ -51,10 +70,8 @@ def evaluate(
     standard_errors : bool
         Whether to make the second pass that standard errors and intervals need. Partitions are computed again for it:
         persist them if they fit in the memory of the workers and are expensive.
-    score_kind : {"probabilities", "free"}
-        Whether scores lie between 0 and 1, or anywhere, as logits do.
-    mantissa_bits : int, optional
-        As in `RocAccumulator`.
+    score_kind, mantissa_bits
+        As in `polyroc.RocAccumulator`.
     **options
         Further keyword arguments of `polyroc.evaluate`; ``thresholds="difference"`` needs single samples.
 
@@ -78,11 +95,11 @@ def evaluate(
     >>> round(evaluation.standard_error, 4)
     0.0069
     """
-    needed("evaluate")
+    check_installed("dask", "evaluate")
     check_option_names(options, evaluate, without=OF_SAMPLES)
     if groups is not None and not as_flag(standard_errors, "standard_errors"):
         raise InputError("groups", "must be None where `standard_errors` is False: they have no part in the first pass")
-    passes = DaskPasses(as_parts(y_true, {ONE_MODEL: y_score}, sample_weight, groups))
+    passes = as_passes(y_true, {ONE_MODEL: y_score}, sample_weight, groups)
     recipe = as_recipe(labels, passes, (ONE_MODEL,), score_kind, mantissa_bits, options)
     return evaluate_passes(passes, recipe, options, standard_errors)
 
@@ -135,9 +152,307 @@ def compare(
     >>> str(comparison.by_auc.rankings[0])
     'strong > weak'
     """
-    needed("compare")
+    check_installed("dask", "compare")
     check_option_names(options, compare, without=OF_SAMPLES)
     level, models = as_confidence_level(confidence_level), as_models(scores)
-    passes = DaskPasses(as_parts(y_true, models, sample_weight, groups))
+    passes = as_passes(y_true, models, sample_weight, groups)
     recipe = as_recipe(labels, passes, tuple(models), score_kind, mantissa_bits, options)
     return compare_passes(passes, recipe, options, level)
+
+
+_KINDS = "a dask array, a dask series or data frame, or a list of delayed objects"
+
+
+def as_passes(y_true: Any, scores: Mapping[str, Any], sample_weight: Any, groups: Any) -> "DaskPasses":
+    """The partitions of all arguments, aligned."""
+    names = dict.fromkeys(scores, "y_score") if len(scores) == 1 else {model: f"scores[{model!r}]" for model in scores}
+    first = next(iter(scores))
+    leader = _one_chunk_of_columns(scores[first], names[first])
+    rest = {"y_true": y_true, "sample_weight": sample_weight, "groups": groups}
+    named = {name: value for name, value in rest.items() if isinstance(value, str)}
+    if named:
+        _check_columns(leader, named, len(scores))
+    if not any(map(_is_lazy, (leader, *rest.values()))):
+        hint = ": for predictions in memory use `polyroc.evaluate` or `polyroc.compare`"
+        raise InputError("y_score", f"must be {_KINDS}", shown(type(leader).__name__), hint=hint)
+    blocks = {first: _blocks(leader, names[first])}
+    n_parts = len(blocks[first])
+    columns = [_columns_of(leader, set(named.values()))]
+    for model in list(scores)[1:]:
+        whole = _one_chunk_of_columns(scores[model], names[model])
+        blocks[model] = _aligned(whole, names[model], leader, n_parts)
+        columns.append(_columns_of(whole, set()))
+    truth, weight, group = (
+        [value] * n_parts if value is None or isinstance(value, str) else _aligned(value, name, leader, n_parts)
+        for name, value in rest.items()
+    )
+    targets = _blocks(leader[y_true], "y_true") if isinstance(y_true, str) else truth
+    return DaskPasses(truth, blocks, weight, group, targets, columns)
+
+
+# By what their types have, so that neither pandas nor dask.array is loaded; a delayed object itself has every name.
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "__dask_graph__") and hasattr(type(value), "chunks")
+
+
+def _is_frame(value: Any) -> bool:
+    return hasattr(value, "__dask_graph__") and hasattr(type(value), "divisions")
+
+
+def _is_delayed(value: Any) -> bool:
+    from dask.delayed import Delayed
+
+    return isinstance(value, Delayed)
+
+
+def _is_delayed_list(value: Any) -> bool:
+    return isinstance(value, list | tuple) and len(value) > 0 and all(map(_is_delayed, value))
+
+
+def _is_lazy(value: Any) -> bool:
+    return _is_array(value) or _is_frame(value) or _is_delayed(value) or _is_delayed_list(value)
+
+
+def _is_known(array: Any) -> bool:
+    return _is_array(array) and not np.isnan(array.shape[0])
+
+
+def _one_chunk_of_columns(value: Any, name: str) -> Any:
+    """Arrays whose blocks have all columns."""
+    if not _is_array(value):
+        return value
+    if value.ndim not in (1, 2):
+        raise InputError(name, "must have shape (n_samples, n_classes) or (n_samples,)", f"{value.shape}")
+    return value.rechunk({1: -1}) if value.ndim == 2 and value.numblocks[1] > 1 else value
+
+
+def _check_columns(frame: Any, named: Mapping[str, str], n_models: int) -> None:
+    """Whether names of columns can be found."""
+    [argument, *_] = named
+    if n_models > 1:
+        raise InputError(argument, f"must be {_KINDS}", f"the name of a column, {shown(named[argument])}")
+    if not _is_frame(frame) or frame.ndim != 2:
+        rule = "may be the name of a column only where `y_score` is a dask data frame"
+        raise InputError(argument, rule, f"{shown(named[argument])} and {type(frame).__name__}")
+    for argument, column in named.items():
+        if column not in list(frame.columns):
+            came = f"{shown(column)}, which is not among {listed(list(frame.columns))}"
+            raise InputError(argument, "must be a column of `y_score`", came)
+
+
+def _blocks(value: Any, name: str) -> list[Any]:
+    if _is_array(value):
+        return list(np.ravel(value.to_delayed()))
+    if _is_frame(value):
+        return list(value.to_delayed())
+    if _is_delayed(value):
+        return [value]
+    if _is_delayed_list(value):
+        return list(value)
+    raise InputError(name, f"must be {_KINDS}", shown(type(value).__name__))
+
+
+def _aligned(value: Any, name: str, leader: Any, n_parts: int) -> list[Any]:
+    """The blocks of an argument, which has the rows of the first model's scores."""
+    if not _is_lazy(value) and _is_known(leader):
+        from dask import array
+
+        value = array.from_array(np.asarray(value), chunks=-1)
+    if _is_array(value) and name in ("y_true", "sample_weight", "groups") and value.ndim != 1:
+        raise InputError(name, "must be one-dimensional", f"shape {value.shape}")
+    if _is_known(value) and _is_known(leader):
+        if value.shape[0] != leader.shape[0]:
+            rule = "must have one entry per row of the scores"
+            raise InputError(name, rule, f"{value.shape[0]:,} entries and {leader.shape[0]:,} rows")
+        value = value.rechunk({0: leader.chunks[0]})
+    both_frames = _is_frame(value) and _is_frame(leader)
+    if both_frames and value.known_divisions and leader.known_divisions and value.divisions != leader.divisions:
+        raise InputError(name, "must have the divisions of the scores", hint=": take both from one data frame")
+    blocks = _blocks(value, name)
+    if len(blocks) != n_parts:
+        raise InputError(name, f"must have as many partitions as the scores, {n_parts}", f"{len(blocks)}")
+    return blocks
+
+
+def _columns_of(leader: Any, without: set[str]) -> tuple[list[Any] | None, int] | None:
+    if _is_array(leader):
+        return None, 1 if leader.ndim == 1 else int(leader.shape[1])
+    if _is_frame(leader):
+        names = [name for name in leader.columns if name not in without] if leader.ndim == 2 else [leader.name]
+        return names, len(names)
+    return None
+
+
+# Summaries that one task merges. A tree over P partitions has log8(P) levels, so no machine has to hold many.
+FAN_IN = 8
+
+
+_Part = TypeVar("_Part")
+
+
+@dataclass(eq=False)
+class DaskPasses:
+    """Partitions that Dask passes: with the distributed client where there is one, else with its default scheduler."""
+
+    truth: Sequence[Any]
+    """Delayed objects, or names of columns of the scores; so are weights and groups."""
+    scores: Mapping[str, Sequence[Any]]
+    """Of each model."""
+    weight: Sequence[Any]
+    groups: Sequence[Any]
+    targets: Sequence[Any]
+    """True classes alone, where `truth` is the name of a column that the scores have."""
+    columns: list[tuple[list[Any] | None, int] | None]
+    """Names and number of score columns of each model; None where only its batches know."""
+    argument: str = "y_true"
+    how_to_keep: str = (
+        "A loader with an order of its own for each call, or a draw without a seed, does that: seed it, or persist the "
+        "partitions with `dask.persist` first"
+    )
+
+    def count(self, recipe: Recipe) -> PartCounts | None:
+        return self._computed_with(recipe, PartCounts.merged)
+
+    def sum(self, tables: PartPass) -> PartSums | None:
+        from dask import delayed
+
+        # One task, on which all others depend: sent to a machine once, from there to the others, and sent again if that
+        # machine is lost, which data that were only scattered are not.
+        return self._computed_with(delayed(_as_it_is, pure=False)(tables), PartSums.merged)
+
+    def _computed_with(self, begin: Any, merged: "Callable[[list[_Part]], _Part]") -> "_Part | None":
+        from dask import delayed
+
+        summarizing = delayed(_summarize, pure=False)
+        models = [list(blocks) for blocks in zip(*self.scores.values(), strict=True)]
+        rows = enumerate(zip(self.truth, models, self.weight, self.groups, strict=True))
+        return _computed([summarizing(begin, number, *columns) for number, columns in rows], merged)
+
+    def labels(self) -> list[Any]:
+        """The classes, from the values of the target in all partitions and the names of the score columns."""
+        from dask import delayed
+
+        looking = delayed(_look, pure=False)
+        # Scores are opened only where nobody else knows their columns.
+        unknown = [model for model, own in zip(self.scores, self.columns, strict=True) if own is None]
+        tasks = [
+            looking(number, y_true, {model: self.scores[model][number] for model in unknown})
+            for number, y_true in enumerate(self.targets)
+        ]
+        seen = _computed(tasks, _merged)
+        if seen is None or not seen.values:
+            raise InputError("y_true", "must not be empty", "no samples in any partition")
+        columns = {
+            model: seen.columns_of(model) if own is None else own
+            for model, own in zip(self.scores, self.columns, strict=True)
+        }
+        if not are_named(*next(iter(columns.values()))) and len(seen.categories) > 1:
+            raise _differing("y_true", "categories", seen.categories)
+        return classes_of(Known(sorted(seen.values), None, seen.categories[0][1]), columns)
+
+    def check(self, labels: list[Any]) -> None:
+        """Refuse score columns that cannot be those of the classes, before anything is computed."""
+        for columns in self.columns:
+            if columns is not None:
+                assign_columns(Known(sorted(labels), labels, None), *columns)
+
+
+def _computed(tasks: Sequence[Any], merged: Callable[[Any], _Part]) -> _Part | None:
+    """The result of a tree of merges."""
+    import dask
+
+    if not tasks:
+        return None
+    merging = dask.delayed(merged, pure=False)
+    while len(tasks) > 1:
+        tasks = [merging(list(tasks[start : start + FAN_IN])) for start in range(0, len(tasks), FAN_IN)]
+    result: _Part = dask.compute(tasks[0])[0]
+    return result
+
+
+# What runs on the workers.
+
+
+def _summarize(begin: Any, number: int, y_true: Any, scores: list[Any], weight: Any, group: Any) -> Any:
+    """The counts or sums of a partition, begun by a `Recipe` or a `PartPass`."""
+    columns, part = (y_true, weight, group), begin.begun(number)
+    with in_partition(number):
+        if named := [name for name in columns if isinstance(name, str)]:
+            # Names stand for columns of the only frame of scores, which are no scores then.
+            [frame] = scores
+            y_true, weight, group = (frame[name] if isinstance(name, str) else name for name in columns)
+            scores = [frame.drop(columns=list(dict.fromkeys(named)))]
+        part.add(y_true, scores, weight, group)
+    return part.summary
+
+
+def _as_it_is(tables: PartPass) -> PartPass:
+    return tables
+
+
+_Entry: TypeAlias = tuple[int, Any]
+
+
+class _Seen(NamedTuple):
+    """What partitions say about the classes: each entry has the number of the first partition that says so."""
+
+    values: set[Any]
+    """Distinct values of the target."""
+    categories: list[_Entry]
+    """What the first partition with samples says, and the first that says something else."""
+    columns: dict[str, list[_Entry]]
+    """Likewise the names and the number of score columns, of models whose batches alone know them."""
+
+    def columns_of(self, model: str) -> tuple[list[Any] | None, int]:
+        """Names and number of score columns of a model, the same in all partitions."""
+        if len(self.columns[model]) > 1:
+            named = [(number, columns[0]) for number, columns in self.columns[model]]
+            raise _differing(f"scores[{model!r}]" if model else "y_score", "columns", named)
+        [(_, columns)] = self.columns[model]
+        names, n_columns = columns
+        return names, n_columns
+
+
+def _look(number: int, y_true: Any, scores: dict[str, Any]) -> _Seen:
+    with in_partition(number):
+        if is_empty(y_true):
+            return _Seen(set(), [], {})
+        columns = {}
+        for model, y_score in scores.items():
+            values, names = read_table(y_score, "y_score")
+            columns[model] = [(number, (names, 1 if values.ndim == 1 else values.shape[1]))]
+        categories = read_categories(y_true, "y_true")
+        return _Seen(set(read_labels(y_true, "y_true").tolist()), [(number, categories)], columns)
+
+
+def _merged(parts: list[_Seen]) -> _Seen:
+    """What several partitions say."""
+    with_samples = [part for part in parts if part.values]
+    if not with_samples:
+        return parts[0]
+    values = set().union(*(part.values for part in with_samples))
+    if len(values) > CLUSTER_CLASSES:
+        raise InputError("y_true", f"must have at most {CLUSTER_CLASSES:,} classes", f"{len(values):,} distinct values")
+    kinds = sorted({type(value).__name__ for value in values})
+    if len(kinds) > 1:
+        raise InputError("y_true", "must hold integers, strings or booleans, all of one type", ", ".join(kinds))
+    columns = {
+        # Names may come in another order: then each batch is matched by its names.
+        model: _first_two([part.columns[model] for part in with_samples], lambda own: (set(own[0] or ()), own[1]))
+        for model in with_samples[0].columns
+    }
+    return _Seen(values, _first_two([part.categories for part in with_samples], lambda own: own), columns)
+
+
+def _first_two(said: list[list[_Entry]], key: Callable[[Any], Any]) -> list[_Entry]:
+    """The entry of the first partition, and the first entry that differs from it."""
+    first, *rest = sorted((entry for entries in said for entry in entries), key=itemgetter(0))
+    return [first, *[entry for entry in rest if key(entry[1]) != key(first[1])][:1]]
+
+
+def _differing(argument: str, what: str, entries: list[_Entry]) -> InputError:
+    said = [f"{'none' if names is None else listed(names)} in partition {number}" for number, names in entries]
+    other = ", if the score columns are not named after the classes" if what == "categories" else ""
+    rule = f"must have the same {what} in every partition{other}"
+    hint = ": pass the classes in the order of the columns as `labels=`"
+    return InputError(argument, rule, " and ".join(said), hint=hint)

@@ -1,31 +1,24 @@
 """evaluate_parquet(...) and compare_parquet(...): files that do not fit in memory, in two passes over them."""
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, as_n_jobs, listed, one_of, shown
-from polyroc._lib.grid import grid
+from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, listed, shown
 from polyroc._lib.warnings import underflow_is_zero
 from polyroc.evaluation._comparison import Comparison
 from polyroc.evaluation._evaluate import OF_SAMPLES, check_option_names
 from polyroc.evaluation._evaluation import Evaluation
 from polyroc.streams._accumulator import RocAccumulator
-from polyroc.streams._checkpoint import as_checkpoint, check_facts, check_files
 from polyroc.streams._second_pass import PairedSecondPass, SecondPass
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from types import ModuleType
 
-    from polyroc.streams._parquet_layout import Layout, Wanted
-    from polyroc.streams._parquet_run import ParquetRun
+    from numpy.typing import ArrayLike
 
 Paths: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]]
 ScoreKind: TypeAlias = Literal["auto", "probabilities", "free"]
-# Options of a run that change no number.
-_WITHOUT_EFFECT = ("n_jobs", "engine")
 
 
 @underflow_is_zero
@@ -122,14 +115,16 @@ def evaluate_parquet(
     """
     flags = _flags(partial=partial, progress=progress, exact=exact, standard_errors=standard_errors)
     check_option_names(options, evaluate_parquet, without=OF_SAMPLES)
-    wanted = _wanted(target, {"": scores}, labels, sample_weight, groups)
-    begun = _begin(paths, wanted, flags, checkpoint, score_kind, mantissa_bits, {**options, "n_jobs": n_jobs})
-    [accumulator] = begun.accumulators.values()
-    with _of_columns():
+    passes = _passes()
+    wanted = passes.as_wanted(target, {"": scores}, labels, sample_weight, groups)
+    options |= {"n_jobs": n_jobs, "mantissa_bits": mantissa_bits}
+    run, reader, accumulators = passes.counted(paths, wanted, flags, checkpoint, score_kind, options)
+    with passes.of_columns():
+        accumulator: RocAccumulator = accumulators[""]
         if not flags["standard_errors"]:
             return accumulator.compute()
         second = SecondPass(accumulator)
-    begun.sum_up(second)
+    passes.sum_up(run, reader, second)
     return second.compute()
 
 
@@ -195,27 +190,18 @@ def compare_parquet(
     level = as_confidence_level(confidence_level)
     flags = _flags(partial=partial, progress=progress, exact=exact)
     check_option_names(options, compare_parquet, without=OF_SAMPLES)
-    wanted = _wanted(target, _as_models(scores), labels, sample_weight, groups)
-    begun = _begin(paths, wanted, flags, checkpoint, score_kind, mantissa_bits, {**options, "n_jobs": n_jobs})
-    with _of_columns():
-        second = PairedSecondPass(begun.accumulators)
-    begun.sum_up(second)
+    models, passes = _as_models(scores), _passes()
+    wanted = passes.as_wanted(target, models, labels, sample_weight, groups)
+    options |= {"n_jobs": n_jobs, "mantissa_bits": mantissa_bits}
+    run, reader, accumulators = passes.counted(paths, wanted, flags, checkpoint, score_kind, options)
+    with passes.of_columns():
+        second = PairedSecondPass(accumulators)
+    passes.sum_up(run, reader, second)
     return second.compute(level)
 
 
-@contextmanager
-def _of_columns() -> Iterator[None]:
-    """Errors about scores name the argument that chose their columns."""
-    try:
-        yield
-    except InputError as error:
-        if error.argument != "y_score":
-            raise
-        raise InputError("scores", error.rule, error.got, error.hint) from error
-
-
-def _flags(**given: Any) -> dict[str, bool]:
-    return {name: as_flag(value, name) for name, value in given.items()}
+def _flags(**values: Any) -> dict[str, bool]:
+    return {name: as_flag(value, name) for name, value in values.items()}
 
 
 def _as_models(scores: Any) -> dict[str, Any]:
@@ -229,119 +215,13 @@ def _as_models(scores: Any) -> dict[str, Any]:
     return dict(scores)
 
 
-def _wanted(target: Any, scores: Mapping[str, Any], labels: Any, sample_weight: Any, groups: Any) -> "Wanted":
+def _passes() -> "ModuleType":
+    """The module with the passes, which needs pyarrow."""
     try:
-        from polyroc.streams._parquet_layout import as_wanted
+        from polyroc.streams import _parquet_passes
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "pyarrow":
             raise
         msg = 'Parquet files need pyarrow: pip install "polyroc[cli]".'
         raise ModuleNotFoundError(msg, name="pyarrow") from error
-    return as_wanted(target, scores, labels, sample_weight, groups)
-
-
-class _Begun:
-    """A run whose scores are counted."""
-
-    def __init__(self, run: "ParquetRun", layout: "Layout", accumulators: dict[str, RocAccumulator]) -> None:
-        self._run, self._layout, self.accumulators = run, layout, accumulators
-
-    def sum_up(self, second: SecondPass | PairedSecondPass) -> None:
-        from polyroc.streams._parquet_passes import sum_up
-
-        sum_up(self._run, self._layout, second, "standard errors")
-
-
-def _begin(
-    paths: Any,
-    wanted: "Wanted",
-    flags: dict[str, bool],
-    checkpoint: Any,
-    score_kind: Any,
-    mantissa_bits: Any,
-    options: dict[str, Any],
-) -> _Begun:
-    """Open the files, find classes and columns, and count: the first pass, and exact columns where asked for."""
-    from polyroc.streams._parquet_exact import ExactPass, check_exact
-    from polyroc.streams._parquet_files import open_files
-    from polyroc.streams._parquet_layout import check_wanted, layout_of
-    from polyroc.streams._parquet_passes import count, find_classes, guess_kind
-    from polyroc.streams._parquet_run import ParquetRun
-
-    kind, file = one_of(score_kind, "score_kind", get_args(ScoreKind)), as_checkpoint(checkpoint)
-    n_jobs = as_n_jobs(options["n_jobs"])
-    files = open_files(paths, partial=flags["partial"])
-    check_wanted(files, wanted)
-    run = ParquetRun(files, n_jobs=n_jobs, partial=flags["partial"], progress=flags["progress"], checkpoint=file)
-    then = None if file is None else file.facts(len(files.files))
-    if then is not None:
-        check_files(then, run.facts["files"])
-    found: Any = wanted.labels
-    categories: Any = None
-    if wanted.labels is None:
-        found, categories = (None, None) if then is None else (then.get("found"), then.get("categories"))
-        # Those of another column are refused below.
-        if then is None or not isinstance(found, list) or then.get("target") != wanted.target:
-            found, categories = find_classes(run, wanted.target)
-    layout = layout_of(files, wanted, found, categories)
-    kind = guess_kind(run, layout) if kind == "auto" else kind
-    accumulators = {
-        name: RocAccumulator(layout.labels, score_kind=kind, mantissa_bits=mantissa_bits, **options)
-        for name in wanted.scores
-    }
-    if flags["exact"]:
-        check_exact(next(iter(accumulators.values())), wanted.sample_weight)
-    _settle(run, wanted, layout, accumulators, flags["exact"], found, categories)
-    if file is not None and then is not None:
-        check_facts(then, run.facts)
-        run.stored = file.arrays(_most_stored(run, accumulators))
-    count(run, layout, accumulators, "counts")
-    run.warn_of_missing()
-    if flags["exact"]:
-        if flags.get("standard_errors", True):
-            with _of_columns():
-                for accumulator in accumulators.values():
-                    accumulator._check_bins_of_errors()
-        ExactPass(run, layout, accumulators).find()
-    return _Begun(run, layout, accumulators)
-
-
-def _most_stored(run: "ParquetRun", accumulators: Mapping[str, RocAccumulator]) -> int:
-    """Bytes that a checkpoint of this run can have at most, unpacked."""
-    first, n_models = next(iter(accumulators.values())), len(accumulators)
-    k, m = len(first.labels), 3 * n_models
-    # Of each bin that can occur its number, its scores and its counts; then tables of classes, and exact columns.
-    n_bins = min(first._bins.n_bins, run.files.n_rows)
-    of_model = k * n_bins * (k + 3) + k * (k + 8) + k * k * (1 + 2 * len(grid(first._options.n_thresholds)))
-    of_second = k * (2 + m**2 + (m * (m + 1) // 2) ** 2)
-    n_arrays = n_models * (20 + 3 * k) + 20
-    text = len(json.dumps(run.facts)) * (n_models + 1)
-    return 8 * (n_models * of_model + of_second + len(run.files.parts)) + 256 * n_arrays + text
-
-
-def _settle(
-    run: "ParquetRun",
-    wanted: "Wanted",
-    layout: "Layout",
-    accumulators: dict[str, RocAccumulator],
-    exact: bool,
-    found: list[Any],
-    categories: list[Any] | None,
-) -> None:
-    """What a checkpoint must agree with."""
-    first = next(iter(accumulators.values()))
-    options = {name: value for name, value in first._options.to_dict().items() if name not in _WITHOUT_EFFECT}
-    run.facts |= {
-        "target": wanted.target,
-        "scores": {name: list(columns) for name, columns in layout.reader.models.items()},
-        "sample_weight": wanted.sample_weight,
-        "groups": wanted.groups,
-        "score_kind": first._bins.scores,
-        "mantissa_bits": first._bins.mantissa_bits,
-        "exact": exact,
-        "partial": run.partial,
-        "options": options,
-        "labels": layout.labels.tolist(),
-        "found": found if wanted.labels is None else None,
-        "categories": categories,
-    }
+    return _parquet_passes

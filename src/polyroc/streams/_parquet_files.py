@@ -141,7 +141,7 @@ class ParquetFiles:
 def open_files(paths: Any, *, partial: bool) -> ParquetFiles:
     """All files by their footers; one that cannot be read is refused, or left out where that is allowed."""
     files, missing = [], []
-    for path in _found(paths):
+    for path in _files_of(paths):
         try:
             files.append(_opened(path))
         except DamagedPartError as error:
@@ -163,17 +163,21 @@ def open_files(paths: Any, *, partial: bool) -> ParquetFiles:
     return ParquetFiles(tuple(files), tuple(parts), tuple(missing))
 
 
-def _found(paths: Any) -> list[Path]:
+def _files_of(paths: Any) -> list[Path]:
     """The files behind paths; a folder stands for all that end in .parquet or .pq in it, by name."""
-    given = [paths] if isinstance(paths, str | os.PathLike) else paths
-    if not isinstance(given, Sequence) or not given or not all(isinstance(one, str | os.PathLike) for one in given):
+    several = [paths] if isinstance(paths, str | os.PathLike) else paths
+    if (
+        not isinstance(several, Sequence)
+        or not several
+        or not all(isinstance(item, str | os.PathLike) for item in several)
+    ):
         raise InputError("paths", "must be a path, or a list of paths", shown(paths))
-    found: list[Path] = []
-    for one in given:
-        path = Path(one)
-        found += _inside(path) if _is_folder(path) else [path]
-    _check_distinct(found)
-    return found
+    files: list[Path] = []
+    for item in several:
+        path = Path(item)
+        files += _inside(path) if _is_folder(path) else [path]
+    _check_distinct(files)
+    return files
 
 
 def _inside(folder: Path) -> list[Path]:

@@ -10,11 +10,10 @@ import numpy as np
 
 from polyroc._inputs.checks import InputError
 from polyroc._lib.threads import Threads, n_threads
-from polyroc._lib.typing import LabelArray
 from polyroc._lib.warnings import progress_bar, warn
-from polyroc.streams._arrow_batch import Place, byte_width, is_words
-from polyroc.streams._checkpoint import Checkpoint
+from polyroc.streams._parquet_columns import Place, byte_width, is_words
 from polyroc.streams._parquet_files import DamagedPartError, ParquetFiles, Part
+from polyroc.streams._state import Checkpoint
 
 DoneT = TypeVar("DoneT")
 PartT = TypeVar("PartT")
@@ -178,44 +177,27 @@ class ParquetRun:
             yield batch, Place(str(file.path), start)
             start += len(batch)
 
-    def every_part(
-        self, title: str, work: Callable[[Part], ResultT], finish: Callable[[ResultT], None], *, may_fail: bool
+    def each_part(
+        self,
+        title: str,
+        work: Callable[[Part], ResultT],
+        finish: Callable[[ResultT], None],
+        *,
+        may_fail: bool = False,
+        stage: str = "",
+        state: Callable[[], dict[str, Any]] | None = None,
     ) -> None:
-        """A pass that is quick, and not stored; parts that `may_fail` are passed by where that is allowed."""
+        """A pass over the parts that a stage has not done, or over all; parts that `may_fail` are left out if allowed.
+
+        `state` is stored now and then, while nothing is under way.
+        """
+        status = self._of_stage(stage) if stage else np.zeros(len(self.files.parts), dtype=np.int8)
 
         def guarded(part: Part) -> ResultT | None:
             try:
                 return work(part)
             except DamagedPartError:
                 if self.partial and may_fail:
-                    return None
-                raise
-
-        def finished(_part: Part, result: ResultT | None) -> None:
-            if result is not None:
-                finish(result)
-
-        parts = self.present
-        with progress_bar(sum(part.n_rows for part in parts), title, shown=self._progress) as told:
-            each_part(parts, guarded, finished, n_workers=self.n_workers, tell=lambda part: told(part.n_rows))
-
-    def stage(
-        self,
-        name: str,
-        title: str,
-        work: Callable[[Part], ResultT],
-        finish: Callable[[ResultT], None],
-        state: Callable[[], dict[str, Any]] | None,
-        labels: LabelArray,
-    ) -> None:
-        """A pass over the parts that are not done; `state` is stored now and then, while nothing is under way."""
-        status = self._of_stage(name)
-
-        def guarded(part: Part) -> ResultT | None:
-            try:
-                return work(part)
-            except DamagedPartError:
-                if self.partial and name == COUNTS:
                     return None
                 raise
 
@@ -226,7 +208,7 @@ class ParquetRun:
 
         def rest() -> None:
             if self._checkpoint is not None and state is not None:
-                self.store(name, {"parts": status.copy(), **state()}, labels)
+                self.store(stage, {"parts": status.copy(), **state()})
 
         parts = self.present
         todo = [part for part in parts if status[part.number] == 0]
@@ -244,13 +226,13 @@ class ParquetRun:
         if todo:
             rest()
 
-    def store(self, stage: str, arrays: dict[str, Any], labels: LabelArray) -> None:
+    def store(self, stage: str, arrays: dict[str, Any]) -> None:
         """Write the checkpoint, with these arrays of a stage in place of earlier ones."""
         if self._checkpoint is None:
             return
         others = {key: value for key, value in self.stored.items() if key.partition("/")[0] != stage}
         self.stored = {**others, **{f"{stage}/{key}": value for key, value in arrays.items()}}
-        self._checkpoint.write(labels, self.facts, self.stored)
+        self._checkpoint.write(self.facts, self.stored)
 
     def of_stage(self, stage: str) -> dict[str, Any]:
         """The arrays of a stage that are stored; empty where it has not begun."""
@@ -262,8 +244,9 @@ class ParquetRun:
         """What has become of each part."""
         if stage not in self._status:
             n_parts = len(self.files.parts)
-            found = np.asarray(self.stored.get(f"{stage}/parts", np.zeros(n_parts, dtype=np.int8)))
-            if found.shape != (n_parts,) or found.dtype.kind not in "iu":
-                raise InputError("checkpoint", f"must know of {n_parts} row groups", f"{found.dtype} of {found.shape}")
-            self._status[stage] = found.astype(np.int8)
+            status = np.asarray(self.stored.get(f"{stage}/parts", np.zeros(n_parts, dtype=np.int8)))
+            if status.shape != (n_parts,) or status.dtype.kind not in "iu":
+                came = f"{status.dtype} of {status.shape}"
+                raise InputError("checkpoint", f"must know of {n_parts} row groups", came)
+            self._status[stage] = status.astype(np.int8)
         return self._status[stage]

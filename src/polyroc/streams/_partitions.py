@@ -4,27 +4,27 @@ A partition is counted where it lies. What leaves the machine are counts of bins
 second pass, a few sums for each class (`PartSums`). The fit is made once, on the machine of the caller.
 """
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
 from typing import Any, Protocol, get_args
 
 import numpy as np
 
 from polyroc._engines._bins import Scores
-from polyroc._engines._counted import InfluenceLookup
 from polyroc._inputs.checks import InputError, as_flag, listed, one_of
 from polyroc._inputs.columns import FRAME, Known, Said, are_named, assign_columns
 from polyroc._inputs.predictions import Batch, as_batch, groups_of
-from polyroc._lib.typing import IntArray, LabelArray
+from polyroc._lib.typing import LabelArray
 from polyroc.evaluation._comparison import Comparison
 from polyroc.evaluation._evaluation import Evaluation
 from polyroc.streams._accumulator import RocAccumulator
-from polyroc.streams._joint_sums import GroupSums, SampleSums
-from polyroc.streams._row_digest import RowDigests
-from polyroc.streams._second_pass import OF_FIRST_PASS, PairedSecondPass, SecondPass, _Passing
-from polyroc.streams._state import pack, unpack
+from polyroc.streams._second_pass import OF_FIRST_PASS, GroupSums, PairedSecondPass, SampleSums, SecondPass, _Passing
+from polyroc.streams._state import pack, read_array, unpack
 
 # Options with an entry for each class or pair.
 _OF_CLASSES = ("costs", "tpr_weights", "fpr_weights")
@@ -46,16 +46,20 @@ class Recipe:
             list(self.labels), score_kind=self.scores, mantissa_bits=self.mantissa_bits, **{"n_jobs": 1, **options}
         )
 
+    def begun(self, number: int = 0) -> "PartCounts":
+        """Counts of a partition without any sample yet."""
+        return PartCounts(self, number)
+
 
 def as_models(scores: Any) -> dict[str, Any]:
     """Scores of at least two models by their names."""
     if not isinstance(scores, Mapping) or len(scores) < 2:
         came = f"{len(scores)}" if isinstance(scores, Mapping) else type(scores).__name__
         raise InputError("scores", "must be a mapping with the scores of at least two models", came)
-    found = {str(name): one for name, one in scores.items()}
-    if len(found) < len(scores):
+    models = {str(name): one for name, one in scores.items()}
+    if len(models) < len(scores):
         raise InputError("scores", "must have a name of its own for each model", listed(list(scores)))
-    return found
+    return models
 
 
 def as_recipe(
@@ -92,8 +96,108 @@ def classes_of(known: Known, columns: Mapping[str, tuple[list[Any] | None, int]]
     return classes
 
 
+# Rows that stay in the cache while all columns are added.
+_BLOCK = 16_384
+_MODULUS = 2**64
+
+
+class RowDigests:
+    """Digests of the rows of each partition: whether a second pass had the rows of the first one.
+
+    A second pass adds up numbers of single rows. The order of rows does not matter, nor does the partition of a row:
+    Spark may change both from run to run. What must stay together is the class, the scores, the weight and the group of
+    a row. So a digest is a sum over rows: of a hash of 64 bits, modulo 2**64.
+    """
+
+    def __init__(self) -> None:
+        self.sums: dict[int, int] = {}
+
+    def add(self, part: int, batches: Mapping[str, Batch], groups: Any) -> None:
+        """Add some rows of a partition, with the scores of each model and the groups of all samples that came."""
+        if not batches:
+            return
+        first = next(iter(batches.values()))
+        columns: list[Any] = [column for batch in batches.values() for column in batch.columns]
+        if first.weight is not None:
+            columns.append(first.weight)
+        names = None if groups is None else _numbers(groups_of(first, groups))
+        total = 0
+        for start in range(0, len(first), _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            entries = [first.codes[rows], *(_bits(column[rows]) for column in columns)]
+            if names is not None:
+                entries.append(names[rows])
+            total += int(_hashes(entries).sum(dtype=np.uint64))
+        self._add(part, total)
+
+    def _add(self, part: int, total: int) -> None:
+        self.sums[part] = (self.sums.get(part, 0) + total) % _MODULUS
+
+    def merge(self, other: "RowDigests") -> None:
+        """Add the rows of others."""
+        for part, total in other.sums.items():
+            self._add(part, total)
+
+    def other_part(self, second: "RowDigests") -> int | None:
+        """The first partition that has other rows in a second pass; None if all rows came again, wherever."""
+        if (sum(self.sums.values()) - sum(second.sums.values())) % _MODULUS == 0:
+            return None
+        parts = sorted(self.sums.keys() | second.sums.keys())
+        return next(part for part in parts if self.sums.get(part, 0) != second.sums.get(part, 0))
+
+    def state(self) -> dict[str, Any]:
+        parts = sorted(self.sums)
+        return {
+            "digest_parts": np.array(parts, dtype=np.int64),
+            "digests": np.array([self.sums[part] for part in parts], dtype=np.uint64),
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> "RowDigests":
+        """What `state` gave."""
+        parts = read_array(state, "digest_parts", (None,), "iu")
+        sums = read_array(state, "digests", (len(parts),), "iu")
+        digests = cls()
+        for part, total in zip(parts.tolist(), sums.tolist(), strict=True):
+            digests._add(part, total)
+        return digests
+
+
+def _hashes(entries: list[Any]) -> Any:
+    """A number of 64 bits for each row, from whole numbers in each column."""
+    mixed = np.zeros(len(entries[0]), dtype=np.uint64)
+    for entry, multiplier in zip(entries, _multipliers(len(entries)), strict=True):
+        mixed += entry.astype(np.uint64) * multiplier
+    # Without this, the sum over rows would only see the sum of each column.
+    for multiplier in _multipliers(2):
+        mixed ^= mixed >> np.uint64(32)
+        mixed *= multiplier
+    return mixed ^ (mixed >> np.uint64(32))
+
+
+@lru_cache(maxsize=16)
+def _multipliers(n: int) -> Any:
+    """Odd numbers that look random, the same on every machine."""
+    return np.random.SeedSequence(0).generate_state(n, np.uint64) | np.uint64(1)
+
+
+def _bits(column: Any) -> Any:
+    """Numbers in single precision, in which scores are binned, as integers."""
+    with np.errstate(over="ignore", under="ignore"):
+        return column.astype(np.float32).view(np.uint32)
+
+
+def _numbers(groups: LabelArray) -> Any:
+    """A number for each group, which is the same in every process."""
+    if groups.dtype.kind in "biu":
+        return groups
+    names, places = np.unique(groups, return_inverse=True)
+    digests = [hashlib.blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest() for name in names.tolist()]
+    return np.frombuffer(b"".join(digests), dtype="<u8")[places]
+
+
 class PartCounts:
-    """What has been counted of one partition, or of several: an accumulator for each model, and digests of the rows."""
+    """Counts of one partition, or of several: an accumulator for each model, and digests of the rows."""
 
     def __init__(self, recipe: Recipe, number: int = 0) -> None:
         self._recipe, self._number = recipe, number
@@ -106,7 +210,12 @@ class PartCounts:
         batches = _batches_of(self.accumulators, labels, y_true, scores, sample_weight)
         for name, batch in batches.items():
             self.accumulators[name]._tally.add(batch, 1)
-        _digest(self.digests, self._number, batches, groups)
+        self.digests.add(self._number, batches, groups)
+
+    @property
+    def summary(self) -> "PartCounts":
+        """What leaves the machine."""
+        return self
 
     def merge(self, other: "PartCounts") -> None:
         """Add what another has counted, which stays as it is."""
@@ -115,12 +224,14 @@ class PartCounts:
         self.digests.merge(other.digests)
 
     @classmethod
-    def merged(cls, parts: "Sequence[PartCounts]") -> "PartCounts":
-        """The sum of several, which stay as they are."""
-        found = cls(parts[0]._recipe)
+    def merged(cls, parts: "Iterable[PartCounts]") -> "PartCounts":
+        """The sum of several, which stay as they are; of an iterator only two are in memory at a time."""
+        total: PartCounts | None = None
         for part in parts:
-            found.merge(part)
-        return found
+            total = total or cls(part._recipe)
+            total.merge(part)
+        assert total is not None
+        return total
 
     def to_bytes(self) -> bytes:
         states = [one.state_dict() for one in self.accumulators.values()]
@@ -129,12 +240,12 @@ class PartCounts:
 
     @classmethod
     def from_bytes(cls, recipe: Recipe, data: bytes) -> "PartCounts":
-        found, arrays = cls(recipe), unpack(data)
-        for place, one in enumerate(found.accumulators.values()):
+        counts, arrays = cls(recipe), unpack(data)
+        for place, one in enumerate(counts.accumulators.values()):
             start = f"{place}/"
             one.load_state_dict({name[len(start) :]: arrays[name] for name in arrays if name.startswith(start)})
-        found.digests = RowDigests.from_state(arrays)
-        return found
+        counts.digests = RowDigests.from_state(arrays)
+        return counts
 
     def __reduce__(self) -> Any:
         # In memory as it is, which costs nothing between threads; packed wherever it is sent.
@@ -144,103 +255,80 @@ class PartCounts:
         return sum(one.nbytes for one in self.accumulators.values())
 
 
-class _Tables:
-    """Of one model, in place of what the caller keeps: only what a second pass looks up."""
-
-    def __init__(self, lookup: InfluenceLookup) -> None:
-        self.lookup = lookup
-
-
 class PartPass(_Passing):
     """The second pass of one partition: tables, and sums of its own."""
 
-    def __init__(self, whole: _Passing) -> None:
-        self._models = {name: _Tables(one.lookup) for name, one in whole._models.items()}  # type: ignore[misc]
-        self._labels: LabelArray = whole._labels
-        self._class_counts: IntArray = whole._class_counts
-        self._m = whole._m
-        self._sums: SampleSums | GroupSums | None = None
-        self._number, self._digests = 0, RowDigests()
+    def __init__(self, whole: _Passing, number: int = 0) -> None:
+        # Without the evaluations, which only the caller needs.
+        self._models = {}
+        self._lookups, self._labels, self._class_counts = whole._lookups, whole._labels, whole._class_counts
+        self._m, self._sums = whole._m, None
+        self._number, self._digests = number, RowDigests()
 
     def begun(self, number: int = 0) -> "PartPass":
         """The same tables, and no sums yet."""
-        made = PartPass(self)
-        made._number = number
-        return made
+        return PartPass(self, number)
 
     def add(self, y_true: Any, scores: Sequence[Any], sample_weight: Any = None, groups: Any = None) -> None:
         """Pass a batch, with the scores of each model."""
-        batches = _batches_of(self._models, self._labels, y_true, scores, sample_weight)
+        batches = _batches_of(self._lookups, self._labels, y_true, scores, sample_weight)
         self._add_batches(batches, groups)
-        _digest(self._digests, self._number, batches, groups)
+        self._digests.add(self._number, batches, groups)
 
     @property
-    def sums(self) -> "PartSums":
+    def summary(self) -> "PartSums":
+        """What leaves the machine."""
         return PartSums(len(self._labels), self._m, self._sums, self._digests)
 
     @property
     def nbytes(self) -> int:
         """What is sent to each machine once."""
-        found = 0
-        for one in self._models.values():
-            arrays = (*one.lookup.tables, *one.lookup.slots, one.lookup.mean, one.lookup.class_weights)
-            found += sum(array.nbytes for array in arrays)
-        return found
+        lookups = self._lookups.values()
+        arrays = [array for one in lookups for array in (*one.tables, *one.slots, one.mean, one.class_weights)]
+        return sum(array.nbytes for array in arrays)
 
 
 class PartSums:
-    """Sums of a second pass over one partition, or over several; none where no sample passed."""
+    """Sums of a second pass over one partition, or over several; none if no sample passed."""
 
     def __init__(self, n_classes: int, m: int, sums: SampleSums | GroupSums | None, digests: RowDigests) -> None:
         self._n_classes, self._m, self.sums, self.digests = n_classes, m, sums, digests
 
     @classmethod
-    def merged(cls, parts: "Sequence[PartSums]") -> "PartSums":
+    def merged(cls, parts: "Iterable[PartSums]") -> "PartSums":
         """The sum of several, which stay as they are."""
-        k, m = parts[0]._n_classes, parts[0]._m
-        found: Any = None
-        digests = RowDigests()
+        parts = list(parts)
+        total = cls(parts[0]._n_classes, parts[0]._m, None, RowDigests())
         for part in parts:
-            digests.merge(part.digests)
+            total.digests.merge(part.digests)
             if part.sums is not None:
-                found = found or type(part.sums)(k, m)
-                found.merge(part.sums)
-        return cls(k, m, found, digests)
+                total.sums = total.sums or type(part.sums)(total._n_classes, total._m)
+                total.sums.merge(part.sums)  # type: ignore[arg-type]
+        return total
 
     def to_bytes(self) -> bytes:
-        k, m, sums = self._n_classes, self._m, self.sums
-        state: dict[str, Any] = {"shape": np.array([k, m]), **self.digests.state()}
-        if isinstance(sums, GroupSums):
-            # The names of groups are numbers, truth values or text, of which JSON keeps each as it is.
-            names = np.frombuffer(json.dumps(list(sums._places)).encode(), dtype=np.uint8)
-            state |= {
-                "names": names,
-                "total": sums._total,
-                "has": sums._has,
-                "sizes": sums.sizes,
-                "shares": sums.shares,
-            }
-        elif sums is not None:
-            state |= sums.state()
-        return pack(state)
+        sums = {} if self.sums is None else self.sums.state()
+        return pack({"shape": np.array([self._n_classes, self._m]), **self.digests.state(), **sums})
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "PartSums":
         state = unpack(data)
         k, m = state["shape"].tolist()
-        digests = RowDigests.from_state(state)
-        if "sizes" not in state:
-            return cls(k, m, None, digests)
-        if "names" not in state:
-            sums = SampleSums(k, m)
+        sums: SampleSums | GroupSums | None = None
+        if "sizes" in state:
+            sums = (GroupSums if "names" in state else SampleSums)(k, m)
             sums.load(state)
-            return cls(k, m, sums, digests)
-        groups = GroupSums(k, m)
-        names = json.loads(bytes(state["names"]))
-        groups._places = {name: place for place, name in enumerate(names)}
-        groups._total, groups._has = state["total"], state["has"]
-        groups.sizes, groups.shares = state["sizes"].astype(np.int64), state["shares"]
-        return cls(k, m, groups, digests)
+        return cls(k, m, sums, RowDigests.from_state(state))
+
+
+def check_installed(package: str, function: str) -> None:
+    """Refuse a function of `polyroc.dask` or `polyroc.spark` without the package that it needs."""
+    name = {"spark": "pyspark"}.get(package, package)
+    try:
+        import_module(name)
+    except ModuleNotFoundError as error:
+        msg = f'`polyroc.{package}.{function}` needs {name}: pip install "polyroc[{package}]".'
+        raise ModuleNotFoundError(msg) from error
 
 
 class Passes(Protocol):
@@ -287,14 +375,14 @@ def _counted(
     passes: Passes, recipe: Recipe, options: Mapping[str, Any]
 ) -> tuple[dict[str, RocAccumulator], RowDigests]:
     # Made before anything is counted: options that are wrong are refused at once.
-    found = {name: recipe.accumulator(**{"n_jobs": None, **options}) for name in recipe.models}
+    accumulators = {name: recipe.accumulator(**{"n_jobs": None, **options}) for name in recipe.models}
     counts = passes.count(recipe)
     if counts is not None:
-        for name, one in found.items():
+        for name, one in accumulators.items():
             one.merge(counts.accumulators[name])
-    if counts is None or all(one.n_samples == 0 for one in found.values()):
+    if counts is None or all(one.n_samples == 0 for one in accumulators.values()):
         raise InputError("y_true", "must not be empty", "no samples in any partition")
-    return found, counts.digests
+    return accumulators, counts.digests
 
 
 def _pass_again(passes: Passes, second: _Passing, digests: RowDigests) -> None:
@@ -320,12 +408,6 @@ def _batches_of(
         name: as_batch(y_true, y_score, labels, sample_weight) for name, y_score in zip(models, scores, strict=True)
     }
     return {name: batch for name, batch in batches.items() if batch is not None}
-
-
-def _digest(digests: RowDigests, number: int, batches: Mapping[str, Batch], groups: Any) -> None:
-    if batches:
-        first = next(iter(batches.values()))
-        digests.add(number, batches, None if groups is None else groups_of(first, groups))
 
 
 @contextmanager

@@ -4,10 +4,13 @@ Nothing is resampled and no sample is kept. The tables come from the first pass 
 on the method), so a second pass costs about what the first one did.
 """
 
+import json
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from functools import reduce
+from itertools import count, islice
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,13 +20,13 @@ from polyroc._inputs.checks import InputError, as_confidence_level, listed, show
 from polyroc._inputs.predictions import Batch, as_batch, groups_of
 from polyroc._lib.typing import AnyStatistic, FloatArray, IntArray, LabelArray
 from polyroc._lib.warnings import underflow_is_zero
-from polyroc._uncertainty.streamed import Evidence
+from polyroc._uncertainty.streamed import Evidence, StreamedUnits, differences, products
+from polyroc._uncertainty.units import AnyUnits, Units
 from polyroc.evaluation._compare import by_influence
 from polyroc.evaluation._comparison import Comparison
 from polyroc.evaluation._evaluation import Evaluation
 from polyroc.streams._accumulator import RocAccumulator
-from polyroc.streams._joint_sums import GroupSums, SampleSums
-from polyroc.streams._state import check_same, packed_header, read_header
+from polyroc.streams._state import check_counts, check_same, packed_header, read_array, read_header
 
 _KIND = "polyroc second pass"
 # Sums of the same weights in another order differ by less.
@@ -33,30 +36,149 @@ OF_FIRST_PASS = "must be that of the first pass"
 _STATISTICS: tuple[AnyStatistic, ...] = ("auc", "hand_till", "mean_auc")
 
 
-class _Model:
-    """One model of the first pass, with its tables."""
+_SUMS = ("sizes", "shares", "squares", "fourths", "one_sided")
+_KEPT = (*_SUMS, "largest")
 
-    def __init__(self, accumulator: RocAccumulator) -> None:
-        self.evaluation = accumulator.compute()
-        prepared = self.evaluation._prepared
-        assert isinstance(prepared, CountedPrepared)
-        self.statistics = _STATISTICS[: 2 if self.evaluation._mean_is_hand_till else 3]
-        tables = [self.evaluation._fitted.tables(statistic) for statistic in self.statistics]
-        joined = tables[0]
-        for more in tables[1:]:
-            joined = joined.joined(more)
-        self.lookup = InfluenceLookup.of(prepared.source, joined)
+
+class SampleSums:
+    """Of independent samples: by class, products of two and of four; and both sides of the differences of two."""
+
+    def __init__(self, n_classes: int, m: int) -> None:
+        p, q = m * (m - 1) // 2, m * (m + 1) // 2
+        self.sizes, self.shares = np.zeros(n_classes, dtype=np.int64), np.zeros(n_classes)
+        self.squares, self.fourths = np.zeros((n_classes, m, m)), np.zeros((n_classes, q, q))
+        self.one_sided, self.largest = np.zeros((p, 2, 2)), np.zeros((p, 2))
+
+    def add(self, codes: IntArray, x: FloatArray) -> None:
+        """Add what some samples add, shape (n, m)."""
+        # Short integers are sorted by counting them.
+        order = np.argsort(codes.astype(np.uint16) if len(self.sizes) < 2**16 else codes, kind="stable")
+        counts = np.bincount(codes, minlength=len(self.sizes))
+        ends = np.cumsum(counts)
+        x = x[order]
+        for c in np.flatnonzero(counts):
+            own = x[ends[c] - counts[c] : ends[c]]
+            two = products(own)
+            self.squares[c] += own.T @ own
+            self.fourths[c] += two.T @ two
+        apart = differences(x)
+        for side, part in enumerate((np.maximum(apart, 0.0), np.maximum(-apart, 0.0))):
+            self.one_sided[:, side] += np.stack([part.sum(axis=0), np.sum(part**2, axis=0)], axis=1)
+            self.largest[:, side] = np.maximum(self.largest[:, side], part.max(axis=0, initial=0.0))
+        self.sizes += counts
+
+    def merge(self, other: "SampleSums") -> None:
+        for name in _SUMS:
+            getattr(self, name)[...] += getattr(other, name)
+        np.maximum(self.largest, other.largest, out=self.largest)
+
+    @property
+    def units(self) -> AnyUnits:
+        return StreamedUnits(*(getattr(self, name).copy() for name in _KEPT if name != "shares"))
+
+    def influences(self, statistic: int) -> FloatArray:
+        """A combination that is the statistic itself, shape (m,)."""
+        chosen = np.zeros(self.squares.shape[1])
+        chosen[statistic] = 1.0
+        return chosen
+
+    def state(self) -> dict[str, Any]:
+        return {name: getattr(self, name).copy() for name in _KEPT}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        sums = {
+            name: read_array(state, name, getattr(self, name).shape, "iu" if name == "sizes" else "f") for name in _KEPT
+        }
+        for name in ("sizes", "shares"):
+            check_counts(name, sums[name])
+        vars(self).update(sums)
+
+
+class GroupSums:
+    """Of groups of samples: what each group adds, and which classes it has."""
+
+    def __init__(self, n_classes: int, m: int) -> None:
+        self.sizes, self.shares = np.zeros(n_classes, dtype=np.int64), np.zeros(n_classes)
+        self._m = m
+        self._places: dict[Any, int] = {}
+        self._total = np.zeros((0, m))
+        self._has = np.zeros((0, n_classes), dtype=bool)
+
+    def add(self, codes: IntArray, x: FloatArray, named: LabelArray) -> None:
+        """Add what some samples add, shape (n, m), to their groups."""
+        distinct, unit = np.unique(named, return_inverse=True)
+        places = self._make(distinct.tolist())[unit]
+        np.add.at(self._total, places, x)
+        self._has[places, codes] = True
+        self.sizes += np.bincount(codes, minlength=len(self.sizes))
+
+    def _make(self, names: list[Any]) -> IntArray:
+        kinds = {type(name) for name in (*names[:1], *islice(self._places, 1))}
+        if len(kinds) > 1:
+            came = " and ".join(sorted(kind.__name__ for kind in kinds))
+            raise InputError("groups", "must be of one type in all batches: integers, strings or booleans", came)
+        for name in names:
+            self._places.setdefault(name, len(self._places))
+        lacking = len(self._places) - len(self._total)
+        if lacking > 0:
+            self._total = np.concatenate([self._total, np.zeros((lacking, self._m))])
+            self._has = np.concatenate([self._has, np.zeros((lacking, self._has.shape[1]), dtype=bool)])
+        return np.array([self._places[name] for name in names], dtype=np.intp)
+
+    def merge(self, other: "GroupSums") -> None:
+        places = self._make(list(other._places))
+        self._total[places] += other._total
+        self._has[places] |= other._has
+        self.sizes += other.sizes
+        self.shares += other.shares
+
+    @property
+    def units(self) -> AnyUnits:
+        if len(self._places) < 2:
+            hint = ": with a single group nothing can be drawn"
+            raise InputError("groups", "must name at least two groups", f"{len(self._places)}", hint=hint)
+        # Where each group holds a single class, groups are compared within the classes, as samples are.
+        single = bool(np.all(self._has.sum(axis=1) == 1))
+        stratum = self._has.argmax(axis=1) if single else np.zeros(len(self._has), dtype=np.intp)
+        return Units(np.arange(len(stratum)), stratum, are_groups=True, by_class=self._has.sum(axis=0))
+
+    def influences(self, statistic: int) -> FloatArray:
+        """What each group adds, shape (G,)."""
+        return self._total[:, statistic].copy()
+
+    def state(self) -> dict[str, Any]:
+        # Names of groups are numbers, truth values or text, of which JSON keeps each as it is.
+        names = np.frombuffer(json.dumps(list(self._places)).encode(), dtype=np.uint8)
+        return {"names": names, "total": self._total, "has": self._has, "sizes": self.sizes, "shares": self.shares}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        self._places = {name: place for place, name in enumerate(json.loads(bytes(state["names"])))}
+        self._total, self._has = state["total"], state["has"]
+        self.sizes, self.shares = state["sizes"].astype(np.int64), state["shares"]
+
+
+def _statistics(evaluation: Evaluation) -> tuple[AnyStatistic, ...]:
+    return _STATISTICS[: 2 if evaluation._mean_is_hand_till else 3]
+
+
+def _lookup(evaluation: Evaluation) -> InfluenceLookup:
+    """Tables of what a sample adds to each statistic of a model."""
+    prepared = evaluation._prepared
+    assert isinstance(prepared, CountedPrepared)
+    tables = [evaluation._fitted.tables(statistic) for statistic in _statistics(evaluation)]
+    return InfluenceLookup.of(prepared.source, reduce(lambda joined, more: joined.joined(more), tables))
 
 
 class _Passing:
     """What a pass over one model and one over several have in common."""
 
     def __init__(self, models: Mapping[str, RocAccumulator]) -> None:
-        self._models = {name: _Model(one) for name, one in models.items()}
-        first = next(iter(self._models.values())).evaluation
+        self._models = {name: one.compute() for name, one in models.items()}
+        self._lookups = {name: _lookup(one) for name, one in self._models.items()}
+        first = next(iter(self._models.values()))
         self._labels: LabelArray = first.labels
         self._class_counts: IntArray = first.class_counts
-        self._m = sum(one.lookup.n_statistics for one in self._models.values())
+        self._m = sum(one.n_statistics for one in self._lookups.values())
         self._sums: SampleSums | GroupSums | None = None
 
     @property
@@ -72,9 +194,9 @@ class _Passing:
         """The same samples for every model, or none at all; `n_expected` will come in all."""
         if not batches:
             return
-        found = []
+        influences = []
         for name, batch in batches.items():
-            lookup = self._models[name].lookup
+            lookup = self._lookups[name]
             share = lookup.shares(batch)
             # More than all of its class: then the samples are others, and squares might be beyond all floats.
             if share.max() > 1 + _ROUNDED:
@@ -82,13 +204,10 @@ class _Passing:
             x = lookup.influences(batch, max(n_expected, self.n_samples))
             if x is None:
                 raise InputError("y_score", OF_FIRST_PASS, "scores that were not counted there")
-            found.append(x)
+            influences.append(x)
             codes = batch.codes
-        x = np.concatenate(found, axis=1)
-        sums = self._sums
-        if sums is None:
-            made = SampleSums if groups is None else GroupSums
-            sums = made(len(self._labels), self._m)
+        x = np.concatenate(influences, axis=1)
+        sums = self._sums or (SampleSums if groups is None else GroupSums)(len(self._labels), self._m)
         if isinstance(sums, GroupSums) != (groups is not None):
             raise InputError("groups", "must be given with all batches of a second pass, or with none")
         if isinstance(sums, GroupSums):
@@ -104,10 +223,18 @@ class _Passing:
         made._sums = None
         return made
 
-    def _merge(self, other: "_Passing") -> None:
+    def merge(self, other: Self) -> None:
+        """Add what another second pass of the same first pass has summed.
+
+        Parameters
+        ----------
+        other : SecondPass or PairedSecondPass
+            Of the same class as this one; stays as it is.
+        """
         if type(other) is not type(self):
             raise InputError("other", f"must be a {type(self).__name__}", shown(type(other).__name__))
-        self._check_same(other)
+        if self._fingerprint() != other._fingerprint():
+            raise InputError("other", "must belong to the same first pass")
         if other._sums is None:
             return
         if self._sums is None:
@@ -116,41 +243,34 @@ class _Passing:
             raise InputError("other", "must have groups as this one, or none as this one")
         self._sums.merge(other._sums)  # type: ignore[arg-type]
 
-    def _check_same(self, other: "_Passing") -> None:
-        if self._fingerprint() != other._fingerprint():
-            raise InputError("other", "must belong to the same first pass")
-
     def _fingerprint(self) -> dict[str, Any]:
         """Which first pass this belongs to: models, classes, numbers of samples, and D to the last bit."""
         return {
             "models": list(self._models),
             "labels": self._labels.tolist(),
             "class_counts": self._class_counts.tolist(),
-            "auc": [one.evaluation.auc for one in self._models.values()],
+            "auc": [one.auc for one in self._models.values()],
         }
 
     def _evaluations(self) -> dict[str, Evaluation]:
         """Each model with its standard errors."""
         sizes = np.zeros(len(self._labels), dtype=np.int64) if self._sums is None else self._sums.sizes
         if self._sums is None or not np.array_equal(sizes, self._class_counts):
-            place = int(np.flatnonzero(sizes != self._class_counts)[0])
+            c = int(np.flatnonzero(sizes != self._class_counts)[0])
+            n_first = f"{self._class_counts[c]:,} of class {shown(self._labels.tolist()[c])}"
             raise InputError(
-                "y_true",
-                f"must have the samples of the first pass, {self._class_counts[place]:,} of class "
-                f"{shown(self._labels.tolist()[place])}",
-                f"{sizes[place]:,} in the second",
+                "y_true", f"must have the samples of the first pass, {n_first}", f"{sizes[c]:,} in the second"
             )
         if np.any(np.abs(self._sums.shares - 1)[sizes > 0] > _ROUNDED):
             raise InputError("sample_weight", OF_FIRST_PASS, "other sums of weights")
-        units, start, found = self._sums.units, 0, {}
+        units, numbers, evaluations = self._sums.units, count(), {}
         for name, one in self._models.items():
             influences: dict[str, FloatArray] = {
-                statistic: self._sums.influences(start + place) for place, statistic in enumerate(one.statistics)
+                statistic: self._sums.influences(next(numbers)) for statistic in _statistics(one)
             }
             influences.setdefault("mean_auc", influences["hand_till"])
-            found[name] = replace(one.evaluation, _evidence=Evidence(units, influences))
-            start += one.lookup.n_statistics
-        return found
+            evaluations[name] = replace(one, _evidence=Evidence(units, influences))
+        return evaluations
 
     def state_dict(self) -> dict[str, Any]:
         """The sums so far as plain arrays; not of groups, whose names are the user's.
@@ -164,7 +284,7 @@ class _Passing:
             msg = "A second pass with groups has no state: it would contain the names of all groups."
             raise ValueError(msg)
         sums = self._sums or SampleSums(len(self._labels), self._m)
-        return {"header": packed_header(_KIND, self._labels, **_without_labels(self._fingerprint())), **sums.state()}
+        return {"header": packed_header(_KIND, **self._fingerprint()), **sums.state()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over the sums of a second pass that belongs to the same first pass.
@@ -178,10 +298,6 @@ class _Passing:
         sums = SampleSums(len(self._labels), self._m)
         sums.load(state)
         self._sums = sums
-
-
-def _without_labels(fingerprint: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fingerprint.items() if name != "labels"}
 
 
 class SecondPass(_Passing):
@@ -236,16 +352,6 @@ class SecondPass(_Passing):
         """
         self._add(y_true, {"": y_score}, sample_weight, groups)
 
-    def merge(self, other: "SecondPass") -> None:
-        """Add what another second pass of the same first pass has summed.
-
-        Parameters
-        ----------
-        other : SecondPass
-            Stays as it is.
-        """
-        self._merge(other)
-
     @underflow_is_zero
     def compute(self) -> Evaluation:
         """The evaluation with standard errors and intervals.
@@ -255,8 +361,8 @@ class SecondPass(_Passing):
         Evaluation
             Whose `standard_error` and `confidence_interval` work without samples.
         """
-        [found] = self._evaluations().values()
-        return found
+        [evaluation] = self._evaluations().values()
+        return evaluation
 
 
 class PairedSecondPass(_Passing):
@@ -291,11 +397,11 @@ class PairedSecondPass(_Passing):
     """
 
     def __init__(self, accumulators: Mapping[str, RocAccumulator]) -> None:
-        given: Any = accumulators
-        if not isinstance(given, Mapping) or len(given) < 2:
-            came = f"{len(given)}" if isinstance(given, Mapping) else type(given).__name__
+        models: Any = accumulators
+        if not isinstance(models, Mapping) or len(models) < 2:
+            came = f"{len(models)}" if isinstance(models, Mapping) else type(models).__name__
             raise InputError("accumulators", "must be a mapping of at least two names to RocAccumulators", came)
-        for name, one in given.items():
+        for name, one in models.items():
             if not isinstance(one, RocAccumulator):
                 raise InputError("accumulators", f"must hold a RocAccumulator for {shown(name)}", type(one).__name__)
         first = next(iter(accumulators.values()))
@@ -323,21 +429,11 @@ class PairedSecondPass(_Passing):
         scores : mapping of str to array-like
             Scores of every model for these samples.
         """
-        given: Any = scores
-        if not isinstance(given, Mapping) or set(given) != set(self._models):
-            came = listed(list(given)) if isinstance(given, Mapping) else type(given).__name__
+        by_model: Any = scores
+        if not isinstance(by_model, Mapping) or set(by_model) != set(self._models):
+            came = listed(list(by_model)) if isinstance(by_model, Mapping) else type(by_model).__name__
             raise InputError("scores", f"must be a mapping with the models {listed(list(self._models))}", came)
         self._add(y_true, {name: scores[name] for name in self._models}, sample_weight, groups)
-
-    def merge(self, other: "PairedSecondPass") -> None:
-        """Add what another second pass of the same first passes has summed.
-
-        Parameters
-        ----------
-        other : PairedSecondPass
-            Stays as it is.
-        """
-        self._merge(other)
 
     @underflow_is_zero
     def compute(self, confidence_level: float = 0.95) -> Comparison:

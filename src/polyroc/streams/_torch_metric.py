@@ -6,10 +6,14 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, Literal, TypeAlias, get_args
 
-from polyroc._engines._bins import ROUNDED, ScoreBins, usual_bits
+import numpy as np
+import torch
+
+from polyroc._engines._bins import ROUNDED, SEVERAL_SCORES, ScoreBins, usual_bits
+from polyroc._engines._tally import Tally
 from polyroc._inputs.checks import InputError, as_flag, one_of, shown
 from polyroc._lib.numbers import counted
-from polyroc._lib.typing import Statistic
+from polyroc._lib.typing import LabelArray, Statistic
 from polyroc._lib.warnings import warn
 from polyroc.evaluation._evaluate import OF_SAMPLES, check_option_names
 from polyroc.evaluation._evaluation import Evaluation
@@ -18,8 +22,6 @@ from polyroc.streams._accumulator import RocAccumulator
 try:
     import torch
     from torchmetrics import Metric
-
-    from polyroc.streams._torch_counts import add_counts, softmax_if_needed, tally_of
 except ModuleNotFoundError as error:
     _msg = f'`polyroc.torch` needs {error.name}: pip install "polyroc[torch]".'
     raise ModuleNotFoundError(_msg, name=error.name) from error
@@ -190,16 +192,15 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
         if self.validate_args:
             self._check(scores, target)
         if self.score_kind == "auto":
-            scores = softmax_if_needed(scores)
+            scores = _softmax_if_needed(scores)
         elif self.score_kind == "logits":
             scores = scores.softmax(dim=1)
         if not self.validate_args:
             scores, target = self._noted(scores, target)
         elif not torch.isfinite(scores).all():
             raise InputError("preds", "must be finite", "NaN or infinity")
-        add_counts(self.counts, self.least, self.most, self._bins, scores, target)
-        k = self.num_classes
-        cell = target * k + scores.argmax(dim=1)
+        self._count(scores, target)
+        cell = target * self.num_classes + scores.argmax(dim=1)
         self.confusion.view(-1).scatter_add_(0, cell, torch.ones_like(cell))
         self.lowest = torch.minimum(self.lowest, scores.amin(dim=0).to(torch.float32))
         self.highest = torch.maximum(self.highest, scores.amax(dim=0).to(torch.float32))
@@ -230,9 +231,8 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
     def _flat(self, preds: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Scores (n, k) in single or double precision, and classes (n,)."""
         if not isinstance(preds, torch.Tensor) or not preds.is_floating_point():
-            raise InputError(
-                "preds", "must be a tensor of floats", shown(getattr(preds, "dtype", type(preds).__name__))
-            )
+            came = shown(getattr(preds, "dtype", type(preds).__name__))
+            raise InputError("preds", "must be a tensor of floats", came)
         if not isinstance(target, torch.Tensor) or target.is_floating_point() or target.is_complex():
             came = shown(getattr(target, "dtype", type(target).__name__))
             raise InputError("target", "must be a tensor of integers", came)
@@ -259,6 +259,17 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
                 came = f"{lowest if lowest < -ROUNDED else highest:g}"
                 hint = ": for scores that are no probabilities pass `score_kind='logits'` or `score_kind='free'`"
                 raise InputError("preds", "must lie between 0 and 1", came, hint=hint)
+
+    def _count(self, scores: torch.Tensor, target: torch.Tensor) -> None:
+        """Add scores (n, k) of classes (n,) to the counts, and to the ends of the scores in each bin."""
+        n_bins, column = self._bins.n_bins, torch.arange(self.num_classes, device=scores.device)
+        index = bin_index(self._bins, scores)
+        cell = (column * self.num_classes + target[:, None]) * n_bins + index
+        # Whole numbers: whichever thread adds first, the sum is the same.
+        self.counts.view(-1).scatter_add_(0, cell.view(-1), torch.ones_like(cell).view(-1))
+        place, bits = (column * n_bins + index).view(-1), _score_bits(self._bins, scores).view(-1)
+        self.least.view(-1).scatter_reduce_(0, place, bits, "amin")
+        self.most.view(-1).scatter_reduce_(0, place, bits, "amax")
 
     @property
     def _target_rule(self) -> str:
@@ -320,7 +331,7 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
         self._check_counts()
         accumulator = RocAccumulator(**self._made_with)
         state: Mapping[str, Any] = self.metric_state
-        accumulator._tally = tally_of(accumulator.labels, self._bins, dict(state))
+        accumulator._tally = _tally_of(accumulator.labels, self._bins, dict(state))
         return accumulator
 
     def _check_counts(self) -> None:
@@ -398,3 +409,55 @@ def _too_large(k: int, bins: ScoreBins) -> InputError:
         hint=": count on the host with `polyroc.RocAccumulator`, which keeps only bins that occur, or pass fewer "
         f"`mantissa_bits` (at most {_AT_MOST / 2**30:.0f} GiB)",
     )
+
+
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+def bin_index(bins: ScoreBins, scores: torch.Tensor) -> torch.Tensor:
+    """`ScoreBins.index` of a tensor of float32 or float64, as int64."""
+    if bins.scores == "probabilities":
+        upper = scores > 0.5
+        folded = torch.where(upper, 1 - scores, scores).clamp(0, 0.5).to(torch.float32)
+        # Adding 0 makes one zero of the two.
+        low = (folded + 0.0).view(torch.int32) >> bins.shift
+        return torch.where(upper, bins.n_bins - 1 - low, low).long()
+    bits = (scores.clamp(-_LARGEST, _LARGEST).to(torch.float32) + 0.0).view(torch.int32)
+    # The bits of negative floats rise as the floats fall.
+    ordered = torch.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
+    return (ordered >> bins.shift).long() + bins.n_bins // 2
+
+
+def _score_bits(bins: ScoreBins, scores: torch.Tensor) -> torch.Tensor:
+    """The bits of `ScoreBins.compared`: equal for equal scores, in numbers that every device has."""
+    wide = (scores.cpu() if scores.device.type == "mps" else scores).double()
+    compared = (wide.clamp(0, 1) if bins.scores == "probabilities" else wide) + 0.0
+    return compared.view(torch.int64).to(scores.device)
+
+
+def _softmax_if_needed(scores: torch.Tensor) -> torch.Tensor:
+    """As torchmetrics: softmax of a batch that has a value outside [0, 1]. Nothing is sent to the host to decide it."""
+    outside = ((scores < -ROUNDED) | (scores > 1 + ROUNDED)).any()
+    return torch.where(outside, scores.softmax(dim=1), scores)
+
+
+def _tally_of(labels: LabelArray, bins: ScoreBins, state: dict[str, Any]) -> Tally:
+    """The counts on the host, as an accumulator would have them after the same samples."""
+    tally = Tally(labels, bins)
+    k = len(labels)
+    counts: torch.Tensor = state["counts"]
+    tally.class_counts = counts[0].sum(dim=1).cpu().numpy()
+    if not tally.class_counts.any():
+        return tally
+    tally.set_columns(k)
+    # Most bins are empty, and stay where they are.
+    occurred = (counts != 0).any(dim=1)
+    for place, (counter, column, used) in enumerate(zip(tally.counters, counts, occurred, strict=True)):
+        least, most = (state[name][place, used].cpu().numpy() for name in ("least", "most"))
+        scores = np.where(least == most, least.view(np.float64), SEVERAL_SCORES)
+        counter.add_rows(used.nonzero()[:, 0].cpu().numpy(), column[:, used].T.contiguous().cpu().numpy(), scores)
+    tally.confusion = state["confusion"].cpu().numpy().copy()
+    tally.times = tally.confusion.sum(axis=0)
+    tally.lowest, tally.highest = (state[name].cpu().numpy().astype(float) for name in ("lowest", "highest"))
+    tally.worst_row = float(state["worst_row"])
+    return tally

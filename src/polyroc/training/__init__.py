@@ -8,8 +8,7 @@ from importlib.util import find_spec as _find_spec
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-from polyroc.training._boosting import CatBoostMetric, LightGBMMetric, XGBoostMetric
-from polyroc.training._multiclass_d import multiclass_d
+from polyroc.training._metrics import CatBoostMetric, LightGBMMetric, XGBoostMetric, multiclass_d
 
 if _TYPE_CHECKING:
     from polyroc.training._keras import KerasCallback as KerasCallback

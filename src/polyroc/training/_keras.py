@@ -5,9 +5,7 @@ from typing import Any
 import numpy as np
 
 from polyroc._inputs.checks import InputError, shown
-from polyroc.evaluation._evaluate import OF_SAMPLES, check_option_names
-from polyroc.evaluation._scoring import checked_options
-from polyroc.training._multiclass_d import multiclass_d
+from polyroc.training._metrics import multiclass_d, options_of
 
 try:
     from keras.callbacks import Callback
@@ -52,12 +50,11 @@ class KerasCallback(Callback):  # type: ignore[misc]  # Keras has no types
         self, validation_data: Any, *, name: str = "val_auc_d", batch_size: int | None = None, **options: Any
     ) -> None:
         super().__init__()
-        check_option_names(options, KerasCallback, without=OF_SAMPLES)
+        self.options = options_of(KerasCallback, options)
         if not isinstance(validation_data, tuple) or len(validation_data) not in (2, 3):
             rule = "must be a tuple (x, y) or (x, y, sample_weight)"
             raise InputError("validation_data", rule, shown(type(validation_data).__name__))
         self.validation_data, self.name, self.batch_size = validation_data, name, batch_size
-        self.options = checked_options(options)
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Evaluate and write D into the logs.
