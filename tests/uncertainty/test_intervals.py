@@ -13,8 +13,7 @@ import polyroc
 from polyroc import Interval, ResamplingWarning
 from polyroc._uncertainty.bootstrap import rare_class
 from polyroc._uncertainty.delong import freedom
-from polyroc._uncertainty.intervals import Distribution, holm
-from polyroc._uncertainty.logit_scale import Reach, ends, rare_error, unseen_error
+from polyroc._uncertainty.intervals import Distribution, Reach, ends, holm, rare_error, unseen_error
 from polyroc._uncertainty.paired import difference_of
 from polyroc._uncertainty.units import Units
 
@@ -302,15 +301,15 @@ def test_the_class_of_a_rare_error_is_the_root_mean_square_of_what_it_costs():
     evaluation = polyroc.evaluate(y_true, y_score)
     costs = [0.15 * 2 / (3 * n) for n in (10, 40, 100)]
     expected = np.sqrt(sum(cost**2 for cost in costs) / 3)
-    found = rare_class(evaluation._source, evaluation._units())
+    found = rare_class(evaluation.fitted.source, evaluation.uncertainty.units())
     assert rare_error(3, found) == pytest.approx(expected, rel=1e-12)
     # Ten groups of each class count as ten samples, and samples of very unequal weights as fewer.
     groups = np.concatenate([np.arange(n) % 10 for n in (10, 40, 100)]) + 10 * y_true
-    assert rare_class(evaluation._source, evaluation._units(groups)) == pytest.approx(10)
+    assert rare_class(evaluation.fitted.source, evaluation.uncertainty.units(groups)) == pytest.approx(10)
     weight = np.where(np.arange(150) % 10 == 0, 1.0, 1e-9)
     weighted = polyroc.evaluate(y_true, y_score, sample_weight=weight)
     expected = 1 / np.sqrt(np.mean([1.0, 4.0**-2, 10.0**-2]))
-    assert rare_class(weighted._source, weighted._units()) == pytest.approx(expected, rel=1e-6)
+    assert rare_class(weighted.fitted.source, weighted.uncertainty.units()) == pytest.approx(expected, rel=1e-6)
 
 
 def test_holm_is_the_closed_test_of_bonferroni():

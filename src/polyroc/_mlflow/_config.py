@@ -6,7 +6,7 @@ from typing import Any
 
 from polyroc._inputs.checks import InputError, as_confidence_level, as_plain_seed, listed, one_of, shown
 from polyroc._inputs.options import DECLARED
-from polyroc._uncertainty.method import as_draws
+from polyroc._uncertainty.bootstrap import as_draws
 from polyroc.evaluation._intervals import PAGE_METHODS, PageMethod
 
 # The seed has its own key, which is that of the resamples, too.

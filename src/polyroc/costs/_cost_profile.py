@@ -30,19 +30,16 @@ from polyroc._records import Frozen, Predictions
 from polyroc._uncertainty.intervals import Interval
 from polyroc._uncertainty.units import Units, units_of
 from polyroc._uncertainty.unseen import Balance, Counted, one_sided, share_of_poisson
-from polyroc.costs._arguments import as_n_folds, as_prior, check_size, check_units
-from polyroc.costs._crossfit import (
-    Bayes,
-    cross_fit,
-    folds_of,
-    n_steps,
-    offset_problem,
-    shrink,
-    shrunk_offsets,
-    starts_of,
-    units_per_class,
+from polyroc.costs._arguments import (
+    CostMatrices,
+    CostRange,
+    CostRatios,
+    as_cost_matrices,
+    as_n_folds,
+    as_prior,
+    check_size,
+    check_units,
 )
-from polyroc.costs._families import CostMatrices, CostRange, CostRatios, as_cost_matrices
 from polyroc.costs._judging import Bounds, Judge, Paid, tuning_variance
 from polyroc.costs._profile import (
     Batches,
@@ -54,7 +51,21 @@ from polyroc.costs._profile import (
     replicated_errors,
     share_ends,
 )
-from polyroc.costs._rules import RuleName, bayes_offsets, prior_ratio, scale_of
+from polyroc.costs._rules import (
+    Bayes,
+    RuleName,
+    bayes_offsets,
+    cross_fit,
+    folds_of,
+    n_steps,
+    offset_problem,
+    prior_ratio,
+    scale_of,
+    shrink,
+    shrunk_offsets,
+    starts_of,
+    units_per_class,
+)
 
 
 def as_profiled(y_true: Any, scores: Any, labels: Any, sample_weight: Any) -> dict[str, Predictions]:

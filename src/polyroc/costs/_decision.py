@@ -14,10 +14,10 @@ from polyroc._lib.typing import FloatArray, LabelArray
 from polyroc._lib.warnings import underflow_is_zero
 from polyroc._records import Frozen, read_only
 from polyroc._uncertainty.intervals import Interval
-from polyroc.costs._decision_text import DecisionText, RuleText, UnseenText
 from polyroc.costs._judging import UnseenMistake
 from polyroc.costs._rules import Rule, RuleName, Scale, as_labels
 from polyroc.costs._stored import as_stored
+from polyroc.costs._words import DecisionText
 
 
 @dataclass(frozen=True)
@@ -354,25 +354,10 @@ class Decision(Frozen):
     @property
     def text(self) -> DecisionText:
         """What is said about the decision wherever it is shown."""
-        rules = [RuleText(**vars(one), tuned_share=self._rule.tuned_share) for one in self.rules]
-        return DecisionText(
-            rules=rules,
-            chosen=self.rules.index(self.chosen),
-            rival=None if self.rival is None else self.rules.index(self.rival),
-            unseen=None if self.unseen is None else UnseenText(**vars(self.unseen)),
-            n_samples_to_tell=self.n_samples_to_tell,
-            resubstitution_cost=self.resubstitution_cost,
-            n_folds=self.n_folds,
-            n_samples=self.n_samples,
-            confidence_level=self.confidence_level,
-            labels=self.labels.tolist(),
-            offsets=None if self.offsets is None else self.offsets.tolist(),
-            scale=self.scale,
-            abstained=self._abstained,
-        )
+        return DecisionText(self)
 
     @property
-    def _abstained(self) -> float | None:
+    def abstained(self) -> float | None:
         """Share of deployed samples without a prediction; None if the rule never abstains."""
         if not self._rule.abstains:
             return None

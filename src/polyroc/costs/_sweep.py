@@ -173,17 +173,17 @@ def cost_sweep(
 
 def _with_intervals(sweep: CostSweep, evaluations: list[Evaluation], level: float) -> CostSweep:
     """An interval of both areas at each ratio; those of D only where influences give one."""
-    source = evaluations[0]._samples
+    source = evaluations[0].fitted.samples
     units = units_of(source, None)
     # Once for all ratios, which have the same samples.
     warn_of_small_classes(source, units)
     notes = [evaluation.influence_note for evaluation in evaluations]
     nothing = (np.nan, np.nan)
     of_auc = [
-        nothing if note else evaluation._spread("auc", units).ends(level)
+        nothing if note else evaluation.uncertainty.spread("auc", units).ends(level)
         for evaluation, note in zip(evaluations, notes, strict=True)
     ]
-    of_mean = [evaluation._spread("mean_auc", units).ends(level) for evaluation in evaluations]
+    of_mean = [evaluation.uncertainty.spread("mean_auc", units).ends(level) for evaluation in evaluations]
     return replace(
         sweep,
         intervals=np.array(of_auc),

@@ -267,9 +267,9 @@ class Classes(Frozen):
         """
         confidence_level = as_confidence_level(confidence_level)
         assert self._measured is not None
-        return self._by_units(confidence_level, self._measured.units(groups))
+        return self.by_units(confidence_level, self._measured.units(groups))
 
-    def _by_units(self, confidence_level: float, units: Units) -> "Classes":
+    def by_units(self, confidence_level: float, units: Units) -> "Classes":
         """The same for units that somebody else made, and warned of."""
         assert self._measured is not None
         return replace(

@@ -15,7 +15,7 @@ from polyroc._uncertainty.paired_influence import Test, difference
 from polyroc.evaluation._measure_list import KINDS
 from polyroc.evaluation._measure_values import Measured
 from polyroc.evaluation._measures import Measure, NamedRows, better, columns_of, estimate_cells, left_out_notes, row_of
-from polyroc.evaluation._notebook import tables_html
+from polyroc.evaluation._text import tables_html
 
 MeasuresTable: TypeAlias = Literal["estimates", "differences"]
 # Letters of a name in a table of models, and in one of differences.

@@ -23,19 +23,18 @@ from polyroc._lib.warnings import underflow_is_zero
 from polyroc._records import Frozen
 from polyroc._uncertainty.bootstrap import BootstrapResult, least_class
 from polyroc._uncertainty.delong import standard_error
-from polyroc._uncertainty.paired import Contest, Difference, normal_differences
+from polyroc._uncertainty.paired import Contest, Difference, RankIntervals, normal_differences, rank_intervals
 from polyroc._uncertainty.paired_influence import Anytime, Once, normal_draws
-from polyroc._uncertainty.ranks import RankIntervals, rank_intervals
 from polyroc._uncertainty.units import AnyUnits, sampled_units
 from polyroc.evaluation._compared_measures import ComparedMeasures, compared
 from polyroc.evaluation._comparison_text import LEADERBOARD, ComparisonText, Verdict
 from polyroc.evaluation._evaluation import Evaluation
 from polyroc.evaluation._intervals import EvaluationIntervals
 from polyroc.evaluation._measures import as_kinds
-from polyroc.evaluation._notebook import MOST_MODELS
+from polyroc.evaluation._text import MOST_MODELS
 
 if TYPE_CHECKING:
-    from polyroc.costs._tipping_costs import TippingCosts
+    from polyroc.costs._tipping import TippingCosts
     from polyroc.display import ComparisonDisplay
 
 Table: TypeAlias = Literal["estimates", "differences", "rankings", "ranks"]
@@ -253,14 +252,14 @@ class Comparison(Frozen):
     @property
     def n_independent(self) -> int:
         """Samples, or groups, of the smallest class."""
-        return least_class(next(iter(self.evaluations.values()))._source, self.units)
+        return least_class(next(iter(self.evaluations.values())).fitted.source, self.units)
 
     @property
     def n_groups(self) -> int | None:
         """Number of independent groups; None for independent samples."""
         return self.units.n_units if self.units.are_groups else None
 
-    def _intervals(self, model: str) -> EvaluationIntervals:
+    def intervals_of(self, model: str) -> EvaluationIntervals:
         """Intervals and bands of one of the models."""
         return EvaluationIntervals(self.evaluations[model], self.units, self.method, given=self.bootstraps.get(model))
 
@@ -269,7 +268,7 @@ class Comparison(Frozen):
         stop = self.max_fpr if self._contest(statistic) is self.by_partial_auc else None
         if self.method == "bootstrap":
             return {name: drawn.distribution(statistic, stop).replicates for name, drawn in self.bootstraps.items()}
-        spreads = [one._spread(statistic, self.units, stop) for one in self.evaluations.values()]
+        spreads = [one.uncertainty.spread(statistic, self.units, stop) for one in self.evaluations.values()]
         return dict(zip(self.models, normal_draws(spreads), strict=True))
 
     @underflow_is_zero
@@ -302,7 +301,9 @@ class Comparison(Frozen):
         contests = {"auc": self.by_auc, "hand_till": self.by_hand_till}
         measured, left_out = {}, {}
         for name, evaluation in self.evaluations.items():
-            found, left_out[name] = evaluation._measured(kinds, sampled_units(self.units), without=tuple(contests))
+            found, left_out[name] = evaluation.uncertainty.measured(
+                kinds, sampled_units(self.units), without=tuple(contests)
+            )
             measured[name] = {one.kind.name: one for one in found}
         test = Once() if self.anytime is None else Anytime(self.units.n_units, self.anytime)
         return compared(measured, left_out, contests, self.confidence_level, test)

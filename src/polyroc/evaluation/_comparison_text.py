@@ -17,11 +17,9 @@ from polyroc._lib.numbers import (
 )
 from polyroc._lib.text import aligned, printable, short_names, wrapped
 from polyroc._lib.typing import IntervalKind
-from polyroc._uncertainty.paired import Contest, Difference
+from polyroc._uncertainty.paired import Contest, Difference, RankIntervals
 from polyroc._uncertainty.paired_influence import N_DRAWS
-from polyroc._uncertainty.ranks import RankIntervals
-from polyroc.evaluation._notebook import Curves, comparison_html, model_whiskers
-from polyroc.evaluation._text import Headline, backwards_note
+from polyroc.evaluation._text import Curves, Headline, backwards_note, comparison_html, model_whiskers
 
 _LETTER = {"auc": "D", "hand_till": "M"}
 

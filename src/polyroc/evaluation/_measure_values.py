@@ -29,8 +29,7 @@ from polyroc.baselines._accuracy import why_no_accuracy
 from polyroc.baselines._auc_mu import auc_mu_functional
 from polyroc.baselines._one_vs_rest import mixed_areas
 from polyroc.baselines._pdi import pdi_functional
-from polyroc.evaluation._measure_list import Kind
-from polyroc.evaluation._measure_scale import Scaled, Share, effective_number
+from polyroc.evaluation._measure_list import Kind, Scaled, Share, effective_number
 
 # Weights under which a measure is computed again, for its bias: a few k numbers each.
 _N_AGAIN = 32

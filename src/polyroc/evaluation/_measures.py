@@ -17,7 +17,7 @@ from polyroc._uncertainty.bootstrap import BootstrapResult
 from polyroc._uncertainty.units import Units, sampled_units
 from polyroc.evaluation._measure_list import KINDS, ONLY_ORDERED, Kind
 from polyroc.evaluation._measure_values import Measured, Sure
-from polyroc.evaluation._notebook import tables_html
+from polyroc.evaluation._text import tables_html
 
 
 class _Row(Protocol):

@@ -103,7 +103,7 @@ def curve_differences(comparison: Comparison) -> dict[str, Any] | None:
     is_binary = evaluations[best_first[0]].is_binary
     if not pairs:
         return None
-    if not comparison.bootstraps and any(one._why_no_band("shared") for one in evaluations.values()):
+    if not comparison.bootstraps and any(one.uncertainty.why_no_band("shared") for one in evaluations.values()):
         return None
     shared = _differences(comparison, "shared", pairs)
     mean = [None] * len(pairs) if is_binary else [_plain(one) for one in _differences(comparison, "mean", pairs)]
@@ -130,7 +130,7 @@ def _drawn_pairs(
     """Curves drawn together from what the same samples add to both."""
     units = sampled_units(comparison.units)
     of = {name: comparison.evaluations[name] for pair in pairs for name in pair}
-    spreads = {name: one._point_spread(curve, units) for name, one in of.items()}
+    spreads = {name: one.uncertainty.point_spread(curve, units) for name, one in of.items()}
     curves = {name: one.curve if curve == "shared" else one.mean_curve for name, one in of.items()}
     found = []
     for first, second in pairs:

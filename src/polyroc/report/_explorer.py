@@ -31,9 +31,9 @@ _CONTAINS: Sentence = (
 
 def packed_decisions(evaluations: Sequence[Evaluation]) -> dict[str, Any] | None:
     """What the script needs to name classes; None where the page has no grid of costs, or knows no single sample."""
-    if any(explorer_note(evaluation) or not evaluation._has_samples for evaluation in evaluations):
+    if any(explorer_note(evaluation) or not evaluation.fitted.has_samples for evaluation in evaluations):
         return None
-    sources, pairs = [evaluation._unchanged.samples for evaluation in evaluations], evaluations[0]._pair_index
+    sources, pairs = [evaluation.fitted.unchanged.samples for evaluation in evaluations], evaluations[0].fitted.pairs
     assert isinstance(pairs, AllPairs)
     classes, first = pairs.classes, sources[0]
     n_coded = sum(can_be_probabilities(source) for source in sources)

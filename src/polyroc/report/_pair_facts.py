@@ -22,7 +22,7 @@ def operating_point(evaluation: Evaluation) -> dict[str, Any]:
     """
     curve, at = evaluation.curve, _READ_AT_FPR
     point = {"fpr": at, "tpr": float(np.interp(at, curve.fpr, curve.tpr)), "pairs": None}
-    rates = evaluation._kept_rates
+    rates = evaluation.fitted.kept_rates
     if evaluation.is_binary or rates is None:
         return point
     corner = np.zeros((1, rates.n_pairs))
@@ -36,11 +36,11 @@ def pair_costs(evaluation: Evaluation) -> list[float] | None:
 
     The mean of what it costs to miss the class and to predict it for another one, which D weighs by as well.
     """
-    options = evaluation._options
+    options = evaluation.fitted.options
     given = (options.costs, options.tpr_weights, options.fpr_weights)
     if evaluation.is_binary or all(matrix is None for matrix in given):
         return None
-    weights = pair_weights(evaluation._source, evaluation._pair_index, options)
+    weights = pair_weights(evaluation.fitted.source, evaluation.fitted.pairs, options)
     costs: list[float] = ((weights.tpr + weights.fpr) / 2).tolist()
     return costs
 
@@ -86,7 +86,7 @@ def _joined(tree: FloatArray, order: IntArray) -> list[list[float]]:
 
 def _hardest(evaluation: Evaluation, areas: FloatArray) -> IntArray:
     """The classes whose pairs have the smallest areas on average."""
-    pairs, n_classes = evaluation._pair_index, len(evaluation.labels)
+    pairs, n_classes = evaluation.fitted.pairs, len(evaluation.labels)
     total, count = np.zeros(n_classes), np.zeros(n_classes)
     for side in (pairs.positive, pairs.negative):
         total += np.bincount(side, areas, minlength=n_classes)
@@ -99,7 +99,7 @@ def _among(evaluation: Evaluation, areas: FloatArray, chosen: IntArray) -> Float
     """The areas of the pairs among some classes, as a table; never a table of all classes, who may be thousands."""
     place = np.full(len(evaluation.labels), -1)
     place[chosen] = np.arange(len(chosen))
-    row, column = place[evaluation._pair_index.positive], place[evaluation._pair_index.negative]
+    row, column = place[evaluation.fitted.pairs.positive], place[evaluation.fitted.pairs.negative]
     inside = (row >= 0) & (column >= 0)
     table = np.full((len(chosen), len(chosen)), np.nan)
     table[row[inside], column[inside]] = areas[inside]

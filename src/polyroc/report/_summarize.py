@@ -22,7 +22,7 @@ from polyroc._uncertainty.bootstrap import BootstrapResult
 from polyroc._uncertainty.paired import ModelEstimate
 from polyroc._uncertainty.units import Units
 from polyroc._version import __version__
-from polyroc.costs._tipping_costs import TippingCosts
+from polyroc.costs._tipping import TippingCosts
 from polyroc.evaluation._classes import Classes
 from polyroc.evaluation._compared_measures import ComparedMeasures
 from polyroc.evaluation._comparison import Comparison
@@ -231,7 +231,9 @@ def _intervals_of(
     if isinstance(bootstrap, EvaluationIntervals):
         return bootstrap
     has_units = groups is not None or not bootstrap.by_groups
-    return EvaluationIntervals.of_replicates(evaluation, bootstrap, evaluation._units(groups) if has_units else None)
+    return EvaluationIntervals.of_replicates(
+        evaluation, bootstrap, evaluation.uncertainty.units(groups) if has_units else None
+    )
 
 
 def _of_evaluation(evaluation: Evaluation, intervals: EvaluationIntervals | None, level: float) -> dict[str, Any]:
@@ -246,7 +248,7 @@ def _of_evaluation(evaluation: Evaluation, intervals: EvaluationIntervals | None
         **_counted_facts(evaluation, [*evaluation.notes]),
         **heatmap_order([evaluation]),
         "pair_costs": pair_costs(evaluation),
-        "weighted": evaluation._source.is_weighted,
+        "weighted": evaluation.fitted.source.is_weighted,
         "method": None if intervals is None else intervals.method_of(),
         "resampled_because": "" if intervals is None else intervals.resampled_because,
         "by_groups": intervals is not None and intervals.by_groups,
@@ -267,7 +269,7 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
     models = {}
     for name, evaluation in comparison.evaluations.items():
         own = {key: value for key, value in evaluation.to_dict().items() if key not in common}
-        models[name] = own | _of_model(evaluation, comparison._intervals(name), level)
+        models[name] = own | _of_model(evaluation, comparison.intervals_of(name), level)
     for key, contest in (("confidence_interval", comparison.by_auc), ("hand_till_interval", comparison.by_hand_till)):
         for one in contest.estimates:
             models[one.model][key] = _estimated(one, comparison)
@@ -280,7 +282,7 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
         "curve_differences": curve_differences(comparison),
         **heatmap_order(list(comparison.evaluations.values())),
         "pair_costs": pair_costs(first),
-        "weighted": first._source.is_weighted,
+        "weighted": first.fitted.source.is_weighted,
         "by_groups": comparison.units.are_groups,
         "n_independent": comparison.n_independent,
     }
@@ -288,7 +290,7 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
 
 def _counted_facts(evaluation: Evaluation, notes: list[str]) -> dict[str, Any]:
     """What is said of a result of counted scores, and of no other."""
-    if evaluation._has_samples:
+    if evaluation.fitted.has_samples:
         return {}
     return {"notes": [*notes, _COUNTED]}
 
@@ -326,7 +328,7 @@ def _classes(evaluation: Evaluation, intervals: EvaluationIntervals | None, leve
     # Intervals of very many classes take longer than all the rest; counted scores have none.
     if not isinstance(units, Units) or len(evaluation.labels) > CLASS_INTERVALS_ON_PAGE:
         return evaluation.classes
-    return evaluation.classes._by_units(level, units)
+    return evaluation.classes.by_units(level, units)
 
 
 def _accuracy_interval(intervals: EvaluationIntervals | None, level: float) -> dict[str, Any] | None:
@@ -338,7 +340,7 @@ def _call_rates(evaluation: Evaluation) -> FloatArray:
     """Share called positive at each point of the curve, corners included."""
     if evaluation.is_binary:
         return (evaluation.curve.fpr + evaluation.curve.tpr) / 2
-    return np.concatenate([[0.0], grid(evaluation._options.n_thresholds), [1.0]])
+    return np.concatenate([[0.0], grid(evaluation.fitted.options.n_thresholds), [1.0]])
 
 
 def _mean_curve(evaluation: Evaluation) -> dict[str, Any] | None:
@@ -364,7 +366,9 @@ def _pair_curves(evaluation: Evaluation) -> dict[str, Any] | None:
         return None
     worst = np.argsort(evaluation.pairs.auc, kind="stable")[:PAIR_CURVES_ON_PAGE]
     # Only theirs: those of all pairs of very many classes would fill the memory.
-    rates = rates_of(evaluation._unchanged, chosen_pairs(evaluation._pair_index, worst), evaluation._options)
+    rates = rates_of(
+        evaluation.fitted.unchanged, chosen_pairs(evaluation.fitted.pairs, worst), evaluation.fitted.options
+    )
     points = _spread(rates.n_call_rates, _PAIR_POINTS)
     return {
         "pair": worst.tolist(),

@@ -8,8 +8,7 @@ import numpy as np
 
 from polyroc._inputs.checks import InputError
 from polyroc._lib.typing import FloatArray, IntArray, LabelArray
-from polyroc._uncertainty.streamed import StreamedUnits, differences, products
-from polyroc._uncertainty.units import AnyUnits, Units
+from polyroc._uncertainty.units import AnyUnits, StreamedUnits, Units, differences, products
 from polyroc.streams._state import check_counts, read_array
 
 _SUMS = ("sizes", "shares", "squares", "fourths", "one_sided")

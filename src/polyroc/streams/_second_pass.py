@@ -18,7 +18,7 @@ from polyroc._inputs.batch import Batch, as_batch, groups_of
 from polyroc._inputs.checks import InputError, as_confidence_level, listed, shown
 from polyroc._lib.typing import AnyStatistic, FloatArray, IntArray, LabelArray
 from polyroc._lib.warnings import underflow_is_zero
-from polyroc._uncertainty.streamed import Evidence
+from polyroc._uncertainty.units import Evidence
 from polyroc.evaluation._compare import by_influence
 from polyroc.evaluation._comparison import Comparison
 from polyroc.evaluation._evaluation import Evaluation
@@ -39,10 +39,10 @@ class _Model:
 
     def __init__(self, accumulator: RocAccumulator) -> None:
         self.evaluation = accumulator.compute()
-        prepared = self.evaluation._prepared
+        prepared = self.evaluation.fitted.prepared
         assert isinstance(prepared, CountedPrepared)
-        self.statistics = _STATISTICS[: 2 if self.evaluation._mean_is_hand_till else 3]
-        tables = [self.evaluation._fitted.tables(statistic) for statistic in self.statistics]
+        self.statistics = _STATISTICS[: 2 if self.evaluation.fitted.mean_is_hand_till else 3]
+        tables = [self.evaluation.fitted.tables(statistic) for statistic in self.statistics]
         joined = tables[0]
         for more in tables[1:]:
             joined = joined.joined(more)
@@ -149,7 +149,7 @@ class _Passing:
                 statistic: self._sums.influences(start + place) for place, statistic in enumerate(one.statistics)
             }
             influences.setdefault("mean_auc", influences["hand_till"])
-            found[name] = replace(one.evaluation, _evidence=Evidence(units, influences))
+            found[name] = replace(one.evaluation, evidence=Evidence(units, influences))
             start += one.lookup.n_statistics
         return found
 
@@ -344,5 +344,5 @@ class PairedSecondPass(_Passing):
             As `compare` gives it without resampling.
         """
         evaluations = self._evaluations()
-        units = next(iter(evaluations.values()))._units()
+        units = next(iter(evaluations.values())).uncertainty.units()
         return by_influence(evaluations, units, as_confidence_level(confidence_level))
