@@ -71,7 +71,7 @@ def _shell(commands: str, folder: Path) -> str:
 def _stdout(command: list[str], folder: Path) -> str:
     environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "120"}
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=3600, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

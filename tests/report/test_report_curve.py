@@ -694,7 +694,7 @@ def test_a_selected_pair_stands_out_and_a_click_selects_one(opened, pages, summa
             box, frame = called.bounding_box(), page.locator("#curve .frame").bounding_box()
             assert frame["x"] < box["x"] < box["x"] + box["width"] < frame["x"] + frame["width"]
             assert frame["y"] < box["y"] < box["y"] + box["height"] < frame["y"] + frame["height"]
-            assert (box["y"] > frame["y"] + frame["height"] / 2) == (view == "square")
+            assert (box["y"] > frame["y"] + frame["height"] / 2) == (view != "corner")
         page.locator("[data-view=square]").click()
         page.evaluate("fake.set({ pair: null })")
         assert page.evaluate(PATHS, "path.picked") == []
