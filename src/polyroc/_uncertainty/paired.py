@@ -353,13 +353,7 @@ class RankIntervals:
         }
 
     def to_frame(self, backend: FrameBackend = "pandas") -> Any:
-        """One row for each model, as a data frame.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            Whose data frame to make; that package must be installed.
-        """
+        """One row for each model, as a data frame; the package `backend` must be installed."""
         rows = [{"statistic": self.statistic, **vars(one)} for one in self.intervals]
         return frame_of({name: np.array([row[name] for row in rows]) for name in rows[0]}, backend)
 

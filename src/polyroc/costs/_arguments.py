@@ -259,14 +259,14 @@ def _of_range(value: CostRange, labels: LabelArray, number: int, rng: np.random.
 
 
 def _of_ratios(value: CostRatios, labels: LabelArray) -> CostMatrices:
-    ratios = _as_ratios(value.ratios)
+    ratios = as_ratios(value.ratios, _N_RATIOS)
     k = len(labels)
     base = 1 - np.eye(k) if value.base is None else as_square(value.base, "base", labels)
     _check_finite(base, "base")
-    row = _position(value.true_class, "true_class", labels)
+    row = class_position(value.true_class, "true_class", labels)
     swept = np.arange(k) != row
     if value.predicted_class is not None:
-        swept = np.arange(k) == _position(value.predicted_class, "predicted_class", labels)
+        swept = np.arange(k) == class_position(value.predicted_class, "predicted_class", labels)
         if swept[row]:
             rule = "must be another class than `true_class`"
             raise InputError("predicted_class", rule, f"{shown(value.predicted_class)} for both")
@@ -278,9 +278,10 @@ def _of_ratios(value: CostRatios, labels: LabelArray) -> CostMatrices:
     return CostMatrices(checked, is_drawn=False, ratios=ratios)
 
 
-def _as_ratios(value: Any) -> FloatArray:
+def as_ratios(value: Any, n_default: int) -> FloatArray:
+    """Positive factors in rising order; by default this many from 0.01 to 100."""
     if value is None:
-        return np.geomspace(0.01, 100, _N_RATIOS)
+        return np.geomspace(0.01, 100, n_default)
     ratios = read_table(value, "ratios").values
     if ratios.ndim != 1 or ratios.size == 0 or not np.all(np.isfinite(ratios) & (ratios > 0)):
         raise InputError("ratios", "must be one or more finite positive numbers", shown(value))
@@ -293,9 +294,10 @@ def _check_finite(matrix: FloatArray, name: str) -> None:
         raise InputError(name, "must be finite", f"{matrix[row, column]} in row {row}, column {column}")
 
 
-def _position(label: Any, name: str, labels: LabelArray) -> int:
+def class_position(label: Any, name: str, labels: LabelArray) -> int:
+    """The position of a class."""
     known = labels.tolist()
-    # Asked first, because arrays compare element by element.
+    # Asked first, because arrays compare element by element, and lazy frames not at all.
     if not isinstance(label, str | Real | np.bool_) or label not in known:
         raise InputError(name, f"must be one of the classes ({listed(known)})", shown(label))
     return int(known.index(label))

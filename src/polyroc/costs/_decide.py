@@ -316,7 +316,7 @@ def _decision(
         n_samples=predictions.n_samples,
         n_folds=n_folds,
         confidence_level=judge.confidence_level,
-        _rule=chosen,
+        predictor=chosen,
     )
     if found.rival is None:
         return found

@@ -167,10 +167,7 @@ class CostProfile(Frozen):
     def to_frame(self, backend: FrameBackend = "pandas") -> Any:
         """One row for each model: mean cost and share of the matrices in which it is the cheapest, with intervals.
 
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            Whose data frame to make; that package must be installed.
+        The package `backend` must be installed.
         """
         rows = [_row(one) for one in self.models]
         return frame_of({name: np.array([row[name] for row in rows]) for name in rows[0]}, backend)

@@ -194,10 +194,7 @@ class TippingCosts(Frozen):
     def to_frame(self, backend: FrameBackend = "pandas") -> Any:
         """The entries as a data frame; what is not there is null, NaN in pandas.
 
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            Whose data frame to make; that package must be installed.
+        The package `backend` must be installed.
         """
         numbers = ("factor", "cost", "value", "first_value")
         names = ("model", "statistic", "first")

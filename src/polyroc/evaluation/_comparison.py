@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -27,7 +26,7 @@ from polyroc._uncertainty.paired import Contest, Difference, RankIntervals, norm
 from polyroc._uncertainty.paired_influence import Anytime, Once, normal_draws
 from polyroc._uncertainty.units import AnyUnits, sampled_units
 from polyroc.evaluation._compared_measures import ComparedMeasures, compared
-from polyroc.evaluation._comparison_text import LEADERBOARD, ComparisonText, Verdict
+from polyroc.evaluation._comparison_text import ComparisonText, Verdict
 from polyroc.evaluation._evaluation import Evaluation
 from polyroc.evaluation._intervals import EvaluationIntervals
 from polyroc.evaluation._measures import as_kinds
@@ -95,28 +94,6 @@ class Comparison(Frozen):
     anytime: int | None = None
     by_partial_auc: Contest | None = None
     max_fpr: float | None = None
-
-    def __reduce__(self) -> Any:
-        # A read-only mapping cannot be pickled; making the comparison anew makes new ones.
-        rest = (
-            self.by_auc,
-            self.by_hand_till,
-            self.by_mean_auc,
-            self.confidence_level,
-            self.interval,
-            self.units,
-            self.seed,
-            self.method,
-            self.anytime,
-            self.by_partial_auc,
-            self.max_fpr,
-        )
-        return Comparison, (dict(self.evaluations), dict(self.bootstraps), *rest)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("evaluations", "bootstraps"):
-            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -474,21 +451,7 @@ class Comparison(Frozen):
     @property
     def tables(self) -> ComparisonText:
         """The comparison as text."""
-        headlines = {name: evaluation.headline for name, evaluation in self.evaluations.items()}
-        ranks = self._ranks["auc"] if len(self.models) >= LEADERBOARD else None
-        return ComparisonText(
-            headlines,
-            self.by_auc,
-            self.by_hand_till,
-            self.verdict,
-            self.interval,
-            self.seed,
-            self.anytime,
-            ranks,
-            self.by_partial_auc,
-            self.max_fpr,
-            self.n_groups,
-        )
+        return ComparisonText(self)
 
     def _repr_html_(self) -> str:
         curves = {name: (one.curve, None if one.is_binary else one.mean_curve) for name, one in self._best.items()}

@@ -132,13 +132,7 @@ class Evaluated(Frozen):
 
     @cached_property
     def _measured_classes(self) -> MeasuredClasses:
-        return MeasuredClasses(
-            self.fitted.unchanged,
-            self.fitted.fingerprint,
-            self.fitted.pairs,
-            self.fitted.own_areas,
-            why_not_predicted=self.accuracy_note,
-        )
+        return MeasuredClasses(self.fitted, why_not_predicted=self.accuracy_note)
 
     @property
     def notes(self) -> tuple[str, ...]:
