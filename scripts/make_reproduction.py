@@ -184,7 +184,7 @@ def choices(folder):
         for row in rows_of(folder / "choices" / "choices.csv")
         if row["choice"] not in _SUMMED_UP
         and not row["choice"].startswith("update")
-        and not row["quantity"].startswith("error")
+        and not row["quantity"].startswith(("error", "fall of"))
     ]
     return table(["choice", "problem", "reading", "quantity", "value"], rows)
 

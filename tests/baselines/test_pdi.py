@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import polyroc._engines._numpy._pdi as reference
+import polyroc.baselines._pdi as reference
 from polyroc._engines import Resources, get_engine
 from polyroc._inputs.predictions import as_predictions
 from polyroc.baselines import Pdi, pdi
@@ -205,32 +205,11 @@ def test_a_class_without_samples_is_left_out():
 
 
 @pytest.mark.parametrize("decimals", [None, 1])
-def test_threads_change_no_bit(engine, decimals):
+def test_threads_change_no_bit(decimals):
     y, s = normal_scores(30, 40, np.random.default_rng(3), decimals=decimals)
-    one, two = (functional(y, s, engine=engine, n_jobs=n) for n in (1, 2))
+    one, two = (functional(y, s, n_jobs=n) for n in (1, 2))
     assert one[0] == two[0]
     assert np.array_equal(one[1], two[1])
-
-
-@given(problem=problems())
-def test_the_fast_engine_gives_the_same(fast_engine, problem):
-    y, s, w = problem
-    for weight in (None, w):
-        expected, found = functional(y, s, weight), functional(y, s, weight, fast_engine)
-        assert found[0] == pytest.approx(expected[0], abs=1e-14)
-        np.testing.assert_allclose(found[1], expected[1], atol=1e-14)
-
-
-def test_the_fast_engine_leaves_tied_columns_to_the_reference(fast_engine):
-    y, s = normal_scores([9, 30, 25, 1], 4, np.random.default_rng(6))
-    s[:, 1] = s[:, 1].round(1)
-    # Equal scores within a class are no ties of the comparison.
-    s[y == 2, 2] = s[y == 2, 2].round(0) + np.sqrt(2)
-    w = np.random.default_rng(7).random(len(y))
-    for weight in (None, w):
-        expected, found = functional(y, s, weight), functional(y, s, weight, fast_engine)
-        assert found[0] == pytest.approx(expected[0], abs=1e-14)
-        np.testing.assert_allclose(found[1], expected[1], atol=1e-14)
 
 
 def test_the_record():

@@ -209,6 +209,25 @@ def test_weights_of_each_shape_are_the_same_weights():
         assert first.auc != wang_carvalho(y, s, tau=TAU).auc
 
 
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+@pytest.mark.parametrize("shape", [(6,), (2, 6), (10, 6)])
+def test_weights_agree_with_loops(shape, weighting):
+    y, s = problem(tied=True)
+    rates, sizes = rates_by_loops(y, s, TAU, "pair")
+    costs = np.random.default_rng(8).uniform(0.2, 5, size=shape)
+    weight = np.ones_like(rates)
+    for r in range(10):
+        for p in range(6):
+            # Five rows of true positive rates above five of false positive rates.
+            cell = {(6,): (p,), (2, 6): (r // 5, p), (10, 6): (r, p)}[shape]
+            weight[r, p] = costs[cell] * (sizes[p] if weighting == "prevalence" else 1)
+    eta = algorithm_by_loops(rates, weight, 1, 400)
+    found = wang_carvalho(y, s, tau=TAU, quantiles="pair", weighting=weighting, pair_weights=costs)
+    assert found.converged
+    assert_allclose(found.shared_effects, eta.mean(axis=1), atol=1e-6)
+    assert found.auc == pytest.approx(area_of(eta, end_points=False), abs=1e-6)
+
+
 def test_prevalence_is_the_product_of_class_sizes():
     y, s = problem(tied=False)
     n = np.bincount(y)
@@ -242,6 +261,16 @@ def test_vanishing_weights_have_no_number(structure):
     small = wang_carvalho(y, s, tau=TAU, weighting="equal", pair_weights=np.full(6, 1e-6), structure=structure)
     assert small.converged
     assert small.auc == pytest.approx(ordinary.auc, abs=1e-6)
+
+
+@pytest.mark.parametrize("weight", [1e-6, 1.0, 1e5])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_centered_fit_of_rates_that_are_all_alike_is_one_of_these_rates(weight, sign):
+    """Its pair effects are rounding errors, which must not keep the intercept from its optimum."""
+    scores = sign * np.eye(3)[[0, 1, 2] * 3]
+    found = wang_carvalho([0, 1, 2] * 3, scores, structure="centered", pair_weights=np.full(6, weight))
+    assert found.converged
+    assert_allclose(np.r_[found.curve.tpr, found.curve.fpr], found.rates.mean(axis=1), atol=1e-9)
 
 
 # --- the line of each threshold ---
@@ -339,6 +368,7 @@ def test_scores_at_the_ends_raise_nothing(structure, scores):
         for weights in (None, np.full(6, 1e300), np.full(6, 1e-300)):
             found = wang_carvalho([0, 1, 2] * 3, scores, structure=structure, pair_weights=weights)
             assert np.isfinite(found.auc) == (found.status is not PrintedStatus.DIVERGED)
+            found.confidence_interval(2)
 
 
 # --- intervals ---

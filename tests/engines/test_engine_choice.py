@@ -49,6 +49,14 @@ def test_few_pairs_and_areas_alone_are_little_work():
     assert get_engine("auto", predictions, n_thresholds=0).name == "numpy"
 
 
+def test_fits_of_rates_that_are_known_merge_no_samples():
+    """The page of the example has some hundred of them, and is not worth eight seconds of compiling."""
+    predictions = predictions_of(899, 10)
+    assert get_engine("auto", predictions, repeats=110).name == "numba"
+    assert get_engine("auto", predictions, repeats=110, has_rates=True).name == "numpy"
+    assert get_engine("auto", predictions, repeats=999, has_rates=True).name == "numba"
+
+
 def test_a_bootstrap_takes_the_engine_of_its_number_of_resamples(monkeypatch):
     sizes = []
     real = _registry.engine_for

@@ -25,12 +25,11 @@ from polyroc._estimator._rates import all_pairs
 from polyroc._estimator._weights import pair_weights
 from polyroc._inputs.predictions import as_predictions
 from polyroc._lib.grid import grid
-from polyroc._records import SomePairs
 
 numba = pytest.importorskip("numba")
 
-from polyroc._engines._numba import _cells as _numba_cells  # noqa: E402
 from polyroc._engines._numba import _engine as _numba  # noqa: E402
+from polyroc._engines._numba import _problem as _numba_cells  # noqa: E402
 from polyroc._engines._numba import _rates as _numba_rates  # noqa: E402
 from polyroc._engines._numba._factorization import problem_of  # noqa: E402
 from polyroc._lib.threads import Threads  # noqa: E402
@@ -283,26 +282,6 @@ def test_areas_are_those_of_the_reference(dtype, decimals, weighted):
         assert_allclose(prepared("numba", predictions).areas(pairs), expected, rtol=0, atol=1e-13)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("decimals", [1, 12], ids=["tied", "continuous"])
-@pytest.mark.parametrize("scale", [1.0, 1e-300], ids=["as usual", "tiny"])
-def test_areas_along_contrasts_are_those_of_the_reference(dtype, decimals, scale):
-    if dtype == np.float32 and scale < 1:
-        pytest.skip("single precision has no such numbers")
-    problem = gaussian_problem(3, 900, 6)
-    y_true = np.where(problem.y_true == 4, 5, problem.y_true)  # one class without samples
-    y_score = scale * np.round(problem.y_score, decimals).astype(dtype)
-    predictions = quietly(as_predictions, y_true, y_score, labels=range(6))
-    partition = np.random.default_rng(1).uniform(0.5, 3, (6, 6)) * (1 - np.eye(6))
-    pairs = all_pairs(predictions)
-    expected = prepared("numpy", predictions).contrast_areas(pairs, partition)
-    for n_jobs in (1, 2):
-        assert_array_equal(prepared("numba", predictions, n_jobs).contrast_areas(pairs, partition), expected)
-    # Both the classes and the direction turned round.
-    turned = SomePairs(pairs.negative, pairs.positive, pairs.negative)
-    assert_allclose(prepared("numba", predictions).contrast_areas(turned, partition), expected, atol=1e-14)
-
-
 def test_areas_need_no_sample_of_every_class():
     problem = gaussian_problem(0, 300, 6)
     y_true = np.where(problem.y_true == 2, 3, problem.y_true)
@@ -350,7 +329,7 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch, thresholds, weig
         "engine": "numba",
     }
     one, *others = (polyroc.evaluate(problem.y_true, problem.y_score, n_jobs=n, **options) for n in (1, 2, 3, 5))
-    assert len(one._pair_index) == 3540
+    assert len(one.fitted.pairs) == 3540
     for other in others:
         assert other.auc == one.auc
         for found, expected in zip(all_numbers(other), all_numbers(one), strict=True):
@@ -362,8 +341,8 @@ def test_effects_for_given_rows_are_nearly_the_best():
     problem = gaussian_problem(3, 2000, 16)
     costs = np.random.default_rng(0).uniform(0.2, 5, (16, 16))
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score, engine="numba", costs=costs)
-    predictions, options, rates = evaluation._source, evaluation._options, evaluation.rates
-    weights = pair_weights(predictions, evaluation._pair_index, options)
+    predictions, options, rates = evaluation.fitted.source, evaluation.fitted.options, evaluation.rates
+    weights = pair_weights(predictions, evaluation.fitted.pairs, options)
     with Threads(1) as threads:
         mean = _numba_cells.row_means(rates, weights, threads)
         compiled = _numba_cells.cells_of(rates, weights, options.shrinkage, mean)

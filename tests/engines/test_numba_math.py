@@ -5,7 +5,7 @@ import pytest
 
 numba = pytest.importorskip("numba")
 
-from polyroc._engines._numba import _math as _numba_math  # noqa: E402
+from polyroc._engines._numba import _linear as _numba_math  # noqa: E402
 
 
 @numba.njit

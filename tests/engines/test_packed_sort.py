@@ -24,7 +24,7 @@ SCORES = {
 @pytest.fixture(scope="module")
 def order_samples():
     require("numba")
-    from polyroc._engines._numba._packed_sort import order_samples
+    from polyroc._engines._numba._class_sorted import order_samples
 
     return order_samples
 

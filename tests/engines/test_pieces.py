@@ -12,9 +12,9 @@ from polyroc._lib.threads import Threads
 
 pytest.importorskip("numba")
 
-from polyroc._engines._numba import _cells, _class_sorted, _eliminated, _engine
+from polyroc._engines._numba import _class_sorted, _engine, _problem
 from polyroc._engines._numba._adjoint import solve_one
-from polyroc._engines._numba._eliminated import EliminatedPairs
+from polyroc._engines._numba._problem import EliminatedPairs
 
 pytestmark = pytest.mark.threads
 
@@ -29,8 +29,8 @@ def problem_in_pieces(evaluation, threads):
     weights = polyroc._estimator._weights.pair_weights(
         evaluation.fitted.source, evaluation.fitted.pairs, evaluation.fitted.options
     )
-    cells = _cells.cells_of(rates, weights, 1.0, _cells.row_means(rates, weights, threads))
-    return EliminatedPairs.of(cells, _cells.pieces(rates.n_pairs), threads)
+    cells = _problem.cells_of(rates, weights, 1.0, _problem.row_means(rates, weights, threads))
+    return EliminatedPairs.of(cells, _problem.pieces(rates.n_pairs), threads)
 
 
 def test_the_number_of_threads_changes_no_bit():
@@ -91,7 +91,7 @@ def test_buffers_have_the_memory_they_say():
     buffers = problem.buffers
     there = sum(array.nbytes for array in vars(buffers).values() if isinstance(array, np.ndarray))
     there += sum(array.nbytes for arrays in buffers.spare for array in arrays)
-    said = _eliminated.buffer_memory(n_pairs, n_rows, len(problem.parts), 4, 8)
+    said = _problem.buffer_memory(n_pairs, n_rows, len(problem.parts), 4, 8)
     assert 0.8 * said <= there <= said + 8 * (n_rows + 4) * 8
     prepared = _engine.ENGINE.prepare(evaluation.fitted.source, polyroc._engines.Resources(4))
     assert prepared.memory_for_cells(n_pairs, evaluation.rates.n_call_rates) > there

@@ -131,7 +131,7 @@ import signal, threading
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by whatever is started in the background
 import numpy as np
 import polyroc
-from polyroc._engines._numba._eliminated import EliminatedPairs
+from polyroc._engines._numba._problem import EliminatedPairs
 y_true = np.arange(20_000) % 200
 y_score = np.random.default_rng(0).normal(size=(20_000, 200)).astype(np.float32)
 # Once before: numba may swallow an interrupt that arrives while it compiles.
@@ -299,7 +299,8 @@ few, scores = y_true[:900], y_score[:900]
 evaluation = polyroc.evaluate(few, scores)
 evaluation.confidence_interval()
 evaluation.measures()
-polyroc.compare(few, {"a": scores, "b": 2 * scores + y_score[900:1800]})
+comparison = polyroc.compare(few, {"a": scores, "b": 2 * scores + y_score[900:1800]})
+comparison.tipping_costs()
 print("numba" in sys.modules)
 """,
         NUMBA_CACHE_DIR=str(tmp_path),

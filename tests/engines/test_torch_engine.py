@@ -337,7 +337,6 @@ QUESTIONS = {
     "score thresholds": ("cut", lambda asked, pairs: asked.score_thresholds(pairs, grid(9), "own")),
     "areas": ("areas_of", lambda asked, pairs: asked.areas(pairs)),
     "areas by differences": ("Differences", lambda asked, pairs: asked.areas(pairs, "difference")),
-    "areas along contrasts": ("contrast_areas", lambda asked, pairs: asked.contrast_areas(pairs, 1 - np.eye(4))),
     "areas against the rest": ("areas_against_rest", lambda asked, _: asked.areas_against_rest()),
     "area influences": ("area_influences", lambda asked, pairs: asked.area_influences(pairs, np.ones(12) / 12)),
     "weights to come": ("sorted_runs", lambda asked, pairs: asked.reweigh(pairs, grid(9), "own")),
@@ -352,8 +351,8 @@ def test_every_question_that_fails_is_a_memory_error(monkeypatch, question):
     predictions, fails = as_predictions(PROBLEM.y_true, PROBLEM.y_score), _Fails()
     monkeypatch.setattr(_engine, "has_kernels", lambda _: False)
     monkeypatch.setattr(_engine, step, fails)
-    # AUCmu and one-vs-rest have no options that would need less.
-    is_alone = question in ("areas along contrasts", "areas against the rest")
+    # One-vs-rest has no option that would need less.
+    is_alone = question == "areas against the rest"
     said = (
         r"no memory for this: .*`y_score.cpu\(\)`" if is_alone else "no memory for 12 pairs of classes: .*`max_pairs`"
     )

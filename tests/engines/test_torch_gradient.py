@@ -11,7 +11,6 @@ from problems import gaussian_problem, quietly
 
 import polyroc
 from polyroc._engines._gradient import Gradient
-from polyroc._estimator._rates import all_pairs
 from polyroc._inputs.predictions import as_predictions
 from polyroc._records import Factorization
 
@@ -63,15 +62,3 @@ def test_baselines_are_those_of_the_reference(decimals, is_weighted):
     predictions = as_predictions(*given, sample_weight=weight)
     one, other = (prepared(name, predictions) for name in ("torch", "numpy"))
     assert_allclose(one.areas_against_rest(), other.areas_against_rest(), rtol=1e-12)
-    pairs = all_pairs(predictions)
-    for partition in (1 - np.eye(5), np.random.default_rng(2).uniform(size=(5, 5))):
-        assert_allclose(one.contrast_areas(pairs, partition), other.contrast_areas(pairs, partition), rtol=1e-12)
-
-
-@pytest.mark.parametrize("power", [1020, -1000])
-def test_scores_of_any_size_have_contrasts(power):
-    problem = gaussian_problem(3, 100, 3, 1.2)
-    predictions = as_predictions(problem.y_true, np.ldexp(problem.y_score, power))
-    pairs, partition = all_pairs(predictions), 5 * np.random.default_rng(2).uniform(size=(3, 3))
-    found, expected = (prepared(name, predictions).contrast_areas(pairs, partition) for name in ("torch", "numpy"))
-    assert_allclose(found, expected, rtol=1e-12)

@@ -4,7 +4,7 @@ import pytest
 from report_pages import evaluation_of, problem
 
 import polyroc
-from polyroc._estimator import _refits
+from polyroc._estimator import _factorization
 from polyroc.report import summarize
 
 
@@ -47,5 +47,5 @@ def test_the_other_thresholds_are_no_reason_to_fail(monkeypatch):
         raise MemoryError
 
     evaluation = evaluation_of(3)
-    monkeypatch.setattr(_refits, "rates_of", full)
+    monkeypatch.setattr(_factorization, "rates_of", full)
     assert evaluation.auc_by_thresholds is None

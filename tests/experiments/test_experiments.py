@@ -287,9 +287,9 @@ def test_costs_are_the_paper_s_table_of_weights():
 def test_printed_update_keeps_what_fits_exactly():
     """Where all pairs have the same rates, these are the optimum: one curve, whose area trapezoids give."""
     tpr, fpr = np.array([0.4, 0.7, 0.9]), np.array([0.1, 0.3, 0.6])
-    area, status, _ = fit_as_printed(np.tile(np.r_[tpr, fpr][:, None], 6), np.ones((6, 6)))
-    assert area == pytest.approx(np.trapezoid(np.r_[0, tpr, 1], np.r_[0, fpr, 1]), abs=1e-9)
-    assert status == "converged"
+    fit = fit_as_printed(np.tile(np.r_[tpr, fpr][:, None], 6), np.ones((6, 6)))
+    assert fit.area(end_points=True) == pytest.approx(np.trapezoid(np.r_[0, tpr, 1], np.r_[0, fpr, 1]), abs=1e-9)
+    assert fit.status == "converged"
 
 
 def test_strict_thresholds_agree_with_linear_ones_where_nothing_is_tied():

@@ -45,6 +45,14 @@ def test_a_column_that_completes_the_rows_is_a_class_without_samples():
     assert found(["cat", "dog"], list(table), rows=rows).left == ["age"]
 
 
+@pytest.mark.parametrize("classes", [[-1, 0, 1], ["-1", "0", "1"], ["+1", "-1", "0"]])
+def test_some_classes_may_look_like_numbers_of_columns(classes):
+    """Columns 0 and 1 were taken for all scores, and refused as columns that are only numbered."""
+    names = ["id", *map(str, classes), "weight"]
+    finding = found(classes, names, rows=lambda names: None)
+    assert (finding.trouble, finding.classes, finding.left) == (None, classes, ["id", "weight"])
+
+
 @pytest.mark.parametrize("prefix", ["", "p_"])
 @pytest.mark.parametrize("rows", [None, lambda names: None])
 def test_numbers_are_classes_only_if_zero_occurs(prefix, rows):

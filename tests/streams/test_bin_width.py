@@ -36,6 +36,10 @@ SCORES = {
     "below 0": (lambda logits, p: logits - 1e5, {"score_kind": "free"}),
     "single precision": (lambda logits, p: (logits + 300).astype(np.float32), {"score_kind": "free"}),
     "tiny": (lambda logits, p: np.exp(60 * logits - 400), {}),
+    "tiny and alike": (lambda logits, p: 1e-39 * np.exp(logits - 5), {}),
+    "denormal": (lambda logits, p: p * 1e-310, {"score_kind": "free"}),
+    "negative likelihoods": (lambda logits, p: -np.exp(-60 * logits - 400), {"score_kind": "free"}),
+    "negative and alike": (lambda logits, p: -1e-42 * np.exp(-logits), {"score_kind": "free"}),
     "likelihoods beside a 2": (lambda logits, p: with_outlier(np.exp(60 * logits - 400)), {"score_kind": "free"}),
 }
 
@@ -45,7 +49,7 @@ def followed(message, scores):
     if subtracted := re.search(r"Subtract (\S+) from all scores", message):
         scores = scores - float(subtracted[1])
     else:
-        code = re.search(r"count `(np\.[^`]+)`", message)[1]
+        code = re.search(r"count `(-?np\.[^`]+)`", message)[1]
         scores = eval(code, {"np": np, "scores": scores})
     return scores, {"score_kind": re.search(r"score_kind='(\w+)'", message)[1]}
 
@@ -67,6 +71,15 @@ def test_what_the_error_proposes_gives_the_right_number(samples, name):
         found = counted(y, scores, **options).compute()
     assert found.auc == pytest.approx(exact.auc, abs=1e-4)
     assert abs(found.hand_till - exact.hand_till) <= found.binning_error.hand_till < 0.005
+
+
+def test_bins_that_cannot_be_narrower_are_not_proposed(samples):
+    y, logits, _ = samples
+    scores = logits + 1e5 * np.eye(4)[2]
+    with pytest.raises(polyroc.InputError, match=r"Take narrower bins, `mantissa_bits=\d+`; or evaluate samples"):
+        counted(y, scores, score_kind="free").compute()
+    with pytest.warns(UserWarning, match=r"No bins are narrow enough; evaluate samples that fit in memory"):
+        counted(y, scores, score_kind="free", mantissa_bits=16).compute()
 
 
 def test_a_bound_above_a_thousandth_is_a_warning_that_helps(samples):

@@ -36,6 +36,12 @@ def test_a_link_is_the_file_that_it_leads_to(folder, link):
     refused([folder / "1.parquet", folder / "0.parquet"], folder / "1.parquet", folder / "0.parquet")
 
 
+def test_a_file_that_is_named_twice_in_the_same_way(folder):
+    for paths in ([folder, folder], [folder / "0.parquet", folder / "0.parquet"]):
+        with pytest.raises(polyroc.InputError, match=r"must not name a file twice, got '[^']+0\.parquet' twice\.$"):
+            polyroc.evaluate_parquet(paths, target="y")
+
+
 def test_a_folder_by_a_link_is_refused_beside_itself(folder, tmp_path):
     (tmp_path / "b").symlink_to(folder)
     refused([folder, tmp_path / "b"], folder / "0.parquet", tmp_path / "b" / "0.parquet")

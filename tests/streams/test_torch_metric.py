@@ -119,6 +119,10 @@ def test_scores_that_bins_cannot_tell_apart_are_refused(dtype):
         for asked in (metric.compute, metric.evaluation):
             with pytest.raises(polyroc.InputError, match=f"must be scores that bins can distinguish.*{words}"):
                 asked()
+    # Ends in single precision, which lose the sign of such scores.
+    for preds in (tiny, -tiny):
+        with pytest.raises(polyroc.InputError, match=r"No bins are narrow enough; evaluate samples"):
+            updated(MulticlassD(4, score_kind="free"), preds, target).compute()
     # What the message proposes.
     assert updated(MulticlassD(4, score_kind="free"), narrow - 0.5005, target).compute().item() == pytest.approx(
         exact, abs=1e-4
@@ -346,8 +350,9 @@ def test_gradients_are_neither_needed_nor_kept():
         ({"num_classes": 3, "output": "f1"}, "`output` must be"),
         ({"num_classes": 3, "score_kind": "raw"}, "`score_kind` must be"),
         ({"num_classes": 3, "labels": ["a", "b"]}, "`labels` must name 3 classes, got 2"),
-        ({"num_classes": 3, "ignore_index": "x"}, "`ignore_index` must be None or an integer, got 'x'"),
-        ({"num_classes": 3, "ignore_index": 1.5}, "`ignore_index` must be None or an integer, got 1.5"),
+        ({"num_classes": 3, "ignore_index": "x"}, "`ignore_index` must be None or an integer of 64 bits, got 'x'"),
+        ({"num_classes": 3, "ignore_index": 1.5}, "`ignore_index` must be None or an integer of 64 bits, got 1.5"),
+        ({"num_classes": 3, "ignore_index": 2**63}, "`ignore_index` must be None or an integer of 64 bits, got 9"),
         ({"num_classes": 3, "validate_args": "x"}, "`validate_args` must be True or False, got 'x'"),
         ({"num_classes": 3, "mantissa_bits": 17}, "`mantissa_bits` must be an integer from 0 to 16"),
         ({"num_classes": 3, "thresholds": "difference"}, "`thresholds` must be 'own' or 'shared'"),

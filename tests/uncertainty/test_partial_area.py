@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import polyroc
 from polyroc._estimator._adjoint import area_gradient, point_gradient
-from polyroc._estimator._partial import partial_areas, partial_slopes
+from polyroc._estimator._curve import partial_areas, partial_slopes
 from polyroc._estimator._weights import pair_weights
 from polyroc._uncertainty.bootstrap import _at_call_rates
 from polyroc._uncertainty.delong import standard_error

@@ -9,11 +9,18 @@ __all__ = ["Engine", "Fitter", "Prepared", "Resources", "Reweighed", "get_engine
 
 
 def get_engine(
-    name: str, source: Source, *, n_pairs: int | None = None, n_thresholds: int = 99, repeats: int = 1
+    name: str,
+    source: Source,
+    *,
+    n_pairs: int | None = None,
+    n_thresholds: int = 99,
+    repeats: int = 1,
+    has_rates: bool = False,
 ) -> Engine:
     """Import an engine by name; "auto" is torch for samples on a GPU, else NumPy or numba by the size of the problem.
 
-    All pairs are compared unless `n_pairs` says otherwise. Areas alone have no thresholds, replicates are repeats.
+    All pairs are compared unless `n_pairs` says otherwise. Areas alone have no thresholds, replicates are repeats, and
+    fits of rates that are known (`has_rates`) merge no samples.
     """
     if name == "auto":
         if isinstance(source, TensorPredictions):
@@ -24,7 +31,8 @@ def get_engine(
         n_classes = len(source.labels)
         n_pairs = n_classes * (n_classes - 1) if n_pairs is None else n_pairs
         # A pair merges the samples of two classes, and has a TPR and an FPR at each threshold.
-        return engine_for(repeats * n_pairs * (2 * source.n_samples // max(n_classes, 1) + 2 * n_thresholds))
+        merged = 0 if has_rates else 2 * source.n_samples // max(n_classes, 1)
+        return engine_for(repeats * n_pairs * (merged + 2 * n_thresholds))
     engine = engine_named(name)
     if name == "numba" and not can_compile():
         msg = (

@@ -5,16 +5,20 @@ needs single samples is refused, in one sentence.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from polyroc._engines import _memory
+from polyroc._engines._bins import GroupedBins, ScoreBins
 from polyroc._engines._curvature import Curvature
 from polyroc._engines._gradient import Gradient
 from polyroc._engines._numpy._influence import Knots, cut_polygon, look_up, members_and_columns
 from polyroc._engines._numpy._rates import Run, merged_polygon
-from polyroc._engines._protocol import Fitter, PdiTerms, Resources, Reweighed
+from polyroc._engines._protocol import Fitter, Resources, Reweighed
 from polyroc._engines._reach import Reach, reach
+from polyroc._engines._registry import passes_for
+from polyroc._inputs.batch import Batch
 from polyroc._inputs.checks import InputError
 from polyroc._lib.threads import Threads
 from polyroc._lib.typing import FloatArray, IntArray, Structure, Thresholds
@@ -318,10 +322,6 @@ class CountedPrepared:
         """The same for the mean of the pairs' areas by these shares: DeLong's components."""
         return area_tables(self.source, pairs, share)
 
-    def contrast_areas(self, pairs: PairIndex, partition: FloatArray) -> FloatArray:
-        """Contrasts are made of joint scores."""
-        raise SamplesNeededError
-
     def influences(
         self,
         pairs: PairIndex,
@@ -336,10 +336,6 @@ class CountedPrepared:
 
     def area_influences(self, pairs: PairIndex, share: FloatArray, thresholds: Thresholds = "own") -> FloatArray:
         """There are no samples that could add anything."""
-        raise SamplesNeededError
-
-    def pdi_terms(self) -> PdiTerms:
-        """PDI compares tuples of samples."""
         raise SamplesNeededError
 
     def reweigh(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> Reweighed:
@@ -361,3 +357,50 @@ def _cut_column(shares: FloatArray, positive: int, negatives: IntArray, call_rat
         # Bins that only other classes have repeat a vertex, which changes no polygon.
         tpr[:, place] = np.interp(call_rates, (shares[positive] + shares[j]) / 2, shares[positive])
     return tpr
+
+
+# Rows whose sums stay in the cache while all columns pass.
+_BLOCK = 16_384
+
+
+@dataclass(frozen=True, eq=False)
+class InfluenceLookup(Frozen):
+    """Tables of m statistics, ready for samples of the same source."""
+
+    bins: ScoreBins
+    slots: tuple[IntArray, ...]
+    """Of each column the place of each bin in its table, -1 of those that were not counted."""
+    tables: tuple[FloatArray, ...]
+    mean: FloatArray
+    """Shape (k, m)."""
+    class_weights: FloatArray
+
+    @classmethod
+    def of(cls, source: ScoreCounts, found: InfluenceTables) -> "InfluenceLookup":
+        bins: Any = source.bins
+        fine = bins.fine if isinstance(bins, GroupedBins) else bins
+        slots = tuple(bins.slots(column.bins, place) for place, column in enumerate(source.columns))
+        return cls(fine, slots, found.columns, found.mean, source.class_weights)
+
+    @property
+    def n_statistics(self) -> int:
+        return int(self.mean.shape[1])
+
+    def influences(self, batch: Batch, n_seen: int) -> FloatArray | None:
+        """What each sample adds, shape (n, m); None where a score has a bin that was never counted."""
+        found = np.zeros((len(batch), self.n_statistics))
+        passes = passes_for("_counting", (n_seen + len(batch)) * len(self.tables))
+        for start in range(0, len(batch), _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            for slots, table, column in zip(self.slots, self.tables, batch.columns, strict=True):
+                if not passes.look_up(slots, table, self.bins, column[rows], batch.codes[rows], found[rows]):
+                    return None
+        found -= self.mean[batch.codes]
+        found *= self.shares(batch)[:, None]
+        return found
+
+    def shares(self, batch: Batch) -> FloatArray:
+        """Share of each sample in the weight of its class, shape (n,)."""
+        weight = 1.0 if batch.weight is None else batch.weight
+        share: FloatArray = weight / self.class_weights[batch.codes]
+        return share

@@ -95,7 +95,7 @@ class SortedColumn:
         self._counts = class_counts
         self._places = self._starts.copy()
         self._scores = np.empty(int(class_counts.sum()), dtype=dtype)
-        self._passes = passes_for("_sorting", len(self._scores))
+        self._passes = passes_for("_counting", len(self._scores))
 
     def begin(self) -> None:
         """Make room for another column of the same samples."""

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyroc._engines._numpy import _offset_passes as passes
 from polyroc._engines._predicted import costs_of, highest
 from polyroc._lib.typing import FloatArray, IntArray
 
@@ -52,7 +51,7 @@ class OffsetProblem:
 
     def cost_of(self, predicted: IntArray) -> float:
         """Cost of predicting these classes, shape (n,)."""
-        return float(passes.total(self.codes, predicted, self.weight, self.costs))
+        return float(total(self.codes, predicted, self.weight, self.costs))
 
     @cached_property
     def largest(self) -> float:
@@ -87,7 +86,7 @@ def descend(problem: OffsetProblem, start: FloatArray, least_gain: float = 0.0) 
     rounding = 1e-12 * float(np.abs(problem.costs).max())
     level, row = np.empty(problem.z.shape), np.empty(problem.z.shape, dtype=np.int32)
     for _ in range(_MOST_SWEEPS):
-        cost = problem.cost_of(passes.later_rows(problem.z, offsets, problem.order, level, row))
+        cost = problem.cost_of(later_rows(problem.z, offsets, problem.order, level, row))
         gain = best.cost - cost
         if gain > 0:
             best = Tuned(offsets.copy(), cost)
@@ -111,14 +110,14 @@ def _sweep(
     least_gap = 4 * _EPS * (problem.largest + float(np.abs(offsets).max()))
     moved = False
     for place, j in enumerate(problem.order.tolist()):
-        t, change, without = passes.switches(
+        t, change, without = switches(
             top, which, level[place], row[place], z[j], j, problem.codes, problem.weight, problem.costs
         )
         found = _best_break(t, change, float(offsets[j]), least_gap, cost - rounding - without)
         if found is not None:
             offsets[j] = _inside(found, float(offsets[j]), problem.margin)
             cost, moved = without + found.change, True
-        passes.lift(top, which, z[j], float(offsets[j]), j)
+        lift(top, which, z[j], float(offsets[j]), j)
     return moved
 
 
@@ -169,7 +168,7 @@ def _best_by_bins(
     """
     some = np.sort(t[:: max(1, len(t) // 1024)])
     low, high = float(some[len(some) // 100]), float(some[-1 - len(some) // 100])
-    place, net, falling = passes.binned(t, change, low, _BINS / max(high - low, 1e-300), _BINS)
+    place, net, falling = binned(t, change, low, _BINS / max(high - low, 1e-300), _BINS)
     before = np.concatenate([[0.0], np.cumsum(net)])
     # The least cost between two bins can be reached; a bin is sorted if it may go below, or ends there.
     is_open = before[:-1] + falling <= min(float(before.min()) + 1e-14, below)
@@ -178,7 +177,7 @@ def _best_by_bins(
     # Naming nothing has a change of 0.
     if found[0] > 1e-14 or len(chosen) == 0:
         found = (0.0, -np.inf)
-    return _Break(*found, passes.lowest_above(t, found[1])) if found[0] < below else None
+    return _Break(*found, lowest_above(t, found[1])) if found[0] < below else None
 
 
 def _least_of_bins(
@@ -309,3 +308,74 @@ def _standard_error(problem: OffsetProblem, offsets: FloatArray) -> float:
     costs = problem.weight * costs_of(problem.codes, highest(problem.z, offsets), problem.costs)
     # Sums of products: a product of vectors by BLAS would wake threads that then wait for more at full speed.
     return float(np.sqrt(((costs - problem.weight * costs.sum()) ** 2).sum()))
+
+
+def later_rows(z: FloatArray, offsets: FloatArray, order: IntArray, level: FloatArray, row: IntArray) -> IntArray:
+    """Which row is the highest of all; writes the highest level among the rows after each place, and its row."""
+    m, n = z.shape
+    top, which = np.full(n, -np.inf), np.full(n, m, dtype=np.int32)
+    for place in range(m - 1, -1, -1):
+        level[place], row[place] = top, which
+        lift(top, which, z[order[place]], offsets[order[place]], order[place])
+    return which
+
+
+def total(codes: IntArray, predicted: IntArray, weight: FloatArray, costs: FloatArray) -> float:
+    """Sum over samples of weight * costs[code, predicted]."""
+    return float(weight @ costs.ravel()[codes * costs.shape[1] + predicted])
+
+
+def lift(top: FloatArray, which: IntArray, z: FloatArray, offset: float, j: int) -> None:
+    """Let row j, with levels z + offset, take part in the highest levels; both arrays are written."""
+    level = z + offset
+    ties = level == top
+    wins = level > top
+    if ties.any():
+        wins |= ties & (which > j)
+    np.maximum(top, level, out=top)
+    which[wins] = j
+
+
+def switches(
+    top: FloatArray,
+    which: IntArray,
+    level: FloatArray,
+    row: IntArray,
+    z: FloatArray,
+    j: int,
+    codes: IntArray,
+    weight: FloatArray,
+    costs: FloatArray,
+) -> tuple[FloatArray, FloatArray, float]:
+    """Threshold from which class j is predicted for each sample, the change of cost there, and the cost without j.
+
+    The rivals are the rows before, (top, which), and those after, (level, row).
+    """
+    ahead = level > top
+    ties = level == top
+    if ties.any():
+        ahead |= ties & (row < which)
+    rival = np.where(ahead, row, which)
+    without = costs.ravel()[codes * costs.shape[1] + rival]
+    change = costs[:, j][codes]
+    change -= without
+    change *= weight
+    threshold = np.maximum(top, level)
+    threshold -= z
+    return threshold, change, float(weight @ without)
+
+
+def binned(
+    t: FloatArray, change: FloatArray, low: float, scale: float, n: int
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """The bin of each threshold; in each bin the sum of all changes, and that of the negative ones."""
+    place = np.clip((t - low) * scale, 0, n - 1).astype(np.int32)
+    net = np.bincount(place, change, minlength=n).astype(float, copy=False)
+    falling = np.bincount(place, np.minimum(change, 0.0), minlength=n).astype(float, copy=False)
+    return place, net, falling
+
+
+def lowest_above(t: FloatArray, bound: float) -> float:
+    """The lowest threshold above a bound; infinite where there is none."""
+    above = t[t > bound]
+    return float(above.min()) if len(above) else np.inf

@@ -5,7 +5,7 @@ it made answers every question after that, in the order of the method. Nobody el
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from polyroc._engines._curvature import Curvature
 from polyroc._engines._gradient import Gradient
@@ -21,15 +21,6 @@ class Resources:
     """Number of threads; None for as many as the process may use."""
     device: str | None = None
     """Which card; None for the one that the engine takes by itself. Engines of the host have none."""
-
-
-class PdiTerms(NamedTuple):
-    """PDI of each class that has samples, and what each sample adds to their mean."""
-
-    by_class: FloatArray
-    """Shape (k,); NaN of classes without samples."""
-    influences: FloatArray
-    """Shape (n,); 0 in sum over each class."""
 
 
 class Reweighed(Protocol):
@@ -122,9 +113,6 @@ class Prepared(Fitter, Protocol):
     def areas_against_rest(self) -> FloatArray:
         """Area of each class against all the others, shape (k,); NaN of a class without samples."""
 
-    def contrast_areas(self, pairs: PairIndex, partition: FloatArray) -> FloatArray:
-        """As `areas`, each pair ranked along (A[negative] - A[positive]) · p by a partition matrix A."""
-
     def influences(
         self,
         pairs: PairIndex,
@@ -144,9 +132,6 @@ class Prepared(Fitter, Protocol):
 
         Shape (..., n) from (..., K): several means take one pass over the samples.
         """
-
-    def pdi_terms(self) -> PdiTerms:
-        """Polytomous discrimination index of each class, and what each sample adds to their mean."""
 
     def reweigh(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> Reweighed:
         """Do once what does not depend on the weights of the samples, for replicates."""

@@ -9,9 +9,8 @@ from importlib import import_module
 from typing import Any, ClassVar, cast
 
 from polyroc._engines import _memory
-from polyroc._engines._class_wins import areas_against_rest
 from polyroc._engines._protocol import Engine, Fitter, Prepared, Resources
-from polyroc._engines._samples import whole_polygon
+from polyroc._engines._samples import areas_against_rest, whole_polygon
 from polyroc._inputs.options import ENGINES
 from polyroc._lib.typing import FloatArray
 from polyroc._lib.warnings import warn

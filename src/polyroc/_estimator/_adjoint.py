@@ -15,8 +15,7 @@ from scipy.special import expit
 from polyroc._engines._cells import EDGE
 from polyroc._engines._curvature import HELD, Curvature, Eliminated, OwnGradient, Passes
 from polyroc._engines._gradient import Gradient
-from polyroc._estimator._curve import shared_rates
-from polyroc._estimator._partial import partial_slopes
+from polyroc._estimator._curve import partial_slopes, shared_rates
 from polyroc._lib.typing import BoolArray, FloatArray, Structure
 from polyroc._records import Factorization, PairWeights, PairwiseRates
 

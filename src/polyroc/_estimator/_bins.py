@@ -96,6 +96,10 @@ _WARNED, _REFUSED = 0.001, 0.05
 RULE_OF_BINS = "must be scores that bins can distinguish"
 _MOST_BITS, _MOST_GROUPS = 16, 4_096
 _IN_MEMORY = "evaluate samples that fit in memory with `polyroc.evaluate`"
+_FREE = "(in Python with score_kind='free')"
+_NO_BINS = "No bins are narrow enough; "
+# The least positive number of double precision.
+_LEAST = 5e-324
 
 
 def check_bins(prepared: CountedPrepared, pairs: PairIndex) -> None:
@@ -108,8 +112,8 @@ def check_bins(prepared: CountedPrepared, pairs: PairIndex) -> None:
     most = f"{first_digit_up(bound):.1g}"
     if bound > _REFUSED:
         other = f"{_IN_MEMORY}, or Parquet files with `exact=True` and `standard_errors=False`"
-        raise InputError("y_score", RULE_OF_BINS, f"{came}, whose bins can move M by {most}", f". {remedy}; or {other}")
-    msg = f"Bins can move M by up to {most}: {came}. {remedy}; or {_IN_MEMORY}, or Parquet files with `exact=True`."
+        raise InputError("y_score", RULE_OF_BINS, f"{came}, whose bins can move M by {most}", f". {remedy}{other}")
+    msg = f"Bins can move M by up to {most}: {came}. {remedy}{_IN_MEMORY}, or Parquet files with `exact=True`."
     warn(msg, UserWarning)
 
 
@@ -120,7 +124,7 @@ def check_bins_of_errors(prepared: CountedPrepared, pairs: PairIndex) -> None:
         came = f"{_scores_of(prepared.source)}, whose bins give wrong standard errors, also with `exact=True`"
         remedy = _remedy(prepared.source, bound)
         other = "`evaluate_parquet` with `standard_errors=False` needs no bins"
-        raise InputError("y_score", RULE_OF_BINS, came, f". {remedy}; or {other}")
+        raise InputError("y_score", RULE_OF_BINS, came, f". {remedy}{other}")
 
 
 def _scores_of(source: ScoreCounts) -> str:
@@ -128,38 +132,58 @@ def _scores_of(source: ScoreCounts) -> str:
 
 
 def _remedy(source: ScoreCounts, bound: float) -> str:
-    """What makes bins narrower for these scores."""
+    """What makes bins narrower for these scores, up to the other ways out."""
     bins = source.bins
     fine = bins.fine if isinstance(bins, GroupedBins) else bins
     assert isinstance(fine, ScoreBins)
-    if source.lowest >= 0 and _share_of_zero(source, fine) > 0.5:
-        return (
-            f"Scores below {fine.least:.0e} count as 0: count `np.log(np.maximum(np.asarray(scores, float), 5e-324))` "
-            "(in Python with score_kind='free')"
-        )
-    half = (source.highest - source.lowest) / 2
     # Bins are narrow near 0, those of probabilities near 1 as well.
+    one_sided = source.lowest >= 0 or source.highest <= 0
+    if one_sided and _share_of_zero(source, fine) > 0.5:
+        # Ends that were kept in single precision may have lost their sign.
+        if fine.scores == "free" and source.lowest == source.highest:
+            return _NO_BINS
+        is_below = source.lowest < 0
+        count_as_0 = f"above -{fine.least:.0e}" if is_below else f"below {fine.least:.0e}"
+        return f"Scores {count_as_0} count as 0: count `{_logarithms(source, is_below)}` {_FREE}; or "
+    half = (source.highest - source.lowest) / 2
     near = (
         min(source.lowest, 1 - source.highest) if fine.scores == "probabilities" else abs(source.lowest + half) - half
     )
     if near > half:
-        digits = 1 if half == 0 else 1 - math.floor(math.log10(half))
-        middle = round(source.lowest + half, digits)
-        return f"Subtract {middle!r} from all scores (in Python with score_kind='free')"
+        return f"Subtract {_middle(source.lowest, source.highest)!r} from all scores {_FREE}; or "
     if isinstance(bins, GroupedBins):
         # Twice as many as groups of the same size would need, because fine bins of many samples are not divided.
         n_bins = int(bins.groups.max()) + 1
-        return f"Take more bins, `ScoreEdges({min(_MOST_GROUPS, math.ceil(2 * n_bins * bound / _WARNED))})`"
+        return f"Take more bins, `ScoreEdges({min(_MOST_GROUPS, math.ceil(2 * n_bins * bound / _WARNED))})`; or "
     bits = fine.mantissa_bits + math.ceil(math.log2(bound / _WARNED))
-    return f"Take narrower bins, `mantissa_bits={min(bits, _MOST_BITS)}`"
+    if fine.mantissa_bits == _MOST_BITS:
+        return _NO_BINS
+    return f"Take narrower bins, `mantissa_bits={min(bits, _MOST_BITS)}`; or "
+
+
+def _middle(low: float, high: float) -> float:
+    """A constant near the middle of two scores, in as few digits as their distance allows."""
+    half = (high - low) / 2
+    return round(low + half, 1 if half == 0 else 1 - math.floor(math.log10(half)))
+
+
+def _logarithms(source: ScoreCounts, is_below: bool) -> str:
+    """Code for scores in the same order that are not near 0; if all logarithms are far from 0, moved there."""
+    sign, ends = ("-", (-source.highest, -source.lowest)) if is_below else ("", (source.lowest, source.highest))
+    low, high = (math.log(max(end, _LEAST)) for end in ends)
+    middle = _middle(low, high)
+    # Where there are zeros, the others are somewhere.
+    is_far = ends[0] > 0 and abs(middle) > high - low
+    moved = f" {'-' if (middle > 0) != is_below else '+'} {abs(middle)!r}" if is_far else ""
+    return f"{sign}np.log(np.maximum({sign}np.asarray(scores, float), {_LEAST})){moved}"
 
 
 def _share_of_zero(source: ScoreCounts, fine: ScoreBins) -> float:
-    """Share of the comparisons within bins of several scores that are made within the bin of 0."""
-    zero, inside, every = int(fine.index(np.zeros(1))[0]), 0.0, 0.0
+    """Share of the comparisons within bins of several scores that are made within those of 0 and just below it."""
+    zero, inside, every = fine.index(np.array([0.0, -fine.least / 2])), 0.0, 0.0
     for column in source.columns:
         rise = np.diff(column.shares(), axis=0)
         within = np.where(column.is_tie, 0.0, rise.sum(axis=1) ** 2 - (rise**2).sum(axis=1))
-        inside += float(within[column.bins == zero].sum())
+        inside += float(within[np.isin(column.bins, zero)].sum())
         every += float(within.sum())
     return inside / every if every > 0 else 0.0

@@ -231,11 +231,11 @@ def _named_alike(keys: Mapping[str, str], way: Affixes, labels: list[str], *, ma
     """The columns that are named in this way."""
     if any(way) or not may_leave:
         return [text for text, key in keys.items() if way.fits(key)]
-    numbers = [text for text in keys if text.isdecimal()]
-    if numbers and numbering_of(numbers, labels) is not None:
+    numbers, wanted = [text for text in keys if text.isdecimal()], set(labels)
+    # Not if the classes are -1, 0 and 1: then 0 and 1 are some of them.
+    if wanted <= set(numbers) and numbering_of(numbers, labels) is not None:
         return numbers
     # An index or a weight beside columns that are named just as the classes is no class.
-    wanted = set(labels)
     return [text for text, key in keys.items() if key in wanted]
 
 

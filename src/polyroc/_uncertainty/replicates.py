@@ -14,8 +14,15 @@ from scipy.special import expit
 from polyroc._engines import Prepared, Resources, get_engine
 from polyroc._engines._memory import check_resampling_memory
 from polyroc._engines._samples import weighed
-from polyroc._estimator._curve import area_weights, areas_under, is_mean, mean_areas, shared_rates
-from polyroc._estimator._partial import partial_areas, with_corners
+from polyroc._estimator._curve import (
+    area_weights,
+    areas_under,
+    is_mean,
+    mean_areas,
+    partial_areas,
+    shared_rates,
+    with_corners,
+)
 from polyroc._estimator._weights import pair_weights
 from polyroc._inputs.options import Options
 from polyroc._lib.grid import grid

@@ -6,15 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyroc._engines import Prepared, Resources, get_engine
-from polyroc._engines._samples import in_range
+from polyroc._engines._samples import class_shares, in_range, mann_whitney
 from polyroc._estimator._doubts import warn_of_disagreement
 from polyroc._estimator._rates import all_pairs
 from polyroc._inputs.checks import InputError
 from polyroc._inputs.options import as_square, as_weights
 from polyroc._inputs.predictions import as_predictions
-from polyroc._lib.typing import FloatArray, LabelArray, Thresholds
+from polyroc._lib.typing import FloatArray, IntArray, LabelArray, Thresholds
 from polyroc._lib.warnings import underflow_is_zero
-from polyroc._records import SomePairs
+from polyroc._records import PairIndex, Predictions, SomePairs
 from polyroc.baselines._hand_till import hand_till_of
 
 
@@ -106,9 +106,10 @@ def auc_mu(
     present = np.flatnonzero(predictions.class_counts)
     first, second = np.triu_indices(len(present), 1)
     pairs = SomePairs(present[first], present[second], present[first])
-    engine = get_engine("auto", predictions, n_thresholds=0, n_pairs=len(pairs))
-    # [1]: v = A[i] - A[j] points towards class j; here it is turned round.
-    return float(engine.prepare(predictions, Resources()).contrast_areas(pairs, matrix).mean())
+    if matrix is None:
+        engine = get_engine("auto", predictions, n_thresholds=0, n_pairs=len(pairs))
+        return float(engine.prepare(predictions, Resources()).areas(pairs, "difference").mean())
+    return float(_contrast_areas(predictions, pairs, matrix).mean())
 
 
 def auc_mu_functional(prepared: Prepared) -> tuple[float, FloatArray]:
@@ -125,8 +126,8 @@ def auc_mu_functional(prepared: Prepared) -> tuple[float, FloatArray]:
     return float(prepared.areas(pairs, ranking).mean()), influences
 
 
-def _partition_matrix(labels: LabelArray, partition: Any, costs: Any) -> FloatArray:
-    """The matrix A of the paper from whichever of the two was given."""
+def _partition_matrix(labels: LabelArray, partition: Any, costs: Any) -> FloatArray | None:
+    """The matrix A of the paper from `partition` or `costs`; None by default, where A is 1 off the diagonal."""
     if partition is not None and costs is not None:
         raise InputError("partition", "must be None where `costs` is given", "both")
     diagonal = np.eye(len(labels), dtype=bool)
@@ -142,10 +143,33 @@ def _partition_matrix(labels: LabelArray, partition: Any, costs: Any) -> FloatAr
         rule = "such that confusing two classes costs more than predicting both correctly"
         _require("partition", given, diagonal | (excess > 0), rule)
         return matrix
-    return 1.0 - diagonal
+    return None
 
 
 def _require(name: str, matrix: FloatArray, holds: NDArray[np.bool_], rule: str) -> None:
     if not holds.all():
         row, column = np.argwhere(~holds)[0]
         raise InputError(name, f"must be {rule}", f"{matrix[row, column]} in row {row}, column {column}")
+
+
+def _contrast_areas(predictions: Predictions, pairs: PairIndex, partition: FloatArray) -> FloatArray:
+    """Mann-Whitney area of each pair along (A[negative] - A[positive]) · p, shape (K,)."""
+    # In [1] v = A[i] - A[j] points towards class j; here it is turned round. No order of a column serves two pairs.
+    scores, share = in_range(predictions.scores), class_shares(predictions)
+    members = [np.flatnonzero(predictions.codes == c) for c in range(len(predictions.labels))]
+    areas = np.empty(len(pairs))
+    for pair, (i, j) in enumerate(zip(pairs.positive, pairs.negative, strict=True)):
+        both = np.concatenate([members[i], members[j]])
+        score = _project(scores, both, partition[j] - partition[i])
+        is_first = np.repeat([1, 0], [len(members[i]), len(members[j])])
+        areas[pair] = mann_whitney(score, is_first, None if share is None else share[both])
+    return areas
+
+
+def _project(scores: FloatArray, samples: IntArray, normal: FloatArray) -> FloatArray:
+    """The sum of normal times score of each of the samples."""
+    # Not a matrix product: BLAS may round equal rows differently, and so break ties.
+    projected = np.zeros(len(samples))
+    for c in np.flatnonzero(normal):
+        projected += normal[c] * scores[samples, c]
+    return projected

@@ -128,7 +128,7 @@ def _instead_of_bins(error: InputError, settings: Settings, *, reads: bool, sort
         ways.append(f"`{' '.join(options)}` sorts scores{without}{other}")
     if ways:
         return f": {', or '.join(ways)}"
-    return error.hint.partition("; or ")[0]
+    return error.hint.partition("; ")[0]
 
 
 def _check_layout(paths: Sequence[str], settings: Settings) -> None:

@@ -115,6 +115,7 @@ def _for_many_fits(one: Evaluation) -> Fitter:
         n_pairs=len(one.fitted.pairs),
         n_thresholds=options.n_thresholds,
         repeats=N_FITS,
+        has_rates=True,
     )
     if engine.name == prepared.engine_name:
         return prepared

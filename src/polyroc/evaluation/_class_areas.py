@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from polyroc._engines import Prepared
-from polyroc._engines._class_wins import ClassWins, ColumnWins
 from polyroc._engines._predicted import PredictedCounts, predicted_counts, relative_weights
-from polyroc._engines._samples import class_shares, predicted_classes
+from polyroc._engines._samples import ClassWins, ColumnWins, class_shares, predicted_classes
 from polyroc._lib.typing import BoolArray, FloatArray, IntArray
 from polyroc._records import Frozen, PairIndex, Predictions, Source
 from polyroc._uncertainty.bootstrap import warn_of_small_classes

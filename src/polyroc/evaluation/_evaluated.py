@@ -9,9 +9,8 @@ from polyroc._engines._counted import CountedPrepared
 from polyroc._engines._exact import ExactPrepared
 from polyroc._estimator._bins import BinningError, binning_error
 from polyroc._estimator._curve import RocCurve
-from polyroc._estimator._factorization import EXPLAINED_BOUND
+from polyroc._estimator._factorization import EXPLAINED_BOUND, auc_by_thresholds
 from polyroc._estimator._rates import reverse_places, score_thresholds
-from polyroc._estimator._refits import auc_by_thresholds
 from polyroc._lib.typing import FloatArray, IntArray, LabelArray, Thresholds
 from polyroc._lib.warnings import underflow_is_zero
 from polyroc._records import Factorization, Frozen, PairwiseRates, read_only

@@ -22,8 +22,8 @@ from polyroc._estimator._adjoint import (
     point_gradient,
 )
 from polyroc._estimator._curve import RocCurve, area_weights, is_mean, mean_curve
+from polyroc._estimator._factorization import pair_sampling_error, unshrunk_curve
 from polyroc._estimator._rates import rates_of
-from polyroc._estimator._refits import pair_sampling_error, unshrunk_curve
 from polyroc._estimator._weights import pair_weights
 from polyroc._inputs.fingerprint import Fingerprint
 from polyroc._inputs.frames import FrameBackend, frame_of, plain

@@ -199,7 +199,8 @@ def _check_distinct(files: list[Path]) -> None:
         identity = (status.st_dev, status.st_ino) if status.st_ino else path.resolve()
         first = names.setdefault(identity, path)
         if first is not path:
-            raise InputError("paths", "must not name a file twice", f"'{first}' and '{path}', which are one file")
+            came = f"'{path}' twice" if first == path else f"'{first}' and '{path}', which are one file"
+            raise InputError("paths", "must not name a file twice", came)
 
 
 def _is_folder(path: Path) -> bool:

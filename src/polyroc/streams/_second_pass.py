@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._engines._counted import CountedPrepared
-from polyroc._engines._lookup import InfluenceLookup
+from polyroc._engines._counted import CountedPrepared, InfluenceLookup
 from polyroc._inputs.batch import Batch, as_batch, groups_of
 from polyroc._inputs.checks import InputError, as_confidence_level, listed, shown
 from polyroc._lib.typing import AnyStatistic, FloatArray, IntArray, LabelArray

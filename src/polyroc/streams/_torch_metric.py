@@ -367,8 +367,9 @@ def _at_least(name: str, value: Any, least: int) -> int:
 def _as_ignored(value: Any) -> int | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise InputError("ignore_index", "must be None or an integer", shown(value))
+    limits = torch.iinfo(torch.int64)
+    if isinstance(value, bool) or not isinstance(value, Integral) or not limits.min <= value <= limits.max:
+        raise InputError("ignore_index", "must be None or an integer of 64 bits", shown(value))
     return int(value)
 
 

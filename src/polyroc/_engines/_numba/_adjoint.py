@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from polyroc._engines._curvature import Eliminated
-from polyroc._engines._numba._cells import cells_of, pieces
 from polyroc._engines._numba._compile import borrowed, kernel
 from polyroc._engines._numba._fit import BLOCK, PairState, fill_cells, fit_pair, linearise_pair
 from polyroc._engines._numba._linear import TINY, add_gram, add_scaled, dot, solve_positive, turn
+from polyroc._engines._numba._problem import cells_of, pieces
 from polyroc._lib.threads import Threads
 from polyroc._lib.typing import BoolArray, FloatArray
 from polyroc._records import Factorization, PairWeights, PairwiseRates, read_only

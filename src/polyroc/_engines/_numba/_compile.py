@@ -57,9 +57,9 @@ summing: Callable[..., Any] = njit(error_model="numpy", fastmath=SUMS, nogil=Tru
 # Parts of the fast engine that take seconds to compile: the modules of their kernels, and the processor seconds for ten
 # classes, by `python -m benchmarks._compiling`. What is not listed takes less than two.
 PARTS: dict[str, tuple[int, tuple[str, ...]]] = {
-    "evaluation": (8, ("_class_sorted", "_eliminated", "_fit", "_polygons", "_rates", "_steps")),
-    "influences": (5, ("_adjoint", "_influence_kernels", "_packed_sort")),
-    "resampling": (12, ("_descent", "_paths", "_reweighed")),
+    "evaluation": (8, ("_class_sorted", "_fit", "_problem", "_rates", "_steps")),
+    "influences": (5, ("_adjoint", "_influence_kernels")),
+    "resampling": (12, ("_reweighed",)),
 }
 _PART_OF = {module: part for part, (_, modules) in PARTS.items() for module in modules}
 

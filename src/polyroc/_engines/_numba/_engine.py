@@ -9,23 +9,23 @@ import numpy as np
 from polyroc._engines._curvature import Curvature
 from polyroc._engines._gradient import Gradient
 from polyroc._engines._numba._adjoint import Curvature as CompiledCurvature
-from polyroc._engines._numba._cells import pieces
-from polyroc._engines._numba._class_sorted import ClassSorted, class_sorted, with_order
-from polyroc._engines._numba._contrasts import contrast_areas
-from polyroc._engines._numba._difference_sorted import difference_ordered, difference_sorted, with_difference_order
-from polyroc._engines._numba._eliminated import buffer_memory
+from polyroc._engines._numba._class_sorted import (
+    ClassSorted,
+    class_sorted,
+    difference_ordered,
+    difference_sorted,
+    with_difference_order,
+    with_order,
+)
 from polyroc._engines._numba._factorization import fit_rank_one
 from polyroc._engines._numba._influence import area_influences, sample_influences
-from polyroc._engines._numba._pdi import compiled_pdi_terms
-from polyroc._engines._numba._polygons import polygons_of, reflect_areas, reflect_tpr
-from polyroc._engines._numba._rates import LONG, add_areas, cut_own, cut_shared
+from polyroc._engines._numba._problem import buffer_memory, pieces
+from polyroc._engines._numba._rates import LONG, add_areas, cut_own, cut_shared, polygons_of, reflect_areas, reflect_tpr
 from polyroc._engines._numba._reweighed import MOST_VERTICES, Reweighed
-from polyroc._engines._numpy._differences import difference_thresholds
 from polyroc._engines._numpy._fits import centered, saturated
 from polyroc._engines._numpy._influence import area_influences as area_influences_by_pairs
-from polyroc._engines._numpy._pdi import pdi_terms
-from polyroc._engines._numpy._rates import score_thresholds
-from polyroc._engines._protocol import Engine, PdiTerms, Resources
+from polyroc._engines._numpy._rates import difference_thresholds, score_thresholds
+from polyroc._engines._protocol import Engine, Resources
 from polyroc._engines._registry import OnHost
 from polyroc._engines._unordered import unordered
 from polyroc._lib.threads import Threads, chunks, n_threads
@@ -174,10 +174,6 @@ class NumbaPrepared(NumbaFitter, OnHost):
         reflect_areas(polygons, areas)
         return areas
 
-    def contrast_areas(self, pairs: PairIndex, partition: FloatArray) -> FloatArray:
-        """Mann-Whitney area of each pair along (A[negative] - A[positive]) · p, shape (K,)."""
-        return contrast_areas(self.source, pairs, partition, n_jobs=self.resources.n_jobs)
-
     def influences(
         self,
         pairs: PairIndex,
@@ -200,13 +196,6 @@ class NumbaPrepared(NumbaFitter, OnHost):
         with Threads(self.resources.n_jobs) as threads:
             runs = self.runs(threads, thresholds, ordered=True)
             return area_influences(self.source, runs, pairs, share, thresholds, threads)
-
-    def pdi_terms(self) -> PdiTerms:
-        """PDI of each class, and what each sample adds."""
-        if self.source.is_binary:  # one ranking, whose column is not that of its class
-            return pdi_terms(self.source, self.resources)
-        with Threads(self.resources.n_jobs) as threads:
-            return compiled_pdi_terms(self.source, self.runs(threads, ordered=True), threads)
 
     def reweigh(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> Reweighed:
         """Sort once; weights come later."""

@@ -13,12 +13,18 @@ from scipy.special import logit
 from polyroc._engines._cells import EDGE, LOGIT_BOUND, outer_chance, shrunk_rows
 from polyroc._engines._descent import FIRST_DAMPING, ROUGH, Descent, descend
 from polyroc._engines._numba import _fit as passes
-from polyroc._engines._numba._cells import Cells, cells_of, pieces, row_means, size_of_first_fit
-from polyroc._engines._numba._descent import descend_small
-from polyroc._engines._numba._eliminated import EliminatedPairs
 from polyroc._engines._numba._fit import FAR_IN_REPLICATES
-from polyroc._engines._numba._problem import Problem, State
-from polyroc._engines._numba._steps import StepRoom, step_pairs
+from polyroc._engines._numba._problem import (
+    Cells,
+    EliminatedPairs,
+    Problem,
+    State,
+    cells_of,
+    pieces,
+    row_means,
+    size_of_first_fit,
+)
+from polyroc._engines._numba._steps import StepRoom, descend_small, step_pairs
 from polyroc._engines._numpy._solver import solve_rows
 from polyroc._lib.threads import Threads
 from polyroc._lib.typing import BoolArray, FloatArray

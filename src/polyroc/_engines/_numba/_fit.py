@@ -24,8 +24,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polyroc._engines._numba._compile import borrowed, inner, kernel, summing
-from polyroc._engines._numba._linear import TINY, add_gram, add_scaled, dot, turn
-from polyroc._engines._numba._math import bits_of, exp_negative, from_bits, log_positive
+from polyroc._engines._numba._linear import (
+    TINY,
+    add_gram,
+    add_scaled,
+    bits_of,
+    dot,
+    exp_negative,
+    from_bits,
+    log_positive,
+    turn,
+)
 
 # Pairs whose cross terms are gathered before they enter the gram matrix.
 BLOCK = 320

@@ -7,19 +7,21 @@ import numpy as np
 
 from polyroc._engines._curvature import Curvature
 from polyroc._engines._gradient import Gradient
-from polyroc._engines._numpy._contrasts import contrast_areas
-from polyroc._engines._numpy._differences import (
+from polyroc._engines._numpy._fits import centered, rank_one, saturated
+from polyroc._engines._numpy._influence import (
+    area_influences,
     difference_area_influences,
-    difference_areas,
     difference_influences,
+    sample_influences,
+)
+from polyroc._engines._numpy._rates import (
+    difference_areas,
     difference_rates,
     difference_thresholds,
+    pairwise_rates,
+    score_thresholds,
 )
-from polyroc._engines._numpy._fits import centered, rank_one, saturated
-from polyroc._engines._numpy._influence import area_influences, sample_influences
-from polyroc._engines._numpy._pdi import pdi_terms
-from polyroc._engines._numpy._rates import pairwise_rates, score_thresholds
-from polyroc._engines._protocol import Engine, PdiTerms, Resources
+from polyroc._engines._protocol import Engine, Resources
 from polyroc._engines._registry import OnHost
 from polyroc._engines._samples import class_shares, doubled_wins, weighed
 from polyroc._lib.typing import FloatArray, Structure, Thresholds
@@ -86,10 +88,6 @@ class NumpyPrepared(NumpyFitter, OnHost):
         """Mann-Whitney area of each pair, shape (K,)."""
         return _areas(self.source, pairs, thresholds)
 
-    def contrast_areas(self, pairs: PairIndex, partition: FloatArray) -> FloatArray:
-        """Mann-Whitney area of each pair along (A[negative] - A[positive]) · p, shape (K,)."""
-        return contrast_areas(self.source, pairs, partition)
-
     def influences(
         self,
         pairs: PairIndex,
@@ -109,10 +107,6 @@ class NumpyPrepared(NumpyFitter, OnHost):
         if thresholds == "difference":
             return difference_area_influences(self.source, pairs, share)
         return area_influences(self.source, pairs, share)
-
-    def pdi_terms(self) -> PdiTerms:
-        """PDI of each class, and what each sample adds; the one pass here that has threads."""
-        return pdi_terms(self.source, self.resources)
 
     def reweigh(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> "Reweighed":
         """Nothing is done once."""

@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from polyroc._engines._gradient import Gradient
-from polyroc._engines._numpy._rates import Run, Runs
+from polyroc._engines._numpy._rates import Differences, Run, Runs
 from polyroc._engines._reach import reach
 from polyroc._engines._samples import centred
+from polyroc._engines._unordered import of_both_orders, unordered
 from polyroc._lib.typing import FloatArray, Thresholds
 from polyroc._records import PairIndex, Predictions
 
@@ -112,4 +113,33 @@ def area_influences(predictions: Predictions, pairs: PairIndex, share: FloatArra
         # A sample of i wins against those of j below it, a sample of j against those of i above it; ties count half.
         wins[:, members[i]] += weight * (1 - runs(j, column).share_above(predictions.scores[members[i], column]))
         wins[:, members[j]] += weight * runs(i, column).share_above(predictions.scores[members[j], column])
+    return centred(wins, predictions).reshape(*share.shape[:-1], -1)
+
+
+def difference_influences(
+    predictions: Predictions, pairs: PairIndex, call_rates: FloatArray, gradient: Gradient, *, least_reach: float
+) -> FloatArray:
+    """What each sample adds to each of m numbers, shape (m, n), from their gradient; the sums of classes are 0."""
+    scored, around = Differences(predictions), reach(call_rates, least_reach)
+    found = np.zeros((len(gradient), predictions.n_samples))
+    for i, j, forward, backward in unordered(pairs):
+        cut = cut_polygon(scored.runs(i, j), call_rates)
+        next_called = np.clip(around.rise(cut.share) / (2 * around.width), 0, 1)
+        pulls = of_both_orders(gradient, forward, backward)
+        moved = pulls[0] * next_called[0] + pulls[1] * next_called[1]
+        for c, score, pull in zip((i, j), scored.scores(i, j), pulls, strict=True):
+            found[:, scored.members[c]] += look_up([Knots(cut.score, cut.part, pull - moved)], score)
+    return centred(found, predictions)
+
+
+def difference_area_influences(predictions: Predictions, pairs: PairIndex, share: FloatArray) -> FloatArray:
+    """What each sample adds to sums of share times pairwise area, shape (..., n) from (..., K): DeLong's components."""
+    scored, both, shares = Differences(predictions), unordered(pairs), np.atleast_2d(share)
+    wins = np.zeros((len(shares), predictions.n_samples))
+    # Both orders of a pair have the same area.
+    weights = np.array([np.bincount(both.of_pair, one, minlength=len(both)) for one in shares]).T[:, :, None]
+    for (i, j, _, _), weight in zip(both, weights, strict=True):
+        (first, second), (mine, others) = scored.runs(i, j), scored.scores(i, j)
+        wins[:, scored.members[i]] += weight * (1 - second.share_above(mine))
+        wins[:, scored.members[j]] += weight * first.share_above(others)
     return centred(wins, predictions).reshape(*share.shape[:-1], -1)

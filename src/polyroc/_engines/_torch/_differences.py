@@ -1,4 +1,4 @@
-"""Pairs ranked by the difference of their two columns, on the device: `_numpy/_differences.py` for many pairs at once.
+"""Pairs ranked by the difference of their two columns, on the device: `_numpy/_rates.py` for many pairs at once.
 
 Each unordered pair is sorted once, and the other order read as its reflection (`polyroc._engines._unordered`). U
 unordered pairs, K ordered ones, m numbers, n samples, T call rates.

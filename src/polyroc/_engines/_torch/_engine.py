@@ -12,12 +12,10 @@ from polyroc._engines._curvature import Curvature
 from polyroc._engines._gradient import Gradient
 from polyroc._engines._numpy._engine import Reweighed as HostReweighed
 from polyroc._engines._numpy._fits import centered, saturated
-from polyroc._engines._numpy._pdi import pdi_terms
-from polyroc._engines._protocol import Engine, PdiTerms, Resources
+from polyroc._engines._protocol import Engine, Resources
 from polyroc._engines._protocol import Reweighed as AnyReweighed
 from polyroc._engines._registry import OnHost
 from polyroc._engines._torch._adjoint import curvature_of
-from polyroc._engines._torch._areas import areas_of as areas_of_lines
 from polyroc._engines._torch._cuts import Lines, cut, own_lines, shared_lines
 from polyroc._engines._torch._devices import (
     computing_on,
@@ -38,7 +36,6 @@ from polyroc._engines._torch._differences import Differences
 from polyroc._engines._torch._factorization import cell_bytes, fit_rank_one
 from polyroc._engines._torch._gradient import repeated_on, slopes_on
 from polyroc._engines._torch._influence import area_influences, sample_influences
-from polyroc._engines._torch._made_runs import AT_ONCE, ByClass, contrasts, in_range, made_runs
 from polyroc._engines._torch._pairs import DevicePairs, pairs_on
 from polyroc._engines._torch._passes import areas_of, cut_own, polygons_at_once
 from polyroc._engines._torch._rates import TensorRates, on_device
@@ -217,11 +214,6 @@ class TorchPrepared(TorchFitter, OnHost):
         ]
         return on_host(torch.cat(found))
 
-    def contrast_areas(self, pairs: PairIndex, partition: FloatArray) -> FloatArray:
-        """As `areas`, each pair ranked along (A[negative] - A[positive]) · p by a partition matrix A."""
-        with computing_on(self.device, None):
-            return on_host(contrast_areas(self.on_device, pairs_on(pairs, self.device), partition))
-
     def areas_against_rest(self) -> FloatArray:
         """Area of each class against all the others, shape (k,)."""
         with computing_on(self.device, None):
@@ -279,10 +271,6 @@ class TorchPrepared(TorchFitter, OnHost):
         else:
             found = area_influences(self.on_device, self.runs(ordered=True), *asked)
         return on_host(found).reshape(*share.shape[:-1], -1)
-
-    def pdi_terms(self) -> PdiTerms:
-        """As the reference, on the host."""
-        return pdi_terms(self.source, self.resources)
 
     def reweigh(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> AnyReweighed:
         """Sort once; weights come later."""
@@ -359,16 +347,3 @@ def areas_against_rest(runs: Runs, class_weights: FloatArray) -> torch.Tensor:
     is_there = ~area.isnan()
     # Without a pair a row has no weight: 0 / 0 is the NaN of a class without samples.
     return (area.nan_to_num() * weight).sum(1) / (is_there * weight).sum(1)
-
-
-def contrast_areas(samples: Samples, pairs: DevicePairs, partition: FloatArray) -> torch.Tensor:
-    """Mann-Whitney area of each pair along (A[negative] - A[positive]) · p, (K,)."""
-    classes, costs = ByClass.of(samples), uploaded(partition, samples.device, torch.float64)
-    positive, negative = pairs.positive.long(), pairs.negative.long()
-    found, scores = [], in_range(samples.scores)
-    for some in classes.pieces(positive, negative, AT_ONCE):
-        for start, stop in pieces(some.stop - some.start, AT_ONCE // costs.shape[1]):
-            part = slice(some.start + start, some.start + stop)
-            score = contrasts(scores, costs[negative[part]] - costs[positive[part]])
-            found.append(areas_of_lines(made_runs(classes, positive[part], negative[part], score).lines))
-    return torch.cat(found)

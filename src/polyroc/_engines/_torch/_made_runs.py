@@ -3,7 +3,6 @@
 Pairs are ranked by the difference of their two columns, or along what separates the two classes, as AUCmu asks for.
 """
 
-import math
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -106,28 +105,5 @@ def differences(scores: torch.Tensor, first: torch.Tensor, second: torch.Tensor)
         # Subtracted in double precision whatever the scores are: ties are those of the double.
         one, other = scores[sample, first[pair]], scores[sample, second[pair]]
         return one.to(torch.float64) - other.to(torch.float64)
-
-    return score
-
-
-def in_range(scores: torch.Tensor) -> torch.Tensor:
-    """The same up to a power of two, which ranks alike, where products and sums would overflow or vanish."""
-    exponent = math.frexp(float(scores.abs().amax()))[1]
-    return scores if abs(exponent) <= 500 else scores * 2.0 ** (math.copysign(500, exponent) - exponent)
-
-
-def contrasts(scores: torch.Tensor, normal: torch.Tensor) -> Scores:
-    """Scores along one direction for each pair, (P, C): the sum of normal times score."""
-    is_there = normal != 0
-    # What is not zero, column by column as on the host, so that ties are the same.
-    columns = torch.sort((~is_there).to(torch.uint8), dim=1, stable=True).indices
-    columns = columns[:, : int(is_there.sum(1).amax())]
-    factors = normal.gather(1, columns)
-
-    def score(sample: torch.Tensor, pair: torch.Tensor) -> torch.Tensor:
-        found = torch.zeros(len(sample), dtype=torch.float64, device=sample.device)
-        for place in range(columns.shape[1]):
-            found += factors[pair, place] * scores[sample, columns[pair, place]].to(torch.float64)
-        return found
 
     return score
