@@ -31,7 +31,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-page stress test-full test-card test-clock test-mlflow test-training test-spark test-oldest test-minimal lint types bench coverage intervals plans looks measures decisions displays screenshots meaning reproduction docs clean
+.PHONY: help demo test test-page stress test-full test-card test-clock test-mlflow test-training test-spark test-oldest test-minimal lint types bench coverage intervals hard studies plans looks measures decisions displays screenshots meaning reproduction docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
@@ -119,6 +119,12 @@ intervals: $(VENV_FULL)/.full  ## simulate how often intervals cover the truth: 
 	$(VENV_FULL)/bin/python -m studies contests --out coverage.json
 	$(VENV_FULL)/bin/python -m studies influence --out coverage.json
 	$(VENV_FULL)/bin/python -m studies page coverage.json
+
+hard: $(VENV_FULL)/.full  ## simulate intervals where few samples decide: an hour on one core; writes docs/coverage.md
+	$(VENV_FULL)/bin/python -m studies hard --out hard.json
+	$(VENV_FULL)/bin/python -m studies hard-page hard.json
+
+studies: intervals hard measures decisions  ## every table of docs/coverage.md, and those of costs it links to: two days without a card
 
 plans: $(VENV_FULL)/.full  ## simulate studies that were planned by a pilot: about an hour; writes docs/planning.md
 	$(VENV_FULL)/bin/python -m studies plans --out plans.json

@@ -131,6 +131,84 @@ def test_the_interval_of_a_difference_agrees_with_loops():
     assert_allclose(found.difference_interval, expected, rtol=1e-9)
 
 
+def test_a_class_that_only_the_deployed_rule_predicts_may_be_mistaken_too():
+    # Offsets tuned on all samples predict class 0 once, those without a fold never. It truly costs 200 now and then.
+    rng = np.random.default_rng(10)
+    share = [0.2, 0.3, 0.5]
+    y = np.r_[0, 1, 2, 0, 1, 2, rng.choice(3, 74, p=share)]
+    x = rng.normal(size=(80, 3)) + np.eye(3)[y]
+    p = np.exp(x) * share
+    p /= p.sum(axis=1, keepdims=True)
+    decision = polyroc.decide(y, p, COSTS, rule="tuned")
+    assert decision.confusion[:, 0].sum() == 0
+    assert np.count_nonzero(decision.predict(p) == 0) == 1
+    assert (decision.unseen.predicted_class, decision.unseen.cost) == (0, 200)
+    assert decision.cost_interval.high > 5
+    # No rule that never predicts 0 is said to be more expensive.
+    never = next(one for one in decision.rules if (one.rule, one.label) == ("always", 2))
+    assert never.difference_interval.low < -5
+    profile = polyroc.cost_profile(y, {"one": p, "other": x}, costs=[COSTS], rule="tuned", n_resamples=50)
+    assert profile.high_by_matrix[0, 0] > 5
+
+
+@pytest.mark.parametrize("grouped", ["no", "mixed", "pure"])
+@pytest.mark.parametrize("prior", [None, [0.2, 0.3, 0.5]])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_differences_with_weights_groups_and_a_prior_agree_with_loops(weighted, prior, grouped):
+    y, p = population(5, 160)
+    rng = np.random.default_rng(5)
+    weight = rng.gamma(2.0, size=160) if weighted else np.ones(160)
+    groups = {"no": np.arange(160), "mixed": rng.integers(0, 50, 160), "pure": 100 * y + rng.integers(0, 15, 160)}[
+        grouped
+    ]
+    decision = polyroc.decide(
+        y,
+        p,
+        COSTS,
+        rule="argmax",
+        prior=prior,
+        sample_weight=weight if weighted else None,
+        groups=None if grouped == "no" else groups,
+        n_folds=2,
+    )
+    sums = [weight[y == c].sum() for c in range(3)]
+    shares = [one / weight.sum() for one in sums] if prior is None else prior
+    a = np.array([shares[t] * one / sums[t] for t, one in zip(y, weight, strict=True)])
+    ratio = np.array(shares) / (np.array(sums) / weight.sum())
+    first, second = (p * ratio @ COSTS).argmin(axis=1), p.argmax(axis=1)
+    d = COSTS[y, first] - COSTS[y, second]
+    of_groups = [np.flatnonzero(groups == g) for g in np.unique(groups)]
+    by_group = np.array([sum(a[i] * d[i] for i in rows) for rows in of_groups])
+    together = sum(by_group**2) / sum((a * d) ** 2) if grouped != "no" else 1.0
+    cells = [(t, i, j) for t in range(3) for i in set(first.tolist()) for j in set(second.tolist())]
+    sides = []
+    for sign in (1, -1):
+        part = np.maximum(sign * by_group, 0)
+        w = together * max(max(0, sign * a[y == t].max() * (COSTS[t, i] - COSTS[t, j])) for t, i, j in cells)
+        sides.append((part.sum(), sum(part**2), *gamma_by_chi_squares(part.sum(), sum(part**2), w)))
+    (more, v, low, high), (less, u, least, most) = sides
+    # Where prevalences are known, each sample varies about the mean of its class, and so do groups of one class.
+    means = [np.average(d, weights=a) if prior is None else np.average(d[y == t], weights=a[y == t]) for t in y]
+    of_strata = [y[rows[0]] if prior is not None and grouped != "mixed" else 0 for rows in of_groups]
+    shown, smallest = 0.0, 160
+    for stratum in set(of_strata):
+        added = np.array(
+            [
+                sum(a[i] * (d[i] - means[i]) for i in rows)
+                for rows, of in zip(of_groups, of_strata, strict=True)
+                if of == stratum
+            ]
+        )
+        shown, smallest = shown + len(added) * added.var(ddof=1), min(smallest, len(added))
+    narrower = np.sqrt(min(1.0, drawn_in(min(shown, v + u), v + u, smallest)))
+    expected = (
+        more - less - narrower * np.hypot(more - low, most - less),
+        more - less + narrower * np.hypot(high - more, less - least),
+    )
+    found = next(one for one in decision.rules if one.rule == "bayes")
+    assert_allclose(found.difference_interval, expected, rtol=1e-9)
+
+
 def test_samples_of_a_group_are_one_mistake():
     y, p = population(9, 200)
     single = polyroc.decide(y, p, COSTS, rule="argmax", n_folds=2)

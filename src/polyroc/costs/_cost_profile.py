@@ -1,7 +1,7 @@
 """cost_profile(...): what models cost over a family of cost matrices, and how often each is the cheapest."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, NamedTuple, get_args
 
@@ -101,6 +101,8 @@ class RulePredictions(NamedTuple):
     predict: Predictor
     luck: FloatArray
     """Standard deviation of what the rule costs under each matrix, over samples to tune on, shape (R,)."""
+    also: BoolArray | None = None
+    """Which classes the deployed rule predicts, shape (R, k), if others' predictions are judged: see `Paid`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +150,7 @@ class RuleInputs(Frozen):
         """Predictions by offsets that are tuned to each matrix."""
         k, ratio = len(self.judge.prior), prior_ratio(self.judge.prior, predictions)
         predicted = np.empty((len(self.costs), len(scores)), dtype=np.int16 if k < 2**15 else np.intp)
-        luck = np.zeros(len(self.costs))
+        luck, also = np.zeros(len(self.costs)), np.zeros((len(self.costs), k), dtype=bool)
         for place, costs in enumerate(self.costs):
             problem = offset_problem(scores, costs, ratio, self.judge, is_log=is_log)
             if self.fold is None:
@@ -167,9 +169,10 @@ class RuleInputs(Frozen):
                     if shrunk.share
                     else bayes.predicted
                 )
+            also[place, own] = True
             gap = self._cost(predicted[place], costs) - self._cost(own, costs)
             luck[place] = np.sqrt(tuning_variance(gap, k - 1, int(self.fold.max()) + 1))
-        return RulePredictions(known_classes(predicted), luck)
+        return RulePredictions(known_classes(predicted), luck, also)
 
     def _cost(self, predicted: IntArray, costs: FloatArray) -> float:
         return self.judge.mean(costs_of(self.judge.codes, predicted, costs))
@@ -284,7 +287,9 @@ def cost_profile(
         for one in entries:
             predicted = inputs.predict(one.predictions, one.rule, tick)
             asked = (judge.codes, judge.weight, batches.batch, matrices.values, len(batches.stratum))
-            sums.append(cost_sums(predicted.predict, *asked))
+            found_sums = cost_sums(predicted.predict, *asked)
+            also = found_sums.made if predicted.also is None else predicted.also
+            sums.append(replace(found_sums, made=found_sums.made | also))
             luck.append(predicted.luck)
     found = _Found(judge, matrices, batches, sums, np.array(luck))
     low, high = (np.array(ends) for ends in zip(*map(found.ends, range(len(entries))), strict=True))

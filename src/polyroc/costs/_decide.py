@@ -292,7 +292,7 @@ def _decision(
     k, codes, full = len(asked.costs), predictions.codes, asked.full_costs
     chosen = rules[asked.rule]
     weight = np.ones(predictions.n_samples) if predictions.sample_weight is None else predictions.sample_weight
-    paid = {name: Paid.of(codes, predicted[name], full) for name in rules}
+    paid = {name: Paid.of(codes, predicted[name], full, own.get(name)) for name in rules}
     resubstitution = {name: judge.mean(costs_of(codes, one, full)) for name, one in own.items()}
     tuning = {
         name: tuning_variance(judge.mean(paid[name].costs) - cost, full.shape[1] - 1, n_folds)
@@ -311,7 +311,9 @@ def _decision(
         confusion=confusion(codes, predicted[asked.rule], weight, (k, k + chosen.abstains)),
         rules=tuple(compared.rule_cost(one) for one in entries),
         resubstitution_cost=resubstitution.get(asked.rule, judge.mean(paid[asked.rule].costs)),
-        unseen=unseen_mistake(judge, predicted[asked.rule], full, paid[asked.rule], predictions.labels),
+        unseen=unseen_mistake(
+            judge, predicted[asked.rule], full, paid[asked.rule], predictions.labels, own.get(asked.rule)
+        ),
         n_samples_to_tell=None,
         n_samples=predictions.n_samples,
         n_folds=n_folds,

@@ -42,7 +42,11 @@ class Bounds(NamedTuple):
 
 
 class Paid(NamedTuple):
-    """What a rule costs on each sample, and what it may cost on others: the range over all that it predicts."""
+    """What a rule costs on each sample, and what it may cost on others: the range over all that it predicts.
+
+    A tuned rule is judged by offsets that were tuned without each fold. The deployed rule may predict a class that
+    these never do, so its own predictions (`also`) count for the range.
+    """
 
     costs: FloatArray
     """Shape (n,)."""
@@ -51,8 +55,9 @@ class Paid(NamedTuple):
     high: FloatArray
 
     @classmethod
-    def of(cls, codes: IntArray, predicted: IntArray, costs: FloatArray) -> "Paid":
-        made = costs[:, np.unique(predicted)]
+    def of(cls, codes: IntArray, predicted: IntArray, costs: FloatArray, also: IntArray | None = None) -> "Paid":
+        classes = np.unique(predicted) if also is None else np.union1d(predicted, also)
+        made = costs[:, classes]
         return cls(costs_of(codes, predicted, costs), made.min(axis=1), made.max(axis=1))
 
 
@@ -252,16 +257,20 @@ class UnseenMistake:
 
 
 def unseen_mistake(
-    judge: Judge, predicted: IntArray, costs: FloatArray, paid: Paid, labels: LabelArray
+    judge: Judge, predicted: IntArray, costs: FloatArray, paid: Paid, labels: LabelArray, also: IntArray | None = None
 ) -> UnseenMistake | None:
-    """The most expensive mistake that a rule may make, if it is not seen and decides the interval."""
+    """The most expensive mistake that a rule may make, if it is not seen and decides the interval.
+
+    `also` are the predictions of the deployed rule, if others are judged.
+    """
     bounds, k = Bounds.of(costs), len(labels)
     balance = judge.balance(paid, bounds)
     if not balance.is_mostly_unseen(judge.confidence_level):
         return None
     # Of a sample of each class, for each prediction that the rule makes; to abstain is no mistake.
     reach = judge.heaviest[:, np.newaxis] * (costs - bounds.low[:, np.newaxis])
-    counts = np.bincount(judge.codes * costs.shape[1] + predicted, minlength=costs.size).reshape(costs.shape)
+    cells = [judge.codes * costs.shape[1] + one for one in (predicted, also) if one is not None]
+    counts = np.bincount(np.concatenate(cells), minlength=costs.size).reshape(costs.shape)
     is_open = (counts == 0) & (counts.sum(axis=0) > 0) & (reach >= reach[:, counts.sum(axis=0) > 0].max() * (1 - 1e-9))
     is_open[:, k:] = False
     if not is_open.any():

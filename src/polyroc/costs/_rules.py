@@ -360,6 +360,8 @@ def shrink(
     assert fitted.pair_offsets is not None
     n_folds, inside = len(fitted.fold_offsets), [np.flatnonzero(fold == f) for f in range(len(fitted.fold_offsets))]
 
+    everywhere = np.arange(len(fold))
+
     def classes(offsets: FloatArray, rows: IntArray) -> IntArray:
         """What each share predicts, shape (n_shares, n_rows)."""
         z = problem.z[:, rows]
@@ -375,14 +377,18 @@ def shrink(
         for f in others:
             within[:, inside[f]] = classes(fitted.pair_offsets[left_out, f], inside[f])
         rest = np.flatnonzero(fold != left_out)
-        chosen = _choose(judge.part(rest), within[:, rest], costs)
+        also = classes(fitted.fold_offsets[left_out], rest)
+        chosen = _choose(judge.part(rest), within[:, rest], also, costs)
         predicted[inside[left_out]] = by_share[chosen, inside[left_out]]
-    return Shrunk(SHARES[_choose(judge, by_share, costs)], predicted)
+    return Shrunk(SHARES[_choose(judge, by_share, classes(fitted.offsets, everywhere), costs)], predicted)
 
 
-def _choose(judge: Judge, by_share: IntArray, costs: FloatArray) -> int:
-    """The cheapest share of those that are seen to be cheaper than Bayes' rule, which is the first."""
-    paid = [Paid.of(judge.codes, one, costs) for one in by_share]
+def _choose(judge: Judge, by_share: IntArray, also: IntArray, costs: FloatArray) -> int:
+    """The cheapest share of those that are seen to be cheaper than Bayes' rule, which is the first.
+
+    `by_share` are the predictions on held-out folds, `also` those of the rule that would be deployed.
+    """
+    paid = [Paid.of(judge.codes, one, costs, own) for one, own in zip(by_share, also, strict=True)]
     order = np.argsort([judge.mean(one.costs) for one in paid], kind="stable").tolist()
     for place in order[: order.index(0)]:
         low, _ = judge.balance_of_two(paid[0], paid[place]).ends(_LEVEL)
