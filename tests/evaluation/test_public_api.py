@@ -182,7 +182,7 @@ def test_unknown_options_are_reported_by_the_function_that_was_called(call, requ
         call(multi_class="ovo")
     words = str(caught.value)
     assert words.startswith(f"{name}() got an unexpected keyword argument 'multi_class'. Accepted options: ")
-    assert "thresholds, n_thresholds, shrinkage, model" in words
+    assert "thresholds, n_thresholds, shrinkage, structure" in words
     assert words.endswith("M, scikit-learn's 'ovo', is `evaluate(...).hand_till`; 'ovr' is `baselines.one_vs_rest`.")
     with pytest.raises(
         TypeError, match=r"got unexpected keyword arguments 'average', 'bogus'. .*weighting='prevalence'"

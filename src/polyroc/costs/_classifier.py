@@ -311,12 +311,8 @@ class CostSensitiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,)
-            True classes.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights.
+        X, y, sample_weight
+            As in `score`.
 
         Returns
         -------

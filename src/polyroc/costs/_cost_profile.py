@@ -221,23 +221,15 @@ def cost_profile(
         Prevalence of the classes where the models will be used, as in `decide`.
     n_costs : int
         Number of matrices to draw from a `CostRange` or a function.
-    labels, sample_weight : array-like, optional
-        As in `evaluate`.
-    groups : array-like of shape (n_samples,), optional
-        Group of each sample, such as a patient ID. If given, intervals count groups instead of samples.
+    labels, sample_weight, groups, confidence_level, n_jobs, progress
+        As in `decide`.
     n_folds : int or None
         Tuned offsets are judged on samples that they were not tuned on, by this many folds. None tunes and judges on
         the same samples, which gives costs that are too low; "auto" is then "tuned".
-    confidence_level : float
-        Of all intervals.
     n_resamples : int
         Number of resamples for the intervals of the shares.
     rng : int, Generator or None
         Seed of the drawn matrices, the folds and the resamples.
-    n_jobs : int, optional
-        Number of threads for tuning; None for as many as the process may use. Results do not depend on it.
-    progress : bool
-        Show a progress bar (needs ``polyroc[progress]``).
 
     Returns
     -------

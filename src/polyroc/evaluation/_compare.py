@@ -84,10 +84,8 @@ def compare(
         "logit" need ``method="bootstrap"``.
     n_resamples : int, optional
         Number of resamples, 999 by default; only for ``method="bootstrap"``.
-    groups : array-like of shape (n_samples,), optional
-        Group of each sample, such as a patient ID. If given, the influences of a group are summed, or whole groups are
-        resampled instead of single samples. By default samples are independent within each class. A resample of groups
-        without any pair of classes to compare is drawn again.
+    groups, n_jobs, progress
+        As in `Evaluation.confidence_interval`.
     anytime : bool or int
         Whether intervals and p values of differences must hold no matter how often somebody looks at the growing data
         and when they stop (a confidence sequence, by influences). They are wider than for a single look, and tightest
@@ -98,10 +96,6 @@ def compare(
         `by_partial_auc`.
     rng : int, Generator or None
         Seed of the resamples, only for ``method="bootstrap"``; the same one gives the same bits whatever `n_jobs`.
-    n_jobs : int, optional
-        Number of threads; None for as many as the process may use.
-    progress : bool
-        Show a bar with the time left while resampling (needs ``polyroc[progress]``); changes no number.
     **options
         Further keyword arguments of `evaluate`, the same for all models; a sample of pairs (`max_pairs`) is the same
         for all, too.
