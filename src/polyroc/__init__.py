@@ -141,8 +141,8 @@ _ON_ACCESS = ("dask", "display", "meta", "report", "spark", "torch", "training")
 _LATER = {
     "CostDifference": "costs._profile",
     "CostProfile": "costs._profile",
-    "CostRange": "costs._families",
-    "CostRatios": "costs._families",
+    "CostRange": "costs._arguments",
+    "CostRatios": "costs._arguments",
     "CurvePoint": "costs._decision",
     "Decision": "costs._decision",
     "DecisionRates": "costs._decision",
