@@ -95,7 +95,7 @@ def _negated(made: Problem, asked: dict[str, Any], evaluation: Any) -> None:
 def _baselines(given: Attempt, made: Problem, evaluation: Any) -> None:
     arguments = made.arguments
     found = polyroc.baselines.hand_till(made.y_true, made.y_score, **arguments)
-    if evaluation._options.max_pairs is None:
+    if evaluation.fitted.options.max_pairs is None:
         require(abs(found - evaluation.hand_till) <= 1e-12, "baselines.hand_till is not evaluate's")
     for function in (baselines.auc_mu, baselines.one_vs_rest, baselines.pdi):
         answer = attempt(function, made.y_true, made.y_score, **arguments)

@@ -88,7 +88,7 @@ def check_areas(evaluation: Any, y_true: Any, y_score: Any, weight: Any) -> None
         for pair in evaluation.pairs
     ]
     ranked = expected
-    if evaluation._options.thresholds == "difference" and y_score.shape[1] > 2:
+    if evaluation.fitted.options.thresholds == "difference" and y_score.shape[1] > 2:
         # Halved where a difference would be infinite.
         with np.errstate(under="ignore"):
             halved = y_score / 2 if np.abs(y_score).max() > np.finfo(float).max / 2 else y_score

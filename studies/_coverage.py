@@ -12,8 +12,7 @@ from polyroc import RocCurve
 from polyroc._lib.grid import grid, row_weights
 from polyroc._uncertainty.band import confidence_band
 from polyroc._uncertainty.delong import freedom, standard_error
-from polyroc._uncertainty.intervals import Distribution, end_interval, is_at_end
-from polyroc._uncertainty.logit_scale import Reach, ends, unseen_error
+from polyroc._uncertainty.intervals import Distribution, Reach, end_interval, is_at_end, logit_ends, unseen_error
 from polyroc._uncertainty.units import Units
 from studies import _batched as batched
 from studies._populations import populations
@@ -215,7 +214,7 @@ def delong(drawn, one, units, setting):
     if is_at_end(estimate):
         return end_interval(estimate, least_class(setting), LEVEL)
     unseen = unseen_error(setting.n_classes, least_class(setting))
-    return ends(estimate, standard_error(influences, units), Reach.of(LEVEL, freedom(influences, units), unseen))
+    return logit_ends(estimate, standard_error(influences, units), Reach.of(LEVEL, freedom(influences, units), unseen))
 
 
 def before(by_d):

@@ -219,10 +219,10 @@ def judge(asked, seed, number):
     """D and M of one sample with their intervals, and whether these were warned of; of two models their differences."""
     y_true, scores, groups = draw(asked, np.random.default_rng([seed, 2, number]))
     models = [evaluated(y_true, one) for one in scores]
-    units = units_of(models[0]._source, groups)
+    units = units_of(models[0].fitted.source, groups)
     found = {"noted": any(one.influence_note for one in models)}
     for name, statistic in (("D", "auc"), ("M", "hand_till")):
-        found |= judged(name, [one._spread(statistic, units) for one in models])
+        found |= judged(name, [one.uncertainty.spread(statistic, units) for one in models])
     return found
 
 

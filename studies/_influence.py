@@ -13,11 +13,15 @@ import numpy as np
 from tqdm import tqdm
 
 import polyroc
-from polyroc._uncertainty import logit_scale as _logit_scale
 from polyroc._uncertainty.delong import covariance, freedom
 from polyroc._uncertainty.influence import Spread
-from polyroc._uncertainty.intervals import Interval, end_interval
-from polyroc._uncertainty.logit_scale import Reach, unseen_error
+from polyroc._uncertainty.intervals import (
+    Interval,
+    Reach,
+    end_interval,
+    logit_ends,
+    unseen_error,
+)
 from polyroc._uncertainty.paired_influence import Once, difference
 from polyroc._uncertainty.units import Units, units_of
 from studies._settings import Variant, draw, draw_models
@@ -60,13 +64,13 @@ def evaluated(asked, seed, number):
     if variant.weighted:
         options["sample_weight"] = np.random.default_rng([seed, 4, number]).gamma(2.0, size=len(y_true))
     evaluation = polyroc.evaluate(y_true, y_score, engine=ENGINE, n_jobs=1, **options)
-    return evaluation, units_of(evaluation._source, groups)
+    return evaluation, units_of(evaluation.fitted.source, groups)
 
 
 def judge_sample(asked, seed, number):
     """Both statistics of one sample with their intervals, and what these were made of."""
     evaluation, units = evaluated(asked, seed, number)
-    by_d, by_m = evaluation._spread("auc", units), evaluation._spread("hand_till", units)
+    by_d, by_m = evaluation.uncertainty.spread("auc", units), evaluation.uncertainty.spread("hand_till", units)
     found = {"note": note_of(evaluation), "M's freedom": by_m.freedom} | made_of(by_d)
     for name, spread in (("D", by_d), ("M", by_m)):
         low, high = spread.interval(LEVEL)
@@ -106,7 +110,7 @@ def again(found, one, n_classes, *, freedom="freedom", bias=True):
     sizes = (parts["least"], n_classes)
     spread = Spread(parts["D"], np.array([error, -error]) / 2, _TWO, *sizes, bias=shift, unshrunk=parts["unshrunk"])
     reach = Reach.of(LEVEL, parts[freedom], unseen_error(n_classes, parts["least"]))
-    ends = _logit_scale.ends(parts["D"], spread._error, reach, mean=spread._place, unshrunk=spread.unshrunk)
+    ends = logit_ends(parts["D"], spread._error, reach, mean=spread._place, unshrunk=spread.unshrunk)
     return Interval(*map(float, ends))
 
 
@@ -114,10 +118,10 @@ def judge_contest(asked, seed, number):
     """Two models on one sample: their differences by influences, of D and of M."""
     y_true, scores = draw_models(asked, np.random.default_rng([seed, 3, number]))
     both = [polyroc.evaluate(y_true, score, engine=ENGINE, n_jobs=1) for score in scores]
-    units = units_of(both[0]._source, None)
+    units = units_of(both[0].fitted.source, None)
     found = {"note": max(note_of(evaluation) for evaluation in both)}
     for name, statistic in (("D", "auc"), ("M", "hand_till")):
-        first, second = (evaluation._spread(statistic, units) for evaluation in both)
+        first, second = (evaluation.uncertainty.spread(statistic, units) for evaluation in both)
         value, error, (low, high), p_value = difference(first, second, LEVEL, Once())
         found |= {name: value, f"{name}, error": error, f"{name}, low": low, f"{name}, high": high}
         found[f"{name}, p"] = p_value

@@ -68,8 +68,8 @@ def _differences(y_true, scores, n):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         both = [polyroc.evaluate(y_true, score, n_jobs=1, labels=range(score.shape[1])) for score in scores]
-        units = units_of(both[0]._source, None)
-        spreads = [one._spread("auc", units) for one in both]
+        units = units_of(both[0].fitted.source, None)
+        spreads = [one.uncertainty.spread("auc", units) for one in both]
         return [difference(*spreads, LEVEL, test)[2] for test in (Once(), Anytime(n, PLANNED))]
 
 

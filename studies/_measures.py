@@ -47,7 +47,7 @@ def find_truth(setting, seed):
 def estimates(evaluation):
     """The values alone: standard errors are not computed before somebody asks."""
     kinds = [KINDS[name] for name in NAMES]
-    measured, _ = evaluation._measured(kinds, units_of(evaluation._source, None))
+    measured, _ = evaluation.uncertainty.measured(kinds, units_of(evaluation.fitted.source, None))
     return {one.kind.name: one.estimate for one in measured}
 
 

@@ -182,7 +182,7 @@ def decided(name, path, kind, n, seed):
     # Offsets are tuned on all samples, whatever the folds; two take the least time.
     tuned = polyroc.decide(y_true, y_score, costs, labels=range(k), n_jobs=1, n_folds=2, rng=seed[-1], rule="tuned")
     by_rule = {"auto": decision.predict(scores), "tuned": tuned.predict(scores), "argmax": scores.argmax(axis=1)}
-    by_rule["bayes"] = decision._rule.__class__("bayes", costs, np.ones(k), "expected cost", k).predict(scores)
+    by_rule["bayes"] = decision.predictor.__class__("bayes", costs, np.ones(k), "expected cost", k).predict(scores)
     true = {rule: float(costs[codes, classes].mean()) for rule, classes in by_rule.items()}
     rival = decision.rival
     apart = (true[rival.rule] if rival.rule in true else float(costs[codes, rival.label].mean())) - true["auto"]

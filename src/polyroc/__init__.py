@@ -31,31 +31,29 @@ from polyroc._records import Factorization, PairwiseRates, Status
 from polyroc._uncertainty.band import ConfidenceBand
 from polyroc._uncertainty.bootstrap import BootstrapResult
 from polyroc._uncertainty.intervals import Interval
-from polyroc._uncertainty.paired import Contest, Difference, ModelEstimate, Ranking
-from polyroc._uncertainty.ranks import RankInterval, RankIntervals
+from polyroc._uncertainty.paired import Contest, Difference, ModelEstimate, Ranking, RankInterval, RankIntervals
 from polyroc._version import __version__
 from polyroc.costs._sweep import CostSweep, cost_sweep
-from polyroc.costs._tipping_costs import TippingCost, TippingCosts
+from polyroc.costs._tipping import TippingCost, TippingCosts
 from polyroc.evaluation._classes import Classes, ClassRow
 from polyroc.evaluation._compare import compare
 from polyroc.evaluation._compared_measures import ComparedMeasure, ComparedMeasures
 from polyroc.evaluation._comparison import Comparison
-from polyroc.evaluation._cross_validation import CrossValidation, evaluate_cv
 from polyroc.evaluation._evaluate import ConvergenceWarning, auc_score, evaluate
 from polyroc.evaluation._evaluation import Evaluation
 from polyroc.evaluation._example import Example, load_example
+from polyroc.evaluation._fitted import Pair, Pairs
 from polyroc.evaluation._measures import Measure, Measures
-from polyroc.evaluation._pairs import Pair, Pairs
-from polyroc.evaluation._scoring import AucScorer, auc_scorer, make_auc_scorer
+from polyroc.evaluation._scoring import AucScorer, CrossValidation, auc_scorer, evaluate_cv, make_auc_scorer
 
 if _TYPE_CHECKING:
     from polyroc._uncertainty.sizes import PlanGoal
     from polyroc.cli._read import FilePredictions, PairedPredictions, read_paired_predictions, read_predictions
+    from polyroc.costs._arguments import CostRange, CostRatios
     from polyroc.costs._classifier import CostSensitiveClassifier as CostSensitiveClassifier
     from polyroc.costs._cost_profile import cost_profile
     from polyroc.costs._decide import decide
     from polyroc.costs._decision import CurvePoint, Decision, DecisionRates, RuleCost
-    from polyroc.costs._families import CostRange, CostRatios
     from polyroc.costs._profile import CostDifference, CostProfile, ModelCost
     from polyroc.planning._plan import plan
     from polyroc.planning._result import Plan, PlanPoint
@@ -142,8 +140,8 @@ _ON_ACCESS = ("dask", "display", "meta", "report", "spark", "torch", "training")
 _LATER = {
     "CostDifference": "costs._profile",
     "CostProfile": "costs._profile",
-    "CostRange": "costs._families",
-    "CostRatios": "costs._families",
+    "CostRange": "costs._arguments",
+    "CostRatios": "costs._arguments",
     "CurvePoint": "costs._decision",
     "Decision": "costs._decision",
     "DecisionRates": "costs._decision",

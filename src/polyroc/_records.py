@@ -7,9 +7,11 @@ change them. An evaluation notices that by its fingerprint before it reads them
 again.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -27,7 +29,7 @@ def read_only(array: ArrayT) -> ArrayT:
 
 
 class Frozen:
-    """A record whose arrays become read-only views when it is made."""
+    """A record whose arrays become read-only views when it is made, and whose mappings become read-only copies."""
 
     def __post_init__(self) -> None:
         # So far a record has its fields and nothing else.
@@ -35,6 +37,13 @@ class Frozen:
             if isinstance(value, np.ndarray) and value.flags.writeable:
                 # A view, so that an array the caller passed in stays theirs to write.
                 object.__setattr__(self, name, read_only(value.view()))
+            elif isinstance(value, Mapping):
+                views = {key: read_only(x.view()) if isinstance(x, np.ndarray) else x for key, x in value.items()}
+                object.__setattr__(self, name, MappingProxyType(views))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A read-only mapping cannot be pickled.
+        return {name: dict(x) if isinstance(x, MappingProxyType) else x for name, x in vars(self).items()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Arrays come writeable out of a pickle and out of a deep copy, the cached ones too.
@@ -42,6 +51,12 @@ class Frozen:
             if isinstance(value, np.ndarray):
                 read_only(value)
         self.__dict__.update(state)
+        for name in getattr(self, "__dataclass_fields__", ()):
+            if isinstance(value := state.get(name), dict):
+                for array in value.values():
+                    if isinstance(array, np.ndarray):
+                        read_only(array)
+                self.__dict__[name] = MappingProxyType(value)
 
 
 class Source(Protocol):

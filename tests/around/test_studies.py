@@ -138,7 +138,7 @@ def test_the_study_judges_as_the_library_does():
     assert_allclose(drawn.auc[0], evaluation.auc, atol=1e-8)
     assert_allclose(drawn.influences[0], evaluation.hand_till_influences, atol=1e-12)
     assert_allclose(_coverage.curve_of(drawn.unshrunk[0]).auc, evaluation.unshrunk_curve.auc, atol=1e-7)
-    again = evaluation._replicates()(weights[0].cpu().numpy())
+    again = evaluation.fitted.replicates()(weights[0].cpu().numpy())
     assert_allclose(drawn.aucs[0], again.auc, atol=1e-6)
     assert_allclose(drawn.hand_tills[0], again.hand_till, atol=1e-9)
     # u - 1 draws of each class of u.

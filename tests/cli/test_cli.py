@@ -24,6 +24,7 @@ from polyroc import cli
 from polyroc._lib import numbers as _numbers
 from polyroc.cli import main
 from polyroc.cli._models import model_names
+from polyroc.evaluation._uncertainty import Uncertainty
 
 Y_TRUE, SCORES = animals()
 
@@ -102,7 +103,7 @@ def test_options_reach_the_library(folder, capsys):
     found = json.loads(capsys.readouterr().out)
     expected = polyroc.evaluate(Y_TRUE, SCORES, max_pairs=4, engine="numpy", **options)
     assert found["auc"] == expected.auc
-    assert found["options"] == expected._options.to_dict()
+    assert found["options"] == expected.fitted.options.to_dict()
     assert found["confidence_interval"] is None
     assert found["n_resamples"] == 0
 
@@ -619,13 +620,13 @@ def test_help_names_no_package_that_import_polyroc_would_load():
 
 def test_bars_are_for_terminals_only(folder, monkeypatch):
     shown = []
-    original = polyroc.Evaluation._drawn
+    original = Uncertainty.resampled
 
     def drawn(self, count, units, seed, n_jobs, progress, **options):
         shown.append(progress)
         return original(self, count, units, seed, n_jobs, False, **options)
 
-    monkeypatch.setattr(polyroc.Evaluation, "_drawn", drawn)
+    monkeypatch.setattr(Uncertainty, "resampled", drawn)
     call = ["evaluate", "animals.parquet", "--target", "label", "--method", "bootstrap", "--resamples", "9"]
     main(call)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)

@@ -8,8 +8,8 @@ import polyroc
 from polyroc._inputs.predictions import as_predictions
 from polyroc._uncertainty.units import units_of
 from polyroc.costs import _decide as decide_module
-from polyroc.costs._crossfit import SHARES, Bayes, cross_fit, folds_of, shrink
 from polyroc.costs._judging import Judge
+from polyroc.costs._rules import SHARES, Bayes, cross_fit, folds_of, shrink
 
 BY_PAIR = np.array([[0.0, 1.0, 6.0], [2.0, 0.0, 1.0], [0.5, 3.0, 0.0]])
 BY_CLASS = np.array([[0.0, 4.0, 4.0], [1.0, 0.0, 1.0], [2.0, 2.0, 0.0]])

@@ -57,7 +57,7 @@ def test_gradient_is_that_of_finite_differences(shrinkage):
     one = quietly(
         polyroc.evaluate, y_true, scores["a"], costs=costs, shrinkage=shrinkage, engine="numpy", n_thresholds=19
     )
-    weights = pair_weights(one._source, one._pair_index, one._options)
+    weights = pair_weights(one.fitted.source, one.fitted.pairs, one.fitted.options)
     by_tpr, by_fpr = weight_gradient(one.factorization, one.rates, weights, shrinkage=shrinkage)
 
     def area(log_tpr, log_fpr):
@@ -327,7 +327,7 @@ def test_plain_data_frames_and_pickles():
 def test_rates_are_measured_once_and_no_model_is_fitted_twice_at_a_cost(monkeypatch):
     comparison = compared(*rivals(3, 0), engine="numpy")
     asked = []
-    [fitting] = {type(one._prepared) for one in comparison.evaluations.values()}
+    [fitting] = {type(one.fitted.prepared) for one in comparison.evaluations.values()}
     monkeypatch.setattr(fitting, "rates", lambda *_: pytest.fail("rates were measured again"))
     fit = fitting.fit
     monkeypatch.setattr(fitting, "fit", lambda self, *given, **more: asked.append(1) or fit(self, *given, **more))

@@ -163,7 +163,7 @@ def small(name="plain", decimals=8, engine="numpy", n_thresholds=9):
 
 def area_with_weights(evaluation, share, weight):
     """The mean of the areas of all pairs by loops over comparisons, under other weights."""
-    codes, scores, pairs = evaluation._source.codes, evaluation._source.scores, evaluation._pair_index
+    codes, scores, pairs = evaluation.fitted.source.codes, evaluation.fitted.source.scores, evaluation.fitted.pairs
     total = 0.0
     for i, j, part in zip(pairs.positive, pairs.negative, share, strict=True):
         a, b = np.flatnonzero(codes == i), np.flatnonzero(codes == j)
@@ -177,10 +177,10 @@ def area_with_weights(evaluation, share, weight):
 @pytest.mark.parametrize("name", ["plain", "weights", "some pairs"])
 def test_area_influences_are_the_change_with_a_samples_weight(engine, name, decimals):
     evaluation = small(name, decimals)
-    share = np.random.default_rng(1).dirichlet(np.ones(len(evaluation._pair_index)))
-    source = evaluation._source
+    share = np.random.default_rng(1).dirichlet(np.ones(len(evaluation.fitted.pairs)))
+    source = evaluation.fitted.source
     weight = np.ones(N) if source.sample_weight is None else source.sample_weight
-    found = prepared(engine, source).area_influences(evaluation._pair_index, share, "difference")
+    found = prepared(engine, source).area_influences(evaluation.fitted.pairs, share, "difference")
     for sample in range(0, N, 10):
         step = np.where(np.arange(N) == sample, 1e-4 * weight, 0.0)
         change = (
@@ -192,7 +192,7 @@ def test_area_influences_are_the_change_with_a_samples_weight(engine, name, deci
 
 def psi_by_loops(evaluation, cells):
     """Influences before centring: one ordered pair, one call rate, one sample at a time, no reflection."""
-    source, pairs, call_rates = evaluation._source, evaluation._pair_index, evaluation.rates.call_rates
+    source, pairs, call_rates = evaluation.fitted.source, evaluation.fitted.pairs, evaluation.rates.call_rates
     weight = np.ones(N) if source.sample_weight is None else source.sample_weight
     points, n = np.r_[0, call_rates, 1], len(call_rates)
     psi = np.zeros(N)
@@ -216,15 +216,15 @@ def psi_by_loops(evaluation, cells):
 
 
 def gradient_of(evaluation):
-    weights = pair_weights(evaluation._source, evaluation._pair_index, evaluation._options)
-    options = {"shrinkage": evaluation._options.shrinkage, "structure": evaluation._options.structure}
+    weights = pair_weights(evaluation.fitted.source, evaluation.fitted.pairs, evaluation.fitted.options)
+    options = {"shrinkage": evaluation.fitted.options.shrinkage, "structure": evaluation.fitted.options.structure}
     return area_gradient(evaluation.factorization, evaluation.rates, weights, **options)
 
 
 @cache
 def phi_by_loops(name, decimals):
     evaluation = small(name, decimals)
-    codes, weight = evaluation._source.codes, SETTINGS[name].get("sample_weight", np.ones(N))
+    codes, weight = evaluation.fitted.source.codes, SETTINGS[name].get("sample_weight", np.ones(N))
     psi, phi = psi_by_loops(evaluation, gradient_of(evaluation).cells[0]), np.empty(N)
     for c in range(4):
         of_class = codes == c
@@ -237,10 +237,10 @@ def phi_by_loops(name, decimals):
 @all_settings
 def test_influences_are_loops_over_ordered_pairs(engine, name, decimals):
     evaluation, expected = small(name, decimals), phi_by_loops(name, decimals)
-    asked = (evaluation._pair_index, evaluation.rates.call_rates, "difference")
-    found = prepared(engine, evaluation._source).influences(*asked, gradient_of(evaluation))[0]
+    asked = (evaluation.fitted.pairs, evaluation.rates.call_rates, "difference")
+    found = prepared(engine, evaluation.fitted.source).influences(*asked, gradient_of(evaluation))[0]
     assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max() + 1e-15)
-    assert_allclose(np.bincount(evaluation._source.codes, found), 0, atol=1e-15)
+    assert_allclose(np.bincount(evaluation.fitted.source.codes, found), 0, atol=1e-15)
 
 
 @pytest.mark.parametrize("name", ["plain", "costs"])
@@ -311,7 +311,7 @@ def test_mean_auc_is_auc_mu_and_m_stays_m(engine, name, decimals):
 def test_the_standard_error_of_mean_auc_is_that_of_its_comparisons(engine):
     """DeLong's formula for AUCmu, by its structural components in loops."""
     evaluation = small(engine=engine)
-    codes, scores = evaluation._source.codes, evaluation._source.scores
+    codes, scores = evaluation.fitted.source.codes, evaluation.fitted.source.scores
     component = np.zeros(N)
     for i, j in permutations(range(4), 2):
         a, b = np.flatnonzero(codes == i), np.flatnonzero(codes == j)
@@ -320,7 +320,7 @@ def test_the_standard_error_of_mean_auc_is_that_of_its_comparisons(engine):
         component[a] += higher.mean(axis=1) / 12
         component[b] += higher.mean(axis=0) / 12
     variance = sum(component[codes == c].var(ddof=1) / np.sum(codes == c) for c in range(4))
-    spread = evaluation._spread("mean_auc", units_of(evaluation._source, None))
+    spread = evaluation.uncertainty.spread("mean_auc", units_of(evaluation.fitted.source, None))
     assert spread.standard_error == pytest.approx(np.sqrt(variance), rel=1e-12)
     low, high = evaluation.confidence_interval(statistic="mean_auc")
     assert low < evaluation.mean_auc < high
@@ -397,7 +397,7 @@ def test_replicates_are_evaluations_of_the_resample(engine, name):
         for c in range(4):
             who = np.flatnonzero(problem.y_true == c)
             np.add.at(row, rng.choice(who, len(who)), 1)
-    found = evaluation._replicates(2)(times.astype(float))
+    found = evaluation.fitted.replicates(2)(times.astype(float))
     for r, row in enumerate(times):
         again = dict(options)
         if "sample_weight" in again:
@@ -428,7 +428,7 @@ def test_a_replicate_that_loses_a_class_keeps_the_others(engine):
     scores = problem.y_score.round(1)
     evaluation = evaluated(problem.y_true, scores, engine=engine, shrinkage=0.0)
     weight = np.where(problem.y_true == 3, 0.0, 1.0)
-    found = evaluation._replicates(1)(weight[None])
+    found = evaluation.fitted.replicates(1)(weight[None])
     rest = problem.y_true != 3
     expected = evaluated(problem.y_true[rest], scores[rest], labels=range(4), engine="numpy", shrinkage=0.0)
     assert found.lost_class.tolist() == [True]
@@ -445,7 +445,7 @@ def test_a_draw_of_pairs_and_its_reflection_are_one():
     for seed in range(8):
         # Two draws of pairs: those at two distances in a circle of six.
         evaluation = evaluated(problem.y_true, scores, max_pairs=12, rng=seed, engine="numpy")
-        n_unordered = len(unordered(evaluation._pair_index))
+        n_unordered = len(unordered(evaluation.fitted.pairs))
         errors.append((n_unordered, evaluation.pair_sampling_error))
     reflected = [error for n_unordered, error in errors if n_unordered == 6]
     assert reflected

@@ -176,7 +176,7 @@ def test_if_compiling_fails_numpy_answers_with_one_warning(large, monkeypatch, e
     assert polyroc.evaluate(problem.y_true, problem.y_score).auc == found.auc == expected.auc
     assert_array_equal(found.bootstrap(9, rng=0).auc, expected.bootstrap(9, rng=0).auc)
     assert baselines.hand_till(problem.y_true, problem.y_score) == expected.hand_till
-    assert get_engine("auto", found._source).name == "numpy"
+    assert get_engine("auto", found.fitted.source).name == "numpy"
 
 
 def test_the_import_may_fail_in_any_way(large, monkeypatch):
@@ -204,5 +204,5 @@ def test_where_it_works_it_is_the_fast_engine(large):
     assert_array_equal(auto.pairs.auc, fast.pairs.auc)
     assert_array_equal(auto.bootstrap(20, rng=0).auc, fast.bootstrap(20, rng=0).auc)
     assert_allclose(auto.auc, polyroc.auc_score(problem.y_true, problem.y_score, engine="numpy"), rtol=0, atol=1e-9)
-    assert get_engine("auto", auto._source).name == "numba"
+    assert get_engine("auto", auto.fitted.source).name == "numba"
     assert np.isfinite(baselines.auc_mu(problem.y_true, problem.y_score))

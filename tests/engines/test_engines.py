@@ -329,7 +329,7 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch, thresholds, weig
         "engine": "numba",
     }
     one, *others = (polyroc.evaluate(problem.y_true, problem.y_score, n_jobs=n, **options) for n in (1, 2, 3, 5))
-    assert len(one._pair_index) == 3540
+    assert len(one.fitted.pairs) == 3540
     for other in others:
         assert other.auc == one.auc
         for found, expected in zip(all_numbers(other), all_numbers(one), strict=True):
@@ -341,8 +341,8 @@ def test_effects_for_given_rows_are_nearly_the_best():
     problem = gaussian_problem(3, 2000, 16)
     costs = np.random.default_rng(0).uniform(0.2, 5, (16, 16))
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score, engine="numba", costs=costs)
-    predictions, options, rates = evaluation._source, evaluation._options, evaluation.rates
-    weights = pair_weights(predictions, evaluation._pair_index, options)
+    predictions, options, rates = evaluation.fitted.source, evaluation.fitted.options, evaluation.rates
+    weights = pair_weights(predictions, evaluation.fitted.pairs, options)
     with Threads(1) as threads:
         mean = _numba_cells.row_means(rates, weights, threads)
         compiled = _numba_cells.cells_of(rates, weights, options.shrinkage, mean)

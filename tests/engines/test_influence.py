@@ -54,22 +54,22 @@ def small(name="plain", decimals=8):
 
 
 def gradient_of(evaluation, find=area_gradient):
-    weights = pair_weights(evaluation._source, evaluation._pair_index, evaluation._options)
-    options = {"shrinkage": evaluation._options.shrinkage, "structure": evaluation._options.structure}
+    weights = pair_weights(evaluation.fitted.source, evaluation.fitted.pairs, evaluation.fitted.options)
+    options = {"shrinkage": evaluation.fitted.options.shrinkage, "structure": evaluation.fitted.options.structure}
     return find(evaluation.factorization, evaluation.rates, weights, **options)
 
 
 def asked(evaluation):
-    return evaluation._pair_index, evaluation.rates.call_rates, evaluation._options.thresholds
+    return evaluation.fitted.pairs, evaluation.rates.call_rates, evaluation.fitted.options.thresholds
 
 
 def influences_of(evaluation, engine="numpy"):
-    return prepared(engine, evaluation._source).influences(*asked(evaluation), gradient_of(evaluation))[0]
+    return prepared(engine, evaluation.fitted.source).influences(*asked(evaluation), gradient_of(evaluation))[0]
 
 
 def mean_of_areas(evaluation):
     """Equal shares of all pairs, as in M."""
-    return np.full(len(evaluation._pair_index), 1 / len(evaluation._pair_index))
+    return np.full(len(evaluation.fitted.pairs), 1 / len(evaluation.fitted.pairs))
 
 
 # The formula of the method page in loops: one pair, one call rate, one sample at a time.
@@ -88,7 +88,7 @@ def at_call_rate(shares, s):
 
 def psi_by_loops(evaluation, cells, *, exact=False, least=0.0):
     """Sum over pairs of what every sample counts; with exact slopes those of the very edge of the polygon."""
-    predictions, (pairs, call_rates, thresholds) = evaluation._source, asked(evaluation)
+    predictions, (pairs, call_rates, thresholds) = evaluation.fitted.source, asked(evaluation)
     weight = np.ones(predictions.n_samples) if predictions.sample_weight is None else predictions.sample_weight
     grid = np.r_[0, call_rates, 1]
     n = len(call_rates)
@@ -118,7 +118,7 @@ def psi_by_loops(evaluation, cells, *, exact=False, least=0.0):
 
 
 def phi_by_loops(evaluation, cells, **options):
-    predictions = evaluation._source
+    predictions = evaluation.fitted.source
     weight = np.ones(predictions.n_samples) if predictions.sample_weight is None else predictions.sample_weight
     psi, phi = psi_by_loops(evaluation, cells, **options), np.empty(predictions.n_samples)
     for c in range(len(predictions.labels)):
@@ -145,9 +145,9 @@ def test_tables_are_loops_over_pairs(engine, name, decimals):
 def test_points_have_slopes_of_their_own_width(engine):
     evaluation = small(decimals=1)
     gradient = gradient_of(evaluation, point_gradient)
-    least = reach_of_points(int(evaluation._source.class_counts.min()))
+    least = reach_of_points(int(evaluation.fitted.source.class_counts.min()))
     assert least > 0.07  # beyond one step, and not at a point of the grid
-    found = prepared(engine, evaluation._source).influences(*asked(evaluation), gradient, least_reach=least)
+    found = prepared(engine, evaluation.fitted.source).influences(*asked(evaluation), gradient, least_reach=least)
     for row in (0, 4, 13, len(gradient) - 1):
         expected = phi_by_loops(evaluation, gradient.cells[row], least=least)
         assert_allclose(found[row], expected, rtol=0, atol=1e-12 * np.abs(expected).max() + 1e-15)
@@ -155,8 +155,8 @@ def test_points_have_slopes_of_their_own_width(engine):
 
 def refitted(evaluation, weight):
     """The statistic before any repair, with other sample weights; what pairs count for stays, as in a replicate."""
-    weights = pair_weights(evaluation._source, evaluation._pair_index, evaluation._options)
-    predictions, (pairs, call_rates, thresholds) = evaluation._source, asked(evaluation)
+    weights = pair_weights(evaluation.fitted.source, evaluation.fitted.pairs, evaluation.fitted.options)
+    predictions, (pairs, call_rates, thresholds) = evaluation.fitted.source, asked(evaluation)
     shares = []
     for i, j in zip(pairs.positive, pairs.negative, strict=True):
         places = [(i, i), (j, i)] + ([(i, j), (j, j)] if thresholds == "shared" else [])
@@ -166,8 +166,8 @@ def refitted(evaluation, weight):
         shares.append([np.interp(call_rates, vertices.mean(axis=1), vertices[:, run]) for run in (0, 1)])
     tpr, fpr = np.moveaxis(np.array(shares), 0, -1)
     rates = replace(evaluation.rates, tpr=tpr, separate_fpr=fpr)
-    fit = saturated if evaluation._options.structure == "saturated" else rank_one
-    effect = fit(rates, weights, evaluation._options.shrinkage).row_effects
+    fit = saturated if evaluation.fitted.options.structure == "saturated" else rank_one
+    effect = fit(rates, weights, evaluation.fitted.options.shrinkage).row_effects
     y, x = np.split(1 / (1 + np.exp(-effect)), 2)
     return np.trapezoid(np.r_[0, y, 1], np.r_[0, x, 1])
 
@@ -185,7 +185,7 @@ def test_exact_slopes_give_the_change_with_a_samples_weight(name, decimals):
     options["sample_weight"] = rng.uniform(0.5, 2, 120)
     scored = replace(problem, y_score=np.round(problem.y_score, decimals))
     evaluation = evaluated(scored, n_thresholds=9, **options)
-    weight = evaluation._source.sample_weight
+    weight = evaluation.fitted.source.sample_weight
     expected = phi_by_loops(evaluation, gradient_of(evaluation).cells[0], exact=True)
     for sample in rng.choice(120, 6, replace=False):
         step = 1e-5 * weight[sample]
@@ -199,7 +199,7 @@ def test_exact_slopes_give_the_change_with_a_samples_weight(name, decimals):
 @all_settings
 def test_sums_of_classes_are_zero(engine, name, decimals):
     evaluation = small(name, decimals)
-    sums = np.bincount(evaluation._source.codes, influences_of(evaluation, engine))
+    sums = np.bincount(evaluation.fitted.source.codes, influences_of(evaluation, engine))
     assert_allclose(sums, 0, atol=1e-15)
 
 
@@ -224,14 +224,14 @@ def test_two_classes_in_three_columns_have_delongs_error(engine, strength):
     [low, high] = (margin[problem.y_true == c] for c in (0, 1))
     wins = (high[:, None] > low) + 0.5 * (high[:, None] == low)
     exact = np.sqrt(wins.mean(axis=1).var(ddof=1) / len(high) + wins.mean(axis=0).var(ddof=1) / len(low))
-    units = units_of(evaluation._source, None)
+    units = units_of(evaluation.fitted.source, None)
     assert standard_error(influences_of(evaluation, engine), units) == pytest.approx(exact, rel=0.01)
 
 
 @pytest.mark.parametrize("name", ["plain", "weights"])
 def test_area_influences_are_the_change_with_a_samples_weight(engine, name):
     evaluation = small(name, 1)
-    predictions, pairs = evaluation._source, evaluation._pair_index
+    predictions, pairs = evaluation.fitted.source, evaluation.fitted.pairs
     share = np.random.default_rng(1).dirichlet(np.ones(len(pairs)))
 
     def area(weight):
@@ -254,7 +254,7 @@ def test_area_influences_are_the_change_with_a_samples_weight(engine, name):
 @pytest.mark.parametrize("name", ["plain", "weights"])
 def test_several_means_of_areas_are_those_that_are_asked_for_alone(engine, name, thresholds):
     evaluation = small(name, 1)
-    ready, pairs = prepared(engine, evaluation._source), evaluation._pair_index
+    ready, pairs = prepared(engine, evaluation.fitted.source), evaluation.fitted.pairs
     shares = np.random.default_rng(1).dirichlet(np.ones(len(pairs)), size=3)
     together = ready.area_influences(pairs, shares, thresholds)
     alone = [ready.area_influences(pairs, share, thresholds) for share in shares]
@@ -264,10 +264,10 @@ def test_several_means_of_areas_are_those_that_are_asked_for_alone(engine, name,
 def test_mean_curve_on_the_grid_is_close_to_its_exact_area(engine):
     """Trapezoids on the grid have nearly the influences of the exact area, reached by another road."""
     evaluation = evaluated(gaussian_problem(3, 2000, 4, 1.2))
-    weights = pair_weights(evaluation._source, evaluation._pair_index, evaluation._options)
-    units, ready = units_of(evaluation._source, None), prepared(engine, evaluation._source)
+    weights = pair_weights(evaluation.fitted.source, evaluation.fitted.pairs, evaluation.fitted.options)
+    units, ready = units_of(evaluation.fitted.source, None), prepared(engine, evaluation.fitted.source)
     by_trapezoids = ready.influences(*asked(evaluation), mean_area_gradient(evaluation.factorization, weights))[0]
-    exact = ready.area_influences(evaluation._pair_index, mean_of_areas(evaluation))
+    exact = ready.area_influences(evaluation.fitted.pairs, mean_of_areas(evaluation))
     assert np.corrcoef(by_trapezoids, exact)[0, 1] > 0.999
     assert standard_error(by_trapezoids, units) == pytest.approx(standard_error(exact, units), rel=0.01)
 
@@ -280,8 +280,8 @@ def test_groups_are_summed_first(engine):
         replace(problem, y_true=np.tile(problem.y_true, 3), y_score=np.tile(problem.y_score, (3, 1))), shrinkage=0
     )
     groups = np.tile(np.arange(400), 3)
-    error = standard_error(influences_of(threefold, engine), units_of(threefold._source, groups))
-    expected = standard_error(influences_of(alone, engine), units_of(alone._source, None))
+    error = standard_error(influences_of(threefold, engine), units_of(threefold.fitted.source, groups))
+    expected = standard_error(influences_of(alone, engine), units_of(alone.fitted.source, None))
     assert error == pytest.approx(expected, rel=1e-9)
 
 
@@ -299,7 +299,7 @@ def test_covariance_of_two_models_is_that_of_paired_resamples(engine):
     """With 999 resamples errors are uncertain by 2 %, and a correlation of 0.8 by 0.01."""
     evaluations, draws = two_models()
     influences = np.array([influences_of(one, engine) for one in evaluations])
-    found = covariance(influences, units_of(evaluations[0]._source, None))
+    found = covariance(influences, units_of(evaluations[0].fitted.source, None))
     assert_allclose(np.sqrt(np.diag(found)), np.std(draws, axis=1, ddof=1), rtol=0.07)
     expected = np.corrcoef(draws)[0, 1]
     assert 0.6 < expected < 0.95
@@ -312,14 +312,14 @@ def test_influences_of_points_are_the_references(fast_engine, thresholds):
     problem = gaussian_problem(1, N, 4, 1.2)
     scored = replace(problem, y_score=np.round(problem.y_score, 1))
     evaluation = evaluated(scored, n_thresholds=9, costs=COSTS, thresholds=thresholds)
-    weights = pair_weights(evaluation._source, evaluation._pair_index, evaluation._options)
+    weights = pair_weights(evaluation.fitted.source, evaluation.fitted.pairs, evaluation.fitted.options)
     for gradient in (
         gradient_of(evaluation, point_gradient),
         mean_point_gradient(weights, evaluation.rates.n_call_rates),
     ):
         assert len(gradient) > 16
         expected, found = (
-            prepared(name, evaluation._source).influences(*asked(evaluation), gradient, least_reach=0.07)
+            prepared(name, evaluation.fitted.source).influences(*asked(evaluation), gradient, least_reach=0.07)
             for name in ("numpy", fast_engine)
         )
         assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
@@ -363,9 +363,9 @@ def test_single_precision_scores_and_signed_zeros(fast_engine):
 @all_shapes
 def test_area_influences_are_the_references(fast_engine, name, decimals):
     evaluation = small(name, decimals)
-    share = np.random.default_rng(1).dirichlet(np.ones(len(evaluation._pair_index)))
+    share = np.random.default_rng(1).dirichlet(np.ones(len(evaluation.fitted.pairs)))
     expected, found = (
-        prepared(one, evaluation._source).area_influences(evaluation._pair_index, share)
+        prepared(one, evaluation.fitted.source).area_influences(evaluation.fitted.pairs, share)
         for one in ("numpy", fast_engine)
     )
     assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
@@ -374,7 +374,7 @@ def test_area_influences_are_the_references(fast_engine, name, decimals):
 def test_threads_change_no_bit(engine):
     evaluation = small("weights", 1)
     gradient = gradient_of(evaluation)
-    ready = [prepared(engine, evaluation._source, n_jobs) for n_jobs in (1, 3)]
+    ready = [prepared(engine, evaluation.fitted.source, n_jobs) for n_jobs in (1, 3)]
     one, many = (each.influences(*asked(evaluation), gradient) for each in ready)
     if str(getattr(ready[0], "device", "")).startswith("cuda"):
         # A card adds numbers in any order, so that the last bits of a sum may differ from one time to the next.

@@ -26,7 +26,9 @@ def evaluated(n_jobs):
 
 def problem_in_pieces(evaluation, threads):
     rates = evaluation.rates
-    weights = polyroc._estimator._weights.pair_weights(evaluation._source, evaluation._pair_index, evaluation._options)
+    weights = polyroc._estimator._weights.pair_weights(
+        evaluation.fitted.source, evaluation.fitted.pairs, evaluation.fitted.options
+    )
     cells = _problem.cells_of(rates, weights, 1.0, _problem.row_means(rates, weights, threads))
     return EliminatedPairs.of(cells, _problem.pieces(rates.n_pairs), threads)
 
@@ -91,7 +93,7 @@ def test_buffers_have_the_memory_they_say():
     there += sum(array.nbytes for arrays in buffers.spare for array in arrays)
     said = _problem.buffer_memory(n_pairs, n_rows, len(problem.parts), 4, 8)
     assert 0.8 * said <= there <= said + 8 * (n_rows + 4) * 8
-    prepared = _engine.ENGINE.prepare(evaluation._source, polyroc._engines.Resources(4))
+    prepared = _engine.ENGINE.prepare(evaluation.fitted.source, polyroc._engines.Resources(4))
     assert prepared.memory_for_cells(n_pairs, evaluation.rates.n_call_rates) > there
 
 

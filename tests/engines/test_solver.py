@@ -73,8 +73,8 @@ def test_nothing_lower_is_found_by_scipy(seeds):
 
 
 def _all_cells(evaluation: polyroc.Evaluation) -> Cells:
-    weights = pair_weights(evaluation._source, evaluation._pair_index, evaluation._options)
-    return shrunk_cells(evaluation.rates, weights, evaluation._options.shrinkage)
+    weights = pair_weights(evaluation.fitted.source, evaluation.fitted.pairs, evaluation.fitted.options)
+    return shrunk_cells(evaluation.rates, weights, evaluation.fitted.options.shrinkage)
 
 
 def _fitted_cells(evaluation: polyroc.Evaluation) -> Cells:

@@ -205,7 +205,7 @@ def test_pickles_have_arrays_and_no_tensors(on_device, thresholds):
 
     given = (on_device(PROBLEM.y_true), on_device(PROBLEM.y_score))
     evaluation = polyroc.evaluate(*given, thresholds=thresholds)
-    rates = evaluation._prepared.rates(evaluation._pair_index, grid(9), thresholds)
+    rates = evaluation.fitted.prepared.rates(evaluation.fitted.pairs, grid(9), thresholds)
     assert type(rates) is TensorRates
     for again in (pickle.loads(pickle.dumps(rates)), pickle.loads(pickle.dumps(rates.of_pairs(np.arange(12))))):
         assert type(again) is PairwiseRates
@@ -439,7 +439,7 @@ def test_tensors_go_the_whole_way(on_device, weighted):
     tensors = {"y_true": on_device(PROBLEM.y_true), "y_score": on_device(PROBLEM.y_score)}
     tensors["sample_weight"] = None if weight is None else on_device(weight)
     found = polyroc.evaluate(**tensors)
-    assert found._prepared.engine_name == "torch"
+    assert found.fitted.prepared.engine_name == "torch"
     expected = polyroc.evaluate(PROBLEM.y_true, PROBLEM.y_score, sample_weight=weight, engine="numpy")
     assert_agree(found, expected)
     for name in ("accuracy", "mean_auc", "standard_error"):
@@ -476,9 +476,9 @@ def test_scores_are_not_copied_to_the_host(on_device, monkeypatch):
     evaluation = polyroc.evaluate(*given)
     assert evaluation.auc > 0.5
     assert evaluation.standard_error > 0
-    assert "scores" not in evaluation._source._copies
+    assert "scores" not in evaluation.fitted.source._copies
     with pytest.raises(pytest.fail.Exception, match="12000 numbers were copied"):
-        evaluation._source.scores  # noqa: B018
+        evaluation.fitted.source.scores  # noqa: B018
 
 
 def test_the_code_of_the_page_runs(tmp_path, capsys):
@@ -521,7 +521,7 @@ def test_replicates_of_the_parametric_model_are_fitted_where_the_scores_are(on_d
         _engine.TorchEngine, "fitter", lambda _, resources: asked.append(resources.device) or fitter(resources)
     )
     quietly(evaluation.bootstrap, 2, method="parametric-pairs", rng=0)
-    assert asked == [str(evaluation._source.tensors.scores.device)]
+    assert asked == [str(evaluation.fitted.source.tensors.scores.device)]
 
 
 def test_who_reads_what_another_made_goes_on_after_it(monkeypatch):

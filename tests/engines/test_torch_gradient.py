@@ -25,9 +25,9 @@ def evaluated(**options):
 
 def test_a_gradient_is_not_copied_to_the_host_unless_asked():
     evaluation = evaluated(engine="torch")
-    gradient = evaluation._fitted.gradient("auc")
-    asked = (evaluation._pair_index, evaluation.rates.call_rates, "own")
-    found = evaluation._prepared.influences(*asked, gradient)[0]
+    gradient = evaluation.fitted.gradient("auc")
+    asked = (evaluation.fitted.pairs, evaluation.rates.call_rates, "own")
+    found = evaluation.fitted.prepared.influences(*asked, gradient)[0]
     assert "pair" not in vars(gradient)
     assert "pair_effects" not in vars(evaluation.factorization)
     expected = evaluated(engine="numpy")
@@ -37,7 +37,7 @@ def test_a_gradient_is_not_copied_to_the_host_unless_asked():
 
 def test_what_is_on_a_device_goes_into_a_pickle_as_arrays():
     evaluation = evaluated(engine="torch")
-    gradient, factorization = evaluation._fitted.gradient("auc"), evaluation.factorization
+    gradient, factorization = evaluation.fitted.gradient("auc"), evaluation.factorization
     again, fit = pickle.loads(pickle.dumps((gradient, factorization)))
     assert type(again) is Gradient
     assert type(fit) is Factorization

@@ -41,9 +41,9 @@ def compare(name, device):
     problem = gaussian_problem(1, 45, 3, 1.2)
     scores = np.round(problem.y_score, decimals).astype(np.float32 if name == "single" else float)
     evaluation = quietly(polyroc.evaluate, problem.y_true, scores, engine="numpy", n_thresholds=5, **options)
-    prepared = ENGINE.prepare(evaluation._source, Resources(device=str(device)))
-    weights = pair_weights(evaluation._source, evaluation._pair_index, evaluation._options)
-    pairs, call_rates = pairs_on(evaluation._pair_index, device), evaluation.rates.call_rates
+    prepared = ENGINE.prepare(evaluation.fitted.source, Resources(device=str(device)))
+    weights = pair_weights(evaluation.fitted.source, evaluation.fitted.pairs, evaluation.fitted.options)
+    pairs, call_rates = pairs_on(evaluation.fitted.pairs, device), evaluation.rates.call_rates
     samples, runs = prepared.on_device, prepared.runs(ordered=True)
     # Scores lie as they came: here by columns.
     samples = replace(samples, scores=samples.scores.T.contiguous().T)
@@ -53,7 +53,7 @@ def compare(name, device):
         expected = _influence.sample_influences(samples, runs, pairs, call_rates, "own", slopes, least_reach=reach)
         found = _influence_kernels.sample_influences(samples, runs, pairs, call_rates, slopes, least_reach=reach)
         torch.testing.assert_close(found, expected, rtol=0, atol=1e-13 * float(expected.abs().max()))
-    shares = torch.from_numpy(np.random.default_rng(2).uniform(size=(3, len(evaluation._pair_index)))).to(device)
+    shares = torch.from_numpy(np.random.default_rng(2).uniform(size=(3, len(evaluation.fitted.pairs)))).to(device)
     expected = _influence.area_influences(samples, runs, pairs, shares)
     found = _influence_kernels.area_influences(samples, runs, pairs, shares)
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-13 * float(expected.abs().max()))

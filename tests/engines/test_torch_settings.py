@@ -76,9 +76,9 @@ def numbers(y_true, y_score, sample_weight, **options):
     yield found.influences
     yield found.bootstrap(5, rng=0).auc
     # And not on threads, which have settings of their own.
-    asked = found._prepared.reweigh(found._pair_index, grid(9), options.get("thresholds", "own"))
-    weights = pair_weights(found._source, found._pair_index, Options(engine="torch", **options))
-    drawn = np.random.default_rng(0).integers(1, 4, (3, found._source.n_samples)).astype(float)
+    asked = found.fitted.prepared.reweigh(found.fitted.pairs, grid(9), options.get("thresholds", "own"))
+    weights = pair_weights(found.fitted.source, found.fitted.pairs, Options(engine="torch", **options))
+    drawn = np.random.default_rng(0).integers(1, 4, (3, found.fitted.source.n_samples)).astype(float)
     yield asked.fits(drawn, weights, 1.0).row_effects
     yield asked.rates(drawn[0])[1]
 

@@ -36,7 +36,7 @@ def steps_of(problem, *, shrinkage=1.0, structure="rank-one", **options):
         structure=structure,
         **options,
     )
-    weights = pair_weights(evaluation._source, evaluation._pair_index, evaluation._options)
+    weights = pair_weights(evaluation.fitted.source, evaluation.fitted.pairs, evaluation.fitted.options)
 
     def fit(rates):
         return (saturated if structure == "saturated" else rank_one)(rates, weights, shrinkage)
@@ -204,8 +204,8 @@ def test_passes_of_engines_give_the_gradient(fast_engine, find, thresholds):
     rates, factorization = evaluation.rates, replace(evaluation.factorization, pair_effects=effects)
     assert rates.n_pairs > len(factorization.row_effects)
     assert np.flatnonzero(held_pairs(factorization)) == [3]
-    weights = pair_weights(evaluation._source, evaluation._pair_index, evaluation._options)
-    ready = prepared(fast_engine, evaluation._source)
+    weights = pair_weights(evaluation.fitted.source, evaluation.fitted.pairs, evaluation.fitted.options)
+    ready = prepared(fast_engine, evaluation.fitted.source)
     asked, given = (factorization, rates, weights), {"shrinkage": 1.0, "structure": "rank-one"}
     expected = find(*asked, **given).cells
     found = find(*asked, **given, curvature=ready.curvature(*asked, 1.0)).cells
@@ -214,14 +214,14 @@ def test_passes_of_engines_give_the_gradient(fast_engine, find, thresholds):
 
 def test_threads_change_no_bit_of_the_passes(fast_engine):
     evaluation = polyroc.evaluate(*_of_many_pairs(), engine=fast_engine)
-    weights = pair_weights(evaluation._source, evaluation._pair_index, evaluation._options)
+    weights = pair_weights(evaluation.fitted.source, evaluation.fitted.pairs, evaluation.fitted.options)
     asked = (evaluation.factorization, evaluation.rates, weights)
     one, many = (
         area_gradient(
             *asked,
             shrinkage=1.0,
             structure="rank-one",
-            curvature=prepared(fast_engine, evaluation._source, n_jobs).curvature(*asked, 1.0),
+            curvature=prepared(fast_engine, evaluation.fitted.source, n_jobs).curvature(*asked, 1.0),
         )
         for n_jobs in (1, 3)
     )

@@ -56,7 +56,7 @@ def test_a_fit_without_any_row_to_fit_is_what_the_rates_are(engine, structure, n
     tpr = np.repeat(half.astype(float)[:, None], n_pairs, axis=1)
     rates = PairwiseRates(tpr, 0 * tpr, grid(2))
     weights = PairWeights(np.ones(n_pairs), np.ones(n_pairs), np.full(n_pairs, 5.0))
-    source = polyroc.evaluate(y_true, y_score)._source
+    source = polyroc.evaluate(y_true, y_score).fitted.source
     fit = prepared(engine, source).fit(rates, weights, shrinkage=1.0, structure=structure)
     assert fit.converged
     assert fit.deviance == 0

@@ -102,11 +102,11 @@ def test_options_hold_a_seed_which_gives_the_same_pairs_again():
         seed = found.to_dict()["options"]["rng"]
         assert isinstance(seed, int)
         again = polyroc.evaluate(problem.y_true, problem.y_score, max_pairs=20, rng=seed)
-        assert pairs_of(found._pair_index) == pairs_of(again._pair_index)
+        assert pairs_of(found.fitted.pairs) == pairs_of(again.fitted.pairs)
     first, second = (
         polyroc.evaluate(problem.y_true, problem.y_score, max_pairs=20, rng=np.random.default_rng(s)) for s in (5, 6)
     )
-    assert pairs_of(first._pair_index) != pairs_of(second._pair_index)
+    assert pairs_of(first.fitted.pairs) != pairs_of(second.fitted.pairs)
 
 
 def means_of(kind: str, k: int):
@@ -171,8 +171,10 @@ def test_resamples_of_groups_without_a_sampled_pair_are_drawn_again(structure, e
     low, high = evaluation.confidence_interval(groups=groups, method="bootstrap", rng=0, n_resamples=99, interval="bca")
     assert 0 <= low < high <= 1
     # By hand: each resample has both classes of some pair.
-    positive, negative = evaluation._pair_index.positive, evaluation._pair_index.negative
-    plan = ResamplingPlan(evaluation._source, units_of(evaluation._source, groups), 99, [0], evaluation._pair_index)
+    positive, negative = evaluation.fitted.pairs.positive, evaluation.fitted.pairs.negative
+    plan = ResamplingPlan(
+        evaluation.fitted.source, units_of(evaluation.fitted.source, groups), 99, [0], evaluation.fitted.pairs
+    )
     for start, stop in plan.blocks:
         for weight in plan.weights(start, stop):
             there = set(y_true[weight > 0].tolist())

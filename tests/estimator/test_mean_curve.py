@@ -173,13 +173,13 @@ def test_a_replicate_is_the_evaluation_of_its_weights(options, engine):
     """With weights of whole numbers; those of pairs stay as they are in a replicate."""
     problem = gaussian_problem(5, 240, 4)
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score, engine=engine, **options)
-    found = evaluation._replicates()(np.ones((2, 240)))
+    found = evaluation.fitted.replicates()(np.ones((2, 240)))
     assert found.mean_auc[0] == pytest.approx(evaluation.mean_auc, abs=5e-7)
     assert_allclose(found.mean_tpr[0], evaluation.mean_curve.tpr[1:-1], atol=2e-7)
     assert_allclose(found.mean_fpr[0], evaluation.mean_curve.fpr[1:-1], atol=2e-7)
     if options.get("weighting") != "prevalence":
         weight = np.random.default_rng(0).integers(1, 4, 240).astype(float)
-        again = evaluation._replicates()(weight[None])
+        again = evaluation.fitted.replicates()(weight[None])
         expected = polyroc.evaluate(problem.y_true, problem.y_score, sample_weight=weight, engine=engine, **options)
         assert again.mean_auc[0] == pytest.approx(expected.mean_auc, abs=5e-7)
         assert_allclose(again.mean_tpr[0], expected.mean_curve.tpr[1:-1], atol=2e-7)
@@ -235,7 +235,7 @@ def test_groups_that_lose_a_class_have_a_mean_of_the_others():
     problem = gaussian_problem(5, 240, 4)
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score, engine="numpy")
     weight = (problem.y_true != 2).astype(float)
-    found = Replicates(evaluation._prepared, evaluation._pair_index, evaluation._options)(weight[None])
+    found = Replicates(evaluation.fitted.prepared, evaluation.fitted.pairs, evaluation.fitted.options)(weight[None])
     assert found.lost_class[0]
     rest = evaluate(problem.y_true[weight > 0], problem.y_score[weight > 0])
     assert found.mean_auc[0] == pytest.approx(rest.mean_auc, abs=1e-12)

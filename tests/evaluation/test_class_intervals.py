@@ -18,8 +18,8 @@ def problem(seed, n=80, k=4, *, weights=False):
 
 
 def ranking(evaluation, groups=None):
-    predictions = evaluation._source
-    areas = ClassAreas.of(evaluation._prepared, evaluation._pair_index, evaluation.pairs.auc)
+    predictions = evaluation.fitted.source
+    areas = ClassAreas.of(evaluation.fitted.prepared, evaluation.fitted.pairs, evaluation.pairs.auc)
     found = {"rest": {}, "pairs": {}, "hardest": {}}
     for name, i, spread in Ranking(predictions, areas, units_of(predictions, groups)).spreads():
         found[name][i] = spread
@@ -170,8 +170,8 @@ def test_copies_in_groups_count_once():
 def test_shares_of_groups_that_never_vary_count_the_groups():
     y, score = np.repeat([0, 1, 2], 12), np.repeat(np.eye(3), 12, axis=0)
     evaluation = polyroc.evaluate(y, score + np.linspace(0, 0.1, 108).reshape(36, 3))
-    units = units_of(evaluation._source, np.arange(36) // 4)
-    counting = _Counting(evaluation._source, units)
+    units = units_of(evaluation.fitted.source, np.arange(36) // 4)
+    counting = _Counting(evaluation.fitted.source, units)
     assert counting._effective(np.ones(3), y, np.ones(36, dtype=bool)).tolist() == [3.0, 3.0, 3.0]
 
 

@@ -1,11 +1,12 @@
-from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import polyroc
 from polyroc._uncertainty.intervals import Interval
-from polyroc.costs._profile_text import CostProfileText, EntryText
+from polyroc.costs._profile import CostDifference, ModelCost
+from polyroc.costs._words import CostProfileText
 
 
 def profile_of(a, b, costs, **options):
@@ -57,16 +58,23 @@ def test_tuned_offsets_say_how_they_were_judged():
     assert str(both).startswith("Costs of 6 rules under 1 cost matrix, 180 samples")
 
 
-def told(shares, costs=(0.3, 0.4), gap=(0.05, 0.15), **changed):
+def told(shares, costs=(0.3, 0.4), gap=(0.05, 0.15), *, names="abc", n_matrices=250, is_drawn=True):
     """A text about models a, b, ... with these shares, each with its interval; the first costs least."""
-    entries = [
-        EntryText(name, cost, 0.02, Interval(cost - 0.04, cost + 0.04), share, Interval(*ends))
-        for name, cost, (share, *ends) in zip("abc", costs, shares, strict=False)
+    models = [
+        ModelCost(name, name, "bayes", cost, 0.02, Interval(cost - 0.04, cost + 0.04), share, Interval(*ends))
+        for name, cost, (share, *ends) in zip(names, costs, shares, strict=False)
     ]
-    text = CostProfileText(
-        entries, "a", "b", costs[1] - costs[0], Interval(*gap), ["bayes"], 250, True, None, 500, 0.95
+    apart = CostDifference("b", "a", costs[1] - costs[0], 0.0, Interval(*gap))
+    profile = SimpleNamespace(
+        models=models,
+        difference=lambda first, second: apart,
+        costs=range(n_matrices),
+        is_drawn=is_drawn,
+        n_folds=None,
+        n_samples=500,
+        confidence_level=0.95,
     )
-    return replace(text, **changed)
+    return CostProfileText(profile)
 
 
 @pytest.mark.parametrize(("share", "words"), [(0.996, "99.6 %"), (0.9995, "over 99.9 %"), (1.0, "100 %")])
@@ -96,9 +104,8 @@ def test_cheapest_most_often_is_no_winner_where_another_costs_less():
 
 
 def test_names_with_in_stand_whole():
-    text = told([(0.4, 0.2, 0.5), (0.6, 0.4, 0.8)])
-    entries = [replace(text.entries[0]), replace(text.entries[1], name="made in house")]
-    assert replace(text, entries=entries).sentence == (
+    text = told([(0.4, 0.2, 0.5), (0.6, 0.4, 0.8)], names=("a", "made in house"))
+    assert text.sentence == (
         "No clear winner: made in house is cheapest in 60 % (40 to 80 %) of the cost matrices, a in 40 % (20 to 50 %)."
     )
 

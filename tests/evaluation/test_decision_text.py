@@ -1,11 +1,14 @@
 """Costs in the digits that they have, and rules by names that differ."""
 
-from dataclasses import replace
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from polyroc._uncertainty.intervals import Interval
-from polyroc.costs._decision_text import DecisionText, RuleText, UnseenText, amount, ends_of, less_than
+from polyroc.costs._decision import RuleCost
+from polyroc.costs._judging import UnseenMistake
+from polyroc.costs._words import DecisionText, amount, ends_of, less_than
 
 
 @pytest.mark.parametrize(
@@ -58,13 +61,29 @@ def test_differences_are_told_from_their_positive_side(less, ends, words):
 
 
 def rule(name, cost, difference, ends, label=None):
-    return RuleText(name, label, cost, 0.02, Interval(cost - 0.04, cost + 0.04), difference, Interval(*ends))
+    return RuleCost(name, label, cost, 0.02, Interval(cost - 0.04, cost + 0.04), difference, Interval(*ends))
 
 
-def decided(*others, labels=("a", "b")):
-    rules = [rule("tuned", 0.5, 0.0, (0.0, 0.0)), *others]
-    rival = min(range(1, len(rules)), key=lambda place: rules[place].cost)
-    return DecisionText(rules, 0, rival, None, None, 0.45, 5, 100, 0.95, labels, None, "score", None)
+def decided(*others, own="tuned", labels=("a", "b"), **changed):
+    """A text about a rule and others, of which the cheapest is the rival."""
+    chosen = rule(own, 0.5, 0.0, (0.0, 0.0))
+    fields = {
+        "rules": [chosen, *others],
+        "chosen": chosen,
+        "rival": min(others, key=lambda one: one.cost),
+        "tuned_share": None,
+        "unseen": None,
+        "n_samples_to_tell": None,
+        "resubstitution_cost": 0.45,
+        "n_folds": 5,
+        "n_samples": 100,
+        "confidence_level": 0.95,
+        "labels": np.array(labels),
+        "offsets": None,
+        "scale": "score",
+        "abstained": None,
+    }
+    return DecisionText(SimpleNamespace(**fields | changed))
 
 
 def test_a_rule_that_is_clearly_cheaper_is_recommended():
@@ -76,12 +95,13 @@ def test_a_rule_that_is_clearly_cheaper_is_recommended():
 
 
 def test_a_rule_that_costs_more_but_not_clearly():
-    text = decided(rule("argmax", 0.45, -0.05, (-0.12, 0.02)))
+    rival = rule("argmax", 0.45, -0.05, (-0.12, 0.02))
+    text = decided(rival)
     assert text.sentence == (
         "No rule is clearly the cheapest. The tuned offsets are used, because scores are not probabilities: they cost "
         "0.500 per sample, 0.050 more than the highest score (95 % interval -0.020 to 0.120), the cheapest other rule."
     )
-    told = replace(text, n_samples_to_tell=2100)
+    told = decided(rival, n_samples_to_tell=2100)
     more = "About 2,100 samples would tell with a probability of 80 %, if the difference is that large."
     assert told.sentence == f"{text.sentence} {more}"
 
@@ -99,16 +119,15 @@ def test_a_share_of_the_offsets_says_why_it_is_used():
         (0.25, "A quarter of the tuned offsets are", "they cost less than Bayes' rule by more than a standard error"),
         (0.0, "Bayes' rule is", "no share of the tuned offsets cost less by more than a standard error"),
     ):
-        own = replace(rule("auto", 0.5, 0.0, (0.0, 0.0)), tuned_share=share)
-        text = replace(decided(*rivals), rules=[own, *rivals], scale="expected cost")
+        text = decided(*rivals, own="auto", tuned_share=share, scale="expected cost")
         assert text.sentence.startswith(
             f"No rule is clearly the cheapest. {name} used, because on held-out folds {why}: "
         )
 
 
 def test_the_mistake_that_was_not_seen_is_told():
-    unseen = UnseenText("a", "b", 200.0, 3.6889, 4100)
-    lines = " ".join(str(replace(decided(rule("argmax", 0.9, 0.4, (0.3, 0.5))), unseen=unseen)).split())
+    unseen = UnseenMistake("a", "b", 200.0, 3.6889, 4100)
+    lines = " ".join(str(decided(rule("argmax", 0.9, 0.4, (0.3, 0.5)), unseen=unseen)).split())
     assert (
         "No 'a' was predicted as 'b' in these 100 samples; at a cost of 200 each, that mistake alone could add 3.7 per "
         "sample. From about 4,100 samples without it on, other mistakes would decide the interval." in lines

@@ -80,7 +80,7 @@ def test_everything_is_read_only(evaluation):
         evaluation.pairs.positive,
         evaluation.factorization.row_effects,
         evaluation.factorization.deviance_path,
-        evaluation._source.scores,
+        evaluation.fitted.source.scores,
     ]
     assert not any(array.flags.writeable for array in arrays)
     with pytest.raises(AttributeError):
@@ -91,7 +91,7 @@ def test_the_callers_arrays_stay_writeable_and_uncopied(problem):
     scores = problem.y_score.copy()
     evaluation = polyroc.evaluate(problem.y_true, scores)
     assert scores.flags.writeable
-    assert np.shares_memory(scores, evaluation._source.scores)
+    assert np.shares_memory(scores, evaluation.fitted.source.scores)
 
 
 def test_to_dict_is_plain_data(problem):
@@ -194,7 +194,7 @@ def test_two_classes_are_ranked_by_the_second_column_not_by_a_difference():
         evaluation = polyroc.evaluate(y_true, y_score, thresholds="difference")
     assert evaluation.auc == evaluation.hand_till == evaluation.mean_auc == evaluation.pairs.auc[0] == 0.5
     assert evaluation.headline.auc_mu is None
-    again = evaluation._replicates(1)(np.ones((1, 4)))
+    again = evaluation.fitted.replicates(1)(np.ones((1, 4)))
     assert again.auc[0] == again.hand_till[0] == again.mean_auc[0] == 0.5
 
 
@@ -280,7 +280,7 @@ def arrays_of(record):
 
 @pytest.mark.parametrize("copied", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy, copy.copy])
 def test_copies_are_as_read_only_as_what_they_copy(evaluation, copied):
-    _ = evaluation.pairs.auc, evaluation.score_thresholds, evaluation._source.effective_counts
+    _ = evaluation.pairs.auc, evaluation.score_thresholds, evaluation.fitted.source.effective_counts
     arrays = list(arrays_of(copied(evaluation)))
     assert len(arrays) > 15
     assert not any(array.flags.writeable for array in arrays)

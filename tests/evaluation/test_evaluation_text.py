@@ -130,7 +130,8 @@ def test_long_names_stay_different_in_the_table_and_whole_in_sentences():
 
 def test_a_fit_that_did_not_converge_is_said():
     evaluation = evaluation_of(4)
-    failed = replace(evaluation, factorization=replace(evaluation.factorization, status=Status.MAX_ITER))
+    fit = replace(evaluation.factorization, status=Status.MAX_ITER)
+    failed = replace(evaluation, fitted=replace(evaluation.fitted, factorization=fit))
     assert "ran out of iterations" in str(failed)
     assert "D is not to be relied on" in str(failed)
 
@@ -158,7 +159,7 @@ def test_pairs_can_be_walked_and_asked_by_place(one_failed_pair):
 def test_worst_pair_is_found_only_when_asked_for():
     evaluation = polyroc.evaluate(np.arange(40) % 4, np.random.default_rng(0).normal(size=(40, 4)))
     repr(evaluation)
-    assert "pairs" not in vars(evaluation)
+    assert "areas" not in vars(evaluation.fitted)
     assert evaluation.worst_pair.auc == min(evaluation.pairs.auc)
 
 

@@ -89,7 +89,8 @@ def test_what_contradicts_d_is_shown():
     rows = Cells(evaluation._repr_html_()).rows
     assert len(evaluation.notes) == 2
     assert all([note] in rows for note in evaluation.notes)
-    failed = replace(evaluation, factorization=replace(evaluation.factorization, status=Status.MAX_ITER))
+    fit = replace(evaluation.factorization, status=Status.MAX_ITER)
+    failed = replace(evaluation, fitted=replace(evaluation.fitted, factorization=fit))
     assert "D is not to be relied on" in failed._repr_html_()
 
 

@@ -10,8 +10,7 @@ import polyroc
 from polyroc._uncertainty.influence import STEP, halves
 from polyroc._uncertainty.paired_influence import Once, difference
 from polyroc._uncertainty.units import Units, units_of
-from polyroc.evaluation._measure_list import KINDS
-from polyroc.evaluation._measure_scale import Scaled
+from polyroc.evaluation._measure_list import KINDS, Scaled
 from polyroc.evaluation._measure_values import Passes, _excess
 
 
@@ -78,7 +77,7 @@ def test_one_more_loss_widens_only_the_upper_end():
 def test_one_error_of_the_smallest_class_costs_its_share_of_the_mean_over_classes():
     y, p = samples()  # 30, 20 and 10 of the classes
     evaluation = polyroc.evaluate(y, p)
-    passes = Passes(evaluation._prepared, units_of(evaluation._source, None), None)
+    passes = Passes(evaluation.fitted.prepared, units_of(evaluation.fitted.source, None), None)
     # A tenth of an error in an area, and half of one in a loss.
     assert passes.of(KINDS["pdi"]).sure.unseen == pytest.approx(0.1 / (3 * 10))
     assert passes.of(KINDS["log_loss"]).sure.unseen == pytest.approx(0.5 / 60)
@@ -88,7 +87,7 @@ def test_bias_is_the_mean_rest_under_other_weights():
     y, p = samples()
     predicted = p.argmax(axis=1)
     evaluation = polyroc.evaluate(y, p)
-    passes = Passes(evaluation._prepared, units_of(evaluation._source, None), None)
+    passes = Passes(evaluation.fitted.prepared, units_of(evaluation.fitted.source, None), None)
 
     def macro_f1(weight):
         hits = [weight[(y == c) & (predicted == c)].sum() for c in range(3)]

@@ -96,7 +96,7 @@ def test_accuracy_has_an_interval_by_groups(evaluation):
     # Samples that are alone in their groups are independent.
     alone = evaluation.accuracy_interval(groups=np.arange(240))
     assert alone == pytest.approx(evaluation.accuracy_interval(), abs=2e-3)
-    assert units_of(evaluation._samples, GROUPS).n_units == 60
+    assert units_of(evaluation.fitted.samples, GROUPS).n_units == 60
 
 
 @pytest.mark.parametrize("options", [{"shrinkage": 0}, {"structure": "centered"}], ids=str)

@@ -160,11 +160,11 @@ def test_a_pilot_that_reached_the_half_width_is_enough_though_a_new_study_needs_
 
 
 def test_many_classes_are_said_in_one_clause(pilot):
-    text = polyroc.plan(pilot, half_width=0.02).text
-    equal = replace(text, labels=list(range(12)), planned=[30] * 12)
-    assert "you need about 360 samples (you have 300). Of each class: 30. That" in equal.sentence
-    skewed = replace(equal, planned=[30] * 11 + [1500])
-    assert "Of each class, from 30 to 1,500. That" in skewed.sentence
+    plan = polyroc.plan(pilot, half_width=0.02)
+    equal = replace(plan, labels=np.arange(12), planned=replace(plan.planned, class_counts=np.repeat(30, 12)))
+    assert "you need about 360 samples (you have 300). Of each class: 30. That" in equal.text.sentence
+    skewed = replace(equal, planned=replace(plan.planned, class_counts=np.array([30] * 11 + [1500])))
+    assert "Of each class, from 30 to 1,500. That" in skewed.text.sentence
 
 
 def test_plain_data_frames_and_pickles(pilot, comparison):

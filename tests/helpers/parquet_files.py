@@ -32,7 +32,7 @@ def write(folder, table, *, n_files=1, rows=1_000, **options):
 
 def states(evaluation):
     """All counts of an evaluation, to be compared byte for byte."""
-    source = evaluation._source
+    source = evaluation.fitted.source
     return [array.tobytes() for column in source.columns for array in (column.bins, column.weight)]
 
 

@@ -43,7 +43,7 @@ def assert_same(evaluation, expected, exact=True):
         assert evaluation.auc == expected.auc
         assert evaluation.hand_till == expected.hand_till
         assert evaluation.curve.tpr.tobytes() == expected.curve.tpr.tobytes()
-        for mine, theirs in zip(evaluation._source.columns, expected._source.columns, strict=True):
+        for mine, theirs in zip(evaluation.fitted.source.columns, expected.fitted.source.columns, strict=True):
             assert mine.bins.tobytes() == theirs.bins.tobytes()
             assert mine.weight.tobytes() == theirs.weight.tobytes()
     assert_allclose(evaluation.auc, expected.auc, rtol=1e-12)

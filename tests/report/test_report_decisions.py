@@ -178,10 +178,10 @@ def test_free_scores_need_no_samples():
     assert decisions["true"] is None
     assert decisions["weight"] is None
     assert [one["scores"] for one in decisions["models"]] == [None, None]
-    codes, asks = next(iter(comparison.evaluations.values()))._source.codes, asked(10, 4)
+    codes, asks = next(iter(comparison.evaluations.values())).fitted.source.codes, asked(10, 4)
     for (costs, shares), models in zip(asks, answers(decisions, 4, asks), strict=True):
         for answer, evaluation in zip(models, comparison.evaluations.values(), strict=True):
-            expected = by_rule(judged(codes, evaluation._source.scores, costs, shares))
+            expected = by_rule(judged(codes, evaluation.fitted.source.scores, costs, shares))
             assert answer["least"] is None
             assert answer["highest"] == pytest.approx(expected["argmax"], rel=1e-9)
     text = Page(render_html(summarize(comparison, include_rates=True, include_decisions=True))).text

@@ -245,7 +245,7 @@ def test_rates_nearly_one_do_not_become_one():
     nearly[:, 0] = 1 - 1e-7
     s = evaluation.rates.call_rates[:, None]
     tpr = s + nearly * np.minimum(s, 1 - s)
-    evaluation.__dict__["rates"] = PairwiseRates(tpr, None, evaluation.rates.call_rates)
+    evaluation.fitted.__dict__["rates"] = PairwiseRates(tpr, None, evaluation.rates.call_rates)
     shares = unpacked(packed_rates([evaluation])).reshape(72, -1)
     assert np.all(shares[0] < 1)
     assert np.all(shares[1:] == 1)

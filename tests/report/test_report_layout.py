@@ -251,8 +251,8 @@ def test_the_sheet_names_the_hardest_classes_and_pairs(pages, results):
     pairs = evaluation.pairs
     said = " ".join(f"{pairs.positive[p]} {pairs.negative[p]} {pairs.auc[p]:.4f}" for p in worst)
     assert f"Hardest pairs of first class against area {said} " in read.text
-    named = evaluation._source.codes == np.argmax(evaluation._source.scores, axis=1)
-    found = [named[evaluation._source.codes == c].mean() for c in range(6)]
+    named = evaluation.fitted.source.codes == np.argmax(evaluation.fitted.source.scores, axis=1)
+    found = [named[evaluation.fitted.source.codes == c].mean() for c in range(6)]
     hardest = np.argsort(found, kind="stable")[:5]
     said = " ".join(f"class 0{c} {found[c]:.3f}" for c in hardest)
     assert f"Hardest classes of first class share found {said} " in read.text

@@ -14,6 +14,7 @@ import pytest
 from report_pages import HOSTILE, Page, comparison_of, distance_to_line, evaluation_of, from_letters
 
 import polyroc
+from polyroc.evaluation._uncertainty import Uncertainty
 from polyroc.report import render_html, summarize, write_html
 from polyroc.report._figures import thinned
 from polyroc.report._page import check_installed, inlined
@@ -140,7 +141,7 @@ def test_a_page_can_be_made_from_what_json_has_kept(summary, page):
 
 
 def test_a_class_without_samples_is_no_second_class(evaluation):
-    y_true, scores = evaluation._source.codes % 2, evaluation._source.scores[:, :3]
+    y_true, scores = evaluation.fitted.source.codes % 2, evaluation.fitted.source.scores[:, :3]
     with pytest.warns(UserWarning, match="No samples"):
         without = polyroc.evaluate(y_true, scores, labels=[0, 1, 2])
     read = Page(render_html(summarize(without), title=" "))
@@ -313,7 +314,7 @@ def test_the_board_has_d_m_accuracy_and_the_worst_pair_of_every_model():
         assert name in row
         assert f"{evaluation.auc:.4f}" in row
         assert f"{evaluation.hand_till:.4f}" in row
-        right = np.mean(np.argmax(evaluation._source.scores, axis=1) == evaluation._source.codes)
+        right = np.mean(np.argmax(evaluation.fitted.source.scores, axis=1) == evaluation.fitted.source.codes)
         assert f"{100 * right:.0f} %" in row
         assert f"{pair.auc:.4f} {pair.positive} against {pair.negative}" in row
         estimates = [one for contest in (comparison.by_auc, comparison.by_hand_till) for one in contest.estimates]
@@ -372,7 +373,7 @@ def test_what_is_missing_is_said_with_what_to_install(evaluation, tmp_path, monk
     def no(*_, **__):
         pytest.fail("resampled for nothing")
 
-    monkeypatch.setattr(polyroc.Evaluation, "_drawn", no)
+    monkeypatch.setattr(Uncertainty, "resampled", no)
     with monkeypatch.context() as patched:
         patched.setitem(sys.modules, "jinja2", None)
         with pytest.raises(ModuleNotFoundError, match=r"jinja2: pip install \"polyroc\[report\]\""):
@@ -388,7 +389,7 @@ def test_bad_arguments_are_named_before_anything_is_done(evaluation, tmp_path, m
 
     drawn = evaluation.bootstrap(9, rng=0)
     comparison = comparison_of(k=3, n_resamples=9)
-    monkeypatch.setattr(polyroc.Evaluation, "_drawn", no)
+    monkeypatch.setattr(Uncertainty, "resampled", no)
     page = tmp_path / "a.html"
     for arguments, options, message in [
         ((0.5, page), {}, r"`result` must be an Evaluation or a Comparison, got float"),
@@ -453,13 +454,13 @@ def test_a_page_has_the_intervals_of_the_library_and_says_where_they_come_from(t
 
 def test_a_page_resamples_only_if_the_data_ask_for_it(tmp_path, monkeypatch):
     asked = []
-    original = polyroc.Evaluation._drawn
+    original = Uncertainty.resampled
 
     def drawn(self, count, units, seed, n_jobs, progress, **options):
         asked.append((count, seed, progress))
         return original(self, 9, units, seed, n_jobs, False, **options)
 
-    monkeypatch.setattr(polyroc.Evaluation, "_drawn", drawn)
+    monkeypatch.setattr(Uncertainty, "resampled", drawn)
     write_html(evaluation_of(3), tmp_path / "a.html", progress=True)
     assert asked == []
     write_html(evaluation_of(3, options={"structure": "centered"}), tmp_path / "a.html", progress=True)

@@ -51,7 +51,7 @@ def test_an_evaluation_has_the_numbers_of_the_library(evaluation, drawn):
     assert summary["hand_till_interval"]["high"] == drawn.confidence_interval(0.9, statistic="hand_till").high
     assert summary["pairs"] == evaluation.pairs.to_dict()
     assert summary["curve"]["tpr"] == evaluation.curve.tpr.tolist()
-    assert summary["options"] == evaluation._options.to_dict()
+    assert summary["options"] == evaluation.fitted.options.to_dict()
     assert (summary["n_resamples"], summary["seed"]) == (49, 7)
     assert summary["source"] == {"file": "a"}
     assert summary["warnings"] == ["careful"]
@@ -167,7 +167,7 @@ def test_heatmaps_show_every_class_once_and_of_very_many_the_hardest():
     assert abs(order.index(0) - order.index(1)) == 1
     evaluation = evaluation_of(160, n=640)
     mean = [
-        evaluation.pairs.auc[(evaluation._pair_index.positive == c) | (evaluation._pair_index.negative == c)].mean()
+        evaluation.pairs.auc[(evaluation.fitted.pairs.positive == c) | (evaluation.fitted.pairs.negative == c)].mean()
         for c in range(160)
     ]
     assert sorted(summarize(evaluation, include_intervals=False)["heatmap_classes"]) == sorted(np.argsort(mean)[:100])

@@ -166,7 +166,7 @@ def test_weights_are_counted_as_weights(seed):
     )
     counted = quietly(accumulator.compute)
     np.testing.assert_allclose(counted.pairs.auc, exact.pairs.auc, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(counted._source.effective_counts, exact._source.effective_counts, rtol=1e-12)
+    np.testing.assert_allclose(counted.fitted.source.effective_counts, exact.fitted.source.effective_counts, rtol=1e-12)
     np.testing.assert_allclose(counted.accuracy_interval() or 0, exact.accuracy_interval() or 0, rtol=1e-12)
     if exact.factorization.converged:
         assert counted.auc == pytest.approx(exact.auc, abs=1e-9)

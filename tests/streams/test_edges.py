@@ -35,7 +35,7 @@ def test_the_error_falls_with_the_square_of_the_number_of_bins():
 def test_a_group_has_about_as_many_samples_as_any_other():
     y_true, y_score = predictions("calibrated", 50_000, 3, 0)
     accumulator = counted(y_true, y_score, 20, 3)
-    for column in coarsely(accumulator.compute)._source.columns:
+    for column in coarsely(accumulator.compute).fitted.source.columns:
         assert len(column.bins) == 20
         sizes = column.weight.sum(axis=1)
         assert sizes.max() < 1.5 * sizes.min()

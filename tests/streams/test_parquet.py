@@ -44,7 +44,9 @@ def test_exact_equals_evaluate(tmp_path, dtype, k):
     assert_allclose(found.hand_till, exact.hand_till, rtol=0, atol=1e-12)
     assert_allclose(found.pairs.auc, exact.pairs.auc, rtol=0, atol=1e-12)
     assert found.binning_error is None
-    assert_allclose(found._prepared.areas_against_rest(), exact._prepared.areas_against_rest(), rtol=0, atol=1e-12)
+    assert_allclose(
+        found.fitted.prepared.areas_against_rest(), exact.fitted.prepared.areas_against_rest(), rtol=0, atol=1e-12
+    )
     assert found.accuracy == exact.accuracy
     assert_allclose(found.standard_error, exact.standard_error, rtol=1e-3)
     if k > 2:
@@ -294,7 +296,7 @@ def test_scores_that_are_no_probabilities_are_seen_in_the_footers(tmp_path):
         folder = write(tmp_path / name, table_of(y, logits), write_statistics=statistics)
         found = polyroc.evaluate_parquet(folder, target="y")
         assert_allclose(found.auc, polyroc.evaluate(y, logits).auc, atol=BINNED)
-        assert found._source.bins.scores == "free"
+        assert found.fitted.source.bins.scores == "free"
 
 
 # Faults
@@ -368,7 +370,7 @@ def test_a_score_beyond_probabilities(tmp_path):
     y, scores = predictions()
     scores[17, 3] = 1.5
     folder = write(tmp_path / "a", table_of(y, scores))
-    assert polyroc.evaluate_parquet(folder, target="y")._source.bins.scores == "free"
+    assert polyroc.evaluate_parquet(folder, target="y").fitted.source.bins.scores == "free"
     with pytest.raises(
         polyroc.InputError, match=r"between 0 and 1, got 1.5 in row 17 of column 'p_3' .*score_kind='free'"
     ):

@@ -42,11 +42,11 @@ def test_standard_errors_are_those_of_samples(seed, weighted):
     options = {name: value for name, value in problem.arguments.items() if name != "labels"}
     labels = problem.arguments["labels"]
     counted = two_passes(problem.y_true, y_score, labels, sample_weight=weight, parts=3, score_kind="free", **options)
-    units = exact._units()
+    units = exact.uncertainty.units()
     for statistic in STATISTICS:
-        if statistic == "auc" and (not exact.factorization.converged or exact._fitted.doubt):
+        if statistic == "auc" and (not exact.factorization.converged or exact.fitted.doubt):
             continue
-        first, other = exact._spread(statistic, units), quietly_spread(counted, statistic)
+        first, other = exact.uncertainty.spread(statistic, units), quietly_spread(counted, statistic)
         assert other.standard_error == pytest.approx(first.standard_error, rel=1e-6, abs=1e-9)
         if first.standard_error > 1e-6:
             assert other.freedom == pytest.approx(first.freedom, rel=1e-4)
@@ -55,7 +55,7 @@ def test_standard_errors_are_those_of_samples(seed, weighted):
 def quietly_spread(evaluation, statistic):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", polyroc.ResamplingWarning)
-        return evaluation._spread(statistic, evaluation._units())
+        return evaluation.uncertainty.spread(statistic, evaluation.uncertainty.units())
 
 
 def test_intervals_are_those_of_samples_where_nothing_is_refitted():
@@ -88,9 +88,9 @@ def test_groups_are_summed_over_batches(seed, within_classes):
     groups = rng.integers(0, 20, 300) + (100 * y_true if within_classes else 0)
     exact = polyroc.evaluate(y_true, y_score)
     counted = two_passes(y_true, y_score, range(3), groups=groups, parts=7)
-    units = exact._units(groups)
+    units = exact.uncertainty.units(groups)
     for statistic in STATISTICS:
-        first, other = exact._spread(statistic, units), quietly_spread(counted, statistic)
+        first, other = exact.uncertainty.spread(statistic, units), quietly_spread(counted, statistic)
         assert other.standard_error == pytest.approx(first.standard_error, rel=1e-6)
         assert other.n_independent == first.n_independent
 

@@ -61,7 +61,7 @@ def test_replicates_are_evaluations_of_the_drawn_samples():
 
     problem = gaussian_problem(0, 300, 4)
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score, shrinkage=0)
-    predictions = evaluation._source
+    predictions = evaluation.fitted.source
     drawn = evaluation.bootstrap(10, rng=5)
     weights = ResamplingPlan(predictions, units_of(predictions, None), 10, [5]).weights(0, 10)
     for r, weight in enumerate(weights):
@@ -263,15 +263,15 @@ def test_parametric_replicates_scatter_around_the_fit(evaluation, method):
 
 def test_parametric_sizes():
     """The paper draws n_i n_j times for both rates; the milder variant n_i and n_j times."""
-    from polyroc._uncertainty.parametric import _binomial_sizes
+    from polyroc._uncertainty.replicates import _binomial_sizes
 
     y_true = np.repeat([0, 1, 2], [5, 7, 11])
     evaluation = polyroc.evaluate(y_true, np.random.default_rng(0).normal(size=(23, 3)))
-    pairs = evaluation._pair_index
+    pairs = evaluation.fitted.pairs
     counts = np.array([5, 7, 11])
-    for sizes in _binomial_sizes(evaluation._source, pairs, "parametric-pairs"):
+    for sizes in _binomial_sizes(evaluation.fitted.source, pairs, "parametric-pairs"):
         assert_array_equal(sizes, counts[pairs.positive] * counts[pairs.negative])
-    tpr_sizes, fpr_sizes = _binomial_sizes(evaluation._source, pairs, "parametric-samples")
+    tpr_sizes, fpr_sizes = _binomial_sizes(evaluation.fitted.source, pairs, "parametric-samples")
     assert_array_equal(tpr_sizes, counts[pairs.positive])
     assert_array_equal(fpr_sizes, counts[pairs.negative])
 
@@ -360,7 +360,7 @@ def test_a_result_is_numbers_only(monkeypatch):
     results = {"alone": evaluation.bootstrap(20, rng=0, influences=True)}
     models = {"a": problem.y_score, "b": problem.y_score[:, [0, 2, 1]].copy()}
     results |= polyroc.compare(problem.y_true, models, method="bootstrap", n_resamples=20, rng=0).bootstraps
-    samples = weakref.ref(evaluation._source)
+    samples = weakref.ref(evaluation.fitted.source)
     del evaluation
     gc.collect()
     assert samples() is None

@@ -35,7 +35,7 @@ def evaluations_of(y_true, scores, **options):
 
 def delong_of(evaluations, groups=None):
     influences = np.array([one.hand_till_influences for one in evaluations])
-    return covariance(influences, units_of(evaluations[0]._source, groups))
+    return covariance(influences, units_of(evaluations[0].fitted.source, groups))
 
 
 @pytest.mark.parametrize("decimals", [0, 1, 8])

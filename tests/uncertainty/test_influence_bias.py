@@ -21,7 +21,7 @@ def evaluation(request):
 
 
 def test_four_refits_find_what_many_resamples_show(evaluation):
-    spread = evaluation._spread("auc", units_of(evaluation._source, None))
+    spread = evaluation.uncertainty.spread("auc", units_of(evaluation.fitted.source, None))
     drawn = evaluation.bootstrap(999, rng=0)
     shown = (drawn.auc.mean() - evaluation.auc) / spread.standard_error
     found, error = np.array(spread.bias) / spread.standard_error
@@ -33,7 +33,7 @@ def test_four_refits_find_what_many_resamples_show(evaluation):
 
 def test_the_interval_is_moved_back_by_the_bias(evaluation):
     """Without it the interval would lie higher."""
-    spread = evaluation._spread("auc", units_of(evaluation._source, None))
+    spread = evaluation.uncertainty.spread("auc", units_of(evaluation.fitted.source, None))
     moved, unmoved = spread.interval(0.95), replace(spread, bias=(0.0, 0.0)).interval(0.95)
     assert moved.low < unmoved.low
     assert moved.high < unmoved.high
@@ -41,11 +41,11 @@ def test_the_interval_is_moved_back_by_the_bias(evaluation):
 
 
 def test_m_has_no_bias(evaluation):
-    assert evaluation._spread("hand_till", units_of(evaluation._source, None)).bias == (0.0, 0.0)
+    assert evaluation.uncertainty.spread("hand_till", units_of(evaluation.fitted.source, None)).bias == (0.0, 0.0)
 
 
 def test_very_many_samples_need_no_refits(evaluation):
-    few = units_of(evaluation._source, None)
+    few = units_of(evaluation.fitted.source, None)
     assert needs_bias(few, 10)
     many = np.repeat(np.arange(10), 5000)
     assert not needs_bias(type(few)(np.arange(50_000), many, are_groups=False), 10)

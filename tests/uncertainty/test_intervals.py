@@ -13,8 +13,7 @@ import polyroc
 from polyroc import Interval, ResamplingWarning
 from polyroc._uncertainty.bootstrap import rare_class
 from polyroc._uncertainty.delong import freedom
-from polyroc._uncertainty.intervals import Distribution, holm
-from polyroc._uncertainty.logit_scale import Reach, ends, rare_error, unseen_error
+from polyroc._uncertainty.intervals import Distribution, Reach, holm, logit_ends, rare_error, unseen_error
 from polyroc._uncertainty.paired import difference_of
 from polyroc._uncertainty.units import Units
 
@@ -267,10 +266,10 @@ def test_a_difference_that_never_varies_says_nothing(kind):
 
 def test_interval_from_a_standard_error():
     reach = Reach.of(0.95, np.inf, unseen=0.0)
-    low, high = ends(0.8, 0.02, reach)
+    low, high = logit_ends(0.8, 0.02, reach)
     length = 1.959963984540054 * 0.02 / 0.16
     assert_allclose([np.log(low / (1 - low)), np.log(high / (1 - high))], np.log(4) + np.array([-length, length]))
-    assert_allclose(ends(0.8, 0.0, reach), (0.8, 0.8))
+    assert_allclose(logit_ends(0.8, 0.0, reach), (0.8, 0.8))
 
 
 @pytest.mark.parametrize("count", [1, 3, 8, 30])
@@ -278,7 +277,7 @@ def test_rare_errors_have_the_interval_of_garwood(count):
     """Equal errors and one more of them: Fay and Feuer's interval is the exact one of a Poisson count."""
     missing = 0.002
     reach = Reach.of(0.95, np.inf, 0.0, rare=missing / count)
-    low, _ = ends(1 - missing, missing * (1 - missing) / np.sqrt(count), reach)
+    low, _ = logit_ends(1 - missing, missing * (1 - missing) / np.sqrt(count), reach)
     exact = stats.chi2.ppf(0.975, 2 * (count + 1)) / 2 / count
     normal = 1.959963984540054 / np.sqrt(count)
     # Of the two it is the longer one, as far as the area is near 1.
@@ -289,11 +288,11 @@ def test_rare_errors_have_the_interval_of_garwood(count):
 @given(floats(0.01, 0.999), floats(1e-4, 0.05), floats(2, 100), floats(1e-5, 0.05))
 def test_an_unseen_error_moves_the_ends_outwards_and_from_either_end_alike(estimate, error, few, rare):
     without, allowed = Reach.of(0.95, few, rare / 2), Reach.of(0.95, few, rare / 2, rare)
-    low, high = ends(estimate, error, allowed)
-    shorter = ends(estimate, error, without)
+    low, high = logit_ends(estimate, error, allowed)
+    shorter = logit_ends(estimate, error, without)
     assert low <= shorter[0] + 1e-15
     assert high >= shorter[1] - 1e-15
-    assert_allclose(ends(1 - estimate, error, allowed), [1 - high, 1 - low], atol=1e-12)
+    assert_allclose(logit_ends(1 - estimate, error, allowed), [1 - high, 1 - low], atol=1e-12)
 
 
 def test_the_class_of_a_rare_error_is_the_root_mean_square_of_what_it_costs():
@@ -302,15 +301,15 @@ def test_the_class_of_a_rare_error_is_the_root_mean_square_of_what_it_costs():
     evaluation = polyroc.evaluate(y_true, y_score)
     costs = [0.15 * 2 / (3 * n) for n in (10, 40, 100)]
     expected = np.sqrt(sum(cost**2 for cost in costs) / 3)
-    found = rare_class(evaluation._source, evaluation._units())
+    found = rare_class(evaluation.fitted.source, evaluation.uncertainty.units())
     assert rare_error(3, found) == pytest.approx(expected, rel=1e-12)
     # Ten groups of each class count as ten samples, and samples of very unequal weights as fewer.
     groups = np.concatenate([np.arange(n) % 10 for n in (10, 40, 100)]) + 10 * y_true
-    assert rare_class(evaluation._source, evaluation._units(groups)) == pytest.approx(10)
+    assert rare_class(evaluation.fitted.source, evaluation.uncertainty.units(groups)) == pytest.approx(10)
     weight = np.where(np.arange(150) % 10 == 0, 1.0, 1e-9)
     weighted = polyroc.evaluate(y_true, y_score, sample_weight=weight)
     expected = 1 / np.sqrt(np.mean([1.0, 4.0**-2, 10.0**-2]))
-    assert rare_class(weighted._source, weighted._units()) == pytest.approx(expected, rel=1e-6)
+    assert rare_class(weighted.fitted.source, weighted.uncertainty.units()) == pytest.approx(expected, rel=1e-6)
 
 
 def test_holm_is_the_closed_test_of_bonferroni():

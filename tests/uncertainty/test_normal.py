@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from polyroc._uncertainty.random import normal_errors
+from polyroc._uncertainty.units import normal_errors
 
 # Eigenvalues that are alike, one after the other, and 0: where eigenvectors are free, and where they are not.
 COVARIANCES = {

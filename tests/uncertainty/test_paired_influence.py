@@ -146,7 +146,10 @@ def two_models(seed=0, n=30):
     y_true = np.repeat(np.arange(4), n)
     first = rng.normal(size=(4 * n, 4)) + 3 * np.eye(4)[y_true]
     both = [polyroc.evaluate(y_true, one) for one in (first, 0.7 * first + rng.normal(size=first.shape))]
-    return [[one._spread(statistic, both[0]._units()) for one in both] for statistic in ("auc", "hand_till")]
+    return [
+        [one.uncertainty.spread(statistic, both[0].uncertainty.units()) for one in both]
+        for statistic in ("auc", "hand_till")
+    ]
 
 
 def ends_by_loops(first, second, tail):

@@ -74,7 +74,7 @@ def test_slopes_by_moving_every_point(seed, max_fpr):
 @pytest.mark.parametrize("max_fpr", [0.05, 0.4])
 def test_one_pass_gives_what_all_points_would(structure, max_fpr):
     evaluation = polyroc.evaluate(*problem(), engine="numpy", structure=structure, n_thresholds=19)
-    weights = pair_weights(evaluation._source, evaluation._pair_index, evaluation._options)
+    weights = pair_weights(evaluation.fitted.source, evaluation.fitted.pairs, evaluation.fitted.options)
     asked = (evaluation.factorization, evaluation.rates, weights)
     [found] = area_gradient(*asked, shrinkage=1.0, structure=structure, max_fpr=max_fpr).cells
     points = point_gradient(*asked, shrinkage=1.0, structure=structure).cells
@@ -87,7 +87,7 @@ def test_influences_say_how_the_area_changes_with_the_weight_of_a_class_half(eva
     y_true, y_score = problem()
     rng = np.random.default_rng(2)
     for max_fpr in (0.1, 0.3):
-        influences = evaluation._statistic_influences("partial_auc", max_fpr)
+        influences = evaluation.uncertainty.influences("partial_auc", max_fpr)
         assert abs(influences.sum()) < 1e-10
         told, seen = [], []
         for _ in range(8):
@@ -104,7 +104,7 @@ def test_influences_say_how_the_area_changes_with_the_weight_of_a_class_half(eva
 
 def test_whole_area_is_d(evaluation):
     assert evaluation.partial_auc(1) == evaluation.auc
-    assert_allclose(evaluation._statistic_influences("partial_auc", 1.0), evaluation.influences, atol=1e-15)
+    assert_allclose(evaluation.uncertainty.influences("partial_auc", 1.0), evaluation.influences, atol=1e-15)
     whole = evaluation.confidence_interval(statistic="partial_auc", max_fpr=1)
     assert_allclose(whole, evaluation.confidence_interval(), atol=1e-9)
 
@@ -112,7 +112,7 @@ def test_whole_area_is_d(evaluation):
 @pytest.mark.parametrize("max_fpr", [0.05, 0.1, 0.5])
 def test_standard_errors_agree_with_resamples(evaluation, drawn, max_fpr):
     """399 resamples know a standard error to 3.5 %; three of these."""
-    spread = evaluation._spread("partial_auc", units_of(evaluation._source, None), max_fpr)
+    spread = evaluation.uncertainty.spread("partial_auc", units_of(evaluation.fitted.source, None), max_fpr)
     by_resamples = drawn.standard_error("partial_auc", max_fpr=max_fpr)
     assert spread.standard_error == pytest.approx(by_resamples, rel=0.11)
     found = evaluation.confidence_interval(statistic="partial_auc", max_fpr=max_fpr)
@@ -164,7 +164,7 @@ def test_two_classes_are_resampled_as_the_definition_would():
 
 def test_the_curve_of_two_classes_is_read_where_its_replicates_are():
     evaluation = polyroc.evaluate(*two_classes(3), engine="numpy")
-    again = evaluation._replicates(1)(np.ones((1, 200)))
+    again = evaluation.fitted.replicates(1)(np.ones((1, 200)))
     assert_allclose(_at_call_rates(evaluation.curve), [again.fpr[0], again.tpr[0]], atol=1e-14)
 
 
@@ -274,10 +274,10 @@ def test_models_are_compared_by_it():
 
 def test_influences_are_kept_by_their_end_and_read_only_in_copies():
     evaluation = polyroc.evaluate(*problem())
-    found, other = (evaluation._statistic_influences("partial_auc", end) for end in (0.1, 0.2))
-    assert evaluation._statistic_influences("partial_auc", 0.1) is found
+    found, other = (evaluation.uncertainty.influences("partial_auc", end) for end in (0.1, 0.2))
+    assert evaluation.uncertainty.influences("partial_auc", 0.1) is found
     assert not np.allclose(found, other)
-    kept = pickle.loads(pickle.dumps(evaluation))._statistic_influences("partial_auc", 0.1)
+    kept = pickle.loads(pickle.dumps(evaluation)).uncertainty.influences("partial_auc", 0.1)
     assert_array_equal(kept, found)
     assert not found.flags.writeable
     assert not kept.flags.writeable
@@ -350,8 +350,8 @@ def test_what_has_no_formula_is_refused_by_name(evaluation):
 def test_a_sample_of_the_pairs_adds_to_the_error():
     y_true, y_score = problem(k=12, n_class=30)
     evaluation = polyroc.evaluate(y_true, y_score, max_pairs=60, rng=0, engine="numpy")
-    units = units_of(evaluation._source, None)
-    spread = evaluation._spread("partial_auc", units, 0.1)
+    units = units_of(evaluation.fitted.source, None)
+    spread = evaluation.uncertainty.spread("partial_auc", units, 0.1)
     assert spread.pair_error > 0
     assert spread.pair_error != evaluation.pair_sampling_error
     assert spread.standard_error > standard_error(spread.influences, units)

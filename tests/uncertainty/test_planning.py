@@ -60,14 +60,16 @@ def test_standard_error_at_other_class_sizes_is_the_spread_of_such_samples(stati
     strengths = (0.8, 1.2, 1.6)
     y_true, y_score = sample(counts, strengths, rng)
     evaluation = polyroc.evaluate(y_true, y_score)
-    units = units_of(evaluation._source, None)
-    forecast = AreaForecast.of(evaluation._spread(statistic, units), evaluation._source.effective_counts)
+    units = units_of(evaluation.fitted.source, None)
+    forecast = AreaForecast.of(
+        evaluation.uncertainty.spread(statistic, units), evaluation.fitted.source.effective_counts
+    )
     drawn = [polyroc.evaluate(*sample(other, strengths, rng)) for _ in range(60)]
     spread = np.std([one.auc if statistic == "auc" else one.hand_till for one in drawn], ddof=1)
     # 60 samples know their spread to 9 %; the pilot knows sigma to a few percent.
     assert forecast.moments.standard_error(other) == pytest.approx(spread, rel=0.25)
     # Another sample of these sizes has about that standard error by its own influences.
-    errors = [one._spread(statistic, units_of(one._source, None)).standard_error for one in drawn]
+    errors = [one.uncertainty.spread(statistic, units_of(one.fitted.source, None)).standard_error for one in drawn]
     assert forecast.moments.standard_error(other) == pytest.approx(np.mean(errors), rel=0.08)
 
 
@@ -93,7 +95,7 @@ def test_the_difference_in_the_pilot_is_forecast_exactly(statistic):
     comparison = polyroc.compare(*paired((60, 50, 40), np.random.default_rng(8), 3), method="influence")
     plan = polyroc.plan(comparison, half_width=0.01, statistic=statistic)
     found = comparison.difference("a", "b", statistic=statistic)
-    first, second = (one._spread(statistic, comparison.units) for one in comparison.evaluations.values())
+    first, second = (one.uncertainty.spread(statistic, comparison.units) for one in comparison.evaluations.values())
     centre = first.corrected()[0] - second.corrected()[0]
     # To the side of 0, at which a test is decided; away from it rare errors may reach further.
     towards = centre - found.low if centre > 0 else found.high - centre
@@ -150,7 +152,7 @@ def test_planned_power_is_the_share_of_samples_that_find_the_difference():
     for _ in range(200):
         y_true, scores = paired(plan.class_counts, rng)
         both = [polyroc.evaluate(y_true, one[:, 1] - one[:, 0]) for one in scores.values()]
-        spreads = [one._spread("auc", units_of(one._source, None)) for one in both]
+        spreads = [one.uncertainty.spread("auc", units_of(one.fitted.source, None)) for one in both]
         found.append(difference(*spreads, 0.95, Once())[3] < 0.05)
     # 200 samples know a share of 80 % to 2.8 %.
     assert np.mean(found) == pytest.approx(0.8, abs=0.08)
@@ -158,8 +160,8 @@ def test_planned_power_is_the_share_of_samples_that_find_the_difference():
 
 def test_the_smallest_total_is_the_smallest():
     pilot = polyroc.evaluate(*sample((60, 40, 20), (1.0, 1.5, 1.0), np.random.default_rng(6)))
-    units = units_of(pilot._source, None)
-    forecast = AreaForecast.of(pilot._spread("auc", units), pilot._source.effective_counts)
+    units = units_of(pilot.fitted.source, None)
+    forecast = AreaForecast.of(pilot.uncertainty.spread("auc", units), pilot.fitted.source.effective_counts)
     shares = np.array([0.5, 0.3, 0.2])
     for half_width in (0.005, 0.02, 0.1):
         goal = PlanGoal(0.95, half_width=half_width)

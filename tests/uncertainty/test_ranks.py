@@ -10,8 +10,7 @@ from scipy import stats
 
 import polyroc
 from polyroc import Contest, ModelEstimate, RankInterval, RankIntervals
-from polyroc._uncertainty.paired import normal_differences
-from polyroc._uncertainty.ranks import _draws, _smallest_p_value, rank_intervals
+from polyroc._uncertainty.paired import _draws, _smallest_p_value, normal_differences, rank_intervals
 
 # What the errors of six models have in common, and two that vary more than the others.
 ERRORS = np.array([1.0, 1.0, 1.2, 0.8, 2.0, 1.5]) / 100

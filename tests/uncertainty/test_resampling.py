@@ -6,8 +6,7 @@ from numpy.testing import assert_allclose
 
 from polyroc._inputs.predictions import as_predictions
 from polyroc._records import SomePairs
-from polyroc._uncertainty.random import Streams
-from polyroc._uncertainty.units import ResamplingPlan, as_seed, units_of
+from polyroc._uncertainty.units import ResamplingPlan, Streams, as_seed, units_of
 
 
 def predictions_of(counts, **options):

@@ -16,7 +16,7 @@ from polyroc._inputs.arrays import read_labels, read_table
 from polyroc._inputs.checks import InputError, as_confidence_level, as_plain_seed, listed, one_of, shown
 from polyroc._inputs.columns import OF_SCORES, Known, assign_columns, distinct, named_classes
 from polyroc._inputs.options import DECLARED
-from polyroc._uncertainty.method import as_draws
+from polyroc._uncertainty.bootstrap import as_draws
 from polyroc.evaluation._evaluate import evaluate
 from polyroc.evaluation._evaluation import Evaluation
 from polyroc.evaluation._intervals import PAGE_METHODS, PageMethod

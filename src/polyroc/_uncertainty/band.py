@@ -13,7 +13,7 @@ from polyroc._estimator._curve import RocCurve, with_corners
 from polyroc._lib.grid import grid
 from polyroc._lib.typing import FloatArray
 from polyroc._records import Frozen
-from polyroc._uncertainty.logit_scale import UNSEEN_BOUND, unseen_error
+from polyroc._uncertainty.intervals import UNSEEN_BOUND, unseen_error
 
 # Lines of the band: the default grid, percentiles of the call rate and more around the corner.
 _N_THRESHOLDS = 99

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, NamedTuple, TypeVar, get_args
 
 import numpy as np
 
 from polyroc._estimator._curve import RocCurve, asked_max_fpr, error_cost, least_area, partial_areas, with_corners
 from polyroc._estimator._doubts import warn_of_backwards
-from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, listed, one_of
+from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, as_n_resamples, as_rng, listed, one_of
 from polyroc._inputs.options import Options
 from polyroc._lib.grid import grid
 from polyroc._lib.numbers import area
@@ -17,13 +17,49 @@ from polyroc._lib.typing import AnyStatistic, Curve, FloatArray, IntArray, Inter
 from polyroc._lib.warnings import ResamplingWarning, progress_bar, underflow_is_zero, warn
 from polyroc._records import Frozen, Predictions, Source
 from polyroc._uncertainty.band import ConfidenceBand, confidence_band
-from polyroc._uncertainty.delong import freedom
 from polyroc._uncertainty.intervals import Distribution, Interval, is_at_end
-from polyroc._uncertainty.parametric import ParametricReplicates
-from polyroc._uncertainty.random import Streams
-from polyroc._uncertainty.replicates import Replicated, Replicates
-from polyroc._uncertainty.streamed import StreamedUnits
-from polyroc._uncertainty.units import AnyUnits, ResamplingPlan, Units
+from polyroc._uncertainty.replicates import USUAL_RESAMPLES, ParametricReplicates, Replicated, Replicates
+from polyroc._uncertainty.units import AnyUnits, ResamplingPlan, StreamedUnits, Streams
+
+_DRAWING = ("bootstrap", "parametric-pairs", "parametric-samples")
+_Method = TypeVar("_Method", bound=str)
+
+
+class Draws(NamedTuple):
+    """Number and seed of the resamples."""
+
+    n_resamples: int
+    rng: Any
+
+
+# If the data ask for resamples, they are always the same.
+OF_AUTO = Draws(USUAL_RESAMPLES, 0)
+
+
+def as_draws(method: str, *, n_resamples: Any = None, rng: Any = None, interval: Any = "logit") -> Draws:
+    """Resamples of a method; an error if their options come with a method that does not draw."""
+    interval = one_of(interval, "interval", get_args(IntervalKind))
+    count = USUAL_RESAMPLES if n_resamples is None else as_n_resamples(n_resamples)
+    draws = Draws(count, as_rng(rng))
+    if method in _DRAWING:
+        return draws
+    given = {"n_resamples": n_resamples is not None, "rng": rng is not None, "interval": interval != "logit"}
+    for name in [name for name, is_given in given.items() if is_given]:
+        why = "chooses by the data alone" if method == "auto" else "does not resample"
+        raise InputError(name, f"needs a method that draws: pass method='bootstrap' (method={method!r} {why})")
+    return OF_AUTO
+
+
+def chosen_method(method: _Method, doubt: Callable[[], str]) -> _Method:
+    """The method itself; for "auto" influences, or the bootstrap if there is a doubt about their formula.
+
+    >>> chosen_method("auto", lambda: ""), chosen_method("auto", lambda: "D is within 0.001 of 1")
+    ('influence', 'bootstrap')
+    """
+    if method != "auto":
+        return method
+    return "bootstrap" if doubt() else "influence"  # type: ignore[return-value]  # names of the same Literal
+
 
 # Fewer samples of a class show little of how they vary.
 _FEW_SAMPLES = 10
@@ -328,57 +364,6 @@ def draw_rates(
 
     blocks = [(start, min(start + _AT_ONCE, n_resamples)) for start in range(0, n_resamples, _AT_ONCE)]
     return run_blocks(draw, blocks, n_jobs=n_jobs, progress=progress)[0]
-
-
-def result_of(
-    drawn: Replicated,
-    *,
-    curve: RocCurve,
-    mean_curve: RocCurve,
-    unshrunk_curve: RocCurve | None,
-    observed_hand_till: float,
-    observed_mean_area: float,
-    hand_till_influences: FloatArray,
-    mean_area_influences: FloatArray,
-    predictions: Predictions,
-    units: Units,
-    method: Method,
-    influences: FloatArray | None,
-) -> BootstrapResult:
-    """The record, with warnings of what makes it less sure."""
-    n_failed = int(np.count_nonzero(~drawn.converged))
-    if n_failed:
-        what = f"{n_failed} of {len(drawn.auc)} replicates did not converge; they count as they ended."
-        warn(what, ResamplingWarning)
-    draws_samples = method == "bootstrap"
-    carrying = freedom(mean_area_influences, units)
-    if draws_samples:
-        warn_of_few_carriers(carrying, is_at_end(observed_mean_area))
-    return BootstrapResult(
-        curve=curve,
-        mean_curve=mean_curve,
-        observed_hand_till=observed_hand_till,
-        observed_mean_area=observed_mean_area,
-        auc=drawn.auc,
-        hand_till=drawn.hand_till if draws_samples else None,
-        mean_auc=drawn.mean_auc if draws_samples else None,
-        fpr=drawn.fpr.astype(np.float32),
-        tpr=drawn.tpr.astype(np.float32),
-        mean_fpr=drawn.mean_fpr.astype(np.float32) if draws_samples else None,
-        mean_tpr=drawn.mean_tpr.astype(np.float32) if draws_samples else None,
-        method=method,
-        by_groups=units.are_groups,
-        n_not_converged=n_failed,
-        n_lost_class=int(np.count_nonzero(drawn.lost_class)),
-        n_classes=int(np.count_nonzero(predictions.class_counts)),
-        n_independent=least_class(predictions, units),
-        rare_class=rare_class(predictions, units),
-        unshrunk_curve=unshrunk_curve,
-        # Those of the pairs' mean area: D's own need a formula of their own, and the same samples carry both.
-        freedom=carrying,
-        hand_till_freedom=freedom(hand_till_influences, units),
-        influences=influences,
-    )
 
 
 def warn_of_few_carriers(freedom: float, at_end: bool) -> None:

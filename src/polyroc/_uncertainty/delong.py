@@ -13,8 +13,7 @@ import numpy as np
 
 from polyroc._lib.typing import FloatArray
 from polyroc._records import Frozen
-from polyroc._uncertainty.streamed import StreamedUnits
-from polyroc._uncertainty.units import AnyUnits, Units
+from polyroc._uncertainty.units import AnyUnits, StreamedUnits, Units
 
 # With fewer degrees of freedom Student's t has no variance, and intervals say nothing.
 _LEAST_FREEDOM = 2.0

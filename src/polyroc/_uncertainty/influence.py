@@ -13,32 +13,24 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit, logit
 
-from polyroc._engines import Prepared
-from polyroc._engines._counted import CountedPrepared, InfluenceTables
-from polyroc._engines._curvature import Curvature
-from polyroc._engines._gradient import Gradient
-from polyroc._engines._reach import reach_of_points
-from polyroc._estimator._adjoint import (
-    area_gradient,
-    held_pairs,
-    mean_area_gradient,
-    mean_point_gradient,
-    point_gradient,
-)
-from polyroc._estimator._curve import area_weights
-from polyroc._estimator._weights import pair_weights
 from polyroc._inputs.checks import InputError
 from polyroc._inputs.options import Options
-from polyroc._lib.typing import AnyStatistic, Curve, FloatArray, IntervalKind
+from polyroc._lib.typing import Curve, FloatArray, IntervalKind
 from polyroc._lib.warnings import ResamplingWarning, warn
-from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates
-from polyroc._uncertainty import logit_scale as _logit_scale
+from polyroc._records import Frozen
 from polyroc._uncertainty.delong import covariance, freedom, standard_error
-from polyroc._uncertainty.intervals import Interval, end_interval
-from polyroc._uncertainty.logit_scale import EDGE, Reach, rare_error, unseen_error
-from polyroc._uncertainty.random import normal_errors
+from polyroc._uncertainty.intervals import (
+    EDGE,
+    Interval,
+    Reach,
+    end_interval,
+    logit_corrected,
+    logit_ends,
+    rare_error,
+    unseen_error,
+)
 from polyroc._uncertainty.replicates import Replicates
-from polyroc._uncertainty.units import AnyUnits, Units
+from polyroc._uncertainty.units import AnyUnits, Units, normal_errors
 
 N_REFITS = 4
 # Curves that are drawn for a band.
@@ -58,108 +50,6 @@ _MOST_BIAS = 1.0
 _NEAR_END = 0.001
 # Scores that rank nothing leave influences of this size at most.
 ROUNDING = 1e-14
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """What influences are computed from: a source made ready and what was fitted to it."""
-
-    prepared: Prepared
-    pairs: PairIndex
-    rates: PairwiseRates
-    factorization: Factorization
-    options: Options
-
-    def influences(self, statistic: AnyStatistic, max_fpr: float | None = None) -> FloatArray:
-        """What each sample adds to a statistic, shape (n,); they sum to 0 within each class.
-
-        `max_fpr` is that of the partial area, which has no formula for two classes.
-        """
-        if statistic == "hand_till" or self.prepared.source.is_binary:
-            return self.prepared.area_influences(self.pairs, self._equal_shares)
-        shares = self._area_shares(statistic)
-        if shares is not None:
-            return self.prepared.area_influences(self.pairs, shares, self.options.thresholds)
-        asked = (self.pairs, self.rates.call_rates, self.options.thresholds, self.gradient(statistic, max_fpr))
-        found: FloatArray = self.prepared.influences(*asked)[0]
-        return found
-
-    def tables(self, statistic: AnyStatistic) -> InfluenceTables:
-        """The same for counted scores: what a sample adds by the bins of its scores."""
-        assert isinstance(self.prepared, CountedPrepared)
-        if statistic == "hand_till" or self.prepared.source.is_binary:
-            return self.prepared.area_tables(self.pairs, self._equal_shares)
-        shares = self._area_shares(statistic)
-        if shares is not None:
-            return self.prepared.area_tables(self.pairs, shares)
-        asked = (self.pairs, self.rates.call_rates, self.options.thresholds, self.gradient(statistic))
-        return self.prepared.influence_tables(*asked)
-
-    @property
-    def _equal_shares(self) -> FloatArray:
-        # One number, repeated: a million of them need not be made, nor sent to a card.
-        return np.broadcast_to(1 / len(self.pairs), len(self.pairs))
-
-    def _area_shares(self, statistic: AnyStatistic) -> FloatArray | None:
-        """What each pairwise area counts for in the area under the mean curve, where that is a mean of areas."""
-        if statistic != "mean_auc":
-            return None
-        return area_weights(pair_weights(self.prepared.source, self.pairs, self.options), self.options.thresholds)
-
-    def gradient(self, statistic: AnyStatistic, max_fpr: float | None = None) -> Gradient:
-        """Derivatives of D, of the partial area or of the area under the mean curve by the pairwise rates."""
-        weights = pair_weights(self.prepared.source, self.pairs, self.options)
-        if statistic == "mean_auc":
-            return mean_area_gradient(self.factorization, weights)
-        return area_gradient(
-            self.factorization,
-            self.rates,
-            weights,
-            shrinkage=self.options.shrinkage,
-            structure=self.options.structure,
-            curvature=self._curvature,
-            max_fpr=max_fpr,
-        )
-
-    def point_influences(self, curve: Curve) -> FloatArray:
-        """What each sample adds to TPR and FPR at every call rate of a curve, shape (2T, n)."""
-        source, options = self.prepared.source, self.options
-        weights = pair_weights(source, self.pairs, options)
-        if curve == "mean":
-            gradient = mean_point_gradient(weights, self.rates.n_call_rates)
-        else:
-            gradient = point_gradient(
-                self.factorization,
-                self.rates,
-                weights,
-                shrinkage=options.shrinkage,
-                structure=options.structure,
-                curvature=self._curvature,
-            )
-        least = reach_of_points(int(source.class_counts[source.class_counts > 0].min()))
-        asked = (self.pairs, self.rates.call_rates, options.thresholds, gradient)
-        return self.prepared.influences(*asked, least_reach=least)
-
-    @property
-    def _curvature(self) -> Curvature | None:
-        """The engine's passes over the cells; few pairs need none."""
-        if self.options.structure != "rank-one":
-            return None
-        weights = pair_weights(self.prepared.source, self.pairs, self.options)
-        return self.prepared.curvature(self.factorization, self.rates, weights, self.options.shrinkage)
-
-    @property
-    def doubt(self) -> str:
-        """Why the influences of D do not carry an interval; empty where they do."""
-        if self.prepared.source.is_binary:
-            return ""
-        if self.options.structure == "centered":
-            return "the centered structure has no formula"
-        if not self.factorization.converged:
-            return "the fit did not converge"
-        if self.options.structure == "rank-one" and (held := int(np.count_nonzero(held_pairs(self.factorization)))):
-            return f"the fit holds {held} of {len(self.pairs)} pairs at the border, where D has a kink"
-        return ""
 
 
 def near_end(area: float, name: str = "D") -> str:
@@ -236,7 +126,7 @@ class Spread(Frozen):
             return Interval(self.estimate, self.estimate)
         unseen = self.error_cost * unseen_error(self.n_classes, self.n_independent)
         reach = Reach.of(confidence_level, self.freedom, unseen, self._rare)
-        low, high = _logit_scale.ends(self.estimate, self._error, reach, mean=self._place, unshrunk=self.unshrunk)
+        low, high = logit_ends(self.estimate, self._error, reach, mean=self._place, unshrunk=self.unshrunk)
         return Interval(max(float(low), self.floor), float(high))
 
     @property
@@ -254,7 +144,7 @@ class Spread(Frozen):
 
     def corrected(self) -> tuple[float, float]:
         """The estimate less its bias, and its standard error there: where the interval of a difference begins."""
-        return _logit_scale.corrected(self.estimate, self._error, self._place)
+        return logit_corrected(self.estimate, self._error, self._place)
 
     @property
     def _place(self) -> float | None:

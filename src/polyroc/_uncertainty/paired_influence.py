@@ -12,8 +12,7 @@ from scipy.special import expit, gammainccinv, gammaincinv, logit, ndtr, ndtri, 
 from polyroc._lib.typing import AnyStatistic, FloatArray
 from polyroc._uncertainty.delong import Moments, covariance, freedom, sides
 from polyroc._uncertainty.influence import ROUNDING, Spread
-from polyroc._uncertainty.intervals import Interval
-from polyroc._uncertainty.logit_scale import EDGE
+from polyroc._uncertainty.intervals import EDGE, Interval
 from polyroc._uncertainty.paired import (
     Contest,
     HasEnds,
@@ -25,8 +24,7 @@ from polyroc._uncertainty.paired import (
     ties_rounded,
     with_holm,
 )
-from polyroc._uncertainty.random import normal_errors
-from polyroc._uncertainty.units import AnyUnits
+from polyroc._uncertainty.units import AnyUnits, normal_errors
 
 # Draws from the normal distribution of all models' statistics, for rankings: their shares are right to 0.005.
 N_DRAWS = 9_999

@@ -6,9 +6,10 @@ far rates are shrunk (method, step 4).
 
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
+from scipy.special import expit
 
 from polyroc._engines import Prepared, Resources, get_engine
 from polyroc._engines._memory import check_resampling_memory
@@ -25,10 +26,21 @@ from polyroc._estimator._curve import (
 from polyroc._estimator._weights import pair_weights
 from polyroc._inputs.options import Options
 from polyroc._lib.grid import grid
-from polyroc._lib.threads import threads_for
-from polyroc._lib.typing import BoolArray, FloatArray, IntArray, Thresholds
-from polyroc._records import Frozen, PairIndex, PairWeights, PairwiseRates, RankOneFits, chosen_pairs
-from polyroc._uncertainty.units import has_pair
+from polyroc._lib.threads import Threads, threads_for
+from polyroc._lib.typing import BoolArray, FloatArray, IntArray, Method, Statistic, Thresholds
+from polyroc._lib.warnings import ResamplingWarning, warn
+from polyroc._records import (
+    Factorization,
+    Frozen,
+    PairIndex,
+    PairWeights,
+    PairwiseRates,
+    Predictions,
+    RankOneFits,
+    Source,
+    chosen_pairs,
+)
+from polyroc._uncertainty.units import Units, has_pair
 
 # As many as are drawn where nobody says how many.
 USUAL_RESAMPLES = 999
@@ -218,3 +230,127 @@ class Replicates:
         )
         hand_till = None if self._by_columns is None else np.array([prepared.areas(pairs).mean()])
         return self._one(rates, areas, weights, hand_till, lost_class=True)
+
+
+class ParametricReplicates:
+    """The paper's own replicates: every rate drawn from a binomial distribution around its fitted value.
+
+    Cells share samples, so that drawing them one by one is far too confident; docs/coverage.md states the coverage.
+    It is here to reproduce the paper, and to be compared with.
+    """
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        pairs: PairIndex,
+        options: Options,
+        fit: Factorization,
+        rates: PairwiseRates,
+        method: Method,
+        n_resamples: int,
+    ) -> None:
+        source = prepared.source
+        self._options, self._call_rates = options, rates.call_rates
+        check_resampling_memory(prepared, n_resamples, replicate_bytes(len(rates.call_rates)), 0)
+        engine = get_engine(options.engine, source, n_pairs=len(pairs), repeats=USUAL_RESAMPLES)
+        # Replicates have a thread each, and are fitted where the samples lie.
+        device = source.device if isinstance(source, Predictions) else None
+        self._fitter = engine.fitter(Resources(n_jobs=1, device=device))
+        self._weights = pair_weights(source, pairs, options)
+        # Row and pair effects multiply to the linear predictor, however they are scaled.
+        self._mean = expit(fit.row_effects[:, None] * fit.pair_effects)
+        self._sizes = _binomial_sizes(source, pairs, method)
+
+    def __call__(self, rng: np.random.Generator) -> Replicated:
+        """One replicate. M and the mean curve are not among what this model draws: their places hold nothing."""
+        tpr_mean, fpr_mean = np.split(self._mean, 2)
+        tpr_size, fpr_size = self._sizes
+        drawn = PairwiseRates(
+            rng.binomial(tpr_size, tpr_mean) / tpr_size,
+            rng.binomial(fpr_size, fpr_mean) / fpr_size,
+            self._call_rates,
+        )
+        fit = self._fitter.fit(drawn, self._weights, shrinkage=self._options.shrinkage, structure="rank-one")
+        fpr, tpr = shared_rates(fit.row_effects[None])
+        auc: FloatArray = areas_under(fpr, tpr)
+        nothing, no_curve = np.full(1, np.nan), np.full((1, 0), np.nan)
+        return Replicated(
+            auc,
+            nothing,
+            nothing,
+            fpr[:, 1:-1],
+            tpr[:, 1:-1],
+            no_curve,
+            no_curve,
+            np.array([fit.converged]),
+            np.array([False]),
+        )
+
+
+def _binomial_sizes(source: Source, pairs: PairIndex, method: Method) -> tuple[IntArray, IntArray]:
+    """Trials behind each pair's true and false positive rates: the paper's n_i n_j for both, or n_i and n_j."""
+    counts = np.maximum(np.rint(source.effective_counts), 1).astype(np.int64)
+    positive, negative = counts[pairs.positive], counts[pairs.negative]
+    if method == "parametric-pairs":
+        return positive * negative, positive * negative
+    return positive, negative
+
+
+# About this many evaluations at most. The skewness of the influences, which is what they are for, is the same in
+# expectation for sums over blocks of samples as for single ones.
+_MANY_BLOCKS = 500
+_AT_ONCE = 16
+
+
+def jackknife_influences(replicates: Replicates, units: Units, n_jobs: int | None) -> FloatArray:
+    """What each block of units adds to each statistic, shape (3, n_blocks)."""
+    block = _blocks(units)
+    n_blocks = int(block.max()) + 1
+    usable = np.array([replicates.has_pair(block[units.unit] != b) for b in range(n_blocks)])
+    if not usable.all():
+        what = (
+            f"Without {n_blocks - np.count_nonzero(usable)} of {n_blocks} groups no pair of classes is left to compare"
+        )
+        warn(f"{what}. The acceleration of BCa leaves out these groups.", ResamplingWarning)
+    return _influences(replicates, units, block, usable, n_jobs)
+
+
+def _influences(
+    replicates: Replicates, units: Units, block: IntArray, usable: BoolArray, n_jobs: int | None
+) -> FloatArray:
+    def statistics(weights: FloatArray) -> FloatArray:
+        found = replicates(weights)
+        return np.array([getattr(found, statistic) for statistic in get_args(Statistic)])
+
+    chosen = np.flatnonzero(usable)
+    if len(chosen) == 0:  # nothing can be left out where each class has a single unit
+        return np.empty((len(get_args(Statistic)), 0))
+
+    def without(start: int) -> FloatArray:
+        weights = block[units.unit] != chosen[start : start + _AT_ONCE, None]
+        return statistics(weights.astype(np.float64))
+
+    with Threads(n_jobs) as threads:
+        left_out = np.hstack(threads.map(without, [(start,) for start in range(0, len(chosen), _AT_ONCE)]))
+    # Without m of u units the statistic falls by their summed influence over u - m; u is the size of the stratum.
+    stratum_of_block = np.zeros(len(usable), dtype=np.intp)
+    stratum_of_block[block[block >= 0]] = units.stratum[block >= 0]
+    u = np.bincount(units.stratum)[stratum_of_block][chosen]
+    m = np.bincount(block[block >= 0], minlength=len(usable))[chosen]
+    influences: FloatArray = (statistics(np.ones((1, len(units.unit)))) - left_out) * ((u - m) / u)
+    return influences
+
+
+def _blocks(units: Units) -> IntArray:
+    """The block of each unit, within its stratum and at random; -1 where a stratum has one unit only."""
+    rng = np.random.default_rng(0)
+    size = -(-units.n_units // _MANY_BLOCKS)
+    block = np.full(units.n_units, -1)
+    n_blocks = 0
+    for stratum in np.unique(units.stratum):
+        members = rng.permutation(np.flatnonzero(units.stratum == stratum))
+        count = min(len(members), max(2, len(members) // size))
+        if len(members) > 1:
+            block[members] = n_blocks + np.arange(len(members)) % count
+            n_blocks += count
+    return block

@@ -1,7 +1,7 @@
 """How sure a statistic will be with other numbers of samples: what its influences in a pilot foretell.
 
 Within a class samples are independent, so that the variance of a statistic is the sum of sigma_c^2 / n_c over the
-classes, and a pilot knows sigma_c. The other terms of an interval (`_logit_scale`) follow from the sizes as well: bias
+classes, and a pilot knows sigma_c. The other terms of an interval (`intervals`) follow from the sizes as well: bias
 and shrinkage go with 1 / n, degrees of freedom come from the moments of the influences. So the interval of another
 sample is computed by the formula of this one.
 
@@ -17,10 +17,9 @@ from scipy.special import chdtri, expit, fdtri, logit, ndtr, stdtrit
 
 from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import Frozen
-from polyroc._uncertainty import logit_scale as _logit_scale
 from polyroc._uncertainty.delong import Moments
 from polyroc._uncertainty.influence import Spread, error_at, place_of
-from polyroc._uncertainty.logit_scale import EDGE, UNSEEN_BOUND, Reach, unseen_error
+from polyroc._uncertainty.intervals import EDGE, UNSEEN_BOUND, Reach, logit_corrected, logit_ends, unseen_error
 from polyroc._uncertainty.units import AnyUnits, sampled_units
 
 Allocation: TypeAlias = Literal["same", "equal", "optimal"]
@@ -43,7 +42,7 @@ class _State:
     unshrunk: float | None
 
     def corrected(self) -> tuple[float, float]:
-        return _logit_scale.corrected(self.estimate, self.error, self.mean)
+        return logit_corrected(self.estimate, self.error, self.mean)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +82,7 @@ class AreaForecast(Frozen):
         state = self.state(sizes)
         least = max(1.0, float(np.min(sizes * self.efficiency)))
         reach = Reach.of(confidence_level, self.moments.freedom(sizes), unseen_error(len(self.sizes), least))
-        low, high = _logit_scale.ends(state.estimate, state.error, reach, mean=state.mean, unshrunk=state.unshrunk)
+        low, high = logit_ends(state.estimate, state.error, reach, mean=state.mean, unshrunk=state.unshrunk)
         return float(high - low) / 2
 
     def state(self, sizes: Any) -> _State:

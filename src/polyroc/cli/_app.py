@@ -15,7 +15,7 @@ from polyroc import __version__
 from polyroc._estimator._curve import as_interval_max_fpr
 from polyroc._inputs.checks import MOST_RESAMPLES, as_confidence_level, as_n_jobs, as_rng, one_of
 from polyroc._inputs.options import DECLARED
-from polyroc._uncertainty.method import as_draws
+from polyroc._uncertainty.bootstrap import as_draws
 from polyroc.cli._columns import Columns
 from polyroc.cli._messages import CommandError, typed
 from polyroc.evaluation._intervals import PAGE_METHODS

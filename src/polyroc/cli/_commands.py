@@ -258,7 +258,7 @@ def _intervals(
     if intervals is not None and intervals.method == "auto":
         whys = {"D": intervals.resampled_because}
         if settings.max_fpr is not None:
-            whys["the partial area"] = evaluation._doubt("partial_auc", settings.max_fpr)
+            whys["the partial area"] = evaluation.uncertainty.doubt("partial_auc", settings.max_fpr)
         for what, why in whys.items():
             drawn = counted(intervals.draws.n_resamples, "resample")
             messages.note(f"{drawn} (seed 0) for the interval of {what}, because {why}" if why else "")

@@ -306,7 +306,7 @@ def _notes(evaluation: Evaluation, intervals: EvaluationIntervals | None, confid
 
 
 def _worst_rows(evaluation: Evaluation) -> list[list[str]]:
-    worst = evaluation._hardest(_WORST)
+    worst = evaluation.hardest(_WORST)
     names = short_names([name for pair, _ in worst for name in (pair.positive, pair.negative)], _NAME)
     rows = [["class", "against", "area", "reversed", "effect", "samples"]]
     for place, (pair, back) in enumerate(worst):

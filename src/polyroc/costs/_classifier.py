@@ -237,11 +237,11 @@ class CostSensitiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
             Classes. With `reject_cost`, an array of objects that has None where the rule abstains.
         """
         predicted = self._predicted(X)
-        return as_labels(predicted, self.classes_, may_abstain=self.decision_._rule.abstains)
+        return as_labels(predicted, self.classes_, may_abstain=self.decision_.predictor.abstains)
 
     def _predicted(self, X: Any) -> IntArray:
         scores = self._scores(X)
-        return self.decision_._rule.predict(scores)
+        return self.decision_.predictor.predict(scores)
 
     def decision_function(self, X: Any) -> FloatArray:
         """How the rule ranks the classes of each sample: the highest is predicted.
@@ -259,7 +259,7 @@ class CostSensitiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
             `reject_cost`, the second column minus the first: the second class is predicted if it is positive.
         """
         scores = self._scores(X)
-        rule = self.decision_._rule
+        rule = self.decision_.predictor
         levels = rule.margins(scores)
         if len(self.classes_) > 2 or rule.abstains:
             return levels
@@ -311,12 +311,8 @@ class CostSensitiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,)
-            True classes.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights.
+        X, y, sample_weight
+            As in `score`.
 
         Returns
         -------

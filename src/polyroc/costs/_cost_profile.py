@@ -29,19 +29,16 @@ from polyroc._records import Frozen, Predictions
 from polyroc._uncertainty.intervals import Interval
 from polyroc._uncertainty.units import Units, units_of
 from polyroc._uncertainty.unseen import Balance, Counted, one_sided, share_of_poisson
-from polyroc.costs._arguments import as_n_folds, as_prior, check_size, check_units
-from polyroc.costs._crossfit import (
-    Bayes,
-    cross_fit,
-    folds_of,
-    n_steps,
-    offset_problem,
-    shrink,
-    shrunk_offsets,
-    starts_of,
-    units_per_class,
+from polyroc.costs._arguments import (
+    CostMatrices,
+    CostRange,
+    CostRatios,
+    as_cost_matrices,
+    as_n_folds,
+    as_prior,
+    check_size,
+    check_units,
 )
-from polyroc.costs._families import CostMatrices, CostRange, CostRatios, as_cost_matrices
 from polyroc.costs._judging import Bounds, Judge, Paid, tuning_variance
 from polyroc.costs._profile import (
     Batches,
@@ -53,7 +50,21 @@ from polyroc.costs._profile import (
     replicated_errors,
     share_ends,
 )
-from polyroc.costs._rules import RuleName, bayes_offsets, prior_ratio, scale_of
+from polyroc.costs._rules import (
+    Bayes,
+    RuleName,
+    bayes_offsets,
+    cross_fit,
+    folds_of,
+    n_steps,
+    offset_problem,
+    prior_ratio,
+    scale_of,
+    shrink,
+    shrunk_offsets,
+    starts_of,
+    units_per_class,
+)
 
 
 def as_profiled(y_true: Any, scores: Any, labels: Any, sample_weight: Any) -> dict[str, Predictions]:
@@ -209,23 +220,15 @@ def cost_profile(
         Prevalence of the classes where the models will be used, as in `decide`.
     n_costs : int
         Number of matrices to draw from a `CostRange` or a function.
-    labels, sample_weight : array-like, optional
-        As in `evaluate`.
-    groups : array-like of shape (n_samples,), optional
-        Group of each sample, such as a patient ID. If given, intervals count groups instead of samples.
+    labels, sample_weight, groups, confidence_level, n_jobs, progress
+        As in `decide`.
     n_folds : int or None
         Tuned offsets are judged on samples that they were not tuned on, by this many folds. None tunes and judges on
         the same samples, which gives costs that are too low; "auto" is then "tuned".
-    confidence_level : float
-        Of all intervals.
     n_resamples : int
         Number of resamples for the intervals of the shares.
     rng : int, Generator or None
         Seed of the drawn matrices, the folds and the resamples.
-    n_jobs : int, optional
-        Number of threads for tuning; None for as many as the process may use. Results do not depend on it.
-    progress : bool
-        Show a progress bar (needs ``polyroc[progress]``).
 
     Returns
     -------

@@ -18,21 +18,26 @@ from polyroc._records import Predictions
 from polyroc._uncertainty.intervals import Interval
 from polyroc._uncertainty.units import units_of
 from polyroc.costs._arguments import as_decision_costs, as_n_folds, as_prior, as_reject_cost, check_size, check_units
-from polyroc.costs._crossfit import (
+from polyroc.costs._decision import Decision, RuleCost
+from polyroc.costs._judging import Bounds, Judge, Paid, as_size, tuning_variance, unseen_mistake
+from polyroc.costs._rules import (
     Bayes,
     CrossFit,
+    Rule,
+    RuleName,
+    Scale,
     Shrunk,
+    bayes_offsets,
     cross_fit,
     folds_of,
     n_steps,
     offset_problem,
+    prior_ratio,
+    scale_of,
     shrink,
     shrunk_offsets,
     units_per_class,
 )
-from polyroc.costs._decision import Decision, RuleCost
-from polyroc.costs._judging import Bounds, Judge, Paid, as_size, tuning_variance, unseen_mistake
-from polyroc.costs._rules import Rule, RuleName, Scale, bayes_offsets, prior_ratio, scale_of
 
 
 @underflow_is_zero
@@ -312,7 +317,7 @@ def _decision(
         n_samples=predictions.n_samples,
         n_folds=n_folds,
         confidence_level=judge.confidence_level,
-        _rule=chosen,
+        predictor=chosen,
     )
     if found.rival is None:
         return found

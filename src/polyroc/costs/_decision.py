@@ -14,10 +14,10 @@ from polyroc._lib.typing import FloatArray, LabelArray
 from polyroc._lib.warnings import underflow_is_zero
 from polyroc._records import Frozen, read_only
 from polyroc._uncertainty.intervals import Interval
-from polyroc.costs._decision_text import DecisionText, RuleText, UnseenText
 from polyroc.costs._judging import UnseenMistake
 from polyroc.costs._rules import Rule, RuleName, Scale, as_labels
 from polyroc.costs._stored import as_stored
+from polyroc.costs._words import DecisionText
 
 
 @dataclass(frozen=True)
@@ -94,13 +94,7 @@ class DecisionRates(Frozen):
     fpr: FloatArray
 
     def to_frame(self, backend: FrameBackend = "pandas") -> Any:
-        """One row for each ordered pair: positive, negative, tpr, fpr.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            Whose data frame to make; that package must be installed.
-        """
+        """One row for each ordered pair: positive, negative, tpr, fpr; the package `backend` must be installed."""
         names = ("positive", "negative", "tpr", "fpr")
         return frame_of({name: getattr(self, name) for name in names}, backend)
 
@@ -216,39 +210,39 @@ class Decision(Frozen):
     n_samples: int
     n_folds: int
     confidence_level: float
-    _rule: Rule = field(repr=False)
+    predictor: Rule = field(repr=False)
 
     @property
     def rule(self) -> RuleName:
-        return self._rule.name
+        return self.predictor.name
 
     @property
     def tuned_share(self) -> float | None:
-        return self._rule.tuned_share
+        return self.predictor.tuned_share
 
     @property
     def costs(self) -> FloatArray:
-        return self._rule.costs
+        return self.predictor.costs
 
     @property
     def offsets(self) -> FloatArray | None:
-        return self._rule.offsets
+        return self.predictor.offsets
 
     @property
     def reject_offset(self) -> float | None:
-        return self._rule.reject_offset
+        return self.predictor.reject_offset
 
     @property
     def reject_cost(self) -> float | None:
-        return self._rule.reject_cost
+        return self.predictor.reject_cost
 
     @property
     def scale(self) -> Scale:
-        return self._rule.scale
+        return self.predictor.scale
 
     @property
     def on_log_scale(self) -> bool:
-        return self._rule.on_log_scale
+        return self.predictor.on_log_scale
 
     @property
     def chosen(self) -> RuleCost:
@@ -290,8 +284,8 @@ class Decision(Frozen):
             pandas and polars read as missing.
         """
         scores = as_scores(y_score, self.labels)
-        self._rule.check(scores)
-        return as_labels(self._rule.predict(scores), self.labels, may_abstain=self._rule.abstains)
+        self.predictor.check(scores)
+        return as_labels(self.predictor.predict(scores), self.labels, may_abstain=self.predictor.abstains)
 
     @cached_property
     def rates(self) -> DecisionRates:
@@ -341,10 +335,10 @@ class Decision(Frozen):
             "labels": plain(self.labels),
             "costs": self.costs.tolist(),
             "prior": self.prior.tolist(),
-            "ratio": self._rule.ratio.tolist(),
+            "ratio": self.predictor.ratio.tolist(),
             "on_log_scale": self.on_log_scale,
             "scale": self.scale,
-            "n_columns": self._rule.n_columns,
+            "n_columns": self.predictor.n_columns,
             "offsets": None if self.offsets is None else self.offsets.tolist(),
             "reject_cost": self.reject_cost,
             "reject_offset": self.reject_offset,
@@ -386,15 +380,12 @@ class Decision(Frozen):
         ['a', 'b']
         """
         stored = as_stored(record)
-        return cls(rules=tuple(RuleCost(**one) for one in stored.rules), _rule=stored.rule, **stored.fields)
+        return cls(rules=tuple(RuleCost(**one) for one in stored.rules), predictor=stored.rule, **stored.fields)
 
     def to_frame(self, backend: FrameBackend = "pandas") -> Any:
         """One row for each rule: its cost and interval, and its difference from the chosen rule.
 
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            Whose data frame to make; that package must be installed.
+        The package `backend` must be installed.
         """
         rows = [_plain_rule(one) for one in self.rules]
         return frame_of({name: _column([row[name] for row in rows]) for name in rows[0]}, backend)
@@ -402,27 +393,12 @@ class Decision(Frozen):
     @property
     def text(self) -> DecisionText:
         """What is said about the decision wherever it is shown."""
-        rules = [RuleText(**vars(one), tuned_share=self._rule.tuned_share) for one in self.rules]
-        return DecisionText(
-            rules=rules,
-            chosen=self.rules.index(self.chosen),
-            rival=None if self.rival is None else self.rules.index(self.rival),
-            unseen=None if self.unseen is None else UnseenText(**vars(self.unseen)),
-            n_samples_to_tell=self.n_samples_to_tell,
-            resubstitution_cost=self.resubstitution_cost,
-            n_folds=self.n_folds,
-            n_samples=self.n_samples,
-            confidence_level=self.confidence_level,
-            labels=self.labels.tolist(),
-            offsets=None if self.offsets is None else self.offsets.tolist(),
-            scale=self.scale,
-            abstained=self._abstained,
-        )
+        return DecisionText(self)
 
     @property
-    def _abstained(self) -> float | None:
+    def abstained(self) -> float | None:
         """Share of deployed samples without a prediction; None if the rule never abstains."""
-        if not self._rule.abstains:
+        if not self.predictor.abstains:
             return None
         totals = np.maximum(self.confusion.sum(axis=1), 1e-300)
         return float(self.prior @ (self.confusion[:, -1] / totals))

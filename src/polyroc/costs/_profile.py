@@ -13,11 +13,10 @@ from polyroc._inputs.checks import one_of
 from polyroc._lib.typing import BoolArray, FloatArray, IntArray, LabelArray
 from polyroc._records import Frozen
 from polyroc._uncertainty.intervals import Interval
-from polyroc._uncertainty.random import Streams
-from polyroc._uncertainty.units import Units
-from polyroc.costs._families import CostRatios
-from polyroc.costs._profile_text import CostProfileText, EntryText
+from polyroc._uncertainty.units import Streams, Units
+from polyroc.costs._arguments import CostRatios
 from polyroc.costs._rules import RuleName
+from polyroc.costs._words import CostProfileText
 
 
 @dataclass(frozen=True)
@@ -197,10 +196,7 @@ class CostProfile(Frozen):
     def to_frame(self, backend: FrameBackend = "pandas") -> Any:
         """One row for each model: mean cost and share of the matrices in which it is the cheapest, with intervals.
 
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            Whose data frame to make; that package must be installed.
+        The package `backend` must be installed.
         """
         rows = [_row(one) for one in self.models]
         return frame_of({name: np.array([row[name] for row in rows]) for name in rows[0]}, backend)
@@ -208,24 +204,7 @@ class CostProfile(Frozen):
     @property
     def text(self) -> CostProfileText:
         """What is said about the profile wherever it is shown."""
-        order = sorted(self.models, key=lambda one: one.cost)
-        gap = self.difference(order[1].name, order[0].name)
-        return CostProfileText(
-            entries=[
-                EntryText(one.name, one.cost, one.standard_error, one.interval, one.share_cheapest, one.share_interval)
-                for one in self.models
-            ],
-            least=order[0].name,
-            next_least=order[1].name,
-            gap=gap.value,
-            gap_interval=gap.interval,
-            rules=list(dict.fromkeys(one.rule for one in self.models)),
-            n_matrices=len(self.costs),
-            is_drawn=self.is_drawn,
-            n_folds=self.n_folds,
-            n_samples=self.n_samples,
-            confidence_level=self.confidence_level,
-        )
+        return CostProfileText(self)
 
     def __str__(self) -> str:
         return str(self.text)

@@ -2,15 +2,13 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from polyroc._estimator._curve import RocCurve
-from polyroc._inputs.arrays import read_table
-from polyroc._inputs.checks import InputError, as_confidence_level, listed, shown
+from polyroc._inputs.checks import InputError, as_confidence_level, shown
 from polyroc._inputs.options import LARGEST_RATIO, as_options, as_weights
 from polyroc._inputs.predictions import as_predictions
 from polyroc._lib.numbers import area
@@ -19,6 +17,7 @@ from polyroc._lib.warnings import underflow_is_zero
 from polyroc._records import Frozen, Predictions, read_only
 from polyroc._uncertainty.bootstrap import warn_of_small_classes
 from polyroc._uncertainty.units import units_of
+from polyroc.costs._arguments import as_ratios, class_position
 from polyroc.evaluation._evaluate import check_option_names, checked, fitted, measured
 from polyroc.evaluation._evaluation import Evaluation
 
@@ -152,7 +151,7 @@ def cost_sweep(
     10: 0.908 [0.891, 0.921]
     """
     check_option_names(options, cost_sweep)
-    factors = _as_ratios(ratios)
+    factors = as_ratios(ratios, 9)
     level = None if confidence_level is None else as_confidence_level(confidence_level)
     predictions = as_predictions(y_true, y_score, labels=labels, sample_weight=sample_weight)
     if predictions.is_binary:
@@ -181,17 +180,17 @@ def cost_sweep(
 
 def _with_intervals(sweep: CostSweep, evaluations: list[Evaluation], level: float) -> CostSweep:
     """An interval of both areas at each ratio; those of D only where influences give one."""
-    source = evaluations[0]._samples
+    source = evaluations[0].fitted.samples
     units = units_of(source, None)
     # Once for all ratios, which have the same samples.
     warn_of_small_classes(source, units)
     notes = [evaluation.influence_note for evaluation in evaluations]
     nothing = (np.nan, np.nan)
     of_auc = [
-        nothing if note else evaluation._spread("auc", units).ends(level)
+        nothing if note else evaluation.uncertainty.spread("auc", units).ends(level)
         for evaluation, note in zip(evaluations, notes, strict=True)
     ]
-    of_mean = [evaluation._spread("mean_auc", units).ends(level) for evaluation in evaluations]
+    of_mean = [evaluation.uncertainty.spread("mean_auc", units).ends(level) for evaluation in evaluations]
     return replace(
         sweep,
         intervals=np.array(of_auc),
@@ -199,15 +198,6 @@ def _with_intervals(sweep: CostSweep, evaluations: list[Evaluation], level: floa
         confidence_level=level,
         interval_note=next(filter(None, notes), ""),
     )
-
-
-def _as_ratios(value: Any) -> FloatArray:
-    if value is None:
-        return np.geomspace(0.01, 100, 9)
-    ratios = read_table(value, "ratios").values
-    if ratios.ndim != 1 or ratios.size == 0 or not np.all(np.isfinite(ratios) & (ratios > 0)):
-        raise InputError("ratios", "must be one or more finite positive numbers", shown(value))
-    return np.sort(ratios.astype(np.float64))
 
 
 def _swept(usual: FloatArray | None, row: int, columns: Any, factor: float, predictions: Predictions) -> FloatArray:
@@ -227,11 +217,7 @@ def _swept(usual: FloatArray | None, row: int, columns: Any, factor: float, pred
 
 
 def _position(label: Any, name: str, predictions: Predictions) -> int:
-    known = predictions.labels.tolist()
-    # Asked first, because arrays compare element by element, and lazy frames not at all.
-    if not isinstance(label, str | Real | np.bool_) or label not in known:
-        raise InputError(name, f"must be one of the classes ({listed(known)})", shown(label))
-    position: int = known.index(label)
+    position = class_position(label, name, predictions.labels)
     if predictions.class_counts[position] == 0:
         raise InputError(name, "must have samples in `y_true`", f"{shown(label)}, which has none")
     return position

@@ -36,8 +36,10 @@ class Cells(Frozen):
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> "Cells":
-        pairs = evaluation._pair_index
-        return cls(pairs.positive, pairs.negative, pair_weights(evaluation._source, pairs, evaluation._options))
+        pairs = evaluation.fitted.pairs
+        return cls(
+            pairs.positive, pairs.negative, pair_weights(evaluation.fitted.source, pairs, evaluation.fitted.options)
+        )
 
     def __len__(self) -> int:
         return len(self.true)
@@ -99,18 +101,18 @@ class Rival:
 def rivals_of(evaluations: Mapping[str, Evaluation]) -> list[Rival]:
     """All models with their rates, which depend on no cost."""
     return [
-        Rival(name, one.auc, one.mean_auc, one.rates, one.factorization, _for_many_fits(one), one._options)
+        Rival(name, one.auc, one.mean_auc, one.rates, one.factorization, _for_many_fits(one), one.fitted.options)
         for name, one in evaluations.items()
     ]
 
 
 def _for_many_fits(one: Evaluation) -> Fitter:
     """The engine that is done first with as many fits as are to come, which a single one may not have been worth."""
-    prepared, options = one._prepared, one._options
+    prepared, options = one.fitted.prepared, one.fitted.options
     engine = get_engine(
         options.engine,
         prepared.source,
-        n_pairs=len(one._pair_index),
+        n_pairs=len(one.fitted.pairs),
         n_thresholds=options.n_thresholds,
         repeats=N_FITS,
         has_rates=True,

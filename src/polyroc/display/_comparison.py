@@ -13,8 +13,7 @@ from polyroc._lib.numbers import percent
 from polyroc._lib.typing import FloatArray, Statistic
 from polyroc._records import Frozen
 from polyroc._uncertainty.intervals import Interval
-from polyroc._uncertainty.paired import Contest, Ranking
-from polyroc._uncertainty.ranks import STATISTIC_LABELS
+from polyroc._uncertainty.paired import STATISTIC_LABELS, Contest, Ranking
 from polyroc.display._rates_axes import Scale
 from polyroc.display._roc_curve import Curves, RocCurveDisplay
 from polyroc.display._style import (
@@ -46,8 +45,8 @@ def curve_displays(comparison: Comparison, *, band: bool) -> list[RocCurveDispla
             evaluation,
             name=name,
             interval=Interval(estimate.low, estimate.high),
-            band=comparison._intervals(name).confidence_band(level, of_any_size=True) if band else None,
-            mean_band=comparison._intervals(name).confidence_band(level, "mean", of_any_size=True) if band else None,
+            band=comparison.intervals_of(name).confidence_band(level, of_any_size=True) if band else None,
+            mean_band=comparison.intervals_of(name).confidence_band(level, "mean", of_any_size=True) if band else None,
         )
         for (name, evaluation), estimate in zip(
             comparison.evaluations.items(), comparison.by_auc.estimates, strict=True

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from polyroc._inputs.checks import InputError, one_of
 from polyroc._lib.numbers import level
+from polyroc.costs._arguments import CostRatios
 from polyroc.costs._cost_profile import cost_profile
-from polyroc.costs._families import CostRatios
 from polyroc.costs._profile import CostProfile
 from polyroc.costs._sweep import CostSweep
 from polyroc.display._rates_axes import dress

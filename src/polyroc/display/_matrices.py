@@ -136,9 +136,9 @@ class PairwiseHeatmapDisplay:
         value, order = one_of(value, "value", get_args(Value)), one_of(order, "order", get_args(Order))
         n_classes = len(evaluation.labels)
         # Asked for only where needed: areas of very many classes take a while.
-        values = _pair_matrix(n_classes, evaluation._pair_index, getattr(evaluation.pairs, value))
+        values = _pair_matrix(n_classes, evaluation.fitted.pairs, getattr(evaluation.pairs, value))
         if order == "clustered" or (order == "auto" and n_classes > HEATMAP_AS_GIVEN):
-            leaves = clustered(_pair_matrix(n_classes, evaluation._pair_index, evaluation.pairs.auc))
+            leaves = clustered(_pair_matrix(n_classes, evaluation.fitted.pairs, evaluation.pairs.auc))
         else:
             leaves = np.arange(n_classes)
         return cls(values=values[np.ix_(leaves, leaves)], labels=evaluation.labels[leaves].tolist(), value=value)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from polyroc._lib.numbers import area, level
 from polyroc._lib.typing import AnyStatistic
-from polyroc._uncertainty.ranks import STATISTIC_LABELS, RankIntervals
+from polyroc._uncertainty.paired import STATISTIC_LABELS, RankIntervals
 from polyroc.display._style import (
     axes_of,
     colour_of,

@@ -339,7 +339,7 @@ def evaluate_folds(
 
 def pair_curves_of(evaluation: Evaluation) -> list[RocCurve]:
     """The curves of the pairs, from corner to corner, where they are at hand and more than one."""
-    rates = evaluation._kept_rates
+    rates = evaluation.fitted.kept_rates
     if rates is None or rates.n_pairs < 2:
         return []
     chosen = np.arange(rates.n_pairs)

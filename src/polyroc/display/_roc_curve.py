@@ -145,7 +145,7 @@ class RocCurveDisplay:
             mean_curve=mean_curve,
             mean_band=mean_band,
             mean_interval=mean_interval,
-            mean_is_hand_till=evaluation.is_binary or evaluation._mean_is_hand_till,
+            mean_is_hand_till=evaluation.is_binary or evaluation.fitted.mean_is_hand_till,
         )
 
     @classmethod

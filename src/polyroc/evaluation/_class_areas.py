@@ -10,7 +10,6 @@ import numpy as np
 from polyroc._engines import Prepared
 from polyroc._engines._predicted import PredictedCounts, predicted_counts, relative_weights
 from polyroc._engines._samples import ClassWins, ColumnWins, class_shares, predicted_classes
-from polyroc._inputs.fingerprint import Fingerprint
 from polyroc._lib.typing import BoolArray, FloatArray, IntArray
 from polyroc._records import Frozen, PairIndex, Predictions, Source
 from polyroc._uncertainty.bootstrap import warn_of_small_classes
@@ -20,6 +19,7 @@ from polyroc._uncertainty.intervals import is_at_end
 from polyroc._uncertainty.units import Units, units_of
 from polyroc.baselines._accuracy import wilson_interval
 from polyroc.baselines._pairwise import mixed_areas
+from polyroc.evaluation._fitted import Fitted
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,32 +304,28 @@ class _Counting:
 class MeasuredClasses:
     """What the table is made from."""
 
-    prepared: Prepared
-    fingerprint: Fingerprint
-    pairs: PairIndex
-    pair_areas: FloatArray
-    """Mann-Whitney area of each pair."""
+    fitted: Fitted
     why_not_predicted: str
     """Why no class can be predicted; empty if classes can be."""
 
     @cached_property
     def predicted(self) -> PredictedCounts | None:
         """Counts of predicted classes; None if no class can be predicted."""
-        return None if self.why_not_predicted else predicted_counts(self.prepared.source)
+        return None if self.why_not_predicted else predicted_counts(self.fitted.source)
 
     @cached_property
     def areas(self) -> ClassAreas:
         """How well each class is ranked."""
-        return ClassAreas.of(self.prepared, self.pairs, self.pair_areas)
+        return ClassAreas.of(self.fitted.unchanged, self.fitted.pairs, self.fitted.own_areas)
 
     def units(self, groups: Any) -> Units:
         """What is independent, with a warning where there is little of it."""
-        units = units_of(self.prepared.samples, groups)
-        warn_of_small_classes(self.prepared.samples, units)
+        units = units_of(self.fitted.samples, groups)
+        warn_of_small_classes(self.fitted.samples, units)
         return units
 
     def intervals(self, confidence_level: float, units: Units) -> ClassIntervals:
         """How sure all of that is."""
-        predictions = self.prepared.samples
-        self.fingerprint.check(predictions)
+        predictions = self.fitted.samples
+        self.fitted.fingerprint.check(predictions)
         return class_intervals(predictions, self.predicted, self.areas, units, confidence_level)

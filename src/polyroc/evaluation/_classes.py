@@ -1,9 +1,9 @@
 """The table of classes: one entry per class, kept by columns."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from operator import index
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -39,42 +39,7 @@ MEANING = (
 )
 
 
-class Row(Protocol):
-    """One class."""
-
-    @property
-    def label(self) -> Any: ...
-    @property
-    def n_samples(self) -> int: ...
-    @property
-    def n_predicted(self) -> int | None: ...
-    @property
-    def recall(self) -> float | None: ...
-    @property
-    def precision(self) -> float | None: ...
-    @property
-    def auc_vs_rest(self) -> float | None: ...
-    @property
-    def mean_pair_auc(self) -> float | None: ...
-    @property
-    def hardest_partner(self) -> Any: ...
-    @property
-    def hardest_auc(self) -> float | None: ...
-    @property
-    def mistaken_for(self) -> Any: ...
-    @property
-    def mistaken_share(self) -> float | None: ...
-    @property
-    def intervals(self) -> dict[str, Interval]: ...
-
-
-def cells(rows: Sequence[Row], labels: Sequence[Any]) -> list[list[str]]:
-    """A header and one row of text per class; names are shortened together, so that no two become the same."""
-    names = dict(zip(map(str, labels), short_names(labels, _NAME), strict=True))
-    return [list(HEADER), *(_row(row, names) for row in rows)]
-
-
-def _row(row: Row, names: dict[str, str]) -> list[str]:
+def _row(row: "ClassRow", names: dict[str, str]) -> list[str]:
     return [
         names[str(row.label)],
         f"{row.n_samples:,}",
@@ -88,11 +53,11 @@ def _row(row: Row, names: dict[str, str]) -> list[str]:
     ]
 
 
-def _recall(row: Row) -> str:
+def _recall(row: "ClassRow") -> str:
     return "no samples" if row.n_samples == 0 else _number(row, "recall")
 
 
-def _number(row: Row, name: str) -> str:
+def _number(row: "ClassRow", name: str) -> str:
     value = getattr(row, name)
     if value is None:
         return _NONE
@@ -102,13 +67,13 @@ def _number(row: Row, name: str) -> str:
     return f"{text} ({low} to {high})"
 
 
-def _partner(row: Row, names: dict[str, str]) -> str:
+def _partner(row: "ClassRow", names: dict[str, str]) -> str:
     if row.hardest_auc is None:
         return _NONE
     return f"{names[str(row.hardest_partner)]}: {_number(row, 'hardest_auc')}"
 
 
-def _mistaken(row: Row, names: dict[str, str]) -> str:
+def _mistaken(row: "ClassRow", names: dict[str, str]) -> str:
     if row.mistaken_share is None:
         return _NONE
     return f"{names[str(row.mistaken_for)]}: {percent(row.mistaken_share)}" if row.mistaken_share else "none"
@@ -275,9 +240,9 @@ class Classes(Frozen):
         """
         confidence_level = as_confidence_level(confidence_level)
         assert self._measured is not None
-        return self._by_units(confidence_level, self._measured.units(groups))
+        return self.by_units(confidence_level, self._measured.units(groups))
 
-    def _by_units(self, confidence_level: float, units: Units) -> "Classes":
+    def by_units(self, confidence_level: float, units: Units) -> "Classes":
         """The same for units that somebody else made, and warned of."""
         assert self._measured is not None
         return replace(
@@ -364,7 +329,10 @@ class Classes(Frozen):
         )
 
     def _cells(self, places: list[int] | None = None) -> list[list[str]]:
-        return cells([self[place] for place in (range(len(self)) if places is None else places)], self.label.tolist())
+        # Shortened together, so that no two names become the same.
+        labels = self.label.tolist()
+        names = dict(zip(map(str, labels), short_names(labels, _NAME), strict=True))
+        return [list(HEADER), *(_row(self[place], names) for place in (range(len(self)) if places is None else places))]
 
     def _estimates(self) -> dict[str, "np.ndarray[Any, Any] | None"]:
         return {name: getattr(self, name) for name in ClassRow._fields[:-1]}
@@ -412,7 +380,7 @@ def _is_same(one: Any, label: Any) -> bool:
 
 def class_table(measured: MeasuredClasses) -> Classes:
     """One row per class, without intervals."""
-    source, predicted, areas = measured.prepared.source, measured.predicted, measured.areas
+    source, predicted, areas = measured.fitted.source, measured.predicted, measured.areas
     return Classes(
         label=source.labels,
         n_samples=source.class_counts,
@@ -458,7 +426,7 @@ def never_predicted_note(measured: MeasuredClasses) -> str:
     """That classes with samples are never predicted; nothing where there are none. It takes no areas."""
     if measured.predicted is None:
         return ""
-    source = measured.prepared.source
+    source = measured.fitted.source
     lost = np.flatnonzero((measured.predicted.n_predicted == 0) & (source.class_counts > 0))
     if len(lost) == 0:
         return ""

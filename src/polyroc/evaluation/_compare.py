@@ -25,16 +25,17 @@ from polyroc._lib.typing import FloatArray, IntervalKind, Statistic
 from polyroc._lib.warnings import underflow_is_zero
 from polyroc._uncertainty.bootstrap import (
     BootstrapResult,
+    as_draws,
     check_bca,
+    chosen_method,
     draw_samples,
     warn_of_few_carriers,
     warn_of_small_classes,
 )
 from polyroc._uncertainty.delong import freedom
-from polyroc._uncertainty.jackknife import jackknife_influences
-from polyroc._uncertainty.method import as_draws, chosen_method
 from polyroc._uncertainty.paired import Contest, contest
 from polyroc._uncertainty.paired_influence import USUAL_SAMPLES, Anytime, Once, contest_by_influence
+from polyroc._uncertainty.replicates import jackknife_influences
 from polyroc._uncertainty.units import AnyUnits, ResamplingPlan, Units, as_seed, plain_seed, units_of
 from polyroc.evaluation._comparison import Comparison, ComparisonMethod
 from polyroc.evaluation._evaluate import check_option_names, evaluate_predictions
@@ -83,10 +84,8 @@ def compare(
         "logit" need ``method="bootstrap"``.
     n_resamples : int, optional
         Number of resamples, 999 by default; only for ``method="bootstrap"``.
-    groups : array-like of shape (n_samples,), optional
-        Group of each sample, such as a patient ID. If given, the influences of a group are summed, or whole groups are
-        resampled instead of single samples. By default samples are independent within each class. A resample of groups
-        without any pair of classes to compare is drawn again.
+    groups, n_jobs, progress
+        As in `Evaluation.confidence_interval`.
     anytime : bool or int
         Whether intervals and p values of differences must hold no matter how often somebody looks at the growing data
         and when they stop (a confidence sequence, by influences). They are wider than for a single look, and tightest
@@ -97,10 +96,6 @@ def compare(
         `by_partial_auc`.
     rng : int, Generator or None
         Seed of the resamples, only for ``method="bootstrap"``; the same one gives the same bits whatever `n_jobs`.
-    n_jobs : int, optional
-        Number of threads; None for as many as the process may use.
-    progress : bool
-        Show a bar with the time left while resampling (needs ``polyroc[progress]``); changes no number.
     **options
         Further keyword arguments of `evaluate`, the same for all models; a sample of pairs (`max_pairs`) is the same
         for all, too.
@@ -133,8 +128,8 @@ def compare(
     check_option_names(options, compare)
     evaluations = _evaluate_all(y_true, scores, {**options, "n_jobs": n_jobs})
     first = next(iter(evaluations.values()))
-    units = units_of(first._samples, groups)
-    warn_of_small_classes(first._source, units)
+    units = units_of(first.fitted.samples, groups)
+    warn_of_small_classes(first.fitted.source, units)
     if planned is not None:
         method = "influence"
     method = chosen_method(method, lambda: next(filter(None, (_doubt(one, stop) for one in evaluations.values())), ""))
@@ -144,13 +139,13 @@ def compare(
         found = by_influence(evaluations, units, level, test)
         partial = None if stop is None else _partial_by_influence(evaluations, units, level, test, stop)
         return replace(found, anytime=planned, by_partial_auc=partial, max_fpr=stop)
-    plan = ResamplingPlan(first._samples, units, draws.n_resamples, as_seed(draws.rng), first._pair_index)
+    plan = ResamplingPlan(first.fitted.samples, units, draws.n_resamples, as_seed(draws.rng), first.fitted.pairs)
     # As many as each model by itself would draw, so that the same engine gives the same replicates.
     n_models = len(evaluations)
-    replicates = [one._replicates(draws.n_resamples, n_models=n_models) for one in evaluations.values()]
+    replicates = [one.fitted.replicates(draws.n_resamples, n_models=n_models) for one in evaluations.values()]
     drawn = draw_samples(replicates, plan, n_jobs=n_jobs, progress=progress)
     bootstraps = {
-        name: evaluation._bootstrap_result(
+        name: evaluation.uncertainty.bootstrap_result(
             of_model,
             units,
             influences=jackknife_influences(again, units, n_jobs) if interval == "bca" else None,
@@ -185,13 +180,15 @@ def by_influence(
 
 def _doubt(evaluation: Evaluation, max_fpr: float | None) -> str:
     """Why a model has no influences that hold; empty where it has."""
-    return evaluation.influence_note or ("" if max_fpr is None else evaluation._doubt("partial_auc", max_fpr))
+    return evaluation.influence_note or (
+        "" if max_fpr is None else evaluation.uncertainty.doubt("partial_auc", max_fpr)
+    )
 
 
 def _partial_by_influence(
     evaluations: dict[str, Evaluation], units: Units, level: float, test: Once | Anytime, max_fpr: float
 ) -> Contest:
-    spreads = {name: one._spread("partial_auc", units, max_fpr) for name, one in evaluations.items()}
+    spreads = {name: one.uncertainty.spread("partial_auc", units, max_fpr) for name, one in evaluations.items()}
     return contest_by_influence("partial_auc", spreads, level, test)
 
 
@@ -218,7 +215,7 @@ class _Freedoms(NamedTuple):
             return {(a, b): freedom(influences[a] - influences[b], units) for a, b in combinations(influences, 2)}
 
         by_m = found({name: one.hand_till_influences for name, one in evaluations.items()})
-        return cls(by_m, found({name: one._mean_area_influences for name, one in evaluations.items()}))
+        return cls(by_m, found({name: one.uncertainty.mean_area_influences for name, one in evaluations.items()}))
 
 
 def _warn_of_backwards(by_auc: Contest) -> None:
@@ -249,7 +246,8 @@ def _contests_by_influence(
 ) -> tuple[Contest, Contest, Contest]:
     """By D, by M and by the area under the mean curve."""
     auc, hand_till, mean_auc = (
-        {name: one._spread(statistic, units) for name, one in evaluations.items()} for statistic in _STATISTICS
+        {name: one.uncertainty.spread(statistic, units) for name, one in evaluations.items()}
+        for statistic in _STATISTICS
     )
     for one in auc.values():
         warn_of_few_carriers(one.freedom, one.at_end)

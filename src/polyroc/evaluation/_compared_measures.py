@@ -3,19 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
 from polyroc._inputs.arrays import FrameBackend, frame_of
 from polyroc._inputs.checks import one_of
 from polyroc._lib.numbers import difference_and_ends, level, p_value
 from polyroc._lib.text import aligned, latex_table, markdown_table, printable, short_names, wrapped
+from polyroc._records import Frozen
 from polyroc._uncertainty.paired import Contest, Difference, with_holm
 from polyroc._uncertainty.paired_influence import Test, difference
 from polyroc.evaluation._measure_list import KINDS
 from polyroc.evaluation._measure_values import Measured
 from polyroc.evaluation._measures import Measure, NamedRows, better, columns_of, estimate_cells, left_out_notes, row_of
-from polyroc.evaluation._notebook import tables_html
+from polyroc.evaluation._text import tables_html
 
 MeasuresTable: TypeAlias = Literal["estimates", "differences"]
 # Letters of a name in a table of models, and in one of differences.
@@ -28,7 +28,7 @@ _NUMBERS = range(2, 6)
 
 
 @dataclass(frozen=True)
-class ComparedMeasure:
+class ComparedMeasure(Frozen):
     """One measure of several models: one row of `ComparedMeasures`.
 
     Attributes
@@ -57,12 +57,6 @@ class ComparedMeasure:
     label: str
     estimates: Mapping[str, Measure]
     differences: tuple[Difference, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "estimates", MappingProxyType(dict(self.estimates)))
-
-    def __reduce__(self) -> Any:
-        return ComparedMeasure, (self.name, self.label, dict(self.estimates), self.differences)
 
     @property
     def higher_is_better(self) -> bool:

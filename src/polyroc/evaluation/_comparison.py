@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -23,19 +22,18 @@ from polyroc._lib.warnings import underflow_is_zero
 from polyroc._records import Frozen
 from polyroc._uncertainty.bootstrap import BootstrapResult, least_class
 from polyroc._uncertainty.delong import standard_error
-from polyroc._uncertainty.paired import Contest, Difference, normal_differences
+from polyroc._uncertainty.paired import Contest, Difference, RankIntervals, normal_differences, rank_intervals
 from polyroc._uncertainty.paired_influence import Anytime, Once, normal_draws
-from polyroc._uncertainty.ranks import RankIntervals, rank_intervals
 from polyroc._uncertainty.units import AnyUnits, sampled_units
 from polyroc.evaluation._compared_measures import ComparedMeasures, compared
-from polyroc.evaluation._comparison_text import LEADERBOARD, ComparisonText, Verdict
+from polyroc.evaluation._comparison_text import ComparisonText, Verdict
 from polyroc.evaluation._evaluation import Evaluation
 from polyroc.evaluation._intervals import EvaluationIntervals
 from polyroc.evaluation._measures import as_kinds
-from polyroc.evaluation._notebook import MOST_MODELS
+from polyroc.evaluation._text import MOST_MODELS
 
 if TYPE_CHECKING:
-    from polyroc.costs._tipping_costs import TippingCosts
+    from polyroc.costs._tipping import TippingCosts
     from polyroc.display import ComparisonDisplay
 
 Table: TypeAlias = Literal["estimates", "differences", "rankings", "ranks"]
@@ -107,28 +105,6 @@ class Comparison(Frozen):
     anytime: int | None = None
     by_partial_auc: Contest | None = None
     max_fpr: float | None = None
-
-    def __reduce__(self) -> Any:
-        # A read-only mapping cannot be pickled; making the comparison anew makes new ones.
-        rest = (
-            self.by_auc,
-            self.by_hand_till,
-            self.by_mean_auc,
-            self.confidence_level,
-            self.interval,
-            self.units,
-            self.seed,
-            self.method,
-            self.anytime,
-            self.by_partial_auc,
-            self.max_fpr,
-        )
-        return Comparison, (dict(self.evaluations), dict(self.bootstraps), *rest)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("evaluations", "bootstraps"):
-            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -264,14 +240,14 @@ class Comparison(Frozen):
     @property
     def n_independent(self) -> int:
         """Samples, or groups, of the smallest class."""
-        return least_class(next(iter(self.evaluations.values()))._source, self.units)
+        return least_class(next(iter(self.evaluations.values())).fitted.source, self.units)
 
     @property
     def n_groups(self) -> int | None:
         """Number of independent groups; None for independent samples."""
         return self.units.n_units if self.units.are_groups else None
 
-    def _intervals(self, model: str) -> EvaluationIntervals:
+    def intervals_of(self, model: str) -> EvaluationIntervals:
         """Intervals and bands of one of the models."""
         return EvaluationIntervals(self.evaluations[model], self.units, self.method, given=self.bootstraps.get(model))
 
@@ -280,7 +256,7 @@ class Comparison(Frozen):
         stop = self.max_fpr if self._contest(statistic) is self.by_partial_auc else None
         if self.method == "bootstrap":
             return {name: drawn.distribution(statistic, stop).replicates for name, drawn in self.bootstraps.items()}
-        spreads = [one._spread(statistic, self.units, stop) for one in self.evaluations.values()]
+        spreads = [one.uncertainty.spread(statistic, self.units, stop) for one in self.evaluations.values()]
         return dict(zip(self.models, normal_draws(spreads), strict=True))
 
     @underflow_is_zero
@@ -313,7 +289,9 @@ class Comparison(Frozen):
         contests = {"auc": self.by_auc, "hand_till": self.by_hand_till}
         measured, left_out = {}, {}
         for name, evaluation in self.evaluations.items():
-            found, left_out[name] = evaluation._measured(kinds, sampled_units(self.units), without=tuple(contests))
+            found, left_out[name] = evaluation.uncertainty.measured(
+                kinds, sampled_units(self.units), without=tuple(contests)
+            )
             measured[name] = {one.kind.name: one for one in found}
         test = Once() if self.anytime is None else Anytime(self.units.n_units, self.anytime)
         return compared(measured, left_out, contests, self.confidence_level, test)
@@ -484,21 +462,7 @@ class Comparison(Frozen):
     @property
     def tables(self) -> ComparisonText:
         """The comparison as text."""
-        headlines = {name: evaluation.headline for name, evaluation in self.evaluations.items()}
-        ranks = self._ranks["auc"] if len(self.models) >= LEADERBOARD else None
-        return ComparisonText(
-            headlines,
-            self.by_auc,
-            self.by_hand_till,
-            self.verdict,
-            self.interval,
-            self.seed,
-            self.anytime,
-            ranks,
-            self.by_partial_auc,
-            self.max_fpr,
-            self.n_groups,
-        )
+        return ComparisonText(self)
 
     def _repr_html_(self) -> str:
         curves = {name: (one.curve, None if one.is_binary else one.mean_curve) for name, one in self._best.items()}

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from polyroc._lib.numbers import (
     area,
@@ -16,12 +17,12 @@ from polyroc._lib.numbers import (
     share_of_resamples,
 )
 from polyroc._lib.text import aligned, printable, short_names, wrapped
-from polyroc._lib.typing import IntervalKind
-from polyroc._uncertainty.paired import Contest, Difference
+from polyroc._uncertainty.paired import Contest, Difference, RankIntervals
 from polyroc._uncertainty.paired_influence import N_DRAWS
-from polyroc._uncertainty.ranks import RankIntervals
-from polyroc.evaluation._notebook import Curves, comparison_html, model_whiskers
-from polyroc.evaluation._text import Headline, backwards_note
+from polyroc.evaluation._text import Curves, Headline, backwards_note, comparison_html, model_whiskers
+
+if TYPE_CHECKING:
+    from polyroc.evaluation._comparison import Comparison
 
 _LETTER = {"auc": "D", "hand_till": "M"}
 
@@ -156,7 +157,7 @@ def _few(names: Sequence[str]) -> str:
 _RANKINGS = 6
 _NOTES = 4
 # Of this many models ranks are told, and of those that may be the best this many by name.
-LEADERBOARD = 4
+_LEADERBOARD = 4
 _TIED = 6
 # Letters of a name in a table of models, of differences, and of all names in a line of the table of orders.
 _NAME, _OF_TWO, _ORDER = 30, 24, 80
@@ -167,47 +168,48 @@ _CLASS = 16
 class ComparisonText:
     """What the tables of a comparison are made from."""
 
-    headlines: Mapping[str, Headline]
-    by_d: Contest
-    by_m: Contest
-    verdict: Verdict
-    interval: IntervalKind
-    seed: int | None
-    anytime: int | None = None
-    """The number of samples, or of groups, that a confidence sequence was made for."""
-    ranks: RankIntervals | None = None
-    """Ranks by D; None of models that are few enough to read all differences."""
-    by_partial: Contest | None = None
-    max_fpr: float | None = None
-    n_groups: int | None = None
-    """Number of independent groups; None for independent samples."""
+    comparison: "Comparison"
+
+    @cached_property
+    def headlines(self) -> dict[str, Headline]:
+        return {name: one.headline for name, one in self.comparison.evaluations.items()}
 
     @property
-    def _n_resamples(self) -> int | None:
-        return self.verdict.n_resamples
+    def n_resamples(self) -> int | None:
+        """None by influences."""
+        return self.comparison.n_resamples or None
+
+    @property
+    def ranks(self) -> RankIntervals | None:
+        """Ranks by D; None of models that are few enough to read all differences."""
+        return self.comparison.rank_intervals() if len(self.headlines) >= _LEADERBOARD else None
 
     @property
     def sizes(self) -> str:
         """How much was judged."""
-        return next(iter(self.headlines.values())).sized(self.n_groups)
+        return next(iter(self.headlines.values())).sized(self.comparison.n_groups)
 
     @property
     def how(self) -> str:
         """Where intervals and p values come from."""
-        if self._n_resamples is None:
+        if self.n_resamples is None:
             return f"influences of the {self._units}s, no resampling"
-        seed = "" if self.seed is None else f" (seed {self.seed})"
-        return f"{counted(self._n_resamples, 'paired resample')}{seed}"
+        seed = "" if self.comparison.seed is None else f" (seed {self.comparison.seed})"
+        return f"{counted(self.n_resamples, 'paired resample')}{seed}"
 
     @property
     def _units(self) -> str:
-        return "sample" if self.n_groups is None else "group"
+        return "sample" if self.comparison.n_groups is None else "group"
 
     @property
     def titles(self) -> tuple[str, str]:
         """What was compared, and how."""
-        by = f", D weighted by {self.verdict.weighted_by}, M not" if self.verdict.weighted_by else ""
-        sure = f"{level(self.verdict.confidence_level)} {self.interval} intervals{by}"
+        by = (
+            f", D weighted by {self.comparison.verdict.weighted_by}, M not"
+            if self.comparison.verdict.weighted_by
+            else ""
+        )
+        sure = f"{level(self.comparison.verdict.confidence_level)} {self.comparison.interval} intervals{by}"
         return (
             f"Comparison of {counted(len(self.headlines), 'model')} on {self.sizes}",
             f"{self.how[0].upper()}{self.how[1:]}, {sure}",
@@ -216,17 +218,18 @@ class ComparisonText:
     @property
     def sentences(self) -> list[str]:
         """The verdict, then what contradicts it or is to be known of the numbers."""
-        notes = list(self.verdict.notes)
+        notes = list(self.comparison.verdict.notes)
         if len(notes) > _NOTES:
             notes = [*notes[:_NOTES], f"{len(notes) - _NOTES} more such notes are in `comparison.notes`."]
-        for one in self.by_d.estimates:
+        for one in self.comparison.by_auc.estimates:
             of_model = (backwards_note(one.value, one.high), *self.headlines[one.model].cautions)
             notes += [f"{printable(one.model)}: {note}" for note in of_model if note]
-        told = [" ".join(filter(None, [self.verdict.sentence, self.tie])), *notes]
-        if self.anytime is not None:
+        told = [" ".join(filter(None, [self.comparison.verdict.sentence, self.tie])), *notes]
+        if self.comparison.anytime is not None:
             told.append(
                 "Differences hold at any number of looks: look after every batch and stop when you like. They are "
-                f"tightest near {counted(self.anytime, self._units)}, which must not be changed between looks."
+                f"tightest near {counted(self.comparison.anytime, self._units)}, which must not be changed between "
+                "looks."
             )
         if self.p_value_note and any(one.p_value < self._counted for one in self._differences):
             told.append(self.p_value_note)
@@ -248,19 +251,19 @@ class ComparisonText:
 
     @property
     def _differences(self) -> tuple[Difference, ...]:
-        return self.by_d.differences + self.by_m.differences
+        return self.comparison.by_auc.differences + self.comparison.by_hand_till.differences
 
     @property
     def _counted(self) -> float:
-        return 0.0 if self._n_resamples is None else 1 / (self._n_resamples + 1)
+        return 0.0 if self.n_resamples is None else 1 / (self.n_resamples + 1)
 
     @property
     def p_value_note(self) -> str:
         """What small p values rest on; empty where they are counted in the resamples."""
-        if self.interval != "logit" or self._n_resamples is None:
+        if self.comparison.interval != "logit" or self.n_resamples is None:
             return ""
         return (
-            f"p values below {p_value(self._counted)}, one in {self._n_resamples + 1:,}, are extrapolated: the "
+            f"p values below {p_value(self._counted)}, one in {self.n_resamples + 1:,}, are extrapolated: the "
             "resamples give the standard error, and Student's t distribution the tail."
         )
 
@@ -271,7 +274,9 @@ class ComparisonText:
         names = short_names(list(self.headlines), _NAME)
         classes = [x for one in self.headlines.values() for x in (one.worst_pair.positive, one.worst_pair.negative)]
         short = dict(zip(map(str, classes), short_names(classes, _CLASS), strict=True))
-        for name, d, m in zip(names, self.by_d.estimates, self.by_m.estimates, strict=True):
+        for name, d, m in zip(
+            names, self.comparison.by_auc.estimates, self.comparison.by_hand_till.estimates, strict=True
+        ):
             headline = self.headlines[d.model]
             pair, right = headline.worst_pair, headline.accuracy
             back = "" if headline.worst_reversed is None else f", {area(headline.worst_reversed)}"
@@ -289,19 +294,22 @@ class ComparisonText:
         """The difference of each two models, by D and below it by M."""
         rows = [["difference", "of", "value", "interval", "p", "p (Holm)"]]
         short = self._short(name_width)
-        for d, m in zip(self.by_d.differences, self.by_m.differences, strict=True):
+        for d, m in zip(self.comparison.by_auc.differences, self.comparison.by_hand_till.differences, strict=True):
             rows.append([f"{short[d.first]} - {short[d.second]}", "D", *self._cells(d)])
             rows.append(["", "M", *self._cells(m)])
         return rows
 
     def _cells(self, one: Difference) -> list[str]:
-        p_values = [p_value(p, self._n_resamples) for p in (one.p_value, one.p_value_holm)]
+        p_values = [p_value(p, self.n_resamples) for p in (one.p_value, one.p_value_holm)]
         return [*_with_ends(difference_and_ends(one.value, one.low, one.high)), *p_values]
 
     def ranking_rows(self) -> list[list[str]]:
         """How often each order occurred, by D and by M, as a share of the resamples."""
-        shares = [{one.order: one.probability for one in contest.rankings} for contest in (self.by_d, self.by_m)]
-        share = "share of draws" if self._n_resamples is None else "share of resamples"
+        shares = [
+            {one.order: one.probability for one in contest.rankings}
+            for contest in (self.comparison.by_auc, self.comparison.by_hand_till)
+        ]
+        share = "share of draws" if self.n_resamples is None else "share of resamples"
         rows = [[f"order, {share}", "by D", "by M"]]
         short = self._short(min(_OF_TWO, _ORDER // len(self.headlines)))
         # Those by D first, then those that occurred by M alone.
@@ -315,7 +323,7 @@ class ComparisonText:
         return rows
 
     def _share(self, value: float) -> str:
-        return share_of_resamples(value, self._n_resamples or N_DRAWS)
+        return share_of_resamples(value, self.n_resamples or N_DRAWS)
 
     def _short(self, width: int) -> dict[str, str]:
         names = list(self.headlines)
@@ -323,13 +331,13 @@ class ComparisonText:
 
     def partial_rows(self, name_width: int = _OF_TWO) -> list[list[str]]:
         """The partial area of each model, then their differences; no rows where it was not asked for."""
-        if self.by_partial is None:
+        if self.comparison.by_partial_auc is None:
             return []
         short = self._short(name_width)
-        rows = [[f"partial area, FPR up to {self.max_fpr:g}", "value", "interval", "p", "p (Holm)"]]
-        for one in self.by_partial.estimates:
+        rows = [[f"partial area, FPR up to {self.comparison.max_fpr:g}", "value", "interval", "p", "p (Holm)"]]
+        for one in self.comparison.by_partial_auc.estimates:
             rows.append([short[one.model], *_with_ends(area_and_ends(one.value, one.low, one.high)), "", ""])
-        for each in self.by_partial.differences:
+        for each in self.comparison.by_partial_auc.differences:
             rows.append([f"{short[each.first]} - {short[each.second]}", *self._cells(each)])
         return rows
 
@@ -347,13 +355,13 @@ class ComparisonText:
         """As a notebook shows it, with the curves of some of the models."""
         chosen = [place for place, name in enumerate(self.headlines) if name in curves]
         is_binary = next(iter(self.headlines.values())).n_pairs == 1
-        contests = (self.by_d,) if is_binary else (self.by_d, self.by_m)
+        contests = (self.comparison.by_auc,) if is_binary else (self.comparison.by_auc, self.comparison.by_hand_till)
         areas = [[(one.value, one.low, one.high) for one in (c.estimates[p] for c in contests)] for p in chosen]
         sentences = [*self.titles, *self.sentences]
         if len(chosen) < len(self.headlines):
             sentences.append(f"The picture shows the {len(chosen)} models with the largest D.")
         whiskers = model_whiskers(list(curves), areas)
-        return comparison_html(sentences, self._tables, curves, whiskers, self.verdict.confidence_level)
+        return comparison_html(sentences, self._tables, curves, whiskers, self.comparison.verdict.confidence_level)
 
     @property
     def _tables(self) -> list[list[list[str]]]:

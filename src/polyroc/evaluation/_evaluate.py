@@ -24,6 +24,7 @@ from polyroc._lib.typing import Structure, Thresholds, Weighting
 from polyroc._lib.warnings import underflow_is_zero, warn
 from polyroc._records import PairIndex, PairwiseRates, Predictions, ScoreCounts, Status
 from polyroc.evaluation._evaluation import Evaluation
+from polyroc.evaluation._fitted import Fitted
 
 
 class ConvergenceWarning(UserWarning):
@@ -255,16 +256,16 @@ def fitted(found: Measured, options: Options) -> Evaluation:
         warn(f"{factorization.message}{hint}", ConvergenceWarning)
     # Asked of their shape: rates may lie on a device.
     kept = rates if rates.n_call_rates * rates.n_pairs <= rates.most_kept else None
-    return Evaluation(prepared, options, curve, factorization, pairs, kept, fingerprint)
+    return Evaluation(Fitted(prepared, options, curve, factorization, pairs, kept, fingerprint))
 
 
 def checked(evaluation: Evaluation) -> Evaluation:
     """The evaluation itself, with a warning where its scores were probably not meant as they were read."""
-    source = evaluation._source
+    source = evaluation.fitted.source
     if isinstance(source, Predictions):
         warn_of_disagreement(source)
     # M takes another pass over the samples, which only a D below 1/2 is worth.
-    if evaluation.auc < 0.5 and is_below_chance(evaluation.hand_till, source, evaluation._pair_index):
+    if evaluation.auc < 0.5 and is_below_chance(evaluation.hand_till, source, evaluation.fitted.pairs):
         warn_of_backwards()
     return evaluation
 

@@ -2,53 +2,33 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from polyroc._estimator._curve import asked_max_fpr
-from polyroc._estimator._doubts import warn_of_backwards
 from polyroc._inputs.arrays import plain
 from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
 from polyroc._lib.limits import NOTEBOOK_PAIRS
 from polyroc._lib.numbers import area
-from polyroc._lib.threads import threads_for
-from polyroc._lib.typing import AnyStatistic, Curve, FloatArray, IntervalKind, Method
-from polyroc._lib.warnings import ResamplingWarning, underflow_is_zero, warn
-from polyroc._records import read_only
-from polyroc._uncertainty.band import ConfidenceBand, confidence_band
+from polyroc._lib.typing import AnyStatistic, Curve, IntervalKind, Method
+from polyroc._lib.warnings import underflow_is_zero
+from polyroc._uncertainty.band import ConfidenceBand
 from polyroc._uncertainty.bootstrap import (
     BootstrapResult,
+    as_draws,
     check_bca,
-    draw_rates,
-    draw_samples,
-    least_class,
-    result_of,
-    warn_of_few_carriers,
+    chosen_method,
     warn_of_small_classes,
 )
-from polyroc._uncertainty.delong import freedom
-from polyroc._uncertainty.influence import (
-    N_REFITS,
-    curve_draws,
-    refitted_point_bias,
-)
 from polyroc._uncertainty.intervals import Interval
-from polyroc._uncertainty.jackknife import jackknife_influences
-from polyroc._uncertainty.method import as_draws, chosen_method
-from polyroc._uncertainty.parametric import ParametricReplicates
-from polyroc._uncertainty.replicates import Replicated
-from polyroc._uncertainty.units import AnyUnits, ResamplingPlan, Units, as_seed, plain_seed, units_of
-from polyroc.baselines._accuracy import accuracy_interval
-from polyroc.evaluation._influenced import Influenced
-from polyroc.evaluation._measure_list import Kind
-from polyroc.evaluation._measure_values import Measured, Passes
+from polyroc._uncertainty.units import as_seed, plain_seed, units_of
+from polyroc.evaluation._evaluated import Evaluated
+from polyroc.evaluation._fitted import Pair
 from polyroc.evaluation._measures import Measures, as_kinds, table_of
-from polyroc.evaluation._notebook import evaluation_html, model_whiskers
-from polyroc.evaluation._pairs import Pair
-from polyroc.evaluation._text import evaluation_text
+from polyroc.evaluation._text import evaluation_html, evaluation_text, model_whiskers
 
 if TYPE_CHECKING:
     from polyroc.display import RocCurveDisplay
@@ -59,7 +39,7 @@ _HARDEST = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation(Influenced):
+class Evaluation(Evaluated):
     """Result of `evaluate`: D and M, their curves, and every pair of classes.
 
     Attributes
@@ -199,11 +179,12 @@ class Evaluation(Influenced):
         n_jobs, progress = as_n_jobs(n_jobs), as_flag(progress, "progress")
         statistic = one_of(statistic, "statistic", get_args(AnyStatistic))
         stop = asked_max_fpr(statistic, max_fpr)
-        method = self._chosen_method(method, statistic, stop)
+        method = self.uncertainty.chosen_method(method, statistic, stop)
         if method == "delong":
-            return self._delong_interval(level, statistic, self._units(groups)).by(method)
+            self._check_delong(statistic)
+            return self.uncertainty.interval(level, "hand_till", self.uncertainty.units(groups)).by(method)
         if method == "influence":
-            return self._influence_interval(level, statistic, self._units(groups), stop).by(method)
+            return self.uncertainty.interval(level, statistic, self.uncertainty.units(groups), stop).by(method)
         if method != "bootstrap" and statistic not in ("auc", "partial_auc"):
             raise InputError(
                 "statistic", f"must be 'auc' for method={method!r}, which draws rates and no samples", repr(statistic)
@@ -221,45 +202,18 @@ class Evaluation(Influenced):
         )
         return drawn.confidence_interval(level, statistic=statistic, max_fpr=stop, interval=interval).by(method)
 
-    def _chosen_method(self, method: Method, statistic: AnyStatistic, max_fpr: float | None = None) -> Method:
-        """The method of an interval, where "auto" looks at the data; counts cannot be resampled."""
-        return chosen_method(method, lambda: self._doubt(statistic, max_fpr) if self._has_samples else "")
-
-    def _delong_interval(self, confidence_level: float, statistic: AnyStatistic, units: AnyUnits) -> Interval:
+    def _check_delong(self, statistic: AnyStatistic) -> None:
         if statistic in ("auc", "partial_auc"):
             raise InputError(
                 "statistic", "must be 'hand_till' for method='delong', which has no formula for D", repr(statistic)
             )
-        if statistic == "mean_auc" and not self._mean_is_hand_till:
+        if statistic == "mean_auc" and not self.fitted.mean_is_hand_till:
             raise InputError(
                 "statistic",
                 "must be 'hand_till' for method='delong' where the area under the mean curve is not M: with "
                 "costs, weights of pairs, and shared thresholds or those on differences",
                 repr(statistic),
             )
-        return self._influence_interval(confidence_level, "hand_till", units)
-
-    def _influence_interval(
-        self,
-        confidence_level: float,
-        statistic: AnyStatistic,
-        units: AnyUnits,
-        max_fpr: float | None = None,
-    ) -> Interval:
-        if doubt := self._doubt(statistic, max_fpr):
-            if self._has_samples:
-                raise InputError("method", f"must be 'bootstrap' where {doubt}", "'influence'")
-            if self._fitted.doubt:
-                raise InputError("statistic", f"must be 'hand_till' for counted scores where {doubt}", repr(statistic))
-            # Of counts there is nothing better, and of very many samples nothing wrong with it.
-            warn(f"This interval is probably too narrow, because {doubt}.", ResamplingWarning)
-        warn_of_small_classes(self._source, units)
-        spread = self._spread(statistic, units, max_fpr)
-        warn_of_few_carriers(spread.freedom, spread.at_end)
-        found = spread.interval(confidence_level)
-        if found.high < 0.5 and statistic != "partial_auc":
-            warn_of_backwards()
-        return found
 
     @underflow_is_zero
     def accuracy_interval(
@@ -291,19 +245,8 @@ class Evaluation(Influenced):
         True
         """
         level = as_confidence_level(confidence_level)
-        return self._accuracy_interval(level, None if groups is None else self._units(groups))
-
-    def _accuracy_interval(self, level: float, units: AnyUnits | None) -> Interval | None:
-        if self.accuracy is None:
-            return None
-        if units is None or not units.are_groups:
-            return accuracy_interval(self._unchanged.source, level)
-        # Of counted scores nobody knows which groups were right.
-        if not isinstance(units, Units):
-            return None
-        [measured], _ = self._measured(as_kinds(["accuracy"], ordered=False), units)
-        assert measured.sure is not None
-        return measured.sure.ends(level)
+        units = None if groups is None else self.uncertainty.units(groups)
+        return None if self.accuracy is None else self.uncertainty.accuracy_interval(level, units)
 
     @underflow_is_zero
     def measures(
@@ -350,45 +293,9 @@ class Evaluation(Influenced):
         True
         """
         kinds, level = as_kinds(names, ordered), as_confidence_level(confidence_level)
-        units = units_of(self._samples, groups)
-        warn_of_small_classes(self._source, units)
-        found, left_out = self._measured(kinds, units)
-        return table_of(found, left_out, level)
-
-    def _measured(
-        self, kinds: Sequence[Kind], units: Units, *, without: tuple[str, ...] = ()
-    ) -> tuple[list[Measured], dict[str, str]]:
-        """The measures that can be computed, and why the others cannot; `without` those that somebody has elsewhere."""
-        areas = None if self._pair_index.stratum is not None else (lambda: self._own_areas)
-        passes = Passes(self._unchanged, units, areas)
-        left_out = {kind.name: why for kind in kinds if (why := passes.why_not(kind))}
-        asked = [kind for kind in kinds if kind.name not in left_out]
-        found = {kind.name: Measured(kind, np.nan, None) for kind in asked if kind.name in without}
-        unknown = [kind for kind in asked if kind.name not in found]
-        # D takes as long as all others together, which need not wait for it.
-        lanes = [[kind for kind in unknown if (kind.name == "auc") == is_d] for is_d in (True, False)]
-        samples = self._samples
-        with threads_for(samples.n_samples * samples.n_columns, self._options.n_jobs) as threads:
-            for measured in threads.map(partial(self._measure_all, passes), [(lane,) for lane in lanes if lane]):
-                found |= measured
-        return [found[kind.name] for kind in asked], left_out
-
-    def _measure_all(self, passes: Passes, kinds: Sequence[Kind]) -> dict[str, Measured]:
-        if passes.pair_areas is not None and {"hand_till", "ovr_macro"} <= {kind.name for kind in kinds}:
-            # Kept where cached properties are: M's influences come with those of other means of the same areas.
-            vars(self).setdefault("hand_till_influences", read_only(passes.means_of_areas.hand_till_influences))
-        return {kind.name: self._measure(passes, kind) for kind in kinds}
-
-    def _measure(self, passes: Passes, kind: Kind) -> Measured:
-        """One measure; D and M with the interval that `confidence_interval` gives without resampling."""
-        if kind.name == "hand_till":
-            return Measured(kind, self.hand_till, self._spread("hand_till", passes.units))
-        if kind.name != "auc":
-            return passes.of(kind)
-        if self.influence_note:
-            note = f"It has no interval here because {self.influence_note}: `confidence_interval` resamples instead."
-            return Measured(kind, self.auc, None, note)
-        return Measured(kind, self.auc, self._spread("auc", passes.units))
+        units = units_of(self.fitted.samples, groups)
+        warn_of_small_classes(self.fitted.source, units)
+        return table_of(*self.uncertainty.measured(kinds, units), level)
 
     @underflow_is_zero
     def bootstrap(
@@ -432,68 +339,20 @@ class Evaluation(Influenced):
         ((99,), (99, 111))
         """
         n_resamples, rng = as_n_resamples(n_resamples), as_rng(rng)
-        n_jobs = self._options.n_jobs if n_jobs is None else as_n_jobs(n_jobs)
+        n_jobs = self.fitted.options.n_jobs if n_jobs is None else as_n_jobs(n_jobs)
         progress, influences = as_flag(progress, "progress"), as_flag(influences, "influences")
         if one_of(method, "method", get_args(Method)[:3]) != "bootstrap":
             if influences:
                 raise InputError(
                     "influences", f"must be False for method={method!r}, which has no samples to leave out"
                 )
-            drawn = self._parametric(n_resamples, method, groups, as_seed(rng), n_jobs, progress)
+            if groups is not None:
+                raise InputError("groups", f"must be None for method={method!r}, which draws rates and no samples")
+            drawn = self.uncertainty.parametric(n_resamples, method, as_seed(rng), n_jobs, progress)
         else:
-            units = units_of(self._samples, groups)
-            drawn = self._drawn(n_resamples, units, as_seed(rng), n_jobs, progress, influences)
+            units = units_of(self.fitted.samples, groups)
+            drawn = self.uncertainty.resampled(n_resamples, units, as_seed(rng), n_jobs, progress, influences)
         return replace(drawn, seed=plain_seed(rng))
-
-    def _drawn(
-        self, n_resamples: int, units: Units, seed: list[int], n_jobs: int | None, progress: bool, influences: bool
-    ) -> BootstrapResult:
-        warn_of_small_classes(self._source, units)
-        replicates = self._replicates(n_resamples)
-        plan = ResamplingPlan(self._samples, units, n_resamples, seed, self._pair_index)
-        [drawn] = draw_samples([replicates], plan, n_jobs=n_jobs, progress=progress)
-        found = jackknife_influences(replicates, units, n_jobs) if influences else None
-        return self._bootstrap_result(drawn, units, influences=found)
-
-    def _parametric(
-        self, n_resamples: int, method: Method, groups: Any, seed: list[int], n_jobs: int | None, progress: bool
-    ) -> BootstrapResult:
-        if groups is not None:
-            raise InputError("groups", f"must be None for method={method!r}, which draws rates and no samples")
-        if self.is_binary or self._options.structure != "rank-one":
-            came = "two classes" if self.is_binary else f"structure={self._options.structure!r}"
-            raise InputError(
-                "method", "must be 'bootstrap' where no rank-one structure is fitted", f"{method!r} for {came}"
-            )
-        parametric = ParametricReplicates(
-            self._prepared, self._pair_index, self._options, self.factorization, self.rates, method, n_resamples
-        )
-        drawn = draw_rates(parametric, n_resamples, seed, n_jobs=n_jobs, progress=progress)
-        return self._bootstrap_result(drawn, units_of(self._samples, None), method=method)
-
-    def _bootstrap_result(
-        self,
-        drawn: Replicated,
-        units: Units,
-        *,
-        method: Method = "bootstrap",
-        influences: FloatArray | None = None,
-    ) -> BootstrapResult:
-        """Replicates that were drawn for this evaluation, as the record that answers questions about them."""
-        return result_of(
-            drawn,
-            curve=self.curve,
-            mean_curve=self.mean_curve,
-            unshrunk_curve=self.unshrunk_curve,
-            observed_hand_till=self.hand_till,
-            observed_mean_area=self._mean_area,
-            hand_till_influences=self.hand_till_influences,
-            mean_area_influences=self._mean_area_influences,
-            predictions=self._samples,
-            units=units,
-            method=method,
-            influences=influences,
-        )
 
     @underflow_is_zero
     def confidence_band(
@@ -543,44 +402,14 @@ class Evaluation(Influenced):
         method = one_of(method, "method", ("auto", "influence", "bootstrap"))
         draws = as_draws(method, n_resamples=n_resamples, rng=rng)
         n_jobs, progress = as_n_jobs(n_jobs), as_flag(progress, "progress")
-        if chosen_method(method, lambda: self._why_no_band(curve)) == "influence":
-            if why := self._why_no_band(curve):
+        if chosen_method(method, lambda: self.uncertainty.why_no_band(curve)) == "influence":
+            if why := self.uncertainty.why_no_band(curve):
                 raise InputError("method", f"must be 'bootstrap' {why}", "'influence'")
-            units = units_of(self._samples, groups)
-            warn_of_small_classes(self._source, units)
-            return self._band_by_influences(level, curve, units, simultaneous=as_flag(simultaneous, "simultaneous"))
+            units = units_of(self.fitted.samples, groups)
+            warn_of_small_classes(self.fitted.source, units)
+            return self.uncertainty.band(level, curve, units, simultaneous=as_flag(simultaneous, "simultaneous"))
         drawn = self.bootstrap(draws.n_resamples, groups=groups, rng=draws.rng, n_jobs=n_jobs, progress=progress)
         return drawn.confidence_band(level, curve=curve, simultaneous=simultaneous)
-
-    def _why_no_band(self, curve: Curve) -> str:
-        """Why a curve has no band by influences; empty where it has one."""
-        if not self._has_samples:
-            return "for counted scores"
-        if self.is_binary:
-            return "for two classes, whose curve is no function of call rates"
-        return f"where {self.influence_note}" if curve == "shared" and self.influence_note else ""
-
-    def _band_by_influences(
-        self, level: float, curve: Curve, units: Units, *, simultaneous: bool = False
-    ) -> ConfidenceBand:
-        return confidence_band(
-            self.curve if curve == "shared" else self.mean_curve,
-            *curve_draws(*self._point_spread(curve, units), units),
-            level,
-            simultaneous=simultaneous,
-            least_class=least_class(self._source, units),
-            n_classes=int(np.count_nonzero(self.class_counts)),
-            freedom=freedom(self._mean_area_influences, units),
-            unshrunk=self.unshrunk_curve if curve == "shared" else None,
-        )
-
-    def _point_spread(self, curve: Curve, units: Units) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """TPR and then FPR at every call rate, what each sample adds to them, and their bias."""
-        self._fingerprint.check(self._source)
-        observed = self.curve if curve == "shared" else self.mean_curve
-        points = np.concatenate([observed.tpr[1:-1], observed.fpr[1:-1]])
-        influences = self._fitted.point_influences(curve)
-        return points, influences, refitted_point_bias(self._replicates(N_REFITS), curve, points, influences, units)
 
     def to_dict(self, *, include_rates: bool = False) -> dict[str, Any]:
         """Everything as plain data that `json` can write.
@@ -612,7 +441,7 @@ class Evaluation(Influenced):
                 "deviance": fit.deviance,
                 "explained": fit.explained,
             },
-            "options": self._options.to_dict(),
+            "options": self.fitted.options.to_dict(),
         }
         if include_rates:
             rates = self.rates
@@ -645,23 +474,22 @@ class Evaluation(Influenced):
 
     def _repr_html_(self) -> str:
         curves = (self.curve, None if self.is_binary else self.mean_curve)
-        return evaluation_html(
-            self.headline, self._hardest(_HARDEST), curves, model_whiskers([""], [self._shown_areas])
-        )
+        return evaluation_html(self.headline, self.hardest(_HARDEST), curves, model_whiskers([""], [self._shown_areas]))
 
     @cached_property
     @underflow_is_zero
     def _shown_areas(self) -> list[tuple[float, float, float]]:
         """D and M with their 95 % intervals, where these take no resampling and no time that somebody notices."""
-        n_pairs = len(self._pair_index)
+        n_pairs = len(self.fitted.pairs)
         if n_pairs > NOTEBOOK_PAIRS or self.n_samples * n_pairs > _QUICK_CELLS:
             return []
         try:
-            if (not self._has_samples and self._evidence is None) or self.influence_note:
+            if not self.uncertainty.is_known or self.influence_note:
                 return []
-            units = self._units()
+            units = self.uncertainty.units()
             statistics: tuple[AnyStatistic, ...] = ("auc",) if self.is_binary else ("auc", "hand_till")
-            return [(self._estimate(one, None), *self._spread(one, units).ends(0.95)) for one in statistics]
+            spreads = [self.uncertainty.spread(statistic, units) for statistic in statistics]
+            return [(spread.estimate, *spread.ends(0.95)) for spread in spreads]
         except RuntimeError:
             # The scores were changed since, which is said where a number is asked for: a cell still shows the others.
             return []
@@ -674,7 +502,7 @@ class Evaluation(Influenced):
         ending = f"converged in {fit.n_iter} iterations" if fit.converged else f"NOT converged ({fit.status})"
         return (
             f"Evaluation(auc={area(self.auc)}, {len(self.labels)} classes, {self.n_samples} samples, "
-            f"{len(self._pair_index)} pairs, fit {ending})"
+            f"{len(self.fitted.pairs)} pairs, fit {ending})"
         )
 
 

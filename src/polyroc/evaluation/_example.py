@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import as_file, files
-from types import MappingProxyType
 
 import numpy as np
 
 from polyroc._lib.typing import FloatArray, IntArray
-from polyroc._records import Frozen, read_only
+from polyroc._records import Frozen
 
 _MODELS = ("logistic", "knn", "tree")
 
@@ -29,15 +28,6 @@ class Example(Frozen):
     """Predicted probabilities by name of the classifier, shape (n, 10) each."""
     labels: IntArray
     """The classes in the order of the score columns: 0 to 9."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        scores = {name: read_only(array.view()) for name, array in self.scores.items()}
-        object.__setattr__(self, "scores", MappingProxyType(scores))
-
-    def __reduce__(self) -> tuple[type["Example"], tuple[IntArray, dict[str, FloatArray], IntArray]]:
-        # A read-only mapping cannot be pickled; making the example anew makes a new one.
-        return Example, (self.y_true, dict(self.scores), self.labels)
 
     def __repr__(self) -> str:
         return f"Example(n_samples={len(self.y_true)}, n_classes={len(self.labels)}, scores={list(self.scores)})"

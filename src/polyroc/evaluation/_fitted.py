@@ -1,338 +1,374 @@
-"""What is known of evaluated predictions before anybody asks how sure it is: statistics, curves, pairs."""
+"""Fitted: a source made ready, what was fitted to it, and the numbers that follow without any interval."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
+from operator import index
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from polyroc._engines import Prepared
+from polyroc._engines._counted import CountedPrepared, InfluenceTables
+from polyroc._engines._curvature import Curvature
+from polyroc._engines._gradient import Gradient
 from polyroc._engines._hulls import difference_hull_areas, hull_areas
+from polyroc._engines._reach import reach_of_points
+from polyroc._estimator._adjoint import (
+    area_gradient,
+    held_pairs,
+    mean_area_gradient,
+    mean_point_gradient,
+    point_gradient,
+)
 from polyroc._estimator._curve import RocCurve, area_weights, is_mean, mean_curve
-from polyroc._estimator._factorization import EXPLAINED_BOUND, auc_by_thresholds, pair_sampling_error, unshrunk_curve
-from polyroc._estimator._rates import rates_of, reverse_places, score_thresholds
+from polyroc._estimator._factorization import pair_sampling_error, unshrunk_curve
+from polyroc._estimator._rates import rates_of
 from polyroc._estimator._weights import pair_weights
+from polyroc._inputs.arrays import FrameBackend, frame_of, plain
 from polyroc._inputs.fingerprint import Fingerprint
 from polyroc._inputs.options import Options
-from polyroc._lib.typing import FloatArray, IntArray, LabelArray, Thresholds
+from polyroc._lib.typing import AnyStatistic, Curve, FloatArray, IntArray, LabelArray, Thresholds
 from polyroc._lib.warnings import underflow_is_zero
-from polyroc._records import Factorization, Frozen, PairIndex, PairwiseRates, Predictions, Source, read_only
-from polyroc.baselines._accuracy import accuracy, why_no_accuracy
-from polyroc.evaluation._class_areas import MeasuredClasses
-from polyroc.evaluation._classes import Classes, class_table, never_predicted_note
-from polyroc.evaluation._pairs import Pair, Pairs
-from polyroc.evaluation._text import FAILED_PAIR, Headline, LowPairs, weighted_by
+from polyroc._records import (
+    Factorization,
+    Frozen,
+    PairIndex,
+    PairWeights,
+    PairwiseRates,
+    Predictions,
+    Source,
+    read_only,
+)
+from polyroc._uncertainty.replicates import USUAL_RESAMPLES, Replicates
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluated(Frozen):
-    """The part of `Evaluation` that takes no interval; documented there."""
+class Fitted(Frozen):
+    """A prepared source and its fit: point estimates, and what each sample adds to them."""
 
-    _prepared: Prepared = field(repr=False)
-    _options: Options = field(repr=False)
+    prepared: Prepared
+    options: Options
     curve: RocCurve
     factorization: Factorization
-    _pair_index: PairIndex = field(repr=False)
-    _kept_rates: PairwiseRates | None = field(repr=False)
-    _fingerprint: Fingerprint = field(repr=False)
+    pairs: PairIndex
+    kept_rates: PairwiseRates | None
+    """None of very many cells, which are computed again on access."""
+    fingerprint: Fingerprint
     """Of the samples when they were evaluated."""
 
     @property
-    def _source(self) -> Source:
-        return self._prepared.source
+    def source(self) -> Source:
+        return self.prepared.source
 
     @property
-    def _samples(self) -> Predictions:
-        """The source where it holds samples; an error that says so where it holds counts."""
-        return self._prepared.samples
+    def samples(self) -> Predictions:
+        """The source if it holds samples; an error that says so if it holds counts."""
+        return self.prepared.samples
 
     @property
-    def is_binary(self) -> bool:
-        """Whether there are two classes, by the number of score columns: one pair, and the ordinary ROC curve."""
-        return self._source.is_binary
+    def has_samples(self) -> bool:
+        return isinstance(self.source, Predictions)
 
     @property
-    def auc(self) -> float:
-        return self.curve.auc
+    def unchanged(self) -> Prepared:
+        """The prepared source, for reading samples again; an error if they were changed since."""
+        self.fingerprint.check(self.source)
+        return self.prepared
 
     @property
-    def labels(self) -> LabelArray:
-        return self._source.labels
-
-    @property
-    def n_samples(self) -> int:
-        return self._source.n_samples
-
-    @property
-    def class_counts(self) -> IntArray:
-        return self._source.class_counts
-
-    @property
-    def _unchanged(self) -> Prepared:
-        """The prepared source, for whatever reads samples again; an error where they were changed since."""
-        self._fingerprint.check(self._prepared.source)
-        return self._prepared
+    def thresholds(self) -> Thresholds:
+        """What ranks the pairs: for two classes their one column, whatever was asked for."""
+        return "own" if self.source.is_binary else self.options.thresholds
 
     @cached_property
     @underflow_is_zero
-    def pairs(self) -> Pairs:
-        positive, negative = self._pair_index.positive, self._pair_index.negative
-        return Pairs(
-            positive=self.labels[positive],
-            negative=self.labels[negative],
-            n_positive=self.class_counts[positive],
-            n_negative=self.class_counts[negative],
-            effect=self.factorization.pair_effects,
-            auc=self._unchanged.areas(self._pair_index, self._thresholds),
-            # Not a method, which would hold this record inside its own table.
-            _hull_areas=partial(_hull_areas, self._prepared, self._pair_index, self._thresholds, self._fingerprint),
-        )
+    def areas(self) -> FloatArray:
+        """Area of each pair as it is ranked, shape (K,)."""
+        return read_only(self.unchanged.areas(self.pairs, self.thresholds))
 
-    @property
-    def _thresholds(self) -> Thresholds:
-        """What ranks the pairs: for two classes their one column, whatever was asked for."""
-        return "own" if self.is_binary else self._options.thresholds
+    @cached_property
+    @underflow_is_zero
+    def own_areas(self) -> FloatArray:
+        """Areas of the pairs by the columns themselves, also if pairs are ranked by differences of columns."""
+        return self.unchanged.areas(self.pairs) if self.thresholds == "difference" else self.areas
 
     @cached_property
     @underflow_is_zero
     def hand_till(self) -> float:
-        return float(np.mean(self._own_areas))
-
-    @cached_property
-    @underflow_is_zero
-    def _own_areas(self) -> FloatArray:
-        """Areas of the pairs by the columns themselves, also where pairs are ranked by differences of columns."""
-        return self._unchanged.areas(self._pair_index) if self._thresholds == "difference" else self.pairs.auc
+        return float(np.mean(self.own_areas))
 
     @property
-    def _mean_area(self) -> float:
-        """The mean of the areas of the pairs as they are ranked: M, or AUCmu where that is by differences."""
-        return float(np.mean(self.pairs.auc))
+    def mean_area(self) -> float:
+        """The mean of the areas of the pairs as they are ranked: M, or AUCmu if that is by differences."""
+        return float(np.mean(self.areas))
 
-    @property
-    def worst_pair(self) -> Pair:
-        return self.pairs.worst
-
-    @property
-    def _worst_reversed(self) -> float | None:
-        [back] = reverse_places(self._pair_index, np.array([np.argmin(self.pairs.auc)]))
-        return None if back < 0 else float(self.pairs.auc[back])
-
-    @cached_property
-    @underflow_is_zero
-    def accuracy(self) -> float | None:
-        return None if self.accuracy_note else accuracy(self._unchanged.source)
-
-    @cached_property
-    def accuracy_note(self) -> str:
-        """Why there is no accuracy: one score column, or columns that are certainly not comparable; else empty.
-
-        Columns that are not probabilities count as not comparable where every score of one class lies below every
-        score of another, so that the first could never be predicted. Otherwise they are compared as they are.
-        """
-        return why_no_accuracy(self._unchanged.source)
-
-    @cached_property
-    @underflow_is_zero
-    def classes(self) -> Classes:
-        """One entry per class: recall, precision, areas, its hardest partner, and where its mistakes go.
-
-        ``classes.with_intervals()`` adds confidence intervals.
-
-        Examples
-        --------
-        >>> import polyroc
-        >>> example = polyroc.load_example()
-        >>> classes = polyroc.evaluate(example.y_true, example.scores["tree"]).classes
-        >>> classes.never_predicted
-        [2]
-        """
-        self._fingerprint.check(self._source)
-        return class_table(self._measured_classes)
-
-    @cached_property
-    def _measured_classes(self) -> MeasuredClasses:
-        return MeasuredClasses(
-            self._unchanged, self._fingerprint, self._pair_index, self._own_areas, why_not_predicted=self.accuracy_note
-        )
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return self.headline.notes
-
-    @cached_property
-    def headline(self) -> Headline:
-        """What is shown of an evaluation wherever it is shown."""
-        return Headline(
-            auc=self.auc,
-            hand_till=self.hand_till,
-            accuracy=self.accuracy,
-            accuracy_note=self.accuracy_note,
-            never_predicted=never_predicted_note(self._measured_classes),
-            worst_pair=self.worst_pair,
-            worst_reversed=self._worst_reversed,
-            n_pairs=len(self._pair_index),
-            low_pairs=self._low_pairs(),
-            weighted_by="" if self.is_binary else weighted_by(vars(self._options)),
-            n_classes=int(np.count_nonzero(self.class_counts)),
-            n_samples=self.n_samples,
-            status=self.factorization.status,
-            explained=self.explained,
-            is_well_explained=self.is_well_explained,
-            auc_mu=self._mean_area if self._thresholds == "difference" else None,
-            ignores_diagonal=self._options.ignores_diagonal,
-            of_counts=self._notes_of_counts(),
-        )
-
-    def _hardest(self, n: int) -> list[tuple[Pair, float | None]]:
-        """The pairs with the smallest areas, each with the area the other way round; None if that is not there."""
-        pairs = self.pairs
-        places = np.argsort(pairs.auc, kind="stable")[:n]
-        back = reverse_places(self._pair_index, places)
-        reversed_areas = [None if place < 0 else float(pairs.auc[place]) for place in back.tolist()]
-        return list(zip(map(pairs.__getitem__, places.tolist()), reversed_areas, strict=True))
-
-    def _low_pairs(self) -> LowPairs:
-        areas = self.pairs.auc
-        low = np.flatnonzero(areas < FAILED_PAIR)
-        if self._pair_index.stratum is not None:
-            return LowPairs(len(low), None)
-        back = reverse_places(self._pair_index, low)
-        # Once for both directions; the better of the two areas says how well the classes are separated.
-        both = (low < back) & (areas[back] < FAILED_PAIR)
-        first, better = low[both], np.maximum(areas[low], areas[back])[both]
-        named = (
-            self.pairs[place] for place in first[np.argsort(better, kind="stable")][: LowPairs.most_named].tolist()
-        )
-        return LowPairs(len(low), len(first), tuple((pair.positive, pair.negative) for pair in named))
-
-    def _notes_of_counts(self) -> tuple[str, ...]:
-        """What is to be known of an evaluation of counted scores; nothing of one of samples."""
-        return ()
-
-    @cached_property
-    @underflow_is_zero
-    def mean_curve(self) -> RocCurve:
-        """The mean of the pairs' ROC curves at equal call rates, for two classes the ordinary curve.
-
-        Its area is exactly the mean of the pairwise areas, with no fit and no shrinkage: Hand and Till's M, or AUCmu
-        with ``thresholds="difference"``. Weights of pairs and costs weigh the mean; with costs that differ for a pair's
-        true and false positive rates, and with shared thresholds, the area is a statistic of its own, by trapezoids on
-        the grid of call rates.
-        """
-        if self.is_binary:
-            return self.curve
-        shares, exact = self._area_weights, None
-        if shares is not None:
-            exact = self._mean_area if is_mean(shares) else min(1.0, float(shares @ self.pairs.auc))
-        return mean_curve(self.factorization.mean_rates, exact)
-
-    @property
-    def mean_auc(self) -> float:
-        return self.mean_curve.auc
-
-    @cached_property
-    def _area_weights(self) -> FloatArray | None:
-        """What each pairwise area counts for in `mean_auc`; None where that is no mean of areas."""
-        weights = pair_weights(self._source, self._pair_index, self._options)
-        return area_weights(weights, self._thresholds)
-
-    @property
-    def _mean_is_hand_till(self) -> bool:
-        """Whether the area under the mean curve is M."""
-        return self._thresholds == "own" and is_mean(self._area_weights)
+    def hull_areas(self) -> FloatArray:
+        """Areas under the hulls of the pairs, ranked as `areas`."""
+        passes = difference_hull_areas if self.thresholds == "difference" else hull_areas
+        self.fingerprint.check(self.samples)
+        return passes(self.samples, self.pairs, self.prepared.resources.n_jobs)
 
     @cached_property
     @underflow_is_zero
     def rates(self) -> PairwiseRates:
-        if self._kept_rates is not None:
-            return self._kept_rates
-        return rates_of(self._unchanged, self._pair_index, self._options)
+        return rates_of(self.unchanged, self.pairs, self.options) if self.kept_rates is None else self.kept_rates
+
+    @property
+    def weights(self) -> PairWeights:
+        """What each pair counts for in the fit."""
+        return pair_weights(self.source, self.pairs, self.options)
+
+    @cached_property
+    def area_weights(self) -> FloatArray | None:
+        """What each pairwise area counts for in the area under the mean curve; None if that is no mean of areas."""
+        return area_weights(self.weights, self.thresholds)
+
+    @property
+    def mean_is_hand_till(self) -> bool:
+        """Whether the area under the mean curve is M."""
+        return self.thresholds == "own" and is_mean(self.area_weights)
 
     @cached_property
     @underflow_is_zero
-    def score_thresholds(self) -> FloatArray:
-        """The score at which each pair reaches each call rate of `rates`, shape (n_call_rates, n_pairs)."""
-        return read_only(score_thresholds(self._unchanged, self._pair_index, self._options))
-
-    @property
-    def explained(self) -> float | None:
-        """Share of what the pairs have beyond chance that one curve with pair effects explains: `Factorization`'s."""
-        return self.factorization.explained
-
-    @property
-    def is_well_explained(self) -> bool:
-        """Whether one curve describes the pairs: False where it explains less than 80 % of what is beyond chance.
-
-        Then the pairs differ by more than how sharp they are, or by noise, of models near chance on few samples.
-        """
-        return self.explained is None or self.explained >= EXPLAINED_BOUND
+    def mean_curve(self) -> RocCurve:
+        if self.source.is_binary:
+            return self.curve
+        shares, exact = self.area_weights, None
+        if shares is not None:
+            exact = self.mean_area if is_mean(shares) else min(1.0, float(shares @ self.areas))
+        return mean_curve(self.factorization.mean_rates, exact)
 
     @cached_property
     @underflow_is_zero
-    def pair_sampling_error(self) -> float:
-        """Standard error that `max_pairs` adds to `auc`, 0 where all pairs were compared.
+    def unshrunk_curve(self) -> RocCurve | None:
+        """The curve without shrinkage, by one more fit; None of two classes, whose curve is no fit."""
+        return unshrunk_curve(self.prepared, self.pairs, self.rates, self.options, self.factorization)
 
-        By the jackknife over the strata of the sample: some strata are left out in turn and the rest is fitted again.
-        With a single stratum, pairs are left out at random, which overstates the error a little.
-        """
-        return self._pair_sampling_error(None)
-
-    def _pair_sampling_error(self, max_fpr: float | None) -> float:
-        """The same for D, or for the partial area."""
-        stratum = self._pair_index.stratum
+    def pair_error(self, max_fpr: float | None = None) -> float:
+        """Standard error that a sample of the pairs adds to D, or to the partial area."""
+        stratum = self.pairs.stratum
         if stratum is None:
             return 0.0
-        return pair_sampling_error(self._prepared, self._pair_index, self.rates, self._options, stratum, max_fpr)
+        return pair_sampling_error(self.prepared, self.pairs, self.rates, self.options, stratum, max_fpr)
 
+    def replicates(self, n_resamples: int = USUAL_RESAMPLES, *, n_models: int = 1) -> Replicates:
+        """The same evaluation under other sample weights, prepared for about this many of them.
+
+        Refused if there is no memory for these, and for those of as many models.
+        """
+        return Replicates(self.unchanged, self.pairs, self.options, n_resamples, n_models)
+
+    def influences(self, statistic: AnyStatistic, max_fpr: float | None = None) -> FloatArray:
+        """What each sample adds to a statistic, shape (n,); they sum to 0 within each class.
+
+        `max_fpr` is that of the partial area, which has no formula for two classes.
+        """
+        if (shares := self._shares_of(statistic)) is not None:
+            thresholds = "own" if statistic == "hand_till" else self.thresholds
+            return self.prepared.area_influences(self.pairs, shares, thresholds)
+        gradient = self.gradient(statistic, max_fpr)
+        found: FloatArray = self.prepared.influences(self.pairs, self.rates.call_rates, self.thresholds, gradient)[0]
+        return found
+
+    def tables(self, statistic: AnyStatistic) -> InfluenceTables:
+        """The same for counted scores: what a sample adds by the bins of its scores."""
+        assert isinstance(self.prepared, CountedPrepared)
+        if (shares := self._shares_of(statistic)) is not None:
+            return self.prepared.area_tables(self.pairs, shares)
+        gradient = self.gradient(statistic)
+        return self.prepared.influence_tables(self.pairs, self.rates.call_rates, self.thresholds, gradient)
+
+    @property
+    def equal_shares(self) -> FloatArray:
+        # One number, repeated: a million of them need not be made, nor sent to a card.
+        return np.broadcast_to(1 / len(self.pairs), len(self.pairs))
+
+    def _shares_of(self, statistic: AnyStatistic) -> FloatArray | None:
+        """What each pairwise area counts for in a statistic; None if that is no mean of areas."""
+        if statistic == "hand_till" or self.source.is_binary:
+            return self.equal_shares
+        return self.area_weights if statistic == "mean_auc" else None
+
+    def gradient(self, statistic: AnyStatistic, max_fpr: float | None = None) -> Gradient:
+        """Derivatives of D, of the partial area or of the area under the mean curve by the pairwise rates."""
+        if statistic == "mean_auc":
+            return mean_area_gradient(self.factorization, self.weights)
+        return area_gradient(
+            self.factorization,
+            self.rates,
+            self.weights,
+            shrinkage=self.options.shrinkage,
+            structure=self.options.structure,
+            curvature=self._curvature,
+            max_fpr=max_fpr,
+        )
+
+    def point_influences(self, curve: Curve) -> FloatArray:
+        """What each sample adds to TPR and FPR at every call rate of a curve, shape (2T, n)."""
+        if curve == "mean":
+            gradient = mean_point_gradient(self.weights, self.rates.n_call_rates)
+        else:
+            gradient = point_gradient(
+                self.factorization,
+                self.rates,
+                self.weights,
+                shrinkage=self.options.shrinkage,
+                structure=self.options.structure,
+                curvature=self._curvature,
+            )
+        counts = self.source.class_counts
+        least = reach_of_points(int(counts[counts > 0].min()))
+        asked = (self.pairs, self.rates.call_rates, self.thresholds, gradient)
+        return self.prepared.influences(*asked, least_reach=least)
+
+    @property
+    def _curvature(self) -> Curvature | None:
+        """The engine's passes over the cells; few pairs need none."""
+        if self.options.structure != "rank-one":
+            return None
+        return self.prepared.curvature(self.factorization, self.rates, self.weights, self.options.shrinkage)
+
+    @property
+    def doubt(self) -> str:
+        """Why the influences of D do not carry an interval; empty if they do."""
+        if self.source.is_binary:
+            return ""
+        if self.options.structure == "centered":
+            return "the centered structure has no formula"
+        if not self.factorization.converged:
+            return "the fit did not converge"
+        if self.options.structure == "rank-one" and (held := int(np.count_nonzero(held_pairs(self.factorization)))):
+            return f"the fit holds {held} of {len(self.pairs)} pairs at the border, where D has a kink"
+        return ""
+
+
+class Pair(NamedTuple):
+    """One ordered pair of classes: one entry of `Pairs`.
+
+    >>> import polyroc
+    >>> pair = polyroc.evaluate([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).worst_pair
+    >>> pair.positive, pair.negative, pair.auc
+    (1, 0, 0.75)
+    """
+
+    positive: Any
+    negative: Any
+    n_positive: int
+    n_negative: int
+    effect: float
+    auc: float
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs(Frozen):
+    """What is known of every ordered pair of classes, one entry per pair in each column.
+
+    ``pairs[i]`` is one `Pair`, and a loop over the table gives them all.
+
+    Attributes
+    ----------
+    positive, negative : ndarray of shape (n_pairs,)
+        The two classes; the score is the positive class's column.
+    n_positive, n_negative : ndarray of shape (n_pairs,)
+        Their numbers of samples.
+    auc : ndarray of shape (n_pairs,)
+        Mann-Whitney area A(i, j), ties counted one half.
+    effect : ndarray of shape (n_pairs,)
+        How the pair compares with the shared curve: above 1 it is easier, below 1 harder.
+    hull_area : ndarray of shape (n_pairs,)
+        Area under the convex hull of the pair's ROC curve. Computed on first access, and not in `to_frame`.
+
+    Examples
+    --------
+    >>> import polyroc
+    >>> pairs = polyroc.evaluate([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).pairs
+    >>> [(pair.positive, pair.negative, pair.auc) for pair in pairs]
+    [(1, 0, 0.75)]
+    """
+
+    positive: LabelArray
+    negative: LabelArray
+    n_positive: IntArray
+    n_negative: IntArray
+    effect: FloatArray
+    auc: FloatArray
+    _hull_areas: Callable[[], FloatArray] | None = field(default=None, repr=False)
+    """Passes over the samples for `hull_area`; None in a table that was made without samples."""
+
+    @cached_property
     @underflow_is_zero
-    def partial_auc(self, max_fpr: float) -> float:
-        """Area left of a false positive rate under the curve of D, standardised as in scikit-learn.
+    def hull_area(self) -> FloatArray:
+        """Area under the upper convex hull of each pair's ROC curve, shape (n_pairs,), ranked as for `auc`.
 
-        Chance is 1/2 and a perfect curve is 1, whatever `max_fpr` (McClish, 1989). For two classes it is what
-        ``sklearn.metrics.roc_auc_score(max_fpr=...)`` gives. Its interval:
-        ``confidence_interval(statistic="partial_auc", max_fpr=...)``.
+        What the pair could reach if its scores were recalibrated by merging neighbours: the corners of the hull are
+        the thresholds that are best at some costs (Provost and Fawcett 2001; Flach and Provost's repaired curves). It
+        is at least `auc`, and equals it where the curve is concave. It is found on these samples, so it is optimistic
+        for new ones, most of all for small classes.
+
+        Examples
+        --------
+        The middle two scores are in the wrong order. Merged, they are no longer wrong.
+
+        >>> import polyroc
+        >>> pairs = polyroc.evaluate([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).pairs
+        >>> pairs.auc.tolist(), pairs.hull_area.tolist()
+        ([0.75], [0.875])
+        """
+        if self._hull_areas is None:
+            msg = "These pairs were made without samples, so their hulls are unknown: use `evaluate(...).pairs`."
+            raise AttributeError(msg)
+        # Sums in another order: where the curve is concave, rounding may leave less.
+        return read_only(np.maximum(self._hull_areas(), self.auc))
+
+    def __len__(self) -> int:
+        return len(self.positive)
+
+    def __getitem__(self, position: int) -> Pair:
+        # An array has its own error for a position that is not there; slices and masks are for the columns.
+        place = range(len(self))[index(position)]
+        return Pair(
+            positive=self.positive[place : place + 1].tolist()[0],
+            negative=self.negative[place : place + 1].tolist()[0],
+            n_positive=int(self.n_positive[place]),
+            n_negative=int(self.n_negative[place]),
+            effect=float(self.effect[place]),
+            auc=float(self.auc[place]),
+        )
+
+    def __iter__(self) -> Iterator[Pair]:
+        return (self[place] for place in range(len(self)))
+
+    @property
+    def worst(self) -> Pair:
+        """The pair with the smallest area; the first of several."""
+        return self[int(np.argmin(self.auc))]
+
+    def __repr__(self) -> str:
+        return f"Pairs({len(self)} ordered pairs: positive, negative, n_positive, n_negative, auc, effect)"
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """The table as plain lists by column name."""
+        return {name: plain(column) for name, column in self._columns().items()}
+
+    def to_frame(self, backend: FrameBackend = "pandas") -> Any:
+        """The table as a data frame.
 
         Parameters
         ----------
-        max_fpr : float
-            Where to stop, in (0, 1]; 1 gives the whole area.
+        backend : {"pandas", "polars", "pyarrow"}
+            Whose data frame to make; that package must be installed.
 
         Examples
         --------
         >>> import polyroc
         >>> example = polyroc.load_example()
         >>> evaluation = polyroc.evaluate(example.y_true, example.scores["tree"])
-        >>> round(evaluation.partial_auc(0.1), 3), round(evaluation.auc, 3)
-        (0.777, 0.915)
+        >>> evaluation.pairs.to_frame("pandas").shape
+        (90, 6)
         """
-        return self.curve.partial_auc(max_fpr)
+        return frame_of(self._columns(), backend)
 
-    @cached_property
-    @underflow_is_zero
-    def auc_by_thresholds(self) -> dict[Thresholds, float] | None:
-        """D with `"own"` thresholds of each column, and with one threshold `"shared"` by both columns of a pair.
-
-        If the second is much lower, one threshold does not suit both columns: rare classes, costs or columns on
-        different scales can do that. Also D by `"difference"` if that was asked for. Needs a second fit, or a third, on
-        first access. None for two classes, for more than 100, for a sample of the pairs (`max_pairs`), and if such a
-        fit did not converge or did not fit in memory.
-        """
-        return auc_by_thresholds(self._unchanged, self._pair_index, self._options, self.auc)
-
-    @cached_property
-    @underflow_is_zero
-    def unshrunk_curve(self) -> RocCurve | None:
-        """The curve without shrinkage, by one more fit on first access; None of two classes, whose curve is no fit."""
-        return unshrunk_curve(self._prepared, self._pair_index, self.rates, self._options, self.factorization)
-
-    @property
-    def _equal_shares(self) -> FloatArray:
-        # One number, repeated: a million of them need not be made, nor sent to a card.
-        return np.broadcast_to(1 / len(self._pair_index), len(self._pair_index))
-
-
-def _hull_areas(prepared: Prepared, pairs: PairIndex, thresholds: Thresholds, fingerprint: Fingerprint) -> FloatArray:
-    """Areas under the hulls of the pairs, if the samples are still those that were evaluated."""
-    fingerprint.check(prepared.samples)
-    found = difference_hull_areas if thresholds == "difference" else hull_areas
-    return found(prepared.samples, pairs, prepared.resources.n_jobs)
+    def _columns(self) -> dict[str, np.ndarray[Any, Any]]:
+        names = ("positive", "negative", "n_positive", "n_negative", "auc", "effect")
+        return {name: getattr(self, name) for name in names}

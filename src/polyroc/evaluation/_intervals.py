@@ -9,9 +9,8 @@ from polyroc._lib.grid import grid
 from polyroc._lib.numbers import counted
 from polyroc._lib.typing import AnyStatistic, Curve, Method
 from polyroc._uncertainty.band import ConfidenceBand
-from polyroc._uncertainty.bootstrap import BootstrapResult, least_class
+from polyroc._uncertainty.bootstrap import OF_AUTO, BootstrapResult, Draws, as_draws, least_class
 from polyroc._uncertainty.intervals import Interval
-from polyroc._uncertainty.method import OF_AUTO, Draws, as_draws
 from polyroc._uncertainty.units import AnyUnits, Units, as_seed, plain_seed
 from polyroc.evaluation._evaluation import Evaluation
 
@@ -51,9 +50,9 @@ class EvaluationIntervals:
     ) -> "EvaluationIntervals | None":
         """None for point estimates, which is all that counted scores have without a second pass."""
         draws = as_draws(one_of(method, "method", PAGE_METHODS), n_resamples=n_resamples, rng=rng)
-        if method == "none" or not (evaluation._has_samples or evaluation._evidence is not None):
+        if method == "none" or not evaluation.uncertainty.is_known:
             return None
-        return cls(evaluation, evaluation._units(groups), method, draws, n_jobs, progress)
+        return cls(evaluation, evaluation.uncertainty.units(groups), method, draws, n_jobs, progress)
 
     @classmethod
     def of_replicates(
@@ -81,12 +80,12 @@ class EvaluationIntervals:
         if self.units is None:
             assert self.given is not None
             return self.given.n_independent
-        return least_class(self.evaluation._source, self.units)
+        return least_class(self.evaluation.fitted.source, self.units)
 
     @property
     def told(self) -> str:
         """Where the intervals come from."""
-        if not self.evaluation._has_samples:
+        if not self.evaluation.fitted.has_samples:
             return "standard errors by a second pass, no resampling"
         if self.drawn is None:
             return "intervals by influences, no resampling"
@@ -96,7 +95,7 @@ class EvaluationIntervals:
 
     @cached_property
     def _is_drawn(self) -> bool:
-        return self.evaluation._chosen_method(self.method, "auc") != "influence"
+        return self.evaluation.uncertainty.chosen_method(self.method, "auc") != "influence"
 
     @cached_property
     def drawn(self) -> BootstrapResult | None:
@@ -109,13 +108,15 @@ class EvaluationIntervals:
             return self.given
         assert isinstance(self.units, Units)
         count, rng = self.draws
-        n_jobs = self.evaluation._options.n_jobs if self.n_jobs is None else self.n_jobs
-        drawn = self.evaluation._drawn(count, self.units, as_seed(rng), n_jobs, self.progress, influences=False)
+        n_jobs = self.evaluation.fitted.options.n_jobs if self.n_jobs is None else self.n_jobs
+        drawn = self.evaluation.uncertainty.resampled(
+            count, self.units, as_seed(rng), n_jobs, self.progress, influences=False
+        )
         return replace(drawn, seed=plain_seed(rng))
 
     def method_of(self, statistic: AnyStatistic = "auc", max_fpr: float | None = None) -> Method:
         """Where the interval of a statistic comes from."""
-        return self.evaluation._chosen_method(self.method, statistic, max_fpr)
+        return self.evaluation.uncertainty.chosen_method(self.method, statistic, max_fpr)
 
     def confidence_interval(
         self, confidence_level: float, *, statistic: AnyStatistic = "auc", max_fpr: float | None = None
@@ -127,18 +128,18 @@ class EvaluationIntervals:
                 return None
             found = self._resamples.confidence_interval(confidence_level, statistic=statistic, max_fpr=max_fpr)
             return found.by(self._resamples.method)
-        is_fit = statistic == "auc" and self.evaluation._fitted.doubt
-        if not self.evaluation._has_samples and (is_fit or max_fpr is not None):
+        is_fit = statistic == "auc" and self.evaluation.fitted.doubt
+        if not self.evaluation.fitted.has_samples and (is_fit or max_fpr is not None):
             return None
         assert self.units is not None
-        return self.evaluation._influence_interval(confidence_level, statistic, self.units, max_fpr).by("influence")
+        return self.evaluation.uncertainty.interval(confidence_level, statistic, self.units, max_fpr).by("influence")
 
     def standard_error(self, statistic: AnyStatistic = "auc", max_fpr: float | None = None) -> float:
         """Of a statistic that has an interval."""
         if self.method_of(statistic, max_fpr) != "influence":
             return self._resamples.standard_error(statistic, max_fpr=max_fpr)
         assert self.units is not None
-        return self.evaluation._error_of(statistic, self.units, max_fpr)
+        return self.evaluation.uncertainty.error_of(statistic, self.units, max_fpr)
 
     def confidence_band(
         self, confidence_level: float, curve: Curve = "shared", *, of_any_size: bool = False
@@ -147,12 +148,14 @@ class EvaluationIntervals:
         if self.method not in ("auto", "influence") or (curve == "shared" and self.drawn is not None):
             has_curve = curve == "shared" or self._resamples.mean_fpr is not None
             return self._resamples.confidence_band(confidence_level, curve=curve) if has_curve else None
-        size = self.evaluation.n_samples * len(grid(self.evaluation._options.n_thresholds))
-        if self.evaluation._why_no_band(curve) or (size > _QUICK_POINTS and not of_any_size):
+        size = self.evaluation.n_samples * len(grid(self.evaluation.fitted.options.n_thresholds))
+        if self.evaluation.uncertainty.why_no_band(curve) or (size > _QUICK_POINTS and not of_any_size):
             return None
         assert isinstance(self.units, Units)
-        return self.evaluation._band_by_influences(confidence_level, curve, self.units)
+        return self.evaluation.uncertainty.band(confidence_level, curve, self.units)
 
     def accuracy_interval(self, confidence_level: float) -> Interval | None:
         """As `Evaluation.accuracy_interval`; None if groups are not known."""
-        return None if self.units is None else self.evaluation._accuracy_interval(confidence_level, self.units)
+        if self.units is None or self.evaluation.accuracy is None:
+            return None
+        return self.evaluation.uncertainty.accuracy_interval(confidence_level, self.units)

@@ -28,8 +28,7 @@ from polyroc._uncertainty.units import Units
 from polyroc.baselines._accuracy import why_no_accuracy
 from polyroc.baselines._pairwise import auc_mu_functional, mixed_areas
 from polyroc.baselines._pdi import pdi_functional
-from polyroc.evaluation._measure_list import Kind
-from polyroc.evaluation._measure_scale import Scaled, Share, effective_number
+from polyroc.evaluation._measure_list import Kind, Scaled, Share, effective_number
 
 # Weights under which a measure is computed again, for its bias: a few k numbers each.
 _N_AGAIN = 32

@@ -1,8 +1,7 @@
 """Measures: the table of one model."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from types import MappingProxyType
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -17,7 +16,7 @@ from polyroc._uncertainty.bootstrap import BootstrapResult
 from polyroc._uncertainty.units import Units, sampled_units
 from polyroc.evaluation._measure_list import KINDS, ONLY_ORDERED, Kind
 from polyroc.evaluation._measure_values import Measured, Sure
-from polyroc.evaluation._notebook import tables_html
+from polyroc.evaluation._text import tables_html
 
 
 class _Row(Protocol):
@@ -37,15 +36,6 @@ class NamedRows(Frozen, Generic[Row]):
     rows: tuple[Row, ...]
     left_out: Mapping[str, str]
     confidence_level: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "left_out", MappingProxyType(dict(self.left_out)))
-
-    def __reduce__(self) -> Any:
-        # A proxy of a dict has no pickle; made again from its fields, a record has a proxy of its own.
-        given = {one.name: getattr(self, one.name) for one in fields(self)}
-        return type(self), tuple({**given, "left_out": dict(self.left_out)}.values())
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -209,13 +199,7 @@ class Measures(NamedRows[Measure]):
         return {"confidence_level": self.confidence_level, "measures": rows, "left_out": dict(self.left_out)}
 
     def to_frame(self, backend: FrameBackend = "pandas") -> Any:
-        """The table as a data frame.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            Whose data frame to make; that package must be installed.
-        """
+        """The table as a data frame; the package `backend` must be installed."""
         return frame_of(columns_of(self.to_dict()["measures"]), backend)
 
     def to_markdown(self) -> str:

@@ -175,7 +175,7 @@ def _check_pilot(chosen: dict[str, Evaluation], statistic: Statistic) -> None:
     """Refuse pilots whose influences say nothing about larger samples; warn of those that say little."""
     for name, evaluation in chosen.items():
         of_model = f" of {shown(name)}" if name else ""
-        ranked = evaluation.hand_till if statistic == "hand_till" else evaluation._mean_area
+        ranked = evaluation.hand_till if statistic == "hand_till" else evaluation.fitted.mean_area
         if is_at_end(ranked):
             what = "no" if ranked > 0.5 else "nothing but"
             came = f"{what} errors{of_model}"
@@ -216,9 +216,9 @@ def _note(evaluation: Evaluation) -> str:
 def _forecast(chosen: dict[str, Evaluation], statistic: Statistic) -> Forecast:
     """What the influences of one model, or of two on the same samples, foretell."""
     evaluations = list(chosen.values())
-    units = units_of(evaluations[0]._samples, None)
-    effective = evaluations[0]._source.effective_counts
-    spreads = [evaluation._spread(statistic, units) for evaluation in evaluations]
+    units = units_of(evaluations[0].fitted.samples, None)
+    effective = evaluations[0].fitted.source.effective_counts
+    spreads = [evaluation.uncertainty.spread(statistic, units) for evaluation in evaluations]
     areas = [AreaForecast.of(spread, effective) for spread in spreads]
     found: Forecast = areas[0]
     if len(areas) == 2:

@@ -1,6 +1,5 @@
 """Plan: how many samples it takes, and how sure a statistic is with them."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -29,24 +28,7 @@ _WIDTH = 100
 class PlanText:
     """What is said about a plan."""
 
-    statistic: Statistic
-    models: tuple[str, str] | None
-    confidence_level: float
-    half_width: float | None
-    """As asked for; None for a plan of a test."""
-    detect: float | None
-    power: float | None
-    """As asked for, with `detect`."""
-    assurance: float | None
-    labels: Sequence[Any]
-    planned: Sequence[int]
-    """Samples of each class."""
-    n_now: int
-    half_width_now: float
-    power_now: float | None
-    is_enough: bool
-    label_next: Any
-    note: str
+    plan: "Plan"
 
     def __str__(self) -> str:
         return "\n".join(wrapped(self.sentence, _WIDTH))
@@ -54,66 +36,67 @@ class PlanText:
     @property
     def sentence(self) -> str:
         """All that is said, on one line."""
-        need = counted(sum(self.planned), "sample")
-        if self.is_enough and sum(self.planned) > self.n_now:
+        plan, n_now = self.plan, self.plan.current.n_samples
+        need = counted(plan.n_samples, "sample")
+        if plan.is_enough and plan.n_samples > n_now:
             # Its interval happens to be narrow enough, or the plan is for other shares of the classes.
-            what = f"{self._goal}, your {counted(self.n_now, 'sample')} are enough. {self._now}"
-            return self._with_note(f"{what} A new study needs about {need}. {self._by_class}. {self._assured}")
-        if self.is_enough:
-            what = f"{self._goal}, about {need} are enough (you have {self.n_now:,}). {self._by_class}."
-            return self._with_note(f"{what} {self._assured} {self._now}")
-        what = f"{self._goal}, you need about {need} (you have {self.n_now:,}). {self._by_class}."
-        return self._with_note(
-            f"{what} {self._assured} {self._now} The next sample should be of class {_quoted(self.label_next)}: it "
-            "lowers the variance most."
-        )
+            what = f"{self._goal}, your {counted(n_now, 'sample')} are enough. {self._now}"
+            told = f"{what} A new study needs about {need}. {self._by_class}. {self._assured}"
+        elif plan.is_enough:
+            what = f"{self._goal}, about {need} are enough (you have {n_now:,}). {self._by_class}."
+            told = f"{what} {self._assured} {self._now}"
+        else:
+            what = f"{self._goal}, you need about {need} (you have {n_now:,}). {self._by_class}."
+            following = f"The next sample should be of class {_quoted(plan.label_next)}: it lowers the variance most."
+            told = f"{what} {self._assured} {self._now} {following}"
+        return f"{told} {plan.note}".rstrip()
 
     @property
     def _assured(self) -> str:
         """How often the plan is enough, because a pilot knows the variance only roughly."""
-        if self.assurance is None:
+        asked = self.plan.asked
+        if asked.assurance is None:
             return "This is the estimate of the pilot: about half of such plans are too small."
-        share = percent(self.assurance)
-        if self.detect is None:
+        share = percent(asked.assurance)
+        if asked.detect is None:
             return f"That is enough in {share} of such studies."
         return f"The probability is at least that in {share} of such plans."
-
-    def _with_note(self, text: str) -> str:
-        return f"{text} {self.note}" if self.note else text
 
     @property
     def subject(self) -> str:
         """What the plan is about."""
-        name = STATISTIC_NAMES[self.statistic]
-        if self.models is None:
-            return name
-        first, second = (repr(printable(model)) for model in self.models)
-        return f"the difference in {name} between {first} and {second}"
+        name = STATISTIC_NAMES[self.plan.statistic]
+        return name if self.plan.models is None else f"the difference in {name} between {self._models}"
+
+    @property
+    def _models(self) -> str:
+        assert self.plan.models is not None
+        return " and ".join(repr(printable(model)) for model in self.plan.models)
 
     @property
     def _goal(self) -> str:
-        if self.detect is None:
-            return (
-                f"For a {level(self.confidence_level)} interval of {self.subject} with half width {self.half_width:g}"
-            )
-        assert self.models is not None
-        assert self.power is not None
-        first, second = (repr(printable(model)) for model in self.models)
+        asked = self.plan.asked
+        if asked.detect is None:
+            ends = f"{level(asked.confidence_level)} interval of {self.subject}"
+            return f"For a {ends} with half width {asked.half_width:g}"
+        assert asked.power is not None
+        name = STATISTIC_NAMES[self.plan.statistic]
         return (
-            f"To detect a true difference of {self.detect:g} in {STATISTIC_NAMES[self.statistic]} between {first} and "
-            f"{second} with a probability of {percent(self.power)} (two-sided test at level "
-            f"{level(1 - self.confidence_level)})"
+            f"To detect a true difference of {asked.detect:g} in {name} between {self._models} with a probability of "
+            f"{percent(asked.power)} (two-sided test at level {level(1 - asked.confidence_level)})"
         )
 
     @property
     def _now(self) -> str:
-        if self.power_now is None:
-            return f"The half width is {gap(self.half_width_now)} now."
-        return f"The probability is {percent(self.power_now)} now."
+        power = self.plan.current.power
+        if power is None:
+            return f"The half width is {gap(self.plan.current.half_width)} now."
+        return f"The probability is {percent(power)} now."
 
     @property
     def _by_class(self) -> str:
-        present = [(label, count) for label, count in zip(self.labels, self.planned, strict=True) if count > 0]
+        classes = zip(self.plan.labels.tolist(), self.plan.class_counts.tolist(), strict=True)
+        present = [(label, count) for label, count in classes if count > 0]
         if len(present) <= LISTED_CLASSES:
             return f"By class: {', '.join(f'{printable(label)}: {count:,}' for label, count in present)}"
         counts = [count for _, count in present]
@@ -308,10 +291,7 @@ class Plan(Frozen):
     def to_frame(self, backend: FrameBackend = "pandas") -> Any:
         """One row for each class: samples there are, planned and missing, and sigma.
 
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            Whose data frame to make; that package must be installed.
+        The package `backend` must be installed.
         """
         columns = {
             "class": self.labels,
@@ -345,19 +325,7 @@ class Plan(Frozen):
     @property
     def text(self) -> PlanText:
         """What is said about the plan wherever it is shown."""
-        return PlanText(
-            statistic=self.statistic,
-            models=self.models,
-            **vars(self.asked),
-            labels=self.labels.tolist(),
-            planned=self.class_counts.tolist(),
-            n_now=self.current.n_samples,
-            half_width_now=self.current.half_width,
-            power_now=self.current.power,
-            is_enough=self.is_enough,
-            label_next=self.label_next,
-            note=self.note,
-        )
+        return PlanText(self)
 
     def __str__(self) -> str:
         return str(self.text)

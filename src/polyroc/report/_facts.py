@@ -32,7 +32,7 @@ def operating_point(evaluation: Evaluation) -> dict[str, Any]:
     """
     curve, at = evaluation.curve, _READ_AT_FPR
     point = {"fpr": at, "tpr": float(np.interp(at, curve.fpr, curve.tpr)), "pairs": None}
-    rates = evaluation._kept_rates
+    rates = evaluation.fitted.kept_rates
     if evaluation.is_binary or rates is None:
         return point
     corner = np.zeros((1, rates.n_pairs))
@@ -48,11 +48,11 @@ def pair_costs(evaluation: Evaluation) -> list[float] | None:
 
     The mean of what it costs to miss the class and to predict it for another one, which D weighs by as well.
     """
-    options = evaluation._options
+    options = evaluation.fitted.options
     matrices = (options.costs, options.tpr_weights, options.fpr_weights)
     if evaluation.is_binary or all(matrix is None for matrix in matrices):
         return None
-    weights = pair_weights(evaluation._source, evaluation._pair_index, options)
+    weights = pair_weights(evaluation.fitted.source, evaluation.fitted.pairs, options)
     costs: list[float] = ((weights.tpr + weights.fpr) / 2).tolist()
     return costs
 
@@ -98,7 +98,7 @@ def _joined(tree: FloatArray, order: IntArray) -> list[list[float]]:
 
 def _hardest(evaluation: Evaluation, areas: FloatArray) -> IntArray:
     """The classes whose pairs have the smallest areas on average."""
-    pairs, n_classes = evaluation._pair_index, len(evaluation.labels)
+    pairs, n_classes = evaluation.fitted.pairs, len(evaluation.labels)
     total, count = np.zeros(n_classes), np.zeros(n_classes)
     for side in (pairs.positive, pairs.negative):
         total += np.bincount(side, areas, minlength=n_classes)
@@ -111,7 +111,7 @@ def _among(evaluation: Evaluation, areas: FloatArray, chosen: IntArray) -> Float
     """The areas of the pairs among some classes, as a table; never a table of all classes, who may be thousands."""
     place = np.full(len(evaluation.labels), -1)
     place[chosen] = np.arange(len(chosen))
-    row, column = place[evaluation._pair_index.positive], place[evaluation._pair_index.negative]
+    row, column = place[evaluation.fitted.pairs.positive], place[evaluation.fitted.pairs.negative]
     inside = (row >= 0) & (column >= 0)
     table = np.full((len(chosen), len(chosen)), np.nan)
     table[row[inside], column[inside]] = areas[inside]
@@ -203,7 +203,7 @@ def curve_differences(comparison: Comparison) -> dict[str, Any] | None:
     is_binary = evaluations[best_first[0]].is_binary
     if not pairs:
         return None
-    if not comparison.bootstraps and any(one._why_no_band("shared") for one in evaluations.values()):
+    if not comparison.bootstraps and any(one.uncertainty.why_no_band("shared") for one in evaluations.values()):
         return None
     shared = _differences(comparison, "shared", pairs)
     mean = [None] * len(pairs) if is_binary else [_plain(one) for one in _differences(comparison, "mean", pairs)]
@@ -230,7 +230,7 @@ def _drawn_pairs(
     """Curves drawn together from what the same samples add to both."""
     units = sampled_units(comparison.units)
     of = {name: comparison.evaluations[name] for pair in pairs for name in pair}
-    spreads = {name: one._point_spread(curve, units) for name, one in of.items()}
+    spreads = {name: one.uncertainty.point_spread(curve, units) for name, one in of.items()}
     curves = {name: one.curve if curve == "shared" else one.mean_curve for name, one in of.items()}
     paired = []
     for first, second in pairs:

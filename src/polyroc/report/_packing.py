@@ -65,17 +65,17 @@ def explorer_note(evaluation: Evaluation) -> str:
     """Why the page cannot follow other costs; empty where it can."""
     if evaluation.is_binary:
         return "Costs do not change the curve of two classes."
-    if not isinstance(evaluation._pair_index, AllPairs):
+    if not isinstance(evaluation.fitted.pairs, AllPairs):
         return "Costs cannot be changed here because only a sample of the pairs was compared (max_pairs)."
-    n_classes = len(evaluation._pair_index.classes)
+    n_classes = len(evaluation.fitted.pairs.classes)
     if n_classes > COST_GRID:
         return f"Costs can be changed here for up to {COST_GRID} classes; these are {n_classes}."
-    if evaluation._options.structure == "centered":
+    if evaluation.fitted.options.structure == "centered":
         return "Costs cannot be changed here with the centered structure."
     # Before any rate is read: a fine grid of many classes would be large.
-    n_rates = len(evaluation.factorization.row_effects) // 2 * len(evaluation._pair_index)
+    n_rates = len(evaluation.factorization.row_effects) // 2 * len(evaluation.fitted.pairs)
     if n_rates > _MOST_RATES:
-        n_thresholds = evaluation._options.n_thresholds
+        n_thresholds = evaluation.fitted.options.n_thresholds
         return (
             f"Costs cannot be changed here: {n_thresholds} thresholds of {n_classes} classes are too many for a page."
         )
@@ -87,7 +87,7 @@ def packed_rates(evaluations: Sequence[Evaluation]) -> dict[str, Any] | None:
     first = evaluations[0]
     if any(explorer_note(evaluation) for evaluation in evaluations):
         return None
-    options, pairs = first._options, first._pair_index
+    options, pairs = first.fitted.options, first.fitted.pairs
     assert isinstance(pairs, AllPairs)
     classes, n_rates = pairs.classes, first.rates.n_call_rates * len(pairs)
     limit = _FINE_LIMIT if n_rates <= _FINE_RATES else _LIMIT
@@ -103,7 +103,7 @@ def packed_rates(evaluations: Sequence[Evaluation]) -> dict[str, Any] | None:
         "structure": options.structure,
         "shrinkage": options.shrinkage,
         "weighting": options.weighting,
-        "counts": first._source.effective_counts[classes].tolist(),
+        "counts": first.fitted.source.effective_counts[classes].tolist(),
         "costs": costs[np.ix_(classes, classes)].tolist(),
         **_fixed_weights(first),
         "limit": limit,
@@ -113,11 +113,11 @@ def packed_rates(evaluations: Sequence[Evaluation]) -> dict[str, Any] | None:
 
 def _fixed_weights(evaluation: Evaluation) -> dict[str, Any]:
     """What pairs count for before costs, by `weighting`, `tpr_weights` and `fpr_weights`; None where all count 1."""
-    options = evaluation._options
+    options = evaluation.fitted.options
     if options.weighting == "equal" and options.tpr_weights is None and options.fpr_weights is None:
         return {"on_tpr": None, "on_fpr": None}
-    pairs, costs = evaluation._pair_index, options.costs
-    weights = pair_weights(evaluation._source, pairs, options)
+    pairs, costs = evaluation.fitted.pairs, options.costs
+    weights = pair_weights(evaluation.fitted.source, pairs, options)
     if costs is None:
         return {"on_tpr": weights.tpr.tolist(), "on_fpr": weights.fpr.tolist()}
     # Costs taken out again: without them the other weights may lie further apart than is allowed.
@@ -219,9 +219,9 @@ _SEED = 0
 
 def packed_decisions(evaluations: Sequence[Evaluation]) -> dict[str, Any] | None:
     """What the script needs to name classes; None where the page has no grid of costs, or knows no single sample."""
-    if any(explorer_note(evaluation) or not evaluation._has_samples for evaluation in evaluations):
+    if any(explorer_note(evaluation) or not evaluation.fitted.has_samples for evaluation in evaluations):
         return None
-    sources, pairs = [evaluation._unchanged.samples for evaluation in evaluations], evaluations[0]._pair_index
+    sources, pairs = [evaluation.fitted.unchanged.samples for evaluation in evaluations], evaluations[0].fitted.pairs
     assert isinstance(pairs, AllPairs)
     classes, first = pairs.classes, sources[0]
     n_coded = sum(can_be_probabilities(source) for source in sources)

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from polyroc._inputs.checks import InputError, as_flag, shown
 from polyroc._lib.files import why_not_writable, write_whole
 from polyroc._uncertainty.bootstrap import BootstrapResult
-from polyroc.costs._tipping_costs import TippingCosts
+from polyroc.costs._tipping import TippingCosts
 from polyroc.evaluation._compared_measures import ComparedMeasures
 from polyroc.evaluation._comparison import Comparison
 from polyroc.evaluation._evaluation import Evaluation

@@ -5,7 +5,7 @@ from typing import Any
 from polyroc._lib.limits import CLASS_ROWS_FIRST, CLASS_ROWS_ON_PAGE
 from polyroc._lib.numbers import area, area_and_ends, difference_and_ends, p_value, percent
 from polyroc._lib.text import printable
-from polyroc.costs._tipping_costs import ALL_FIRST, MEANING, STATISTICS, sentence
+from polyroc.costs._tipping import ALL_FIRST, MEANING, STATISTICS, sentence
 from polyroc.evaluation._compared_measures import HOLM_NOTE
 from polyroc.evaluation._measures import better, left_out_notes
 from polyroc.report._sentences import (

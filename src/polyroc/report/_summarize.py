@@ -23,7 +23,7 @@ from polyroc._uncertainty.bootstrap import BootstrapResult
 from polyroc._uncertainty.paired import ModelEstimate
 from polyroc._uncertainty.units import Units
 from polyroc._version import __version__
-from polyroc.costs._tipping_costs import TippingCosts
+from polyroc.costs._tipping import TippingCosts
 from polyroc.evaluation._classes import Classes
 from polyroc.evaluation._compared_measures import ComparedMeasures
 from polyroc.evaluation._comparison import Comparison
@@ -228,7 +228,9 @@ def _intervals_of(
     if isinstance(bootstrap, EvaluationIntervals):
         return bootstrap
     has_units = groups is not None or not bootstrap.by_groups
-    return EvaluationIntervals.of_replicates(evaluation, bootstrap, evaluation._units(groups) if has_units else None)
+    return EvaluationIntervals.of_replicates(
+        evaluation, bootstrap, evaluation.uncertainty.units(groups) if has_units else None
+    )
 
 
 def _of_evaluation(evaluation: Evaluation, intervals: EvaluationIntervals | None, level: float) -> dict[str, Any]:
@@ -243,7 +245,7 @@ def _of_evaluation(evaluation: Evaluation, intervals: EvaluationIntervals | None
         "notes": _notes(evaluation, evaluation.notes),
         **heatmap_order([evaluation]),
         "pair_costs": pair_costs(evaluation),
-        "weighted": evaluation._source.is_weighted,
+        "weighted": evaluation.fitted.source.is_weighted,
         "method": None if intervals is None else intervals.method_of(),
         "resampled_because": "" if intervals is None else intervals.resampled_because,
         "by_groups": intervals is not None and intervals.by_groups,
@@ -264,7 +266,7 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
     models = {}
     for name, evaluation in comparison.evaluations.items():
         own = {key: value for key, value in evaluation.to_dict().items() if key not in common}
-        models[name] = own | _of_model(evaluation, comparison._intervals(name), level)
+        models[name] = own | _of_model(evaluation, comparison.intervals_of(name), level)
     for key, contest in (("confidence_interval", comparison.by_auc), ("hand_till_interval", comparison.by_hand_till)):
         for one in contest.estimates:
             models[one.model][key] = _estimated(one, comparison)
@@ -277,7 +279,7 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
         "curve_differences": curve_differences(comparison),
         **heatmap_order(list(comparison.evaluations.values())),
         "pair_costs": pair_costs(first),
-        "weighted": first._source.is_weighted,
+        "weighted": first.fitted.source.is_weighted,
         "by_groups": comparison.units.are_groups,
         "n_independent": comparison.n_independent,
     }
@@ -285,7 +287,7 @@ def _of_comparison(comparison: Comparison) -> dict[str, Any]:
 
 def _notes(evaluation: Evaluation, notes: Sequence[str]) -> list[str]:
     """With what is said of a result of counted scores, and of no other."""
-    return [*notes, *([] if evaluation._has_samples else [_COUNTED])]
+    return [*notes, *([] if evaluation.fitted.has_samples else [_COUNTED])]
 
 
 def _explorer(result: Evaluation | Comparison) -> dict[str, Any]:
@@ -321,7 +323,7 @@ def _classes(evaluation: Evaluation, intervals: EvaluationIntervals | None, leve
     # Intervals of very many classes take longer than all the rest; counted scores have none.
     if not isinstance(units, Units) or len(evaluation.labels) > CLASS_INTERVALS_ON_PAGE:
         return evaluation.classes
-    return evaluation.classes._by_units(level, units)
+    return evaluation.classes.by_units(level, units)
 
 
 def _accuracy_interval(intervals: EvaluationIntervals | None, level: float) -> dict[str, Any] | None:
@@ -333,7 +335,7 @@ def _points(evaluation: Evaluation, curve: RocCurve) -> dict[str, list[float]]:
     """The points of a curve, corners included, each with the share called positive there."""
     call_rates: FloatArray = (curve.fpr + curve.tpr) / 2
     if not evaluation.is_binary:
-        call_rates = np.concatenate([[0.0], grid(evaluation._options.n_thresholds), [1.0]])
+        call_rates = np.concatenate([[0.0], grid(evaluation.fitted.options.n_thresholds), [1.0]])
     return {"fpr": plain(curve.fpr), "tpr": plain(curve.tpr), "call_rate": plain(call_rates)}
 
 
@@ -352,7 +354,9 @@ def _pair_curves(evaluation: Evaluation) -> dict[str, Any] | None:
         return None
     worst = np.argsort(evaluation.pairs.auc, kind="stable")[:PAIR_CURVES_ON_PAGE]
     # Only theirs: those of all pairs of very many classes would fill the memory.
-    rates = rates_of(evaluation._unchanged, chosen_pairs(evaluation._pair_index, worst), evaluation._options)
+    rates = rates_of(
+        evaluation.fitted.unchanged, chosen_pairs(evaluation.fitted.pairs, worst), evaluation.fitted.options
+    )
     points = _spread(rates.n_call_rates, _PAIR_POINTS)
     return {
         "pair": worst.tolist(),

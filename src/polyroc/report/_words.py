@@ -11,7 +11,7 @@ from typing import Any
 from polyroc._lib.numbers import area, counted, difference_and_ends, gap, level, percent, percent_and_ends
 from polyroc._lib.text import printable
 from polyroc._records import Status
-from polyroc.costs._tipping_costs import times
+from polyroc.costs._tipping import times
 from polyroc.evaluation._text import backwards_note, weighted_by
 from polyroc.report._sentences import (
     Model,

@@ -20,8 +20,7 @@ from polyroc._inputs.checks import InputError, as_confidence_level, listed, show
 from polyroc._inputs.predictions import Batch, as_batch, groups_of
 from polyroc._lib.typing import AnyStatistic, FloatArray, IntArray, LabelArray
 from polyroc._lib.warnings import underflow_is_zero
-from polyroc._uncertainty.streamed import Evidence, StreamedUnits, differences, products
-from polyroc._uncertainty.units import AnyUnits, Units
+from polyroc._uncertainty.units import AnyUnits, Evidence, StreamedUnits, Units, differences, products
 from polyroc.evaluation._compare import by_influence
 from polyroc.evaluation._comparison import Comparison
 from polyroc.evaluation._evaluation import Evaluation
@@ -158,14 +157,14 @@ class GroupSums:
 
 
 def _statistics(evaluation: Evaluation) -> tuple[AnyStatistic, ...]:
-    return _STATISTICS[: 2 if evaluation._mean_is_hand_till else 3]
+    return _STATISTICS[: 2 if evaluation.fitted.mean_is_hand_till else 3]
 
 
 def _lookup(evaluation: Evaluation) -> InfluenceLookup:
     """Tables of what a sample adds to each statistic of a model."""
-    prepared = evaluation._prepared
+    prepared = evaluation.fitted.prepared
     assert isinstance(prepared, CountedPrepared)
-    tables = [evaluation._fitted.tables(statistic) for statistic in _statistics(evaluation)]
+    tables = [evaluation.fitted.tables(statistic) for statistic in _statistics(evaluation)]
     return InfluenceLookup.of(prepared.source, reduce(lambda joined, more: joined.joined(more), tables))
 
 
@@ -269,7 +268,7 @@ class _Passing:
                 statistic: self._sums.influences(next(numbers)) for statistic in _statistics(one)
             }
             influences.setdefault("mean_auc", influences["hand_till"])
-            evaluations[name] = replace(one, _evidence=Evidence(units, influences))
+            evaluations[name] = replace(one, evidence=Evidence(units, influences))
         return evaluations
 
     def state_dict(self) -> dict[str, Any]:
@@ -450,5 +449,5 @@ class PairedSecondPass(_Passing):
             As `compare` gives it without resampling.
         """
         evaluations = self._evaluations()
-        units = next(iter(evaluations.values()))._units()
+        units = next(iter(evaluations.values())).uncertainty.units()
         return by_influence(evaluations, units, as_confidence_level(confidence_level))
