@@ -133,12 +133,6 @@ hard: $(VENV_FULL)/.full  ## simulate intervals where few samples decide: an hou
 
 studies: intervals hard measures decisions  ## every table of docs/coverage.md, and those of costs it links to: two days without a card
 
-hard: $(VENV_FULL)/.full  ## simulate intervals where few samples decide: an hour on one core; writes docs/coverage.md
-	$(VENV_FULL)/bin/python -m studies hard --out hard.json
-	$(VENV_FULL)/bin/python -m studies hard-page hard.json
-
-studies: intervals hard measures decisions  ## every table of docs/coverage.md, and those of costs it links to: two days without a card
-
 plans: $(VENV_FULL)/.full  ## simulate studies that were planned by a pilot: about an hour; writes docs/planning.md
 	$(VENV_FULL)/$(SCRIPTS)/python -m studies plans --out plans.json
 	$(VENV_FULL)/$(SCRIPTS)/python -m studies plans-page plans.json
