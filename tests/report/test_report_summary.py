@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from report_pages import comparison_of, evaluation_of
 
 import polyroc
+from polyroc.evaluation._uncertainty import Uncertainty
 from polyroc.report import render_html, summarize
 
 # What `--json` printed before there was a report.
@@ -88,7 +89,7 @@ def test_nothing_is_resampled(evaluation, monkeypatch):
     def no(*_, **__):
         pytest.fail("resampled")
 
-    monkeypatch.setattr(polyroc.Evaluation, "_drawn", no)
+    monkeypatch.setattr(Uncertainty, "resampled", no)
     summary = summarize(evaluation)
     assert (summary["n_resamples"], summary["method"]) == (0, "influence")
     assert summary["confidence_interval"]["low"] == evaluation.confidence_interval().low

@@ -182,7 +182,7 @@ def ends_by_loops(first, second, tail):
     low, high = [], []
     for side in (0, 1):
         y, v = total[side], squares[side]
-        w = max(math.sqrt(1 - freedom / normal_freedom) * largest[side], 0.15 / 2 * 2 / (4 * 30))
+        w = max(0.5 * math.sqrt(1 - freedom / normal_freedom) * largest[side], 0.15 / 2 * 2 / (4 * 30))
         low.append(v / (2 * y) * stats.chi2.ppf(tail, 2 * y**2 / v))
         high.append((v + w**2) / (2 * (y + w)) * stats.chi2.isf(tail, 2 * (y + w) ** 2 / (v + w**2)))
     scale = error / variance**0.5

@@ -7,7 +7,6 @@ from numbers import Integral
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
-import torch
 
 from polyroc._engines._bins import ROUNDED, SEVERAL_SCORES, ScoreBins, usual_bits
 from polyroc._engines._tally import Tally
