@@ -1,6 +1,6 @@
 """What changes with every pairwise rate: the gradient of D, of an area, or of points of a curve."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,6 +29,10 @@ class Gradient(Frozen):
 
     def __len__(self) -> int:
         return len(self.row)
+
+    def of_numbers(self, some: slice) -> "Gradient":
+        """That of some of the numbers."""
+        return replace(self, row=self.row[some], pair=self.pair[some])
 
     def of_pair(self, j: int) -> tuple[FloatArray, FloatArray]:
         """Derivatives by the true and by the false positive rates of one pair, shape (m, T) each."""

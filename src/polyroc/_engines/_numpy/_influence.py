@@ -12,11 +12,14 @@ import numpy as np
 
 from polyroc._engines._gradient import Gradient
 from polyroc._engines._numpy._rates import Differences, Run, Runs
-from polyroc._engines._reach import reach
+from polyroc._engines._reach import Reach, reach
 from polyroc._engines._samples import centred
 from polyroc._engines._unordered import of_both_orders, unordered
 from polyroc._lib.typing import FloatArray, Thresholds
 from polyroc._records import PairIndex, Predictions
+
+# Heights of knots that are held at once.
+_MOST_HEIGHTS = 2**22
 
 
 def sample_influences(
@@ -30,9 +33,38 @@ def sample_influences(
 ) -> FloatArray:
     """What each sample adds to each of m numbers, shape (m, n), from their gradient; the sums of classes are 0."""
     runs, around = Runs(predictions), reach(call_rates, least_reach)
+    # With own thresholds all knots of a column come from the pairs of its class: they need not wait for the others.
+    columns = [np.arange(len(pairs))]
+    if thresholds == "own":
+        columns = [np.flatnonzero(pairs.column == column) for column in np.unique(pairs.column)]
+    # Of so many numbers at a time the knots of a column stay near the cache.
+    together = max(1, _MOST_HEIGHTS // (4 * max(len(column) for column in columns) * len(call_rates)))
+    influences = np.zeros((len(gradient), predictions.n_samples))
+    for start in range(0, len(gradient), together):
+        numbers = slice(start, start + together)
+        for column in columns:
+            for (members_of, place), knots in _knots_of(
+                runs, pairs, column.tolist(), around, call_rates, thresholds, gradient.of_numbers(numbers)
+            ).items():
+                samples = np.flatnonzero(predictions.codes == members_of)
+                influences[numbers, samples] += look_up(knots, predictions.scores[samples, place])
+    return centred(influences, predictions)
+
+
+def _knots_of(
+    runs: Runs,
+    pairs: PairIndex,
+    some: list[int],
+    around: Reach,
+    call_rates: FloatArray,
+    thresholds: Thresholds,
+    gradient: Gradient,
+) -> dict[tuple[int, int], list["Knots"]]:
+    """Knots from some of the pairs, by class and column."""
     tables: dict[tuple[int, int], list[Knots]] = {}
-    for pair, (i, j, column) in enumerate(zip(pairs.positive, pairs.negative, pairs.column, strict=True)):
-        members = members_and_columns(int(i), int(j), int(column), thresholds)
+    for pair in some:
+        i, j, column = int(pairs.positive[pair]), int(pairs.negative[pair]), int(pairs.column[pair])
+        members = members_and_columns(i, j, column, thresholds)
         cut = cut_polygon([runs(*each) for each in members], call_rates)
         # Each run's part of what is called next.
         next_called = np.clip(around.rise(cut.share) / (len(members) * around.width), 0, 1)
@@ -41,11 +73,7 @@ def sample_influences(
         pulls = [by_tpr, by_fpr, 0.0, 0.0]
         for each, pull in zip(members, pulls, strict=False):
             tables.setdefault(each, []).append(Knots(cut.score, cut.part, pull - moved))
-    found = np.zeros((len(gradient), predictions.n_samples))
-    for (members_of, column), knots in tables.items():
-        samples = np.flatnonzero(predictions.codes == members_of)
-        found[:, samples] += look_up(knots, predictions.scores[samples, column])
-    return centred(found, predictions)
+    return tables
 
 
 def members_and_columns(i: int, j: int, column: int, thresholds: Thresholds) -> list[tuple[int, int]]:
