@@ -37,7 +37,7 @@ class Frozen:
             if isinstance(value, np.ndarray) and value.flags.writeable:
                 # A view, so that an array the caller passed in stays theirs to write.
                 object.__setattr__(self, name, read_only(value.view()))
-            elif isinstance(value, Mapping):
+            elif isinstance(value, Mapping) and not name.startswith("_"):  # private ones are caches
                 views = {key: read_only(x.view()) if isinstance(x, np.ndarray) else x for key, x in value.items()}
                 object.__setattr__(self, name, MappingProxyType(views))
 
@@ -52,7 +52,7 @@ class Frozen:
                 read_only(value)
         self.__dict__.update(state)
         for name in getattr(self, "__dataclass_fields__", ()):
-            if isinstance(value := state.get(name), dict):
+            if isinstance(value := state.get(name), dict) and not name.startswith("_"):
                 for array in value.values():
                     if isinstance(array, np.ndarray):
                         read_only(array)
