@@ -632,6 +632,7 @@ def test_auto_is_the_engine_of_the_device(device, monkeypatch):
 
     real = _engines.engine_named
     monkeypatch.setattr(_engines, "engine_named", engine_named)
+    monkeypatch.setattr(_engines._registry, "engine_named", engine_named)
     polyroc.evaluate(PROBLEM.y_true, device.tensor(PROBLEM.y_score))
     assert asked == ["torch"]
     two = as_predictions(PROBLEM.y_true % 2, device.tensor(PROBLEM.y_score[:, 0]))
