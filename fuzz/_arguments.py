@@ -1,7 +1,7 @@
 """Arguments: every public function is given what nobody should give it. It refuses, or gives a result that is right."""
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -99,6 +99,16 @@ _READ: dict[str, Any] = {
     "drop_missing": True,
 }
 _PAIRED: dict[str, Any] = {"key": None, "models": None, "common": False}
+
+
+def _drawing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same by resampling: other methods refuse its options."""
+
+    @wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        return function(*arguments, method="bootstrap", **options)
+
+    return call
 
 
 @cache
@@ -288,8 +298,8 @@ def _functions() -> dict[str, Entry]:
         "auc_score": Entry(polyroc.auc_score, data, _METHOD, _share),
         "multiclass_d": Entry(training.multiclass_d, data, _without(_METHOD, "labels"), _share),
         "compare": Entry(
-            polyroc.compare,
-            models | {"method": "bootstrap"},
+            _drawing(polyroc.compare),
+            models,
             _LEVEL | {"interval": "logit", "max_fpr": 0.5} | _DRAWS | quick,
             _comparison,
         ),
@@ -396,12 +406,11 @@ def _decision_again(**changes: Any) -> Any:
 
 def _of_an_evaluation() -> dict[str, Entry]:
     one = polyroc.evaluate(_Y, _S, n_thresholds=9, engine="numpy")
-    method = {"method": "bootstrap"}
-    draws, drawn = _without(_DRAWS, "n_resamples"), {"method": "bootstrap"}
+    draws, method = _without(_DRAWS, "n_resamples"), {"method": "bootstrap"}
     return {
-        "confidence_interval": Entry(one.confidence_interval, _LEVEL | drawn, _ENDS | _DRAWS, _interval_or_none),
+        "confidence_interval": Entry(_drawing(one.confidence_interval), _LEVEL, _ENDS | _DRAWS, _interval_or_none),
         "bootstrap": Entry(one.bootstrap, {"n_resamples": 4}, draws | method, _replicates),
-        "confidence_band": Entry(one.confidence_band, _LEVEL | drawn, _BAND | _DRAWS, check_band),
+        "confidence_band": Entry(_drawing(one.confidence_band), _LEVEL, _BAND | _DRAWS, check_band),
         "evaluation.partial_auc": Entry(one.partial_auc, {"max_fpr": 0.5}, {}, _share),
         "accuracy_interval": Entry(one.accuracy_interval, _LEVEL, {"groups": None}, _interval_or_none),
         "to_dict": Entry(one.to_dict, {}, {"include_rates": True}, _anything),

@@ -123,7 +123,7 @@ for engine in ("auto", "numba"):
     try:
         e = polyroc.evaluate(y, s, n_thresholds=9, engine=engine)
         assert 0 <= e.bootstrap(3, rng=0).auc.min()
-        polyroc.compare(y, {"a": s, "b": -s}, n_resamples=3, n_thresholds=9, rng=0, engine=engine)
+        polyroc.compare(y, {"a": s, "b": -s}, method="bootstrap", n_resamples=3, n_thresholds=9, rng=0, engine=engine)
     except (ValueError, RuntimeError) as error:  # who asks for the compiler by name may be told that there is none
         assert engine == "numba" and "NUMBA_DISABLE_JIT" in str(error), error
 y = np.repeat(y, 100)
