@@ -126,10 +126,10 @@ def test_numbers_that_should_have_been_refused_are_caught(monkeypatch, tmp_path)
 
 
 def planted(**fields):
-    """An evaluation with some fields of another value."""
+    """An evaluation some of whose attributes have another value."""
     right = polyroc.evaluate(Y, S)
-    for name, value in fields.items():
-        object.__setattr__(right, name, value)
+    kind = type("Planted", (type(right),), fields)
+    object.__setattr__(right, "__class__", kind)
     return right
 
 
@@ -146,7 +146,7 @@ class Curve:
         (lambda: planted(hand_till=-0.1), "M is -0.1"),
         (lambda: planted(curve=Curve([0, 0.5, 0.4, 1], [0, 0.5, 0.6, 1])), "curve.fpr falls"),
         (lambda: planted(mean_curve=Curve([0, np.nan, 1], [0, 0.5, 1])), "mean_curve.fpr"),
-        (lambda: planted(to_dict=lambda: {"deep": [{"x": float("nan")}]}), "not plain data of finite numbers"),
+        (lambda: planted(to_dict=lambda _: {"deep": [{"x": float("nan")}]}), "not plain data of finite numbers"),
     ],
 )
 def test_a_wrong_result_is_caught(evaluation, what, tried):

@@ -37,7 +37,7 @@ def sample_influences(
     columns = [np.arange(len(pairs))]
     if thresholds == "own":
         columns = [np.flatnonzero(pairs.column == column) for column in np.unique(pairs.column)]
-    # Of so many numbers at a time the knots of a column stay near the cache.
+    # Of this many numbers at a time the knots of a column stay near the cache.
     together = max(1, _MOST_HEIGHTS // (4 * max(len(column) for column in columns) * len(call_rates)))
     influences = np.zeros((len(gradient), predictions.n_samples))
     for start in range(0, len(gradient), together):
