@@ -180,3 +180,17 @@ def test_half_of_the_bias_moves_the_band_and_few_samples_widen_it(simultaneous):
     for found, place in zip((band.lower, band.upper), expected, strict=True):
         at_half = np.flatnonzero(np.isclose(found.fpr + found.tpr, 1))[0]
         assert found.tpr[at_half] == pytest.approx(place, rel=1e-6)
+
+
+@pytest.mark.parametrize("thresholds", ["own", "shared"])
+def test_a_band_does_not_depend_on_how_many_numbers_are_done_at_a_time(thresholds, monkeypatch):
+    from polyroc._engines._numpy import _influence
+
+    rng = np.random.default_rng(5)
+    y_true = np.arange(60) % 4
+    y_score = rng.normal(size=(60, 4)) + np.eye(4)[y_true]
+    one = polyroc.evaluate(y_true, y_score, thresholds=thresholds, n_thresholds=9, engine="numpy").confidence_band()
+    monkeypatch.setattr(_influence, "_MOST_HEIGHTS", 1)
+    other = polyroc.evaluate(y_true, y_score, thresholds=thresholds, n_thresholds=9, engine="numpy").confidence_band()
+    np.testing.assert_array_equal(one.lower.tpr, other.lower.tpr)
+    np.testing.assert_array_equal(one.upper.fpr, other.upper.fpr)

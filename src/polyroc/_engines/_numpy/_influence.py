@@ -42,10 +42,10 @@ def sample_influences(
     influences = np.zeros((len(gradient), predictions.n_samples))
     for start in range(0, len(gradient), together):
         numbers = slice(start, start + together)
+        part = gradient.of_numbers(numbers)
         for column in columns:
-            for (members_of, place), knots in _knots_of(
-                runs, pairs, column.tolist(), around, call_rates, thresholds, gradient.of_numbers(numbers)
-            ).items():
+            tables = _knots_of(runs, pairs, column.tolist(), around, call_rates, thresholds, part)
+            for (members_of, place), knots in tables.items():
                 samples = np.flatnonzero(predictions.codes == members_of)
                 influences[numbers, samples] += look_up(knots, predictions.scores[samples, place])
     return centred(influences, predictions)
