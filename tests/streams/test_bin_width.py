@@ -8,7 +8,7 @@ import pytest
 from parquet_files import table_of, write
 
 import polyroc
-from polyroc._engines._bins import ScoreBins
+from polyroc._counts.bins import ScoreBins
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import polyroc
-from polyroc._engines._bins import ScoreBins
+from polyroc._counts.bins import ScoreBins
 
 
 @pytest.mark.parametrize("scores", ["probabilities", "free"])
