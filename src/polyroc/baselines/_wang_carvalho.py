@@ -464,6 +464,8 @@ def _as_rank(rank: Any, structure: Structure, n_rows: int, n_pairs: int) -> int:
         raise InputError("rank", "must be left out if `structure` is 'full', which has the largest rank", shown(rank))
     # Columns of V that are orthogonal to ones are one fewer.
     most = min(n_rows, n_pairs - (structure == "centered"))
+    if most == 0:
+        raise InputError("structure", "must not be 'centered' for a single pair, as of one score column", "'centered'")
     if int(rank) > most:
         rule = f"must be at most {most}, for {n_rows} rows and {n_pairs} pairs and `structure` {structure!r}"
         raise InputError("rank", rule, shown(rank))
