@@ -16,7 +16,7 @@ from polyroc._lib.threads import Threads, one_pool
 
 pytestmark = pytest.mark.threads
 
-MANY = [(i,) for i in range(1_000)]
+MANY = [(i,) for i in range(100_000)]
 
 
 @pytest.fixture
@@ -184,9 +184,9 @@ def held(stopped):
 def test_an_error_ends_results_that_come_one_by_one(held):
     threads, work, done = held
     with pytest.raises(ValueError, match="4"), threads:
-        list(threads.imap(work, [(i, 4) for i in range(1_000)]))
-    # And at most one of each thread, which had begun it.
-    assert {0, 1, 2, 3} <= set(done) <= {0, 1, 2, 3, 5, 6}
+        list(threads.imap(work, [(i, 4) for i in range(100_000)]))
+    # At most one of the other thread, which had begun it.
+    assert set(done) in ({0, 1, 2, 3}, {0, 1, 2, 3, 5})
     assert not threads_left()
 
 

@@ -52,7 +52,7 @@ class Threads:
     def __init__(self, n_jobs: int | None) -> None:
         self._size = n_threads(n_jobs)
         self._executor: ThreadPoolExecutor | None = None
-        self._is_open = False
+        self._is_over = False
 
     @property
     def size(self) -> int:
@@ -60,11 +60,11 @@ class Threads:
         return self._size
 
     def __enter__(self) -> "Threads":
-        self._is_open = True
+        self._is_over = False
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._is_open = False
+        self._is_over = True
         if self._executor is not None:
             self._executor.shutdown(cancel_futures=True)
             self._executor = None
@@ -93,9 +93,8 @@ class Threads:
             work()
         finally:
             left.clear()
-            begun = [helper for helper in helpers if not helper.cancel()]
-            errors = [helper.exception() for helper in begun]
-        for error in filter(None, errors):
+            errors = _ended(helpers)
+        for error in errors:
             raise error
         return results
 
@@ -105,14 +104,28 @@ class Threads:
         if self._size == 1 or len(tasks) < 2:
             yield from (function(*task) for task in tasks)
             return
-        futures = deque(self.submit(function, *task) for task in tasks)
+        futures: deque[Future[ResultT]] = deque(Future() for _ in tasks)
+        left = deque(zip(futures, tasks, strict=True))
+
+        def work() -> None:
+            for future, task in _taken_from(left):
+                # Somebody may keep what waits for results longer than the block.
+                if self._is_over:
+                    return
+                try:
+                    future.set_result(function(*task))
+                except BaseException as error:
+                    left.clear()
+                    future.set_exception(error)
+
+        helpers: list[Future[None]] = []
         try:
+            helpers.extend(self.submit(work) for _ in range(min(self._size, len(tasks))))
             while futures:
-                yield futures[0].result()
-                futures.popleft()
+                yield futures.popleft().result()
         finally:
-            for future in [future for future in futures if not future.cancel()]:
-                future.exception()
+            left.clear()
+            _ended(helpers)
 
     def submit(self, function: Callable[..., ResultT], *arguments: Any) -> "Future[ResultT]":
         """The result of a call in another thread; of a call in this one, at once, if no other can be started.
@@ -144,11 +157,17 @@ class Threads:
         from concurrent.futures import ThreadPoolExecutor
 
         shared: Threads | None = getattr(_here, "shared", None)
-        if shared is not None and shared is not self and shared._is_open and shared.size == self._size:
+        if shared is not None and shared is not self and not shared._is_over and shared.size == self._size:
             return shared._pool()
         if self._executor is None:
             self._executor = ThreadPoolExecutor(self._size, thread_name_prefix="polyroc")
         return self._executor
+
+
+def _ended(calls: "Iterable[Future[Any]]") -> list[BaseException]:
+    """Errors of calls, after those that have begun have ended; others never begin."""
+    begun = [call for call in calls if not call.cancel()]
+    return [error for call in begun if (error := call.exception()) is not None]
 
 
 def _taken_from(left: "deque[ResultT]") -> Iterator[ResultT]:
@@ -161,7 +180,7 @@ def _taken_from(left: "deque[ResultT]") -> Iterator[ResultT]:
         yield taken
 
 
-# Its `shared` is the pool of this thread. An interrupt may leave one there that is not open any more.
+# Its `shared` is the pool of this thread. An interrupt may leave one there that is over.
 _here = threading.local()
 
 
