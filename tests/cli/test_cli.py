@@ -51,7 +51,7 @@ def two_files(folder):
 
 def python(*arguments, **options):
     return subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, timeout=120, check=False, **options
+        [sys.executable, *arguments], capture_output=True, text=True, timeout=300, check=False, **options
     )
 
 
@@ -606,7 +606,7 @@ def test_a_reader_that_stops_reading_is_no_error(folder):
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(
-        [sys.executable, "-c", code, *call], stdout=write, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        [sys.executable, "-c", code, *call], stdout=write, stderr=subprocess.PIPE, text=True, timeout=300, check=False
     )
     os.close(write)
     assert done.returncode == 141

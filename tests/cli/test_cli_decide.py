@@ -293,6 +293,6 @@ def test_from_a_shell_with_pipes(folder):
         f"{polyroc_} first.csv --target label --costs costs.csv --out own.csv --quiet > /dev/null\n"
         "cmp predicted.csv own.csv"
     )
-    done = subprocess.run(["sh", "-e", "-c", script], capture_output=True, text=True, env=os.environ, timeout=120)
+    done = subprocess.run(["sh", "-e", "-c", script], capture_output=True, text=True, env=os.environ, timeout=300)
     assert (done.returncode, done.stderr) == (0, "")
     assert "No rule is clearly the cheapest. Bayes' rule is used" in (folder / "text.txt").read_text()

@@ -56,7 +56,7 @@ def test_examples_run_as_written(command, folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     if re.search(r"[<>|]", command):
         environment = {**os.environ, "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-        done = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment, timeout=120)
+        done = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment, timeout=300)
         assert done.returncode == 0, done.stderr
         written = re.search(r"> (\S+)", command)
         assert Path(written[1]).stat().st_size > 0 if written else done.stdout

@@ -34,7 +34,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def shell(command):
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=300, check=False)
     assert done.stderr.count("\n") <= 1, done.stderr
     return done
 
@@ -141,7 +141,7 @@ def test_a_reader_that_has_gone_ends_it_with_141(call, folder):
     read, write = os.pipe()
     os.close(read)
     command = [sys.executable, "-m", "polyroc", *shlex.split(call)]
-    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, timeout=300, check=False)
     os.close(write)
     assert (done.returncode, done.stderr) == (141, "")
 
@@ -176,7 +176,7 @@ def test_a_file_that_does_not_fit_leaves_nothing_behind(option, folder):
         [sys.executable, "-m", "polyroc", *call, "--engine", "numpy"],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
         env=environment,
         preexec_fn=too_large,

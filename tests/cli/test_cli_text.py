@@ -141,7 +141,7 @@ def test_a_terminal_of_another_encoding_gets_escapes(odd_file):
         [sys.executable, "-m", "polyroc", "evaluate", "odd.parquet", "--target", "label", "--method", "none"],
         capture_output=True,
         env={"PYTHONIOENCODING": "ascii", "PATH": ""},
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -95,6 +95,21 @@ def test_a_model_and_itself():
     assert found.delong[0].p_value == 1
 
 
+@pytest.mark.filterwarnings("ignore::polyroc.ResamplingWarning")
+def test_equal_models_are_drawn_as_equal():
+    """Without resampling, too: rounding would put one of them before the others in each draw."""
+    y_true, scores = three_models()
+    equal = {name: scores["good"].copy() for name in ("one", "same", "again")}
+    found = polyroc.compare(y_true, {**equal, "other": scores["fair"]})
+    for contest in (found.by_auc, found.by_hand_till):
+        assert {str(ranking) for ranking in contest.rankings} <= {
+            "one = same = again > other",
+            "other > one = same = again",
+        }
+        shares = [entry.probability_best for entry in contest.estimates[:3]]
+        assert shares[0] == shares[1] == shares[2]
+
+
 @pytest.mark.filterwarnings("ignore:The scores of .* are probabilities")
 @pytest.mark.filterwarnings("ignore:The scores .*rank samples backwards")
 @pytest.mark.filterwarnings("ignore::polyroc.ResamplingWarning")

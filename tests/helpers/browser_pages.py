@@ -57,7 +57,7 @@ def opened_page(file, hash_="", *, ready=True, **options):
         page.goto(address + hash_)
         if options.get("java_script_enabled", True):
             if ready:
-                page.wait_for_selector("html[data-ready]", state="attached", timeout=20_000)
+                page.wait_for_selector("html[data-ready]", state="attached", timeout=120_000)
             for name in ("emulate_media", "set_viewport_size"):
                 setattr(page, name, _and_settled(page, getattr(page, name)))
         yield page
@@ -86,8 +86,8 @@ def _and_settled(page, method):
 
 
 def until(page, holds):
-    """Wait for something; the page forbids the scripts by which playwright would wait."""
-    for _ in range(100):
+    """Wait for something; the page forbids the scripts by which playwright would wait. For two minutes."""
+    for _ in range(2_400):
         if holds():
             return
         page.wait_for_timeout(50)

@@ -8,7 +8,7 @@ def hash_of(page):
 def come_to_heatmap(page):
     """Drawn only when somebody comes near to it."""
     page.locator("#heatmap-section").scroll_into_view_if_needed()
-    page.locator("#heatmap .heat-stage svg").wait_for(state="attached", timeout=5_000)
+    page.locator("#heatmap .heat-stage svg").wait_for(state="attached", timeout=120_000)
 
 
 def cell_at(page, row, column):

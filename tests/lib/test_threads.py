@@ -3,6 +3,7 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 from types import ModuleType
@@ -20,14 +21,20 @@ MANY = [(i,) for i in range(100_000)]
 
 @pytest.fixture
 def stopped(monkeypatch):
-    """Set when a call has told its helpers to stop, and waits for them."""
-    event, end = threading.Event(), _threads._Helpers.end
+    """Set when a call, or the end of a block, has cancelled what has not begun, and waits for the rest."""
+    event, exception, shutdown = threading.Event(), Future.exception, ThreadPoolExecutor.shutdown
 
-    def end_and_tell(helpers):
-        stop, helpers._stop = helpers._stop, lambda: (stop(), event.set())
-        end(helpers)
+    def tell_and_wait(future):
+        event.set()
+        return exception(future)
 
-    monkeypatch.setattr(_threads._Helpers, "end", end_and_tell)
+    def shut_down_and_tell(executor, **options):
+        shutdown(executor, wait=False, **options)
+        event.set()
+        shutdown(executor)
+
+    monkeypatch.setattr(Future, "exception", tell_and_wait)
+    monkeypatch.setattr(ThreadPoolExecutor, "shutdown", shut_down_and_tell)
     return event
 
 
@@ -96,16 +103,17 @@ def test_as_many_threads_work_at_once_as_asked_for(n_jobs):
 
 
 @pytest.mark.parametrize("where", ["here", "elsewhere"])
-def test_an_error_of_any_thread_is_raised_and_ends_the_others(where, stopped):
+def test_an_error_of_any_thread_is_raised_and_ends_the_others(where, stopped, monkeypatch):
     caller, both_there, done = threading.get_ident(), threading.Barrier(2, timeout=120), []
+    has_failed, set_exception = threading.Event(), Future.set_exception
+    monkeypatch.setattr(Future, "set_exception", lambda *given: (set_exception(*given), has_failed.set()))
 
     def work(i):
         both_there.wait()
         if (threading.get_ident() == caller) == (where == "here"):
             raise ValueError(where)
         # The error ends the call, or the other thread, while this one is at its first task.
-        [helpers] = threads._helpers
-        assert until(lambda: stopped.is_set() if where == "here" else helpers.endings)
+        assert (stopped if where == "here" else has_failed).wait(120)
         done.append(i)
 
     with pytest.raises(ValueError, match=where), Threads(2) as threads:
@@ -139,30 +147,6 @@ def test_computations_of_one_pool_share_its_threads():
         other.join()
         assert found
         assert not set(found) & own
-    assert not threads_left()
-
-
-def test_calls_that_have_not_begun_at_the_end_of_the_block_never_do():
-    begun, both_there, go_on = [], threading.Barrier(3, timeout=120), threading.Event()
-
-    def work(i):
-        begun.append(i)
-        both_there.wait()
-        assert go_on.wait(120)
-
-    with Threads(2) as threads:
-        with threads.beside(work, 9, stop=go_on.set) as n_helpers:
-            both_there.wait()
-        assert n_helpers == 9
-        assert sorted(begun) == [0, 1]
-
-
-def test_an_error_of_the_block_ends_its_helpers():
-    go_on = threading.Event()
-    with Threads(2) as threads:
-        with pytest.raises(KeyError), threads.beside(lambda _: go_on.wait(120), 2, stop=go_on.set):
-            raise KeyError
-        assert threads.map(abs, [(-1,), (-2,)]) == [1, 2]
     assert not threads_left()
 
 
@@ -257,8 +241,9 @@ def test_if_the_system_has_no_more_threads_those_that_there_are_do_the_work(monk
     with Threads(3) as threads:
         assert threads.map(abs, [(-i,) for i in range(40)]) == list(range(40))
         assert list(threads.imap(abs, [(-i,) for i in range(40)])) == list(range(40))
-        with threads.beside(abs, 3, stop=lambda: None) as n_helpers:
-            assert n_helpers <= 3 * n_started
+        worked = []
+        assert [threads.submit(worked.append, i).result() for i in range(9)] == [None] * 9
+        assert sorted(worked) == list(range(9))
     assert len(started) == n_started
     assert not threads_left()
 
@@ -317,7 +302,7 @@ def test_a_thread_works_alone_while_another_fails_to_import_executors(monkeypatc
     with Threads(3) as threads:
         assert threads.map(abs, [(-1,), (-2,)]) == [1, 2]
         assert list(threads.imap(abs, [(-1,), (-2,)])) == [1, 2]
-        assert not threads.start(list)
+        assert threads.submit(abs, -3).done()
 
 
 @pytest.mark.parametrize("way", ["map", "imap"])
@@ -327,8 +312,6 @@ def test_an_interrupt_at_any_line_leaves_no_thread(way):
     def compute():
         with one_pool(2), Threads(2) as threads:
             assert list(getattr(threads, way)(abs, [(-i,) for i in range(4)])) == [0, 1, 2, 3]
-            with threads.beside(abs, 2, stop=lambda: None):
-                pass
 
     n = 1
     while interrupted_at_line(n, [_threads.__file__], compute):

@@ -572,7 +572,13 @@ def test_a_tap_shows_numbers_one_finger_scrolls_and_two_enlarge(opened, summarie
         touch("touchEnd")
         until(page, lambda: page.evaluate("scrollY") > before)
         assert page.evaluate(TICKS, "x") == ticks
-        page.wait_for_timeout(300)
+
+        def is_still():
+            place = page.evaluate("scrollY")
+            page.wait_for_timeout(300)
+            return page.evaluate("scrollY") == place
+
+        until(page, is_still)
         page.locator("#curve").scroll_into_view_if_needed()
         x, y = on_screen(page, 0.5, 0.5)
         touch("touchStart", (x - 20, y), (x + 20, y))

@@ -50,7 +50,7 @@ def cell(page, row, column):
 
 
 def at_rest(page):
-    page.locator("#explorer[data-settled='true']").wait_for(state="attached", timeout=20_000)
+    page.locator("#explorer[data-settled='true']").wait_for(state="attached", timeout=120_000)
 
 
 def says(page):
@@ -221,7 +221,7 @@ def test_the_large_picture_says_what_it_shows(explored):
         page.emulate_media(media="screen")
         # Drawn again when the page has been told that it is on a screen, and how wide it is there.
         page.wait_for_function(
-            "(d) => document.querySelector('#curve path.line').getAttribute('d') === d", arg=before, timeout=10_000
+            "(d) => document.querySelector('#curve path.line').getAttribute('d') === d", arg=before, timeout=120_000
         )
         page.locator("#explorer-reset").click()
         assert (key.all_inner_texts(), drawn(page, "#curve path.line")) == (judged, lines)

@@ -312,7 +312,9 @@ DRAG = f"""async (jobs) => {{
   const end = new Promise((resolve) => {{ done = resolve; }});
   made.on((answer) => {{ heard.push(answer); if (answer.settled) done(); }});
   for (const {{ costs, prevalence }} of asks) made.set(costs, prevalence);
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  const pause = (time) => new Promise((resolve) => setTimeout(resolve, time));
+  while (heard.length < 2) await pause(5);
+  await pause(50);
   made.settle();
   await end;
   return {{ heard, opening, costs: made.costs, prevalence: made.prevalence }};

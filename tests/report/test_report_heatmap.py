@@ -6,6 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from browser_pages import until
 from numpy.testing import assert_allclose
 from report_pages import Page, from_letters
 from table_pages import cell_at, come_to_heatmap, hash_of
@@ -275,12 +276,7 @@ def test_paper_has_the_heatmap_in_light_colours_also_in_the_dark(opened):
         assert channels(next(iter(drawn_cells(page).values()))[0]) == channels(ENDS["dark"][1])
         page.set_viewport_size({"width": 680, "height": 1000})
         page.emulate_media(media="print", color_scheme="dark")
-        for _ in range(60):
-            hard = channels(next(iter(drawn_cells(page).values()))[0])
-            if hard == channels(ENDS["light"][1]):
-                break
-            page.wait_for_timeout(50)
-        assert hard == channels(ENDS["light"][1])
+        until(page, lambda: channels(next(iter(drawn_cells(page).values()))[0]) == channels(ENDS["light"][1]))
         assert page.evaluate("document.documentElement.scrollWidth") <= 680
 
 

@@ -415,14 +415,14 @@ def test_settings_are_printed_and_the_tables_of_m_are_not(opened, script):
     with opened("costs", java_script_enabled=script, viewport=PAPER) as page:
         assert not page.locator("#settings dl").is_visible()
         page.emulate_media(media="print")
-        page.locator("#settings dl").wait_for(state="visible", timeout=5_000)
+        page.locator("#settings dl").wait_for(state="visible", timeout=120_000)
         assert page.locator("#settings dl").bounding_box()["height"] > 50
         assert page.locator("#cite pre").is_visible()
         assert not page.locator("#comparison details").first.is_visible()
         assert page.locator("#comparison .differences").first.is_visible()
         assert not page.locator("nav").is_visible()
         page.emulate_media(media="screen")
-        page.locator("#settings dl").wait_for(state="hidden", timeout=5_000)
+        page.locator("#settings dl").wait_for(state="hidden", timeout=120_000)
 
 
 def test_without_a_script_the_page_is_complete(opened):

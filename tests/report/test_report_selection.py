@@ -190,7 +190,7 @@ def test_marks_are_not_printed_and_a_filter_is_said(opened, summaries):
         page.emulate_media(media="print", color_scheme="dark")
         assert row.evaluate("(row) => getComputedStyle(row).boxShadow") == "none"
         assert not page.locator("#only-class").is_visible()
-        page.locator("#heatmap .heat-stage svg").wait_for(state="attached", timeout=5_000)
+        page.locator("#heatmap .heat-stage svg").wait_for(state="attached", timeout=120_000)
         assert not page.locator("#heatmap .heat-mark").first.is_visible()
         assert (
             page.locator("#only-words").inner_text() == f"Pairs of class {summaries['comparison']['labels'][2]} only."

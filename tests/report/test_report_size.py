@@ -96,7 +96,7 @@ NUMBERS = """async (jobs) => {
   const table = document.querySelector("table.numbers");
   table.closest("details").open = true;
   const { rows } = table.tBodies[0], few = rows.length, nap = (resolve) => setTimeout(resolve, 50);
-  for (let turn = 0; turn < 100 && rows.length === few; turn += 1) await new Promise(nap);
+  for (let turn = 0; turn < 2400 && rows.length === few; turn += 1) await new Promise(nap);
   return [rows.length, table.caption.textContent, [...rows[60].cells].map((cell) => cell.textContent)];
 }"""
 

@@ -7,14 +7,13 @@ suffice. numba's own threading layers abort a forked child and concurrent caller
 import math
 import os
 import threading
-import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ class Threads:
     def __init__(self, n_jobs: int | None) -> None:
         self._size = n_threads(n_jobs)
         self._executor: ThreadPoolExecutor | None = None
-        self._helpers: list[_Helpers] = []
+        self._is_over = False
 
     @property
     def size(self) -> int:
@@ -61,12 +60,11 @@ class Threads:
         return self._size
 
     def __enter__(self) -> "Threads":
+        self._is_over = False
         return self
 
     def __exit__(self, *_: object) -> None:
-        # A kept error keeps the frames of its traceback, and with them results that nobody asks for any more.
-        for helpers in tuple(self._helpers):
-            helpers.end()
+        self._is_over = True
         if self._executor is not None:
             self._executor.shutdown(cancel_futures=True)
             self._executor = None
@@ -81,7 +79,7 @@ class Threads:
 
         # Each thread takes the next task by itself, and so does the caller, which would otherwise only wait: passing
         # the interpreter lock takes 0.05 to 0.1 ms, and handing out each task would pass it twice as often.
-        def work(_helper: int = 0) -> None:
+        def work() -> None:
             try:
                 for i in _taken_from(left):
                     results[i] = function(*tasks[i])
@@ -89,138 +87,110 @@ class Threads:
                 left.clear()
                 raise
 
-        with self.beside(work, min(self._size, len(tasks)) - 1, stop=left.clear):
+        helpers: list[Future[None]] = []
+        try:
+            helpers.extend(self.submit(work) for _ in range(min(self._size, len(tasks)) - 1))
             work()
+        finally:
+            left.clear()
+            errors = _ended(helpers)
+        for error in errors:
+            raise error
         return results
 
-    def imap(self, function: Callable[..., ResultT], tasks: list[tuple[Any, ...]]) -> Iterator[ResultT]:
-        """As `map`, but each result is given as soon as it and those before it are ready, and an error at once."""
+    def imap(self, function: Callable[..., ResultT], tasks: Iterable[tuple[Any, ...]]) -> Iterator[ResultT]:
+        """As `map`, but each result is given as soon as it and those before it are ready."""
+        tasks = list(tasks)
         if self._size == 1 or len(tasks) < 2:
             yield from (function(*task) for task in tasks)
             return
-        left = deque(range(len(tasks)))
-        done: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
+        futures: deque[Future[ResultT]] = deque(Future() for _ in tasks)
+        left = deque(zip(futures, tasks, strict=True))
 
-        def work(_helper: int = 0) -> None:
-            try:
-                for i in _taken_from(left):
-                    done.put((i, function(*tasks[i]), None))
-            except BaseException as error:
-                left.clear()
-                done.put((-1, None, error))
+        def work() -> None:
+            for future, task in _taken_from(left):
+                # Somebody may keep what waits for results longer than the block.
+                if self._is_over:
+                    return
+                try:
+                    future.set_result(function(*task))
+                except BaseException as error:
+                    left.clear()
+                    future.set_exception(error)
 
-        with self.beside(work, min(self._size, len(tasks)), stop=left.clear) as n_helpers:
-            if n_helpers == 0:
-                work()
-            ready: dict[int, ResultT] = {}
-            for i in range(len(tasks)):
-                while i not in ready:
-                    number, result, error = done.get()
-                    if error is not None:
-                        raise error
-                    ready[number] = result
-                yield ready.pop(i)
-
-    @contextmanager
-    def beside(self, function: Callable[[int], object], n: int, *, stop: Callable[[], object]) -> Iterator[int]:
-        """Call function(0), ..., function(n - 1) in other threads while the block runs; gives how many there are.
-
-        At the end `stop` tells them to return; calls that have begun are waited for, the others never begin.
-        """
-        helpers = _Helpers(function, n, stop)
-        self._helpers.append(helpers)
+        helpers: list[Future[None]] = []
         try:
-            yield sum(self.start(helpers.call) for _ in range(n))
+            helpers.extend(self.submit(work) for _ in range(min(self._size, len(tasks))))
+            while futures:
+                yield futures.popleft().result()
         finally:
-            helpers.end()
-            self._helpers.remove(helpers)
-        for error in filter(None, helpers.endings):
-            raise error
+            left.clear()
+            _ended(helpers)
 
-    def start(self, call: Callable[[], object]) -> bool:
-        """Have a thread call this as soon as one is free; False if no thread can be started.
+    def submit(self, function: Callable[..., ResultT], *arguments: Any) -> "Future[ResultT]":
+        """The result of a call in another thread; of a call in this one, at once, if no other can be started.
 
-        At the limit of the system, and in a thread that outlives the main one: then the interpreter starts no others.
+        None can be started at the limit of the system, and in a thread that outlives the main one.
         """
+        future: Future[ResultT] = Future()
+        # An executor that cannot start a thread has the call in its queue all the same.
+        unclaimed = deque([function])
+
+        def call() -> None:
+            for claimed in _taken_from(unclaimed):
+                if future.set_running_or_notify_cancel():
+                    try:
+                        future.set_result(claimed(*arguments))
+                    except BaseException as error:
+                        future.set_exception(error)
+
         try:
             self._pool().submit(call)
         except (RuntimeError, ImportError):
-            return False
-        return True
+            call()
+            if (error := future.exception()) is not None:
+                raise error from None
+        return future
 
     def _pool(self) -> "ThreadPoolExecutor":
         # Imported here, because that fails as well once the main thread has ended; another thread may see it half done.
         from concurrent.futures import ThreadPoolExecutor
 
-        shared: Threads | None = getattr(_here, "shared", _no_pool)()
-        if shared is not None and shared is not self and shared.size == self._size:
+        shared: Threads | None = getattr(_here, "shared", None)
+        if shared is not None and shared is not self and not shared._is_over and shared.size == self._size:
             return shared._pool()
         if self._executor is None:
             self._executor = ThreadPoolExecutor(self._size, thread_name_prefix="polyroc")
         return self._executor
 
 
-class _Helpers:
-    """Calls of one function in other threads.
-
-    Not futures: Ctrl-C while one is waited for may leave its lock behind. Queues and plain locks have no such moment.
-    """
-
-    def __init__(self, function: Callable[[int], object], n: int, stop: Callable[[], object]) -> None:
-        self._function, self._stop = function, stop
-        self._lock, self._left, self._n_begun = threading.Lock(), n, 0
-        self.endings: list[BaseException | None] = []
-        # Says that another call has ended. Not which one: an interrupt may lose what is taken from a queue.
-        self._come: SimpleQueue[None] = SimpleQueue()
-
-    def call(self) -> None:
-        with self._lock:
-            if self._left == 0:
-                return
-            self._left -= 1
-            number, self._n_begun = self._n_begun, self._n_begun + 1
-        try:
-            self._function(number)
-        except BaseException as error:
-            self.endings.append(error)
-        else:
-            self.endings.append(None)
-        self._come.put(None)
-
-    def end(self) -> None:
-        """Wait for calls that have begun, and begin no others; after an interrupt this can be repeated."""
-        with self._lock:
-            self._left = 0
-        self._stop()
-        while len(self.endings) < self._n_begun:
-            self._come.get()
+def _ended(calls: "Iterable[Future[Any]]") -> list[BaseException]:
+    """Errors of calls, after those that have begun have ended; others never begin."""
+    begun = [call for call in calls if not call.cancel()]
+    return [error for call in begun if (error := call.exception()) is not None]
 
 
-def _taken_from(left: "deque[int]") -> Iterator[int]:
+def _taken_from(left: "deque[ResultT]") -> Iterator[ResultT]:
     """What is left, one after the other; several threads take from it at once."""
     while left:
         try:
-            i = left.popleft()
+            taken = left.popleft()
         except IndexError:  # another thread was quicker
             return
-        yield i
+        yield taken
 
 
-# Its `shared` is a weak reference to the pool of this thread: one that an interrupt has left there goes by itself.
+# Its `shared` is the pool of this thread. An interrupt may leave one there that is over.
 _here = threading.local()
-
-
-def _no_pool() -> None:
-    return None
 
 
 @contextmanager
 def one_pool(n_jobs: int | None) -> Iterator[None]:
     """One pool for all that this thread computes in the block: starting and ending 16 threads takes 2 ms or more."""
-    before = getattr(_here, "shared", _no_pool)
+    before = getattr(_here, "shared", None)
     with Threads(n_jobs) as shared:
-        _here.shared = weakref.ref(shared)
         try:
+            _here.shared = shared
             yield
         finally:
             _here.shared = before

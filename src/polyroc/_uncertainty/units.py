@@ -53,8 +53,10 @@ def normal_errors(noise: FloatArray, covariance: FloatArray) -> FloatArray:
            [1., 2.]])
     """
     values, vectors = np.linalg.eigh(covariance)
-    # Rounding may leave a covariance a little below 0 in directions in which nothing varies.
-    root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+    # Rounding leaves a little above or below 0 in directions in which nothing varies, and the root of 1e-18 is 1e-9:
+    # equal statistics would be drawn apart.
+    rounding = len(values) * np.finfo(float).eps * max(values[-1], 0.0)
+    root = (vectors * np.sqrt(np.where(values > rounding, values, 0.0))) @ vectors.T
     found: FloatArray = noise @ root
     return found
 
