@@ -16,7 +16,7 @@ from polyroc._uncertainty.intervals import Interval
 from polyroc._uncertainty.units import Streams, Units
 from polyroc.costs._arguments import CostRatios
 from polyroc.costs._rules import RuleName
-from polyroc.costs._words import CostProfileText
+from polyroc.costs._words import CostProfileText, turned
 
 
 @dataclass(frozen=True)
@@ -168,28 +168,21 @@ class CostProfile(Frozen):
             if (one.first, one.second) == (a, b):
                 return one
             if (one.first, one.second) == (b, a):
-                turned = Interval(-one.interval.high, -one.interval.low)
-                return CostDifference(a, b, -one.value, one.standard_error, turned)
+                return CostDifference(a, b, -one.value, one.standard_error, turned(one.interval, -1))
         return CostDifference(a, b, 0.0, 0.0, Interval(0.0, 0.0))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that `json` can write."""
+        by_matrix = ("cost_by_matrix", "standard_error_by_matrix", "low_by_matrix", "high_by_matrix")
+        arrays = {name: getattr(self, name).tolist() for name in ("prior", "costs", *by_matrix)}
+        facts = ("is_drawn", "n_samples", "n_resamples", "n_folds", "confidence_level")
         return {
             "models": [_row(one) for one in self.models],
             "differences": [{**vars(one), "interval": list(one.interval)} for one in self.differences],
             "labels": plain(self.labels),
-            "prior": self.prior.tolist(),
-            "costs": self.costs.tolist(),
-            "cost_by_matrix": self.cost_by_matrix.tolist(),
-            "standard_error_by_matrix": self.standard_error_by_matrix.tolist(),
-            "low_by_matrix": self.low_by_matrix.tolist(),
-            "high_by_matrix": self.high_by_matrix.tolist(),
+            **arrays,
             "ratios": None if self.ratios is None else self.ratios.tolist(),
-            "is_drawn": self.is_drawn,
-            "n_samples": self.n_samples,
-            "n_resamples": self.n_resamples,
-            "n_folds": self.n_folds,
-            "confidence_level": self.confidence_level,
+            **{name: getattr(self, name) for name in facts},
             "sentence": self.text.sentence,
         }
 
@@ -214,12 +207,8 @@ class CostProfile(Frozen):
 
 
 def _row(one: ModelCost) -> dict[str, Any]:
-    return {
-        "name": one.name,
-        "model": one.model,
-        "rule": one.rule,
-        "cost": one.cost,
-        "standard_error": one.standard_error,
+    names = ("name", "model", "rule", "cost", "standard_error")
+    return {name: getattr(one, name) for name in names} | {
         "low": one.interval.low,
         "high": one.interval.high,
         "share_cheapest": one.share_cheapest,

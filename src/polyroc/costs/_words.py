@@ -110,7 +110,7 @@ class DecisionText:
         """How much less one costs than the other, one of them being the chosen rule, with the interval."""
         far = other if one is self.decision.chosen else one
         sign = 1 if far is other else -1
-        interval = _turned(far.difference_interval, sign)
+        interval = turned(far.difference_interval, sign)
         return less_than(sign * far.difference, interval, self._name(other), self.decision.confidence_level)
 
     @property
@@ -209,14 +209,15 @@ def less_than(less: float, interval: Interval, other: str, confidence_level: flo
     '0.310 more than the other (95 % interval 0.200 to 0.420)'
     """
     error = (interval.high - interval.low) / 4
-    ends = f"{level(confidence_level)} interval {ends_of(interval if less >= 0 else _turned(interval, -1), error)}"
+    ends = f"{level(confidence_level)} interval {ends_of(interval if less >= 0 else turned(interval, -1), error)}"
     size = amount(abs(less), error)
     if size == "0":
         return f"{'the' if less == 0 else 'about the'} same as {other} ({ends})"
     return f"{size} {'less' if less > 0 else 'more'} than {other} ({ends})"
 
 
-def _turned(interval: Interval, sign: int) -> Interval:
+def turned(interval: Interval, sign: int) -> Interval:
+    """The interval of a difference, or that of the difference the other way round."""
     return interval if sign > 0 else Interval(-interval.high, -interval.low)
 
 

@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from polyroc._inputs.arrays import FrameBackend, frame_of
-from polyroc._inputs.checks import (
-    InputError,
-    as_confidence_level,
-    as_flag,
-    one_of,
-    shown,
-)
+from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, one_of, shown
 from polyroc._lib.text import printable
 from polyroc._lib.typing import AnyStatistic, FloatArray, IntervalKind
 from polyroc._lib.warnings import underflow_is_zero
@@ -153,20 +147,11 @@ class Comparison(Frozen):
         return entry if entry.first == first else entry.turned()
 
     def _contest(self, statistic: AnyStatistic) -> Contest:
-        contests = {one.statistic: one for one in (self.by_auc, self.by_hand_till, self.by_mean_auc)}
-        if one_of(statistic, "statistic", get_args(AnyStatistic)) != "partial_auc":
-            return contests[statistic]
-        return self._by_partial_auc
-
-    @property
-    def _by_partial_auc(self) -> Contest:
-        if self.by_partial_auc is None:
-            raise InputError(
-                "statistic",
-                "must not be 'partial_auc' for a comparison without `max_fpr`",
-                hint=". Call `compare(..., max_fpr=...)`",
-            )
-        return self.by_partial_auc
+        contest: Contest | None = getattr(self, f"by_{one_of(statistic, 'statistic', get_args(AnyStatistic))}")
+        if contest is None:
+            rule = "must not be 'partial_auc' for a comparison without `max_fpr`"
+            raise InputError("statistic", rule, hint=". Call `compare(..., max_fpr=...)`")
+        return contest
 
     @underflow_is_zero
     def rank_intervals(
@@ -340,8 +325,7 @@ class Comparison(Frozen):
         """
         from polyroc.costs._tipping import as_largest, find_tipping
 
-        wanted = as_largest(largest)
-        return find_tipping(self.evaluations, wanted, progress=as_flag(progress, "progress"))
+        return find_tipping(self.evaluations, as_largest(largest), progress=as_flag(progress, "progress"))
 
     def to_dict(self, *, include_delong: bool = False) -> dict[str, Any]:
         """Everything but the replicates, as plain data that `json` can write.
@@ -440,7 +424,7 @@ class Comparison(Frozen):
         >>> display.ax_.get_xlabel()
         'difference of D'
         """
-        # As in `Evaluation.plot`: whoever does not draw does not load it.
+        # Loaded when something is drawn.
         from polyroc.display import ComparisonDisplay
 
         return ComparisonDisplay.from_comparison(self).plot(ax, kind=kind, **kwargs)

@@ -204,12 +204,9 @@ class ComparisonText:
     @property
     def titles(self) -> tuple[str, str]:
         """What was compared, and how."""
-        by = (
-            f", D weighted by {self.comparison.verdict.weighted_by}, M not"
-            if self.comparison.verdict.weighted_by
-            else ""
-        )
-        sure = f"{level(self.comparison.verdict.confidence_level)} {self.comparison.interval} intervals{by}"
+        verdict = self.comparison.verdict
+        by = f", D weighted by {verdict.weighted_by}, M not" if verdict.weighted_by else ""
+        sure = f"{level(verdict.confidence_level)} {self.comparison.interval} intervals{by}"
         return (
             f"Comparison of {counted(len(self.headlines), 'model')} on {self.sizes}",
             f"{self.how[0].upper()}{self.how[1:]}, {sure}",
@@ -231,7 +228,8 @@ class ComparisonText:
                 f"tightest near {counted(self.comparison.anytime, self._units)}, which must not be changed between "
                 "looks."
             )
-        if self.p_value_note and any(one.p_value < self._counted for one in self._differences):
+        differences = self.comparison.by_auc.differences + self.comparison.by_hand_till.differences
+        if self.p_value_note and any(one.p_value < self._counted for one in differences):
             told.append(self.p_value_note)
         return told
 
@@ -248,10 +246,6 @@ class ComparisonText:
             names = [*names[: _TIED - 1], f"{len(names) - _TIED + 1} others"]
         among = f"{', '.join(names[:-1])} and {names[-1]}"
         return f"By D, {len(tied)} of {len(self.ranks)} models may have rank 1 {sure}: {among}."
-
-    @property
-    def _differences(self) -> tuple[Difference, ...]:
-        return self.comparison.by_auc.differences + self.comparison.by_hand_till.differences
 
     @property
     def _counted(self) -> float:

@@ -188,14 +188,8 @@ class Measures(NamedRows[Measure]):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the covariance, as plain data that `json` can write."""
-        rows = [
-            {
-                **vars(row),
-                "higher_is_better": row.higher_is_better,
-                "depends_on_prevalence": row.depends_on_prevalence,
-            }
-            for row in self.rows
-        ]
+        of_kind = ("higher_is_better", "depends_on_prevalence")
+        rows = [vars(row) | {name: getattr(row, name) for name in of_kind} for row in self.rows]
         return {"confidence_level": self.confidence_level, "measures": rows, "left_out": dict(self.left_out)}
 
     def to_frame(self, backend: FrameBackend = "pandas") -> Any:
