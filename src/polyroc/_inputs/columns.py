@@ -126,10 +126,8 @@ def guessed_classes(columns: Sequence[str], classes: Sequence[str]) -> list[str]
 
 def _around(column: str, label: str) -> list[Affixes]:
     """What stands around each place of the label in the name."""
-    if not label:
-        return []
-    places = (place for place in range(len(column) - len(label) + 1) if column.startswith(label, place))
-    return [Affixes(column[:place], column[place + len(label) :]) for place in places]
+    places = range(len(column) - len(label) + 1) if label else ()
+    return [Affixes(column[:at], column[at + len(label) :]) for at in places if column.startswith(label, at)]
 
 
 # The arguments that an error about the scores of a model names.

@@ -22,7 +22,6 @@ from polyroc.report._figures import (
     variables,
 )
 from polyroc.report._packing import curves_of, packed_pairs
-from polyroc.report._rows import class_columns, class_tables, measure_tables, tipping_rows
 from polyroc.report._sentences import (
     Model,
     Sentence,
@@ -35,7 +34,17 @@ from polyroc.report._sentences import (
     n_classes,
 )
 from polyroc.report._settings import setting_entries, sheet_of
-from polyroc.report._tables import contest_tables, cost_tables, curve_tables, pair_rows, score_board
+from polyroc.report._tables import (
+    class_columns,
+    class_tables,
+    contest_tables,
+    cost_tables,
+    curve_tables,
+    measure_tables,
+    pair_rows,
+    score_board,
+    tipping_rows,
+)
 from polyroc.report._words import advice, cautions, details, disagreement
 
 
