@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from polyroc import ComparedMeasures, Comparison, Evaluation, Measures, Plan
+from polyroc import ComparedMeasures, Comparison, Evaluation, Measures
 from polyroc._lib import files as _write
 from polyroc._lib.files import why_not_writable
 from polyroc._lib.limits import CLASS_ROWS_PRINTED
@@ -25,6 +25,7 @@ from polyroc.evaluation._intervals import EvaluationIntervals
 from polyroc.evaluation._text import backwards_note
 
 if TYPE_CHECKING:
+    from polyroc import Plan
     from polyroc.cli._app import Settings
 
 
@@ -52,7 +53,7 @@ def draw_curve(
     _save(path, RocCurveDisplay.from_evaluation(evaluation, name=None, band=band).plot())
 
 
-def draw_plan(path: Path, plan: Plan) -> None:
+def draw_plan(path: Path, plan: "Plan") -> None:
     """Half width or power against the number of samples."""
     _draw_without_screen()
     _save(path, plan.plot())
@@ -345,7 +346,7 @@ def print_comparison(
     page.hints(hints)
 
 
-def print_plan(plan: Plan, *, title: str) -> None:
+def print_plan(plan: "Plan", *, title: str) -> None:
     """What it takes, in sentences, and the classes of which most samples are missing."""
     page = _Page()
     page.say(f"{title}: {counted(plan.current.n_samples, 'sample')}", "", plan.text.sentence, "")

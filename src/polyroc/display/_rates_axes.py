@@ -12,14 +12,13 @@ from numpy.typing import ArrayLike
 from polyroc._estimator._curve import RocCurve
 from polyroc._inputs.arrays import read_labels
 from polyroc._inputs.checks import InputError
-from polyroc._lib.axes import View, decades_of, densified
+from polyroc._lib.axes import COLOURS_ON_LIGHT, View, decades_of, densified
 from polyroc._lib.limits import PAIR_CURVES_DRAWN
 from polyroc._lib.numbers import area, area_and_ends, counted, level
 from polyroc._lib.typing import FloatArray
 from polyroc._uncertainty.band import ConfidenceBand
 from polyroc._uncertainty.intervals import Interval
 from polyroc.display._style import (
-    COLOURS_ON_LIGHT,
     LINE_STYLES,
     colour_of,
     faint_grid,

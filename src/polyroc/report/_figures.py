@@ -7,10 +7,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from polyroc._lib.axes import View, decades_of, opens_in_corner, seen_points
+from polyroc._lib.axes import COLOURS_ON_DARK, COLOURS_ON_LIGHT, View, decades_of, opens_in_corner, seen_points
 from polyroc._lib.text import short_names
 from polyroc._lib.typing import FloatArray
-from polyroc.display._style import COLOURS_ON_DARK, COLOURS_ON_LIGHT
 from polyroc.report._packing import area_parts
 from polyroc.report._sentences import Model, models_of
 
