@@ -20,7 +20,7 @@ OLDEST      := published evaluation curve validation public_api baselines scorin
                display_roc_curve cli cli_files cli_columns cli_long cli_rows cli_outputs cli_write cli_report cli_text
 # The rooms of the numbers: what needs no other package runs, the rest is skipped. `make test` has them all with more
 # examples; here it is the environment that is tested.
-MINIMAL     := tests/lib tests/inputs tests/engines tests/estimator tests/uncertainty tests/baselines \
+MINIMAL     := tests/lib tests/inputs tests/core tests/uncertainty tests/baselines \
                $(patsubst %,tests/evaluation/test_%.py,comparison evaluation example public_api published verdict)
 BENCH_ARGS  ?=
 FUZZ_ARGS   ?=
@@ -69,7 +69,7 @@ test-full: $(VENV_FULL)/.full  ## run all tests with every optional package; a m
 	POLYROC_FULL=1 $(VENV_FULL)/$(SCRIPTS)/python -m pytest --numprocesses 2 --dist worksteal -m "" $(PYTEST_ARGS) $(FULL_ARGS)
 
 # Nothing is installed: a machine with a card has its own PyTorch. There the engine computes on the card.
-CARD        := tests/engines tests/estimator tests/inputs/test_tensor_predictions.py tests/evaluation/test_tensors.py \
+CARD        := tests/core tests/inputs/test_tensor_predictions.py tests/evaluation/test_tensors.py \
                tests/uncertainty/test_bootstrap.py
 
 test-card: export HYPOTHESIS_PROFILE ?= few

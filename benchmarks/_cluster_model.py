@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyroc._engines._bins import usual_bits
+from polyroc._counts.bins import usual_bits
 from polyroc.streams import _dask as _passes
 from polyroc.streams._dask import as_passes
 from polyroc.streams._partitions import ONE_MODEL, PartCounts, PartPass, Recipe

@@ -1,6 +1,6 @@
 """Processor seconds of compiling each part of the fast engine: python -m benchmarks._compiling
 
-These are the seconds of `polyroc._engines._numba._compile.PARTS`, which users are told before a part is compiled.
+These are the seconds of `polyroc._core.numba.compile.PARTS`, which users are told before a part is compiled.
 """
 
 import os
@@ -18,7 +18,7 @@ def main():
         from numba.core import event
 
         import polyroc
-        from polyroc._engines._numba._compile import PARTS
+        from polyroc._core.numba.compile import PARTS
 
         part_of = {module: part for part, (_, modules) in PARTS.items() for module in modules}
         seconds, started = Counter(), []

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import polyroc
-from polyroc._engines._bins import usual_bits
+from polyroc._counts.bins import usual_bits
 from polyroc.streams._partitions import ONE_MODEL, Recipe, evaluate_passes
 
 

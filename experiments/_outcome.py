@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from polyroc._estimator._curve import RocCurve
+from polyroc._core.curve import RocCurve
 from polyroc._inputs.checks import InputError, listed, shown
 from polyroc._lib.typing import FloatArray
 from polyroc._lib.warnings import progress_bar

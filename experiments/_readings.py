@@ -12,12 +12,12 @@ from experiments._costs import cost_matrix, majority_scores
 from experiments._data_sets import find_data_sets
 from experiments._outcome import Request
 from experiments._simulation import draw_labels, gaussian_scores, multinomial, simulate
-from polyroc._engines import Resources
-from polyroc._engines._cells import shrunk_cells
-from polyroc._engines._registry import engine_named
-from polyroc._estimator._curve import shared_curve
-from polyroc._estimator._rates import all_pairs
-from polyroc._estimator._weights import pair_weights
+from polyroc._core import Resources
+from polyroc._core.cells import shrunk_cells
+from polyroc._core.curve import shared_curve
+from polyroc._core.engines import engine_named
+from polyroc._core.rates import all_pairs
+from polyroc._core.weights import pair_weights
 from polyroc._inputs.options import as_options
 from polyroc._inputs.predictions import as_predictions
 from polyroc._lib.grid import grid

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from polyroc import baselines
-from polyroc._engines._counted import SamplesNeededError
-from polyroc._estimator._bins import BinningError
-from polyroc._estimator._curve import RocCurve
+from polyroc._core.curve import RocCurve
+from polyroc._counts.binning import BinningError
+from polyroc._counts.counted import SamplesNeededError
 from polyroc._inputs.checks import InputError
 from polyroc._lib.versions import show_versions
 from polyroc._lib.warnings import ResamplingWarning

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polyroc
-from polyroc._engines import _memory
+from polyroc._core import memory as _memory
 from polyroc._lib import threads
 
 

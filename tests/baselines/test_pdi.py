@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import polyroc.baselines._pdi as reference
-from polyroc._engines import Resources, get_engine
+from polyroc._core import Resources, get_engine
 from polyroc._inputs.predictions import as_predictions
 from polyroc.baselines import Pdi, pdi
 from polyroc.baselines._pdi import pdi_functional

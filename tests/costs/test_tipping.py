@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose
 from problems import quietly
 
 import polyroc
-from polyroc._engines._numpy._fits import rank_one
-from polyroc._estimator._adjoint import weight_gradient
-from polyroc._estimator._weights import pair_weights
+from polyroc._core.adjoint import weight_gradient
+from polyroc._core.structures import rank_one
+from polyroc._core.weights import pair_weights
 from polyroc._records import PairWeights
 from polyroc.costs._tipping import _Finder, find_tipping
 from polyroc.costs._tipping_search import Race, races

@@ -9,7 +9,7 @@ from drawing import AWKWARD_NAMES, check_layout, problem
 from numpy.testing import assert_allclose, assert_array_equal
 
 import polyroc
-from polyroc._estimator._rates import rates_of
+from polyroc._core.rates import rates_of
 from polyroc.display import CostSweepDisplay
 
 

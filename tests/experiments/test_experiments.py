@@ -29,8 +29,8 @@ from experiments._reproduce import check_installed
 from experiments._simulation import draw_labels, simulate
 from experiments._skewness import _skewed
 from experiments._write import claims_page
-from polyroc._estimator._rates import all_pairs
-from polyroc._estimator._weights import pair_weights
+from polyroc._core.rates import all_pairs
+from polyroc._core.weights import pair_weights
 from polyroc._inputs.options import as_options
 from polyroc._inputs.predictions import as_predictions
 from polyroc.baselines._wang_carvalho import fit_as_printed

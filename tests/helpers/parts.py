@@ -1,6 +1,6 @@
 """Parts of polyroc that several tests ask by themselves: a part that moves is followed here."""
 
-from polyroc._engines._bins import ScoreBins
+from polyroc._counts.bins import ScoreBins
 from polyroc._inputs.fingerprint import Fingerprint
 from polyroc._inputs.predictions import as_predictions
 from polyroc._lib.text import short_names

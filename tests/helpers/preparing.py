@@ -1,7 +1,7 @@
 """Sources made ready by an engine, for tests that ask the engine itself."""
 
-from polyroc._engines import Resources, get_engine
-from polyroc._estimator._rates import all_pairs
+from polyroc._core import Resources, get_engine
+from polyroc._core.rates import all_pairs
 from polyroc._inputs.predictions import as_predictions
 from polyroc._uncertainty.units import units_of
 from polyroc.evaluation._measure_values import Passes

@@ -16,10 +16,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from problems import gaussian_problem
 
 import polyroc
-from polyroc import _engines
-from polyroc._engines import _samples, get_engine
-from polyroc._engines._samples import weighed
-from polyroc._estimator._doubts import warn_of_disagreement, warn_of_mixed_scales
+from polyroc import _core
+from polyroc._core import get_engine
+from polyroc._core import samples as _samples
+from polyroc._core.doubts import warn_of_disagreement, warn_of_mixed_scales
+from polyroc._core.samples import weighed
 from polyroc._inputs import arrays as _devices
 from polyroc._inputs.arrays import is_on_device
 from polyroc._inputs.fingerprint import Fingerprint
@@ -630,9 +631,9 @@ def test_auto_is_the_engine_of_the_device(device, monkeypatch):
         asked.append(name)
         return real("numpy")
 
-    real = _engines.engine_named
-    monkeypatch.setattr(_engines, "engine_named", engine_named)
-    monkeypatch.setattr(_engines._registry, "engine_named", engine_named)
+    real = _core.engine_named
+    monkeypatch.setattr(_core, "engine_named", engine_named)
+    monkeypatch.setattr(_core.engines, "engine_named", engine_named)
     polyroc.evaluate(PROBLEM.y_true, device.tensor(PROBLEM.y_score))
     assert asked == ["torch"]
     two = as_predictions(PROBLEM.y_true % 2, device.tensor(PROBLEM.y_score[:, 0]))

@@ -12,10 +12,9 @@ from page_script import run_in_chromium, run_script, script_of
 from report_pages import HOSTILE, Page, comparison_of, from_letters
 
 import polyroc
-from polyroc._engines import _coded
-from polyroc._engines._predicted import cheapest, expected_costs
+from polyroc._core.predicted import cheapest, expected_costs
+from polyroc.report import _coded, render_html, summarize, write_html
 from polyroc.report import _packing as _decisions
-from polyroc.report import render_html, summarize, write_html
 
 SCRIPT = script_of("decisions.js")
 # Each job: what a page carries, and costs and shares one after the other.

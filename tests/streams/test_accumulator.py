@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from problems import coarsely, quietly, random_problem
 
 import polyroc
-from polyroc._engines._bins import ScoreBins
-from polyroc._engines._numpy import _counting as reference
-from polyroc._engines._tally import ColumnCounter
+from polyroc._counts import passes as reference
+from polyroc._counts.bins import ScoreBins
+from polyroc._counts.tally import ColumnCounter
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -99,7 +99,7 @@ def test_wider_bins_are_two_neighbours(kind):
 
 @given(SEEDS, st.sampled_from(["probabilities", "free"]), st.sampled_from([np.float32, np.float64]), st.booleans())
 def test_compiled_counts_are_those_of_the_reference(seed, kind, dtype, weighted):
-    compiled = pytest.importorskip("polyroc._engines._numba._counting")
+    compiled = pytest.importorskip("polyroc._counts.compiled")
     rng, bins = np.random.default_rng(seed), ScoreBins(kind, 7)
     x = rng.normal(size=2000) * 10.0 ** rng.uniform(-8, 8, 2000)
     x[:4] = [0.0, -0.0, 1e-40, -1e-40]

@@ -108,7 +108,7 @@ def test_more_classes_than_memory_are_refused_before_any_is_taken():
 
 
 def test_fewer_bins_are_proposed_where_they_would_fit(monkeypatch):
-    monkeypatch.setattr("polyroc._engines._memory.available", lambda: 2**28)
+    monkeypatch.setattr("polyroc._core.memory.available", lambda: 2**28)
     with pytest.raises(MemoryError, match=r"600 classes.*ScoreEdges\(\d+\)") as raised:
         polyroc.RocAccumulator(range(600))
     # What is proposed fits.

@@ -90,7 +90,7 @@ def test_exact_with_a_sample_of_pairs_and_an_absent_class(tmp_path):
 
 def test_compiled_passes_give_what_the_reference_gives(tmp_path, monkeypatch):
     pytest.importorskip("numba")
-    from polyroc._engines import _registry
+    from polyroc._core import engines as _registry
 
     y, scores = predictions()
     folder = write(tmp_path / "a", table_of(y, scores))
@@ -438,7 +438,7 @@ def test_text_among_scores_is_refused(tmp_path):
 
 
 def test_exact_says_how_much_memory_it_needs(tmp_path, monkeypatch):
-    from polyroc._engines import _exact
+    from polyroc._counts import exact as _exact
 
     y, scores = predictions()
     folder = write(tmp_path / "a", table_of(y, scores))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import polyroc
-from polyroc._engines._bins import ScoreBins
+from polyroc._counts.bins import ScoreBins
 
 try:
     import torch

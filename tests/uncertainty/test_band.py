@@ -184,7 +184,7 @@ def test_half_of_the_bias_moves_the_band_and_few_samples_widen_it(simultaneous):
 
 @pytest.mark.parametrize("thresholds", ["own", "shared"])
 def test_a_band_does_not_depend_on_how_many_numbers_are_done_at_a_time(thresholds, monkeypatch):
-    from polyroc._engines._numpy import _influence
+    from polyroc._core import influence as _influence
 
     rng = np.random.default_rng(5)
     y_true = np.arange(60) % 4

@@ -9,9 +9,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import polyroc
-from polyroc._estimator._adjoint import area_gradient, point_gradient
-from polyroc._estimator._curve import partial_areas, partial_slopes
-from polyroc._estimator._weights import pair_weights
+from polyroc._core.adjoint import area_gradient, point_gradient
+from polyroc._core.curve import partial_areas, partial_slopes
+from polyroc._core.weights import pair_weights
 from polyroc._uncertainty.bootstrap import _at_call_rates
 from polyroc._uncertainty.delong import standard_error
 from polyroc._uncertainty.units import units_of

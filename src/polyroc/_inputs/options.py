@@ -23,7 +23,7 @@ class EngineEntry(NamedTuple):
     """What to install for it."""
 
 
-# The registry of engines: a new one is a line here and a folder of that name in `polyroc._engines`.
+# The registry of engines: a new one is a line here and a folder of that name in `polyroc._core`.
 ENGINES = {
     "auto": EngineEntry("chosen by size"),
     "numpy": EngineEntry("reference"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logit, ndtri, stdtrit
 
-from polyroc._estimator._curve import RocCurve, with_corners
+from polyroc._core.curve import RocCurve, with_corners
 from polyroc._lib.grid import grid
 from polyroc._lib.typing import FloatArray
 from polyroc._records import Frozen

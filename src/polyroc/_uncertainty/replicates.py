@@ -11,10 +11,8 @@ from typing import Any, get_args
 import numpy as np
 from scipy.special import expit
 
-from polyroc._engines import Prepared, Resources, get_engine
-from polyroc._engines._memory import check_resampling_memory
-from polyroc._engines._samples import weighed
-from polyroc._estimator._curve import (
+from polyroc._core import Prepared, Resources, get_engine
+from polyroc._core.curve import (
     area_weights,
     areas_under,
     is_mean,
@@ -23,7 +21,9 @@ from polyroc._estimator._curve import (
     shared_rates,
     with_corners,
 )
-from polyroc._estimator._weights import pair_weights
+from polyroc._core.memory import check_resampling_memory
+from polyroc._core.samples import weighed
+from polyroc._core.weights import pair_weights
 from polyroc._inputs.options import Options
 from polyroc._lib.grid import grid
 from polyroc._lib.threads import Threads, threads_for

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from polyroc._engines._counted import SamplesNeededError
+from polyroc._counts.counted import SamplesNeededError
 from polyroc._inputs.arrays import read_labels
 from polyroc._inputs.checks import InputError
 from polyroc._lib.typing import AnyStatistic, BoolArray, FloatArray, IntArray

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy.special import ndtri
 
-from polyroc._engines._samples import (
+from polyroc._core.samples import (
     accuracy_of,
     are_log_probabilities,
     column_ranges,

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._engines._samples import are_probabilities, exponentials_hint
-from polyroc._estimator._doubts import warn_of_disagreement
+from polyroc._core.doubts import warn_of_disagreement
+from polyroc._core.samples import are_probabilities, exponentials_hint
 from polyroc._inputs.arrays import plain
 from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, as_rng, is_integer, one_of, shown
 from polyroc._inputs.predictions import as_ordered_predictions, as_predictions

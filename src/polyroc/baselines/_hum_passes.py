@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from polyroc._engines._samples import centred, class_shares, in_range
+from polyroc._core.samples import centred, class_shares, in_range
 from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import Frozen, Predictions
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from polyroc import __version__
-from polyroc._estimator._curve import as_interval_max_fpr
+from polyroc._core.curve import as_interval_max_fpr
 from polyroc._inputs.checks import MOST_RESAMPLES, as_confidence_level, as_n_jobs, as_rng, one_of
 from polyroc._inputs.options import DECLARED
 from polyroc._uncertainty.bootstrap import as_draws

@@ -10,7 +10,7 @@ import numpy as np
 
 import polyroc
 from polyroc import ComparedMeasures, Comparison, Evaluation, InputError, Measures, TippingCosts
-from polyroc._estimator._bins import RULE_OF_BINS
+from polyroc._counts.binning import RULE_OF_BINS
 from polyroc._lib.limits import TIPPING_ON_PAGE
 from polyroc._lib.numbers import counted
 from polyroc.cli._app import Settings, check_draws

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from polyroc._engines._memory import available
+from polyroc._core.memory import available
 from polyroc._lib.typing import BoolArray, FloatArray
 from polyroc.cli._formats import (
     HEAD,

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from polyroc._engines._samples import look_like_log_probabilities
+from polyroc._core.samples import look_like_log_probabilities
 from polyroc._inputs.labels import text_of
 from polyroc._lib.limits import LISTED_CLASSES
 from polyroc._lib.numbers import counted

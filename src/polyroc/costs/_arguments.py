@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._engines._samples import column_ranges
+from polyroc._core.samples import column_ranges
 from polyroc._inputs.arrays import read_table
 from polyroc._inputs.checks import InputError, listed, shown
 from polyroc._inputs.columns import Affixes, numbering_of

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._engines._predicted import costs_of, with_reject
+from polyroc._core.predicted import costs_of, with_reject
 from polyroc._inputs.checks import InputError, listed
 from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._lib.warnings import warn

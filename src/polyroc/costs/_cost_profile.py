@@ -8,10 +8,8 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._engines._matrix_costs import CostSums, Predictor, bayes_classes, cost_sums, known_classes, same_classes
-from polyroc._engines._offsets import tune
-from polyroc._engines._predicted import cheapest, costs_of, highest, two_columns
-from polyroc._engines._samples import can_be_probabilities, exponentials_hint
+from polyroc._core.predicted import cheapest, costs_of, highest, two_columns
+from polyroc._core.samples import can_be_probabilities, exponentials_hint
 from polyroc._inputs.checks import (
     InputError,
     as_confidence_level,
@@ -40,6 +38,8 @@ from polyroc.costs._arguments import (
     check_units,
 )
 from polyroc.costs._judging import Bounds, Judge, Paid, tuning_variance
+from polyroc.costs._matrix_costs import CostSums, Predictor, bayes_classes, cost_sums, known_classes, same_classes
+from polyroc.costs._offsets import tune
 from polyroc.costs._profile import (
     Batches,
     CostDifference,

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._engines._offsets import OffsetProblem
-from polyroc._engines._predicted import confusion, costs_of, two_columns, with_reject
-from polyroc._engines._samples import can_be_probabilities, exponentials_hint
+from polyroc._core.predicted import confusion, costs_of, two_columns, with_reject
+from polyroc._core.samples import can_be_probabilities, exponentials_hint
 from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, as_n_jobs, drawn_seed, one_of
 from polyroc._inputs.predictions import as_predictions
 from polyroc._lib.typing import FloatArray, IntArray
@@ -20,6 +19,7 @@ from polyroc._uncertainty.units import units_of
 from polyroc.costs._arguments import as_decision_costs, as_n_folds, as_prior, as_reject_cost, check_size, check_units
 from polyroc.costs._decision import Decision, RuleCost
 from polyroc.costs._judging import Bounds, Judge, Paid, as_size, tuning_variance, unseen_mistake
+from polyroc.costs._offsets import OffsetProblem
 from polyroc.costs._rules import (
     Bayes,
     CrossFit,

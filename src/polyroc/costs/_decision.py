@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._estimator._curve import RocCurve
+from polyroc._core.curve import RocCurve
 from polyroc._inputs.arrays import FrameBackend, frame_of, plain
 from polyroc._inputs.predictions import as_scores
 from polyroc._lib.typing import FloatArray, LabelArray

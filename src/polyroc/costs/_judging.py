@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyroc._engines._predicted import costs_of
+from polyroc._core.predicted import costs_of
 from polyroc._lib.typing import FloatArray, IntArray, LabelArray
 from polyroc._records import Frozen, Predictions
 from polyroc._uncertainty.delong import Moments

@@ -8,8 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from scipy.special import ndtr
 
-from polyroc._engines._offsets import OffsetProblem, class_sums, class_weights, tune
-from polyroc._engines._predicted import (
+from polyroc._core.predicted import (
     above_least,
     are_by_true_class,
     cheapest,
@@ -20,12 +19,13 @@ from polyroc._engines._predicted import (
     two_columns,
     with_reject,
 )
-from polyroc._engines._samples import exponentials_hint, look_like_probabilities
+from polyroc._core.samples import exponentials_hint, look_like_probabilities
 from polyroc._inputs.checks import InputError
 from polyroc._lib.threads import Threads
 from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import Frozen, Predictions
 from polyroc.costs._judging import Judge, Paid
+from polyroc.costs._offsets import OffsetProblem, class_sums, class_weights, tune
 
 RuleName: TypeAlias = Literal["auto", "tuned", "bayes", "argmax"]
 Scale: TypeAlias = Literal["log probability", "expected cost", "score"]

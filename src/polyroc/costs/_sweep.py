@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._estimator._curve import RocCurve
+from polyroc._core.curve import RocCurve
 from polyroc._inputs.checks import InputError, as_confidence_level, shown
 from polyroc._inputs.options import LARGEST_RATIO, as_options, as_weights
 from polyroc._inputs.predictions import as_predictions

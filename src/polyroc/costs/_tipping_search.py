@@ -7,10 +7,10 @@ from math import exp, log
 
 import numpy as np
 
-from polyroc._engines import Fitter, get_engine
-from polyroc._estimator._adjoint import weight_gradient
-from polyroc._estimator._curve import areas_under, from_corner_to_corner, mean_areas, shared_curve
-from polyroc._estimator._weights import pair_weights
+from polyroc._core import Fitter, get_engine
+from polyroc._core.adjoint import weight_gradient
+from polyroc._core.curve import areas_under, from_corner_to_corner, mean_areas, shared_curve
+from polyroc._core.weights import pair_weights
 from polyroc._inputs.options import Options
 from polyroc._lib.typing import FloatArray, IntArray
 from polyroc._records import Factorization, Frozen, PairWeights, PairwiseRates

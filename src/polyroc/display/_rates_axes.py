@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._estimator._curve import RocCurve
+from polyroc._core.curve import RocCurve
 from polyroc._inputs.arrays import read_labels
 from polyroc._inputs.checks import InputError
 from polyroc._lib.axes import COLOURS_ON_LIGHT, View, decades_of, densified

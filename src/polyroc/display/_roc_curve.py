@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._estimator._curve import RocCurve
+from polyroc._core.curve import RocCurve
 from polyroc._inputs.checks import InputError, one_of
 from polyroc._uncertainty.band import ConfidenceBand
 from polyroc._uncertainty.intervals import Interval

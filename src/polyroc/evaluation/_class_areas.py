@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._engines import Prepared
-from polyroc._engines._predicted import PredictedCounts, predicted_counts, relative_weights
-from polyroc._engines._samples import ClassWins, ColumnWins, class_shares, predicted_classes
+from polyroc._core import Prepared
+from polyroc._core.predicted import PredictedCounts, predicted_counts, relative_weights
+from polyroc._core.samples import ClassWins, ColumnWins, class_shares, predicted_classes
 from polyroc._lib.typing import BoolArray, FloatArray, IntArray
 from polyroc._records import Frozen, PairIndex, Predictions, Source
 from polyroc._uncertainty.bootstrap import warn_of_small_classes

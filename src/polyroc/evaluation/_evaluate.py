@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._engines import Prepared
-from polyroc._engines._counted import refuse_differences
-from polyroc._engines._exact import ExactColumns, ExactPrepared
-from polyroc._estimator._bins import check_bins
-from polyroc._estimator._curve import RocCurve, shared_curve
-from polyroc._estimator._doubts import is_below_chance, warn_of_backwards, warn_of_disagreement
-from polyroc._estimator._factorization import fit_of
-from polyroc._estimator._rates import counted_for, prepared_for, rates_of, sampled_pairs
+from polyroc._core import Prepared
+from polyroc._core.curve import RocCurve, shared_curve
+from polyroc._core.doubts import is_below_chance, warn_of_backwards, warn_of_disagreement
+from polyroc._core.factorization import fit_of
+from polyroc._core.rates import prepared_for, rates_of, sampled_pairs
+from polyroc._counts.binning import check_bins
+from polyroc._counts.counted import refuse_differences
+from polyroc._counts.exact import ExactColumns, ExactPrepared, counted_for
 from polyroc._inputs.checks import as_n_jobs, listed
 from polyroc._inputs.fingerprint import Fingerprint
 from polyroc._inputs.options import DECLARED, Options, as_options

@@ -5,12 +5,12 @@ from functools import cached_property
 
 import numpy as np
 
-from polyroc._engines._counted import CountedPrepared
-from polyroc._engines._exact import ExactPrepared
-from polyroc._estimator._bins import BinningError, binning_error
-from polyroc._estimator._curve import RocCurve
-from polyroc._estimator._factorization import EXPLAINED_BOUND, auc_by_thresholds
-from polyroc._estimator._rates import reverse_places, score_thresholds
+from polyroc._core.curve import RocCurve
+from polyroc._core.factorization import EXPLAINED_BOUND, auc_by_thresholds
+from polyroc._core.rates import reverse_places, score_thresholds
+from polyroc._counts.binning import BinningError, binning_error
+from polyroc._counts.counted import CountedPrepared
+from polyroc._counts.exact import ExactPrepared
 from polyroc._lib.typing import FloatArray, IntArray, LabelArray, Thresholds
 from polyroc._lib.warnings import underflow_is_zero
 from polyroc._records import Factorization, Frozen, PairwiseRates, read_only

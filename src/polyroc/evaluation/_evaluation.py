@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._estimator._curve import asked_max_fpr
+from polyroc._core.curve import asked_max_fpr
 from polyroc._inputs.arrays import plain
 from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, as_n_jobs, as_n_resamples, as_rng, one_of
 from polyroc._lib.limits import NOTEBOOK_PAIRS

@@ -8,23 +8,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyroc._engines import Prepared
-from polyroc._engines._counted import CountedPrepared, InfluenceTables
-from polyroc._engines._curvature import Curvature
-from polyroc._engines._gradient import Gradient
-from polyroc._engines._hulls import difference_hull_areas, hull_areas
-from polyroc._engines._reach import reach_of_points
-from polyroc._estimator._adjoint import (
+from polyroc._core import Prepared
+from polyroc._core.adjoint import (
     area_gradient,
     held_pairs,
     mean_area_gradient,
     mean_point_gradient,
     point_gradient,
 )
-from polyroc._estimator._curve import RocCurve, area_weights, is_mean, mean_curve
-from polyroc._estimator._factorization import pair_sampling_error, unshrunk_curve
-from polyroc._estimator._rates import rates_of
-from polyroc._estimator._weights import pair_weights
+from polyroc._core.curvature import Curvature
+from polyroc._core.curve import RocCurve, area_weights, is_mean, mean_curve
+from polyroc._core.factorization import pair_sampling_error, unshrunk_curve
+from polyroc._core.gradient import Gradient
+from polyroc._core.hulls import difference_hull_areas, hull_areas
+from polyroc._core.rates import rates_of
+from polyroc._core.reach import reach_of_points
+from polyroc._core.weights import pair_weights
+from polyroc._counts.counted import CountedPrepared, InfluenceTables
 from polyroc._inputs.arrays import FrameBackend, frame_of, plain
 from polyroc._inputs.fingerprint import Fingerprint
 from polyroc._inputs.options import Options

@@ -8,17 +8,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from scipy.special import ndtr
 
-from polyroc._engines import Prepared
-from polyroc._engines._outcomes import (
-    calibration_gaps,
-    log_losses,
-    sample_shares,
-    signed_errors,
-    squared_losses,
-    within_top,
-)
-from polyroc._engines._samples import are_log_probabilities, are_probabilities, predicted_classes
-from polyroc._estimator._rates import all_pairs
+from polyroc._core import Prepared
+from polyroc._core.rates import all_pairs
+from polyroc._core.samples import are_log_probabilities, are_probabilities, predicted_classes
 from polyroc._lib.numbers import area
 from polyroc._lib.typing import BoolArray, FloatArray, IntArray
 from polyroc._records import Frozen, Predictions
@@ -29,6 +21,14 @@ from polyroc.baselines._accuracy import why_no_accuracy
 from polyroc.baselines._pairwise import auc_mu_functional, mixed_areas
 from polyroc.baselines._pdi import pdi_functional
 from polyroc.evaluation._measure_list import Kind, Scaled, Share, effective_number
+from polyroc.evaluation._outcomes import (
+    calibration_gaps,
+    log_losses,
+    sample_shares,
+    signed_errors,
+    squared_losses,
+    within_top,
+)
 
 # Weights under which a measure is computed again, for its bias: a few k numbers each.
 _N_AGAIN = 32

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, ClassVar, TypeAlias
 
-from polyroc._estimator._curve import RocCurve
+from polyroc._core.curve import RocCurve
 from polyroc._lib.axes import Line, View, Whisker, curve_svg, decades_of, opens_in_corner, whiskers_svg
 from polyroc._lib.numbers import area, counted, first_digit_up, gap, level, percent
 from polyroc._lib.text import aligned, printable, short_names, wrapped

@@ -7,9 +7,9 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from polyroc._engines._counted import second_pass_needed
-from polyroc._estimator._curve import error_cost, is_mean, least_area
-from polyroc._estimator._doubts import warn_of_backwards
+from polyroc._core.curve import error_cost, is_mean, least_area
+from polyroc._core.doubts import warn_of_backwards
+from polyroc._counts.counted import second_pass_needed
 from polyroc._inputs.checks import InputError
 from polyroc._lib.threads import threads_for
 from polyroc._lib.typing import AnyStatistic, Curve, FloatArray, Method

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit, logit
 
-from polyroc._estimator._curve import RocCurve
+from polyroc._core.curve import RocCurve
 from polyroc._lib.numbers import area
 from polyroc._lib.text import aligned, wrapped
 from polyroc._lib.typing import FloatArray

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from polyroc._estimator._curve import RocCurve
-from polyroc._estimator._weights import pair_weights
+from polyroc._core.curve import RocCurve
+from polyroc._core.weights import pair_weights
 from polyroc._lib.axes import cluster_tree, leaves
 from polyroc._lib.limits import HEATMAP_CELLS, HEATMAP_HARDEST
 from polyroc._lib.typing import Curve, FloatArray, IntArray

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._engines._coded import CodedScores, RuleScores, drawn_rows, row_weights, rule_scores, true_places
-from polyroc._engines._samples import can_be_probabilities
-from polyroc._estimator._weights import pair_weights
+from polyroc._core.samples import can_be_probabilities
+from polyroc._core.weights import pair_weights
 from polyroc._lib.limits import COST_GRID
 from polyroc._lib.typing import BoolArray, FloatArray, IntArray
 from polyroc._records import AllPairs
 from polyroc.evaluation._evaluation import Evaluation
+from polyroc.report._coded import CodedScores, RuleScores, drawn_rows, row_weights, rule_scores, true_places
 from polyroc.report._sentences import Model
 
 # What can be printed, except what ends strings or has a meaning in HTML.

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._estimator._curve import RocCurve
-from polyroc._estimator._rates import rates_of
+from polyroc._core.curve import RocCurve
+from polyroc._core.rates import rates_of
 from polyroc._inputs.arrays import plain
 from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, as_plain_seed, shown
 from polyroc._lib.grid import grid

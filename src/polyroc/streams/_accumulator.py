@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._engines._bins import NO_SCORE, SEVERAL_SCORES, GroupedBins, ScoreBins, Scores, usual_bits
-from polyroc._engines._counted import refuse_differences
-from polyroc._engines._exact import ExactColumns
-from polyroc._engines._tally import Tally, check_counts_memory
+from polyroc._counts.bins import NO_SCORE, SEVERAL_SCORES, GroupedBins, ScoreBins, Scores, usual_bits
+from polyroc._counts.counted import refuse_differences
+from polyroc._counts.exact import ExactColumns
+from polyroc._counts.tally import Tally, check_counts_memory
 from polyroc._inputs.arrays import read_labels
 from polyroc._inputs.checks import InputError, one_of, shown
 from polyroc._inputs.columns import distinct

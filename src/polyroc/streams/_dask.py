@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._engines._bins import Scores
+from polyroc._counts.bins import Scores
 from polyroc._inputs.arrays import read_categories, read_labels, read_table
 from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, listed, shown
 from polyroc._inputs.columns import Known, are_named, assign_columns

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from polyroc._engines._bins import ROUNDED
+from polyroc._counts.bins import ROUNDED
 from polyroc._inputs.arrays import read_labels, read_table
 from polyroc._inputs.checks import InputError, listed, shown
 from polyroc._inputs.columns import Known, Said, assign_columns, distinct

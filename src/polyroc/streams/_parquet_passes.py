@@ -9,11 +9,18 @@ from typing import Any, TypeAlias, get_args
 
 import numpy as np
 
-from polyroc._engines._bins import ROUNDED, Scores
-from polyroc._engines._exact import ExactColumns, SortedColumn, check_exact_memory, code_type, exact_columns
-from polyroc._engines._tally import Tally
-from polyroc._estimator._bins import check_bins_of_errors
-from polyroc._estimator._rates import counted_for, sampled_pairs
+from polyroc._core.rates import sampled_pairs
+from polyroc._counts.binning import check_bins_of_errors
+from polyroc._counts.bins import ROUNDED, Scores
+from polyroc._counts.exact import (
+    ExactColumns,
+    SortedColumn,
+    check_exact_memory,
+    code_type,
+    counted_for,
+    exact_columns,
+)
+from polyroc._counts.tally import Tally
 from polyroc._inputs.checks import InputError, as_n_jobs, one_of
 from polyroc._inputs.predictions import Batch
 from polyroc._lib.grid import grid

@@ -15,7 +15,7 @@ from typing import Any, Protocol, get_args
 
 import numpy as np
 
-from polyroc._engines._bins import Scores
+from polyroc._counts.bins import Scores
 from polyroc._inputs.checks import InputError, as_flag, listed, one_of
 from polyroc._inputs.columns import FRAME, Known, Said, are_named, assign_columns
 from polyroc._inputs.predictions import Batch, as_batch, groups_of

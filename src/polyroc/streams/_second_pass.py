@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._engines._counted import CountedPrepared, InfluenceLookup
+from polyroc._counts.counted import CountedPrepared, InfluenceLookup
 from polyroc._inputs.checks import InputError, as_confidence_level, listed, shown
 from polyroc._inputs.predictions import Batch, as_batch, groups_of
 from polyroc._lib.typing import AnyStatistic, FloatArray, IntArray, LabelArray

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from numpy.typing import ArrayLike
 
-from polyroc._engines._bins import Scores
+from polyroc._counts.bins import Scores
 from polyroc._inputs.arrays import read_labels
 from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, listed, shown
 from polyroc._inputs.columns import Known, Said, assign_columns

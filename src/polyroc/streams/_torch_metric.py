@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from polyroc._engines._bins import ROUNDED, SEVERAL_SCORES, ScoreBins, usual_bits
-from polyroc._engines._tally import Tally
+from polyroc._counts.bins import ROUNDED, SEVERAL_SCORES, ScoreBins, usual_bits
+from polyroc._counts.tally import Tally
 from polyroc._inputs.checks import InputError, as_flag, one_of, shown
 from polyroc._lib.numbers import counted
 from polyroc._lib.typing import LabelArray, Statistic

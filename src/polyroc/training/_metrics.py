@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import softmax
 
-from polyroc._engines._bins import ROUNDED
+from polyroc._counts.bins import ROUNDED
 from polyroc._inputs.arrays import read_labels, read_table
 from polyroc._inputs.checks import InputError
 from polyroc._lib.typing import FloatArray

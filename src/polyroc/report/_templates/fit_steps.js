@@ -1,4 +1,4 @@
-// One point of the fit, and one step from it (docs/method.md, step 6; `_engines/_numpy/_solver.py` says what it means).
+// One point of the fit, and one step from it (docs/method.md, step 6; `_core/fit.py` says what it means).
 // With mu = expit(lambda_i v_j), the derivatives of half the deviance are sums over cells of
 //
 //   by lambda_i        v_j w (mu - rate)           twice: v_j^2 w mu (1 - mu)

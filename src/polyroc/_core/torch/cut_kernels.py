@@ -1,0 +1,303 @@
+"""Cuts of own thresholds and areas, as kernels of Triton: each lane follows one call rate of one pair by bisection.
+
+Without weights a run's shares are known from ranks alone: whether the a-th sample of the first run is called before
+call rate s is one comparison with a sample of the second run, the one whose rank brings the call rate to s (the merge
+path of two sorted lists). So a bisection over the first run finds the edge on which s lies, with two reads a step. With
+weights there is a second bisection inside the first.
+"""
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+
+from polyroc._core.torch.devices import MOST_COLUMNS, compiled_with, pieces
+from polyroc._core.torch.pairs import DevicePairs
+from polyroc._core.torch.runs import Runs
+from polyroc._core.torch.sweep_kernels import REAL
+
+# Programs for which few pairs of long runs are split when areas are summed.
+_PROGRAMS = 8192
+
+
+@triton.jit
+def _above(run, count, score, steps, EQUAL: tl.constexpr):
+    """How many of a run in falling order lie above a score, or at it as well; `run` points to its first."""
+    low = (score == score).to(tl.int32) * 0
+    high = low + count
+    for _ in range(steps):
+        middle = (low + high) >> 1
+        found = tl.load(run + tl.minimum(middle, count - 1))
+        is_above = (found >= score) if EQUAL else (found > score)
+        is_above = is_above & (low < high)
+        low = tl.where(is_above, middle + 1, low)
+        high = tl.where(is_above, high, middle)
+    return low
+
+
+@triton.jit
+def _run(values, offsets_ptr, c, column, n):
+    """Where a class begins in a column of sorted scores, and how many samples it has."""
+    start = tl.load(offsets_ptr + c)
+    return values + column * n + start, (tl.load(offsets_ptr + c + 1) - start).to(tl.int32)
+
+
+@triton.jit
+def _tail(tails, offsets_ptr, c, column, row_length):
+    """The same for shares, of which every class has one more."""
+    return tails + column * row_length + tl.load(offsets_ptr + c) + c
+
+
+@triton.jit
+def _cut_own(
+    values,
+    tails,
+    grid_ptr,  # (T,), in double precision
+    positive_ptr,  # (P,), int32
+    negative_ptr,
+    column_ptr,
+    offsets_ptr,  # (k + 1,)
+    out_ptr,  # (B, P, T)
+    n_polygons,
+    n,
+    k,
+    steps,
+    tail_stride,  # from one set of weights to the next
+    T: tl.constexpr,
+    BLOCK_T: tl.constexpr,
+    HAS_TAILS: tl.constexpr,
+    REAL: tl.constexpr,
+):
+    p, weighing = tl.program_id(0).to(tl.int64), tl.program_id(2).to(tl.int64)
+    t = tl.program_id(1) * BLOCK_T + tl.arange(0, BLOCK_T)
+    inside = t < T
+    wanted = 2.0 * tl.load(grid_ptr + t, mask=inside, other=0.5).to(REAL)
+    i, j = tl.load(positive_ptr + p), tl.load(negative_ptr + p)
+    column = tl.load(column_ptr + p).to(tl.int64)
+    a, a_count = _run(values, offsets_ptr, i, column, n)
+    b, b_count = _run(values, offsets_ptr, j, column, n)
+    a_real, b_real = a_count.to(REAL), b_count.to(REAL)
+    if HAS_TAILS:
+        tails += weighing * tail_stride
+        a_tail = _tail(tails, offsets_ptr, i, column, n + k)
+        b_tail = _tail(tails, offsets_ptr, j, column, n + k)
+    low = tl.zeros([BLOCK_T], tl.int32)
+    high = low + a_count
+    # How many of the first run are called before the edge.
+    for _ in range(steps):
+        middle = (low + high) >> 1
+        held = tl.minimum(middle, a_count - 1)
+        score = tl.load(a + held)
+        if HAS_TAILS:
+            before = _above(b, b_count, score, steps, False)
+            called = tl.load(a_tail + held + 1).to(REAL) + tl.load(b_tail + before).to(REAL)
+            is_before = called < wanted
+        else:
+            # c / n_b + (a + 1) / n_a < 2 s for c, the number of the second run above the score.
+            most = tl.ceil((wanted - (held + 1).to(REAL) / a_real) * b_real).to(tl.int32) - 1
+            rival = tl.load(b + tl.minimum(tl.maximum(most, 0), b_count - 1))
+            is_before = (most >= b_count) | ((most >= 0) & (rival <= score))
+        is_before = is_before & (low < high)
+        low = tl.where(is_before, middle + 1, low)
+        high = tl.where(is_before, high, middle)
+    # And how many of the second, if the edge is one of theirs.
+    if HAS_TAILS:
+        called = tl.load(a_tail + low).to(REAL)
+        other = tl.zeros([BLOCK_T], tl.int32)
+        high = other + b_count
+        for _ in range(steps):
+            middle = (other + high) >> 1
+            held = tl.minimum(middle, b_count - 1)
+            is_before = (called + tl.load(b_tail + held + 1).to(REAL) < wanted) & (other < high)
+            other = tl.where(is_before, middle + 1, other)
+            high = tl.where(is_before, high, middle)
+    else:
+        other = tl.ceil((wanted - low.to(REAL) / a_real) * b_real).to(tl.int32) - 1
+        other = tl.maximum(other, 0)
+    of_a = tl.load(a + tl.minimum(low, a_count - 1))
+    of_b = tl.load(b + tl.minimum(other, b_count - 1))
+    score = tl.where(low >= a_count, of_b, tl.where(other >= b_count, of_a, tl.maximum(of_a, of_b)))
+    b_above = _above(b, b_count, score, steps, False)
+    a_above = low
+    # The run of the edge has one sample there, and the other one none, unless scores are tied.
+    a_upto = low + ((low < a_count) & (of_a == score)).to(tl.int32)
+    b_upto = b_above + ((b_above < b_count) & (tl.load(b + tl.minimum(b_above, b_count - 1)) == score)).to(tl.int32)
+    is_tied = (low > 0) & (tl.load(a + tl.maximum(low - 1, 0)) == score)
+    is_tied = is_tied | ((a_upto < a_count) & (tl.load(a + tl.minimum(a_upto, a_count - 1)) == score))
+    is_tied = is_tied | ((b_upto < b_count) & (tl.load(b + tl.minimum(b_upto, b_count - 1)) == score))
+    if tl.max(is_tied.to(tl.int32), 0) > 0:
+        a_above = _above(a, a_count, score, steps, False)
+        a_upto = _above(a, a_count, score, steps, True)
+        b_upto = _above(b, b_count, score, steps, True)
+    if HAS_TAILS:
+        a_before, a_after = tl.load(a_tail + a_above).to(REAL), tl.load(a_tail + a_upto).to(REAL)
+        b_before, b_after = tl.load(b_tail + b_above).to(REAL), tl.load(b_tail + b_upto).to(REAL)
+    else:
+        a_before, a_after = a_above.to(REAL) / a_real, a_upto.to(REAL) / a_real
+        b_before, b_after = b_above.to(REAL) / b_real, b_upto.to(REAL) / b_real
+    width = (a_after - a_before) + (b_after - b_before)
+    part = (wanted - (a_before + b_before)) / tl.where(width > 0, width, 1.0)
+    part = tl.minimum(tl.maximum(part, 0.0), 1.0)
+    at = (weighing * n_polygons + p) * T + t
+    tl.store(out_ptr + at, a_before + part * (a_after - a_before), mask=inside)
+
+
+def cut_own(
+    runs: Runs, pairs: DevicePairs, call_rates: torch.Tensor, out: torch.Tensor, tails: torch.Tensor | None
+) -> None:
+    """As `_passes.cut_own`."""
+    n_polygons, n_grid = out.shape[-2:]
+    block = min(128, max(32, triton.next_power_of_2(n_grid)))
+    n_weighings = out.shape[0] if out.ndim == 3 else 1
+    grid: Any = (n_polygons, triton.cdiv(n_grid, block), n_weighings)
+    _cut_own[grid](
+        runs.values,
+        runs.values if tails is None else tails,
+        call_rates,
+        *pairs,
+        runs.offsets,
+        out,
+        n_polygons,
+        runs.values.shape[1],
+        len(runs.counts),
+        runs.longest.bit_length(),
+        0 if tails is None else tails.stride(0),
+        T=n_grid,
+        BLOCK_T=block,
+        HAS_TAILS=tails is not None,
+        REAL=REAL[out.dtype],
+        **compiled_with(1),
+    )
+
+
+@triton.jit
+def _lost(
+    values,
+    tails,
+    positive_ptr,
+    negative_ptr,
+    column_ptr,
+    offsets_ptr,
+    out_ptr,  # (B, S, P)
+    n_polygons,
+    n,
+    k,
+    steps,
+    tail_stride,
+    BLOCK: tl.constexpr,
+    HAS_TAILS: tl.constexpr,
+):
+    p, piece, n_pieces = tl.program_id(0).to(tl.int64), tl.program_id(1), tl.num_programs(1)
+    weighing = tl.program_id(2).to(tl.int64)
+    i, j = tl.load(positive_ptr + p), tl.load(negative_ptr + p)
+    column = tl.load(column_ptr + p).to(tl.int64)
+    a, a_count = _run(values, offsets_ptr, i, column, n)
+    b, b_count = _run(values, offsets_ptr, j, column, n)
+    if HAS_TAILS:
+        tails += weighing * tail_stride
+        a_tail = _tail(tails, offsets_ptr, i, column, n + k)
+        b_tail = _tail(tails, offsets_ptr, j, column, n + k)
+        total = tl.zeros([BLOCK], tl.float64)
+    else:
+        total = tl.zeros([BLOCK], tl.int64)
+    for begin in range(piece * BLOCK, a_count, n_pieces * BLOCK):
+        rank = begin + tl.arange(0, BLOCK)
+        is_sample = rank < a_count
+        held = tl.minimum(rank, a_count - 1)
+        score = tl.load(a + held)
+        above = _above(b, b_count, score, steps, False)
+        upto = _above(b, b_count, score, steps, True)
+        if HAS_TAILS:
+            weight = tl.load(a_tail + held + 1) - tl.load(a_tail + held)
+            lost = weight * (tl.load(b_tail + above) + tl.load(b_tail + upto))
+            total += tl.where(is_sample, lost, 0.0)
+        else:
+            total += tl.where(is_sample, above + upto, 0).to(tl.int64)
+    tl.store(out_ptr + (weighing * n_pieces + piece) * n_polygons + p, tl.sum(total, 0))
+
+
+def areas_of(runs: Runs, pairs: DevicePairs, tails: torch.Tensor | None) -> torch.Tensor:
+    """As `_passes.areas_of`."""
+    n_polygons, device = len(pairs.positive), runs.device
+    n_weighings = tails.shape[0] if tails is not None and tails.ndim == 2 else 1
+    # At most 64: of the classes of a problem with very many, most would leave half of 128 lanes without a sample.
+    block = min(64, max(32, triton.next_power_of_2(runs.longest)))
+    n_pieces = max(1, min(triton.cdiv(runs.longest, block), _PROGRAMS // n_polygons))
+    kind = torch.int64 if tails is None else torch.float64
+    lost = torch.empty((n_weighings, n_pieces, n_polygons), dtype=kind, device=device)
+    grid: Any = (n_polygons, n_pieces, n_weighings)
+    _lost[grid](
+        runs.values,
+        runs.values if tails is None else tails,
+        *pairs,
+        runs.offsets,
+        lost,
+        n_polygons,
+        runs.values.shape[1],
+        len(runs.counts),
+        runs.longest.bit_length(),
+        0 if tails is None else tails.stride(0),
+        BLOCK=block,
+        HAS_TAILS=tails is not None,
+        **compiled_with(1),
+    )
+    total = lost.sum(1)
+    if tails is not None:
+        found = (1 - total / 2).clamp(0, 1)
+        return found if tails.ndim == 2 else found[0]
+    # In double precision: PyTorch divides whole numbers in single unless told otherwise.
+    return 1 - total[0].to(torch.float64) / (2 * runs.counts[pairs.positive] * runs.counts[pairs.negative])
+
+
+@triton.jit
+def _weights_of(weights, order, place, stop):
+    """Weights of the samples at some places of a column, 0 beyond the end of the run."""
+    sample = tl.load(order + place, mask=place < stop, other=0)
+    return tl.load(weights + sample, mask=place < stop, other=0.0)
+
+
+@triton.jit
+def _tails(
+    weights_ptr,  # (B, n)
+    order_ptr,  # (C, n), int32
+    offsets_ptr,
+    out_ptr,  # (B, C, n + k)
+    n,
+    k,
+    n_columns,
+    BLOCK: tl.constexpr,
+):
+    c, column, weighing = tl.program_id(0), tl.program_id(1).to(tl.int64), tl.program_id(2).to(tl.int64)
+    start, stop = tl.load(offsets_ptr + c), tl.load(offsets_ptr + c + 1)
+    weights, order = weights_ptr + weighing * n, order_ptr + column * n
+    out = out_ptr + (weighing * n_columns + column) * (n + k) + start + c
+    carried = start.to(tl.float64) * 0.0
+    tl.store(out, carried)
+    # The sum of the run first, added up here: the same bits whenever asked, which sums by `index_add_` are not.
+    total = carried
+    for begin in range(start, stop, BLOCK):
+        total += tl.sum(_weights_of(weights, order, begin + tl.arange(0, BLOCK), stop), 0)
+    for begin in range(start, stop, BLOCK):
+        place = begin + tl.arange(0, BLOCK)
+        weight = _weights_of(weights, order, place, stop)
+        share = tl.minimum((carried + tl.cumsum(weight, 0)) / total, 1.0)
+        # After the last sample all is called, however sums were rounded.
+        tl.store(out + 1 + (place - start), tl.where(place + 1 == stop, 1.0, share), mask=place < stop)
+        carried += tl.sum(weight, 0)
+
+
+def tails_of(
+    order: torch.Tensor,
+    offsets: torch.Tensor,
+    longest: int,
+    weights: torch.Tensor,
+    out: torch.Tensor,
+) -> None:
+    """Cumulated shares of each run under several weights, (B, n)."""
+    (n_columns, n), k = order.shape, len(offsets) - 1
+    block = min(512, max(32, triton.next_power_of_2(longest)))
+    sizes: dict[str, Any] = {"BLOCK": block, **compiled_with(max(1, block // 128))}
+    for first, last in pieces(n_columns, MOST_COLUMNS):
+        grid: Any = (k, last - first, len(weights))
+        _tails[grid](weights, order[first:last], offsets, out[:, first:last], n, k, n_columns, **sizes)

@@ -1,1 +1,0 @@
-"""The reference engine: NumPy, one function per step."""

@@ -1,1 +1,0 @@
-"""The method, top to bottom as on docs/method.md."""
