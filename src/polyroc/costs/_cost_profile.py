@@ -38,16 +38,21 @@ from polyroc.costs._arguments import (
     check_units,
 )
 from polyroc.costs._judging import Bounds, Judge, Paid, tuning_variance
-from polyroc.costs._matrix_costs import CostSums, Predictor, bayes_classes, cost_sums, known_classes, same_classes
 from polyroc.costs._offsets import tune
 from polyroc.costs._profile import (
     Batches,
     CostDifference,
     CostProfile,
+    CostSums,
     ModelCost,
+    Predictor,
     batches_of,
+    bayes_classes,
     cheapest_shares,
+    cost_sums,
+    known_classes,
     replicated_errors,
+    same_classes,
     share_ends,
 )
 from polyroc.costs._rules import (
