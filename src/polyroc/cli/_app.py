@@ -439,7 +439,7 @@ def compare(values: dict[str, Any]) -> None:
 )
 def plan(values: dict[str, Any]) -> None:
     """Plan a sample: how many samples of each class an interval, or a test of two models, takes."""
-    from polyroc.cli._decide import AskedPlan, run_plan
+    from polyroc.cli._decide_plan import AskedPlan, run_plan
 
     asked = AskedPlan(**{field.name: values[field.name] for field in fields(AskedPlan)})
     run_plan(values["files"], values["models"], asked, settings_of(values))
@@ -453,7 +453,7 @@ def plan(values: dict[str, Any]) -> None:
 )
 def decide(values: dict[str, Any]) -> None:
     """Decide which class to predict: a rule of least cost, what it costs, and what it predicts."""
-    from polyroc.cli._decide import Asked, run_decide
+    from polyroc.cli._decide_plan import Asked, run_decide
 
     asked = Asked(**{field.name: values[field.name] for field in fields(Asked)})
     # Its table and its rule are not those of the other commands.
