@@ -58,7 +58,7 @@ class Frozen:
 
 
 class Source(Protocol):
-    """What scores come from, known by its classes: samples, or counts of samples, which can be added."""
+    """Source of scores, known by its classes: samples, or counts of samples, which can be added."""
 
     @property
     def labels(self) -> LabelArray:
@@ -370,7 +370,7 @@ class PairwiseRates(Frozen):
 
     @cached_property
     def row_weights(self) -> FloatArray:
-        """What each call rate counts for in the fit, shape (T,): its share of the range from 0 to 1, with mean 1."""
+        """Weight of each call rate in the fit, shape (T,): its share of the range from 0 to 1, with mean 1."""
         return read_only(row_weights(self.call_rates))
 
     def of_pairs(self, chosen: IntArray | BoolArray) -> "PairwiseRates":
@@ -394,7 +394,7 @@ class PairwiseRates(Frozen):
 
 @dataclass(frozen=True, eq=False)
 class PairWeights(Frozen):
-    """What each pair counts for in the fit."""
+    """Weights of the pairs in the fit."""
 
     tpr: FloatArray
     fpr: FloatArray
@@ -487,7 +487,7 @@ class Factorization(Frozen):
 
 @dataclass(frozen=True, eq=False)
 class RankOneFits(Frozen):
-    """What is kept of R replicates of the fit."""
+    """Results of R replicates of the fit."""
 
     row_effects: FloatArray
     """Shared effects on the logit scale, shape (R, 2T)."""

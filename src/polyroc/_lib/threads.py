@@ -197,7 +197,7 @@ class _Helpers:
 
 
 def _taken_from(left: "deque[int]") -> Iterator[int]:
-    """What is left, one after the other; several threads take from it at once."""
+    """Items that are left, one after the other; several threads take from them at once."""
     while left:
         try:
             i = left.popleft()

@@ -135,7 +135,7 @@ _GAINS = 2**17
 
 
 class Simulated(NamedTuple):
-    """What random sets of samples say."""
+    """Estimate by random sets of samples."""
 
     value: float
     variance: float
@@ -230,7 +230,7 @@ class Assignments(Frozen):
 
     @cached_property
     def _gains(self) -> FloatArray:
-        """What each sample gains by each class in place of its own, shape (n, k)."""
+        """Gain of each sample by each class in place of its own, shape (n, k)."""
         own = np.searchsorted(np.flatnonzero(self.predictions.class_counts), self.predictions.codes)
         return self._merits - np.take_along_axis(self._merits, own[:, None], axis=1)
 

@@ -1,4 +1,4 @@
-"""What a command writes, to files (checked before any work is done, and whole or not at all) and as text for people."""
+"""Output of a command, to files (checked before any work is done, and whole or not at all) and as text for people."""
 
 import csv
 import json
@@ -133,7 +133,7 @@ def _is_picture(head: bytes, path: Path) -> bool:
 
 
 class Output(NamedTuple):
-    """What an option writes: how such files end, and how one that it wrote before is told from others."""
+    """File that an option writes: its suffixes, and how one that it wrote before is told from others."""
 
     option: str
     suffixes: tuple[str, ...]
@@ -347,7 +347,7 @@ def print_comparison(
 
 
 def print_plan(plan: "Plan", *, title: str) -> None:
-    """What it takes, in sentences, and the classes of which most samples are missing."""
+    """A plan in sentences, and the classes of which most samples are missing."""
     page = _Page()
     page.say(f"{title}: {counted(plan.current.n_samples, 'sample')}", "", plan.text.sentence, "")
     order = np.argsort(-plan.missing, kind="stable")[:CLASS_ROWS_PRINTED].tolist()
@@ -396,7 +396,7 @@ class _Page:
             self.say("", note)
 
     def hints(self, hints: Sequence[str]) -> None:
-        """What to do next; commands stay on one line, so that they can be pasted."""
+        """Next steps; commands stay on one line, so that they can be pasted."""
         if hints:
             self.say("", "Next")
             for hint in hints:

@@ -361,7 +361,7 @@ def _as_classes(y: Any) -> Any:
 
 
 def _fold_scores(estimator: Any, X: Any, y: Any, train: IntArray, test: IntArray, params: Any) -> FloatArray:
-    """What a fit on some samples says of others."""
+    """Scores of some samples by a fit on others."""
     fitted = estimator.fit(_safe_indexing(X, train), _safe_indexing(y, train), **params)
     return _both_columns(class_scores(fitted, _safe_indexing(X, test))[0])
 

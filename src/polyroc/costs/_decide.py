@@ -189,7 +189,7 @@ class _Asked(NamedTuple):
         return with_reject(self.costs, self.reject_cost)
 
     def scale(self, rule: RuleName) -> Scale:
-        """What a rule compares: the highest score knows no costs, and Bayes' rule nothing else."""
+        """Scale on which a rule compares: the highest score knows no costs, and Bayes' rule nothing else."""
         if rule in ("auto", "tuned"):
             return scale_of(self.costs, self.ratio, self.reject_cost, are_probabilities=self.on_log_scale)
         if rule == "bayes":

@@ -22,7 +22,7 @@ from polyroc.costs._words import DecisionText
 
 @dataclass(frozen=True)
 class RuleCost:
-    """What one rule costs.
+    """Cost of one rule.
 
     Attributes
     ----------
@@ -375,7 +375,7 @@ class Decision(Frozen):
 
     @property
     def text(self) -> DecisionText:
-        """What is said about the decision wherever it is shown."""
+        """The decision in sentences, as it is shown everywhere."""
         return DecisionText(self)
 
     @property

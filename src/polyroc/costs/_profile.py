@@ -21,7 +21,7 @@ from polyroc.costs._words import CostProfileText, turned
 
 @dataclass(frozen=True)
 class ModelCost:
-    """What one model costs over all matrices.
+    """Cost of one model over all matrices.
 
     Attributes
     ----------
@@ -196,7 +196,7 @@ class CostProfile(Frozen):
 
     @property
     def text(self) -> CostProfileText:
-        """What is said about the profile wherever it is shown."""
+        """The profile in sentences, as it is shown everywhere."""
         return CostProfileText(self)
 
     def __str__(self) -> str:
@@ -238,7 +238,7 @@ class Batches(Frozen):
 
     @property
     def scale(self) -> FloatArray:
-        """What makes u - 1 draws of u batches vary as they should (Rao and Wu 1988), shape (G,)."""
+        """Factor by which u - 1 draws of u batches vary as they should (Rao and Wu 1988), shape (G,)."""
         sizes = np.bincount(self.stratum)
         return (sizes / np.maximum(sizes - 1, 1))[self.stratum]
 

@@ -41,7 +41,7 @@ class Stored(NamedTuple):
 
 
 def as_stored(record: Any) -> Stored:
-    """What a record says, checked as if somebody had typed it."""
+    """A record, checked as if somebody had typed it."""
     if not isinstance(record, Mapping):
         raise InputError("record", "must be a dictionary that `Decision.to_dict` gave", shown(type(record).__name__))
     if missing := [name for name in (*OF_RULE, *OF_COSTS) if name not in record]:
@@ -120,7 +120,7 @@ def _mistake(value: Any, labels: LabelArray) -> UnseenMistake:
 
 
 def _scale(record: Mapping[str, Any], name: str, reject_cost: float | None, *, on_log_scale: bool) -> Scale:
-    """What offsets are added to, of the scales that the rest of a record allows."""
+    """Scale of the offsets, of those that the rest of a record allows."""
     allowed: tuple[Scale, ...] = ("log probability", "expected cost")
     if not on_log_scale:
         allowed = ("score",)

@@ -1,4 +1,4 @@
-"""What becomes of D, and of the costs of rules and models, as one confusion becomes more expensive."""
+"""D, and the costs of rules and models, against the cost of one confusion."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

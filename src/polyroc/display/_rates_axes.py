@@ -263,7 +263,7 @@ _ENTRY = "_polyroc_entry"
 
 @dataclass(frozen=True)
 class Entry:
-    """What the legend says of one curve."""
+    """Legend entry of one curve."""
 
     name: str | None
     numbers: str

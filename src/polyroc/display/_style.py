@@ -1,4 +1,4 @@
-"""What all displays share: colours, text shown as it is, and room for it.
+"""Style of all displays: colours, text shown as it is, and room for it.
 
 Colours of text, spines and grid are those of the style that is in use, so that a dark slide stays dark.
 """

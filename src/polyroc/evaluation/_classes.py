@@ -106,7 +106,7 @@ class ClassRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Classes(Frozen):
-    """What is known of every class, one entry per class in each column, in the order of `Evaluation.labels`.
+    """Table of the classes, one entry per class in each column, in the order of `Evaluation.labels`.
 
     ``classes[i]`` is one `ClassRow`, ``classes.of(label)`` that of a class, and a loop over the table gives them all.
     In columns of numbers NaN stands for what is not defined; in rows and in `to_dict` it is None. A class without

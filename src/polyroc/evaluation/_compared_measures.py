@@ -66,7 +66,7 @@ class ComparedMeasure(Frozen):
 
 @dataclass(frozen=True, eq=False)
 class ComparedMeasures(NamedRows[ComparedMeasure]):
-    """What people ask of classifiers, of each model and paired: result of `Comparison.measures`.
+    """Accuracy, F1, kappa and other measures of each model, and paired differences: result of `Comparison.measures`.
 
     A loop gives every `ComparedMeasure`, and ``measures["accuracy"]`` one of them.
 
@@ -165,7 +165,7 @@ class ComparedMeasures(NamedRows[ComparedMeasure]):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is to be known of single rows, and why others are not there."""
+        """Remarks on single rows, and why others are missing."""
         of_rows = [
             f"{row.label} of {printable(model)}: {one.note}"
             for row in self.rows

@@ -283,7 +283,7 @@ class Comparison(Frozen):
 
     @underflow_is_zero
     def tipping_costs(self, *, largest: float = 1000.0, progress: bool = False) -> "TippingCosts":
-        """What a single mistake would have to cost to make each other model first.
+        """Cost of a single mistake that would make each other model first.
 
         For each model that is not first, by D and by the area under the mean curve, the smallest change of one entry of
         the cost matrix after which no other model is ahead of it. The change starts from the costs of the comparison,
@@ -431,7 +431,7 @@ class Comparison(Frozen):
 
     @cached_property
     def verdict(self) -> Verdict:
-        """What the differences by D and by M allow to say."""
+        """Verdict by the differences of D and of M."""
         weighted_by = next(iter(self.evaluations.values())).headline.weighted_by
         return Verdict(self.by_auc, self.by_hand_till, self.confidence_level, self.n_resamples or None, weighted_by)
 

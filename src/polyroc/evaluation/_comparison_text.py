@@ -29,7 +29,7 @@ _LETTER = {"auc": "D", "hand_till": "M"}
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the differences by both statistics allow to say."""
+    """Verdict by the differences of both statistics."""
 
     by_d: Contest
     by_m: Contest
@@ -37,7 +37,7 @@ class Verdict:
     n_resamples: int | None
     """None where influences took the place of resamples."""
     weighted_by: str = ""
-    """What weights D and not M, as `Headline` has it."""
+    """Name of the weights of D that M does not have, as in `Headline`."""
 
     @property
     def best(self) -> str | None:
@@ -52,7 +52,7 @@ class Verdict:
 
     @property
     def weights(self) -> str:
-        """What weights D and not M, as a sentence; empty if nothing does."""
+        """The weights of D that M does not have, as a sentence; empty if there are none."""
         return f"D is weighted by {self.weighted_by}, M is not." if self.weighted_by else ""
 
     @property
@@ -166,7 +166,7 @@ _CLASS = 16
 
 @dataclass(frozen=True)
 class ComparisonText:
-    """What the tables of a comparison are made from."""
+    """A comparison as tables and sentences."""
 
     comparison: "Comparison"
 
@@ -203,7 +203,7 @@ class ComparisonText:
 
     @property
     def titles(self) -> tuple[str, str]:
-        """What was compared, and how."""
+        """Title lines: the models and samples, and the method."""
         verdict = self.comparison.verdict
         by = f", D weighted by {verdict.weighted_by}, M not" if verdict.weighted_by else ""
         sure = f"{level(verdict.confidence_level)} {self.comparison.interval} intervals{by}"
@@ -253,7 +253,7 @@ class ComparisonText:
 
     @property
     def p_value_note(self) -> str:
-        """What small p values rest on; empty where they are counted in the resamples."""
+        """Origin of small p values; empty if they are counted in the resamples."""
         if self.comparison.interval != "logit" or self.n_resamples is None:
             return ""
         return (

@@ -224,7 +224,7 @@ def evaluate_predictions(predictions: Predictions, options: Options) -> Evaluati
 
 
 class Measured(NamedTuple):
-    """What is measured of the samples before anything is fitted; costs and weights of pairs have no part in it."""
+    """Pairs and rates of the samples, before any fit; costs and weights of pairs have no part in them."""
 
     prepared: Prepared
     fingerprint: Fingerprint

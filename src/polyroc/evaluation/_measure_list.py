@@ -23,7 +23,7 @@ Scale: TypeAlias = Literal["area", "share", "logit", "log", "size"]
 
 @dataclass(frozen=True)
 class Kind:
-    """What is known of a measure without any sample."""
+    """Declaration of a measure, which needs no samples."""
 
     name: str
     label: str
@@ -191,7 +191,7 @@ class Scaled(Frozen):
     is_log: bool = False
     """Whether the interval is made on a log scale, of losses without a natural upper end."""
     unseen: float = 0.0
-    """What one more sample that goes wrong would cost."""
+    """Cost of one more sample that goes wrong."""
     bias: tuple[float, float] = (0.0, 0.0)
     """By how much the measure is too large on average, and the standard error of that."""
     excess: float = 0.0
@@ -209,7 +209,7 @@ class Scaled(Frozen):
 
     @property
     def hidden(self) -> float:
-        """What an unseen error of one model may add to its difference from another (`Spread.hidden`)."""
+        """Possible effect of an unseen error of one model on its difference from another (`Spread.hidden`)."""
         return _SHARED_UNSEEN * self.unseen
 
     @property

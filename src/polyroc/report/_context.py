@@ -158,7 +158,7 @@ def _title(summary: dict[str, Any]) -> str:
 
 
 def _facts(summary: dict[str, Any]) -> list[str]:
-    """What the numbers rest on, in a line."""
+    """Sizes behind the numbers, in a line."""
     n_pairs = len(best_of(summary).record["pairs"]["auc"])
     pairs = [counted(n_pairs, "ordered pair")] if n_pairs > 1 else []
     drawn = counted(summary["n_resamples"], "resample") if summary["n_resamples"] else "no resamples"
@@ -213,7 +213,7 @@ def _differences(summary: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _mean_name(thresholds: str, record: dict[str, Any]) -> str:
-    """What the area under the mean curve is known as: nothing with costs, weights of pairs or shared thresholds."""
+    """Name of the area under the mean curve; empty with costs, weights of pairs or shared thresholds."""
     if thresholds == "difference":
         areas = record["pairs"]["auc"]
         # The plain mean, or one by weights, which may be the same number where all pairs are.
@@ -258,7 +258,7 @@ _CONTAINS: Sentence = (
 
 
 def decision_words(summary: dict[str, Any]) -> dict[str, list[Sentence]] | None:
-    """What the costs of decisions are, and what the page contains because of them; None where it has none."""
+    """Sentences on the costs of decisions, and on what the page contains because of them; None if it has none."""
     decisions = summary.get("decisions")
     if decisions is None:
         return None
@@ -324,7 +324,7 @@ _INTERVALS = {
 
 
 def setting_entries(summary: dict[str, Any]) -> list[tuple[str, Sentence]]:
-    """What was asked for, in words."""
+    """Settings in words."""
     options = summary["options"]
     n_pairs = len(models_of(summary)[0].record["pairs"]["auc"])
     n_call_rates = len(grid(options["n_thresholds"]))

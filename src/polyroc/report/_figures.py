@@ -15,7 +15,7 @@ from polyroc.report._sentences import Model, models_of
 
 
 def opening_view(summary: dict[str, Any]) -> View:
-    """What a page opens with; the number of decades also serves who changes to the corner."""
+    """View that a page opens with; the number of decades is also that of the corner."""
     models = models_of(summary)
     curves = [model.record[kind] for model in models for kind in ("curve", "mean_curve")]
     rates = [(np.array(curve["fpr"]), np.array(curve["tpr"])) for curve in curves if curve is not None]
@@ -75,7 +75,7 @@ KINDS = {"curve": "band", "mean_curve": "mean_band"}
 
 
 def curve_numbers(model: Model, place: int) -> dict[str, Any]:
-    """What the script draws a model's curves from, and how."""
+    """Numbers and style of a model's curves, for the script."""
     numbers: dict[str, Any] = {"dashes": {kind: dash_array(kind, place) for kind in KINDS}}
     for kind, band in KINDS.items():
         curve, around = model.record[kind], model.record[band]
@@ -167,7 +167,7 @@ _LABEL = 14
 
 
 def heatmap_data(summary: dict[str, Any]) -> dict[str, Any] | None:
-    """What all models share; None for two classes.
+    """Heatmap data that all models share; None for two classes.
 
     Areas are read from the pairs of the model that is looked at.
     """

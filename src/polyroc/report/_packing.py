@@ -175,7 +175,7 @@ def explorer_note(evaluation: Evaluation) -> str:
 
 
 def packed_rates(evaluations: Sequence[Evaluation]) -> dict[str, Any] | None:
-    """What the script needs of one or several evaluations of the same samples; None where `explorer_note` says why."""
+    """Rates of one or several evaluations of the same samples, for the script; None where `explorer_note` says why."""
     first = evaluations[0]
     if any(explorer_note(evaluation) for evaluation in evaluations):
         return None
@@ -204,7 +204,7 @@ def packed_rates(evaluations: Sequence[Evaluation]) -> dict[str, Any] | None:
 
 
 def _fixed_weights(evaluation: Evaluation) -> dict[str, Any]:
-    """What pairs count for before costs, by `weighting`, `tpr_weights` and `fpr_weights`; None where all count 1."""
+    """Weights of pairs before costs, by `weighting`, `tpr_weights` and `fpr_weights`; None if all are 1."""
     options = evaluation.fitted.options
     if options.weighting == "equal" and options.tpr_weights is None and options.fpr_weights is None:
         return {"on_tpr": None, "on_fpr": None}
@@ -310,7 +310,7 @@ _SEED = 0
 
 
 def packed_decisions(evaluations: Sequence[Evaluation]) -> dict[str, Any] | None:
-    """What the script needs to name classes; None where the page has no grid of costs, or knows no single sample."""
+    """Data by which the script predicts classes; None if the page has no grid of costs, or knows no single sample."""
     if any(explorer_note(evaluation) or not evaluation.fitted.has_samples for evaluation in evaluations):
         return None
     sources, pairs = [evaluation.fitted.unchanged.samples for evaluation in evaluations], evaluations[0].fitted.pairs

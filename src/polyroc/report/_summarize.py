@@ -291,7 +291,7 @@ def _notes(evaluation: Evaluation, notes: Sequence[str]) -> list[str]:
 
 
 def _explorer(result: Evaluation | Comparison) -> dict[str, Any]:
-    """What the page needs to follow other costs, or why it does not."""
+    """Rates with which the page follows other costs, or why it has none."""
     evaluations = _evaluations(result)
     return {"explorer": packed_rates(evaluations), "explorer_note": explorer_note(evaluations[0])}
 
@@ -301,7 +301,7 @@ def _evaluations(result: Evaluation | Comparison) -> list[Evaluation]:
 
 
 def _of_model(evaluation: Evaluation, intervals: EvaluationIntervals | None, level: float) -> dict[str, Any]:
-    """What a page shows of one model beyond `Evaluation.to_dict`."""
+    """Numbers of one model that a page shows beyond `Evaluation.to_dict`."""
     return {
         "curve": _points(evaluation, evaluation.curve),
         "operating_point": operating_point(evaluation),

@@ -197,7 +197,7 @@ def contest_tables(summary: dict[str, Any], statistic: str) -> dict[str, Any]:
 
 
 def cost_tables(summary: dict[str, Any]) -> list[dict[str, Any]]:
-    """What a confusion cost, and the weights of the rates: the matrices that were given."""
+    """Costs of confusions and weights of the rates: the matrices that were given."""
     titles = {
         "costs": ("Costs: a row for the true class, a column for the predicted class", "true", "predicted"),
         "tpr_weights": ("Weights of the true positive rates of a pair", "class", "against"),
@@ -249,7 +249,7 @@ def class_tables(summary: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def class_columns(summary: dict[str, Any], model: Model) -> dict[str, Any]:
-    """What the script builds the same rows from, when another model is looked at or another order asked for.
+    """Columns from which the script builds the same rows, for another model or another order.
 
     Numbers come as text: the script sorts by what is shown, and needs no second way to write numbers. Classes are
     positions.
@@ -383,7 +383,7 @@ def _measure_row(row: dict[str, Any], estimates: list[dict[str, Any]]) -> dict[s
 
 
 def _measure_notes(rows: list[dict[str, Any]]) -> list[str]:
-    """What is to be known of single measures."""
+    """Remarks on single measures."""
     of_models = [(row, one) for row in rows for one in row.get("estimates", ()) if one.get("note")]
     return [
         *(f"{row['label']}: {row['note']}" for row in rows if row.get("note")),
@@ -424,7 +424,7 @@ def _tipping_row(one: dict[str, Any], models: dict[str, Name], classes: list[Nam
 
 
 def _at_that_cost(one: dict[str, Any], models: dict[str, Name]) -> Sentence:
-    """What both models are worth at that cost."""
+    """Statistic of both models at that cost."""
     # There they are close: with as many digits as keep them apart.
     value, first_value, _ = area_and_ends(one["value"], one["first_value"], one["first_value"])
     by = STATISTICS[one["statistic"]].removeprefix("the ").capitalize()

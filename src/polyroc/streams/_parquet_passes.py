@@ -1,4 +1,4 @@
-"""What is done in each pass over Parquet files: find the classes, count the scores, sort them, sum what samples add."""
+"""The passes over Parquet files: find the classes, count the scores, sort them, sum the influences of samples."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -138,7 +138,7 @@ class ParquetRun:
         # Where there are fewer parts than threads, threads work on each part instead.
         self.inside = n_threads(n_jobs) > len(files.parts)
         self.facts: dict[str, Any] = {"files": [list(file.identity) for file in files.files]}
-        """What a checkpoint must have in common with this run."""
+        """Facts that a checkpoint must have in common with this run."""
         self.stored: dict[str, Any] = {}
         """The arrays of the checkpoint, those of a stage under its name."""
         self._status: dict[str, Any] = {}
@@ -241,7 +241,7 @@ class ParquetRun:
         return own
 
     def _of_stage(self, stage: str) -> Any:
-        """What has become of each part."""
+        """Status of each part."""
         if stage not in self._status:
             n_parts = len(self.files.parts)
             status = np.asarray(self.stored.get(f"{stage}/parts", np.zeros(n_parts, dtype=np.int8)))

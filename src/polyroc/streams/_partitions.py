@@ -1,4 +1,4 @@
-"""What Dask and Spark have in common: counts and sums of partitions, small enough to be sent, and merged in any order.
+"""Counts and sums of the partitions of Dask and Spark, small enough to be sent, and merged in any order.
 
 A partition is counted where it lies. What leaves the machine are counts of bins that occurred (`PartCounts`) and, in a
 second pass, a few sums for each class (`PartSums`). The fit is made once, on the machine of the caller.
@@ -162,7 +162,7 @@ class RowDigests:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> "RowDigests":
-        """What `state` gave."""
+        """Digests from what `state` gave."""
         parts = read_array(state, "digest_parts", (None,), "iu")
         sums = read_array(state, "digests", (len(parts),), "iu")
         digests = cls()
@@ -222,7 +222,7 @@ class PartCounts:
 
     @property
     def summary(self) -> "PartCounts":
-        """What leaves the machine."""
+        """The part that leaves the machine."""
         return self
 
     def merge(self, other: "PartCounts") -> None:
@@ -282,12 +282,12 @@ class PartPass:
 
     @property
     def summary(self) -> "PartSums":
-        """What leaves the machine."""
+        """The part that leaves the machine."""
         return PartSums(self._sums, self._digests)
 
     @property
     def nbytes(self) -> int:
-        """What is sent to each machine once."""
+        """Bytes that are sent to each machine once."""
         lookups = self._tables.lookups.values()
         arrays = [array for one in lookups for array in (*one.tables, *one.slots, one.mean, one.class_weights)]
         return sum(array.nbytes for array in arrays)

@@ -141,7 +141,7 @@ class GroupSums:
         return Units(np.arange(len(stratum)), stratum, are_groups=True, by_class=self._has.sum(axis=0))
 
     def influences(self, statistic: int) -> FloatArray:
-        """What each group adds, shape (G,)."""
+        """Influence of each group, shape (G,)."""
         return self._total[:, statistic].copy()
 
     def state(self) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def _lookup(evaluation: Evaluation) -> InfluenceLookup:
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """What each sample adds to each statistic of the models of a first pass; sent to where the samples are."""
+    """Tables of the influences of samples on the statistics of a first pass; sent to where the samples are."""
 
     lookups: dict[str, InfluenceLookup]
     labels: LabelArray
@@ -233,7 +233,7 @@ class PassSums:
 
 
 class _AnyPass:
-    """What a pass over one model and one over several have in common."""
+    """Base of the passes over one model and over several."""
 
     def __init__(self, models: Mapping[str, RocAccumulator]) -> None:
         self._models = {name: one.compute() for name, one in models.items()}

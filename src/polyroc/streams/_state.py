@@ -1,4 +1,4 @@
-"""What has been counted <-> plain arrays to be stored and sent; whatever comes back is checked, and nothing is run."""
+"""Counts <-> plain arrays to be stored and sent; whatever comes back is checked, and nothing is run."""
 
 import json
 import math
@@ -34,7 +34,7 @@ _BROKEN = (
 
 
 def packed_header(kind: str, labels: list[Any], **facts: Any) -> Any:
-    """What a state is of, as text in bytes: labels may be text of any length."""
+    """Header of a state, as text in bytes: labels may be text of any length."""
     header = {"kind": kind, "version": VERSION, "labels": labels, **facts}
     return np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
 
@@ -181,7 +181,7 @@ class Checkpoint:
         self._next = time.monotonic() + _EVERY
 
     def facts(self, n_files: int) -> dict[str, Any] | None:
-        """What an earlier run was about; None where there was none."""
+        """Facts of an earlier run; None if there was none."""
         if not self._path.exists():
             return None
         with self._named():
@@ -189,7 +189,7 @@ class Checkpoint:
             return read_header(_read(self._path, "checkpoint", lambda name: name == HEADER, most), _KIND)
 
     def arrays(self, most: int) -> dict[str, Any]:
-        """What an earlier run has counted, if that has at most this many bytes."""
+        """Counts of an earlier run, if they have at most this many bytes."""
         with self._named():
             return _read(self._path, "checkpoint", lambda name: name != HEADER, most)
 
