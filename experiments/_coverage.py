@@ -58,8 +58,8 @@ _INTERVALS = (
     _Interval("the same, shared thresholds", "bootstrap", thresholds="shared"),
 )
 _DEFAULT, _SHARED = _INTERVALS[-2:]
-# Numbers of thresholds for the paper's intervals; it does not give its own.
-_N_PRINTED = (5, 9, 19, 99)
+# Numbers of thresholds for the paper's intervals, which does not give its own, and whether the curve has end points.
+_PRINTED = ((5, True), (9, True), (19, True), (99, True), (2, False), (5, False))
 _PRINTED_SETTING = _SETTINGS[1]
 
 
@@ -82,7 +82,7 @@ def run(request: Request) -> Outcome:
         ),
         _covers(table, _SHARED, "So it does with shared thresholds (not in the paper)"),
         _widths(table),
-        _widths_by_number(printed),
+        _widths_by_number(printed.where(end_points=True)),
     )
     return Outcome("coverage", TITLE, (table, printed), claims)
 
@@ -137,21 +137,21 @@ def _summary(found: FloatArray, truth: float) -> dict[str, Any]:
 
 
 def _printed_rows(request: Request) -> list[dict[str, Any]]:
-    """The paper's intervals of its own algorithm, by the number of thresholds."""
+    """The paper's intervals of its own algorithm, by the number of thresholds, with end points and without."""
     setting, rows = _PRINTED_SETTING, []
     strengths = np.array(setting.strengths)
     labels = np.repeat(np.arange(len(setting.counts)), setting.counts)
     many = np.repeat(np.arange(len(setting.counts)), request.size(200_000, 20_000))
     whole = gaussian_scores(many, strengths, request.rng(63))
-    for n in _N_PRINTED:
-        options: dict[str, Any] = {"tau": np.arange(1, n + 1) / (n + 1), "weighting": "equal", "end_points": True}
+    for n, ends in _PRINTED:
+        options: dict[str, Any] = {"tau": np.arange(1, n + 1) / (n + 1), "weighting": "equal", "end_points": ends}
         truth, found = wang_carvalho(many, whole, **options).auc, []
         for replication in range(request.size(200, 12)):
             one = wang_carvalho(labels, gaussian_scores(labels, strengths, request.rng(64, replication)), **options)
             low, high = one.confidence_interval(request.size(100, 29), rng=request.integer(65, replication))
             if np.isfinite(low):
                 found.append((low, high, one.auc))
-        rows.append({"setting": setting.name, "thresholds": n, **_summary(np.array(found), truth)})
+        rows.append({"setting": setting.name, "thresholds": n, "end_points": ends, **_summary(np.array(found), truth)})
     return rows
 
 

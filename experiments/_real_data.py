@@ -75,7 +75,7 @@ class _Judged:
 def run(request: Request) -> Outcome:
     """One split in detail, as in the paper; verdicts over many splits, with two settings of the classifiers."""
     found = find_data_sets(request.size(tuple(KNOWN), _SMALL), request.data)
-    n_splits, n_judged, n_printed = request.size(50, 20), request.size(20, 3), request.size(10, 2)
+    n_splits, n_judged, n_printed = request.size(50, 20), request.size(20, 3), request.size(20, 2)
     glass = [one for one in found.data_sets if one.name == "glass"]
     small = [one for one in found.data_sets if one.name in _SMALL]
     n_steps = len(found.data_sets) * (2 * n_splits + n_judged) + len(glass) * n_judged + 2 * len(small) * n_printed

@@ -117,10 +117,16 @@ def skewness(folder):
 
 def printed_intervals(folder):
     rows = [
-        [row["setting"], row["thresholds"], f"{float(row['coverage']):.1%}", f"{float(row['width_over_needed']):.3f}"]
+        [
+            row["setting"],
+            row["thresholds"],
+            "yes" if row["end_points"] == "True" else "no",
+            f"{float(row['coverage']):.1%}",
+            f"{float(row['width_over_needed']):.3f}",
+        ]
         for row in rows_of(folder / "coverage" / "printed_intervals.csv")
     ]
-    return table(["setting", "thresholds T", "coverage", "width over what is needed"], rows)
+    return table(["setting", "thresholds T", "end points", "coverage", "width over what is needed"], rows)
 
 
 def printed_algorithm(folder):

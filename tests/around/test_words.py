@@ -141,6 +141,13 @@ def test_numbers_of_the_first_screen_are_those_that_are_printed():
     assert f"95 % interval ({low} to {high})" in first
 
 
+def test_the_page_on_the_method_names_the_file_of_each_step():
+    section = text_of("docs/method.md").partition("## Where each step is in the code")[2].partition("\n## ")[0]
+    named = re.findall(r"`(\w+/[\w/]+\.py)`", section)
+    assert len(named) >= 15
+    assert [name for name in named if not (ROOT / "src" / "polyroc" / name).is_file()] == []
+
+
 def test_pages_say_that_d_is_not_monotone():
     for page in ("README.md", "docs/faq.md"):
         assert "not monotone" in text_of(page).replace("**", "")

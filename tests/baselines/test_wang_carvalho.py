@@ -404,6 +404,8 @@ def test_two_columns_make_two_pairs_and_one_column_makes_one():
     # Of one pair the fit is exact.
     tpr, fpr = np.split(one.rates[:, 0], 2)
     assert one.auc == pytest.approx(np.trapezoid(tpr, fpr), abs=1e-6)
+    with pytest.raises(polyroc.InputError, match="`structure` must not be 'centered' for a single pair"):
+        wang_carvalho(y, p, structure="centered")
 
 
 def test_a_class_without_samples_has_no_pairs():

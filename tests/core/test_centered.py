@@ -51,13 +51,21 @@ def of_random_starts(y_true, y_score, costs, n_starts=3):
 
 
 @pytest.mark.parametrize(
-    ("given", "deviance", "area"),
-    [(digits(), 2220.837, 0.92387), (majority(0.1), 32.183, 0.48892), (majority(10), 32.696, 0.52049)],
-    ids=["digits", "c = 0.1", "c = 10"],
+    ("given", "shrinkage", "deviance", "area"),
+    [
+        (digits(), 1, 2220.837, 0.92387),
+        (majority(0.1), 1, 32.183, 0.48892),
+        (majority(10), 1, 32.696, 0.52049),
+        # The paper's likelihood; a start at the rank-one fit alone ends at 121.8 and 0.149, and at 121.1 and 0.855.
+        (majority(0.1), 0, 32.708, 0.48919),
+        (majority(10), 0, 33.220, 0.52022),
+    ],
+    ids=["digits", "c = 0.1", "c = 10", "c = 0.1, plain", "c = 10, plain"],
 )
-def test_shared_thresholds_reach_the_better_optimum(given, deviance, area, engine):
+def test_shared_thresholds_reach_the_better_optimum(given, shrinkage, deviance, area, engine):
     y_true, y_score, costs = given
-    found = polyroc.evaluate(y_true, y_score, costs=costs, thresholds="shared", structure="centered", engine=engine)
+    options = {"costs": costs, "thresholds": "shared", "structure": "centered", "shrinkage": shrinkage}
+    found = polyroc.evaluate(y_true, y_score, engine=engine, **options)
     assert found.factorization.converged
     assert found.factorization.deviance == pytest.approx(deviance, abs=1e-3)
     assert found.auc == pytest.approx(area, abs=1e-5)
