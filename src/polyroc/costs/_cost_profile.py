@@ -27,7 +27,7 @@ from polyroc._records import Frozen, Predictions
 from polyroc._uncertainty.intervals import Interval
 from polyroc._uncertainty.units import Units, units_of
 from polyroc._uncertainty.unseen import Balance, Counted, one_sided, share_of_poisson
-from polyroc.costs._arguments import (
+from polyroc.costs._cost_matrices import (
     CostMatrices,
     CostRange,
     CostRatios,

@@ -14,7 +14,7 @@ from polyroc._lib.typing import BoolArray, FloatArray, IntArray, LabelArray
 from polyroc._records import Frozen
 from polyroc._uncertainty.intervals import Interval
 from polyroc._uncertainty.units import Streams, Units
-from polyroc.costs._arguments import CostRatios
+from polyroc.costs._cost_matrices import CostRatios
 from polyroc.costs._rules import RuleName
 from polyroc.costs._words import CostProfileText, turned
 

@@ -13,7 +13,7 @@ from polyroc._inputs.columns import distinct
 from polyroc._inputs.labels import labels_array
 from polyroc._lib.typing import FloatArray, LabelArray
 from polyroc._uncertainty.intervals import Interval
-from polyroc.costs._arguments import as_decision_costs, as_prior, as_reject_cost
+from polyroc.costs._cost_matrices import as_decision_costs, as_prior, as_reject_cost
 from polyroc.costs._judging import UnseenMistake
 from polyroc.costs._rules import Rule, RuleName, Scale
 

@@ -37,9 +37,8 @@ from polyroc.streams._parquet_columns import (
     typed_like,
 )
 from polyroc.streams._parquet_files import DamagedPartError, Part, open_files
-from polyroc.streams._parquet_run import COUNTS, ParquetRun
+from polyroc.streams._parquet_run import COUNTS, ParquetRun, as_checkpoint, check_facts, check_files
 from polyroc.streams._second_pass import PairedSecondPass, SecondPass
-from polyroc.streams._state import as_checkpoint, check_facts, check_files
 
 Tallies: TypeAlias = dict[str, Tally]
 Accumulators: TypeAlias = dict[str, RocAccumulator]
