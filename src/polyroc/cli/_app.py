@@ -52,8 +52,7 @@ _PANELS: dict[str, dict[str, _Option]] = {
             "if the rest names the classes.",
         ),
         "labels": _Option(
-            _TEXT,
-            "Classes in the order of the score columns, a,b,c; needed if the column names do not contain them.",
+            _TEXT, "Classes in the order of the score columns, a,b,c; needed if the column names do not contain them."
         ),
         "sample_weight": _Option(_TEXT, "Column of sample weights."),
         "groups": _Option(
@@ -138,9 +137,7 @@ _PANELS: dict[str, dict[str, _Option]] = {
             _NUMBER, "Cost of predicting no class; if given, the rule abstains where that is cheaper."
         ),
         "apply": _Option(
-            _TEXT,
-            "Apply a rule that --save-rule wrote to samples without labels; needs --out.",
-            metavar="FILE",
+            _TEXT, "Apply a rule that --save-rule wrote to samples without labels; needs --out.", metavar="FILE"
         ),
         "weighting": _declared("weighting", str),
         "thresholds": _declared("thresholds", str),

@@ -23,12 +23,7 @@ try:
     from sklearn.utils.metaestimators import available_if
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.parallel import Parallel, delayed
-    from sklearn.utils.validation import (
-        _check_method_params,
-        _check_sample_weight,
-        check_is_fitted,
-        has_fit_parameter,
-    )
+    from sklearn.utils.validation import _check_method_params, _check_sample_weight, check_is_fitted, has_fit_parameter
 except ModuleNotFoundError as error:
     _msg = '`CostSensitiveClassifier` needs scikit-learn: pip install "polyroc[sklearn]".'
     raise ModuleNotFoundError(_msg, name="sklearn") from error

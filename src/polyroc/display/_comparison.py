@@ -57,12 +57,7 @@ def curve_displays(comparison: Comparison, *, band: bool) -> list[RocCurveDispla
 
 
 def draw_curves(
-    ax: "Axes",
-    displays: list[RocCurveDisplay],
-    *,
-    scale: Scale,
-    curves: Curves | None,
-    band: bool,
+    ax: "Axes", displays: list[RocCurveDisplay], *, scale: Scale, curves: Curves | None, band: bool
 ) -> list[Any]:
     """All of them, and the diagonal; the lines, those of the shared curves first."""
     if curves is None:

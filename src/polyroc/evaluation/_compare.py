@@ -136,9 +136,7 @@ def compare(
     drawn = draw_samples(replicates, plan, n_jobs=n_jobs, progress=progress)
     bootstraps = {
         name: evaluation.uncertainty.bootstrap_result(
-            of_model,
-            units,
-            influences=jackknife_influences(again, units, n_jobs) if interval == "bca" else None,
+            of_model, units, influences=jackknife_influences(again, units, n_jobs) if interval == "bca" else None
         )
         for (name, evaluation), of_model, again in zip(evaluations.items(), drawn, replicates, strict=True)
     }

@@ -16,13 +16,7 @@ from polyroc._lib.numbers import area
 from polyroc._lib.typing import AnyStatistic, Curve, IntervalKind, Method
 from polyroc._lib.warnings import underflow_is_zero
 from polyroc._uncertainty.band import ConfidenceBand
-from polyroc._uncertainty.bootstrap import (
-    BootstrapResult,
-    as_draws,
-    check_bca,
-    chosen_method,
-    warn_of_small_classes,
-)
+from polyroc._uncertainty.bootstrap import BootstrapResult, as_draws, check_bca, chosen_method, warn_of_small_classes
 from polyroc._uncertainty.intervals import Interval
 from polyroc._uncertainty.units import as_seed, plain_seed, units_of
 from polyroc.evaluation._evaluated import Evaluated

@@ -9,13 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polyroc._core import Prepared
-from polyroc._core.adjoint import (
-    area_gradient,
-    held_pairs,
-    mean_area_gradient,
-    mean_point_gradient,
-    point_gradient,
-)
+from polyroc._core.adjoint import area_gradient, held_pairs, mean_area_gradient, mean_point_gradient, point_gradient
 from polyroc._core.curvature import Curvature
 from polyroc._core.curve import RocCurve, area_weights, is_mean, mean_curve
 from polyroc._core.factorization import pair_sampling_error, unshrunk_curve

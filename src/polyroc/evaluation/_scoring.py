@@ -271,13 +271,7 @@ class CrossValidation(Frozen):
 
 
 def evaluate_cv(
-    estimator: Any,
-    X: Any,
-    y: "ArrayLike",
-    *,
-    cv: Any = None,
-    groups: "ArrayLike | None" = None,
-    **options: Any,
+    estimator: Any, X: Any, y: "ArrayLike", *, cv: Any = None, groups: "ArrayLike | None" = None, **options: Any
 ) -> CrossValidation:
     """Evaluate a scikit-learn classifier by cross-validation.
 

@@ -12,14 +12,7 @@ import numpy as np
 from polyroc._core.rates import sampled_pairs
 from polyroc._counts.binning import check_bins_of_errors
 from polyroc._counts.bins import ROUNDED, Scores
-from polyroc._counts.exact import (
-    ExactColumns,
-    SortedColumn,
-    check_exact_memory,
-    code_type,
-    counted_for,
-    exact_columns,
-)
+from polyroc._counts.exact import ExactColumns, SortedColumn, check_exact_memory, code_type, counted_for, exact_columns
 from polyroc._counts.tally import Tally
 from polyroc._inputs.checks import InputError, as_n_jobs, one_of
 from polyroc._inputs.predictions import Batch

@@ -71,12 +71,7 @@ def as_models(scores: Any) -> dict[str, Any]:
 
 
 def as_recipe(
-    labels: Any,
-    passes: "Passes",
-    models: tuple[str, ...],
-    scores: Any,
-    mantissa_bits: Any,
-    options: Mapping[str, Any],
+    labels: Any, passes: "Passes", models: tuple[str, ...], scores: Any, mantissa_bits: Any, options: Mapping[str, Any]
 ) -> Recipe:
     """How to count; options that are wrong are refused before anything is passed, and labels are looked for last."""
     one_of(scores, "score_kind", get_args(Scores))

@@ -15,17 +15,7 @@ from polyroc._inputs.checks import InputError, shown
 VERSION = 1
 HEADER = "header"
 # What can go wrong with a zip file of arrays: RuntimeError if it is encrypted, or packed as Python cannot unpack it.
-_BROKEN = (
-    OSError,
-    ValueError,
-    TypeError,
-    EOFError,
-    KeyError,
-    OverflowError,
-    RuntimeError,
-    BadZipFile,
-    zlib.error,
-)
+_BROKEN = (OSError, ValueError, TypeError, EOFError, KeyError, OverflowError, RuntimeError, BadZipFile, zlib.error)
 
 
 def packed_header(kind: str, labels: list[Any], **facts: Any) -> Any:
