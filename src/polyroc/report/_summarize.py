@@ -110,14 +110,8 @@ def summarize(
     seed = None if seed is None else as_plain_seed(seed)
     origin = _as_source(source)
     _check_warnings(warnings)
-    check_parts(
-        result,
-        bootstrap=bootstrap,
-        confidence_level=confidence_level,
-        groups=groups,
-        measures=measures,
-        tipping=tipping,
-    )
+    parts = {"bootstrap": bootstrap, "groups": groups, "measures": measures, "tipping": tipping}
+    check_parts(result, confidence_level=confidence_level, **parts)
     include_intervals = as_flag(include_intervals, "include_intervals")
     include_rates = as_flag(include_rates, "include_rates")
     include_decisions = as_flag(include_decisions, "include_decisions")
