@@ -140,9 +140,8 @@ class Predictions(Frozen):
     def class_weights(self) -> FloatArray:
         if self.sample_weight is None:
             return read_only(self.class_counts.astype(float))
-        return read_only(
-            np.bincount(self.codes, self.sample_weight, minlength=len(self.labels)).astype(float, copy=False)
-        )
+        total = np.bincount(self.codes, self.sample_weight, minlength=len(self.labels))
+        return read_only(total.astype(float, copy=False))
 
     @cached_property
     def effective_counts(self) -> FloatArray:
