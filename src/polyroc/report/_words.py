@@ -367,7 +367,7 @@ def _moves(loss: float) -> str:
 
 
 def _cause(losses: Sequence[float]) -> str:
-    """Conclusion from the change of D alone, which does not tell its causes apart."""
+    """Conclusion from the change of D alone, which does not distinguish its causes."""
     if max(losses) < _ALIKE:
         return ": nothing is lost, so the score columns can share a threshold"
     if max(losses) < _LITTLE:
