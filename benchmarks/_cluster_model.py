@@ -220,14 +220,14 @@ def second_pass(k, n, n_models):
         accumulators[name] = recipe.accumulator()
         accumulators[name].update(y_true, y_score ** (1 + place / 10))
     whole = SecondPass(accumulators[names[0]]) if n_models == 1 else PairedSecondPass(accumulators)
-    part = PartPass(whole)
+    part = PartPass(whole.tables)
     rows = slice(0, n // 16)
     part.add(y_true[rows], [y_score[rows] ** (1 + place / 10) for place in range(n_models)])
     bins = [len(one.state_dict()["bins"]) for one in accumulators.values()]
     # Two numbers of each model, D and M: their products, and products of these.
-    m = whole._m
+    m = whole.sums.n_statistics
     q = m * (m + 1) // 2
-    n_slots = accumulators[names[0]]._bins.n_bins
+    n_slots = accumulators[names[0]].bins.n_bins
     tables = sum(8 * (m // n_models) * k * one + 4 * n_slots * k for one in bins)
     return part.nbytes, tables, len(part.summary.to_bytes()), 8 * k * (2 + m * m + q * q)
 

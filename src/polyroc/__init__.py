@@ -49,8 +49,8 @@ from polyroc.evaluation._scoring import AucScorer, CrossValidation, auc_scorer, 
 if _TYPE_CHECKING:
     from polyroc._uncertainty.sizes import PlanGoal
     from polyroc.cli._read import FilePredictions, PairedPredictions, read_paired_predictions, read_predictions
-    from polyroc.costs._arguments import CostRange, CostRatios
     from polyroc.costs._classifier import CostSensitiveClassifier as CostSensitiveClassifier
+    from polyroc.costs._cost_matrices import CostRange, CostRatios
     from polyroc.costs._cost_profile import cost_profile
     from polyroc.costs._decide import decide
     from polyroc.costs._decision import CurvePoint, Decision, DecisionRates, RuleCost
@@ -140,8 +140,8 @@ _ON_ACCESS = ("dask", "display", "meta", "report", "spark", "torch", "training")
 _LATER = {
     "CostDifference": "costs._profile",
     "CostProfile": "costs._profile",
-    "CostRange": "costs._arguments",
-    "CostRatios": "costs._arguments",
+    "CostRange": "costs._cost_matrices",
+    "CostRatios": "costs._cost_matrices",
     "CurvePoint": "costs._decision",
     "Decision": "costs._decision",
     "DecisionRates": "costs._decision",

@@ -1,10 +1,8 @@
 """The frozen records that pass from one step to the next.
 
-Predictions or ScoreCounts -> PairwiseRates -> Factorization -> RocCurve. Nobody who is handed
-a record can write to its arrays, nor to those of a copy. One door stays open:
-scores and weights are not copied, so that whoever made these arrays can still
-change them. An evaluation notices that by its fingerprint before it reads them
-again.
+Predictions or ScoreCounts -> PairwiseRates -> Factorization -> RocCurve. The arrays of a record cannot be written, nor
+those of a copy of it. Scores and weights are not copied, so their owner can still change them: an evaluation notices
+that by its fingerprint before it reads them again.
 """
 
 from collections.abc import Mapping
@@ -60,7 +58,7 @@ class Frozen:
 
 
 class Source(Protocol):
-    """What scores come from, known by its classes: samples, or counts of samples, which can be added."""
+    """Source of scores, known by its classes: samples, or counts of samples, which can be added."""
 
     @property
     def labels(self) -> LabelArray:
@@ -99,8 +97,7 @@ class Source(Protocol):
 class Predictions(Frozen):
     """Scores of n samples for k classes, with their true classes: the source that holds every sample.
 
-    Samples of weight 0 are already gone; whatever reads this record need not
-    check anything again.
+    Samples of weight 0 are already gone, and everything has been checked.
     """
 
     codes: IntArray
@@ -124,7 +121,6 @@ class Predictions(Frozen):
 
     @property
     def is_binary(self) -> bool:
-        """Two classes by the shape of the scores: the ordinary ROC curve."""
         return self.n_columns <= 2
 
     @property
@@ -138,12 +134,10 @@ class Predictions(Frozen):
 
     @cached_property
     def class_counts(self) -> IntArray:
-        """Number of samples of each class, shape (k,)."""
         return read_only(np.bincount(self.codes, minlength=len(self.labels)))
 
     @cached_property
     def class_weights(self) -> FloatArray:
-        """Sum of the sample weights of each class, shape (k,)."""
         if self.sample_weight is None:
             return read_only(self.class_counts.astype(float))
         total = np.bincount(self.codes, self.sample_weight, minlength=len(self.labels))
@@ -151,7 +145,7 @@ class Predictions(Frozen):
 
     @cached_property
     def effective_counts(self) -> FloatArray:
-        """Kish's effective number of samples of each class, (sum w)^2 / sum w^2."""
+        # Kish: (sum w)^2 / sum w^2.
         if self.sample_weight is None:
             return read_only(self.class_counts.astype(float))
         # Divided by the largest weight first, so that squares can neither overflow nor vanish.
@@ -175,10 +169,8 @@ class ColumnCounts(Frozen):
     """Whether all samples of the bin have the same score, shape (B,): then exact comparisons are ties, too."""
 
     def shares(self) -> FloatArray:
-        """Share of each class in the bins before each bin, and in all of them, shape (B + 1, k); 0 without samples.
-
-        Made anew whenever asked: those of all columns would take as much memory as the counts.
-        """
+        """Share of each class in the bins before each bin, and in all of them, shape (B + 1, k); 0 without samples."""
+        # Not kept: those of all columns would take as much memory as the counts.
         cumulated = np.zeros((len(self.bins) + 1, self.weight.shape[1]))
         # Whole numbers are added as such, so that no order of samples changes a bit.
         cumulated[1:] = np.cumsum(self.weight, axis=0)
@@ -377,7 +369,7 @@ class PairwiseRates(Frozen):
 
     @cached_property
     def row_weights(self) -> FloatArray:
-        """What each call rate counts for in the fit, shape (T,): its share of the range from 0 to 1, with mean 1."""
+        """Weight of each call rate in the fit, shape (T,): its share of the range from 0 to 1, with mean 1."""
         return read_only(row_weights(self.call_rates))
 
     def of_pairs(self, chosen: IntArray | BoolArray) -> "PairwiseRates":
@@ -401,12 +393,11 @@ class PairwiseRates(Frozen):
 
 @dataclass(frozen=True, eq=False)
 class PairWeights(Frozen):
-    """What each pair counts for in the fit."""
+    """Weights of the pairs in the fit."""
 
     tpr: FloatArray
-    """Weight of the pair's true positive rates, shape (K,)."""
     fpr: FloatArray
-    """Weight of the pair's false positive rates, shape (K,)."""
+    """Weights of the pair's true and false positive rates, shape (K,) each."""
     size: FloatArray
     """Number of samples behind the pair's rates, shape (K,): how little they are shrunk."""
 
@@ -495,7 +486,7 @@ class Factorization(Frozen):
 
 @dataclass(frozen=True, eq=False)
 class RankOneFits(Frozen):
-    """What is kept of R replicates of the fit."""
+    """Results of R replicates of the fit."""
 
     row_effects: FloatArray
     """Shared effects on the logit scale, shape (R, 2T)."""

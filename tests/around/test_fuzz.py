@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from parts import versions
 
 import polyroc
 from fuzz import __main__ as command
@@ -21,7 +22,6 @@ from fuzz._case import Attempt, Case
 from fuzz._escape import Escape, attempt
 from fuzz._run import Found, run_case
 from fuzz._schedule import Schedule
-from polyroc._lib.versions import versions
 
 ROOT = Path(__file__).resolve().parents[2]
 Y = np.arange(12) % 3

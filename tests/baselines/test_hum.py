@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-import polyroc.baselines._hum_passes as unordered_engine
+import polyroc.baselines._hum as unordered_engine
 from polyroc._inputs.predictions import as_ordered_predictions, as_predictions
 from polyroc.baselines import Hum, hand_till, hum
-from polyroc.baselines._hum_passes import Assignments, ordered_volume
+from polyroc.baselines._hum import Assignments, ordered_volume
 
 
 @st.composite

@@ -6,7 +6,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from polyroc.display._style import COLOURS_ON_DARK, COLOURS_ON_LIGHT
+from polyroc._lib.axes import COLOURS_ON_DARK, COLOURS_ON_LIGHT
 from polyroc.report._figures import DARK, LIGHT
 
 # Machado, Oliveira and Fernandes (2009): what is left of linear colours without one kind of cones.

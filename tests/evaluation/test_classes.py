@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import polyroc
-from polyroc._inputs.checks import InputError
+from polyroc import InputError
 
 
 def problem(rng, n=60, k=4, *, ties=True, weights=True, names=None):

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
+from parts import as_config, units_of
 from problems import gaussian_problem
 
 import polyroc
-from polyroc._mlflow import as_config
-from polyroc._uncertainty.units import units_of
 
 PROBLEM = gaussian_problem(0, 240, 4)
 SHARP = gaussian_problem(1, 600, 4, 4.6)

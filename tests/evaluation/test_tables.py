@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from parts import KINDS
 from preparing import passes_of
 from problems import gaussian_problem
 
 import polyroc
-from polyroc.evaluation._measure_list import KINDS
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -5,12 +5,12 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from parts import KINDS
 from preparing import passes_of
 from scipy.special import softmax
 from sklearn import metrics
 
 import polyroc
-from polyroc.evaluation._measure_list import KINDS
 
 ALL = list(KINDS)
 

@@ -5,11 +5,10 @@ import pickle
 
 import numpy as np
 import pytest
+from parts import Fingerprint, as_predictions
 from problems import gaussian_problem
 
 import polyroc
-from polyroc._inputs.fingerprint import Fingerprint
-from polyroc._inputs.predictions import as_predictions
 
 READERS = {
     "M": lambda evaluation: evaluation.hand_till,

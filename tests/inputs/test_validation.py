@@ -6,9 +6,9 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from parts import as_predictions
 
 import polyroc
-from polyroc._inputs.predictions import as_predictions
 
 SCORES = np.array([[0.7, 0.2, 0.1], [0.1, 0.5, 0.4], [0.3, 0.3, 0.4], [0.6, 0.1, 0.3]])
 NAMES = ["ant", "bee", "cat"]

@@ -5,9 +5,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from parts import versions
 
 import polyroc
-from polyroc._lib.versions import versions
 
 ROOT = Path(__file__).resolve().parents[2]
 

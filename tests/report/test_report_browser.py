@@ -8,12 +8,10 @@ import re
 import numpy as np
 import pytest
 from browser_pages import PHONE, n_sheets, settled, until
+from parts import names_of, short_names
 from report_pages import HOSTILE
 from report_shelf import LONG_CLASSES
 from table_pages import come_to_heatmap
-
-from polyroc._lib.text import short_names
-from polyroc.report._sentences import names_of
 
 PAGES = ("k3", "k10", "k100", "comparison", "binary", "hostile", "long")
 

@@ -9,7 +9,7 @@ from table_pages import selected, table
 
 import polyroc
 from polyroc.report import render_html, summarize
-from polyroc.report._rows import class_tables, measure_tables
+from polyroc.report._tables import class_tables, measure_tables
 
 HOSTILE = ["<script>alert(1)</script>", "a & b", '"quoted"']
 

@@ -13,8 +13,7 @@ from report_pages import HOSTILE, Page, comparison_of, from_letters
 
 import polyroc
 from polyroc._core.predicted import cheapest, expected_costs
-from polyroc.report import _coded, render_html, summarize, write_html
-from polyroc.report import _packing as _decisions
+from polyroc.report import _packing, render_html, summarize, write_html
 
 SCRIPT = script_of("decisions.js")
 # Each job: what a page carries, and costs and shares one after the other.
@@ -194,7 +193,7 @@ def test_of_many_samples_some_are_drawn(monkeypatch):
     models = {"one": scores, "two": np.roll(scores, 1, axis=0), "free": np.log(scores + 1e-3)}
     with pytest.warns(UserWarning, match="are probabilities"):
         comparison = polyroc.compare(y_true, models, method="bootstrap", n_resamples=3, rng=0, sample_weight=weight)
-    monkeypatch.setattr(_decisions, "MOST_SCORES", 1200)
+    monkeypatch.setattr(_packing, "MOST_SCORES", 1200)
     summary = summarize(comparison, include_rates=True, include_decisions=True)
     decisions = summary["decisions"]
     assert (decisions["n_samples"], decisions["n_rows"]) == (500, 200)
@@ -281,9 +280,9 @@ def test_scores_that_were_changed_are_refused():
 
 
 def test_steps_hold_every_size_of_probability(monkeypatch):
-    monkeypatch.setattr(_coded, "_MOST_VALUES", 10)
+    monkeypatch.setattr(_packing, "_MOST_VALUES", 10)
     p = np.concatenate([[0.0, 1e-300, 1e-21, 1.0], 10 ** np.linspace(-19.9, 0, 40)]).reshape(-1, 4)
-    found = _coded.coded(p)
+    found = _packing.coded(p)
     assert found.values is None
     assert 0 <= found.codes.min() <= found.codes.max() <= 65_535
     wanted = np.where(p > 0, np.maximum(p, 1e-20), 0)

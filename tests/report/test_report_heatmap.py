@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from browser_pages import until
 from numpy.testing import assert_allclose
+from parts import short_names
 from report_pages import Page, from_letters
 from table_pages import cell_at, come_to_heatmap, hash_of
 
-from polyroc._lib.text import short_names
 from polyroc.report import render_html
 
 # The ends of the scales, light and dark: areas from 0.9999 and up to 0.5.

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 from browser_pages import PHONE, until
+from parts import names_of
 from report_pages import HOSTILE
 from table_pages import cell_at, come_to_heatmap, hash_of, selected, table
-
-from polyroc.report._sentences import names_of
 
 
 def marked_cell(page):

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from parts import Uncertainty
 from report_pages import comparison_of, evaluation_of
 
 import polyroc
-from polyroc.evaluation._uncertainty import Uncertainty
 from polyroc.report import render_html, summarize
 
 # What `--json` printed before there was a report.

@@ -9,7 +9,7 @@ from report_pages import HOSTILE, Page, comparison_of, evaluation_of
 
 import polyroc
 from polyroc.report import render_html, summarize, write_html
-from polyroc.report._rows import tipping_rows
+from polyroc.report._tables import tipping_rows
 
 
 def text_of(page):

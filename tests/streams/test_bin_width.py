@@ -6,9 +6,9 @@ import warnings
 import numpy as np
 import pytest
 from parquet_files import table_of, write
+from parts import ScoreBins
 
 import polyroc
-from polyroc._counts.bins import ScoreBins
 
 
 @pytest.fixture(scope="module")

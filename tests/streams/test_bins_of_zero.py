@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
+from parts import ScoreBins
 
 import polyroc
-from polyroc._counts.bins import ScoreBins
 
 
 @pytest.mark.parametrize("scores", ["probabilities", "free"])

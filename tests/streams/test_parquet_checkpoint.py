@@ -13,7 +13,7 @@ from interrupts import interrupted_at_line, threads_left
 from parquet_files import damage, predictions, states, table_of, write
 
 import polyroc
-from polyroc.streams import _parquet_run, _state
+from polyroc.streams import _parquet_run
 
 
 class StoppedError(Exception):
@@ -116,11 +116,11 @@ def test_a_comparison_is_resumed(folder, tmp_path, monkeypatch):
 
 
 def test_checkpoints_are_written_now_and_then(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(_state, "_EVERY", 0.0)
-    monkeypatch.setattr(_state, "_SHARE", 1e9)
+    monkeypatch.setattr(_parquet_run, "_EVERY", 0.0)
+    monkeypatch.setattr(_parquet_run, "_SHARE", 1e9)
     written = []
-    write_whole = _state.write_whole
-    monkeypatch.setattr(_state, "write_whole", lambda *given: (written.append(1), write_whole(*given)))
+    write_whole = _parquet_run.write_whole
+    monkeypatch.setattr(_parquet_run, "write_whole", lambda *given: (written.append(1), write_whole(*given)))
     polyroc.evaluate_parquet(folder, target="y", scores="p_*", checkpoint=tmp_path / "state.npz")
     assert len(written) > 4
 
@@ -203,16 +203,16 @@ def test_a_killed_process_is_resumed(folder, tmp_path):
     code = f"""
         import os, signal
         import polyroc
-        from polyroc.streams import _state
-        _state._EVERY, _state._SHARE = 0.0, 1e9
-        write, n_written = _state.write_whole, 0
+        from polyroc.streams import _parquet_run
+        _parquet_run._EVERY, _parquet_run._SHARE = 0.0, 1e9
+        write, n_written = _parquet_run.write_whole, 0
         def write_and_die(*asked):
             global n_written
             write(*asked)
             n_written += 1
             if n_written == 3:
                 os.kill(os.getpid(), signal.SIGKILL)
-        _state.write_whole = write_and_die
+        _parquet_run.write_whole = write_and_die
         asked = dict(target="y", scores="p_*", labels=range(4), n_jobs=1)
         polyroc.evaluate_parquet({str(folder)!r}, checkpoint={str(file)!r}, **asked)
     """
@@ -230,10 +230,10 @@ def test_a_killed_process_is_resumed(folder, tmp_path):
 @pytest.mark.parametrize("options", [{}, {"sample_weight": "w"}], ids=["plain", "weights"])
 def test_interrupts_at_any_line_change_nothing(folder, tmp_path, options, monkeypatch):
     """Also those in the middle of adding a part, or of writing: a half must neither be lost nor count twice."""
-    monkeypatch.setattr(_state, "_EVERY", 0.0)
-    monkeypatch.setattr(_state, "_SHARE", 1e9)
+    monkeypatch.setattr(_parquet_run, "_EVERY", 0.0)
+    monkeypatch.setattr(_parquet_run, "_SHARE", 1e9)
     asked = {"target": "y", "scores": "p_*", "labels": list(range(4)), "n_jobs": 2, **options}
-    whole, files = polyroc.evaluate_parquet(folder, **asked), list(Path(_state.__file__).parent.glob("*.py"))
+    whole, files = polyroc.evaluate_parquet(folder, **asked), list(Path(_parquet_run.__file__).parent.glob("*.py"))
     n_interrupts = 0
     for turn in range(8):
         found, n = [], 97 + 13 * turn
@@ -260,9 +260,9 @@ def test_a_thread_that_outlives_the_main_one_does_the_rest_alone(folder, tmp_pat
     code = f"""
         import threading
         import polyroc
-        from polyroc.streams import _state
-        _state._EVERY, _state._SHARE = 0.0, 1e9
-        go_on, write = threading.Event(), _state.write_whole
+        from polyroc.streams import _parquet_run
+        _parquet_run._EVERY, _parquet_run._SHARE = 0.0, 1e9
+        go_on, write = threading.Event(), _parquet_run.write_whole
         def write_late(*given):
             go_on.set()
             threading.main_thread().join()
@@ -270,7 +270,7 @@ def test_a_thread_that_outlives_the_main_one_does_the_rest_alone(folder, tmp_pat
                 if thread.name.startswith("polyroc"):
                     thread.join()
             write(*given)
-        _state.write_whole = write_late
+        _parquet_run.write_whole = write_late
         def compute():
             if {is_late}:
                 go_on.set()

@@ -40,7 +40,7 @@ def test_damaged_bytes_are_refused():
     data = part.to_bytes()
     for damaged in (data[:-40], b"", data[:20] + bytes(20) + data[40:]):
         with pytest.raises(polyroc.InputError, match="`state` must"):
-            PartCounts.from_bytes(part._recipe, damaged)
+            PartCounts.from_bytes(part.recipe, damaged)
     with pytest.raises(polyroc.InputError, match="`state` must"):
         PartSums.from_bytes(b"nothing")
 
@@ -62,8 +62,8 @@ def test_weights_and_groups_survive_the_way():
     assert sent.state_dict()["rows"].tobytes() == local(y_true, y_score, weight)[0].state_dict()["rows"].tobytes()
     whole = sent.second_pass()
     for groups in (None, np.arange(900) // 3, np.array(["a", "ü", "z"])[np.arange(900) % 3]):
-        part = pickle.loads(pickle.dumps(PartPass(whole)))
+        part = pickle.loads(pickle.dumps(PartPass(whole.tables)))
         part.add(y_true, [y_score], weight, groups)
         merged = PartSums.merged([PartSums.from_bytes(part.begun().summary.to_bytes()), part.summary])
-        whole._sums = PartSums.from_bytes(merged.to_bytes()).sums
+        whole.sums = PartSums.from_bytes(merged.to_bytes()).sums
         assert whole.compute().standard_error == local(y_true, y_score, weight, groups)[1].standard_error

@@ -1,1 +1,1 @@
-"""What a user holds, checked and turned into records."""
+"""Data of the user, checked and turned into records."""

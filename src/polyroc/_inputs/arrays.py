@@ -1,4 +1,4 @@
-"""What the user holds -> NumPy arrays and column names; and columns -> a data frame of the user's library.
+"""Data of the user -> NumPy arrays and column names; and columns -> a data frame of the user's library.
 
 Lists, arrays, tensors (from a GPU by a copy), and the series and frames that narwhals knows, without importing the
 library any of them comes from. Which arrays fit together is asked one level up; here each is read for itself.
@@ -42,7 +42,7 @@ def _lies_on_device(value: Any) -> bool:
 
 
 def on_host(value: Any) -> Any:
-    """What NumPy can read of an array on a GPU; anything else as it came."""
+    """An array on a GPU as NumPy can read it; anything else as it came."""
     if not is_on_device(value):
         return value
     if hasattr(value, "detach"):  # torch
@@ -303,7 +303,7 @@ def _refuse_label_matrix(array: NDArray[Any], name: str) -> NoReturn:
 
 
 def _about_matrix(array: NDArray[Any]) -> str:
-    """What a matrix of labels is, and what to do with it; the class of each row is known only of a one-hot one."""
+    """Kind of a matrix of labels, and what to do with it; only a one-hot one tells the class of each row."""
     if array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
         return ". A matrix of scores belongs in `y_score`"
     several = int(np.count_nonzero(array.sum(axis=1) != 1))

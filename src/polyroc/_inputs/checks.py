@@ -1,4 +1,4 @@
-"""What is said of bad input, and checks of single arguments that several functions take."""
+"""Errors about bad input, and checks of single arguments that several functions take."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -24,7 +24,7 @@ from polyroc._lib.warnings import warn
 
 
 class Affixes(NamedTuple):
-    """What stands before and after the class in the name of a column."""
+    """Text before and after the class in the name of a column."""
 
     before: str
     after: str
@@ -125,11 +125,9 @@ def guessed_classes(columns: Sequence[str], classes: Sequence[str]) -> list[str]
 
 
 def _around(column: str, label: str) -> list[Affixes]:
-    """What stands around each place of the label in the name."""
-    if not label:
-        return []
-    places = (place for place in range(len(column) - len(label) + 1) if column.startswith(label, place))
-    return [Affixes(column[:place], column[place + len(label) :]) for place in places]
+    """Text around each place of the label in the name."""
+    places = range(len(column) - len(label) + 1) if label else ()
+    return [Affixes(column[:at], column[at + len(label) :]) for at in places if column.startswith(label, at)]
 
 
 # The arguments that an error about the scores of a model names.
@@ -137,7 +135,7 @@ OF_SCORES = ("y_score", "y_score.columns")
 
 
 class Known(NamedTuple):
-    """What is known about the classes before the columns are looked at."""
+    """Facts about the classes before the columns are read."""
 
     found: list[Any]
     """The distinct values of `y_true`, in ascending order."""
@@ -315,7 +313,7 @@ def completing(scores: FloatArray, others: Mapping[str, FloatArray]) -> list[str
 
 
 class Said(NamedTuple):
-    """What the caller calls the arguments."""
+    """Names of the arguments in the words of the caller."""
 
     scores: str = "y_score"
     target: str = "y_true"
@@ -478,7 +476,7 @@ def _warn_of_order(classes: list[Any], n_columns: int, said: Said) -> None:
 
 
 def _readings(present: list[Any], n_classes: int) -> str:
-    """What the classes may be where fewer of them occur than there are columns."""
+    """Possible classes if fewer of them occur than there are columns."""
     if len(present) > n_classes:
         return ""
     ways = [

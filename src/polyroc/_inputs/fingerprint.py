@@ -17,7 +17,7 @@ _MOST_BLOCKS = 64
 
 @dataclass(frozen=True, eq=False)
 class Fingerprint(Frozen):
-    """What scores and weights add up to.
+    """Sums of scores and weights.
 
     Each number counts as the whole number that its bits are, and blocks of rows are added. So sums are exact in any
     order, and one number, one row or all of them cannot be written over without another sum, but by a coincidence of

@@ -1,4 +1,4 @@
-"""What the user asks for -> Options, each declared once; every error about how the evaluation is to be done."""
+"""Options of an evaluation, each declared once, and every error about them."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ class EngineEntry(NamedTuple):
 
     meaning: str
     extra: str | None = None
-    """What to install for it."""
+    """Extra to install for it."""
 
 
 # The registry of engines: a new one is a line here and a folder of that name in `polyroc._core`.

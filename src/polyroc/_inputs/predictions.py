@@ -1,4 +1,4 @@
-"""What the user holds -> Predictions, of one model, of several, or a batch of many.
+"""Data of the user -> Predictions, of one model, of several, or a batch of many.
 
 Every error about `y_true`, `y_score`, `labels` and `sample_weight`: `arrays` reads each argument for itself, and here
 they are brought together. Scores on a GPU go to `tensors`.

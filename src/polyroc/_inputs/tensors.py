@@ -1,4 +1,4 @@
-"""What the user holds on a GPU -> TensorPredictions: the rules of `predictions`, checked where the scores lie.
+"""Scores on a GPU -> TensorPredictions: the rules of `predictions`, checked where the scores lie.
 
 Neither scores nor labels are copied to the host. Reading a number from a device waits for all that it has to do, so
 what is asked of all samples is asked at once. torch is imported when scores on a GPU come, and not before.
@@ -351,7 +351,7 @@ def _read_weights(sample_weight: Any, n_samples: int, device: Any) -> Tensor:
 
 
 class _Look(NamedTuple):
-    """What is known after one pass over all samples; NaN and 0 of what did not come."""
+    """Facts from one pass over all samples; NaN and 0 for what was not given."""
 
     sum_of_scores: float
     """Finite only if all scores are, unless it is too large for a float."""

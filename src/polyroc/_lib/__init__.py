@@ -1,1 +1,1 @@
-"""What knows nothing of ROC: types, text, numbers for people, files."""
+"""Parts that know nothing of ROC: types, text, numbers for people, files."""

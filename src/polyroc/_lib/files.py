@@ -19,7 +19,7 @@ _BESIDE = re.compile(r"\.polyroc-[0-9a-f]{16}\.tmp")
 
 
 def why_not_writable(path: Path) -> str:
-    """What keeps a file from being written there, asked before the work is done; nothing where it can be."""
+    """Why no file can be written there, asked before the work is done; empty if it can."""
     if "\0" in str(path):
         return "no name may contain a NUL character"
     try:

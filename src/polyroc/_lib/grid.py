@@ -31,7 +31,7 @@ def grid(n_thresholds: int) -> FloatArray:
 
 
 def row_weights(call_rates: FloatArray) -> FloatArray:
-    """What the row at each call rate counts for, with mean 1: its weight in the trapezoid rule over call rates.
+    """Weight of the row at each call rate in the trapezoid rule over call rates, with mean 1.
 
     So the deviance approximates an integral, and a finer grid changes no result for its points lying closer. Of the
     ends, half a step belongs to 0 and to 1. The mean is 1 because a deviance is then on the scale of its cells; the

@@ -1,4 +1,4 @@
-"""What is said while something is computed: warnings that point at the line of the user's code, and a progress bar."""
+"""Messages during a computation: warnings that point at the line of the user's code, and a progress bar."""
 
 import inspect
 import warnings

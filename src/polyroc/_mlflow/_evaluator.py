@@ -79,11 +79,7 @@ def _metrics(evaluation: Evaluation, intervals: EvaluationIntervals | None, leve
 
 
 def _log_artifacts(
-    run_id: str,
-    config: Config,
-    evaluation: Evaluation,
-    intervals: EvaluationIntervals | None,
-    source: dict[str, Any],
+    run_id: str, config: Config, evaluation: Evaluation, intervals: EvaluationIntervals | None, source: dict[str, Any]
 ) -> dict[str, Any]:
     from mlflow.models.evaluation import artifacts as of_mlflow
 

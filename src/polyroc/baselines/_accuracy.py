@@ -5,13 +5,7 @@ import math
 import numpy as np
 from scipy.special import ndtri
 
-from polyroc._core.samples import (
-    accuracy_of,
-    are_log_probabilities,
-    column_ranges,
-    every_row_is_one,
-    row_notes,
-)
+from polyroc._core.samples import accuracy_of, are_log_probabilities, column_ranges, every_row_is_one, row_notes
 from polyroc._lib.text import short_names
 from polyroc._records import Predictions, Source
 from polyroc._uncertainty.intervals import Interval

@@ -181,7 +181,7 @@ def pdi_terms(predictions: Predictions, n_jobs: int | None = None) -> PdiTerms:
 
 
 def _added_terms(predictions: Predictions, ranked: IntArray, threads: Threads, by_class: FloatArray) -> FloatArray:
-    """What each sample adds in the columns of some classes, shape (n,); their PDI is written to `by_class`."""
+    """Influence of each sample in the columns of some classes, shape (n,); their PDI is written to `by_class`."""
     present = np.flatnonzero(predictions.class_counts)
     codes = np.searchsorted(present, predictions.codes)
     share = class_shares(predictions)

@@ -52,8 +52,7 @@ _PANELS: dict[str, dict[str, _Option]] = {
             "if the rest names the classes.",
         ),
         "labels": _Option(
-            _TEXT,
-            "Classes in the order of the score columns, a,b,c; needed if the column names do not contain them.",
+            _TEXT, "Classes in the order of the score columns, a,b,c; needed if the column names do not contain them."
         ),
         "sample_weight": _Option(_TEXT, "Column of sample weights."),
         "groups": _Option(
@@ -138,9 +137,7 @@ _PANELS: dict[str, dict[str, _Option]] = {
             _NUMBER, "Cost of predicting no class; if given, the rule abstains where that is cheaper."
         ),
         "apply": _Option(
-            _TEXT,
-            "Apply a rule that --save-rule wrote to samples without labels; needs --out.",
-            metavar="FILE",
+            _TEXT, "Apply a rule that --save-rule wrote to samples without labels; needs --out.", metavar="FILE"
         ),
         "weighting": _declared("weighting", str),
         "thresholds": _declared("thresholds", str),
@@ -439,7 +436,7 @@ def compare(values: dict[str, Any]) -> None:
 )
 def plan(values: dict[str, Any]) -> None:
     """Plan a sample: how many samples of each class an interval, or a test of two models, takes."""
-    from polyroc.cli._decide import AskedPlan, run_plan
+    from polyroc.cli._decide_plan import AskedPlan, run_plan
 
     asked = AskedPlan(**{field.name: values[field.name] for field in fields(AskedPlan)})
     run_plan(values["files"], values["models"], asked, settings_of(values))
@@ -453,7 +450,7 @@ def plan(values: dict[str, Any]) -> None:
 )
 def decide(values: dict[str, Any]) -> None:
     """Decide which class to predict: a rule of least cost, what it costs, and what it predicts."""
-    from polyroc.cli._decide import Asked, run_decide
+    from polyroc.cli._decide_plan import Asked, run_decide
 
     asked = Asked(**{field.name: values[field.name] for field in fields(Asked)})
     # Its table and its rule are not those of the other commands.

@@ -132,7 +132,7 @@ def missing_values(source: Source, name: str, count: int, first: int) -> str:
 
 @dataclass(frozen=True)
 class Columns:
-    """What the user said about the columns and rows of a file."""
+    """Options about the columns and rows of a file."""
 
     target: str
     scores: str | Sequence[str] | None = None
@@ -197,7 +197,7 @@ class Choice:
     columns: tuple[str, ...]
     labels: tuple[Any, ...]
     note: str = ""
-    """What was guessed, where that deserves a word."""
+    """Note on a guess, where it deserves one."""
 
 
 def check_column(source: Source, name: str, argument: str) -> str:

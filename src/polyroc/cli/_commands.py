@@ -1,4 +1,4 @@
-"""What evaluate, compare and demo do: read, compute, say. Arguments are parsed one level up."""
+"""The commands evaluate, compare and demo: read, compute, say. Arguments are parsed one level up."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -127,7 +127,7 @@ def _summary(result: Evaluation | Comparison, settings: Settings, messages: Mess
 
 
 def say_rows(read: Problem | Models, settings: Settings, messages: Messages) -> None:
-    """What was done to the rows of one model or of several, and what was guessed."""
+    """Say what was done to the rows of one model or of several, and what was guessed."""
     of_models = isinstance(read, Models)
     warnings = read.first.warnings if isinstance(read, Models) else read.warnings
     scores = read.scores if isinstance(read, Models) else {read.file: read.scores}
@@ -150,7 +150,7 @@ def _report_and_json(
     settings: Settings,
     messages: Messages,
 ) -> None:
-    """What is made from the summary; where nobody wants either, nothing is summarized."""
+    """Write page and JSON from the summary; if neither is asked for, nothing is summarized."""
     if settings.report is None and not settings.json:
         return
     summary = summarized() | ({} if measures is None else {"measures": measures.to_dict()})
@@ -224,7 +224,7 @@ def _compared(y_true: Any, scores: dict[str, Any], settings: Settings, **options
 
 
 def _tipping(comparison: Comparison, settings: Settings) -> TippingCosts | None:
-    """What a mistake would have to cost to change the order, for a page; of very many classes it takes too long."""
+    """Costs of a mistake that would change the order, for a page; of very many classes it takes too long."""
     n_classes = len(next(iter(comparison.evaluations.values())).labels)
     if settings.report is None or n_classes > TIPPING_ON_PAGE:
         return None
@@ -272,7 +272,7 @@ def shows_bars(settings: Settings) -> bool:
 def _hints(
     problem: Problem, path: str, evaluation: Evaluation, intervals: EvaluationIntervals | None, settings: Settings
 ) -> list[str]:
-    """What somebody would do next, as it is typed; nothing after a pipe, which the next command would find empty."""
+    """Next steps as they are typed; none after a pipe, which the next command would find empty."""
     if not Path(path).is_file():
         return []
     file, columns = typed(path), settings.columns
@@ -330,7 +330,7 @@ def stream_evaluate(path: str, settings: Settings) -> None:
 
 
 def _hint_of_streams(settings: Settings) -> str:
-    """What else there is, of what was not asked for."""
+    """Other options that may be of use."""
     hints = ["--report report.html writes everything as a page"] if settings.report is None else []
     hints += ["--exact sorts scores instead of counting them in bins"] if not settings.exact else []
     return ", ".join(hints)
@@ -356,7 +356,7 @@ def stream_compare(paths: Sequence[str], models: str | None, settings: Settings)
 
 
 def _begun(paths: Sequence[str], settings: Settings) -> Messages:
-    """What can be said before anything is read."""
+    """Checks and notes before anything is read."""
     check_outputs(settings, [] if all(Path(path).is_dir() for path in paths) else paths)
     columns = settings.columns
     in_memory = {"--model-column": columns.model_column is not None, "--key": columns.key is not None}
@@ -407,7 +407,7 @@ def _proposing(paths: Sequence[str], settings: Settings, *, needs_errors: bool) 
 
 
 def _instead_of_bins(error: InputError, settings: Settings, *, reads: bool, sorts: bool) -> str:
-    """What gives the right number for scores that bins cannot distinguish."""
+    """Options that give the right number for scores that bins cannot distinguish."""
     ways = ["`--no-stream` reads all rows into memory"] if reads else []
     if sorts:
         options = [*(["--exact"] if not settings.exact else []), *(["--method none"] if settings.has_intervals else [])]

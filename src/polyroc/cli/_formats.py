@@ -111,7 +111,7 @@ def _begin(head: bytes) -> str:
 
 
 def delimiter_of(head: bytes) -> str:
-    """What parts the cells of a text file: the one of tab, semicolon and comma that its header has most of."""
+    """Separator of the cells of a text file: the one of tab, semicolon and comma that its header has most of."""
     header = head.lstrip(b"\r\n").splitlines()[0]
     counts = {mark: header.count(mark.encode()) for mark in (",", "\t", ";")}
     return max(counts, key=lambda mark: counts[mark])

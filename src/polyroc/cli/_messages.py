@@ -1,4 +1,4 @@
-"""What goes to the standard error: errors, notes, and warnings of the library, each as a line of safe text."""
+"""Messages on the standard error: errors, notes, and warnings of the library, each as a line of safe text."""
 
 import logging
 import os
@@ -44,7 +44,7 @@ _FLAGS = {
 
 
 class CommandError(ValueError):
-    """What the user can put right, in one line; arguments in backquotes have the names that they have in Python.
+    """Error that the user can correct, in one line; arguments in backquotes have the names that they have in Python.
 
     `about` is the option or the file that the rest is about.
     """
@@ -93,7 +93,7 @@ def listed(values: Sequence[Any], most: int = 10) -> str:
 
 
 def option_of(code: str) -> str:
-    """What the library has between backquotes, an argument or one with its value, as it is typed here.
+    """Option for an argument, or for one with its value, that the library has between backquotes.
 
     >>> option_of("y_true"), option_of("labels="), option_of("exact=True"), option_of("other")
     ('--target', '--labels', '--exact', '`other`')
@@ -209,7 +209,7 @@ class _Notes(logging.Handler):
 
 
 def error(text: str) -> None:
-    """What went wrong, in one line."""
+    """Say what went wrong, in one line."""
     _line(f"polyroc: error: {text}")
 
 

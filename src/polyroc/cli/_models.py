@@ -203,7 +203,7 @@ def _of_common_rows(tables: dict[str, _Table], places: IntArray, columns: Column
 
 
 def _left_out(tables: dict[str, _Table], shared: BoolArray, rows: BoolArray, columns: Columns) -> list[str]:
-    """What was left out by options, in words; refuses to lose all rows, or a class."""
+    """Rows that options left out, in words; refuses to lose all rows, or a class."""
     first, warnings = next(iter(tables.values())), []
     if columns.common:
         n_shared = int(np.count_nonzero(shared))

@@ -1,4 +1,4 @@
-"""What a command writes, to files (checked before any work is done, and whole or not at all) and as text for people."""
+"""Output of a command, to files (checked before any work is done, and whole or not at all) and as text for people."""
 
 import csv
 import json
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from polyroc import ComparedMeasures, Comparison, Evaluation, Measures, Plan
+from polyroc import ComparedMeasures, Comparison, Evaluation, Measures
 from polyroc._lib import files as _write
 from polyroc._lib.files import why_not_writable
 from polyroc._lib.limits import CLASS_ROWS_PRINTED
@@ -25,6 +25,7 @@ from polyroc.evaluation._intervals import EvaluationIntervals
 from polyroc.evaluation._text import backwards_note
 
 if TYPE_CHECKING:
+    from polyroc import Plan
     from polyroc.cli._app import Settings
 
 
@@ -52,7 +53,7 @@ def draw_curve(
     _save(path, RocCurveDisplay.from_evaluation(evaluation, name=None, band=band).plot())
 
 
-def draw_plan(path: Path, plan: Plan) -> None:
+def draw_plan(path: Path, plan: "Plan") -> None:
     """Half width or power against the number of samples."""
     _draw_without_screen()
     _save(path, plan.plot())
@@ -132,7 +133,7 @@ def _is_picture(head: bytes, path: Path) -> bool:
 
 
 class Output(NamedTuple):
-    """What an option writes: how such files end, and how one that it wrote before is told from others."""
+    """File that an option writes: its suffixes, and how one that it wrote before is told from others."""
 
     option: str
     suffixes: tuple[str, ...]
@@ -345,8 +346,8 @@ def print_comparison(
     page.hints(hints)
 
 
-def print_plan(plan: Plan, *, title: str) -> None:
-    """What it takes, in sentences, and the classes of which most samples are missing."""
+def print_plan(plan: "Plan", *, title: str) -> None:
+    """A plan in sentences, and the classes of which most samples are missing."""
     page = _Page()
     page.say(f"{title}: {counted(plan.current.n_samples, 'sample')}", "", plan.text.sentence, "")
     order = np.argsort(-plan.missing, kind="stable")[:CLASS_ROWS_PRINTED].tolist()
@@ -395,7 +396,7 @@ class _Page:
             self.say("", note)
 
     def hints(self, hints: Sequence[str]) -> None:
-        """What to do next; commands stay on one line, so that they can be pasted."""
+        """Next steps; commands stay on one line, so that they can be pasted."""
         if hints:
             self.say("", "Next")
             for hint in hints:

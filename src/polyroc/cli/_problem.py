@@ -48,7 +48,7 @@ class Problem:
     groups: LabelArray | None = field(repr=False)
     layout_note: str = ""
     warnings: tuple[str, ...] = ()
-    """What was done to the rows."""
+    """Changes to the rows."""
     model_column: str | None = None
     """The column of models, if the file has others than this one."""
 
@@ -58,7 +58,7 @@ class Problem:
 
     @property
     def notes(self) -> list[str]:
-        """What was guessed."""
+        """Notes on guesses."""
         return [note for note in (self.layout_note, self.choice.note) if note]
 
 

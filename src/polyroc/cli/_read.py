@@ -72,7 +72,7 @@ class PairedPredictions(_Predictions):
     scores: Mapping[str, FloatArray]
     """Scores by the name of the model, shape (n, k) each."""
     key: LabelArray | None
-    """What identifies each sample, shape (n,); None if rows were matched by their order."""
+    """Key of each sample, shape (n,); None if rows were matched by their order."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -237,7 +237,7 @@ def read_paired_predictions(
 
 
 def _columns(function: str, values: dict[str, Any]) -> Callable[[], "Columns"]:
-    """What the command line makes of the same options, made where its errors are translated."""
+    """Problem as the command line reads it from the same options, made where its errors are translated."""
     try:
         from polyroc.cli._columns import Columns
     except ModuleNotFoundError as error:
@@ -280,7 +280,7 @@ def _patterns(models: Any) -> str | None:
 
 
 def _shared(problem: "Problem", notes: Sequence[str]) -> dict[str, Any]:
-    """What both records have of the first file."""
+    """Fields of both records, from the first file."""
     return {
         "y_true": problem.target.values,
         # Objects keep text as it is; NumPy's own type would lose a NUL at the end.
@@ -292,7 +292,7 @@ def _shared(problem: "Problem", notes: Sequence[str]) -> dict[str, Any]:
 
 
 def _in_arguments(read: Callable[[], _T], argument: str) -> _T:
-    """What was read; what the command line proposes is said in the words of Python."""
+    """Messages about what was read, with proposals in the words of Python."""
     from polyroc.cli._messages import CommandError
 
     try:

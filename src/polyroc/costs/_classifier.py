@@ -23,12 +23,7 @@ try:
     from sklearn.utils.metaestimators import available_if
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.parallel import Parallel, delayed
-    from sklearn.utils.validation import (
-        _check_method_params,
-        _check_sample_weight,
-        check_is_fitted,
-        has_fit_parameter,
-    )
+    from sklearn.utils.validation import _check_method_params, _check_sample_weight, check_is_fitted, has_fit_parameter
 except ModuleNotFoundError as error:
     _msg = '`CostSensitiveClassifier` needs scikit-learn: pip install "polyroc[sklearn]".'
     raise ModuleNotFoundError(_msg, name="sklearn") from error
@@ -361,7 +356,7 @@ def _as_classes(y: Any) -> Any:
 
 
 def _fold_scores(estimator: Any, X: Any, y: Any, train: IntArray, test: IntArray, params: Any) -> FloatArray:
-    """What a fit on some samples says of others."""
+    """Scores of some samples by a fit on others."""
     fitted = estimator.fit(_safe_indexing(X, train), _safe_indexing(y, train), **params)
     return _both_columns(class_scores(fitted, _safe_indexing(X, test))[0])
 

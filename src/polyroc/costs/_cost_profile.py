@@ -27,7 +27,7 @@ from polyroc._records import Frozen, Predictions
 from polyroc._uncertainty.intervals import Interval
 from polyroc._uncertainty.units import Units, units_of
 from polyroc._uncertainty.unseen import Balance, Counted, one_sided, share_of_poisson
-from polyroc.costs._arguments import (
+from polyroc.costs._cost_matrices import (
     CostMatrices,
     CostRange,
     CostRatios,
@@ -38,16 +38,21 @@ from polyroc.costs._arguments import (
     check_units,
 )
 from polyroc.costs._judging import Bounds, Judge, Paid, tuning_variance
-from polyroc.costs._matrix_costs import CostSums, Predictor, bayes_classes, cost_sums, known_classes, same_classes
 from polyroc.costs._offsets import tune
 from polyroc.costs._profile import (
     Batches,
     CostDifference,
     CostProfile,
+    CostSums,
     ModelCost,
+    Predictor,
     batches_of,
+    bayes_classes,
     cheapest_shares,
+    cost_sums,
+    known_classes,
     replicated_errors,
+    same_classes,
     share_ends,
 )
 from polyroc.costs._rules import (
@@ -95,7 +100,7 @@ def as_rules(value: Any, models: Mapping[str, Predictions]) -> list[RuleName]:
 
 
 class RulePredictions(NamedTuple):
-    """What a rule predicts, and how uncertain its costs are by the luck of tuning."""
+    """Predictions of a rule, and how uncertain its costs are by the luck of tuning."""
 
     predict: Predictor
     luck: FloatArray
@@ -196,7 +201,7 @@ def cost_profile(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> CostProfile:
-    """What each of several models costs under many cost matrices, and how often each is the cheapest.
+    """Costs of several models under many cost matrices, and how often each is the cheapest.
 
     For costs that are known roughly. The share of the matrices in which a model is the cheapest is Adams and Hand's LC
     index, for any number of classes.
@@ -400,7 +405,7 @@ class _Found:
         return unseen
 
     def _most(self, reach: FloatArray) -> FloatArray:
-        """What a single mistake may add under each matrix, shape (R,): as `Judge.unseen`."""
+        """Largest effect of a single mistake under each matrix, shape (R,): as `Judge.unseen`."""
         most: FloatArray = np.maximum((self.judge.heaviest[:, None] * reach).max(axis=0), 0.0)
         return most
 
@@ -409,7 +414,7 @@ class _Found:
         return influences
 
     def _centre(self, by_class: FloatArray) -> FloatArray:
-        """What is taken off the cost of a sample of each class, shape (k, R)."""
+        """Mean to subtract from the cost of a sample of each class, shape (k, R)."""
         prior = self.judge.prior[:, None]
         if self.judge.labels_are_random:
             return np.repeat(by_class.sum(axis=0, keepdims=True), len(prior), axis=0)
@@ -449,6 +454,6 @@ def _differences(found: _Found, names: Sequence[str]) -> list[CostDifference]:
 
 
 def _range_of(made: BoolArray, costs: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """What a sample of each class costs at least and at most by the predictions that are made, shape (k, R) each."""
+    """Least and largest cost of a sample of each class by the predictions that are made, shape (k, R) each."""
     least = np.where(made[:, None], costs, np.inf).min(axis=2)
     return least.T, np.where(made[:, None], costs, -np.inf).max(axis=2).T

@@ -16,7 +16,14 @@ from polyroc._lib.warnings import progress_bar, underflow_is_zero
 from polyroc._records import Predictions
 from polyroc._uncertainty.intervals import Interval
 from polyroc._uncertainty.units import units_of
-from polyroc.costs._arguments import as_decision_costs, as_n_folds, as_prior, as_reject_cost, check_size, check_units
+from polyroc.costs._cost_matrices import (
+    as_decision_costs,
+    as_n_folds,
+    as_prior,
+    as_reject_cost,
+    check_size,
+    check_units,
+)
 from polyroc.costs._decision import Decision, RuleCost
 from polyroc.costs._judging import Bounds, Judge, Paid, as_size, tuning_variance, unseen_mistake
 from polyroc.costs._offsets import OffsetProblem
@@ -189,7 +196,7 @@ class _Asked(NamedTuple):
         return with_reject(self.costs, self.reject_cost)
 
     def scale(self, rule: RuleName) -> Scale:
-        """What a rule compares: the highest score knows no costs, and Bayes' rule nothing else."""
+        """Scale on which a rule compares: the highest score knows no costs, and Bayes' rule nothing else."""
         if rule in ("auto", "tuned"):
             return scale_of(self.costs, self.ratio, self.reject_cost, are_probabilities=self.on_log_scale)
         if rule == "bayes":

@@ -16,13 +16,13 @@ from polyroc._records import Frozen, read_only
 from polyroc._uncertainty.intervals import Interval
 from polyroc.costs._judging import UnseenMistake
 from polyroc.costs._rules import Rule, RuleName, Scale, as_labels
-from polyroc.costs._stored import as_stored
+from polyroc.costs._stored import OF_COSTS, OF_RULE, as_stored
 from polyroc.costs._words import DecisionText
 
 
 @dataclass(frozen=True)
 class RuleCost:
-    """What one rule costs.
+    """Cost of one rule.
 
     Attributes
     ----------
@@ -329,32 +329,15 @@ class Decision(Frozen):
 
         "ratio" is prior over prevalence of the samples, by which expected costs multiply probabilities.
         """
-        return {
-            "rule": self.rule,
-            "tuned_share": self.tuned_share,
+        names = (*OF_RULE, "cost", "standard_error", "cost_interval", *OF_COSTS)
+        values = {name: getattr(self, name, getattr(self.predictor, name, None)) for name in names} | {
             "labels": plain(self.labels),
-            "costs": self.costs.tolist(),
-            "prior": self.prior.tolist(),
-            "ratio": self.predictor.ratio.tolist(),
-            "on_log_scale": self.on_log_scale,
-            "scale": self.scale,
-            "n_columns": self.predictor.n_columns,
-            "offsets": None if self.offsets is None else self.offsets.tolist(),
-            "reject_cost": self.reject_cost,
-            "reject_offset": self.reject_offset,
-            "cost": self.cost,
-            "standard_error": self.standard_error,
             "cost_interval": list(self.cost_interval),
-            "confidence_level": self.confidence_level,
-            "resubstitution_cost": self.resubstitution_cost,
             "unseen": None if self.unseen is None else _plain_mistake(self.unseen),
-            "n_samples_to_tell": self.n_samples_to_tell,
-            "confusion": self.confusion.tolist(),
             "rules": [_plain_rule(one) for one in self.rules],
-            "n_samples": self.n_samples,
-            "n_folds": self.n_folds,
             "sentence": self.text.sentence,
         }
+        return {name: x.tolist() if isinstance(x, np.ndarray) else x for name, x in values.items()}
 
     @classmethod
     def from_dict(cls, record: Any) -> "Decision":
@@ -392,7 +375,7 @@ class Decision(Frozen):
 
     @property
     def text(self) -> DecisionText:
-        """What is said about the decision wherever it is shown."""
+        """The decision in sentences, as it is shown everywhere."""
         return DecisionText(self)
 
     @property

@@ -1,4 +1,4 @@
-"""What a rule costs, from what it costs on each sample: mean, standard error, interval."""
+"""Cost of a rule from its cost on each sample: mean, standard error, interval."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,7 +25,7 @@ class CostEstimate(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """What a sample of each class may cost under any rule."""
+    """Range of what a sample of each class may cost under any rule."""
 
     low: FloatArray
     """Shape (k,)."""
@@ -42,7 +42,7 @@ class Bounds(NamedTuple):
 
 
 class Paid(NamedTuple):
-    """What a rule costs on each sample, and what it may cost on others: the range over all that it predicts.
+    """Cost of a rule on each sample, and its range on others: over all classes that it predicts.
 
     A tuned rule is judged by offsets that were tuned without each fold. The deployed rule may predict a class that
     these never do, so its own predictions (`also`) count for the range.
@@ -67,9 +67,9 @@ class Judge(Frozen):
 
     codes: IntArray
     share: FloatArray
-    """What each sample counts for within its class, shape (n,), sum 1 in each class."""
+    """Weight of each sample within its class, shape (n,), sum 1 in each class."""
     prior: FloatArray
-    """What each class counts for, shape (k,)."""
+    """Weight of each class, shape (k,)."""
     units: Units
     labels_are_random: bool
     """Whether the prior is the prevalence of these samples, and as uncertain as that."""
@@ -99,13 +99,13 @@ class Judge(Frozen):
 
     @cached_property
     def weight(self) -> FloatArray:
-        """What each sample counts for, shape (n,), sum 1."""
+        """Weight of each sample, shape (n,), sum 1."""
         weight: FloatArray = self.share * self.prior[self.codes]
         return weight
 
     @cached_property
     def heaviest(self) -> FloatArray:
-        """What the heaviest sample of each class counts for, shape (k,); 0 for classes without samples."""
+        """Weight of the heaviest sample of each class, shape (k,); 0 for classes without samples."""
         found = np.zeros(len(self.prior))
         np.maximum.at(found, self.codes, self.weight)
         return found
@@ -157,7 +157,7 @@ class Judge(Frozen):
         return Balance(more, less, share=float(share), further=further)
 
     def unseen(self, reach: FloatArray) -> float:
-        """What a single mistake may add, if a sample of each class may cost this much more, shape (k,)."""
+        """Largest effect of a single mistake, if a sample of each class may cost this much more, shape (k,)."""
         return max(0.0, float((self.heaviest * reach).max()))
 
     def together(self, costs: FloatArray) -> float:
@@ -207,7 +207,7 @@ class Judge(Frozen):
         return Moments(np.bincount(stratum, squares) / (u - 1), np.bincount(stratum, squares * squares) / u)
 
     def _influences(self, costs: FloatArray, value: float) -> FloatArray:
-        """What each sample adds: about the mean of all where labels are random too, else about that of its class."""
+        """Influence of each sample: about the mean of all if labels are random too, else about that of its class."""
         if self.labels_are_random:
             return self.weight * (costs - value)
         means = np.bincount(self.codes, self.share * costs, minlength=len(self.prior))

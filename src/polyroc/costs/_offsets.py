@@ -28,14 +28,14 @@ _EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, eq=False)
 class OffsetProblem:
-    """What is minimised: sum over samples of weight * costs[code, predicted]."""
+    """Problem to be minimised: sum over samples of weight * costs[code, predicted]."""
 
     z: FloatArray
     """Levels, shape (m, n): a row for each class, and a last one where a rule may abstain."""
     codes: IntArray
     """True class of each sample, shape (n,)."""
     weight: FloatArray
-    """What each sample counts for, shape (n,), sum 1."""
+    """Weight of each sample, shape (n,), sum 1."""
     costs: FloatArray
     """costs[true, predicted], shape (k, m)."""
     margin: float
@@ -293,7 +293,7 @@ def _part_by_class(problem: OffsetProblem, rank: IntArray, size: int) -> OffsetP
 
 
 def class_sums(problem: OffsetProblem) -> FloatArray:
-    """What each class counts for, shape (k,)."""
+    """Weight of each class, shape (k,)."""
     return np.bincount(problem.codes, problem.weight, minlength=len(problem.costs)).astype(float, copy=False)
 
 

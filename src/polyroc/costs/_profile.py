@@ -1,9 +1,9 @@
-"""The result of `cost_profile`: costs by model and matrix, and how often each model is the cheapest."""
+"""The result of `cost_profile`; what rules cost under many matrices, and how sure it is which one is the cheapest."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.special import betaincinv
@@ -14,14 +14,14 @@ from polyroc._lib.typing import BoolArray, FloatArray, IntArray, LabelArray
 from polyroc._records import Frozen
 from polyroc._uncertainty.intervals import Interval
 from polyroc._uncertainty.units import Streams, Units
-from polyroc.costs._arguments import CostRatios
+from polyroc.costs._cost_matrices import CostRatios
 from polyroc.costs._rules import RuleName
-from polyroc.costs._words import CostProfileText
+from polyroc.costs._words import CostProfileText, turned
 
 
 @dataclass(frozen=True)
 class ModelCost:
-    """What one model costs over all matrices.
+    """Cost of one model over all matrices.
 
     Attributes
     ----------
@@ -168,28 +168,21 @@ class CostProfile(Frozen):
             if (one.first, one.second) == (a, b):
                 return one
             if (one.first, one.second) == (b, a):
-                turned = Interval(-one.interval.high, -one.interval.low)
-                return CostDifference(a, b, -one.value, one.standard_error, turned)
+                return CostDifference(a, b, -one.value, one.standard_error, turned(one.interval, -1))
         return CostDifference(a, b, 0.0, 0.0, Interval(0.0, 0.0))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that `json` can write."""
+        by_matrix = ("cost_by_matrix", "standard_error_by_matrix", "low_by_matrix", "high_by_matrix")
+        arrays = {name: getattr(self, name).tolist() for name in ("prior", "costs", *by_matrix)}
+        facts = ("is_drawn", "n_samples", "n_resamples", "n_folds", "confidence_level")
         return {
             "models": [_row(one) for one in self.models],
             "differences": [{**vars(one), "interval": list(one.interval)} for one in self.differences],
             "labels": plain(self.labels),
-            "prior": self.prior.tolist(),
-            "costs": self.costs.tolist(),
-            "cost_by_matrix": self.cost_by_matrix.tolist(),
-            "standard_error_by_matrix": self.standard_error_by_matrix.tolist(),
-            "low_by_matrix": self.low_by_matrix.tolist(),
-            "high_by_matrix": self.high_by_matrix.tolist(),
+            **arrays,
             "ratios": None if self.ratios is None else self.ratios.tolist(),
-            "is_drawn": self.is_drawn,
-            "n_samples": self.n_samples,
-            "n_resamples": self.n_resamples,
-            "n_folds": self.n_folds,
-            "confidence_level": self.confidence_level,
+            **{name: getattr(self, name) for name in facts},
             "sentence": self.text.sentence,
         }
 
@@ -203,7 +196,7 @@ class CostProfile(Frozen):
 
     @property
     def text(self) -> CostProfileText:
-        """What is said about the profile wherever it is shown."""
+        """The profile in sentences, as it is shown everywhere."""
         return CostProfileText(self)
 
     def __str__(self) -> str:
@@ -214,12 +207,8 @@ class CostProfile(Frozen):
 
 
 def _row(one: ModelCost) -> dict[str, Any]:
-    return {
-        "name": one.name,
-        "model": one.model,
-        "rule": one.rule,
-        "cost": one.cost,
-        "standard_error": one.standard_error,
+    names = ("name", "model", "rule", "cost", "standard_error")
+    return {name: getattr(one, name) for name in names} | {
         "low": one.interval.low,
         "high": one.interval.high,
         "share_cheapest": one.share_cheapest,
@@ -249,7 +238,7 @@ class Batches(Frozen):
 
     @property
     def scale(self) -> FloatArray:
-        """What makes u - 1 draws of u batches vary as they should (Rao and Wu 1988), shape (G,)."""
+        """Factor by which u - 1 draws of u batches vary as they should (Rao and Wu 1988), shape (G,)."""
         sizes = np.bincount(self.stratum)
         return (sizes / np.maximum(sizes - 1, 1))[self.stratum]
 
@@ -378,3 +367,78 @@ def _drawn(stratum: IntArray, rng: np.random.Generator) -> IntArray:
     first = np.repeat(np.cumsum(sizes) - sizes, draws)
     places = first + (rng.random(len(first)) * np.repeat(sizes, draws)).astype(np.intp)
     return np.bincount(order[places], minlength=len(stratum))
+
+
+# Rows (positions of samples) -> the class predicted for each under each matrix, shape (rows, R).
+Predictor: TypeAlias = Callable[[IntArray], IntArray]
+
+# Numbers that a block makes at once: 16 MB of them.
+_NUMBERS_AT_ONCE = 2**21
+
+
+@dataclass(frozen=True, eq=False)
+class CostSums(Frozen):
+    """Costs of one rule under R matrices, summed over samples by their weights."""
+
+    by_batch: FloatArray
+    """Shape (G, R)."""
+    by_class: FloatArray
+    """Shape (k, R)."""
+    made: BoolArray
+    """Which classes are predicted at all, shape (R, k)."""
+    per_sample: FloatArray
+    """Mean over the matrices of what each sample costs, without its weight, shape (n,)."""
+
+
+def bayes_classes(scores: FloatArray, costs: FloatArray, ratio: FloatArray) -> Predictor:
+    """Bayes' rule: the class of the least expected cost, the first of equal ones.
+
+    As `_predicted.cheapest`, for costs of shape (R, k, k); sums of probabilities need not be 1, because each row is
+    only compared with itself.
+    """
+    n_matrices, k, _ = costs.shape
+    side_by_side = np.ascontiguousarray(costs.transpose(1, 0, 2)).reshape(k, n_matrices * k)
+
+    def predict(rows: IntArray) -> IntArray:
+        p = np.maximum(scores[rows].astype(np.float64, copy=False), 0.0) * ratio
+        # Where the prior rules out every class that has a probability, nothing is known: all classes that may occur.
+        p = np.where(p.sum(axis=1, keepdims=True) > 0, p, ratio > 0)
+        expected = (p @ side_by_side).reshape(len(rows), n_matrices, k)
+        predicted: IntArray = np.argmin(expected, axis=2)
+        return predicted
+
+    return predict
+
+
+def same_classes(predicted: IntArray, n_matrices: int) -> Predictor:
+    """A rule that does not depend on the costs, from the classes it predicts, shape (n,)."""
+    return lambda rows: np.broadcast_to(predicted[rows, None], (len(rows), n_matrices))
+
+
+def known_classes(predicted: IntArray) -> Predictor:
+    """Classes that were predicted before, shape (R, n)."""
+    return lambda rows: predicted[:, rows].T
+
+
+def cost_sums(
+    predict: Predictor, codes: IntArray, weight: FloatArray, batch: IntArray, costs: FloatArray, n_batches: int
+) -> CostSums:
+    """Costs of a rule under each of R matrices, costs[matrix, true, predicted], by batches and by classes."""
+    n_matrices, k, _ = costs.shape
+    flat, starts = costs.ravel(), np.arange(n_matrices) * k * k
+    by_batch, by_class = np.zeros((n_batches, n_matrices)), np.zeros((k, n_matrices))
+    per_sample, made = np.empty(len(codes)), np.zeros(n_matrices * k, dtype=bool)
+    order = np.argsort(batch, kind="stable")
+    size = max(1, _NUMBERS_AT_ONCE // (n_matrices * k))
+    for start in range(0, len(codes), size):
+        rows = order[start : start + size]
+        predicted = predict(rows)
+        made[starts // k + predicted] = True
+        found = flat[starts + (codes[rows] * k)[:, None] + predicted]
+        per_sample[rows] = found.mean(axis=1)
+        weighed = found * weight[rows, None]
+        firsts = np.flatnonzero(np.concatenate([[True], np.diff(batch[rows]) > 0]))
+        # A batch may go on in the next block.
+        by_batch[batch[rows[firsts]]] += np.add.reduceat(weighed, firsts, axis=0)
+        by_class += (np.arange(k)[:, None] == codes[rows]) @ weighed
+    return CostSums(by_batch, by_class, made.reshape(n_matrices, k), per_sample)

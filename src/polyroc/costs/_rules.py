@@ -41,7 +41,7 @@ class Rule(Frozen):
     ratio: FloatArray
     """Prior over prevalence of each class, shape (k,): what Bayes' rule multiplies probabilities with."""
     scale: Scale
-    """What offsets are added to: "expected cost" stands for minus its logarithm."""
+    """Scale of the levels to which offsets are added: "expected cost" stands for minus its logarithm."""
     n_columns: int
     offsets: FloatArray | None = None
     """Shape (k,); None for Bayes' rule."""
@@ -131,7 +131,7 @@ def _severity(costs: FloatArray, ratio: FloatArray) -> FloatArray:
 
 
 def levels_on(scale: Scale, scores: FloatArray, costs: FloatArray, ratio: FloatArray) -> FloatArray:
-    """What offsets are added to, a row for each column of costs[true, predicted]."""
+    """Levels to which offsets are added, a row for each column of costs[true, predicted]."""
     if scale == "expected cost":
         return cost_levels(scores, costs, ratio)
     return levels(scores, on_log_scale=scale == "log probability")
@@ -154,7 +154,7 @@ _LEAST_SEVERITY = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class CrossFit(Frozen):
-    """What tuning found."""
+    """Result of tuning."""
 
     offsets: FloatArray
     """On all samples, shape (m,)."""
@@ -175,7 +175,7 @@ def offset_problem(
     *,
     is_log: bool,
 ) -> OffsetProblem:
-    """What is tuned: levels of scores with a column per class, and costs[true, predicted] with that of abstaining."""
+    """Problem to be tuned: levels of scores with a column per class, and costs[true, predicted] with abstaining."""
     scale, k = scale_of(costs, ratio, reject_cost, are_probabilities=is_log), len(costs)
     full_costs = with_reject(costs, reject_cost)
     z = levels_on(scale, scores, full_costs, ratio)
@@ -363,7 +363,7 @@ def shrink(
     everywhere = np.arange(len(fold))
 
     def classes(offsets: FloatArray, rows: IntArray) -> IntArray:
-        """What each share predicts, shape (n_shares, n_rows)."""
+        """Classes predicted by each share, shape (n_shares, n_rows)."""
         z = problem.z[:, rows]
         shrunk = (highest(z, shrunk_offsets(offsets, bayes.offsets, share)) for share in SHARES[1:])
         return np.array([bayes.predicted[rows], *shrunk])

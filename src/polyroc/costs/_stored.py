@@ -13,35 +13,22 @@ from polyroc._inputs.columns import distinct
 from polyroc._inputs.labels import labels_array
 from polyroc._lib.typing import FloatArray, LabelArray
 from polyroc._uncertainty.intervals import Interval
-from polyroc.costs._arguments import as_decision_costs, as_prior, as_reject_cost
+from polyroc.costs._cost_matrices import as_decision_costs, as_prior, as_reject_cost
 from polyroc.costs._judging import UnseenMistake
 from polyroc.costs._rules import Rule, RuleName, Scale
 
-# What `Decision.to_dict` gives, except what follows from the rest.
-_KEYS = (
-    "rule",
-    "tuned_share",
-    "labels",
-    "costs",
-    "prior",
-    "ratio",
-    "on_log_scale",
-    "scale",
-    "n_columns",
-    "offsets",
-    "reject_cost",
-    "reject_offset",
-    "confusion",
-    "rules",
-    "resubstitution_cost",
-    "unseen",
-    "n_samples_to_tell",
-    "n_samples",
+# What `Decision.to_dict` gives, except what follows from the rest: the rule, and what it costs.
+OF_RULE = (
+    *("rule", "tuned_share", "labels", "costs", "prior", "ratio", "on_log_scale", "scale", "n_columns", "offsets"),
+    *("reject_cost", "reject_offset"),
+)
+OF_COSTS = (
+    *("confidence_level", "resubstitution_cost", "unseen", "n_samples_to_tell", "confusion", "rules", "n_samples"),
     "n_folds",
-    "confidence_level",
 )
 # Beyond any cost, score or offset that `decide` takes or gives; sums of a few such numbers stay finite.
 _LARGEST = 1e200
+_ENDS = {"interval": ("low", "high"), "difference_interval": ("difference_low", "difference_high")}
 _NUMBERS = ("cost", "standard_error", "low", "high", "difference", "difference_low", "difference_high")
 
 
@@ -54,10 +41,10 @@ class Stored(NamedTuple):
 
 
 def as_stored(record: Any) -> Stored:
-    """What a record says, checked as if somebody had typed it."""
+    """A record, checked as if somebody had typed it."""
     if not isinstance(record, Mapping):
         raise InputError("record", "must be a dictionary that `Decision.to_dict` gave", shown(type(record).__name__))
-    if missing := [name for name in _KEYS if name not in record]:
+    if missing := [name for name in (*OF_RULE, *OF_COSTS) if name not in record]:
         raise InputError("record", "must have every key that `Decision.to_dict` gives", f"no {listed(missing)}")
     labels = labels_array(distinct(read_labels(record["labels"], "labels"), "labels"))
     rule = _rule(record, labels)
@@ -133,7 +120,7 @@ def _mistake(value: Any, labels: LabelArray) -> UnseenMistake:
 
 
 def _scale(record: Mapping[str, Any], name: str, reject_cost: float | None, *, on_log_scale: bool) -> Scale:
-    """What offsets are added to, of the scales that the rest of a record allows."""
+    """Scale of the offsets, of those that the rest of a record allows."""
     allowed: tuple[Scale, ...] = ("log probability", "expected cost")
     if not on_log_scale:
         allowed = ("score",)
@@ -151,24 +138,16 @@ def _rules(record: Mapping[str, Any], name: str, labels: LabelArray) -> list[dic
     if not isinstance(given, list) or not all(isinstance(one, Mapping) for one in given):
         raise InputError("record", "must have a list of dictionaries as 'rules'", shown(given))
     by_text = {str(label): label for label in labels.tolist()}
-    found = []
+    found: list[dict[str, Any]] = []
     for one in given:
         rule = one_of(one.get("rule"), "rule", ("auto", "tuned", "bayes", "argmax", "always", "abstain"))
         label = one.get("label")
         if rule == "always" and (not isinstance(label, str) or label not in by_text):
             raise InputError("record", "must have a class as 'label' of each rule 'always'", shown(label))
-        low_high = {number: float(_numbers(one, number, ())) for number in _NUMBERS}
-        found.append(
-            {
-                "rule": rule,
-                "label": by_text[label] if rule == "always" else None,
-                "cost": low_high["cost"],
-                "standard_error": low_high["standard_error"],
-                "interval": Interval(low_high["low"], low_high["high"]),
-                "difference": low_high["difference"],
-                "difference_interval": Interval(low_high["difference_low"], low_high["difference_high"]),
-            }
-        )
+        numbers: dict[str, Any] = {number: float(_numbers(one, number, ())) for number in _NUMBERS}
+        for field, ends in _ENDS.items():
+            numbers[field] = Interval(*(numbers.pop(end) for end in ends))
+        found.append({"rule": rule, "label": by_text[label] if rule == "always" else None, **numbers})
     if name not in [one["rule"] for one in found]:
         raise InputError("record", f"must have the cost of its own rule, {name!r}, among 'rules'")
     return found

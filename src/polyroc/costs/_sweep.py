@@ -17,7 +17,7 @@ from polyroc._lib.warnings import underflow_is_zero
 from polyroc._records import Frozen, Predictions, read_only
 from polyroc._uncertainty.bootstrap import warn_of_small_classes
 from polyroc._uncertainty.units import units_of
-from polyroc.costs._arguments import as_ratios, class_position
+from polyroc.costs._cost_matrices import as_ratios, class_position
 from polyroc.evaluation._evaluate import check_option_names, checked, fitted, measured
 from polyroc.evaluation._evaluation import Evaluation
 

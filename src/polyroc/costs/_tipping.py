@@ -78,7 +78,7 @@ _NAME = 30
 
 @dataclass(frozen=True)
 class TippingCost:
-    """What makes one model first by one statistic: one entry of `TippingCosts`.
+    """Change of a cost that makes one model first by one statistic: one entry of `TippingCosts`.
 
     Everything from `true_class` on is None where no single cost makes the model first.
 

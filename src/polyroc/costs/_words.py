@@ -28,7 +28,7 @@ _SHARES = {0.125: "an eighth of ", 0.25: "a quarter of ", 0.5: "half of ", 0.75:
 
 @dataclass(frozen=True)
 class DecisionText:
-    """What is said about a decision."""
+    """A decision in sentences and a table."""
 
     decision: "Decision"
 
@@ -40,7 +40,7 @@ class DecisionText:
 
     @property
     def sentence(self) -> str:
-        """What to do, on one line: compared with the cheapest of the other rules."""
+        """Advice on one line: the rule compared with the cheapest of the others."""
         own, rival = self.decision.chosen, self.decision.rival
         if rival is None:
             return f"Use {self._it_costs(own)}."
@@ -71,7 +71,7 @@ class DecisionText:
         return f"{self._name(one)}: {it_costs} {amount(one.cost, _precision(one))} per sample"
 
     def _unclear(self, own: "RuleCost", rival: "RuleCost") -> str:
-        """What is used and why, and what it would take to know better."""
+        """The rule that is used and why, and the samples that would tell."""
         name, costs = self._it_costs(own).split(": ", 1)
         told = (
             f"{name[0].upper()}{name[1:]} {'are' if self._is_plural(own) else 'is'} used, {self._why(own)}: {costs}, "
@@ -110,7 +110,7 @@ class DecisionText:
         """How much less one costs than the other, one of them being the chosen rule, with the interval."""
         far = other if one is self.decision.chosen else one
         sign = 1 if far is other else -1
-        interval = _turned(far.difference_interval, sign)
+        interval = turned(far.difference_interval, sign)
         return less_than(sign * far.difference, interval, self._name(other), self.decision.confidence_level)
 
     @property
@@ -209,14 +209,15 @@ def less_than(less: float, interval: Interval, other: str, confidence_level: flo
     '0.310 more than the other (95 % interval 0.200 to 0.420)'
     """
     error = (interval.high - interval.low) / 4
-    ends = f"{level(confidence_level)} interval {ends_of(interval if less >= 0 else _turned(interval, -1), error)}"
+    ends = f"{level(confidence_level)} interval {ends_of(interval if less >= 0 else turned(interval, -1), error)}"
     size = amount(abs(less), error)
     if size == "0":
         return f"{'the' if less == 0 else 'about the'} same as {other} ({ends})"
     return f"{size} {'less' if less > 0 else 'more'} than {other} ({ends})"
 
 
-def _turned(interval: Interval, sign: int) -> Interval:
+def turned(interval: Interval, sign: int) -> Interval:
+    """The interval of a difference, or that of the difference the other way round."""
     return interval if sign > 0 else Interval(-interval.high, -interval.low)
 
 
@@ -234,7 +235,7 @@ def _quoted(label: Any) -> str:
 
 
 def _precision(one: "RuleCost") -> float:
-    """What digits are shown by: the standard error, or if samples show none, a quarter of the interval."""
+    """Error that decides the digits: the standard error, or if samples show none, a quarter of the interval."""
     return one.standard_error or (one.interval.high - one.interval.low) / 4
 
 
@@ -252,7 +253,7 @@ _RULE_NAMES = {
 
 @dataclass(frozen=True)
 class CostProfileText:
-    """What is said about a profile."""
+    """A profile in sentences and a table."""
 
     profile: "CostProfile"
 
@@ -284,7 +285,7 @@ class CostProfileText:
 
     @property
     def sentence(self) -> str:
-        """What to do, by how often each is the cheapest."""
+        """Advice by how often each is the cheapest."""
         ranked = sorted(self.profile.models, key=lambda one: -one.share_cheapest)
         best, least = ranked[0], self._by_cost[0]
         name, is_clear = printable(best.name), best.share_interval.low > 0.5

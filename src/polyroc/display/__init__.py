@@ -5,11 +5,10 @@ into axes of yours or into a figure of its own. `plot` returns the display, with
 imported when something is drawn.
 """
 
-from polyroc.display._comparison import ComparisonDisplay
+from polyroc.display._comparison import ComparisonDisplay, RankDisplay
 from polyroc.display._costs import CostProfileDisplay, CostSweepDisplay
 from polyroc.display._matrices import ConfusionDisplay, PairwiseHeatmapDisplay
 from polyroc.display._plan import PlanDisplay
-from polyroc.display._ranks import RankDisplay
 from polyroc.display._roc_curve import RocCurveDisplay
 from polyroc.display._summary_roc import SummaryRocDisplay
 

@@ -1,4 +1,4 @@
-"""What becomes of D, and of the costs of rules and models, as one confusion becomes more expensive."""
+"""D, and the costs of rules and models, against the cost of one confusion."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from polyroc._inputs.checks import InputError, one_of
 from polyroc._lib.numbers import level
-from polyroc.costs._arguments import CostRatios
+from polyroc.costs._cost_matrices import CostRatios
 from polyroc.costs._cost_profile import cost_profile
 from polyroc.costs._profile import CostProfile
 from polyroc.costs._sweep import CostSweep

@@ -12,14 +12,13 @@ from numpy.typing import ArrayLike
 from polyroc._core.curve import RocCurve
 from polyroc._inputs.arrays import read_labels
 from polyroc._inputs.checks import InputError
-from polyroc._lib.axes import View, decades_of, densified
+from polyroc._lib.axes import COLOURS_ON_LIGHT, View, decades_of, densified
 from polyroc._lib.limits import PAIR_CURVES_DRAWN
 from polyroc._lib.numbers import area, area_and_ends, counted, level
 from polyroc._lib.typing import FloatArray
 from polyroc._uncertainty.band import ConfidenceBand
 from polyroc._uncertainty.intervals import Interval
 from polyroc.display._style import (
-    COLOURS_ON_LIGHT,
     LINE_STYLES,
     colour_of,
     faint_grid,
@@ -264,7 +263,7 @@ _ENTRY = "_polyroc_entry"
 
 @dataclass(frozen=True)
 class Entry:
-    """What the legend says of one curve."""
+    """Legend entry of one curve."""
 
     name: str | None
     numbers: str

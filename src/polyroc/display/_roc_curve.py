@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Curves: TypeAlias = Literal["both", "shared", "mean"]
+# Arguments that constructors pass on to `plot`.
+_OF_PLOT = (
+    *("ax", "scale", "curves", "curve_kwargs", "plot_chance_level", "chance_level_kwargs", "despine", "band", "pairs"),
+)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -203,22 +207,13 @@ class RocCurveDisplay:
         >>> ax.get_legend().get_texts()[0].get_text()
         'D 0.942'
         """
+        of_plot = {key: value for key, value in locals().items() if key in _OF_PLOT}
         # Asked for before the work: without it there is nothing to wait for.
         pyplot()
         check_option_names(options, cls.from_predictions)
         evaluation = evaluate(y_true, y_score, **options)
         display = cls._of(evaluation, name, n_resamples, confidence_level, rng, progress)
-        return display.plot(
-            ax,
-            scale=scale,
-            curves=curves,
-            curve_kwargs=curve_kwargs,
-            plot_chance_level=plot_chance_level,
-            chance_level_kwargs=chance_level_kwargs,
-            despine=despine,
-            band=band,
-            pairs=pairs,
-        )
+        return display.plot(**of_plot)
 
     @classmethod
     def from_estimator(
@@ -261,22 +256,13 @@ class RocCurveDisplay:
         **options
             Further keyword arguments of `evaluate`, other than `labels`.
         """
+        of_plot = {key: value for key, value in locals().items() if key in _OF_PLOT}
         pyplot()
         name = type(estimator).__name__ if name is None else name
         check_option_names(options, cls.from_estimator, without=("labels",))
         evaluation = evaluate_estimator(estimator, X, y, **options)
         display = cls._of(evaluation, name, n_resamples, confidence_level, rng, progress)
-        return display.plot(
-            ax,
-            scale=scale,
-            curves=curves,
-            curve_kwargs=curve_kwargs,
-            plot_chance_level=plot_chance_level,
-            chance_level_kwargs=chance_level_kwargs,
-            despine=despine,
-            band=band,
-            pairs=pairs,
-        )
+        return display.plot(**of_plot)
 
     @classmethod
     def from_cv_results(
@@ -313,17 +299,11 @@ class RocCurveDisplay:
         **options
             Further keyword arguments of `evaluate`, other than `labels`.
         """
+        of_plot = {key: value for key, value in locals().items() if key in _OF_PLOT}
         pyplot()
         evaluations = evaluate_folds(cv_results, X, y, sample_weight, options)
         name = type(cv_results["estimator"][0]).__name__ if name is None else name
-        return cls(curve=[evaluation.curve for evaluation in evaluations], name=name).plot(
-            ax,
-            scale=scale,
-            curve_kwargs=curve_kwargs,
-            plot_chance_level=plot_chance_level,
-            chance_level_kwargs=chance_level_kwargs,
-            despine=despine,
-        )
+        return cls(curve=[evaluation.curve for evaluation in evaluations], name=name).plot(**of_plot)
 
     @classmethod
     def _of(
@@ -425,9 +405,8 @@ class RocCurveDisplay:
         if self.mean_curve is not None:
             return curves
         if curves == "mean":
-            raise InputError(
-                "curves", "must be 'shared' or 'both' where no mean curve is held (folds, two classes)", "'mean'"
-            )
+            rule = "must be 'shared' or 'both' where no mean curve is held (folds, two classes)"
+            raise InputError("curves", rule, "'mean'")
         return "shared"
 
     def _drawn(self, curves: Curves) -> list[RocCurve]:

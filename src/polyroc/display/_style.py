@@ -1,4 +1,4 @@
-"""What all displays share: colours, text shown as it is, and room for it.
+"""Style of all displays: colours, text shown as it is, and room for it.
 
 Colours of text, spines and grid are those of the style that is in use, so that a dark slide stays dark.
 """
@@ -8,16 +8,12 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from polyroc._lib.axes import COLOURS_ON_DARK, COLOURS_ON_LIGHT
 from polyroc._lib.text import short_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# After Okabe and Ito: distinguishable with every common form of colour blindness, and at least 3 to 1 in contrast to
-# their background. On white their pink is darker here, and brown and indigo stand for orange and sky blue, which are
-# too pale; on black their own colours are bright enough.
-COLOURS_ON_LIGHT = ("#0072B2", "#D55E00", "#009E73", "#BF5F95", "#6B4C00", "#332288")
-COLOURS_ON_DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00")
 # As many as are needed to distinguish the colours in grey; five, so that the seventh curve differs from the first.
 LINE_STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 

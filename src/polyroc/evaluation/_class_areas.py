@@ -302,7 +302,7 @@ class _Counting:
 
 @dataclass(frozen=True, eq=False)
 class MeasuredClasses:
-    """What the table is made from."""
+    """Counts, areas and intervals behind the table of classes."""
 
     fitted: Fitted
     why_not_predicted: str
@@ -319,7 +319,7 @@ class MeasuredClasses:
         return ClassAreas.of(self.fitted.unchanged, self.fitted.pairs, self.fitted.own_areas)
 
     def units(self, groups: Any) -> Units:
-        """What is independent, with a warning where there is little of it."""
+        """Resampling units (samples or groups); warns about small classes."""
         units = units_of(self.fitted.samples, groups)
         warn_of_small_classes(self.fitted.samples, units)
         return units

@@ -44,17 +44,13 @@ def _row(row: "ClassRow", names: dict[str, str]) -> list[str]:
         names[str(row.label)],
         f"{row.n_samples:,}",
         _NONE if row.n_predicted is None else f"{row.n_predicted:,}",
-        _recall(row),
+        "no samples" if row.n_samples == 0 else _number(row, "recall"),
         "never predicted" if row.n_predicted == 0 else _number(row, "precision"),
         _number(row, "auc_vs_rest"),
         _number(row, "mean_pair_auc"),
         _partner(row, names),
         _mistaken(row, names),
     ]
-
-
-def _recall(row: "ClassRow") -> str:
-    return "no samples" if row.n_samples == 0 else _number(row, "recall")
 
 
 def _number(row: "ClassRow", name: str) -> str:
@@ -110,7 +106,7 @@ class ClassRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Classes(Frozen):
-    """What is known of every class, one entry per class in each column, in the order of `Evaluation.labels`.
+    """Table of the classes, one entry per class in each column, in the order of `Evaluation.labels`.
 
     ``classes[i]`` is one `ClassRow`, ``classes.of(label)`` that of a class, and a loop over the table gives them all.
     In columns of numbers NaN stands for what is not defined; in rows and in `to_dict` it is None. A class without
@@ -245,9 +241,8 @@ class Classes(Frozen):
     def by_units(self, confidence_level: float, units: Units) -> "Classes":
         """The same for units that somebody else made, and warned of."""
         assert self._measured is not None
-        return replace(
-            self, intervals=self._measured.intervals(confidence_level, units), confidence_level=confidence_level
-        )
+        intervals = self._measured.intervals(confidence_level, units)
+        return replace(self, intervals=intervals, confidence_level=confidence_level)
 
     @property
     def never_predicted(self) -> list[Any]:
@@ -323,10 +318,8 @@ class Classes(Frozen):
             return f"{counted(len(self), 'class')}{sure}", list(range(len(self)))
         by, name = (self.auc_vs_rest, "area against the rest") if self.recall is None else (self.recall, "recall")
         lowest = np.argsort(by, kind="stable")[:CLASS_ROWS_PRINTED].tolist()
-        return (
-            f"The {CLASS_ROWS_PRINTED} of {len(self):,} classes with the lowest {name}{sure}; to_frame() has all",
-            lowest,
-        )
+        which = f"The {CLASS_ROWS_PRINTED} of {len(self):,} classes with the lowest {name}{sure}"
+        return f"{which}; to_frame() has all", lowest
 
     def _cells(self, places: list[int] | None = None) -> list[list[str]]:
         # Shortened together, so that no two names become the same.

@@ -1,30 +1,22 @@
 """compare(...): several models on the same samples, by influences or by paired resamples."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import combinations
 from numbers import Integral
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from polyroc._core.curve import as_interval_max_fpr
 from polyroc._core.doubts import warn_of_backwards, warn_of_disagreement, warn_of_mixed_scales
-from polyroc._inputs.checks import (
-    InputError,
-    as_confidence_level,
-    as_flag,
-    as_n_jobs,
-    one_of,
-    shown,
-)
+from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, as_n_jobs, one_of, shown
 from polyroc._inputs.options import as_options
 from polyroc._inputs.predictions import as_models, in_same_order
-from polyroc._lib.typing import FloatArray, IntervalKind, Statistic
+from polyroc._lib.typing import AnyStatistic, FloatArray, IntervalKind, Statistic
 from polyroc._lib.warnings import underflow_is_zero
 from polyroc._uncertainty.bootstrap import (
-    BootstrapResult,
     as_draws,
     check_bca,
     chosen_method,
@@ -41,7 +33,7 @@ from polyroc.evaluation._comparison import Comparison, ComparisonMethod
 from polyroc.evaluation._evaluate import check_option_names, evaluate_predictions
 from polyroc.evaluation._evaluation import Evaluation
 
-_STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
+_Evaluations: TypeAlias = dict[str, Evaluation]
 
 
 @underflow_is_zero
@@ -136,9 +128,7 @@ def compare(
     if method == "influence":
         _check_influence(evaluations, stop)
         test = Once() if planned is None else Anytime(units.n_units, planned)
-        found = by_influence(evaluations, units, level, test)
-        partial = None if stop is None else _partial_by_influence(evaluations, units, level, test, stop)
-        return replace(found, anytime=planned, by_partial_auc=partial, max_fpr=stop)
+        return replace(by_influence(evaluations, units, level, test, stop), anytime=planned)
     plan = ResamplingPlan(first.fitted.samples, units, draws.n_resamples, as_seed(draws.rng), first.fitted.pairs)
     # As many as each model by itself would draw, so that the same engine gives the same replicates.
     n_models = len(evaluations)
@@ -146,36 +136,53 @@ def compare(
     drawn = draw_samples(replicates, plan, n_jobs=n_jobs, progress=progress)
     bootstraps = {
         name: evaluation.uncertainty.bootstrap_result(
-            of_model,
-            units,
-            influences=jackknife_influences(again, units, n_jobs) if interval == "bca" else None,
+            of_model, units, influences=jackknife_influences(again, units, n_jobs) if interval == "bca" else None
         )
         for (name, evaluation), of_model, again in zip(evaluations.items(), drawn, replicates, strict=True)
     }
-    freedoms = _Freedoms.of(evaluations, units)
-    contests = _contests_of(bootstraps, freedoms, level, interval)
-    partial = None if stop is None else _partial_of(bootstraps, freedoms.mean_area, level, interval, stop)
-    _warn_of_backwards(contests[0])
+    by_m = _freedoms({name: one.hand_till_influences for name, one in evaluations.items()}, units)
+    by_mean = _freedoms({name: one.uncertainty.mean_area_influences for name, one in evaluations.items()}, units)
+    contests = _contests(
+        lambda statistic, at: {name: one.distribution(statistic, at) for name, one in bootstraps.items()},
+        lambda statistic, found: contest(
+            statistic, found, by_m if statistic == "hand_till" else by_mean, level, interval
+        ),
+        stop,
+    )
     return Comparison(
         evaluations,
         bootstraps,
-        *contests,
-        level,
-        interval,
-        units,
-        plain_seed(draws.rng),
-        by_partial_auc=partial,
-        max_fpr=stop,
+        **contests,
+        confidence_level=level,
+        interval=interval,
+        units=units,
+        seed=plain_seed(draws.rng),
     )
 
 
 def by_influence(
-    evaluations: dict[str, Evaluation], units: AnyUnits, level: float, test: Once | Anytime | None = None
+    evaluations: _Evaluations,
+    units: AnyUnits,
+    level: float,
+    test: Once | Anytime | None = None,
+    max_fpr: float | None = None,
 ) -> Comparison:
     """The comparison of evaluated models without resampling."""
-    contests = _contests_by_influence(evaluations, units, level, test or Once())
-    _warn_of_backwards(contests[0])
-    return Comparison(evaluations, {}, *contests, level, "logit", units, None, "influence")
+
+    def judged(statistic: AnyStatistic, spreads: dict[str, Any]) -> Contest:
+        if statistic == "auc":
+            for one in spreads.values():
+                warn_of_few_carriers(one.freedom, one.at_end)
+        return contest_by_influence(statistic, spreads, level, test or Once())
+
+    contests = _contests(
+        lambda statistic, at: {name: one.uncertainty.spread(statistic, units, at) for name, one in evaluations.items()},
+        judged,
+        max_fpr,
+    )
+    return Comparison(
+        evaluations, {}, **contests, confidence_level=level, interval="logit", units=units, method="influence"
+    )
 
 
 def _doubt(evaluation: Evaluation, max_fpr: float | None) -> str:
@@ -183,45 +190,6 @@ def _doubt(evaluation: Evaluation, max_fpr: float | None) -> str:
     return evaluation.influence_note or (
         "" if max_fpr is None else evaluation.uncertainty.doubt("partial_auc", max_fpr)
     )
-
-
-def _partial_by_influence(
-    evaluations: dict[str, Evaluation], units: Units, level: float, test: Once | Anytime, max_fpr: float
-) -> Contest:
-    spreads = {name: one.uncertainty.spread("partial_auc", units, max_fpr) for name, one in evaluations.items()}
-    return contest_by_influence("partial_auc", spreads, level, test)
-
-
-def _partial_of(
-    bootstraps: dict[str, BootstrapResult],
-    freedoms: dict[tuple[str, str], float],
-    level: float,
-    interval: IntervalKind,
-    max_fpr: float,
-) -> Contest:
-    found = {name: one.distribution("partial_auc", max_fpr) for name, one in bootstraps.items()}
-    return contest("partial_auc", found, freedoms, level, interval)
-
-
-class _Freedoms(NamedTuple):
-    """Degrees of freedom of the differences of two models: of M, and of the mean area of the pairs as ranked."""
-
-    hand_till: dict[tuple[str, str], float]
-    mean_area: dict[tuple[str, str], float]
-
-    @classmethod
-    def of(cls, evaluations: dict[str, Evaluation], units: Units) -> "_Freedoms":
-        def found(influences: dict[str, FloatArray]) -> dict[tuple[str, str], float]:
-            return {(a, b): freedom(influences[a] - influences[b], units) for a, b in combinations(influences, 2)}
-
-        by_m = found({name: one.hand_till_influences for name, one in evaluations.items()})
-        return cls(by_m, found({name: one.uncertainty.mean_area_influences for name, one in evaluations.items()}))
-
-
-def _warn_of_backwards(by_auc: Contest) -> None:
-    for one in by_auc.estimates:
-        if one.high < 0.5:
-            warn_of_backwards(one.model)
 
 
 def _as_planned(anytime: Any) -> int | None:
@@ -233,7 +201,7 @@ def _as_planned(anytime: Any) -> int | None:
     return int(anytime)
 
 
-def _check_influence(evaluations: dict[str, Evaluation], max_fpr: float | None) -> None:
+def _check_influence(evaluations: _Evaluations, max_fpr: float | None) -> None:
     """Refuse influences if their formula does not hold for some model."""
     for name, evaluation in evaluations.items():
         if doubt := _doubt(evaluation, max_fpr):
@@ -241,48 +209,34 @@ def _check_influence(evaluations: dict[str, Evaluation], max_fpr: float | None) 
             raise InputError("method", f"{rule}where {doubt}", "'influence'")
 
 
-def _contests_by_influence(
-    evaluations: dict[str, Evaluation], units: AnyUnits, level: float, test: Once | Anytime
-) -> tuple[Contest, Contest, Contest]:
-    """By D, by M and by the area under the mean curve."""
-    auc, hand_till, mean_auc = (
-        {name: one.uncertainty.spread(statistic, units) for name, one in evaluations.items()}
-        for statistic in _STATISTICS
-    )
-    for one in auc.values():
-        warn_of_few_carriers(one.freedom, one.at_end)
-    by_hand_till = contest_by_influence("hand_till", hand_till, level, test)
+def _contests(
+    of_models: Callable[[AnyStatistic, float | None], dict[str, Any]],
+    judged: Callable[[AnyStatistic, dict[str, Any]], Contest],
+    max_fpr: float | None,
+) -> dict[str, Any]:
+    """The models by each statistic, as fields of `Comparison`; warns of scores that rank backwards."""
+    auc, hand_till, mean_auc = (of_models(statistic, None) for statistic in get_args(Statistic))
+    by_auc, by_hand_till = judged("auc", auc), judged("hand_till", hand_till)
+    # Where the area under the mean curve is M, nothing is judged twice.
     is_hand_till = all(mean_auc[name].is_like(one) for name, one in hand_till.items())
-    by_mean = (
-        replace(by_hand_till, statistic="mean_auc")
-        if is_hand_till
-        else contest_by_influence("mean_auc", mean_auc, level, test)
-    )
-    return contest_by_influence("auc", auc, level, test), by_hand_till, by_mean
+    for one in by_auc.estimates:
+        if one.high < 0.5:
+            warn_of_backwards(one.model)
+    return {
+        "by_auc": by_auc,
+        "by_hand_till": by_hand_till,
+        "by_mean_auc": replace(by_hand_till, statistic="mean_auc") if is_hand_till else judged("mean_auc", mean_auc),
+        "by_partial_auc": None if max_fpr is None else judged("partial_auc", of_models("partial_auc", max_fpr)),
+        "max_fpr": max_fpr,
+    }
 
 
-def _contests_of(
-    bootstraps: dict[str, BootstrapResult],
-    freedoms: "_Freedoms",
-    level: float,
-    interval: IntervalKind,
-) -> tuple[Contest, Contest, Contest]:
-    """By D, by M and by the area under the mean curve, which is not asked again where it is M."""
-    auc, hand_till, mean_auc = (
-        {name: one.distribution(statistic) for name, one in bootstraps.items()} for statistic in _STATISTICS
-    )
-    by_hand_till = contest("hand_till", hand_till, freedoms.hand_till, level, interval)
-    is_hand_till = all(mean_auc[name].is_like(one) for name, one in hand_till.items())
-    return (
-        contest("auc", auc, freedoms.mean_area, level, interval),
-        by_hand_till,
-        replace(by_hand_till, statistic="mean_auc")
-        if is_hand_till
-        else contest("mean_auc", mean_auc, freedoms.mean_area, level, interval),
-    )
+def _freedoms(influences: dict[str, FloatArray], units: Units) -> dict[tuple[str, str], float]:
+    """Degrees of freedom of the differences of two models."""
+    return {(a, b): freedom(influences[a] - influences[b], units) for a, b in combinations(influences, 2)}
 
 
-def _evaluate_all(y_true: "ArrayLike", scores: Any, options: dict[str, Any]) -> dict[str, Evaluation]:
+def _evaluate_all(y_true: "ArrayLike", scores: Any, options: dict[str, Any]) -> _Evaluations:
     """Every model's evaluation, with the classes in the same order."""
     labels, sample_weight = options.pop("labels", None), options.pop("sample_weight", None)
     found = as_models(y_true, scores, labels, sample_weight, least=2)

@@ -66,7 +66,7 @@ class ComparedMeasure(Frozen):
 
 @dataclass(frozen=True, eq=False)
 class ComparedMeasures(NamedRows[ComparedMeasure]):
-    """What people ask of classifiers, of each model and paired: result of `Comparison.measures`.
+    """Accuracy, F1, kappa and other measures of each model, and paired differences: result of `Comparison.measures`.
 
     A loop gives every `ComparedMeasure`, and ``measures["accuracy"]`` one of them.
 
@@ -95,9 +95,7 @@ class ComparedMeasures(NamedRows[ComparedMeasure]):
         """Everything as plain data that `json` can write."""
         rows = [
             {
-                "name": row.name,
-                "label": row.label,
-                "higher_is_better": row.higher_is_better,
+                **{name: getattr(row, name) for name in ("name", "label", "higher_is_better")},
                 "estimates": [{"model": model, **_plain(one)} for model, one in row.estimates.items()],
                 "differences": [dict(vars(one)) for one in row.differences],
             }
@@ -136,7 +134,8 @@ class ComparedMeasures(NamedRows[ComparedMeasure]):
     def text_rows(self, table: MeasuresTable = "estimates", *, whole: bool = False) -> list[list[str]]:
         """One of the tables as text, its header first; long names of models are cut unless they are to stand whole."""
         is_first = one_of(table, "table", get_args(MeasuresTable)) == "estimates"
-        short = self._short(10_000 if whole else _NAME if is_first else _OF_TWO)
+        width = 10_000 if whole else _NAME if is_first else _OF_TWO
+        short = dict(zip(self.models, short_names(self.models, width), strict=True))
         return self._estimate_rows(short) if is_first else self._difference_rows(short)
 
     def _estimate_rows(self, short: Mapping[str, str]) -> list[list[str]]:
@@ -164,12 +163,9 @@ class ComparedMeasures(NamedRows[ComparedMeasure]):
         """Names of the models."""
         return tuple(self.rows[0].estimates) if self.rows else ()
 
-    def _short(self, width: int) -> dict[str, str]:
-        return dict(zip(self.models, short_names(self.models, width), strict=True))
-
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is to be known of single rows, and why others are not there."""
+        """Remarks on single rows, and why others are missing."""
         of_rows = [
             f"{row.label} of {printable(model)}: {one.note}"
             for row in self.rows
@@ -195,8 +191,7 @@ class ComparedMeasures(NamedRows[ComparedMeasure]):
 
 
 def _plain(one: Measure) -> dict[str, Any]:
-    fields = ("estimate", "standard_error", "low", "high", "note")
-    return {field: getattr(one, field) for field in fields}
+    return {name: value for name, value in vars(one).items() if name not in ("name", "label")}
 
 
 def compared(

@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from polyroc._inputs.arrays import FrameBackend, frame_of
-from polyroc._inputs.checks import (
-    InputError,
-    as_confidence_level,
-    as_flag,
-    one_of,
-    shown,
-)
+from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, one_of, shown
 from polyroc._lib.text import printable
 from polyroc._lib.typing import AnyStatistic, FloatArray, IntervalKind
 from polyroc._lib.warnings import underflow_is_zero
@@ -153,20 +147,11 @@ class Comparison(Frozen):
         return entry if entry.first == first else entry.turned()
 
     def _contest(self, statistic: AnyStatistic) -> Contest:
-        contests = {one.statistic: one for one in (self.by_auc, self.by_hand_till, self.by_mean_auc)}
-        if one_of(statistic, "statistic", get_args(AnyStatistic)) != "partial_auc":
-            return contests[statistic]
-        return self._by_partial_auc
-
-    @property
-    def _by_partial_auc(self) -> Contest:
-        if self.by_partial_auc is None:
-            raise InputError(
-                "statistic",
-                "must not be 'partial_auc' for a comparison without `max_fpr`",
-                hint=". Call `compare(..., max_fpr=...)`",
-            )
-        return self.by_partial_auc
+        contest: Contest | None = getattr(self, f"by_{one_of(statistic, 'statistic', get_args(AnyStatistic))}")
+        if contest is None:
+            rule = "must not be 'partial_auc' for a comparison without `max_fpr`"
+            raise InputError("statistic", rule, hint=". Call `compare(..., max_fpr=...)`")
+        return contest
 
     @underflow_is_zero
     def rank_intervals(
@@ -298,7 +283,7 @@ class Comparison(Frozen):
 
     @underflow_is_zero
     def tipping_costs(self, *, largest: float = 1000.0, progress: bool = False) -> "TippingCosts":
-        """What a single mistake would have to cost to make each other model first.
+        """Cost of a single mistake that would make each other model first.
 
         For each model that is not first, by D and by the area under the mean curve, the smallest change of one entry of
         the cost matrix after which no other model is ahead of it. The change starts from the costs of the comparison,
@@ -340,8 +325,7 @@ class Comparison(Frozen):
         """
         from polyroc.costs._tipping import as_largest, find_tipping
 
-        wanted = as_largest(largest)
-        return find_tipping(self.evaluations, wanted, progress=as_flag(progress, "progress"))
+        return find_tipping(self.evaluations, as_largest(largest), progress=as_flag(progress, "progress"))
 
     def to_dict(self, *, include_delong: bool = False) -> dict[str, Any]:
         """Everything but the replicates, as plain data that `json` can write.
@@ -440,14 +424,14 @@ class Comparison(Frozen):
         >>> display.ax_.get_xlabel()
         'difference of D'
         """
-        # As in `Evaluation.plot`: whoever does not draw does not load it.
+        # Loaded when something is drawn.
         from polyroc.display import ComparisonDisplay
 
         return ComparisonDisplay.from_comparison(self).plot(ax, kind=kind, **kwargs)
 
     @cached_property
     def verdict(self) -> Verdict:
-        """What the differences by D and by M allow to say."""
+        """Verdict by the differences of D and of M."""
         weighted_by = next(iter(self.evaluations.values())).headline.weighted_by
         return Verdict(self.by_auc, self.by_hand_till, self.confidence_level, self.n_resamples or None, weighted_by)
 

@@ -29,7 +29,7 @@ _LETTER = {"auc": "D", "hand_till": "M"}
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the differences by both statistics allow to say."""
+    """Verdict by the differences of both statistics."""
 
     by_d: Contest
     by_m: Contest
@@ -37,7 +37,7 @@ class Verdict:
     n_resamples: int | None
     """None where influences took the place of resamples."""
     weighted_by: str = ""
-    """What weights D and not M, as `Headline` has it."""
+    """Name of the weights of D that M does not have, as in `Headline`."""
 
     @property
     def best(self) -> str | None:
@@ -52,7 +52,7 @@ class Verdict:
 
     @property
     def weights(self) -> str:
-        """What weights D and not M, as a sentence; empty if nothing does."""
+        """The weights of D that M does not have, as a sentence; empty if there are none."""
         return f"D is weighted by {self.weighted_by}, M is not." if self.weighted_by else ""
 
     @property
@@ -166,7 +166,7 @@ _CLASS = 16
 
 @dataclass(frozen=True)
 class ComparisonText:
-    """What the tables of a comparison are made from."""
+    """A comparison as tables and sentences."""
 
     comparison: "Comparison"
 
@@ -203,13 +203,10 @@ class ComparisonText:
 
     @property
     def titles(self) -> tuple[str, str]:
-        """What was compared, and how."""
-        by = (
-            f", D weighted by {self.comparison.verdict.weighted_by}, M not"
-            if self.comparison.verdict.weighted_by
-            else ""
-        )
-        sure = f"{level(self.comparison.verdict.confidence_level)} {self.comparison.interval} intervals{by}"
+        """Title lines: the models and samples, and the method."""
+        verdict = self.comparison.verdict
+        by = f", D weighted by {verdict.weighted_by}, M not" if verdict.weighted_by else ""
+        sure = f"{level(verdict.confidence_level)} {self.comparison.interval} intervals{by}"
         return (
             f"Comparison of {counted(len(self.headlines), 'model')} on {self.sizes}",
             f"{self.how[0].upper()}{self.how[1:]}, {sure}",
@@ -231,7 +228,8 @@ class ComparisonText:
                 f"tightest near {counted(self.comparison.anytime, self._units)}, which must not be changed between "
                 "looks."
             )
-        if self.p_value_note and any(one.p_value < self._counted for one in self._differences):
+        differences = self.comparison.by_auc.differences + self.comparison.by_hand_till.differences
+        if self.p_value_note and any(one.p_value < self._counted for one in differences):
             told.append(self.p_value_note)
         return told
 
@@ -250,16 +248,12 @@ class ComparisonText:
         return f"By D, {len(tied)} of {len(self.ranks)} models may have rank 1 {sure}: {among}."
 
     @property
-    def _differences(self) -> tuple[Difference, ...]:
-        return self.comparison.by_auc.differences + self.comparison.by_hand_till.differences
-
-    @property
     def _counted(self) -> float:
         return 0.0 if self.n_resamples is None else 1 / (self.n_resamples + 1)
 
     @property
     def p_value_note(self) -> str:
-        """What small p values rest on; empty where they are counted in the resamples."""
+        """Origin of small p values; empty if they are counted in the resamples."""
         if self.comparison.interval != "logit" or self.n_resamples is None:
             return ""
         return (

@@ -224,7 +224,7 @@ def evaluate_predictions(predictions: Predictions, options: Options) -> Evaluati
 
 
 class Measured(NamedTuple):
-    """What is measured of the samples before anything is fitted; costs and weights of pairs have no part in it."""
+    """Pairs and rates of the samples, before any fit; costs and weights of pairs have no part in them."""
 
     prepared: Prepared
     fingerprint: Fingerprint
@@ -261,11 +261,11 @@ def fitted(found: Measured, options: Options) -> Evaluation:
 
 def checked(evaluation: Evaluation) -> Evaluation:
     """The evaluation itself, with a warning where its scores were probably not meant as they were read."""
-    source = evaluation.fitted.source
-    if isinstance(source, Predictions):
-        warn_of_disagreement(source)
+    estimates = evaluation.fitted
+    if isinstance(estimates.source, Predictions):
+        warn_of_disagreement(estimates.source)
     # M takes another pass over the samples, which only a D below 1/2 is worth.
-    if evaluation.auc < 0.5 and is_below_chance(evaluation.hand_till, source, evaluation.fitted.pairs):
+    if estimates.curve.auc < 0.5 and is_below_chance(estimates.hand_till, estimates.source, estimates.pairs):
         warn_of_backwards()
     return evaluation
 

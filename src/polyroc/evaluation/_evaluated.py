@@ -139,7 +139,7 @@ class Evaluated(Frozen):
 
     @cached_property
     def headline(self) -> Headline:
-        """What is shown of an evaluation wherever it is shown."""
+        """Summary of the evaluation, as it is shown everywhere."""
         return Headline(
             auc=self.auc,
             hand_till=self.hand_till,
@@ -321,7 +321,7 @@ class Evaluated(Frozen):
     @property
     @underflow_is_zero
     def influences(self) -> FloatArray:
-        """What each sample contributes to D, shape (n_samples,).
+        """Influence of each sample on D, shape (n_samples,).
 
         If the weight of a sample rises by 1 %, D changes by 1 % of its influence. Influences sum to 0 within each
         class. The sum of their squares is the variance of D, with the factor n / (n - 1) in a class of n samples.
@@ -349,7 +349,7 @@ class Evaluated(Frozen):
     @property
     @underflow_is_zero
     def hand_till_influences(self) -> FloatArray:
-        """What each sample adds to Hand and Till's M: DeLong's structural components, shape (n_samples,)."""
+        """Influence of each sample on Hand and Till's M: DeLong's structural components, shape (n_samples,)."""
         return self.uncertainty.influences("hand_till")
 
     @cached_property

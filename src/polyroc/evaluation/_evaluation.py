@@ -16,13 +16,7 @@ from polyroc._lib.numbers import area
 from polyroc._lib.typing import AnyStatistic, Curve, IntervalKind, Method
 from polyroc._lib.warnings import underflow_is_zero
 from polyroc._uncertainty.band import ConfidenceBand
-from polyroc._uncertainty.bootstrap import (
-    BootstrapResult,
-    as_draws,
-    check_bca,
-    chosen_method,
-    warn_of_small_classes,
-)
+from polyroc._uncertainty.bootstrap import BootstrapResult, as_draws, check_bca, chosen_method, warn_of_small_classes
 from polyroc._uncertainty.intervals import Interval
 from polyroc._uncertainty.units import as_seed, plain_seed, units_of
 from polyroc.evaluation._evaluated import Evaluated
@@ -203,17 +197,13 @@ class Evaluation(Evaluated):
         return drawn.confidence_interval(level, statistic=statistic, max_fpr=stop, interval=interval).by(method)
 
     def _check_delong(self, statistic: AnyStatistic) -> None:
+        rule = "must be 'hand_till' for method='delong'"
         if statistic in ("auc", "partial_auc"):
-            raise InputError(
-                "statistic", "must be 'hand_till' for method='delong', which has no formula for D", repr(statistic)
-            )
+            raise InputError("statistic", f"{rule}, which has no formula for D", repr(statistic))
         if statistic == "mean_auc" and not self.fitted.mean_is_hand_till:
-            raise InputError(
-                "statistic",
-                "must be 'hand_till' for method='delong' where the area under the mean curve is not M: with "
-                "costs, weights of pairs, and shared thresholds or those on differences",
-                repr(statistic),
-            )
+            weights = "costs, weights of pairs, and shared thresholds or those on differences"
+            where = f"where the area under the mean curve is not M: with {weights}"
+            raise InputError("statistic", f"{rule} {where}", repr(statistic))
 
     @underflow_is_zero
     def accuracy_interval(
@@ -343,9 +333,8 @@ class Evaluation(Evaluated):
         progress, influences = as_flag(progress, "progress"), as_flag(influences, "influences")
         if one_of(method, "method", get_args(Method)[:3]) != "bootstrap":
             if influences:
-                raise InputError(
-                    "influences", f"must be False for method={method!r}, which has no samples to leave out"
-                )
+                rule = f"must be False for method={method!r}, which has no samples to leave out"
+                raise InputError("influences", rule)
             if groups is not None:
                 raise InputError("groups", f"must be None for method={method!r}, which draws rates and no samples")
             drawn = self.uncertainty.parametric(n_resamples, method, as_seed(rng), n_jobs, progress)
@@ -435,12 +424,7 @@ class Evaluation(Evaluated):
             "mean_curve": {"fpr": plain(self.mean_curve.fpr), "tpr": plain(self.mean_curve.tpr)},
             "classes": self.classes.to_dict(),
             "pairs": self.pairs.to_dict(),
-            "fit": {
-                "status": str(fit.status),
-                "n_iter": fit.n_iter,
-                "deviance": fit.deviance,
-                "explained": fit.explained,
-            },
+            "fit": {"status": str(fit.status)} | {x: getattr(fit, x) for x in ("n_iter", "deviance", "explained")},
             "options": self.fitted.options.to_dict(),
         }
         if include_rates:
@@ -467,7 +451,7 @@ class Evaluation(Evaluated):
         RocCurveDisplay
             With `ax_`, `figure_` and `line_`.
         """
-        # The one way up from the numbers: whoever does not draw does not load it.
+        # Loaded when something is drawn.
         from polyroc.display import RocCurveDisplay
 
         return RocCurveDisplay.from_evaluation(self).plot(ax, **kwargs)
@@ -490,8 +474,7 @@ class Evaluation(Evaluated):
             statistics: tuple[AnyStatistic, ...] = ("auc",) if self.is_binary else ("auc", "hand_till")
             spreads = [self.uncertainty.spread(statistic, units) for statistic in statistics]
             return [(spread.estimate, *spread.ends(0.95)) for spread in spreads]
-        except RuntimeError:
-            # The scores were changed since, which is said where a number is asked for: a cell still shows the others.
+        except RuntimeError:  # scores that were changed since: an error of whoever asks for a number, not of a cell
             return []
 
     def __str__(self) -> str:

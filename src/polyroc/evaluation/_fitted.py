@@ -9,13 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polyroc._core import Prepared
-from polyroc._core.adjoint import (
-    area_gradient,
-    held_pairs,
-    mean_area_gradient,
-    mean_point_gradient,
-    point_gradient,
-)
+from polyroc._core.adjoint import area_gradient, held_pairs, mean_area_gradient, mean_point_gradient, point_gradient
 from polyroc._core.curvature import Curvature
 from polyroc._core.curve import RocCurve, area_weights, is_mean, mean_curve
 from polyroc._core.factorization import pair_sampling_error, unshrunk_curve
@@ -78,7 +72,7 @@ class Fitted(Frozen):
 
     @property
     def thresholds(self) -> Thresholds:
-        """What ranks the pairs: for two classes their one column, whatever was asked for."""
+        """How the pairs are ranked: two classes by their one column, whatever was asked for."""
         return "own" if self.source.is_binary else self.options.thresholds
 
     @cached_property
@@ -116,12 +110,12 @@ class Fitted(Frozen):
 
     @property
     def weights(self) -> PairWeights:
-        """What each pair counts for in the fit."""
+        """Weight of each pair in the fit."""
         return pair_weights(self.source, self.pairs, self.options)
 
     @cached_property
     def area_weights(self) -> FloatArray | None:
-        """What each pairwise area counts for in the area under the mean curve; None if that is no mean of areas."""
+        """Weight of each pairwise area in the area under the mean curve; None if that is no mean of areas."""
         return area_weights(self.weights, self.thresholds)
 
     @property
@@ -160,7 +154,7 @@ class Fitted(Frozen):
         return Replicates(self.unchanged, self.pairs, self.options, n_resamples, n_models)
 
     def influences(self, statistic: AnyStatistic, max_fpr: float | None = None) -> FloatArray:
-        """What each sample adds to a statistic, shape (n,); they sum to 0 within each class.
+        """Influence of each sample on a statistic, shape (n,); they sum to 0 within each class.
 
         `max_fpr` is that of the partial area, which has no formula for two classes.
         """
@@ -185,7 +179,7 @@ class Fitted(Frozen):
         return np.broadcast_to(1 / len(self.pairs), len(self.pairs))
 
     def _shares_of(self, statistic: AnyStatistic) -> FloatArray | None:
-        """What each pairwise area counts for in a statistic; None if that is no mean of areas."""
+        """Weight of each pairwise area in a statistic; None if that is no mean of areas."""
         if statistic == "hand_till" or self.source.is_binary:
             return self.equal_shares
         return self.area_weights if statistic == "mean_auc" else None
@@ -205,7 +199,7 @@ class Fitted(Frozen):
         )
 
     def point_influences(self, curve: Curve) -> FloatArray:
-        """What each sample adds to TPR and FPR at every call rate of a curve, shape (2T, n)."""
+        """Influence of each sample on TPR and FPR at every call rate of a curve, shape (2T, n)."""
         if curve == "mean":
             gradient = mean_point_gradient(self.weights, self.rates.n_call_rates)
         else:
@@ -262,7 +256,7 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Pairs(Frozen):
-    """What is known of every ordered pair of classes, one entry per pair in each column.
+    """Table of the ordered pairs of classes, one entry per pair in each column.
 
     ``pairs[i]`` is one `Pair`, and a loop over the table gives them all.
 

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -23,13 +23,13 @@ Scale: TypeAlias = Literal["area", "share", "logit", "log", "size"]
 
 @dataclass(frozen=True)
 class Kind:
-    """What is known of a measure without any sample."""
+    """Declaration of a measure, which needs no samples."""
 
     name: str
     label: str
     """For people, in a table."""
     meaning: str
-    sklearn: str
+    sklearn: str = ""
     """The function of scikit-learn that gives the same value; empty where there is none."""
     needs: Need = ""
     depends_on_prevalence: bool = False
@@ -47,158 +47,124 @@ class Kind:
     """Whether the measure has a bias that its interval takes out."""
 
 
-KINDS: dict[str, Kind] = {
-    kind.name: kind
-    for kind in (
-        Kind(
-            "auc", "D (multi-class AUC)", "area under the one curve that all pairs of classes share", "", scale="area"
-        ),
-        Kind(
-            "hand_till",
-            "M (Hand and Till)",
-            "mean of the areas of all pairs of classes",
-            'roc_auc_score(multi_class="ovo")',
-            scale="area",
-        ),
-        Kind(
-            "pdi",
-            "PDI",
-            "chance that the right one of k samples, one per class, has the highest score for a class: 1/k by guessing",
-            "",
-            rare_classes_count=True,
-            unseen=0.1,
-        ),
-        Kind(
-            "auc_mu",
-            "AUCmu",
-            "mean area of all pairs of classes, each ranked by the difference of its two columns",
-            "",
-            needs="all pairs, one scale",
-            rare_classes_count=True,
-            unseen=0.1,
-        ),
-        Kind(
-            "ovr_macro",
-            "one-vs-rest AUC, macro",
-            "mean area of one class against all others, classes counting the same",
-            'roc_auc_score(multi_class="ovr")',
-            needs="all pairs",
-            depends_on_prevalence=True,
-            rare_classes_count=True,
-            unseen=0.5,
-        ),
-        Kind(
-            "ovr_weighted",
-            "one-vs-rest AUC, weighted",
-            "mean area of one class against all others, classes counting by their samples",
-            'roc_auc_score(multi_class="ovr", average="weighted")',
-            needs="all pairs",
-            depends_on_prevalence=True,
-            unseen=0.5,
-        ),
-        Kind(
-            "accuracy",
-            "accuracy",
-            "share of samples whose highest column is their class",
-            "accuracy_score",
-            needs="predicted",
-            depends_on_prevalence=True,
-            scale="share",
-            unseen=0.5,
-        ),
-        Kind(
-            "top_3",
-            "top-3 accuracy",
-            "share of samples whose class is among the three highest columns",
-            "top_k_accuracy_score(k=3)",
-            needs="predicted, several",
-            depends_on_prevalence=True,
-            scale="share",
-            unseen=0.5,
-        ),
-        Kind(
-            "balanced_accuracy",
-            "balanced accuracy",
-            "mean share of each class that is predicted correctly (recall)",
-            "balanced_accuracy_score",
-            needs="predicted",
-            rare_classes_count=True,
-        ),
-        Kind(
-            "f1_macro",
-            "F1, macro",
-            "mean over the classes of the harmonic mean of precision and recall",
-            'f1_score(average="macro")',
-            needs="predicted",
-            depends_on_prevalence=True,
-            rare_classes_count=True,
-            is_curved=True,
-        ),
-        Kind(
-            "mcc",
-            "MCC",
-            "Matthews' correlation of true and predicted classes: 0 for chance, 1 for no mistake",
-            "matthews_corrcoef",
-            needs="predicted",
-            depends_on_prevalence=True,
-            lowest=-1.0,
-            is_curved=True,
-        ),
-        Kind(
-            "kappa",
-            "kappa",
-            "Cohen's agreement of true and predicted classes beyond chance: 0 for chance, 1 for no mistake",
-            "cohen_kappa_score",
-            needs="predicted",
-            depends_on_prevalence=True,
-            lowest=-1.0,
-            is_curved=True,
-        ),
-        Kind(
-            "quadratic_kappa",
-            "quadratic kappa",
-            "kappa of ordered classes, mistakes counting by their squared distance",
-            'cohen_kappa_score(weights="quadratic")',
-            needs="predicted, ordered",
-            depends_on_prevalence=True,
-            lowest=-1.0,
-            is_curved=True,
-        ),
-        Kind(
-            "brier",
-            "Brier score",
-            "mean squared error of the probabilities, summed over the classes (half of that for two classes)",
-            "brier_score_loss",
-            needs="probabilities",
-            depends_on_prevalence=True,
-            higher_is_better=False,
-            highest=2.0,
-            unseen=0.5,
-        ),
-        Kind(
-            "log_loss",
-            "log loss",
-            "mean of minus the logarithm of the probability of the true class",
-            "log_loss",
-            needs="probabilities",
-            depends_on_prevalence=True,
-            higher_is_better=False,
-            highest=float("inf"),
-            scale="log",
-            unseen=0.5,
-        ),
-        Kind(
-            "calibration_error",
-            "calibration error",
-            "mean over classes and 15 bins of |share of the class - mean probability| (class-wise ECE)",
-            "",
-            needs="probabilities",
-            depends_on_prevalence=True,
-            higher_is_better=False,
-            scale="size",
-        ),
-    )
-}
+_Predicted = partial(Kind, needs="predicted", depends_on_prevalence=True)
+_Agreement = partial(_Predicted, lowest=-1.0, is_curved=True)
+_OneVsRest = partial(Kind, needs="all pairs", depends_on_prevalence=True, unseen=0.5)
+_Loss = partial(Kind, needs="probabilities", depends_on_prevalence=True, higher_is_better=False)
+_KINDS = (
+    Kind("auc", "D (multi-class AUC)", "area under the one curve that all pairs of classes share", scale="area"),
+    Kind(
+        "hand_till",
+        "M (Hand and Till)",
+        "mean of the areas of all pairs of classes",
+        'roc_auc_score(multi_class="ovo")',
+        scale="area",
+    ),
+    Kind(
+        "pdi",
+        "PDI",
+        "chance that the right one of k samples, one per class, has the highest score for a class: 1/k by guessing",
+        rare_classes_count=True,
+        unseen=0.1,
+    ),
+    Kind(
+        "auc_mu",
+        "AUCmu",
+        "mean area of all pairs of classes, each ranked by the difference of its two columns",
+        needs="all pairs, one scale",
+        rare_classes_count=True,
+        unseen=0.1,
+    ),
+    _OneVsRest(
+        "ovr_macro",
+        "one-vs-rest AUC, macro",
+        "mean area of one class against all others, classes counting the same",
+        'roc_auc_score(multi_class="ovr")',
+        rare_classes_count=True,
+    ),
+    _OneVsRest(
+        "ovr_weighted",
+        "one-vs-rest AUC, weighted",
+        "mean area of one class against all others, classes counting by their samples",
+        'roc_auc_score(multi_class="ovr", average="weighted")',
+    ),
+    _Predicted(
+        "accuracy",
+        "accuracy",
+        "share of samples whose highest column is their class",
+        "accuracy_score",
+        scale="share",
+        unseen=0.5,
+    ),
+    _Predicted(
+        "top_3",
+        "top-3 accuracy",
+        "share of samples whose class is among the three highest columns",
+        "top_k_accuracy_score(k=3)",
+        needs="predicted, several",
+        scale="share",
+        unseen=0.5,
+    ),
+    Kind(
+        "balanced_accuracy",
+        "balanced accuracy",
+        "mean share of each class that is predicted correctly (recall)",
+        "balanced_accuracy_score",
+        needs="predicted",
+        rare_classes_count=True,
+    ),
+    _Predicted(
+        "f1_macro",
+        "F1, macro",
+        "mean over the classes of the harmonic mean of precision and recall",
+        'f1_score(average="macro")',
+        rare_classes_count=True,
+        is_curved=True,
+    ),
+    _Agreement(
+        "mcc",
+        "MCC",
+        "Matthews' correlation of true and predicted classes: 0 for chance, 1 for no mistake",
+        "matthews_corrcoef",
+    ),
+    _Agreement(
+        "kappa",
+        "kappa",
+        "Cohen's agreement of true and predicted classes beyond chance: 0 for chance, 1 for no mistake",
+        "cohen_kappa_score",
+    ),
+    _Agreement(
+        "quadratic_kappa",
+        "quadratic kappa",
+        "kappa of ordered classes, mistakes counting by their squared distance",
+        'cohen_kappa_score(weights="quadratic")',
+        needs="predicted, ordered",
+    ),
+    _Loss(
+        "brier",
+        "Brier score",
+        "mean squared error of the probabilities, summed over the classes (half of that for two classes)",
+        "brier_score_loss",
+        highest=2.0,
+        unseen=0.5,
+    ),
+    _Loss(
+        "log_loss",
+        "log loss",
+        "mean of minus the logarithm of the probability of the true class",
+        "log_loss",
+        highest=float("inf"),
+        scale="log",
+        unseen=0.5,
+    ),
+    _Loss(
+        "calibration_error",
+        "calibration error",
+        "mean over classes and 15 bins of |share of the class - mean probability| (class-wise ECE)",
+        scale="size",
+    ),
+)
+KINDS: dict[str, Kind] = {kind.name: kind for kind in _KINDS}
 # Only where somebody says that the classes are ordered.
 ONLY_ORDERED = ("quadratic_kappa",)
 
@@ -225,7 +191,7 @@ class Scaled(Frozen):
     is_log: bool = False
     """Whether the interval is made on a log scale, of losses without a natural upper end."""
     unseen: float = 0.0
-    """What one more sample that goes wrong would cost."""
+    """Cost of one more sample that goes wrong."""
     bias: tuple[float, float] = (0.0, 0.0)
     """By how much the measure is too large on average, and the standard error of that."""
     excess: float = 0.0
@@ -243,7 +209,7 @@ class Scaled(Frozen):
 
     @property
     def hidden(self) -> float:
-        """What an unseen error of one model may add to its difference from another (`Spread.hidden`)."""
+        """Possible effect of an unseen error of one model on its difference from another (`Spread.hidden`)."""
         return _SHARED_UNSEEN * self.unseen
 
     @property
@@ -261,7 +227,9 @@ class Scaled(Frozen):
             return self._without_variation(confidence_level)
         reach = Reach.of(confidence_level, self.freedom, self.unseen / self.width)
         if self.excess:
-            low, high = self._one_sided(reach)
+            # From what is left after the largest possible excess to what stands where there is none.
+            error = reach.student * self.standard_error
+            low, high = self.estimate - self.excess - error, self.estimate + error
         elif self.is_log:
             low, high = self._log_ends(reach)
         else:
@@ -302,11 +270,6 @@ class Scaled(Frozen):
             self.estimate * math.exp(-reach.student * spread),
             self.estimate * math.exp(reach.student * math.hypot(spread, unseen)),
         )
-
-    def _one_sided(self, reach: Reach) -> tuple[float, float]:
-        """From what is left after the largest possible excess to what stands where there is none."""
-        error = reach.student * self.standard_error
-        return self.estimate - self.excess - error, self.estimate + error
 
     def _without_variation(self, confidence_level: float) -> Interval:
         """As far as one unit in m might differ from the others without having been seen (Clopper and Pearson)."""

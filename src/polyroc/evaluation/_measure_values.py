@@ -223,9 +223,9 @@ class OneVsRest(Frozen):
 
     value: float
     share: FloatArray
-    """What each pairwise area counts for, shape (K,)."""
+    """Weight of each pairwise area, shape (K,)."""
     by_weight: FloatArray
-    """What each sample adds by its weight alone, the areas staying as they are, shape (n,)."""
+    """Influence of each sample by its weight alone, the areas staying as they are, shape (n,)."""
 
 
 def one_vs_rest_of(source: Predictions, areas: FloatArray, *, weighted: bool) -> OneVsRest:
@@ -282,11 +282,11 @@ class MeansOfAreas(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Passes:
-    """What several measures of the same samples have in common, computed once."""
+    """Numbers that several measures of the same samples share, computed once."""
 
     prepared: Prepared
     units: Units
-    """What is independent, and the strata of measures that do not depend on prevalence."""
+    """Resampling units, and the strata of measures that do not depend on prevalence."""
     pair_areas: Callable[[], FloatArray] | None
     """Areas of all pairs; None where only some of them were compared."""
 

@@ -104,7 +104,7 @@ class Measure:
 
     @property
     def meaning(self) -> str:
-        """What it measures, in a line."""
+        """Meaning of the measure, in a line."""
         return self._kind.meaning
 
     @property
@@ -129,7 +129,7 @@ class Measure:
 
 @dataclass(frozen=True, eq=False)
 class Measures(NamedRows[Measure]):
-    """What people ask of a classifier, each with an interval: result of `Evaluation.measures`.
+    """Accuracy, F1, kappa and other measures of a classifier with intervals: result of `Evaluation.measures`.
 
     A loop gives every `Measure`, and ``measures["accuracy"]`` one of them.
 
@@ -188,14 +188,8 @@ class Measures(NamedRows[Measure]):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the covariance, as plain data that `json` can write."""
-        rows = [
-            {
-                **vars(row),
-                "higher_is_better": row.higher_is_better,
-                "depends_on_prevalence": row.depends_on_prevalence,
-            }
-            for row in self.rows
-        ]
+        of_kind = ("higher_is_better", "depends_on_prevalence")
+        rows = [vars(row) | {name: getattr(row, name) for name in of_kind} for row in self.rows]
         return {"confidence_level": self.confidence_level, "measures": rows, "left_out": dict(self.left_out)}
 
     def to_frame(self, backend: FrameBackend = "pandas") -> Any:
@@ -217,7 +211,7 @@ class Measures(NamedRows[Measure]):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is to be known of single rows, and why others are not there, one sentence or two each."""
+        """Remarks on single rows, and why others are missing, one sentence or two each."""
         of_rows = [f"{row.label}: {row.note}" for row in self.rows if row.note]
         return (*of_rows, *left_out_notes(self.left_out))
 

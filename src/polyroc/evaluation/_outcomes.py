@@ -1,4 +1,4 @@
-"""What each row says of its sample: whether the true class is near the top, and how far its probabilities are off."""
+"""Outcome of each sample: whether the true class is near the top, and how far its probabilities are off."""
 
 from collections.abc import Iterator
 
@@ -79,7 +79,7 @@ def calibration_gaps(
 
 
 def signed_errors(predictions: Predictions, sign: FloatArray) -> FloatArray:
-    """What each row adds to its bins, each bin counted with its sign, shape (n,); `sign` has the shape (k, n_bins)."""
+    """Sum of each row over its bins, each bin counted with its sign, shape (n,); `sign` has the shape (k, n_bins)."""
     found = np.empty(predictions.n_samples)
     flat = sign.ravel()
     for rows in _blocks(predictions):

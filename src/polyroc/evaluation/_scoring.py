@@ -45,7 +45,7 @@ class AucScorer:
 
     options: dict[str, Any] = field(default_factory=dict)
     weight_request: bool | str | None = None
-    """What `set_score_request` was told about `sample_weight`."""
+    """Request for `sample_weight`, as `set_score_request` was given it."""
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         """D of a fitted classifier on these samples."""
@@ -94,7 +94,7 @@ class AucScorer:
         return replace(self, weight_request=sample_weight)
 
     def get_metadata_routing(self) -> Any:
-        """What scikit-learn asks a scorer: which metadata it wants. Needs scikit-learn."""
+        """Metadata that the scorer asks of scikit-learn, which must be installed."""
         # Only scikit-learn calls this, so it is there.
         from sklearn.utils.metadata_routing import MetadataRequest
 
@@ -163,7 +163,7 @@ def evaluate_estimator(estimator: Any, X: Any, y: Any, *, sample_weight: Any = N
 
 
 def class_scores(estimator: Any, X: Any) -> tuple[FloatArray, np.ndarray[Any, Any]]:
-    """What a fitted classifier says of each class: its probabilities, else its decision function; and the classes."""
+    """Probabilities of a fitted classifier, else its decision function; and its classes."""
     for method in ("predict_proba", "decision_function"):
         if hasattr(estimator, method):
             scores, _ = read_table(getattr(estimator, method)(X), method)
@@ -271,13 +271,7 @@ class CrossValidation(Frozen):
 
 
 def evaluate_cv(
-    estimator: Any,
-    X: Any,
-    y: "ArrayLike",
-    *,
-    cv: Any = None,
-    groups: "ArrayLike | None" = None,
-    **options: Any,
+    estimator: Any, X: Any, y: "ArrayLike", *, cv: Any = None, groups: "ArrayLike | None" = None, **options: Any
 ) -> CrossValidation:
     """Evaluate a scikit-learn classifier by cross-validation.
 

@@ -45,7 +45,7 @@ class LowPairs:
 
 @dataclass(frozen=True)
 class Headline:
-    """What is shown of an evaluation wherever it is shown."""
+    """Summary of an evaluation, as it is shown everywhere."""
 
     auc: float
     hand_till: float
@@ -60,7 +60,7 @@ class Headline:
     n_samples: int
     status: Status
     weighted_by: str = ""
-    """What weights D and not M, as `weighted_by` says it."""
+    """Name of the weights of D that M does not have, from `weighted_by`."""
     worst_reversed: float | None = None
     """Area of the worst pair the other way round; None if it is not there."""
     never_predicted: str = ""
@@ -73,7 +73,7 @@ class Headline:
     ignores_diagonal: bool = False
     """Whether `costs` came with a diagonal."""
     of_counts: tuple[str, ...] = ()
-    """What is to be known of an evaluation of counted scores, one sentence each."""
+    """Remarks on an evaluation of counted scores, one sentence each."""
 
     @property
     def sizes(self) -> str:
@@ -88,7 +88,7 @@ class Headline:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What contradicts the summary or was ignored, one sentence each."""
+        """Contradictions of the summary, and options that were ignored, one sentence each."""
         found = [self.never_predicted] if self.never_predicted else []
         if self.auc > _GOOD_D and self.low_pairs.n_ordered:
             found.append(self._failed_pairs())
@@ -157,7 +157,7 @@ class Headline:
 
 
 def weighted_by(options: Mapping[str, Any]) -> str:
-    """What weights the pairs in D, and not in M; empty if every pair counts the same.
+    """Name of the weights of the pairs in D, which M does not have; empty if every pair counts the same.
 
     >>> weighted_by({"costs": [[0, 1], [2, 0]], "tpr_weights": None, "fpr_weights": None, "weighting": "prevalence"})
     'the costs and the class frequencies'
@@ -171,7 +171,7 @@ def weighted_by(options: Mapping[str, Any]) -> str:
 
 
 def binning_note(hand_till: float, auc: float) -> str:
-    """What bins have changed at most, or about.
+    """How far bins have moved M at most, and D about.
 
     >>> binning_note(0.00041234, 0.00000031)
     'Scores were counted in bins, which move M by at most 0.0005 and D by about 3e-07.'
@@ -187,12 +187,12 @@ NO_SECOND_PASS = "These are point estimates: standard errors of counted scores n
 
 
 def m_meaning(*, binary: bool) -> str:
-    """What M is, in the words of those who know it by another name."""
+    """Meaning of M, by its other names."""
     return "the same: two classes are one pair" if binary else "Hand and Till, scikit-learn's ovo"
 
 
 def backwards_note(value: float, high: float) -> str:
-    """What an interval of D means that lies below 1/2; nothing for any other."""
+    """Meaning of an interval of D below 1/2; empty for any other."""
     if high >= 0.5:
         return ""
     return (

@@ -76,7 +76,7 @@ class Uncertainty(Frozen):
         return self._second_pass.units
 
     def influences(self, statistic: AnyStatistic, max_fpr: float | None = None) -> FloatArray:
-        """What each sample contributes to a statistic, shape (n_samples,); of counts, as the second pass has it."""
+        """Influence of each sample on a statistic, shape (n_samples,); of counts, as the second pass has it."""
         if not self.fitted.has_samples:
             return self._second_pass.of(statistic)
         if statistic == "mean_auc" and is_mean(self.fitted.area_weights):
@@ -93,7 +93,7 @@ class Uncertainty(Frozen):
 
     @cached_property
     def mean_area_influences(self) -> FloatArray:
-        """What each sample adds to the mean of the areas of the pairs as they are ranked, shape (n_samples,)."""
+        """Influence of each sample on the mean of the areas of the pairs as they are ranked, shape (n_samples,)."""
         fitted = self.fitted
         if fitted.thresholds != "difference":
             return self.influences("hand_till")

@@ -92,7 +92,7 @@ def fit_bivariate(logits: FloatArray, variances: FloatArray, method: FitMethod) 
 
 @dataclass(frozen=True)
 class _Point:
-    """What follows from one triangle (l11, l21, l22)."""
+    """Numbers that follow from one triangle (l11, l21, l22)."""
 
     triangle: FloatArray
     logits: FloatArray

@@ -1,4 +1,4 @@
-"""What a user holds -> Studies: four counts of each study, corrected where they have to be."""
+"""Data of the user -> Studies: four counts of each study, corrected where they have to be."""
 
 import math
 from collections.abc import Mapping

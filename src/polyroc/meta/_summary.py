@@ -1,4 +1,4 @@
-"""What the summaries of both approaches share: a straight line on the logit scale, its areas, words and a picture."""
+"""Base of the summaries of both approaches: a straight line on the logit scale, its areas, words and a picture."""
 
 import math
 from abc import ABC, abstractmethod
@@ -175,7 +175,7 @@ class SummaryRoc(Frozen, ABC):
 
     @abstractmethod
     def _rows(self) -> list[tuple[str, str]]:
-        """What the text says besides the areas: names and numbers."""
+        """Rows of the text besides the areas: names and numbers."""
 
     @cached_property
     def standard_error(self) -> FloatArray:

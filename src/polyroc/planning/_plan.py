@@ -203,7 +203,7 @@ def _listed_counts(counts: dict[Any, int]) -> str:
 
 
 def _note(evaluation: Evaluation) -> str:
-    """What makes the plan a rough one."""
+    """Why the plan is only a rough one."""
     small = _small(evaluation, _FEW_SAMPLES)
     if not small:
         return ""
@@ -214,7 +214,7 @@ def _note(evaluation: Evaluation) -> str:
 
 
 def _forecast(chosen: dict[str, Evaluation], statistic: Statistic) -> Forecast:
-    """What the influences of one model, or of two on the same samples, foretell."""
+    """Forecast by the influences of one model, or of two on the same samples."""
     evaluations = list(chosen.values())
     units = units_of(evaluations[0].fitted.samples, None)
     effective = evaluations[0].fitted.source.effective_counts

@@ -26,7 +26,7 @@ _WIDTH = 100
 
 @dataclass(frozen=True)
 class PlanText:
-    """What is said about a plan."""
+    """A plan in sentences."""
 
     plan: "Plan"
 
@@ -64,7 +64,7 @@ class PlanText:
 
     @property
     def subject(self) -> str:
-        """What the plan is about."""
+        """The statistic or difference that is planned for."""
         name = STATISTIC_NAMES[self.plan.statistic]
         return name if self.plan.models is None else f"the difference in {name} between {self._models}"
 
@@ -324,7 +324,7 @@ class Plan(Frozen):
 
     @property
     def text(self) -> PlanText:
-        """What is said about the plan wherever it is shown."""
+        """The plan in sentences, as it is shown everywhere."""
         return PlanText(self)
 
     def __str__(self) -> str:

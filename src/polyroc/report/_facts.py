@@ -44,7 +44,7 @@ def operating_point(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def pair_costs(evaluation: Evaluation) -> list[float] | None:
-    """What a pair's mistakes cost compared with the mean pair; None where costs and weights were not given.
+    """Cost of each pair's mistakes compared with the mean pair; None if no costs or weights were given.
 
     The mean of what it costs to miss the class and to predict it for another one, which D weighs by as well.
     """

@@ -7,16 +7,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from polyroc._lib.axes import View, decades_of, opens_in_corner, seen_points
+from polyroc._lib.axes import COLOURS_ON_DARK, COLOURS_ON_LIGHT, View, decades_of, opens_in_corner, seen_points
 from polyroc._lib.text import short_names
 from polyroc._lib.typing import FloatArray
-from polyroc.display._style import COLOURS_ON_DARK, COLOURS_ON_LIGHT
 from polyroc.report._packing import area_parts
 from polyroc.report._sentences import Model, models_of
 
 
 def opening_view(summary: dict[str, Any]) -> View:
-    """What a page opens with; the number of decades also serves who changes to the corner."""
+    """View that a page opens with; the number of decades is also that of the corner."""
     models = models_of(summary)
     curves = [model.record[kind] for model in models for kind in ("curve", "mean_curve")]
     rates = [(np.array(curve["fpr"]), np.array(curve["tpr"])) for curve in curves if curve is not None]
@@ -76,7 +75,7 @@ KINDS = {"curve": "band", "mean_curve": "mean_band"}
 
 
 def curve_numbers(model: Model, place: int) -> dict[str, Any]:
-    """What the script draws a model's curves from, and how."""
+    """Numbers and style of a model's curves, for the script."""
     numbers: dict[str, Any] = {"dashes": {kind: dash_array(kind, place) for kind in KINDS}}
     for kind, band in KINDS.items():
         curve, around = model.record[kind], model.record[band]
@@ -168,7 +167,7 @@ _LABEL = 14
 
 
 def heatmap_data(summary: dict[str, Any]) -> dict[str, Any] | None:
-    """What all models share; None for two classes.
+    """Heatmap data that all models share; None for two classes.
 
     Areas are read from the pairs of the model that is looked at.
     """

@@ -288,14 +288,8 @@ def write_html(
     file, progress = _as_path(path), as_flag(progress, "progress")
     include_decisions = as_flag(include_decisions, "include_decisions")
     check_title(title)
-    check_parts(
-        result,
-        bootstrap=bootstrap,
-        confidence_level=confidence_level,
-        groups=groups,
-        measures=measures,
-        tipping=tipping,
-    )
+    parts = {"bootstrap": bootstrap, "groups": groups, "measures": measures, "tipping": tipping}
+    check_parts(result, confidence_level=confidence_level, **parts)
     # Before anything is resampled: without them there is nothing to wait for.
     check_installed()
     intervals: BootstrapResult | EvaluationIntervals | None = bootstrap

@@ -1,4 +1,4 @@
-"""What sentences are made of: tuples of text and names, for names are data that the template keeps apart."""
+"""Sentences as tuples of text and names, because names are data that the template keeps apart."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class Name:
 
     @property
     def title(self) -> str:
-        """What the pointer finds where the name was cut; else nothing."""
+        """Whole name for the pointer if the name was cut; else empty."""
         return self.whole if self.text != self.whole else ""
 
     def to_dict(self) -> dict[str, str]:

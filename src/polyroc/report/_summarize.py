@@ -110,14 +110,8 @@ def summarize(
     seed = None if seed is None else as_plain_seed(seed)
     origin = _as_source(source)
     _check_warnings(warnings)
-    check_parts(
-        result,
-        bootstrap=bootstrap,
-        confidence_level=confidence_level,
-        groups=groups,
-        measures=measures,
-        tipping=tipping,
-    )
+    parts = {"bootstrap": bootstrap, "groups": groups, "measures": measures, "tipping": tipping}
+    check_parts(result, confidence_level=confidence_level, **parts)
     include_intervals = as_flag(include_intervals, "include_intervals")
     include_rates = as_flag(include_rates, "include_rates")
     include_decisions = as_flag(include_decisions, "include_decisions")
@@ -291,7 +285,7 @@ def _notes(evaluation: Evaluation, notes: Sequence[str]) -> list[str]:
 
 
 def _explorer(result: Evaluation | Comparison) -> dict[str, Any]:
-    """What the page needs to follow other costs, or why it does not."""
+    """Rates with which the page follows other costs, or why it has none."""
     evaluations = _evaluations(result)
     return {"explorer": packed_rates(evaluations), "explorer_note": explorer_note(evaluations[0])}
 
@@ -301,7 +295,7 @@ def _evaluations(result: Evaluation | Comparison) -> list[Evaluation]:
 
 
 def _of_model(evaluation: Evaluation, intervals: EvaluationIntervals | None, level: float) -> dict[str, Any]:
-    """What a page shows of one model beyond `Evaluation.to_dict`."""
+    """Numbers of one model that a page shows beyond `Evaluation.to_dict`."""
     return {
         "curve": _points(evaluation, evaluation.curve),
         "operating_point": operating_point(evaluation),

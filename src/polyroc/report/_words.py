@@ -154,7 +154,7 @@ _FEW_SAMPLES = 10
 
 
 def details(summary: dict[str, Any]) -> list[Sentence]:
-    """What was found beyond the advice: how far the models differ, what D is, and which pairs it lacks."""
+    """Findings beyond the advice: how far the models differ, what D is, and which pairs it lacks."""
     models, best = models_of(summary), best_of(summary)
     told = [_rivals(summary)] if summary["kind"] == "comparison" else []
     told.append(_what_d_is(best))
@@ -164,7 +164,7 @@ def details(summary: dict[str, Any]) -> list[Sentence]:
 
 
 def disagreement(summary: dict[str, Any]) -> list[Sentence]:
-    """What D adds to M, and what one threshold for both columns of a pair would change, with the numbers."""
+    """How D differs from M, and from D by one threshold for both columns of a pair, with the numbers."""
     if is_binary(summary):
         return [("With two classes there is one pair: D and M are both the ordinary area under the ROC curve.",)]
     models = models_of(summary)
@@ -177,7 +177,7 @@ def disagreement(summary: dict[str, Any]) -> list[Sentence]:
 
 
 def cautions(summary: dict[str, Any]) -> list[Sentence]:
-    """What bears on how far the numbers can be trusted: what contradicts them, what was warned of, what they tell."""
+    """Reasons for care: contradictions of the numbers, warnings, and what the numbers themselves tell."""
     warned = [printable(text) for text in summary["warnings"]]
     told = _notes(summary)
     told += [(text,) for text in warned]
@@ -203,7 +203,7 @@ def _notes(summary: dict[str, Any]) -> list[Sentence]:
 
 
 def _notes_of_models(summary: dict[str, Any], *, best: bool) -> list[Sentence]:
-    """What contradicts D: of the models that may be the best, or of the others."""
+    """Contradictions of D: of the models that may be the best, or of the others."""
     models = models_of(summary)
     if summary["kind"] != "comparison":
         return [(note,) for note in models[0].record["notes"]] if best else []
@@ -344,7 +344,7 @@ def _beside_auc_mu(model: Model) -> Sentence:
 
 
 def _thresholds(models: Sequence[Model]) -> list[Sentence]:
-    """What one threshold for both columns of a pair would change."""
+    """Change of D by one threshold for both columns of a pair."""
     known = [(model, model.record["auc_by_thresholds"]) for model in models if model.record["auc_by_thresholds"]]
     if not known:
         return []
@@ -367,7 +367,7 @@ def _moves(loss: float) -> str:
 
 
 def _cause(losses: Sequence[float]) -> str:
-    """What follows from the change of D alone; which of the possible causes it was does not."""
+    """Conclusion from the change of D alone, which does not distinguish its causes."""
     if max(losses) < _ALIKE:
         return ": nothing is lost, so the score columns can share a threshold"
     if max(losses) < _LITTLE:

@@ -3,16 +3,14 @@
 import hashlib
 from collections.abc import Mapping
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._core.rates import sampled_pairs
-from polyroc._counts.binning import check_bins_of_errors
 from polyroc._counts.bins import NO_SCORE, SEVERAL_SCORES, GroupedBins, ScoreBins, Scores, usual_bits
 from polyroc._counts.counted import refuse_differences
-from polyroc._counts.exact import ExactColumns, counted_for
+from polyroc._counts.exact import ExactColumns
 from polyroc._counts.tally import Tally, check_counts_memory
 from polyroc._inputs.arrays import read_labels
 from polyroc._inputs.checks import InputError, one_of, shown
@@ -109,19 +107,19 @@ class RocAccumulator:
         bits = usual_bits(len(classes)) if mantissa_bits is None else mantissa_bits
         check_option_names(options, RocAccumulator, without=OF_SAMPLES)
         self._labels: LabelArray = labels_array(classes)
-        self._bins: ScoreBins = ScoreBins(
+        self.bins: ScoreBins = ScoreBins(
             one_of(score_kind, "score_kind", get_args(Scores)), _integer(bits, "mantissa_bits", 0, _MOST_BITS)
         )
-        self._groups: GroupedBins | None = None if edges is None else _grouped(edges, len(classes), self._bins.scores)
+        self._groups: GroupedBins | None = None if edges is None else _grouped(edges, len(classes), self.bins.scores)
         if self._groups is not None:
-            self._bins = self._groups.fine
-        self._options: Options = as_options(self._labels, **options)
-        refuse_differences(self._options.thresholds)
-        if self._groups is not None and self._options.thresholds == "shared":
+            self.bins = self._groups.fine
+        self.options: Options = as_options(self._labels, **options)
+        refuse_differences(self.options.thresholds)
+        if self._groups is not None and self.options.thresholds == "shared":
             raise InputError("thresholds", "must be 'own' for bins by `edges`, which differ by column", "'shared'")
-        check_counts_memory(len(classes), self._bins, self._groups)
-        self._tally: Tally = Tally(self._labels, self._bins, self._groups)
-        self._exact: ExactColumns | None = None
+        check_counts_memory(len(classes), self.bins, self._groups)
+        self.tally: Tally = Tally(self._labels, self.bins, self._groups)
+        self.exact: ExactColumns | None = None
         """Areas and curves of the same samples without bins."""
 
     @property
@@ -130,11 +128,11 @@ class RocAccumulator:
 
     @property
     def n_samples(self) -> int:
-        return int(self._tally.class_counts.sum())
+        return int(self.tally.class_counts.sum())
 
     @property
     def nbytes(self) -> int:
-        return self._tally.nbytes
+        return self.tally.nbytes
 
     def __repr__(self) -> str:
         return f"RocAccumulator({len(self._labels)} classes, {self.n_samples:,} samples, {self.nbytes / 2**20:.1f} MiB)"
@@ -153,9 +151,9 @@ class RocAccumulator:
         """
         batch = as_batch(y_true, y_score, self._labels, sample_weight)
         if batch is not None:
-            self._tally.add(batch, self._options.n_jobs)
+            self.tally.add(batch, self.options.n_jobs)
 
-    def merge(self, other: "RocAccumulator") -> None:
+    def merge(self, other: Self) -> None:
         """Add what another accumulator of the same classes and bins has counted.
 
         Parameters
@@ -166,19 +164,19 @@ class RocAccumulator:
         if not isinstance(other, RocAccumulator):
             raise InputError("other", "must be a RocAccumulator", shown(type(other).__name__))
         for name, mine, theirs in (
-            ("labels", self._labels.tolist(), other._labels.tolist()),
-            ("score_kind", self._bins.scores, other._bins.scores),
-            ("mantissa_bits", self._bins.mantissa_bits, other._bins.mantissa_bits),
+            ("labels", self._labels.tolist(), other.labels.tolist()),
+            ("score_kind", self.bins.scores, other.bins.scores),
+            ("mantissa_bits", self.bins.mantissa_bits, other.bins.mantissa_bits),
         ):
             if mine != theirs:
                 raise InputError("other", f"must have the same `{name}` as this one, {shown(mine)}", shown(theirs))
         if _digest(self._groups) != _digest(other._groups):
             raise InputError("other", "must have the same `edges` as this one")
-        self._tally.merge(other._tally)
+        self.tally.merge(other.tally)
 
     def reset(self) -> None:
         """Forget all samples."""
-        self._tally = Tally(self._labels, self._bins, self._groups)
+        self.tally = Tally(self._labels, self.bins, self._groups)
 
     @underflow_is_zero
     def compute(self) -> Evaluation:
@@ -191,14 +189,8 @@ class RocAccumulator:
             samples raises a ValueError that says so. `binning_error` says how far bins can have moved D and M; more
             than 0.001 for M is a warning, and more than 0.05 an error.
         """
-        check_class_counts(self._tally.class_counts, self._labels.tolist())
-        return evaluate_counts(self._tally.counts(), self._options, self._exact)
-
-    def _check_bins_of_errors(self) -> None:
-        """Refuse scores whose standard errors would be wrong, where D and M will be exact."""
-        counts = self._tally.counts()
-        pairs = sampled_pairs(counts, self._options.max_pairs, self._options.rng)
-        check_bins_of_errors(counted_for(counts, pairs, self._options), pairs)
+        check_class_counts(self.tally.class_counts, self._labels.tolist())
+        return evaluate_counts(self.tally.counts(), self.options, self.exact)
 
     def second_pass(self) -> "SecondPass":
         """Begin a second pass over the same samples, which gives standard errors and intervals.
@@ -231,7 +223,7 @@ class RocAccumulator:
         dict of str to ndarray
             The same bytes for the same samples without weights, whatever the order in which they came.
         """
-        tally, columns = self._tally, [counter.occupied for counter in self._tally.counters]
+        tally, columns = self.tally, [counter.occupied for counter in self.tally.counters]
         rows = [counter.at(bins) for counter, bins in zip(tally.counters, columns, strict=True)]
         only = [counter.scores_at(bins) for counter, bins in zip(tally.counters, columns, strict=True)]
         scores = np.concatenate([np.zeros(0), *only])
@@ -240,8 +232,8 @@ class RocAccumulator:
             "header": packed_header(
                 _KIND,
                 self._labels.tolist(),
-                score_kind=self._bins.scores,
-                mantissa_bits=self._bins.mantissa_bits,
+                score_kind=self.bins.scores,
+                mantissa_bits=self.bins.mantissa_bits,
                 edges=_digest(self._groups),
                 weighted=tally.is_weighted,
             ),
@@ -270,17 +262,17 @@ class RocAccumulator:
         check_same(
             header,
             labels=self._labels.tolist(),
-            score_kind=self._bins.scores,
-            mantissa_bits=self._bins.mantissa_bits,
+            score_kind=self.bins.scores,
+            mantissa_bits=self.bins.mantissa_bits,
             edges=_digest(self._groups),
         )
-        self._tally = _tally_of(state, bool(header.get("weighted")), self._tally)
+        self.tally = _tally_of(state, bool(header.get("weighted")), self.tally)
 
 
 def _grouped(edges: Any, n_classes: int, scores: Scores) -> GroupedBins:
     if not isinstance(edges, ScoreEdges):
         raise InputError("edges", "must be a ScoreEdges", shown(type(edges).__name__))
-    bins = edges._grouped()
+    bins = edges.grouped()
     if len(bins.groups) not in ((n_classes,) if n_classes > 2 else (1, 2)):
         raise InputError("edges", f"must have seen {n_classes} columns", f"{len(bins.groups)}")
     if bins.fine.scores != scores:
@@ -378,12 +370,12 @@ class ScoreEdges:
 
     def __init__(self, n_bins: int = 640, *, score_kind: Scores = "probabilities") -> None:
         self.n_bins = _integer(n_bins, "n_bins", 2, _MOST_BINS)
-        self._bins = ScoreBins(one_of(score_kind, "score_kind", get_args(Scores)), _FINE_BITS)
-        self._tally = Tally(np.zeros(1, dtype=np.int64), self._bins)
+        self.bins = ScoreBins(one_of(score_kind, "score_kind", get_args(Scores)), _FINE_BITS)
+        self.tally = Tally(np.zeros(1, dtype=np.int64), self.bins)
 
     @property
     def n_samples(self) -> int:
-        return int(self._tally.class_counts.sum())
+        return int(self.tally.class_counts.sum())
 
     def update(self, y_score: "ArrayLike") -> None:
         """Count the scores of a batch, in the order of the columns, which names do not change.
@@ -397,12 +389,12 @@ class ScoreEdges:
         if len(scores) == 0:
             return
         columns = tuple(scores.T)
-        if self._tally.counters and len(columns) != self._tally.n_columns:
-            came = f"{len(columns)} after {self._tally.n_columns} in earlier batches"
+        if self.tally.counters and len(columns) != self.tally.n_columns:
+            came = f"{len(columns)} after {self.tally.n_columns} in earlier batches"
             raise InputError("y_score", "must have the same number of columns in all batches", came)
-        self._tally.add_scores(Batch(np.zeros(len(scores), dtype=np.int32), columns, None))
+        self.tally.add_scores(Batch(np.zeros(len(scores), dtype=np.int32), columns, None))
 
-    def merge(self, other: "ScoreEdges") -> None:
+    def merge(self, other: Self) -> None:
         """Add what another pass over scores of the same kind has counted.
 
         Parameters
@@ -412,20 +404,20 @@ class ScoreEdges:
         """
         if not isinstance(other, ScoreEdges):
             raise InputError("other", "must be a ScoreEdges", shown(type(other).__name__))
-        if (self.n_bins, self._bins) != (other.n_bins, other._bins):
+        if (self.n_bins, self.bins) != (other.n_bins, other.bins):
             raise InputError("other", "must have the same `n_bins` and `score_kind` as this one")
-        self._tally.merge(other._tally)
+        self.tally.merge(other.tally)
 
-    def _grouped(self) -> GroupedBins:
+    def grouped(self) -> GroupedBins:
         """Groups of neighbouring bins, each with about as many samples."""
-        if not self._tally.counters:
+        if not self.tally.counters:
             raise InputError("edges", "must have seen scores: call its `update` first")
-        groups = np.zeros((self._tally.n_columns, self._bins.n_bins), dtype=np.int32)
-        for row, counter in zip(groups, self._tally.counters, strict=True):
-            counts = np.zeros(self._bins.n_bins)
+        groups = np.zeros((self.tally.n_columns, self.bins.n_bins), dtype=np.int32)
+        for row, counter in zip(groups, self.tally.counters, strict=True):
+            counts = np.zeros(self.bins.n_bins)
             counts[counter.occupied] = counter.at(counter.occupied)[:, 0]
             # A bin belongs where its middle sample does; groups without a sample are skipped.
             middle = np.cumsum(counts) - counts / 2
             wanted = np.minimum(middle * self.n_bins / counts.sum(), self.n_bins - 1).astype(np.int64)
             row[:] = np.unique(wanted, return_inverse=True)[1]
-        return GroupedBins(self._bins, groups)
+        return GroupedBins(self.bins, groups)

@@ -394,12 +394,12 @@ _Entry: TypeAlias = tuple[int, Any]
 
 
 class _Seen(NamedTuple):
-    """What partitions say about the classes: each entry has the number of the first partition that says so."""
+    """Classes as partitions have them: each entry has the number of the first partition that says so."""
 
     values: set[Any]
     """Distinct values of the target."""
     categories: list[_Entry]
-    """What the first partition with samples says, and the first that says something else."""
+    """Categories of the first partition with samples, and of the first that has others."""
     columns: dict[str, list[_Entry]]
     """Likewise the names and the number of score columns, of models whose batches alone know them."""
 
@@ -426,7 +426,7 @@ def _look(number: int, y_true: Any, scores: dict[str, Any]) -> _Seen:
 
 
 def _merged(parts: list[_Seen]) -> _Seen:
-    """What several partitions say."""
+    """Classes of several partitions."""
     with_samples = [part for part in parts if part.values]
     if not with_samples:
         return parts[0]

@@ -1,4 +1,4 @@
-"""What is done in each pass over Parquet files: find the classes, count the scores, sort them, sum what samples add."""
+"""The passes over Parquet files: find the classes, count the scores, sort them, sum the influences of samples."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -10,8 +10,9 @@ from typing import Any, TypeAlias, get_args
 import numpy as np
 
 from polyroc._core.rates import sampled_pairs
+from polyroc._counts.binning import check_bins_of_errors
 from polyroc._counts.bins import ROUNDED, Scores
-from polyroc._counts.exact import ExactColumns, SortedColumn, check_exact_memory, code_type, exact_columns
+from polyroc._counts.exact import ExactColumns, SortedColumn, check_exact_memory, code_type, counted_for, exact_columns
 from polyroc._counts.tally import Tally
 from polyroc._inputs.checks import InputError, as_n_jobs, one_of
 from polyroc._inputs.predictions import Batch
@@ -29,9 +30,8 @@ from polyroc.streams._parquet_columns import (
     typed_like,
 )
 from polyroc.streams._parquet_files import DamagedPartError, Part, open_files
-from polyroc.streams._parquet_run import COUNTS, ParquetRun
+from polyroc.streams._parquet_run import COUNTS, ParquetRun, as_checkpoint, check_facts, check_files
 from polyroc.streams._second_pass import PairedSecondPass, SecondPass
-from polyroc.streams._state import as_checkpoint, check_facts, check_files
 
 Tallies: TypeAlias = dict[str, Tally]
 Accumulators: TypeAlias = dict[str, RocAccumulator]
@@ -78,11 +78,11 @@ def counted(
         "scores": {name: list(columns) for name, columns in reader.models.items()},
         "sample_weight": wanted.sample_weight,
         "groups": wanted.groups,
-        "score_kind": first._bins.scores,
-        "mantissa_bits": first._bins.mantissa_bits,
+        "score_kind": first.bins.scores,
+        "mantissa_bits": first.bins.mantissa_bits,
         "exact": flags["exact"],
         "partial": run.partial,
-        "options": {name: value for name, value in first._options.to_dict().items() if name not in _WITHOUT_EFFECT},
+        "options": {name: value for name, value in first.options.to_dict().items() if name not in _WITHOUT_EFFECT},
         "labels": reader.labels.tolist(),
         "found": classes if wanted.labels is None else None,
         "categories": categories,
@@ -96,7 +96,7 @@ def counted(
         if flags.get("standard_errors", True):
             with of_columns():
                 for accumulator in accumulators.values():
-                    accumulator._check_bins_of_errors()
+                    _check_bins_of_errors(accumulator)
         _ExactPass(run, reader, accumulators).find()
     return run, reader, accumulators
 
@@ -117,8 +117,8 @@ def _most_stored(run: ParquetRun, accumulators: Accumulators) -> int:
     first, n_models = next(iter(accumulators.values())), len(accumulators)
     k, m = len(first.labels), 3 * n_models
     # Of each bin that can occur its number, its scores and its counts; then tables of classes, and exact columns.
-    n_bins = min(first._bins.n_bins, run.files.n_rows)
-    of_model = k * n_bins * (k + 3) + k * (k + 8) + k * k * (1 + 2 * len(grid(first._options.n_thresholds)))
+    n_bins = min(first.bins.n_bins, run.files.n_rows)
+    of_model = k * n_bins * (k + 3) + k * (k + 8) + k * k * (1 + 2 * len(grid(first.options.n_thresholds)))
     of_second = k * (2 + m**2 + (m * (m + 1) // 2) ** 2)
     n_arrays = n_models * (20 + 3 * k) + 20
     text = len(json.dumps(run.facts)) * (n_models + 1)
@@ -203,14 +203,14 @@ def _count(run: ParquetRun, reader: BatchReader, accumulators: Accumulators) -> 
     n_expected = run.files.n_rows * len(reader.labels)
 
     def work(part: Part) -> Tallies:
-        tallies = _taken(idle) or {name: Tally(first._labels, first._bins) for name in names}
+        tallies = _taken(idle) or {name: Tally(first.labels, first.bins) for name in names}
         try:
             for rows, place in run.rows(part, reader.columns):
                 try:
                     for name, batch in reader.batches(rows, place).items():
                         tallies[name].add(batch, n_jobs, n_expected)
                 except InputError as error:
-                    bounded = first._bins.scores == "probabilities"
+                    bounded = first.bins.scores == "probabilities"
                     raise reader.locate(rows, place, error, bounded=bounded) from error
         finally:
             # Also if the part is damaged: what was counted before stays, and nothing of this part was.
@@ -220,7 +220,7 @@ def _count(run: ParquetRun, reader: BatchReader, accumulators: Accumulators) -> 
 
     def merge(tallies: Tallies) -> None:
         for name, tally in tallies.items():
-            accumulators[name]._tally.merge(tally)
+            accumulators[name].tally.merge(tally)
 
     def merge_idle() -> None:
         while (tallies := _taken(idle)) is not None:
@@ -267,18 +267,18 @@ def sum_up(run: ParquetRun, reader: BatchReader, second: SecondPass | PairedSeco
 
     def work(part: Part) -> Any:
         # Each part by itself, to be added in their order: sums of floats depend on it.
-        own = second._empty()
+        own = second.sums.empty()
         for rows, place in run.rows(part, reader.columns):
             batches = reader.batches(rows, place)
             if not batches:
                 continue
             _check_finite(batches)
-            own._add_batches(batches, reader.groups_of(rows, place), run.files.n_rows)
+            own.add(second.tables, batches, reader.groups_of(rows, place), run.files.n_rows)
         return own
 
     # Sums of groups are not stored: with groups, this pass begins anew.
     state = None if reader.groups is not None else second.state_dict
-    run.each_part("standard errors", work, second.merge, stage=_SECOND, state=state)
+    run.each_part("standard errors", work, second.sums.merge, stage=_SECOND, state=state)
 
 
 def _check_finite(batches: Mapping[str, Batch]) -> None:
@@ -288,11 +288,18 @@ def _check_finite(batches: Mapping[str, Batch]) -> None:
             raise InputError("paths", "must lead to files that nobody changes meanwhile", "other scores than before")
 
 
+def _check_bins_of_errors(accumulator: RocAccumulator) -> None:
+    """Refuse scores whose standard errors would be wrong, where D and M will be exact."""
+    counts, options = accumulator.tally.counts(), accumulator.options
+    pairs = sampled_pairs(counts, options.max_pairs, options.rng)
+    check_bins_of_errors(counted_for(counts, pairs, options), pairs)
+
+
 def _check_exact(accumulator: RocAccumulator, sample_weight: str | None) -> None:
     """Refuse what sorted columns cannot give, before any file is read."""
-    if accumulator._options.thresholds != "own":
+    if accumulator.options.thresholds != "own":
         rule = "must be 'own' with `exact=True`, which sorts one score column at a time"
-        raise InputError("thresholds", rule, repr(accumulator._options.thresholds))
+        raise InputError("thresholds", rule, repr(accumulator.options.thresholds))
     if sample_weight is not None:
         rule = "must be None with `exact=True`: sorted weights take three times the memory that it promises"
         raise InputError("sample_weight", rule, repr(sample_weight))
@@ -304,7 +311,7 @@ class _ExactPass:
     def __init__(self, run: ParquetRun, reader: BatchReader, accumulators: Accumulators) -> None:
         self._run, self._reader, self._accumulators = run, reader, accumulators
         first = next(iter(accumulators.values()))
-        self._source, options = first._tally.counts(), first._options
+        self._source, options = first.tally.counts(), first.options
         self._pairs = sampled_pairs(self._source, options.max_pairs, options.rng)
         # Two classes have one area, and a curve whose vertices bins have.
         self._call_rates = np.zeros(0) if self._source.is_binary else grid(options.n_thresholds)
@@ -332,7 +339,7 @@ class _ExactPass:
                     stored |= self._asked(column, i, key)
                     self._run.store(_EXACT, stored)
                 by_class[i] = self._checked(stored, i, key)
-            accumulator._exact = self._put_together(by_class)
+            accumulator.exact = self._put_together(by_class)
 
     def _put_together(self, by_class: dict[int, tuple[FloatArray, FloatArray, FloatArray]]) -> ExactColumns:
         return exact_columns(self._call_rates, self._pairs, by_class, len(self._reader.labels))

@@ -1,18 +1,25 @@
 """A run over Parquet files: which row groups are done, in which threads, with a bar, and with a checkpoint."""
 
+import json
+import os
+import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 
-from polyroc._inputs.checks import InputError
+from polyroc._inputs.checks import InputError, shown
+from polyroc._lib.files import why_not_writable, write_whole
 from polyroc._lib.threads import Threads, n_threads
 from polyroc._lib.warnings import progress_bar, warn
 from polyroc.streams._parquet_columns import Place, byte_width, is_words
 from polyroc.streams._parquet_files import DamagedPartError, ParquetFiles, Part
-from polyroc.streams._state import Checkpoint
+from polyroc.streams._state import HEADER, packed_header, read_header, read_npz
 
 DoneT = TypeVar("DoneT")
 PartT = TypeVar("PartT")
@@ -62,6 +69,116 @@ def each_part(
             raise
 
 
+_KIND = "polyroc parquet checkpoint"
+# Seconds between two of them, and the share of the time that writing may take.
+_EVERY, _SHARE = 30.0, 0.05
+# Bytes of text that names of classes and columns can need, and what is known of each file.
+_MOST_OF_FACTS, _MOST_OF_FILE = 2**26, 2**13
+# What tells a file from one of the same name, in the order of `OpenFile.identity`.
+_CHANGES = ("another size", "another time of modification", "other contents")
+
+
+def as_checkpoint(path: Any) -> "Checkpoint | None":
+    """The file of a path, which need not be there yet."""
+    if path is None:
+        return None
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise InputError("checkpoint", "must be the path of a file", shown(path))
+    file = Path(path)
+    if reason := why_not_writable(file):
+        raise InputError("checkpoint", "must be a file that can be written", shown(str(path)), hint=f": {reason}")
+    return Checkpoint(file)
+
+
+class Checkpoint:
+    """A file with all that a long run has done so far, from which it goes on; whole or not there at all."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._next = time.monotonic() + _EVERY
+
+    def facts(self, n_files: int) -> dict[str, Any] | None:
+        """Facts of an earlier run; None if there was none."""
+        if not self._path.exists():
+            return None
+        with self._named():
+            most = _MOST_OF_FACTS + n_files * _MOST_OF_FILE
+            return read_header(read_npz(self._path, "checkpoint", lambda name: name == HEADER, most), _KIND)
+
+    def arrays(self, most: int) -> dict[str, Any]:
+        """Counts of an earlier run, if they have at most this many bytes."""
+        with self._named():
+            return read_npz(self._path, "checkpoint", lambda name: name != HEADER, most)
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Errors name the file."""
+        try:
+            yield
+        except InputError as error:
+            raise InputError("checkpoint", error.rule, error.got, f" in '{self._path}'{error.hint}") from error
+
+    @property
+    def is_due(self) -> bool:
+        return time.monotonic() >= self._next
+
+    def write(self, facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+        """Replace what was there, in one step."""
+        start, buffer = time.monotonic(), BytesIO()
+        try:
+            np.savez_compressed(buffer, header=packed_header(_KIND, **facts), **dict(arrays))
+        except ValueError as error:
+            # After Ctrl-C in the middle NumPy's file cannot be closed, and this error hides the interrupt.
+            if isinstance(error.__context__, KeyboardInterrupt):
+                raise error.__context__ from None
+            raise
+        write_whole(self._path, buffer.getvalue())
+        took = time.monotonic() - start
+        self._next = start + max(_EVERY, took / _SHARE)
+
+
+def check_facts(stored: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+    """Refuse a checkpoint of other files, columns or options, by name."""
+    # As they come back from JSON.
+    wanted = json.loads(json.dumps(dict(facts)))
+    check_files(stored, wanted["files"])
+    for name, value in wanted.items():
+        came = stored.get(name)
+        if isinstance(value, dict) and isinstance(came, dict):
+            differ = [key for key in {**value, **came} if value.get(key) != came.get(key)]
+            if differ:
+                which = f"{name}[{differ[0]!r}]"
+                raise _other(which, value.get(differ[0]), came.get(differ[0]))
+        elif value != came:
+            raise _other(name, value, came)
+
+
+def check_files(stored: Mapping[str, Any], files: Any) -> None:
+    """Refuse a checkpoint of other files, or of files that have been changed since."""
+    came, wanted = stored.get("files"), json.loads(json.dumps(files))
+    if came == wanted:
+        return
+    names = [[file[0] for file in some] if _are_files(some) else [] for some in (wanted, came)]
+    if names[0] != names[1]:
+        raise _other("files", names[0], names[1])
+    assert isinstance(came, list)
+    for (name, *mine), (_, *theirs) in zip(wanted, came, strict=True):
+        if mine != theirs:
+            what = next(told for told, a, b in zip(_CHANGES, mine, theirs, strict=True) if a != b)
+            rule = "must be of the same files as this call"
+            raise InputError("checkpoint", rule, f"one of an earlier {shown(name)}", hint=f": it has {what} now")
+
+
+def _are_files(some: Any) -> TypeGuard[list[list[Any]]]:
+    """Whether these are names of files, each with what it was like."""
+    return isinstance(some, list) and all(isinstance(file, list) and len(file) == 1 + len(_CHANGES) for file in some)
+
+
+def _other(name: str, value: Any, came: Any) -> InputError:
+    rule = f"must be of a run with the same `{name}` as this call, {shown(value)}"
+    return InputError("checkpoint", rule, shown(came), hint=": name another file, or remove it")
+
+
 ResultT = TypeVar("ResultT")
 
 # Bytes of rows that are decoded at a time, so that they are counted while they are in the cache; and how many rows.
@@ -86,7 +203,7 @@ class ParquetRun:
         # Where there are fewer parts than threads, threads work on each part instead.
         self.inside = n_threads(n_jobs) > len(files.parts)
         self.facts: dict[str, Any] = {"files": [list(file.identity) for file in files.files]}
-        """What a checkpoint must have in common with this run."""
+        """Facts that a checkpoint must have in common with this run."""
         self.stored: dict[str, Any] = {}
         """The arrays of the checkpoint, those of a stage under its name."""
         self._status: dict[str, Any] = {}
@@ -189,7 +306,7 @@ class ParquetRun:
         return own
 
     def _of_stage(self, stage: str) -> Any:
-        """What has become of each part."""
+        """Status of each part."""
         if stage not in self._status:
             n_parts = len(self.files.parts)
             status = np.asarray(self.stored.get(f"{stage}/parts", np.zeros(n_parts, dtype=np.int8)))

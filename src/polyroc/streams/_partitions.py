@@ -1,4 +1,4 @@
-"""What Dask and Spark have in common: counts and sums of partitions, small enough to be sent, and merged in any order.
+"""Counts and sums of the partitions of Dask and Spark, small enough to be sent, and merged in any order.
 
 A partition is counted where it lies. What leaves the machine are counts of bins that occurred (`PartCounts`) and, in a
 second pass, a few sums for each class (`PartSums`). The fit is made once, on the machine of the caller.
@@ -23,7 +23,15 @@ from polyroc._lib.typing import LabelArray
 from polyroc.evaluation._comparison import Comparison
 from polyroc.evaluation._evaluation import Evaluation
 from polyroc.streams._accumulator import RocAccumulator
-from polyroc.streams._second_pass import OF_FIRST_PASS, GroupSums, PairedSecondPass, SampleSums, SecondPass, _Passing
+from polyroc.streams._second_pass import (
+    OF_FIRST_PASS,
+    GroupSums,
+    PairedSecondPass,
+    PassSums,
+    SampleSums,
+    SecondPass,
+    Tables,
+)
 from polyroc.streams._state import pack, read_array, unpack
 
 # Options with an entry for each class or pair.
@@ -63,12 +71,7 @@ def as_models(scores: Any) -> dict[str, Any]:
 
 
 def as_recipe(
-    labels: Any,
-    passes: "Passes",
-    models: tuple[str, ...],
-    scores: Any,
-    mantissa_bits: Any,
-    options: Mapping[str, Any],
+    labels: Any, passes: "Passes", models: tuple[str, ...], scores: Any, mantissa_bits: Any, options: Mapping[str, Any]
 ) -> Recipe:
     """How to count; options that are wrong are refused before anything is passed, and labels are looked for last."""
     one_of(scores, "score_kind", get_args(Scores))
@@ -80,7 +83,7 @@ def as_recipe(
     made = RocAccumulator(labels, score_kind=scores, mantissa_bits=mantissa_bits, **options)
     classes = made.labels.tolist()
     passes.check(classes)
-    return Recipe(tuple(classes), models, scores, made._bins.mantissa_bits)
+    return Recipe(tuple(classes), models, scores, made.bins.mantissa_bits)
 
 
 def classes_of(known: Known, columns: Mapping[str, tuple[list[Any] | None, int]], said: Said = FRAME) -> list[Any]:
@@ -128,15 +131,15 @@ class RowDigests:
             if names is not None:
                 entries.append(names[rows])
             total += int(_hashes(entries).sum(dtype=np.uint64))
-        self._add(part, total)
+        self.add_digest(part, total)
 
-    def _add(self, part: int, total: int) -> None:
+    def add_digest(self, part: int, total: int) -> None:
         self.sums[part] = (self.sums.get(part, 0) + total) % _MODULUS
 
     def merge(self, other: "RowDigests") -> None:
         """Add the rows of others."""
         for part, total in other.sums.items():
-            self._add(part, total)
+            self.add_digest(part, total)
 
     def other_part(self, second: "RowDigests") -> int | None:
         """The first partition that has other rows in a second pass; None if all rows came again, wherever."""
@@ -154,12 +157,12 @@ class RowDigests:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> "RowDigests":
-        """What `state` gave."""
+        """Digests from what `state` gave."""
         parts = read_array(state, "digest_parts", (None,), "iu")
         sums = read_array(state, "digests", (len(parts),), "iu")
         digests = cls()
         for part, total in zip(parts.tolist(), sums.tolist(), strict=True):
-            digests._add(part, total)
+            digests.add_digest(part, total)
         return digests
 
 
@@ -200,7 +203,7 @@ class PartCounts:
     """Counts of one partition, or of several: an accumulator for each model, and digests of the rows."""
 
     def __init__(self, recipe: Recipe, number: int = 0) -> None:
-        self._recipe, self._number = recipe, number
+        self.recipe, self._number = recipe, number
         self.accumulators = {name: recipe.accumulator() for name in recipe.models}
         self.digests = RowDigests()
 
@@ -209,12 +212,12 @@ class PartCounts:
         labels = next(iter(self.accumulators.values())).labels
         batches = _batches_of(self.accumulators, labels, y_true, scores, sample_weight)
         for name, batch in batches.items():
-            self.accumulators[name]._tally.add(batch, 1)
+            self.accumulators[name].tally.add(batch, 1)
         self.digests.add(self._number, batches, groups)
 
     @property
     def summary(self) -> "PartCounts":
-        """What leaves the machine."""
+        """The part that leaves the machine."""
         return self
 
     def merge(self, other: "PartCounts") -> None:
@@ -228,7 +231,7 @@ class PartCounts:
         """The sum of several, which stay as they are; of an iterator only two are in memory at a time."""
         total: PartCounts | None = None
         for part in parts:
-            total = total or cls(part._recipe)
+            total = total or cls(part.recipe)
             total.merge(part)
         assert total is not None
         return total
@@ -249,66 +252,62 @@ class PartCounts:
 
     def __reduce__(self) -> Any:
         # In memory as it is, which costs nothing between threads; packed wherever it is sent.
-        return type(self).from_bytes, (self._recipe, self.to_bytes())
+        return type(self).from_bytes, (self.recipe, self.to_bytes())
 
     def __sizeof__(self) -> int:
         return sum(one.nbytes for one in self.accumulators.values())
 
 
-class PartPass(_Passing):
+class PartPass:
     """The second pass of one partition: tables, and sums of its own."""
 
-    def __init__(self, whole: _Passing, number: int = 0) -> None:
-        # Without the evaluations, which only the caller needs.
-        self._models = {}
-        self._lookups, self._labels, self._class_counts = whole._lookups, whole._labels, whole._class_counts
-        self._m, self._sums = whole._m, None
+    def __init__(self, tables: Tables, number: int = 0) -> None:
+        self._tables, self._sums = tables, tables.no_sums()
         self._number, self._digests = number, RowDigests()
 
     def begun(self, number: int = 0) -> "PartPass":
         """The same tables, and no sums yet."""
-        return PartPass(self, number)
+        return PartPass(self._tables, number)
 
     def add(self, y_true: Any, scores: Sequence[Any], sample_weight: Any = None, groups: Any = None) -> None:
         """Pass a batch, with the scores of each model."""
-        batches = _batches_of(self._lookups, self._labels, y_true, scores, sample_weight)
-        self._add_batches(batches, groups)
+        batches = _batches_of(self._tables.lookups, self._tables.labels, y_true, scores, sample_weight)
+        self._sums.add(self._tables, batches, groups)
         self._digests.add(self._number, batches, groups)
 
     @property
     def summary(self) -> "PartSums":
-        """What leaves the machine."""
-        return PartSums(len(self._labels), self._m, self._sums, self._digests)
+        """The part that leaves the machine."""
+        return PartSums(self._sums, self._digests)
 
     @property
     def nbytes(self) -> int:
-        """What is sent to each machine once."""
-        lookups = self._lookups.values()
+        """Bytes that are sent to each machine once."""
+        lookups = self._tables.lookups.values()
         arrays = [array for one in lookups for array in (*one.tables, *one.slots, one.mean, one.class_weights)]
         return sum(array.nbytes for array in arrays)
 
 
 class PartSums:
-    """Sums of a second pass over one partition, or over several; none if no sample passed."""
+    """Sums of a second pass over one partition, or over several, and digests of their rows."""
 
-    def __init__(self, n_classes: int, m: int, sums: SampleSums | GroupSums | None, digests: RowDigests) -> None:
-        self._n_classes, self._m, self.sums, self.digests = n_classes, m, sums, digests
+    def __init__(self, sums: PassSums, digests: RowDigests) -> None:
+        self.sums, self.digests = sums, digests
 
     @classmethod
     def merged(cls, parts: "Iterable[PartSums]") -> "PartSums":
         """The sum of several, which stay as they are."""
         parts = list(parts)
-        total = cls(parts[0]._n_classes, parts[0]._m, None, RowDigests())
+        total = cls(parts[0].sums.empty(), RowDigests())
         for part in parts:
             total.digests.merge(part.digests)
-            if part.sums is not None:
-                total.sums = total.sums or type(part.sums)(total._n_classes, total._m)
-                total.sums.merge(part.sums)  # type: ignore[arg-type]
+            total.sums.merge(part.sums)
         return total
 
     def to_bytes(self) -> bytes:
-        sums = {} if self.sums is None else self.sums.state()
-        return pack({"shape": np.array([self._n_classes, self._m]), **self.digests.state(), **sums})
+        own = self.sums
+        state = {} if own.total is None else own.total.state()
+        return pack({"shape": np.array([own.n_classes, own.n_statistics]), **self.digests.state(), **state})
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "PartSums":
@@ -318,7 +317,7 @@ class PartSums:
         if "sizes" in state:
             sums = (GroupSums if "names" in state else SampleSums)(k, m)
             sums.load(state)
-        return cls(k, m, sums, RowDigests.from_state(state))
+        return cls(PassSums(k, m, sums), RowDigests.from_state(state))
 
 
 def check_installed(package: str, function: str) -> None:
@@ -385,9 +384,9 @@ def _counted(
     return accumulators, counts.digests
 
 
-def _pass_again(passes: Passes, second: _Passing, digests: RowDigests) -> None:
+def _pass_again(passes: Passes, second: SecondPass | PairedSecondPass, digests: RowDigests) -> None:
     try:
-        sums = passes.sum(PartPass(second))
+        sums = passes.sum(PartPass(second.tables))
     except InputError as error:
         if error.rule == OF_FIRST_PASS:
             error.add_note(f"{passes.how_to_keep}.")
@@ -397,7 +396,8 @@ def _pass_again(passes: Passes, second: _Passing, digests: RowDigests) -> None:
         rule = "must have the same rows in both passes, each with the same class, scores, weight and group"
         came = f"other rows in partition {other} (the first is 0) in the second pass"
         raise InputError(passes.argument, rule, came, hint=f". {passes.how_to_keep}")
-    second._sums = None if sums is None else sums.sums
+    if sums is not None:
+        second.sums = sums.sums
 
 
 def _batches_of(

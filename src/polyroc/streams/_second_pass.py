@@ -6,8 +6,7 @@ on the method), so a second pass costs about what the first one did.
 
 import json
 from collections.abc import Mapping
-from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import count, islice
 from typing import Any, Self
@@ -66,7 +65,7 @@ class SampleSums:
             self.largest[:, side] = np.maximum(self.largest[:, side], part.max(axis=0, initial=0.0))
         self.sizes += counts
 
-    def merge(self, other: "SampleSums") -> None:
+    def merge(self, other: Self) -> None:
         for name in _SUMS:
             getattr(self, name)[...] += getattr(other, name)
         np.maximum(self.largest, other.largest, out=self.largest)
@@ -124,7 +123,7 @@ class GroupSums:
             self._has = np.concatenate([self._has, np.zeros((lacking, self._has.shape[1]), dtype=bool)])
         return np.array([self._places[name] for name in names], dtype=np.intp)
 
-    def merge(self, other: "GroupSums") -> None:
+    def merge(self, other: Self) -> None:
         places = self._make(list(other._places))
         self._total[places] += other._total
         self._has[places] |= other._has
@@ -142,7 +141,7 @@ class GroupSums:
         return Units(np.arange(len(stratum)), stratum, are_groups=True, by_class=self._has.sum(axis=0))
 
     def influences(self, statistic: int) -> FloatArray:
-        """What each group adds, shape (G,)."""
+        """Influence of each group, shape (G,)."""
         return self._total[:, statistic].copy()
 
     def state(self) -> dict[str, Any]:
@@ -168,34 +167,40 @@ def _lookup(evaluation: Evaluation) -> InfluenceLookup:
     return InfluenceLookup.of(prepared.source, reduce(lambda joined, more: joined.joined(more), tables))
 
 
-class _Passing:
-    """What a pass over one model and one over several have in common."""
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """Tables of the influences of samples on the statistics of a first pass; sent to where the samples are."""
 
-    def __init__(self, models: Mapping[str, RocAccumulator]) -> None:
-        self._models = {name: one.compute() for name, one in models.items()}
-        self._lookups = {name: _lookup(one) for name, one in self._models.items()}
-        first = next(iter(self._models.values()))
-        self._labels: LabelArray = first.labels
-        self._class_counts: IntArray = first.class_counts
-        self._m = sum(one.n_statistics for one in self._lookups.values())
-        self._sums: SampleSums | GroupSums | None = None
+    lookups: dict[str, InfluenceLookup]
+    labels: LabelArray
+    class_counts: IntArray
+
+    def no_sums(self) -> "PassSums":
+        """Sums of no sample yet."""
+        return PassSums(len(self.labels), sum(lookup.n_statistics for lookup in self.lookups.values()))
+
+
+class PassSums:
+    """Sums of a second pass over some samples; of samples or of groups, as the first batch says."""
+
+    def __init__(self, n_classes: int, n_statistics: int, total: SampleSums | GroupSums | None = None) -> None:
+        self.n_classes, self.n_statistics, self.total = n_classes, n_statistics, total
+
+    def empty(self) -> "PassSums":
+        """Sums of no sample, to be merged later."""
+        return PassSums(self.n_classes, self.n_statistics)
 
     @property
     def n_samples(self) -> int:
-        """Samples of the second pass so far."""
-        return 0 if self._sums is None else int(self._sums.sizes.sum())
+        return 0 if self.total is None else int(self.total.sizes.sum())
 
-    def _add(self, y_true: Any, scores: Mapping[str, Any], sample_weight: Any, groups: Any) -> None:
-        batches = {name: as_batch(y_true, one, self._labels, sample_weight) for name, one in scores.items()}
-        self._add_batches({name: batch for name, batch in batches.items() if batch is not None}, groups)
-
-    def _add_batches(self, batches: Mapping[str, Batch], groups: Any, n_expected: int = 0) -> None:
-        """The same samples for every model, or none at all; `n_expected` will come in all."""
+    def add(self, tables: Tables, batches: Mapping[str, Batch], groups: Any = None, n_expected: int = 0) -> None:
+        """Add the same samples of every model, or none at all; `n_expected` will come in all."""
         if not batches:
             return
         influences = []
         for name, batch in batches.items():
-            lookup = self._lookups[name]
+            lookup = tables.lookups[name]
             share = lookup.shares(batch)
             # More than all of its class: then the samples are others, and squares might be beyond all floats.
             if share.max() > 1 + _ROUNDED:
@@ -206,21 +211,45 @@ class _Passing:
             influences.append(x)
             codes = batch.codes
         x = np.concatenate(influences, axis=1)
-        sums = self._sums or (SampleSums if groups is None else GroupSums)(len(self._labels), self._m)
+        sums = self.total or (SampleSums if groups is None else GroupSums)(self.n_classes, self.n_statistics)
         if isinstance(sums, GroupSums) != (groups is not None):
             raise InputError("groups", "must be given with all batches of a second pass, or with none")
         if isinstance(sums, GroupSums):
             sums.add(codes, x, groups_of(batch, groups))
         else:
             sums.add(codes, x)
-        sums.shares += np.bincount(codes, share, minlength=len(self._labels))
-        self._sums = sums
+        sums.shares += np.bincount(codes, share, minlength=self.n_classes)
+        self.total = sums
 
-    def _empty(self) -> "_Passing":
-        """The same pass without any sample, to be merged later."""
-        made = copy(self)
-        made._sums = None
-        return made
+    def merge(self, other: Self) -> None:
+        """Add the sums of other samples."""
+        if other.total is None:
+            return
+        if self.total is None:
+            self.total = type(other.total)(self.n_classes, self.n_statistics)
+        if type(self.total) is not type(other.total):
+            raise InputError("other", "must have groups as this one, or none as this one")
+        self.total.merge(other.total)  # type: ignore[arg-type]
+
+
+class _AnyPass:
+    """Base of the passes over one model and over several."""
+
+    def __init__(self, models: Mapping[str, RocAccumulator]) -> None:
+        self._models = {name: one.compute() for name, one in models.items()}
+        first = next(iter(self._models.values()))
+        lookups = {name: _lookup(one) for name, one in self._models.items()}
+        self.tables: Tables = Tables(lookups, first.labels, first.class_counts)
+        self.sums: PassSums = self.tables.no_sums()
+
+    @property
+    def n_samples(self) -> int:
+        """Samples of the second pass so far."""
+        return self.sums.n_samples
+
+    def _add(self, y_true: Any, scores: Mapping[str, Any], sample_weight: Any, groups: Any) -> None:
+        batches = {name: as_batch(y_true, one, self.tables.labels, sample_weight) for name, one in scores.items()}
+        self.sums.add(self.tables, {name: batch for name, batch in batches.items() if batch is not None}, groups)
 
     def merge(self, other: Self) -> None:
         """Add what another second pass of the same first pass has summed.
@@ -234,41 +263,34 @@ class _Passing:
             raise InputError("other", f"must be a {type(self).__name__}", shown(type(other).__name__))
         if self._fingerprint() != other._fingerprint():
             raise InputError("other", "must belong to the same first pass")
-        if other._sums is None:
-            return
-        if self._sums is None:
-            self._sums = type(other._sums)(len(self._labels), self._m)
-        if type(self._sums) is not type(other._sums):
-            raise InputError("other", "must have groups as this one, or none as this one")
-        self._sums.merge(other._sums)  # type: ignore[arg-type]
+        self.sums.merge(other.sums)
 
     def _fingerprint(self) -> dict[str, Any]:
         """Which first pass this belongs to: models, classes, numbers of samples, and D to the last bit."""
         return {
             "models": list(self._models),
-            "labels": self._labels.tolist(),
-            "class_counts": self._class_counts.tolist(),
+            "labels": self.tables.labels.tolist(),
+            "class_counts": self.tables.class_counts.tolist(),
             "auc": [one.auc for one in self._models.values()],
         }
 
     def _evaluations(self) -> dict[str, Evaluation]:
         """Each model with its standard errors."""
-        sizes = np.zeros(len(self._labels), dtype=np.int64) if self._sums is None else self._sums.sizes
-        if self._sums is None or not np.array_equal(sizes, self._class_counts):
-            c = int(np.flatnonzero(sizes != self._class_counts)[0])
-            n_first = f"{self._class_counts[c]:,} of class {shown(self._labels.tolist()[c])}"
+        sums, expected = self.sums.total, self.tables.class_counts
+        sizes = np.zeros(len(expected), dtype=np.int64) if sums is None else sums.sizes
+        if sums is None or not np.array_equal(sizes, expected):
+            c = int(np.flatnonzero(sizes != expected)[0])
+            n_first = f"{expected[c]:,} of class {shown(self.tables.labels.tolist()[c])}"
             raise InputError(
                 "y_true", f"must have the samples of the first pass, {n_first}", f"{sizes[c]:,} in the second"
             )
-        if np.any(np.abs(self._sums.shares - 1)[sizes > 0] > _ROUNDED):
+        if np.any(np.abs(sums.shares - 1)[sizes > 0] > _ROUNDED):
             raise InputError("sample_weight", OF_FIRST_PASS, "other sums of weights")
-        units, numbers, evaluations = self._sums.units, count(), {}
-        for name, one in self._models.items():
-            influences: dict[str, FloatArray] = {
-                statistic: self._sums.influences(next(numbers)) for statistic in _statistics(one)
-            }
+        units, numbers, evaluations = sums.units, count(), {}
+        for model, one in self._models.items():
+            influences: dict[str, FloatArray] = {name: sums.influences(next(numbers)) for name in _statistics(one)}
             influences.setdefault("mean_auc", influences["hand_till"])
-            evaluations[name] = replace(one, evidence=Evidence(units, influences))
+            evaluations[model] = replace(one, evidence=Evidence(units, influences))
         return evaluations
 
     def state_dict(self) -> dict[str, Any]:
@@ -279,11 +301,12 @@ class _Passing:
         dict of str to ndarray
             For `load_state_dict` of a second pass that belongs to the same first pass.
         """
-        if isinstance(self._sums, GroupSums):
+        sums = self.sums.total
+        if isinstance(sums, GroupSums):
             msg = "A second pass with groups has no state: it would contain the names of all groups."
             raise ValueError(msg)
-        sums = self._sums or SampleSums(len(self._labels), self._m)
-        return {"header": packed_header(_KIND, **self._fingerprint()), **sums.state()}
+        stored = sums or SampleSums(self.sums.n_classes, self.sums.n_statistics)
+        return {"header": packed_header(_KIND, **self._fingerprint()), **stored.state()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over the sums of a second pass that belongs to the same first pass.
@@ -294,12 +317,12 @@ class _Passing:
             As `state_dict` gives it; whatever does not fit is refused, and changes nothing.
         """
         check_same(read_header(state, _KIND), **self._fingerprint())
-        sums = SampleSums(len(self._labels), self._m)
+        sums = SampleSums(self.sums.n_classes, self.sums.n_statistics)
         sums.load(state)
-        self._sums = sums
+        self.sums.total = sums
 
 
-class SecondPass(_Passing):
+class SecondPass(_AnyPass):
     """A second pass over the samples of a `RocAccumulator`: standard errors without resampling.
 
     Made by `RocAccumulator.second_pass`.
@@ -364,7 +387,7 @@ class SecondPass(_Passing):
         return evaluation
 
 
-class PairedSecondPass(_Passing):
+class PairedSecondPass(_AnyPass):
     """A second pass over the samples of several models: which is better, and how sure that is.
 
     Parameters
@@ -406,7 +429,7 @@ class PairedSecondPass(_Passing):
         first = next(iter(accumulators.values()))
         for name, one in accumulators.items():
             same = first.labels.tolist() == one.labels.tolist()
-            if not same or not np.array_equal(first._tally.class_counts, one._tally.class_counts):
+            if not same or not np.array_equal(first.tally.class_counts, one.tally.class_counts):
                 rule = "must have counted the same samples for all models"
                 raise InputError("accumulators", rule, f"other classes or numbers of samples for {shown(name)}")
         super().__init__({str(name): one for name, one in accumulators.items()})

@@ -1,4 +1,4 @@
-"""What runs on the executors: Arrow batches of one partition -> one row of bytes, or of an error."""
+"""Code that runs on the executors: Arrow batches of one partition -> one row of bytes, or of an error."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any

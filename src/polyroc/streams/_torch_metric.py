@@ -150,7 +150,7 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
         made = RocAccumulator(**self._made_with)  # which checks the options, before there are samples
         if len(made.labels) != k:
             raise InputError("labels", f"must name {k} classes", f"{len(made.labels)}")
-        self._bins: ScoreBins = made._bins
+        self._bins: ScoreBins = made.bins
         if self.nbytes > _AT_MOST:
             raise _too_large(k, self._bins)
         self.add_state("counts", torch.zeros((k, k, self._bins.n_bins), dtype=torch.int64), dist_reduce_fx="sum")
@@ -293,7 +293,7 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
             where fewer than two classes have samples, as in a small batch of `forward`.
         """
         value, accumulator = math.nan, self._accumulated()
-        if (accumulator._tally.class_counts > 0).sum() < 2:
+        if (accumulator.tally.class_counts > 0).sum() < 2:
             warn("D is NaN: fewer than two classes have samples.", UserWarning)
         else:
             value = float(getattr(accumulator.compute(), self.output))
@@ -330,7 +330,7 @@ class MulticlassD(Metric):  # type: ignore[misc]  # torchmetrics is not looked a
         self._check_counts()
         accumulator = RocAccumulator(**self._made_with)
         state: Mapping[str, Any] = self.metric_state
-        accumulator._tally = _tally_of(accumulator.labels, self._bins, dict(state))
+        accumulator.tally = _tally_of(accumulator.labels, self._bins, dict(state))
         return accumulator
 
     def _check_counts(self) -> None:

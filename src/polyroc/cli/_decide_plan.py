@@ -147,7 +147,7 @@ def _in_file(path: str, labels: Sequence[Any]) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Asked:
-    """What `decide` is asked for in addition to what all commands are."""
+    """Options of `decide` in addition to those of all commands."""
 
     prior: str | None
     rule: str | None

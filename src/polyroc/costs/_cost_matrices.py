@@ -1,4 +1,4 @@
-"""What costs are asked for: one matrix or a family of them, a prior, a cost of abstaining; every error about them."""
+"""Cost arguments: one matrix or a family of them, a prior, a cost of abstaining; every error about them."""
 
 import inspect
 from collections.abc import Callable
