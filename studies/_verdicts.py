@@ -89,7 +89,7 @@ def write_predictions(path):
 
 
 def run(path, kinds, sizes, replications, jobs, done, keep):
-    """Every setting of these kinds and sizes that is not there yet, until `keep(key, result)` says that time is over."""
+    """Every setting of these kinds and sizes that is missing, until `keep(key, result)` says that time is over."""
     names = NAMES if path is not None else NAMES[: len(SIMULATED)]
     with multiprocessing.get_context("fork").Pool(jobs or os.cpu_count()) as pool:
         for place, (name, kind, n) in enumerate(product(names, KINDS, SIZES)):
