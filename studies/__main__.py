@@ -102,6 +102,7 @@ def main():
     verdicts.add_argument("--predictions", type=Path, help="of `verdict-predictions`; without it, simulated ones alone")
     verdicts.add_argument("--out", type=Path, required=True, help="file of results; those that it has are kept")
     verdicts.add_argument("--sizes", type=int, nargs="+", default=[200, 1000, 5000], help="samples; all by default")
+    verdicts.add_argument("--kinds", nargs="+", help="kinds of costs; all by default")
     verdicts.add_argument("--replications", type=int, default=600, help="samples for rules that are tuned")
     verdicts.add_argument("--jobs", type=int, help="number of processes; all cores by default")
     verdicts.add_argument("--minutes", type=float, default=float("inf"), help="begin nothing after this time")
@@ -347,7 +348,7 @@ def _verdict_predictions(asked):
 
 def _verdicts(asked):
     os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    from studies._verdicts import run
+    from studies._verdicts import KINDS, run
 
     results = json.loads(asked.out.read_text()) if asked.out.exists() else {}
 
@@ -357,7 +358,8 @@ def _verdicts(asked):
         print(f"{(time.perf_counter() - asked.start) / 60:.1f} min: {key}", flush=True)
         return time.perf_counter() - asked.start < 60 * asked.minutes
 
-    run(asked.predictions, asked.sizes, asked.replications, asked.jobs, set(results), keep)
+    kinds = asked.kinds or KINDS
+    run(asked.predictions, kinds, asked.sizes, asked.replications, asked.jobs, set(results), keep)
 
 
 def _verdicts_page(asked):

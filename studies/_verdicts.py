@@ -88,13 +88,13 @@ def write_predictions(path):
     np.savez_compressed(path, **parts)
 
 
-def run(path, sizes, replications, jobs, done, keep):
-    """Every setting of these sizes that is not there yet, until `keep(key, result)` says that time is over."""
+def run(path, kinds, sizes, replications, jobs, done, keep):
+    """Every setting of these kinds and sizes that is missing, until `keep(key, result)` says that time is over."""
     names = NAMES if path is not None else NAMES[: len(SIMULATED)]
     with multiprocessing.get_context("fork").Pool(jobs or os.cpu_count()) as pool:
         for place, (name, kind, n) in enumerate(product(names, KINDS, SIZES)):
             key = f"{name} | {kind} | {n}"
-            if key in done or n not in sizes:
+            if key in done or kind not in kinds or n not in sizes:
                 continue
             of_fixed = pool.apply_async(fixed, (name, path, kind, n, place))
             asked = [(name, path, kind, n, [20261118, place, number]) for number in range(replications)]

@@ -90,8 +90,19 @@ def test_a_rule_that_is_clearly_cheaper_is_recommended():
     text = decided(rule("argmax", 0.3, -0.2, (-0.3, -0.1)), rule("always", 0.9, 0.4, (0.3, 0.5), "a"))
     assert text.sentence == (
         "Use the highest score: it costs 0.300 per sample, 0.200 less than the tuned offsets "
-        "(95 % interval 0.100 to 0.300)."
+        '(95 % interval 0.100 to 0.300). The tuned offsets are used until you ask for the rule "argmax", because '
+        "scores are not probabilities."
     )
+
+
+def test_what_is_used_is_said_if_another_rule_is_clearly_cheaper():
+    rival = rule("always", 0.3, -0.2, (-0.3, -0.1), "a")
+    told = "Use always predicting 'a': it costs 0.300 per sample, 0.200 less than {} (95 % interval 0.100 to 0.300). {}"
+    why = "because on held-out folds no share of the tuned offsets cost less by more than a standard error"
+    text = decided(rival, own="auto", tuned_share=0.0, scale="expected cost")
+    assert text.sentence == told.format("Bayes' rule", f"Bayes' rule is used all the same, {why}.")
+    text = decided(rival, own="argmax")
+    assert text.sentence == told.format("the highest score", "The highest score is used all the same, as `rule` says.")
 
 
 def test_a_rule_that_costs_more_but_not_clearly():

@@ -177,7 +177,8 @@ def ends_by_loops(first, second, tail):
     error = max(error_a**2 + error_b**2 - 2 * common, variance) ** 0.5
     if first.unshrunk is not None:
         error = math.hypot(error, first.unshrunk - second.unshrunk - (first.estimate - second.estimate))
-    reach = stats.t.isf(tail, freedom) * error
+    # Towards 0, so for the test, degrees of freedom as of normal units.
+    near, far = (stats.t.isf(tail, one) * error for one in (normal_freedom, freedom))
     tail = stats.norm.sf(stats.t.isf(tail, normal_freedom))
     low, high = [], []
     for side in (0, 1):
@@ -188,7 +189,7 @@ def ends_by_loops(first, second, tail):
     scale = error / variance**0.5
     below = scale * math.hypot(total[0] - low[0], high[1] - total[1])
     above = scale * math.hypot(high[0] - total[0], total[1] - low[1])
-    return a - b - (max(reach, below) if a < b else reach), a - b + (max(reach, above) if a > b else reach)
+    return a - b - (max(far, below) if a < b else near), a - b + (max(far, above) if a > b else near)
 
 
 @pytest.mark.parametrize("seed", range(3))

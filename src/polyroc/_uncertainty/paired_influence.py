@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit, gammainccinv, gammaincinv, logit, ndtr, ndtri, stdtr, stdtrit
 
 from polyroc._lib.typing import AnyStatistic, FloatArray
-from polyroc._uncertainty.delong import Moments, covariance, freedom, sides
+from polyroc._uncertainty.delong import Moments, covariance, sides
 from polyroc._uncertainty.influence import ROUNDING, Spread
 from polyroc._uncertainty.intervals import EDGE, Interval
 from polyroc._uncertainty.paired import (
@@ -71,6 +71,9 @@ class HasInfluences(HasEnds, Protocol):
 class Test(Protocol):
     """How many standard errors a difference may be from 0, and what p value it has."""
 
+    def freedom(self, moments: Moments, units: AnyUnits) -> float:
+        """Degrees of freedom by which 0 is left out, from the moments of a difference."""
+
     def reach(self, confidence_level: float, freedom: float) -> float:
         """Standard errors to either side of a difference."""
 
@@ -80,6 +83,10 @@ class Test(Protocol):
 
 class Once:
     """Student's t test, for somebody who looks once."""
+
+    def freedom(self, moments: Moments, units: AnyUnits) -> float:
+        """Welch's: if models are equally good, rare errors come to both, and the tails of two sums cancel."""
+        return moments.normal_freedom(units.sizes)
 
     def reach(self, confidence_level: float, freedom: float) -> float:
         return -float(stdtrit(freedom, (1 - confidence_level) / 2))
@@ -102,6 +109,10 @@ class Anytime:
     """Samples seen so far."""
     planned: int = USUAL_SAMPLES
     """Samples at which the sequence is tightest."""
+
+    def freedom(self, moments: Moments, units: AnyUnits) -> float:
+        """By fourth moments: somebody looks from the first samples on, of which fewer carry the standard error."""
+        return moments.freedom(units.sizes)
 
     def reach(self, confidence_level: float, freedom: float) -> float:
         """Wider than `Once`, and by as much again where few samples carry the standard error."""
@@ -161,16 +172,18 @@ def difference(
         error = math.hypot(error, first.unshrunk - second.unshrunk - value)
     if error < ROUNDING:  # the same scores, or models that go wrong together
         return value, 0.0, Interval(value, value), 1.0
-    few = freedom(first.influences - second.influences, first.units)
-    reach, width = test.reach(confidence_level, few) * error, first.width
+    apart = first.influences - second.influences
+    moments, units, width = Moments.of(apart, first.units), first.units, first.width
+    to_0 = test.freedom(moments, units)
+    near, far = (test.reach(confidence_level, one) * error for one in (to_0, moments.freedom(units.sizes)))
     below, above = _away_from_0(first, second, confidence_level, test, plain)
     # To the side away from 0, which is both where they are equal.
-    below = max(reach, error * below) if a <= b else reach
-    above = max(reach, error * above) if a >= b else reach
+    below = max(far, error * below) if a <= b else near
+    above = max(far, error * above) if a >= b else near
     # Either may be too large by any part of its excess.
     ends = Interval(max(-width, a - b - first.excess - below), min(width, a - b + second.excess + above))
     beyond = max(0.0, abs(a - b) - (first.excess if a > b else second.excess))
-    return value, plain, ends, test.p_value(beyond / error, few)
+    return value, plain, ends, test.p_value(beyond / error, to_0)
 
 
 def _away_from_0(

@@ -47,8 +47,9 @@ class DecisionText:
         low, high = rival.difference_interval
         if low <= 0 <= high:
             return f"No rule is clearly the cheapest. {self._unclear(own, rival)}"
-        best, other = (rival, own) if high < 0 else (own, rival)
-        return f"Use {self._it_costs(best)}, {self._less(best, other)}."
+        if low > 0:
+            return f"Use {self._it_costs(own)}, {self._less(own, rival)}."
+        return f"Use {self._it_costs(rival)}, {self._less(rival, own)}. {self._used_instead(own, rival)}"
 
     def _name(self, one: "RuleCost") -> str:
         """The rule inside a sentence."""
@@ -72,11 +73,8 @@ class DecisionText:
 
     def _unclear(self, own: "RuleCost", rival: "RuleCost") -> str:
         """The rule that is used and why, and the samples that would tell."""
-        name, costs = self._it_costs(own).split(": ", 1)
-        told = (
-            f"{name[0].upper()}{name[1:]} {'are' if self._is_plural(own) else 'is'} used, {self._why(own)}: {costs}, "
-            f"{self._less(own, rival)}, the cheapest other rule."
-        )
+        costs = self._it_costs(own).split(": ", 1)[1]
+        told = f"{self._is_used(own)}, {self._why(own)}: {costs}, {self._less(own, rival)}, the cheapest other rule."
         if self.decision.n_samples_to_tell is None:
             return told
         return (
@@ -84,9 +82,19 @@ class DecisionText:
             f"{percent(TELLING)}, if the difference is that large."
         )
 
+    def _used_instead(self, own: "RuleCost", rival: "RuleCost") -> str:
+        """What `predict` uses although another rule is clearly cheaper, and how to get that one."""
+        until = f'until you ask for the rule "{rival.rule}"' if rival.rule in _NAMES else "all the same"
+        return f"{self._is_used(own)} {until}, {self._why(own)}."
+
+    def _is_used(self, own: "RuleCost") -> str:
+        name = self._name(own)
+        return f"{name[0].upper()}{name[1:]} {'are' if self._is_plural(own) else 'is'} used"
+
     def _why(self, own: "RuleCost") -> str:
         if own.rule != "auto":
-            return "because scores are not probabilities" if self.decision.scale == "score" else "as `rule` says"
+            has_no_bayes = own.rule == "tuned" and self.decision.scale == "score"
+            return "because scores are not probabilities" if has_no_bayes else "as `rule` says"
         if self.decision.tuned_share:
             return "because on held-out folds they cost less than Bayes' rule by more than a standard error"
         return "because on held-out folds no share of the tuned offsets cost less by more than a standard error"
