@@ -89,7 +89,7 @@ def answers(decisions, k, asks):
 
 
 def decisions_of(result):
-    return summarize(result, include_decisions=True)["decisions"]
+    return summarize(result, include_decisions=True, include_intervals=False)["decisions"]
 
 
 PROBLEMS = {
