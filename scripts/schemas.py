@@ -12,6 +12,9 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+from pyarrow import parquet
 
 import polyroc
 from polyroc.cli import main as cli
@@ -26,11 +29,20 @@ COMMANDS = {
         "evaluate one.csv --target label --method bootstrap --resamples 29 --seed 1 --measures --max-fpr 0.2",
         "evaluate one.csv --target label --costs costs.csv --groups group",
         "evaluate two.csv --target label --measures",
+        # One column of scores: nothing says which class is predicted.
+        "evaluate single.csv --target label",
+        "evaluate both.parquet --target label --scores a_* --stream --measures",
+        "evaluate both.parquet --target label --scores a_* --stream --method none",
     ),
     "compare": (
         "compare one.csv other.csv --target label",
         "compare one.csv other.csv --target label --method bootstrap --resamples 29 --measures --max-fpr 0.2",
         "compare one.csv other.csv --target label --costs costs.csv --groups group",
+        # Of two classes there are no pairs to draw; and one model is the best, or none is.
+        "compare two.csv weak.csv --target label",
+        "compare one.csv other.csv --target label --report report.html --force",
+        "compare both.parquet --target label --models a=a_*,b=b_* --stream",
+        "demo",
     ),
     "plan": (
         "plan one.csv --target label --half-width 0.02",
@@ -63,7 +75,7 @@ WHAT = {
     "cost": "expected cost per sample of the rule; cross-fitted if it was tuned",
     "cost_interval": "of cost",
 }
-# Of one type each in every output, whatever the samples of this script show.
+# A class may be text or a number, whatever the samples of this script show.
 _OF_CLASSES = {
     "labels",
     "label",
@@ -73,7 +85,10 @@ _OF_CLASSES = {
     "mistaken_for",
     "true_class",
     "predicted_class",
+    "label_next",
 }
+# What has one of these among its keys has a key for each model or class, which are others elsewhere.
+_NAMES = {"one", "other", *CLASSES}
 _KINDS = {bool: "boolean", str: "string", type(None): "null", list: "array", dict: "object"}
 
 
@@ -88,16 +103,17 @@ def schema_of(values, depth=2):
             name: {} if name in _OF_CLASSES else schema_of([one[name] for one in objects if name in one], depth - 1)
             for name in names
         }
-        found["required"] = sorted(name for name in names if all(name in one for one in objects))
+        if everywhere := sorted(name for name in names if all(name in one for one in objects)):
+            found["required"] = everywhere
     return found
 
 
 def schema_for(command, outputs):
     found = schema_of(outputs)
     for name, entry in found["properties"].items():
-        if set(entry.get("properties", {})) & {"one", "other"}:
-            # By the names of the models, which are others elsewhere.
-            del entry["properties"], entry["required"]
+        if set(entry.get("properties", {})) & _NAMES:
+            entry.pop("properties")
+            entry.pop("required", None)
         if name in WHAT:
             entry["description"] = WHAT[name]
         for inner in entry.get("properties", {}).values():
@@ -116,9 +132,9 @@ def schema_for(command, outputs):
 
 
 def write_files(folder):
-    """Predictions of two models for 90 samples of three classes, of two classes, and costs."""
+    """Predictions of two models for 90 samples of three classes and of two, one column of the latter, and costs."""
     rng = np.random.default_rng(0)
-    for name, n_classes, signal in (("one", 3, 1.5), ("other", 3, 1.0), ("two", 2, 1.5)):
+    for name, n_classes, signal in (("one", 3, 1.5), ("other", 3, 1.0), ("two", 2, 1.5), ("weak", 2, 0.0)):
         codes = np.arange(90) % n_classes
         logits = rng.normal(size=(90, n_classes)) + signal * np.eye(n_classes)[codes]
         scores = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
@@ -128,6 +144,12 @@ def write_files(folder):
         ]
         head = ",".join(f"p_{name}" for name in CLASSES[:n_classes])
         (folder / f"{name}.csv").write_text("\n".join([f"label,group,{head}", *rows, ""]), encoding="utf-8")
+        if name == "two":
+            column = [f"{CLASSES[code]},{row[1]:.6f}" for code, row in zip(codes, scores, strict=True)]
+            (folder / "single.csv").write_text("\n".join([f"label,{CLASSES[1]}", *column, ""]), encoding="utf-8")
+    one, other = (arrow_csv.read_csv(folder / f"{name}.csv") for name in ("one", "other"))
+    models = {f"{model}_{name}": table[f"p_{name}"] for model, table in (("a", one), ("b", other)) for name in CLASSES}
+    parquet.write_table(pa.table({"label": one["label"], **models}), folder / "both.parquet")
     (folder / "costs.csv").write_text("cat,dog,owl\n0,1,1\n1,0,2\n5,1,0\n", encoding="utf-8")
 
 

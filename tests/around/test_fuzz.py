@@ -121,7 +121,8 @@ def test_a_refusal_by_polyroc_is_an_answer(tried):
 def test_numbers_that_should_have_been_refused_are_caught(monkeypatch, tmp_path):
     right = polyroc.evaluate
     monkeypatch.setattr(polyroc, "evaluate", lambda y, s, **options: right(y, np.nan_to_num(s), **options))
-    found = (run_case(case_of("numeric", number), tmp_path) for number in range(150))  # up to the first that shows it
+    # Up to the first that shows it, and from it on: those before it take seconds.
+    found = (run_case(case_of("numeric", number), tmp_path) for number in range(5, 150))
     assert any(one is not None and "not finite were accepted" in one.what for one in found)
 
 

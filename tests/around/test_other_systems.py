@@ -1,15 +1,18 @@
-"""Code that differs by system, where the other system is faked: cores, containers, limits, threads, line ends."""
+"""Code that differs by system, where the other system is faked: cores, limits, threads, locks, line ends."""
 
 import builtins
+import io
 import os
+import re
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import polyroc
 from polyroc._core import memory as _memory
-from polyroc._lib import threads
+from polyroc._lib import files, threads
 
 
 @pytest.fixture
@@ -115,15 +118,71 @@ def test_line_ends_of_windows_in_files(tmp_path, newline):
     assert np.asarray(found.y_score).tolist() == [[0.9, 0.1], [0.4, 0.6], [0.7, 0.3]]
 
 
-def test_files_are_written_with_the_same_bytes_on_every_system(tmp_path, monkeypatch):
-    pytest.importorskip("jinja2")
-    from polyroc.report import write_html
+@pytest.fixture
+def text_of_windows(monkeypatch, tmp_path):
+    """Files that are opened to write text get line ends of Windows, unless it is said which."""
+    real = io.open
 
-    evaluation = polyroc.evaluate([0, 0, 1, 1] * 5, [0.1, 0.4, 0.35, 0.8] * 5)
-    pages = []
-    for linesep in ("\n", "\r\n"):
-        monkeypatch.setattr(os, "linesep", linesep)
-        write_html(evaluation, tmp_path / "report.html")
-        pages.append((tmp_path / "report.html").read_bytes())
-    assert b"\r\n" not in pages[0]
-    assert pages[0] == pages[1]
+    def opened(file, mode="r", buffering=-1, encoding=None, errors=None, newline=None, *rest):
+        translated = "b" not in mode and mode != "r" and newline is None
+        return real(file, mode, buffering, encoding, errors, "\r\n" if translated else newline, *rest)
+
+    monkeypatch.setattr(io, "open", opened)
+    monkeypatch.setattr(builtins, "open", opened)
+    (tmp_path / "plain.txt").write_text("a\n", encoding="utf-8")
+    assert (tmp_path / "plain.txt").read_bytes() == b"a\r\n"
+
+
+def test_files_are_written_with_the_same_line_ends_on_every_system(tmp_path, monkeypatch, text_of_windows):
+    pytest.importorskip("typer")
+    pytest.importorskip("jinja2")
+    from polyroc.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{'ab'[i % 2]},{0.1 * (i % 7):.1f},{1 - 0.1 * (i % 7):.1f}\n" for i in range(40)]
+    Path("p.csv").write_bytes("".join(["label,p_a,p_b\n", *rows]).encode())
+    Path("c.csv").write_bytes(b"a,b\n0,1\n3,0\n")
+    Path("q.csv").write_bytes(Path("p.csv").read_bytes())
+    for command in (
+        "evaluate p.csv --target label --report page.html --plot curve.svg",
+        "compare p.csv q.csv --target label --out differences.csv",
+        "decide p.csv --target label --costs c.csv --rule bayes --save-rule rule.json --out decided.csv",
+    ):
+        assert main([*command.split(), "--quiet"]) == 0
+    # The lines of CSV end as RFC 4180 says, on every system; once more translated, there would be empty ones.
+    ends = {
+        "page.html": b"\n",
+        "curve.svg": b"\n",
+        "differences.csv": b"\r\n",
+        "rule.json": b"\n",
+        "decided.csv": b"\r\n",
+    }
+    for name, end in ends.items():
+        assert set(re.findall(rb"\r*\n", Path(name).read_bytes())) == {end}, name
+
+
+def test_files_are_written_whole_where_there_are_no_locks(tmp_path, monkeypatch):
+    # Windows: no module fcntl, and none of these flags. What a killed process left stays: nobody knows whose it is.
+    monkeypatch.setattr(files, "fcntl", None)
+    for flag in ("O_NOFOLLOW", "O_NONBLOCK"):
+        monkeypatch.delattr(os, flag, raising=False)
+    abandoned = tmp_path / f".polyroc-{'0' * 16}.tmp"
+    abandoned.write_bytes(b"half")
+    for content in (b"first", b"second"):
+        files.write_whole(tmp_path / "a.json", content)
+        assert (tmp_path / "a.json").read_bytes() == content
+    assert sorted(path.name for path in tmp_path.iterdir()) == [abandoned.name, "a.json"]
+
+
+def test_a_failed_write_leaves_the_old_file_where_there_are_no_locks(tmp_path, monkeypatch):
+    def refuse(*_):
+        # Windows: another program has the file open.
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(files, "fcntl", None)
+    files.write_whole(tmp_path / "a.json", b"old")
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(PermissionError):
+        files.write_whole(tmp_path / "a.json", b"new")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+    assert (tmp_path / "a.json").read_bytes() == b"old"

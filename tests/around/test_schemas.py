@@ -3,23 +3,46 @@
 import importlib.util
 import json
 
+import numpy as np
+import pyarrow as pa
 import pytest
-from cli_files import animal_table
+from cli_files import animal_table, help_of
 from pages import ROOT, text_of
 from pyarrow import csv as arrow_csv
+from pyarrow import parquet
 
 from polyroc.cli import main
+from polyroc.cli._app import app
 
 jsonschema = pytest.importorskip("jsonschema")
 
 FOLDER = ROOT / "docs" / "_extra" / "schemas"
 COMMANDS = {
-    "evaluate": ["evaluate a.csv --target label", "evaluate a.csv --target label --method none --costs c.csv"],
-    "compare": ["compare a.csv b.csv --target label --measures"],
-    "plan": ["plan a.csv --target label --half-width 0.05"],
-    "decide": ["decide a.csv --target label --costs c.csv --rule bayes --save-rule rule.json"],
-    # Last, because it needs the rule.
-    "decide-apply": ["decide b.csv --apply rule.json --out decided.csv"],
+    "evaluate": [
+        "evaluate a.csv --target label",
+        "evaluate a.csv --target label --method none --costs c.csv",
+        "evaluate a.csv --target label --thresholds shared --structure saturated --max-pairs 4",
+        "evaluate numbers.csv --target label --method bootstrap --resamples 9",
+        "evaluate spam.csv --target label",
+        "evaluate both.parquet --target label --scores b_* --stream --exact",
+    ],
+    "compare": [
+        "compare a.csv b.csv --target label --measures",
+        "compare a.csv best.csv --target label --report page.html",
+        "compare spam.csv noise.csv --target label",
+        "compare both.parquet --target label --models a=a_*,b=b_* --stream --measures",
+        "demo",
+    ],
+    "plan": ["plan a.csv --target label --half-width 0.05", "plan numbers.csv --target label --half-width 0.03"],
+    "decide": [
+        "decide a.csv --target label --costs c.csv --rule bayes --save-rule rule.json",
+        "decide numbers.csv --target label --costs n.csv --save-rule numbers.json",
+    ],
+    # Last, because it needs the rules.
+    "decide-apply": [
+        "decide b.csv --apply rule.json --out decided.csv",
+        "decide numbers.csv --apply numbers.json --out decided.csv --force",
+    ],
 }
 
 
@@ -30,9 +53,22 @@ def schema_of(name):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("schemas")
-    for name, seed in (("a", 3), ("b", 4)):
-        arrow_csv.write_csv(animal_table(seed=seed), made / f"{name}.csv")
+    tables = {name: animal_table(seed=seed) for name, seed in (("a", 3), ("b", 4))}
+    classes = np.array(["cat", "dog", "owl"])
+    right = np.array(tables["a"]["label"])[:, np.newaxis] == classes
+    tables["best"] = pa.table(
+        {"label": tables["a"]["label"], **{f"p_{c}": right[:, j] * 1.0 for j, c in enumerate(classes)}}
+    )
+    tables["numbers"] = animal_table(seed=5, classes=(0, 1, 2))
+    # Of two classes, one column of scores.
+    for name, seed in (("spam", 6), ("noise", 7)):
+        tables[name] = animal_table(seed=seed, classes=("ham", "spam")).drop_columns(["p_ham"])
+    for name, table in tables.items():
+        arrow_csv.write_csv(table, made / f"{name}.csv")
+    columns = {f"{model}_{c}": tables[model][f"p_{c}"] for model in "ab" for c in classes}
+    parquet.write_table(pa.table({"label": tables["a"]["label"], **columns}), made / "both.parquet")
     (made / "c.csv").write_text("cat,dog,owl\n0,1,3\n1,0,1\n2,1,0\n", encoding="utf-8")
+    (made / "n.csv").write_text("0,1,2\n0,1,3\n1,0,1\n2,1,0\n", encoding="utf-8")
     return made
 
 
@@ -42,7 +78,10 @@ def test_outputs_fit_their_schema(name, folder, monkeypatch, capsys):
     schema = schema_of(name)
     for command in COMMANDS[name]:
         assert main([*command.split(), "--json", "--quiet"]) == 0
-        jsonschema.validate(json.loads(capsys.readouterr().out), schema)
+        printed = json.loads(capsys.readouterr().out)
+        jsonschema.validate(printed, schema)
+        if "best.csv" in command:
+            assert printed["best"] == "best"
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -53,6 +92,12 @@ def test_schemas_are_schemas_and_strict(name):
     assert schema["additionalProperties"] is False
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({}, schema)
+
+
+def test_every_command_that_prints_json_has_a_schema():
+    commands = {command.name for command in app.registered_commands}
+    tried = {command.split()[0] for listed in COMMANDS.values() for command in listed}
+    assert {name for name in commands if "--json" in help_of(name)} == tried
 
 
 def test_every_schema_is_on_the_page_for_agents():

@@ -222,9 +222,10 @@ def test_a_column_of_this_name_is_not_replaced(folder, capsys):
     assert "'again.parquet' has a column 'decision' already: rename it, or leave out --out" in capsys.readouterr().err
 
 
-def broken(folder, **changes):
-    record = json.loads((folder / "rule.json").read_text())
-    (folder / "broken.json").write_text(json.dumps(record | changes))
+@pytest.fixture(scope="module")
+def rule():
+    """A rule as --save-rule stores it."""
+    return {"format": "polyroc decision 1"} | polyroc.decide(Y_TRUE, SCORES, COSTS).to_dict()
 
 
 @pytest.mark.parametrize(
@@ -245,9 +246,10 @@ def broken(folder, **changes):
         ({"costs": "many"}, "cannot be used: 'costs' must"),
     ],
 )
-def test_rules_that_were_tampered_with_are_refused(folder, capsys, changes, message):
-    assert made("--save-rule", "rule.json", "--quiet") == 0
-    broken(folder, **changes)
+def test_rules_that_were_tampered_with_are_refused(folder, capsys, rule, changes, message):
+    (folder / "rule.json").write_text(json.dumps(rule))
+    assert run("new.parquet", "--apply", "rule.json", "--out", "good.csv", "--quiet") == 0
+    (folder / "broken.json").write_text(json.dumps(rule | changes))
     capsys.readouterr()
     assert run("new.parquet", "--apply", "broken.json", "--out", "d.csv") == 2
     [line] = capsys.readouterr().err.splitlines()

@@ -262,6 +262,7 @@ def test_intervals_do_not_depend_on_the_order_of_the_classes_nor_on_a_constant_p
             assert_allclose(other.difference_interval, one.difference_interval, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_intervals_of_a_fixed_rule_cover_and_verdicts_are_right():
     """A hundred fixed samples of 200, in most of which no mistake of Bayes' rule costs 200."""
     new_y, new_p = population(1000, 200_000)

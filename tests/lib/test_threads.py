@@ -256,9 +256,11 @@ builtins.kept = Threads(3)
 kept.map(threading.Barrier(3, timeout=120).wait, [()] * 3)
 print(threading.active_count())
 """
-# `main_thread().join()` returns as soon as the interpreter begins to shut down.
+# `main_thread().join()` returns as soon as the interpreter begins to shut down. SciPy is imported before: since 1.18 it
+# imports executors itself, which Python refuses by then.
 OUTLIVES = """
 import threading
+import scipy.special
 go_on = threading.Event()
 
 def compute():

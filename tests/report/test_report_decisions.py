@@ -87,7 +87,7 @@ def answers(decisions, k, asks):
 
 
 def decisions_of(result):
-    return summarize(result, include_decisions=True)["decisions"]
+    return summarize(result, include_decisions=True, include_intervals=False)["decisions"]
 
 
 PROBLEMS = {
@@ -249,7 +249,7 @@ def test_without_the_flag_no_sample_is_on_the_page(tmp_path):
 def test_a_page_without_a_grid_carries_no_samples(k, structure):
     y_true, scores = softmax_problem(14, k, 60)
     evaluation = polyroc.evaluate(y_true, scores, structure=structure)
-    summary = summarize(evaluation, include_rates=True, include_decisions=True)
+    summary = summarize(evaluation, include_rates=True, include_decisions=True, include_intervals=False)
     assert summary["decisions"] is None
     page = Page(render_html(summary))
     assert page.data["decisions"] is None

@@ -559,6 +559,6 @@ def test_without_javascript_a_sentence_says_so(explored):
 
 @pytest.mark.parametrize("k", [2, 51])
 def test_two_classes_and_very_many_have_no_grid(k):
-    page = Page(render_html(summarize(evaluation_of(k), include_rates=True)))
+    page = Page(render_html(summarize(evaluation_of(k), include_rates=True, include_intervals=False)))
     assert page.data["explorer"] is None
     assert "explorer" not in {attributes.get("id") for attributes in page.named("section")}

@@ -118,7 +118,7 @@ def test_the_band_is_that_of_the_replicates(evaluation, drawn):
 @pytest.mark.parametrize("thresholds", ["own", "shared"])
 def test_pair_curves_are_those_of_the_worst_pairs(thresholds, engine):
     evaluation = evaluation_of(16, options={"thresholds": thresholds, "engine": engine})
-    curves, areas = summarize(evaluation)["pair_curves"], evaluation.pairs.auc
+    curves, areas = summarize(evaluation, include_intervals=False)["pair_curves"], evaluation.pairs.auc
     assert len(curves["pair"]) == 200
     assert_array_equal(areas[curves["pair"]], np.sort(areas)[:200])
     assert_allclose(np.transpose(curves["fpr"]), evaluation.rates.fpr[:, curves["pair"]], atol=1e-5)
@@ -126,7 +126,7 @@ def test_pair_curves_are_those_of_the_worst_pairs(thresholds, engine):
 
 
 def test_a_fine_grid_does_not_make_long_pair_curves():
-    curves = summarize(evaluation_of(3, options={"n_thresholds": 999}))["pair_curves"]
+    curves = summarize(evaluation_of(3, options={"n_thresholds": 999}), include_intervals=False)["pair_curves"]
     assert len(curves["call_rate"]) == len(curves["tpr"][0]) == 113
     assert (curves["call_rate"][0], curves["call_rate"][-1]) == (0.001, 0.999)
 
@@ -162,7 +162,7 @@ def test_costs_of_pairs_are_there_where_costs_are(evaluation):
 def test_heatmaps_show_every_class_once_and_of_very_many_the_hardest():
     assert summarize(evaluation_of(2))["heatmap_classes"] is None
     assert summarize(evaluation_of(2))["heatmap_tree"] is None
-    order = summarize(evaluation_of(20, n=600))["heatmap_classes"]
+    order = summarize(evaluation_of(20, n=600), include_intervals=False)["heatmap_classes"]
     assert sorted(order) == list(range(20))
     # Classes 0 and 1 are mistaken for each other, so they stand side by side.
     assert abs(order.index(0) - order.index(1)) == 1
@@ -175,8 +175,10 @@ def test_heatmaps_show_every_class_once_and_of_very_many_the_hardest():
 
 
 def test_a_heatmap_of_which_hardly_a_cell_is_known_is_left_out():
-    assert len(summarize(evaluation_of(20, options={"max_pairs": 200}))["heatmap_classes"]) == 20
-    blank = summarize(evaluation_of(20, options={"max_pairs": 40}))
+    known, blank = (
+        summarize(evaluation_of(20, options={"max_pairs": pairs}), include_intervals=False) for pairs in (200, 40)
+    )
+    assert len(known["heatmap_classes"]) == 20
     assert blank["heatmap_classes"] is blank["heatmap_tree"] is None
 
 

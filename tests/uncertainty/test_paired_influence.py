@@ -103,14 +103,18 @@ def test_groups_and_weights_reach_the_influences():
         assert one.standard_error == pytest.approx(other.standard_error, rel=0.15)
 
 
-def test_what_does_not_hold_is_refused_and_auto_resamples():
+@pytest.mark.slow
+def test_auto_resamples_what_influences_do_not_hold_for():
+    drawn = quietly(example, structure="centered", n_thresholds=9)
+    assert (drawn.method, drawn.n_resamples, drawn.seed) == ("bootstrap", 999, 0)
+
+
+def test_what_does_not_hold_is_refused():
     found = polyroc.load_example()
     with pytest.raises(
         polyroc.InputError, match=r"`method` must be 'bootstrap' where .* 'logistic', where the centered"
     ):
         polyroc.compare(found.y_true, found.scores, method="influence", structure="centered")
-    drawn = quietly(polyroc.compare, found.y_true, found.scores, structure="centered", n_thresholds=9)
-    assert (drawn.method, drawn.n_resamples, drawn.seed) == ("bootstrap", 999, 0)
     with pytest.raises(polyroc.InputError, match=r"`interval` needs a method that draws.*method='influence' does not"):
         polyroc.compare(found.y_true, found.scores, method="influence", interval="bca")
     with pytest.raises(polyroc.InputError, match="`anytime` must be False for method='bootstrap'"):
