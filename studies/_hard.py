@@ -16,8 +16,9 @@ from scipy.special import softmax, stdtrit
 import polyroc
 from polyroc._uncertainty.bootstrap import warn_of_few_carriers
 from polyroc._uncertainty.delong import covariance, freedom
+from polyroc._uncertainty.p_values import Once
 from polyroc._uncertainty.paired import ends_apart
-from polyroc._uncertainty.paired_influence import Once, difference
+from polyroc._uncertainty.paired_influence import difference
 from polyroc._uncertainty.units import units_of
 from studies._influence_page import sides
 from studies._page import markdown, number, percent

@@ -22,7 +22,8 @@ from polyroc._uncertainty.intervals import (
     logit_ends,
     unseen_error,
 )
-from polyroc._uncertainty.paired_influence import Once, difference
+from polyroc._uncertainty.p_values import Once
+from polyroc._uncertainty.paired_influence import difference
 from polyroc._uncertainty.units import Units, units_of
 from studies._settings import Variant, draw, draw_models
 

@@ -13,7 +13,8 @@ import warnings
 import numpy as np
 
 import polyroc
-from polyroc._uncertainty.paired_influence import Once, difference
+from polyroc._uncertainty.p_values import Once
+from polyroc._uncertainty.paired_influence import difference
 from polyroc._uncertainty.units import units_of
 from studies._page import markdown, percent
 from studies._settings import COVERAGE, TEST, Contest, draw_models
@@ -63,7 +64,7 @@ def _path(contest, seed, last):
 
 def _differences(y_true, scores, n):
     """The interval of the difference of D for a single look, and that of the sequence."""
-    from polyroc._uncertainty.paired_influence import Anytime
+    from polyroc._uncertainty.p_values import Anytime
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose
 
 import polyroc
 from polyroc._uncertainty.influence import STEP, halves
-from polyroc._uncertainty.paired_influence import Once, difference
+from polyroc._uncertainty.p_values import Once
+from polyroc._uncertainty.paired_influence import difference
 from polyroc._uncertainty.units import Units, units_of
 from polyroc.evaluation._measure_list import KINDS, Scaled
 from polyroc.evaluation._measure_values import Passes, _excess

@@ -13,7 +13,8 @@ import polyroc
 from polyroc import Interval, ResamplingWarning
 from polyroc._uncertainty.bootstrap import rare_class
 from polyroc._uncertainty.delong import freedom
-from polyroc._uncertainty.intervals import Distribution, Reach, holm, logit_ends, rare_error, unseen_error
+from polyroc._uncertainty.intervals import Distribution, Reach, logit_ends, rare_error, unseen_error
+from polyroc._uncertainty.p_values import holm
 from polyroc._uncertainty.paired import difference_of
 from polyroc._uncertainty.units import Units
 

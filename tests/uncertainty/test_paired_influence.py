@@ -9,7 +9,8 @@ from problems import quietly
 from scipy import integrate, stats
 
 import polyroc
-from polyroc._uncertainty.paired_influence import Anytime, Once, difference
+from polyroc._uncertainty.p_values import Anytime, Once
+from polyroc._uncertainty.paired_influence import difference
 
 
 def example(**options):

@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose
 
 import polyroc
 from polyroc._uncertainty.delong import Moments, freedom, standard_error
-from polyroc._uncertainty.paired_influence import Once, difference
+from polyroc._uncertainty.p_values import Once
+from polyroc._uncertainty.paired_influence import difference
 from polyroc._uncertainty.sizes import AreaForecast, PlanGoal, assured, sizes_at, smallest_total, whole_sizes
 from polyroc._uncertainty.units import Units, units_of
 

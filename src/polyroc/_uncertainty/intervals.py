@@ -327,16 +327,3 @@ def end_interval(
         return Interval(min(reach, estimate), 1.0)
     # The same as seen from the other end, where the least area takes the place of 0.
     return Interval(floor, max(floor + 1.0 - reach, estimate))
-
-
-def holm(p_values: FloatArray) -> FloatArray:
-    """Holm's adjustment of several p values, each at least as large as that of any smaller one.
-
-    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
-    [0.03, 0.06, 0.06]
-    """
-    order = np.argsort(p_values, kind="stable")
-    factors = len(p_values) - np.arange(len(p_values))
-    adjusted = np.empty(len(p_values))
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(factors * p_values[order]))
-    return adjusted

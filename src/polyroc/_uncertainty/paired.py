@@ -24,7 +24,8 @@ from polyroc._lib.numbers import area, level
 from polyroc._lib.text import aligned, short_names
 from polyroc._lib.typing import AnyStatistic, BoolArray, FloatArray, IntervalKind
 from polyroc._records import Frozen
-from polyroc._uncertainty.intervals import Distribution, Interval, holm
+from polyroc._uncertainty.intervals import Distribution, Interval
+from polyroc._uncertainty.p_values import holm
 from polyroc._uncertainty.units import normal_errors
 
 # Names of two models, their difference, its standard error, interval and p value.

@@ -147,7 +147,7 @@ class DifferenceForecast(Frozen):
         shrinkage = 0.0
         if one.unshrunk is not None and two.unshrunk is not None:
             shrinkage = (one.unshrunk - two.unshrunk) - (one.estimate - two.estimate)
-        # Those of the test (`paired_influence.Once`).
+        # Those of the test (`p_values.Once`).
         quantile = -float(stdtrit(self.moments.normal_freedom(sizes), (1 - confidence_level) / 2))
         return quantile * float(np.hypot(noise, shrinkage)), noise
 

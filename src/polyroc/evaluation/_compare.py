@@ -25,8 +25,9 @@ from polyroc._uncertainty.bootstrap import (
     warn_of_small_classes,
 )
 from polyroc._uncertainty.delong import freedom
+from polyroc._uncertainty.p_values import USUAL_SAMPLES, Anytime, Once
 from polyroc._uncertainty.paired import Contest, contest
-from polyroc._uncertainty.paired_influence import USUAL_SAMPLES, Anytime, Once, contest_by_influence
+from polyroc._uncertainty.paired_influence import contest_by_influence
 from polyroc._uncertainty.replicates import jackknife_influences
 from polyroc._uncertainty.units import AnyUnits, ResamplingPlan, Units, as_seed, plain_seed, units_of
 from polyroc.evaluation._comparison import Comparison, ComparisonMethod

@@ -10,8 +10,9 @@ from polyroc._inputs.checks import one_of
 from polyroc._lib.numbers import difference_and_ends, level, p_value
 from polyroc._lib.text import aligned, latex_table, markdown_table, printable, short_names, wrapped
 from polyroc._records import Frozen
+from polyroc._uncertainty.p_values import Test
 from polyroc._uncertainty.paired import Contest, Difference, with_holm
-from polyroc._uncertainty.paired_influence import Test, difference
+from polyroc._uncertainty.paired_influence import difference
 from polyroc.evaluation._measure_list import KINDS
 from polyroc.evaluation._measure_values import Measured
 from polyroc.evaluation._measures import Measure, NamedRows, better, columns_of, estimate_cells, left_out_notes, row_of

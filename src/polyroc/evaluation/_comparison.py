@@ -16,8 +16,9 @@ from polyroc._lib.warnings import underflow_is_zero
 from polyroc._records import Frozen
 from polyroc._uncertainty.bootstrap import BootstrapResult, least_class
 from polyroc._uncertainty.delong import standard_error
+from polyroc._uncertainty.p_values import Anytime, Once
 from polyroc._uncertainty.paired import Contest, Difference, RankIntervals, normal_differences, rank_intervals
-from polyroc._uncertainty.paired_influence import Anytime, Once, normal_draws
+from polyroc._uncertainty.paired_influence import normal_draws
 from polyroc._uncertainty.units import AnyUnits, sampled_units
 from polyroc.evaluation._compared_measures import ComparedMeasures, compared
 from polyroc.evaluation._comparison_text import ComparisonText, Verdict
