@@ -284,7 +284,7 @@ def test_where_costs_cannot_be_changed_the_page_says_why(k, options, reason):
     assert reason in summary["explorer_note"]
 
 
-# What explore.js meets in a page: here without a worker, with one that fails, and with one that works.
+# What recompute.js meets in a page: here without a worker, with one that fails, and with one that works.
 SURROUNDINGS = """
 const document = { getElementById: () => ({ textContent: "" }) };
 const URL = { createObjectURL: () => "blob:" };
@@ -306,7 +306,7 @@ function Worker() {
 """
 DRAG = f"""async (jobs) => {{
   {SURROUNDINGS}
-  {script_of("explore.js", has_fit=True)}
+  {script_of("recompute.js", has_fit=True)}
   const {{ explorer, asks }} = jobs[0], heard = [];
   const made = makeExplorer(explorer), opening = Array.from(made.costs);
   let done;
@@ -340,7 +340,7 @@ def test_the_newest_question_wins_with_and_without_a_worker(worker):
 # In a page, whose policy allows workers of its own text; without the fit here only a worker can answer.
 IN_PAGE = f"""async (jobs) => {{
   window.openModels = () => {{ throw new Error("this should be done in a worker"); }};
-  {script_of("explore.js", has_fit=True)}
+  {script_of("recompute.js", has_fit=True)}
   const made = makeExplorer(JSON.parse(document.getElementById("data").textContent).explorer);
   const end = new Promise((resolve) => made.on((answer) => {{ if (answer.settled) resolve(answer.models); }}));
   made.set(jobs[0].costs, jobs[0].prevalence);

@@ -1,7 +1,7 @@
 """Every limit by the number of classes or pairs: at most this many, and the reason.
 
 `docs/large.md` says what is left out beyond each; a test compares the two. Scripts of the report have two more, without
-loss: `SLOW_CLASSES` of explore.js and `MOST_DRAWN_CELLS` of heatmap.js.
+loss: `SLOW_CLASSES` of recompute.js and `MOST_DRAWN_CELLS` of heatmap.js.
 """
 
 # Numbers that are not computed

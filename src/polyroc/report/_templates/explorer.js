@@ -1,7 +1,7 @@
 // The cost explorer: a grid of costs that are dragged, typed and moved by keys, and what follows from them.
 
 import { areaText } from "./elements.js";
-import { makeExplorer } from "./explore.js";
+import { makeExplorer } from "./recompute.js";
 import { EXPLORER_RATIO, explorerCosts, explorerCsv, explorerStep } from "./explorer_costs.js";
 import { explorerOrder, explorerPieces, explorerSentence } from "./explorer_words.js";
 import { explorerDrag, explorerGrid, explorerKeys } from "./explorer_grid.js";
