@@ -1,4 +1,4 @@
-"""Influences of own thresholds as kernels of Triton, which do what `_influence.py` does by tables the other way round.
+"""Influences of own thresholds as kernels of Triton, which do what `influence.py` does by tables the other way round.
 
 A cut at call rate s adds its coefficient to the samples that are called there. So a sample which is called from call
 rate s on is given the sum of the coefficients from s on, one entry of cumulated coefficients (`_heights`). Where on the
@@ -14,14 +14,14 @@ import triton
 import triton.language as tl
 
 from polyroc._core.reach import reach
-from polyroc._core.torch.cuts import Lines, own_lines
-from polyroc._core.torch.devices import compiled_with, pieces, uploaded
-from polyroc._core.torch.gradient import Slopes
-from polyroc._core.torch.influence import DeviceReach, centred
-from polyroc._core.torch.pairs import DevicePairs
-from polyroc._core.torch.passes import cut_own
-from polyroc._core.torch.runs import Runs, Samples
-from polyroc._lib.typing import FloatArray
+from polyroc._core.torch import influence as plain
+from polyroc._core.torch.devices import pieces, uploaded
+from polyroc._core.torch.influence import DeviceReach, GetRuns, centred
+from polyroc._core.torch.records import DevicePairs, Slopes
+from polyroc._core.torch.run_kernels import compiled_with, cut
+from polyroc._core.torch.runs import Runs, Samples, lines_of
+from polyroc._core.torch.sweep_kernels import MOST_CALL_RATES
+from polyroc._lib.typing import FloatArray, Thresholds
 
 # Cumulated coefficients that are kept at once, and numbers differentiated at once.
 _HEIGHTS, _NUMBERS = 2**27, 16
@@ -160,7 +160,7 @@ def _hand_out(
     """Add psi of (influence) to the samples of both classes of a pair."""
     p, piece, n_pieces = tl.program_id(0).to(tl.int64), tl.program_id(1), tl.num_programs(1)
     # Scores lie as they came: by samples, by columns, or with other numbers between them.
-    column_ptr = scores_ptr + tl.load(columns_ptr + p) * column_stride
+    column_ptr = scores_ptr + tl.load(columns_ptr + p).to(tl.int64) * column_stride
     run_a, run_b = values + tl.load(starts_ptr + p), values + tl.load(starts_ptr + n_pairs + p)
     n_a, n_b = tl.load(counts_ptr + p).to(tl.int32), tl.load(counts_ptr + n_pairs + p).to(tl.int32)
     tail_a, tail_b = tails, tails
@@ -196,31 +196,49 @@ def _hand_out(
                 tl.atomic_add(out_ptr + s * n_samples + first + rank, added, mask=is_sample)
 
 
-def sample_influences(
+def influences(
     samples: Samples,
-    runs: Runs,
+    get_runs: GetRuns,
     pairs: DevicePairs,
     call_rates: FloatArray,
+    thresholds: Thresholds,
     slopes: Slopes,
     *,
     least_reach: float,
 ) -> torch.Tensor:
-    """As `_influence.sample_influences`, with own thresholds and a gradient without factors of cells."""
-    device, n_pairs, n_grid = samples.device, len(pairs.column), len(call_rates)
+    """As `influence.influences`: here for own thresholds, gradients without factors of cells, and grids that fit."""
+    if thresholds != "own" or slopes.cell is not None or len(call_rates) > MOST_CALL_RATES:
+        return plain.influences(samples, get_runs, pairs, call_rates, thresholds, slopes, least_reach=least_reach)
+    runs, device, n_pairs, n_grid = get_runs(), samples.device, len(pairs.column), len(call_rates)
     around, grid = DeviceReach.of(reach(call_rates, least_reach), device), uploaded(call_rates, device)
-    found = torch.zeros((len(slopes.row), len(samples.codes)), dtype=torch.float64, device=device)
-    members = _members(samples)
-    # Places in `found` are numbers of 32 bits in the kernel.
-    together = max(1, min(len(found), _NUMBERS, 2**31 // found.shape[1]))
+    members = samples.by_class
+    psi = torch.zeros((len(slopes.row), len(members)), dtype=torch.float64, device=device)
+    # Places in `psi` are numbers of 32 bits in the kernel.
+    together = max(1, min(len(psi), _NUMBERS, 2**31 // psi.shape[1]))
     for start, stop in pieces(n_pairs, _HEIGHTS // (2 * n_grid * together)):
-        some = DevicePairs(*(one[start:stop].long() for one in pairs))
-        lines = own_lines(runs, *some)
+        some = pairs.part(start, stop)
         share = torch.empty((stop - start, n_grid), dtype=torch.float64, device=device)
-        cut_own(runs, pairs.part(start, stop), grid, share)
-        for first, last in pieces(len(found), together):
+        cut(runs, some, grid, share)
+        tensors, block, n_pieces = _read_of(samples, members, runs, some)
+        for first, last in pieces(len(psi), together):
             heights = _heights_of(share, around, slopes.of_numbers(slice(first, last)), slice(start, stop))
-            _give(samples, members, runs, some, lines, grid, heights, found[first:last])
-    return centred(_by_sample(found, members), samples)
+            _hand_out[(stop - start, n_pieces)](
+                *tensors,
+                grid,
+                heights,
+                psi[first:last],
+                stop - start,
+                last - first,
+                psi.shape[1],
+                *samples.scores.stride(),
+                runs.longest.bit_length(),
+                n_grid.bit_length(),
+                T=n_grid,
+                BLOCK=block,
+                HAS_TAILS=runs.tails is not None,
+                **compiled_with(max(1, block // 64)),
+            )
+    return centred(_by_sample(psi, members), samples)
 
 
 def _heights_of(share: torch.Tensor, around: DeviceReach, slopes: Slopes, some: slice) -> torch.Tensor:
@@ -248,63 +266,25 @@ def _heights_of(share: torch.Tensor, around: DeviceReach, slopes: Slopes, some: 
     return heights
 
 
-def _give(
-    samples: Samples,
-    members: torch.Tensor,
-    runs: Runs,
-    pairs: DevicePairs,
-    lines: Lines,
-    grid: torch.Tensor,
-    heights: torch.Tensor,
-    out: torch.Tensor,
-) -> None:
-    n_numbers, _, n_pairs, n_grid = heights.shape
-    block, n_pieces = _blocks(lines.longest, n_pairs)
-    _hand_out[(n_pairs, n_pieces)](
-        samples.scores,
-        members,
-        runs.offsets[torch.stack([pairs.positive, pairs.negative])],
-        pairs.column,
-        *_layout(lines),
-        grid,
-        heights,
-        out,
-        n_pairs,
-        n_numbers,
-        out.shape[1],
-        *samples.scores.stride(),
-        lines.longest.bit_length(),
-        n_grid.bit_length(),
-        T=n_grid,
-        BLOCK=block,
-        HAS_TAILS=lines.tails is not None,
-        **compiled_with(max(1, block // 64)),
-    )
-
-
-def _layout(lines: Lines) -> tuple[torch.Tensor, ...]:
+def _read_of(
+    samples: Samples, members: torch.Tensor, runs: Runs, pairs: DevicePairs
+) -> tuple[tuple[torch.Tensor, ...], int, int]:
+    """What a kernel reads of some pairs; samples that a program takes at a time, and programs for each pair."""
+    lines = lines_of(runs, pairs)
+    class_starts = runs.offsets[torch.stack([pairs.positive, pairs.negative])]
     # Without weights nothing reads the tails: anything may stand there.
     tails = lines.values if lines.tails is None else lines.tails
-    tail_starts = lines.starts if lines.tail_starts is None else lines.tail_starts
-    return lines.values, tails, lines.starts, lines.counts, tail_starts
-
-
-def _blocks(longest: int, n_pairs: int) -> tuple[int, int]:
-    """Samples that a program takes at a time, and programs for each pair."""
+    of_lines = (lines.values, tails, lines.starts, lines.counts, lines.tail_starts)
     # At most 64: of the classes of a problem with very many, most would leave half of 128 lanes without a sample.
-    block = min(64, max(32, triton.next_power_of_2(longest)))
-    return block, max(1, min(triton.cdiv(longest, block), _PROGRAMS // n_pairs))
+    block = min(64, max(32, triton.next_power_of_2(runs.longest)))
+    n_pieces = max(1, min(triton.cdiv(runs.longest, block), _PROGRAMS // len(pairs.column)))
+    return (samples.scores, members, class_starts, pairs.column, *of_lines), block, n_pieces
 
 
-def _members(samples: Samples) -> torch.Tensor:
-    """The samples class by class, (n,)."""
-    return torch.sort(samples.codes, stable=True).indices
-
-
-def _by_sample(found: torch.Tensor, members: torch.Tensor) -> torch.Tensor:
+def _by_sample(psi: torch.Tensor, members: torch.Tensor) -> torch.Tensor:
     """From the order of `members` to that of the samples, (m, n)."""
-    ordered = torch.empty_like(found)
-    ordered[:, members] = found
+    ordered = torch.empty_like(psi)
+    ordered[:, members] = psi
     return ordered
 
 
@@ -326,7 +306,6 @@ def _wins(
     n_samples,
     sample_stride,
     column_stride,
-    counted_stride,
     steps,
     BLOCK: tl.constexpr,
     HAS_TAILS: tl.constexpr,
@@ -334,7 +313,7 @@ def _wins(
     """Add the share of comparisons that each sample of a pair wins: DeLong's components; ties count half."""
     p, piece, n_pieces = tl.program_id(0).to(tl.int64), tl.program_id(1), tl.num_programs(1)
     # Scores lie as they came: by samples, by columns, or with other numbers between them.
-    column_ptr = scores_ptr + tl.load(columns_ptr + p) * column_stride
+    column_ptr = scores_ptr + tl.load(columns_ptr + p).to(tl.int64) * column_stride
     for which in range(2):
         first = tl.load(class_starts_ptr + which * n_pairs + p)
         count = tl.load(counts_ptr + which * n_pairs + p).to(tl.int32)
@@ -352,35 +331,28 @@ def _wins(
             higher = 0.5 * (above + upto)
             won = tl.where(which > 0, higher, 1.0 - higher)
             for s in range(n_numbers):
-                counted = tl.load(counted_ptr + s * counted_stride + p)
+                counted = tl.load(counted_ptr + s * n_pairs + p)
                 tl.atomic_add(out_ptr + s * n_samples + first + rank, counted * won, mask=is_sample)
 
 
-def area_influences(samples: Samples, runs: Runs, pairs: DevicePairs, shares: torch.Tensor) -> torch.Tensor:
-    """As `_influence.area_influences`."""
-    found = torch.zeros((len(shares), len(samples.codes)), dtype=torch.float64, device=samples.device)
-    members = _members(samples)
+def area_influences(samples: Samples, get_runs: GetRuns, pairs: DevicePairs, shares: torch.Tensor) -> torch.Tensor:
+    """As `influence.area_influences`."""
+    runs, members = get_runs(), samples.by_class
+    psi = torch.zeros((len(shares), len(members)), dtype=torch.float64, device=samples.device)
     # In pieces: what is made of each pair on the way takes some hundred bytes.
     for start, stop in pieces(len(pairs.column), _HEIGHTS // 16):
-        some = DevicePairs(*(one[start:stop].long() for one in pairs))
-        lines = own_lines(runs, *some)
-        block, n_pieces = _blocks(lines.longest, stop - start)
+        tensors, block, n_pieces = _read_of(samples, members, runs, pairs.part(start, stop))
         _wins[(stop - start, n_pieces)](
-            samples.scores,
-            members,
-            runs.offsets[torch.stack([some.positive, some.negative])],
-            some.column,
-            *_layout(lines),
+            *tensors,
             shares[:, start:stop].contiguous(),
-            found,
+            psi,
             stop - start,
-            len(found),
-            found.shape[1],
+            len(psi),
+            psi.shape[1],
             *samples.scores.stride(),
-            stop - start,
-            lines.longest.bit_length(),
+            runs.longest.bit_length(),
             BLOCK=block,
-            HAS_TAILS=lines.tails is not None,
+            HAS_TAILS=runs.tails is not None,
             **compiled_with(max(1, block // 64)),
         )
-    return centred(_by_sample(found, members), samples)
+    return centred(_by_sample(psi, members), samples)

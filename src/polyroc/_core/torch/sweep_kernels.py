@@ -1,4 +1,4 @@
-"""The sweep of `_sweeps.py` as one kernel of Triton: a pass over all cells that reads each rate once.
+"""The sweep of `sweeps.py` as one kernel of Triton: a pass over all cells that reads each rate once.
 
 A program is a warp, or a few for a long grid or where programs are few. It takes some pairs in turn and all call rates
 of each, so that a pair's own numbers, sums along its rates, need no other program. Sums over pairs stay in registers
@@ -6,13 +6,12 @@ until the program is done, and are added up in double precision in the order of 
 same problem is swept. Padded call rates have weight 0.
 """
 
-from typing import Any
-
 import torch
 import triton
 import triton.language as tl
 
-from polyroc._core.torch.devices import compiled_with
+from polyroc._core.torch import sweeps as plain
+from polyroc._core.torch.run_kernels import REAL, compiled_with
 from polyroc._core.torch.sweeps import FAR, N_LARGEST, N_ROW_SUMS, N_TOTALS, TINY, Cells, Pairs, Swept
 
 # Call rates of a pair are one row of a block.
@@ -22,7 +21,6 @@ _PROGRAMS, _LEAST_PAIRS = 16_896, 4
 # Call rates for each warp; and where there are few programs, so that a card has registers and time to spare: one warp
 # has too few registers for this many call rates in double precision.
 _PER_WARP, _PER_WARP_OF_FEW, _FEW_PROGRAMS = 128, 32, 256
-REAL: dict[torch.dtype, Any] = {torch.float32: tl.float32, torch.float64: tl.float64}
 
 
 @triton.jit
@@ -33,32 +31,6 @@ def _probabilities(row, effect):
     large = 1.0 / (1.0 + e)
     small = e * large
     return tl.where(eta >= 0, large, small), small * large
-
-
-@triton.jit
-def of_rows(doubled_ptr, on_row_ptr, mean_ptr, rows, t, T: tl.constexpr, REAL: tl.constexpr):
-    """Twice the call rates of a fit, and the weights and means of its true and its false positive rows."""
-    # Padded call rates are 1/2 and have weight 0: whatever is computed of them is finite, and counts for nothing.
-    in_grid = t < T
-    doubled = tl.load(doubled_ptr + t, mask=in_grid, other=1.0).to(REAL)
-    on_row_t = tl.load(on_row_ptr + rows, mask=in_grid, other=0.0).to(REAL)
-    on_row_f = tl.load(on_row_ptr + rows + T, mask=in_grid, other=0.0).to(REAL)
-    mean_t = tl.load(mean_ptr + rows, mask=in_grid, other=0.5).to(REAL)
-    mean_f = tl.load(mean_ptr + rows + T, mask=in_grid, other=0.5).to(REAL)
-    return doubled, on_row_t, on_row_f, mean_t, mean_f
-
-
-@triton.jit
-def shrunk_rates(
-    tpr_ptr, fpr_ptr, at, inside, doubled, keep, mean_tpr, mean_fpr, HAS_FPR: tl.constexpr, REAL: tl.constexpr
-):
-    """Shrunk true and false positive rates of a block of cells."""
-    tpr = tl.load(tpr_ptr + at, mask=inside, other=0.0).to(REAL)
-    if HAS_FPR:
-        fpr = tl.load(fpr_ptr + at, mask=inside, other=0.0).to(REAL)
-    else:
-        fpr = tl.minimum(tl.maximum(doubled - tpr, 0.0), 1.0)
-    return keep * tpr + (1.0 - keep) * mean_tpr, keep * fpr + (1.0 - keep) * mean_fpr
 
 
 @triton.jit
@@ -119,7 +91,12 @@ def _sweep(
     t = tl.arange(0, BLOCK_T)
     in_grid = t < T
     rows = fit * 2 * T + t
-    doubled, on_row_t, on_row_f, mean_t, mean_f = of_rows(doubled_ptr, on_row_ptr, mean_ptr, rows, t, T, REAL)
+    # Padded call rates are 1/2 and have weight 0: whatever is computed of them is finite, and counts for nothing.
+    doubled = tl.load(doubled_ptr + t, mask=in_grid, other=1.0).to(REAL)
+    on_row_t = tl.load(on_row_ptr + rows, mask=in_grid, other=0.0).to(REAL)
+    on_row_f = tl.load(on_row_ptr + rows + T, mask=in_grid, other=0.0).to(REAL)
+    mean_t = tl.load(mean_ptr + rows, mask=in_grid, other=0.5).to(REAL)
+    mean_f = tl.load(mean_ptr + rows + T, mask=in_grid, other=0.5).to(REAL)
     there_t64 = tl.load(row_new_ptr + rows, mask=in_grid, other=0.0)
     there_f64 = tl.load(row_new_ptr + rows + T, mask=in_grid, other=0.0)
     there_t, there_f = there_t64.to(REAL), there_f64.to(REAL)
@@ -154,7 +131,12 @@ def _sweep(
         at = fit * fit_stride + p * pair_stride + t
         on_tpr, on_fpr = tl.load(on_tpr_ptr + p * on_tpr_stride), tl.load(on_fpr_ptr + p * on_fpr_stride)
         keep = tl.load(keep_ptr + p * keep_stride).to(REAL)
-        rate_t, rate_f = shrunk_rates(tpr_ptr, fpr_ptr, at, in_grid, doubled, keep, mean_t, mean_f, HAS_FPR, REAL)
+        tpr = tl.load(tpr_ptr + at, mask=in_grid, other=0.0).to(REAL)
+        if HAS_FPR:
+            fpr = tl.load(fpr_ptr + at, mask=in_grid, other=0.0).to(REAL)
+        else:
+            fpr = tl.minimum(tl.maximum(doubled - tpr, 0.0), 1.0)
+        rate_t, rate_f = keep * tpr + (1.0 - keep) * mean_t, keep * fpr + (1.0 - keep) * mean_f
         w_t, w_f = on_tpr.to(REAL) * on_row_t, on_fpr.to(REAL) * on_row_f
         v_old = tl.load(effect_ptr + fit * effect_fit_stride + p * effect_pair_stride)
         v_new = v_old
@@ -238,7 +220,7 @@ def _sweep(
     tl.store(out + 5 * T, carried_f.to(tl.float64), mask=in_grid)
     tl.store(out + 6 * T, pinned_t.to(tl.float64), mask=in_grid)
     tl.store(out + 7 * T, pinned_f.to(tl.float64), mask=in_grid)
-    # In the order of `_sweeps.py`. Padded call rates have no weight, but their probability may move.
+    # In the order of `sweeps.py`. Padded call rates have no weight, but their probability may move.
     sums = total_ptr + (fit * n_programs + program) * 6
     tl.store(sums, tl.sum(change, 0))
     tl.store(sums + 1, tl.sum(noise.to(tl.float64), 0))
@@ -251,12 +233,6 @@ def _sweep(
     tl.store(largest + 1, pulled)
 
 
-def can_sweep(cells: Cells) -> bool:
-    """Whether these cells lie as the kernels want them: the call rates of a pair together, and not too many."""
-    of_pair = cells.tpr.stride(2) == 1 and (cells.fpr is None or cells.fpr.stride() == cells.tpr.stride())
-    return of_pair and cells.n_rows <= 2 * MOST_CALL_RATES
-
-
 def sweep(
     cells: Cells,
     row: torch.Tensor,
@@ -267,77 +243,70 @@ def sweep(
     *,
     with_cross: bool = False,
 ) -> Swept:
-    """As `_sweeps.sweep`."""
-    shape, device = (cells.n_fits, cells.n_pairs), row.device
+    """As `sweeps.sweep`: here if the call rates of a pair lie together, and are not too many."""
+    if not can_sweep(cells):
+        return plain.sweep(cells, row, row_new, old, stretch, effect_new, with_cross=with_cross)
+    (n_fits, n_pairs, n), device = cells.tpr.shape, row.device
     effect = old.effect if stretch is None else effect_new
     if effect is None:
-        effect = torch.empty(shape, dtype=torch.float64, device=device)
-    new = Pairs(effect, *torch.empty((2, *shape), dtype=torch.float64, device=device))
-    cross = torch.empty((*shape, cells.n_rows), dtype=cells.precision, device=device) if with_cross else None
-    is_known = effect_new is not None or stretch is None
-    n, block_t = cells.n_rows // 2, max(32, triton.next_power_of_2(cells.n_rows // 2))
-    per_program = pairs_per_program(*shape)
-    n_programs = triton.cdiv(shape[1], per_program)
-    by_row = torch.empty((shape[0], n_programs, N_ROW_SUMS, 2 * n), dtype=torch.float64, device=device)
-    total = torch.empty((shape[0], n_programs, N_TOTALS), dtype=torch.float64, device=device)
-    largest = torch.empty((shape[0], n_programs, N_LARGEST), dtype=torch.float64, device=device)
-    nothing = row
-    _sweep[(n_programs, shape[0])](
-        *tensors_of(cells),
+        effect = torch.empty((n_fits, n_pairs), dtype=torch.float64, device=device)
+    new = Pairs(effect, *torch.empty((2, n_fits, n_pairs), dtype=torch.float64, device=device))
+    cross = torch.empty((n_fits, n_pairs, 2 * n), dtype=cells.precision, device=device) if with_cross else None
+    # As many pairs as leave enough programs, each with something to do.
+    per_program = max(_LEAST_PAIRS, n_fits * n_pairs // _PROGRAMS)
+    grid = (triton.cdiv(n_pairs, per_program), n_fits)
+    sums = [
+        torch.empty((n_fits, grid[0], *shape), dtype=torch.float64, device=device)
+        for shape in ((N_ROW_SUMS, 2 * n), (N_TOTALS,), (N_LARGEST,))
+    ]
+    block_t = max(32, triton.next_power_of_2(n))
+    # Without FPR, a step or cross terms, nothing reads what stands in their place.
+    _sweep[grid](
+        cells.tpr,
+        cells.tpr if cells.fpr is None else cells.fpr,
+        cells.doubled,
+        cells.on_row,
+        cells.mean,
+        cells.on_tpr,
+        cells.on_fpr,
+        cells.keep,
         row,
         row_new,
-        nothing if stretch is None else stretch,
+        row if stretch is None else stretch,
         _lengths(cells, row_new),
-        old.effect,
-        old.gradient,
-        old.block,
-        new.effect,
-        new.gradient,
-        new.block,
-        nothing if cross is None else cross,
-        by_row,
-        total,
-        largest,
-        shape[1],
+        *old,
+        *new,
+        row if cross is None else cross,
+        *sums,
+        n_pairs,
         per_program,
-        cells.tpr.stride(0),
-        cells.tpr.stride(1),
+        *cells.tpr.stride()[:2],
         *old.effect.stride(),
         *old.gradient.stride(),
-        *strides_of_weights(cells),
+        *(one.stride(0) for one in (cells.on_tpr, cells.on_fpr, cells.keep)),
         T=n,
         BLOCK_T=block_t,
         HAS_FPR=cells.fpr is not None,
         IS_FIRST=stretch is None,
-        IS_KNOWN=is_known,
+        IS_KNOWN=effect_new is not None or stretch is None,
         WITH_CROSS=cross is not None,
         REAL=REAL[cells.precision],
         FAR_MOVE=FAR,
         LEAST=TINY,
         TWELFTH=1 / 12,
-        **compiled_with(warps_for(block_t, n_programs * shape[0])),
+        **compiled_with(_warps_for(block_t, grid[0] * n_fits)),
     )
-    return Swept(new, by_row.sum(1), total.sum(1), largest.amax(1), cross)
+    return Swept(new, sums[0].sum(1), sums[1].sum(1), sums[2].amax(1), cross)
 
 
-def tensors_of(cells: Cells) -> tuple[torch.Tensor, ...]:
-    """What a kernel reads of cells, from `tpr_ptr` to `keep_ptr`; without FPR anything may stand in its place."""
-    fpr = cells.tpr if cells.fpr is None else cells.fpr
-    return cells.tpr, fpr, cells.doubled, cells.on_row, cells.mean, cells.on_tpr, cells.on_fpr, cells.keep
+def can_sweep(cells: Cells) -> bool:
+    """Whether these cells lie as the kernel wants them."""
+    of_pair = cells.tpr.stride(2) == 1 and (cells.fpr is None or cells.fpr.stride() == cells.tpr.stride())
+    return of_pair and cells.n_rows <= 2 * MOST_CALL_RATES
 
 
-def strides_of_weights(cells: Cells) -> tuple[int, int, int]:
-    """From one pair to the next: 0 where all are alike."""
-    return cells.on_tpr.stride(0), cells.on_fpr.stride(0), cells.keep.stride(0)
-
-
-def pairs_per_program(n_fits: int, n_pairs: int) -> int:
-    """As many as leave enough programs, each with something to do."""
-    return max(_LEAST_PAIRS, n_fits * n_pairs // _PROGRAMS)
-
-
-def warps_for(block_t: int, n_programs: int) -> int:
-    """The warps of each program, of this many, with a block of call rates."""
+def _warps_for(block_t: int, n_programs: int) -> int:
+    """The warps of each of these programs, for a block of call rates."""
     usual = max(1, block_t // _PER_WARP)
     # More than eight would leave each thread too few registers.
     return usual if n_programs > _FEW_PROGRAMS else max(usual, min(8, block_t // _PER_WARP_OF_FEW))
