@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -46,16 +45,6 @@ def uploaded(array: Any, device: torch.device, dtype: torch.dtype | None = None)
     return torch.from_numpy(array if array.flags.writeable else array.copy()).to(device=device, dtype=dtype)
 
 
-def grid_on(call_rates: FloatArray, device: torch.device) -> torch.Tensor:
-    """Call rates on a device, which keeps the last few grids."""
-    return _kept_grid(tuple(call_rates.tolist()), device)
-
-
-@lru_cache(maxsize=16)
-def _kept_grid(call_rates: tuple[float, ...], device: torch.device) -> torch.Tensor:
-    return torch.tensor(call_rates, dtype=torch.float64, device=device)
-
-
 def on_host(tensor: torch.Tensor) -> FloatArray:
     """A tensor as a NumPy array."""
     array: FloatArray = tensor.cpu().numpy()
@@ -71,12 +60,6 @@ def pieces(n: int, size: int) -> Iterator[tuple[int, int]]:
 def stream_of(device: torch.device) -> torch.cuda.Stream | None:
     """The stream on which this thread queues its work on a card; other devices have none."""
     return torch.cuda.current_stream(device) if device.type == "cuda" else None
-
-
-def wait_for(device: torch.device) -> None:
-    """Wait until all that this thread queued on a device is done."""
-    if device.type == "cuda":
-        torch.cuda.current_stream(device).synchronize()
 
 
 def mark_on(device: torch.device) -> torch.cuda.Event | None:

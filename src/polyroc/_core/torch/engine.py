@@ -21,7 +21,6 @@ from polyroc._core.torch.devices import (
     device_of,
     free_bytes,
     go_on_after,
-    grid_on,
     mark_on,
     on_host,
     pieces,
@@ -66,6 +65,9 @@ class TorchFitter:
 
     resources: Resources
     engine_name: ClassVar[str] = "torch"
+
+    def __post_init__(self) -> None:
+        self.device  # noqa: B018 -- asked for here: a thread that asks later has another current card
 
     @cached_property
     def device(self) -> torch.device:
@@ -178,7 +180,7 @@ class TorchPrepared(TorchFitter, OnHost):
         precision = precision_of(runs.values.dtype, 2 * len(pairs) * len(call_rates))
         tpr = torch.empty(shape, dtype=precision, device=self.device)
         fpr = torch.empty_like(tpr) if thresholds == "shared" else None
-        self._passes.cut(runs, pairs_on(pairs, self.device), grid_on(call_rates, self.device), tpr, fpr)
+        self._passes.cut(runs, pairs_on(pairs, self.device), uploaded(call_rates, self.device), tpr, fpr)
         return TensorRates(tpr, fpr, call_rates)
 
     @_on_device
@@ -350,7 +352,7 @@ class Reweighed:
         listed, shape = pairs_on(self.pairs, device), (len(weights), len(self.pairs), len(self.call_rates))
         tpr = torch.empty(shape, dtype=precision, device=device)
         fpr = torch.empty_like(tpr) if self.thresholds == "shared" else None
-        passes.cut(runs, listed, grid_on(self.call_rates, device), tpr, fpr, tails)
+        passes.cut(runs, listed, uploaded(self.call_rates, device), tpr, fpr, tails)
         return tpr, fpr, passes.areas(runs, listed, tails)
 
 
@@ -361,20 +363,11 @@ class TorchEngine:
 
     def prepare(self, source: Any, resources: Resources) -> TorchPrepared:
         """Sorted when first asked."""
-        return _settled(TorchPrepared(source, resources))
+        return TorchPrepared(source, resources)
 
     def fitter(self, resources: Resources) -> TorchFitter:
         """What needs no source."""
-        return _settled(TorchFitter(resources))
-
-
-_FitterT = TypeVar("_FitterT", bound=TorchFitter)
-
-
-def _settled(fitter: _FitterT) -> _FitterT:
-    """The same, with its device known: a thread that asks later has another current card."""
-    fitter.device  # noqa: B018
-    return fitter
+        return TorchFitter(resources)
 
 
 ENGINE: Engine = TorchEngine()

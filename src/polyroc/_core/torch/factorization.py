@@ -12,7 +12,6 @@ precision, whatever the rates are stored in.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import torch
@@ -31,7 +30,7 @@ from polyroc._core.torch.records import (
     effects_on,
     weights_on,
 )
-from polyroc._core.torch.sweeps import ROW_BLOCK, Cells, deviances
+from polyroc._core.torch.sweeps import ByRow, Cells, deviances
 from polyroc._lib.grid import row_weights
 from polyroc._lib.typing import FloatArray
 from polyroc._records import Factorization, PairWeights, Status
@@ -129,7 +128,7 @@ def cells_of(
 ) -> tuple[Cells, torch.Tensor]:
     """The cells of B fits, of rates of shape (B, K, T), and the means of their rows in double precision, (B, R)."""
     precision = tpr.dtype
-    doubled, on_row = _rows_on(tuple(call_rates.tolist()), tpr.device)
+    doubled, on_row = uploaded(2 * call_rates, tpr.device), uploaded(np.tile(row_weights(call_rates), 2), tpr.device)
     mean = _row_means(tpr, fpr, doubled, weights)
     # Within EDGE of 0 or 1 there is nothing to fit.
     outer = (mean - 0.5).abs() >= 0.5 - EDGE
@@ -144,13 +143,6 @@ def cells_of(
         keep=(weights.size / (weights.size + shrinkage)).to(precision),
     )
     return cells, mean
-
-
-@lru_cache(maxsize=16)
-def _rows_on(call_rates: tuple[float, ...], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    """Twice the call rates, (T,), and (spacing) of each row, (2T,); the same for all fits with this grid."""
-    grid = np.array(call_rates)
-    return uploaded(2 * grid, device), uploaded(np.tile(row_weights(grid), 2), device)
 
 
 def _row_means(tpr: torch.Tensor, fpr: torch.Tensor | None, doubled: torch.Tensor, weights: Weights) -> torch.Tensor:
@@ -220,7 +212,7 @@ class TorchCurvature:
         for some, swept, cross in crossed(self.cells, self.row[None], self.effect[None]):
             # A pair at the border v = 0 does not follow the rates: it bends the rows, but is not solved for.
             inverse = torch.where(self.effect[some] > least, 1 / swept.pairs.block[0], 0.0)
-            yield some, swept.by_row[0, ROW_BLOCK], inverse, cross[0]
+            yield some, swept.by_row[0, ByRow.BLOCK], inverse, cross[0]
 
     def _through_shrinkage(self, row: torch.Tensor, pair: torch.Tensor) -> TensorGradient:
         """(rate-gradient): from the solution to every rate, its own shrunk rate and the mean of its row."""

@@ -14,46 +14,19 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import torch
 
+from polyroc._core import descent
 from polyroc._core.cells import EDGE, LOGIT_BOUND
-from polyroc._core.descent import (
-    FIRST_DAMPING,
-    ROUGH,
-    ROUNDING,
-    SINGLE_ROUNDING,
-    SINGLE_STEADY,
-    SINGLE_TOLERANCE,
-    STEADY,
-    Attempt,
-    Course,
-    Tolerance,
-)
+from polyroc._core.descent import FIRST_DAMPING, ROUGH, Attempt, Course, Tolerance
 from polyroc._core.torch.devices import pieces
 from polyroc._core.torch.passes import passes_on
-from polyroc._core.torch.sweeps import (
-    CARRIED,
-    CHANGE,
-    FALL,
-    LENGTH,
-    MOVE,
-    NOISE,
-    PAIR_GRADIENT,
-    PINNED,
-    ROW_BLOCK,
-    ROW_GRADIENT,
-    TINY,
-    WEIGHT_FPR,
-    WEIGHT_TPR,
-    Cells,
-    Pairs,
-    Swept,
-)
+from polyroc._core.torch.sweeps import TINY, ByRow, Cells, Largest, Pairs, Swept, Total
 from polyroc._records import Status
 
 # Fits of more pairs begin where a fit of some of them ended. Beyond MANY pairs the curvature of the rows is that of
 # CURVED pairs. `_core/numba` has fewer of these, which are cheap here.
 MEDIUM_PAIRS, MANY_PAIRS, CURVED_PAIRS = 4_096, 32_768, 16_384
-# Rates that are worked on, and cross terms that are gathered, at once.
-_RATES_AT_ONCE, _CROSS_AT_ONCE = 2**25, 2**25
+# Cells that are filled, and numbers of cross terms that are gathered, at once.
+_CELLS_AT_ONCE, _CROSS_AT_ONCE = 2**23, 2**25
 # Rows of a fit that ended early are solved for by at most this many steps.
 _MAX_ROW_STEPS = 100
 # Systems have a diagonal of order 1: a smaller pivot is rounding.
@@ -207,11 +180,11 @@ class Problem:
 
     @property
     def tolerance(self) -> Tolerance:
-        return SINGLE_TOLERANCE if self.is_single else Tolerance()
+        return descent.SINGLE_TOLERANCE if self.is_single else Tolerance()
 
     @property
     def steady(self) -> float:
-        return SINGLE_STEADY if self.is_single else STEADY
+        return descent.SINGLE_STEADY if self.is_single else descent.STEADY
 
     @property
     def keeps_pairs(self) -> bool:
@@ -249,7 +222,7 @@ class Problem:
         row_block, gram = 0.0, 0.0
         for _, swept, cross in crossed(cells, state.row, effect):
             scale = swept.pairs.block.rsqrt().masked_fill(swept.pairs.pinned, 0.0).to(cross.dtype)
-            row_block = row_block + swept.by_row[:, ROW_BLOCK]
+            row_block = row_block + swept.by_row[:, ByRow.BLOCK]
             gram = gram + passes_on(cross.device.type).gram(cross.mul_(scale[..., None])).to(torch.float64)
         return RowCurvature(row_block / share, gram / share)
 
@@ -268,17 +241,17 @@ class Problem:
 
     def _numbers(self, state: State, trial: State, step: Step, damping: torch.Tensor) -> torch.Tensor:
         """The numbers of each fit that decide how it goes on, (B, 7)."""
-        total, rounding = trial.swept.total, SINGLE_ROUNDING if self.is_single else ROUNDING
+        total, rounding = trial.swept.total, descent.SINGLE_ROUNDING if self.is_single else descent.ROUNDING
         # With (H + damping D) y = -g the quadratic model falls by -g.y / 2 + damping y.D.y / 2.
-        promised = total[:, FALL] + step.fall + 0.5 * damping * (total[:, LENGTH] + step.length)
+        promised = total[:, Total.FALL] + step.fall + 0.5 * damping * (total[:, Total.LENGTH] + step.length)
         effect, effect_new = state.swept.pairs.effect.mean(1), trial.swept.pairs.effect.mean(1)
         curve = torch.special.expit(trial.row * effect_new[:, None]) - torch.special.expit(state.row * effect[:, None])
         numbers = [
             step.solved.to(torch.float64),
-            total[:, CHANGE],
-            rounding * total[:, NOISE],
+            total[:, Total.CHANGE],
+            rounding * total[:, Total.NOISE],
             promised,
-            trial.swept.largest[:, MOVE].maximum(curve.abs().amax(1)),
+            trial.swept.largest[:, Largest.MOVE].maximum(curve.abs().amax(1)),
             self.gradients(trial),
             (trial.row - state.row).abs().amax(1),
         ]
@@ -288,9 +261,11 @@ class Problem:
         """The largest scaled gradient of each fit, (B,): a weighted mean of residuals."""
         total, n = state.swept.total, self.cells.n_rows // 2
         # A row's gradient is a sum of w v times residuals: divided by the sum of w v it is a mean of residuals.
-        scale = self.cells.on_row.to(torch.float64) * total[:, WEIGHT_TPR : WEIGHT_FPR + 1].repeat_interleave(n, 1)
-        rows = (state.swept.by_row[:, ROW_GRADIENT].abs() / scale).masked_fill(scale <= 0, 0.0)
-        return rows.amax(1).maximum(state.swept.largest[:, PAIR_GRADIENT])
+        scale = self.cells.on_row.to(torch.float64) * total[
+            :, Total.WEIGHT_TPR : Total.WEIGHT_FPR + 1
+        ].repeat_interleave(n, 1)
+        rows = (state.swept.by_row[:, ByRow.GRADIENT].abs() / scale).masked_fill(scale <= 0, 0.0)
+        return rows.amax(1).maximum(state.swept.largest[:, Largest.GRADIENT])
 
 
 def linearised(cells: Cells, row: torch.Tensor, effect: torch.Tensor, *, with_cross: bool = False) -> Swept:
@@ -328,9 +303,9 @@ def _step_rows(row: torch.Tensor, swept: Swept, curvature: RowCurvature, stretch
     scale = _inverse(root)
     across = 1 / stretch[:, None]
     # Pinned pairs move by -0.9 v / stretch whatever the rows do; that changes the gradient of the rows.
-    gradient = scale * (swept.by_row[:, ROW_GRADIENT] - swept.by_row[:, PINNED] * across)
+    gradient = scale * (swept.by_row[:, ByRow.GRADIENT] - swept.by_row[:, ByRow.PINNED] * across)
     # CARRIED is C B^-1 g of the free pairs, from the sweep.
-    right = scale * swept.by_row[:, CARRIED] * across - gradient
+    right = scale * swept.by_row[:, ByRow.CARRIED] * across - gradient
     coupled = scale[:, :, None] * scale[:, None, :] * curvature.gram
     y, solved = _solve(coupled, root * row, right, stretch)
     return Step(row + scale * y, None, -0.5 * (gradient * y).sum(1), (y * y).sum(1), solved)
@@ -340,14 +315,14 @@ def _step_pairs(row: torch.Tensor, swept: Swept, stretch: torch.Tensor) -> Step:
     """The joint step, with the rows eliminated."""
     assert swept.cross is not None
     pairs, pinned = swept.pairs, swept.pairs.pinned
-    row_scale = _inverse(swept.by_row[:, ROW_BLOCK].sqrt())
+    row_scale = _inverse(swept.by_row[:, ByRow.BLOCK].sqrt())
     across = 1 / stretch[:, None]
     # A scale of 0 takes a pinned pair out of the system: its y is 0.
     root = pairs.block.sqrt().masked_fill(pinned, 0.0)
     pair_scale = _inverse(root)
     pinned_move = (-0.9 * pairs.effect * across).masked_fill(~pinned, 0.0)
     # PINNED is 0.9 sum v C.
-    row_side = row_scale * (swept.by_row[:, ROW_GRADIENT] - swept.by_row[:, PINNED] * across)
+    row_side = row_scale * (swept.by_row[:, ByRow.GRADIENT] - swept.by_row[:, ByRow.PINNED] * across)
     coupling = pair_scale[:, :, None] * row_scale[:, None, :] * swept.cross.to(torch.float64)
     gradient = pair_scale * pairs.gradient
     right = (coupling @ row_side[:, :, None])[..., 0] * across - gradient
@@ -405,22 +380,22 @@ def _effects_of_rows(cells: Cells, row: torch.Tensor) -> torch.Tensor:
     If the gradient of a pair is zero, sum_i w_i lambda_i p_i(v) equals sum_i w_i lambda_i M_i. The left side rises
     with v, and but for the two weights of a pair it is the same for all. So it is looked up in a table.
     """
-    n, device = cells.n_rows // 2, row.device
     # Neighbours in the table differ by 7 %; between them effects are interpolated.
-    effects = torch.logspace(-2, 2, 129, dtype=torch.float64, device=device)
-    pull = cells.on_row.to(torch.float64) * row
-    pulls = pull[:, None] * torch.special.expit(effects[:, None] * row[:, None])
-    table = torch.stack([pulls[..., :n].sum(2), pulls[..., n:].sum(2)])  # (2, B, G)
-    effect = torch.empty((cells.n_fits, cells.n_pairs), dtype=torch.float64, device=device)
-    for start, stop in pieces(cells.n_pairs, _RATES_AT_ONCE // (cells.n_fits * n)):
+    effects = torch.logspace(-2, 2, 129, dtype=torch.float64, device=row.device)
+    pulls = (cells.on_row.to(torch.float64) * row)[:, None] * torch.special.expit(effects[:, None] * row[:, None])
+    table = pulls.unflatten(2, (2, -1)).sum(3)  # (B, G, 2)
+    effect = torch.empty((cells.n_fits, cells.n_pairs), dtype=torch.float64, device=row.device)
+    for start, stop in pieces(cells.n_pairs, _CELLS_AT_ONCE // (cells.n_fits * cells.n_rows)):
         some = cells.of_pairs(slice(start, stop))
-        weights = some.on_tpr.to(torch.float64), some.on_fpr.to(torch.float64)
-        target = _pulled(some, pull, *weights)
+        rate, weight = some.filled()
+        # By products and sums, not by a matrix product: that may be in a lower precision, by a setting of PyTorch.
+        target = (weight * rate * row[:, None].to(rate.dtype)).sum(2, dtype=torch.float64)
+        on_pair = torch.stack([some.on_tpr, some.on_fpr], 1).to(torch.float64)
         low = torch.zeros_like(target, dtype=torch.int64)
         high = torch.full_like(low, len(effects) - 1)
 
-        def at(place: torch.Tensor, weights: tuple[torch.Tensor, ...] = weights) -> torch.Tensor:
-            return weights[0] * table[0].gather(1, place) + weights[1] * table[1].gather(1, place)
+        def at(place: torch.Tensor, on_pair: torch.Tensor = on_pair) -> torch.Tensor:
+            return (on_pair * table.take_along_dim(place[..., None], 1)).sum(2)
 
         for _ in range(7):
             middle = (low + high) >> 1
@@ -432,26 +407,6 @@ def _effects_of_rows(cells: Cells, row: torch.Tensor) -> torch.Tensor:
     return effect
 
 
-def _pulled(cells: Cells, pull: torch.Tensor, on_tpr: torch.Tensor, on_fpr: torch.Tensor) -> torch.Tensor:
-    """The sums over rows of pull times shrunk rates, true and false positive ones by their weights, (B, K)."""
-    n, keep = cells.n_rows // 2, cells.keep.to(torch.float64)
-    pull_tpr, pull_fpr = pull[:, :n], pull[:, n:]
-
-    # By products and sums, not by a matrix product: that may be in a lower precision, by a setting of PyTorch.
-    def along(rates: torch.Tensor, pull: torch.Tensor) -> torch.Tensor:
-        return (rates * pull[:, None].to(rates.dtype)).sum(2, dtype=torch.float64)
-
-    by_tpr = along(cells.tpr, pull_tpr)
-    if cells.fpr is None:
-        by_fpr = (pull_fpr * cells.doubled.to(torch.float64)).sum(1)[:, None] - along(cells.tpr, pull_fpr)
-    else:
-        by_fpr = along(cells.fpr, pull_fpr)
-    mean = cells.mean.to(torch.float64)
-    mean_tpr = (pull_tpr * mean[:, :n]).sum(1)[:, None]
-    mean_fpr = (pull_fpr * mean[:, n:]).sum(1)[:, None]
-    return on_tpr * (keep * by_tpr + (1 - keep) * mean_tpr) + on_fpr * (keep * by_fpr + (1 - keep) * mean_fpr)
-
-
 def solved_rows(cells: Cells, row: torch.Tensor, effect: torch.Tensor) -> torch.Tensor:
     """The best row effects for given pair effects (row), (B, R): `solve_rows` of `_core/fit.py` for B fits."""
     cells = cells.computed_in(torch.float64)
@@ -459,7 +414,7 @@ def solved_rows(cells: Cells, row: torch.Tensor, effect: torch.Tensor) -> torch.
     low, high = torch.full_like(row, -torch.inf), torch.full_like(row, torch.inf)
     for _ in range(_MAX_ROW_STEPS):
         by_row = linearised(cells, row, effect).by_row
-        gradient, block = by_row[:, ROW_GRADIENT], by_row[:, ROW_BLOCK]
+        gradient, block = by_row[:, ByRow.GRADIENT], by_row[:, ByRow.BLOCK]
         low, high = torch.where(gradient < 0, row, low), torch.where(gradient > 0, row, high)
         moved = row + torch.where(block > 0, -gradient / block, -torch.inf * gradient.sign()).nan_to_num().clamp(-2, 2)
         # A Newton step that leaves the bracket is replaced by bisection.

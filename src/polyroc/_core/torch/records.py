@@ -5,7 +5,7 @@ NumPy sees an array when it is first read. Of all pairs nothing is listed on the
 
 from collections.abc import Callable
 from dataclasses import fields
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -13,12 +13,9 @@ import torch
 
 from polyroc._core.gradient import Gradient
 from polyroc._core.ruled_weights import RuledPairWeights
-from polyroc._core.torch.devices import on_host, uploaded, wait_for
+from polyroc._core.torch.devices import on_host, uploaded
 from polyroc._lib.typing import BoolArray, FloatArray, IntArray
 from polyroc._records import AllPairs, Factorization, PairIndex, PairWeights, PairwiseRates, read_only
-
-# All pairs of up to this many classes are kept for the next time.
-_FEW_CLASSES = 200
 
 
 class DevicePairs(NamedTuple):
@@ -34,20 +31,10 @@ class DevicePairs(NamedTuple):
 
 def pairs_on(pairs: PairIndex, device: torch.device) -> DevicePairs:
     """The pairs on a device."""
-    if not isinstance(pairs, AllPairs):
-        listed = (pairs.positive, pairs.negative, pairs.column)
-        return DevicePairs(*(uploaded(one, device, torch.int32) for one in listed))
-    if len(pairs.classes) <= _FEW_CLASSES:
-        return _all_of_few(tuple(pairs.classes.tolist()), device)
-    return all_pairs(uploaded(pairs.classes, device, torch.int32))
-
-
-@lru_cache(maxsize=16)
-def _all_of_few(classes: tuple[int, ...], device: torch.device) -> DevicePairs:
-    pairs = all_pairs(torch.tensor(classes, dtype=torch.int32, device=device))
-    # Another stream may read what kernels fill before it is there; what is copied from the host is there.
-    wait_for(device)
-    return pairs
+    if isinstance(pairs, AllPairs):
+        return all_pairs(uploaded(pairs.classes, device, torch.int32))
+    listed = (pairs.positive, pairs.negative, pairs.column)
+    return DevicePairs(*(uploaded(one, device, torch.int32) for one in listed))
 
 
 def all_pairs(classes: torch.Tensor) -> DevicePairs:
@@ -79,41 +66,25 @@ class Weights(NamedTuple):
 
 
 def weights_on(weights: PairWeights, device: torch.device) -> Weights:
-    """The weights of the pairs on a device; those of many pairs that follow a rule are made there."""
-    if not isinstance(weights, RuledPairWeights) or len(weights.pairs) <= _FEW_CLASSES**2:
-        size = uploaded(weights.size, device, torch.float64)
-        if isinstance(weights, RuledPairWeights) and weights.are_equal and weights.scale == 1:
-            alike = _one(device).expand(len(size))
-            return Weights(alike, alike, size)
-        tpr, fpr = (uploaded(one, device, torch.float64) for one in (weights.tpr, weights.fpr))
+    """The weights of the pairs on a device; those that follow a rule are made there, in the order of the rule."""
+    if not isinstance(weights, RuledPairWeights):
+        tpr, fpr, size = (uploaded(one, device, torch.float64) for one in (weights.tpr, weights.fpr, weights.size))
         return Weights(tpr, fpr, size)
-    pairs = pairs_on(weights.pairs, device)
-    inverse = 1 / uploaded(weights.counts, device, torch.float64)
-    size = 2 / (inverse[pairs.positive] + inverse[pairs.negative])
-    tpr = _by_rule(weights, weights.tpr_factors, pairs, device)
-    fpr = _by_rule(weights, weights.fpr_factors, pairs, device) if weights.fpr_factors else tpr
-    return Weights(tpr, fpr, size)
+    pairs, inverse = pairs_on(weights.pairs, device), 1 / uploaded(weights.counts, device, torch.float64)
+    share = None if weights.share is None else uploaded(weights.share, device, torch.float64)
 
+    def by_rule(factors: tuple[FloatArray, ...]) -> torch.Tensor:
+        weight = torch.ones(1, dtype=torch.float64, device=device).expand(len(weights.pairs))
+        if share is not None:
+            weight = share[pairs.positive] * share[pairs.negative]
+        for factor in factors:
+            matrix = uploaded(factor, device, torch.float64).flatten()
+            weight = weight * matrix[pairs.positive.long() * len(factor) + pairs.negative]
+        return weight if weights.are_equal and weights.scale == 1 else weight / weights.scale
 
-@lru_cache(maxsize=16)
-def _one(device: torch.device) -> torch.Tensor:
-    one = torch.ones(1, dtype=torch.float64, device=device)
-    wait_for(device)  # as above
-    return one
-
-
-def _by_rule(
-    weights: RuledPairWeights, factors: tuple[FloatArray, ...], pairs: DevicePairs, device: torch.device
-) -> torch.Tensor:
-    """Shares of both classes times the factors, over the scale: in the order of `RuledPairWeights`."""
-    weight = _one(device).expand(len(pairs.positive))
-    if weights.share is not None:
-        share = uploaded(weights.share, device, torch.float64)
-        weight = share[pairs.positive] * share[pairs.negative]
-    for factor in factors:
-        matrix = uploaded(factor, device, torch.float64).flatten()
-        weight = weight * matrix[pairs.positive.long() * len(factor) + pairs.negative]
-    return weight if weights.are_equal and weights.scale == 1 else weight / weights.scale
+    tpr = by_rule(weights.tpr_factors)
+    fpr = by_rule(weights.fpr_factors) if weights.fpr_factors else tpr
+    return Weights(tpr, fpr, 2 / (inverse[pairs.positive] + inverse[pairs.negative]))
 
 
 class TensorRates(PairwiseRates):

@@ -19,11 +19,6 @@ import torch
 
 from polyroc._core.torch.devices import pieces
 
-# Entries of what a sweep adds up over pairs, of what it takes the largest of, and over the cells of each row.
-CHANGE, NOISE, WEIGHT_TPR, WEIGHT_FPR, FALL, LENGTH = range(6)
-MOVE, PAIR_GRADIENT = range(2)
-ROW_GRADIENT, ROW_BLOCK, CARRIED, PINNED = range(4)
-N_TOTALS, N_LARGEST, N_ROW_SUMS = 6, 2, 4
 # A number that changes nothing it is added to, but can be divided by; a normal one in single precision, too.
 TINY = 1e-30
 # Moves of the predictor beyond which the change of the deviance takes logarithms.
@@ -105,13 +100,31 @@ class Pairs(NamedTuple):
         return self.gradient > 0.9 * self.effect * self.block
 
 
+class ByRow:
+    """Places of the sums over the cells of each row."""
+
+    GRADIENT, BLOCK, CARRIED, PINNED = range(4)
+
+
+class Total:
+    """Places of the sums over all cells or pairs."""
+
+    CHANGE, NOISE, WEIGHT_TPR, WEIGHT_FPR, FALL, LENGTH = range(6)
+
+
+class Largest:
+    """Places of the largest of all cells or pairs."""
+
+    MOVE, GRADIENT = range(2)
+
+
 class Swept(NamedTuple):
-    """What a sweep leaves behind."""
+    """What a sweep leaves behind, sums in double precision."""
 
     pairs: Pairs
-    by_row: torch.Tensor  # (B, 4, R), in double precision
-    total: torch.Tensor  # (B, 6), in double precision
-    largest: torch.Tensor  # (B, 2), in double precision
+    by_row: torch.Tensor  # (B, 4, R)
+    total: torch.Tensor  # (B, 6)
+    largest: torch.Tensor  # (B, 2)
     cross: torch.Tensor | None  # (B, K, R), if asked for
 
 
@@ -159,8 +172,8 @@ def _sweep_piece(
 ) -> Swept:
     precision = cells.precision
     rate, weight = cells.filled()
-    total = torch.zeros((cells.n_fits, N_TOTALS), dtype=torch.float64, device=rate.device)
-    largest = torch.zeros((cells.n_fits, N_LARGEST), dtype=torch.float64, device=rate.device)
+    total = torch.zeros((cells.n_fits, 6), dtype=torch.float64, device=rate.device)
+    largest = torch.zeros((cells.n_fits, 2), dtype=torch.float64, device=rate.device)
     here, there = row.to(precision)[:, None], row_new.to(precision)[:, None]
     effect = old.effect
     if stretch is not None:
@@ -187,7 +200,7 @@ def _sweep_piece(
         dv = (effect - old.effect).to(precision)[..., None]
         _record_change((there - here) * v + here * dv, before, after, rate, weight, total)
         # Rows that are not fitted stay where they are.
-        largest[:, MOVE] = (after.p - before.p).abs().amax((1, 2)).to(torch.float64)
+        largest[:, Largest.MOVE] = (after.p - before.p).abs().amax((1, 2)).to(torch.float64)
     _record_gradient(cells, row_new, pairs, total, largest)
     return Swept(pairs, by_row, total, largest, cross if with_cross else None)
 
@@ -219,8 +232,8 @@ def _stepped(old: Pairs, move: torch.Tensor, stretch: torch.Tensor, total: torch
     pinned, stretched = old.pinned, stretch[:, None]
     step = torch.where(pinned, -0.9 * old.effect / stretched, -(old.gradient + move) / (old.block * stretched))
     slope = old.gradient * step
-    total[:, FALL] -= torch.where(pinned, slope, 0.5 * slope).sum(1)
-    total[:, LENGTH] += torch.where(pinned, 0.0, old.block * step * step).sum(1)
+    total[:, Total.FALL] -= torch.where(pinned, slope, 0.5 * slope).sum(1)
+    total[:, Total.LENGTH] += torch.where(pinned, 0.0, old.block * step * step).sum(1)
     # (cut). Each v_j is cut by itself; scaling the whole step would let one pair hold up all others.
     return torch.maximum(old.effect + step, 0.1 * old.effect)
 
@@ -235,8 +248,8 @@ def _record_change(
     large = before.p.maximum(1 - before.p) / after.p.maximum(1 - after.p)
     softplus = after.eta.clamp(min=0) - before.eta.clamp(min=0) + torch.log(large)
     change = torch.where(move.abs() > FAR, softplus - rate * (after.eta - before.eta), move * slope)
-    total[:, CHANGE] += (weight * change).sum((1, 2), dtype=torch.float64)
-    total[:, NOISE] += (weight * move.abs()).sum((1, 2), dtype=torch.float64)
+    total[:, Total.CHANGE] += (weight * change).sum((1, 2), dtype=torch.float64)
+    total[:, Total.NOISE] += (weight * move.abs()).sum((1, 2), dtype=torch.float64)
 
 
 def _record_gradient(cells: Cells, row: torch.Tensor, pairs: Pairs, total: torch.Tensor, largest: torch.Tensor) -> None:
@@ -247,9 +260,9 @@ def _record_gradient(cells: Cells, row: torch.Tensor, pairs: Pairs, total: torch
     scaled = pairs.gradient / scale
     # At 0, where v_p >= 0 binds, a gradient that pulls further down is none.
     at_zero = pairs.effect * row.abs().amax(1)[:, None] <= 1e-8
-    largest[:, PAIR_GRADIENT] = torch.where(at_zero, (-scaled).clamp(min=0), scaled.abs()).amax(1)
-    total[:, WEIGHT_TPR] = (on_tpr * pairs.effect).sum(1)
-    total[:, WEIGHT_FPR] = (on_fpr * pairs.effect).sum(1)
+    largest[:, Largest.GRADIENT] = torch.where(at_zero, (-scaled).clamp(min=0), scaled.abs()).amax(1)
+    total[:, Total.WEIGHT_TPR] = (on_tpr * pairs.effect).sum(1)
+    total[:, Total.WEIGHT_FPR] = (on_fpr * pairs.effect).sum(1)
 
 
 def gram(root: torch.Tensor) -> torch.Tensor:
