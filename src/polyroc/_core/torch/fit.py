@@ -242,7 +242,7 @@ class Problem:
     def _numbers(self, state: State, trial: State, step: Step, damping: torch.Tensor) -> torch.Tensor:
         """The numbers of each fit that decide how it goes on, (B, 7)."""
         total, rounding = trial.swept.total, descent.SINGLE_ROUNDING if self.is_single else descent.ROUNDING
-        # With (H + damping D) y = -g the quadratic model falls by -g.y / 2 + damping y.D.y / 2.
+        # As in `_stepped` of a sweep.
         promised = total[:, Total.FALL] + step.fall + 0.5 * damping * (total[:, Total.LENGTH] + step.length)
         effect, effect_new = state.swept.pairs.effect.mean(1), trial.swept.pairs.effect.mean(1)
         curve = torch.special.expit(trial.row * effect_new[:, None]) - torch.special.expit(state.row * effect[:, None])
@@ -259,11 +259,9 @@ class Problem:
 
     def gradients(self, state: State) -> torch.Tensor:
         """The largest scaled gradient of each fit, (B,): a weighted mean of residuals."""
-        total, n = state.swept.total, self.cells.n_rows // 2
+        of_pairs = state.swept.total[:, Total.WEIGHT_TPR : Total.WEIGHT_FPR + 1]
         # A row's gradient is a sum of w v times residuals: divided by the sum of w v it is a mean of residuals.
-        scale = self.cells.on_row.to(torch.float64) * total[
-            :, Total.WEIGHT_TPR : Total.WEIGHT_FPR + 1
-        ].repeat_interleave(n, 1)
+        scale = self.cells.on_row.to(torch.float64) * of_pairs.repeat_interleave(self.cells.n_rows // 2, 1)
         rows = (state.swept.by_row[:, ByRow.GRADIENT].abs() / scale).masked_fill(scale <= 0, 0.0)
         return rows.amax(1).maximum(state.swept.largest[:, Largest.GRADIENT])
 

@@ -18,8 +18,8 @@ from polyroc._core.torch import influence as plain
 from polyroc._core.torch.devices import pieces, uploaded
 from polyroc._core.torch.influence import DeviceReach, GetRuns, centred
 from polyroc._core.torch.records import DevicePairs, Slopes
-from polyroc._core.torch.run_kernels import compiled_with, cut
-from polyroc._core.torch.runs import Runs, Samples, lines_of
+from polyroc._core.torch.run_kernels import compiled_with, cut, run_of, runs_of_pair, tail_of
+from polyroc._core.torch.runs import Runs, Samples
 from polyroc._core.torch.sweep_kernels import MOST_CALL_RATES
 from polyroc._lib.typing import FloatArray, Thresholds
 
@@ -32,8 +32,8 @@ _PROGRAMS = 8192
 @triton.jit
 def _called_at(share_ptr, point, inside, T: tl.constexpr):
     """Share of the positive class that is called at the points 0, s_1 .. s_T, 1."""
-    found = tl.load(share_ptr + (point - 1), mask=inside & (point > 0) & (point <= T), other=0.0)
-    return tl.where(point > T, 1.0, found)
+    share = tl.load(share_ptr + (point - 1), mask=inside & (point > 0) & (point <= T), other=0.0)
+    return tl.where(point > T, 1.0, share)
 
 
 @triton.jit
@@ -62,10 +62,8 @@ def _heights(
     t = tl.arange(0, BLOCK_T)
     inside = t < T
     low, high = tl.load(low_ptr + t, mask=inside, other=0), tl.load(high_ptr + t, mask=inside, other=0)
-    low_part, high_part = (
-        tl.load(low_part_ptr + t, mask=inside, other=0.0),
-        tl.load(high_part_ptr + t, mask=inside, other=0.0),
-    )
+    low_part = tl.load(low_part_ptr + t, mask=inside, other=0.0)
+    high_part = tl.load(high_part_ptr + t, mask=inside, other=0.0)
     share = share_ptr + p * T
     lower = (1.0 - low_part) * _called_at(share, low, inside, T) + low_part * _called_at(share, low + 1, inside, T)
     upper = (1.0 - high_part) * _called_at(share, high, inside, T) + high_part * _called_at(share, high + 1, inside, T)
@@ -136,19 +134,19 @@ def _score_of(column_ptr, members_ptr, place, is_sample, stride):
 def _hand_out(
     scores_ptr,  # (n, C)
     members_ptr,  # (n,): the samples, class by class
-    class_starts_ptr,  # (2, P): where both classes of each pair begin there
-    columns_ptr,  # (P,)
     values,  # sorted scores, run by run
     tails,
-    starts_ptr,  # (2, P)
-    counts_ptr,
-    tail_starts_ptr,
+    positive_ptr,  # (P,)
+    negative_ptr,
+    column_ptr,
+    offsets_ptr,  # (k + 1,)
     grid_ptr,  # (T,)
     heights_ptr,  # (m, 2, P, T)
     out_ptr,  # (m, n), class by class
     n_pairs,
     n_numbers,
-    n_samples,
+    n,
+    k,
     sample_stride,
     column_stride,
     steps,
@@ -160,19 +158,17 @@ def _hand_out(
     """Add psi of (influence) to the samples of both classes of a pair."""
     p, piece, n_pieces = tl.program_id(0).to(tl.int64), tl.program_id(1), tl.num_programs(1)
     # Scores lie as they came: by samples, by columns, or with other numbers between them.
-    column_ptr = scores_ptr + tl.load(columns_ptr + p).to(tl.int64) * column_stride
-    run_a, run_b = values + tl.load(starts_ptr + p), values + tl.load(starts_ptr + n_pairs + p)
-    n_a, n_b = tl.load(counts_ptr + p).to(tl.int32), tl.load(counts_ptr + n_pairs + p).to(tl.int32)
-    tail_a, tail_b = tails, tails
-    if HAS_TAILS:
-        tail_a, tail_b = tails + tl.load(tail_starts_ptr + p), tails + tl.load(tail_starts_ptr + n_pairs + p)
+    scores = scores_ptr + tl.load(column_ptr + p).to(tl.int64) * column_stride
+    run_a, n_a, tail_a, run_b, n_b, tail_b = runs_of_pair(
+        values, tails, positive_ptr, negative_ptr, column_ptr, offsets_ptr, p, n, k, HAS_TAILS
+    )
+    i, j = tl.load(positive_ptr + p), tl.load(negative_ptr + p)
     for which in range(2):
-        first = tl.load(class_starts_ptr + which * n_pairs + p)
-        count = tl.load(counts_ptr + which * n_pairs + p).to(tl.int32)
+        first, count = tl.load(offsets_ptr + tl.where(which > 0, j, i)), tl.where(which > 0, n_b, n_a)
         for begin in range(piece * BLOCK, count, n_pieces * BLOCK):
             rank = begin + tl.arange(0, BLOCK)
             is_sample = rank < count
-            score = _score_of(column_ptr, members_ptr, first + rank, is_sample, sample_stride)
+            score = _score_of(scores, members_ptr, first + rank, is_sample, sample_stride)
             above_a, upto_a = _shares(run_a, tail_a, n_a, score, steps, HAS_TAILS)
             above_b, upto_b = _shares(run_b, tail_b, n_b, score, steps, HAS_TAILS)
             # The edge of this score, between two call rates.
@@ -193,7 +189,7 @@ def _hand_out(
                     height -= tl.load(heights + t + 1, mask=here & (t + 1 < T), other=0.0)
                     call_rate = tl.load(grid_ptr + t, mask=here, other=0.0)
                     added += tl.where(here, height * (call_rate - before) * inverse, 0.0)
-                tl.atomic_add(out_ptr + s * n_samples + first + rank, added, mask=is_sample)
+                tl.atomic_add(out_ptr + s * n + first + rank, added, mask=is_sample)
 
 
 def influences(
@@ -219,17 +215,18 @@ def influences(
         some = pairs.part(start, stop)
         share = torch.empty((stop - start, n_grid), dtype=torch.float64, device=device)
         cut(runs, some, grid, share)
-        tensors, block, n_pieces = _read_of(samples, members, runs, some)
+        block, n_pieces = _blocks(runs.longest, stop - start)
         for first, last in pieces(len(psi), together):
             heights = _heights_of(share, around, slopes.of_numbers(slice(first, last)), slice(start, stop))
             _hand_out[(stop - start, n_pieces)](
-                *tensors,
+                *_read_of(samples, members, runs, some),
                 grid,
                 heights,
                 psi[first:last],
                 stop - start,
                 last - first,
-                psi.shape[1],
+                len(members),
+                len(runs.counts),
                 *samples.scores.stride(),
                 runs.longest.bit_length(),
                 n_grid.bit_length(),
@@ -266,19 +263,17 @@ def _heights_of(share: torch.Tensor, around: DeviceReach, slopes: Slopes, some: 
     return heights
 
 
-def _read_of(
-    samples: Samples, members: torch.Tensor, runs: Runs, pairs: DevicePairs
-) -> tuple[tuple[torch.Tensor, ...], int, int]:
-    """What a kernel reads of some pairs; samples that a program takes at a time, and programs for each pair."""
-    lines = lines_of(runs, pairs)
-    class_starts = runs.offsets[torch.stack([pairs.positive, pairs.negative])]
-    # Without weights nothing reads the tails: anything may stand there.
-    tails = lines.values if lines.tails is None else lines.tails
-    of_lines = (lines.values, tails, lines.starts, lines.counts, lines.tail_starts)
+def _blocks(longest: int, n_pairs: int) -> tuple[int, int]:
+    """Samples that a program takes at a time, and programs for each pair."""
     # At most 64: of the classes of a problem with very many, most would leave half of 128 lanes without a sample.
-    block = min(64, max(32, triton.next_power_of_2(runs.longest)))
-    n_pieces = max(1, min(triton.cdiv(runs.longest, block), _PROGRAMS // len(pairs.column)))
-    return (samples.scores, members, class_starts, pairs.column, *of_lines), block, n_pieces
+    block = min(64, max(32, triton.next_power_of_2(longest)))
+    return block, max(1, min(triton.cdiv(longest, block), _PROGRAMS // n_pairs))
+
+
+def _read_of(samples: Samples, members: torch.Tensor, runs: Runs, pairs: DevicePairs) -> tuple[torch.Tensor, ...]:
+    """The tensors that both kernels read of some pairs, from `scores_ptr` to `offsets_ptr`."""
+    # Without weights nothing reads the tails: anything may stand there.
+    return samples.scores, members, runs.values, runs.values if runs.tails is None else runs.tails, *pairs, runs.offsets
 
 
 def _by_sample(psi: torch.Tensor, members: torch.Tensor) -> torch.Tensor:
@@ -292,20 +287,21 @@ def _by_sample(psi: torch.Tensor, members: torch.Tensor) -> torch.Tensor:
 def _wins(
     scores_ptr,  # (n, C)
     members_ptr,  # (n,): the samples, class by class
-    class_starts_ptr,  # (2, P): where both classes of each pair begin there
-    columns_ptr,  # (P,)
     values,  # sorted scores, run by run
     tails,
-    starts_ptr,  # (2, P)
-    counts_ptr,
-    tail_starts_ptr,
+    positive_ptr,  # (P,)
+    negative_ptr,
+    column_ptr,
+    offsets_ptr,  # (k + 1,)
     counted_ptr,  # (m, P): what the area of each pair counts for
     out_ptr,  # (m, n), class by class
-    n_pairs,
     n_numbers,
-    n_samples,
+    n,
+    k,
     sample_stride,
     column_stride,
+    number_stride,  # of what areas count for
+    pair_stride,
     steps,
     BLOCK: tl.constexpr,
     HAS_TAILS: tl.constexpr,
@@ -313,46 +309,47 @@ def _wins(
     """Add the share of comparisons that each sample of a pair wins: DeLong's components; ties count half."""
     p, piece, n_pieces = tl.program_id(0).to(tl.int64), tl.program_id(1), tl.num_programs(1)
     # Scores lie as they came: by samples, by columns, or with other numbers between them.
-    column_ptr = scores_ptr + tl.load(columns_ptr + p).to(tl.int64) * column_stride
+    column = tl.load(column_ptr + p).to(tl.int64)
+    scores = scores_ptr + column * column_stride
+    i, j = tl.load(positive_ptr + p), tl.load(negative_ptr + p)
     for which in range(2):
-        first = tl.load(class_starts_ptr + which * n_pairs + p)
-        count = tl.load(counts_ptr + which * n_pairs + p).to(tl.int32)
-        run = values + tl.load(starts_ptr + (1 - which) * n_pairs + p)
-        n_rivals = tl.load(counts_ptr + (1 - which) * n_pairs + p).to(tl.int32)
+        own, other = tl.where(which > 0, j, i), tl.where(which > 0, i, j)
+        first = tl.load(offsets_ptr + own)
+        count = (tl.load(offsets_ptr + own + 1) - first).to(tl.int32)
+        run, n_others = run_of(values, offsets_ptr, other, column, n)
         tail = tails
         if HAS_TAILS:
-            tail = tails + tl.load(tail_starts_ptr + (1 - which) * n_pairs + p)
+            tail = tail_of(tails, offsets_ptr, other, column, n + k)
         for begin in range(piece * BLOCK, count, n_pieces * BLOCK):
             rank = begin + tl.arange(0, BLOCK)
             is_sample = rank < count
-            score = _score_of(column_ptr, members_ptr, first + rank, is_sample, sample_stride)
-            above, upto = _shares(run, tail, n_rivals, score, steps, HAS_TAILS)
-            # A sample of the second class wins where those of the first lie above it.
+            score = _score_of(scores, members_ptr, first + rank, is_sample, sample_stride)
+            above, upto = _shares(run, tail, n_others, score, steps, HAS_TAILS)
+            # A sample of the second class wins against those of the first above it.
             higher = 0.5 * (above + upto)
             won = tl.where(which > 0, higher, 1.0 - higher)
             for s in range(n_numbers):
-                counted = tl.load(counted_ptr + s * n_pairs + p)
-                tl.atomic_add(out_ptr + s * n_samples + first + rank, counted * won, mask=is_sample)
+                counted = tl.load(counted_ptr + s * number_stride + p * pair_stride)
+                tl.atomic_add(out_ptr + s * n + first + rank, counted * won, mask=is_sample)
 
 
 def area_influences(samples: Samples, get_runs: GetRuns, pairs: DevicePairs, shares: torch.Tensor) -> torch.Tensor:
     """As `influence.area_influences`."""
-    runs, members = get_runs(), samples.by_class
+    runs, members, n_pairs = get_runs(), samples.by_class, len(pairs.column)
     psi = torch.zeros((len(shares), len(members)), dtype=torch.float64, device=samples.device)
-    # In pieces: what is made of each pair on the way takes some hundred bytes.
-    for start, stop in pieces(len(pairs.column), _HEIGHTS // 16):
-        tensors, block, n_pieces = _read_of(samples, members, runs, pairs.part(start, stop))
-        _wins[(stop - start, n_pieces)](
-            *tensors,
-            shares[:, start:stop].contiguous(),
-            psi,
-            stop - start,
-            len(psi),
-            psi.shape[1],
-            *samples.scores.stride(),
-            runs.longest.bit_length(),
-            BLOCK=block,
-            HAS_TAILS=runs.tails is not None,
-            **compiled_with(max(1, block // 64)),
-        )
+    block, n_pieces = _blocks(runs.longest, n_pairs)
+    _wins[(n_pairs, n_pieces)](
+        *_read_of(samples, members, runs, pairs),
+        shares,
+        psi,
+        len(psi),
+        len(members),
+        len(runs.counts),
+        *samples.scores.stride(),
+        *shares.stride(),
+        runs.longest.bit_length(),
+        BLOCK=block,
+        HAS_TAILS=runs.tails is not None,
+        **compiled_with(max(1, block // 64)),
+    )
     return centred(_by_sample(psi, members), samples)

@@ -69,10 +69,10 @@ def _sort(
         ranks = _flipped(tl.where(score == 0.0, 0.0, score).to(WHOLE, bitcast=True), FLIP)
         key = (ranks.to(tl.int64) << 32) | (BLOCK - 1 - place).to(tl.int64)
         key = tl.sort(key, descending=True)
-        found = (BLOCK - 1 - (key & 0xFFFFFFFF)).to(tl.int32)
-        sorted_score = tl.load(scores_ptr + column + start + found, mask=inside, other=0.0)
+        rank = (BLOCK - 1 - (key & 0xFFFFFFFF)).to(tl.int32)
+        sorted_score = tl.load(scores_ptr + column + start + rank, mask=inside, other=0.0)
         tl.store(values_ptr + column + start + place, sorted_score, mask=inside)
-        tl.store(order_ptr + column + start + place, (start + found).to(tl.int32), mask=inside)
+        tl.store(order_ptr + column + start + place, (start + rank).to(tl.int32), mask=inside)
     else:
         ranks = tl.sort(_flipped(score.to(WHOLE, bitcast=True), FLIP), descending=True)
         sorted_score = _flipped(ranks, FLIP).to(score.dtype, bitcast=True)
@@ -114,8 +114,8 @@ def _above(run, count, score, steps, EQUAL: tl.constexpr):
     high = low + count
     for _ in range(steps):
         middle = (low + high) >> 1
-        found = tl.load(run + tl.minimum(middle, count - 1))
-        is_above = (found >= score) if EQUAL else (found > score)
+        value = tl.load(run + tl.minimum(middle, count - 1))
+        is_above = (value >= score) if EQUAL else (value > score)
         is_above = is_above & (low < high)
         low = tl.where(is_above, middle + 1, low)
         high = tl.where(is_above, high, middle)
@@ -123,29 +123,29 @@ def _above(run, count, score, steps, EQUAL: tl.constexpr):
 
 
 @triton.jit
-def _run(values, offsets_ptr, c, column, n):
+def run_of(values, offsets_ptr, c, column, n):
     """Where a class begins in a column of sorted scores, and how many samples it has."""
     start = tl.load(offsets_ptr + c)
     return values + column * n + start, (tl.load(offsets_ptr + c + 1) - start).to(tl.int32)
 
 
 @triton.jit
-def _tail(tails, offsets_ptr, c, column, row_length):
+def tail_of(tails, offsets_ptr, c, column, row_length):
     """The same for shares, of which every class has one more."""
     return tails + column * row_length + tl.load(offsets_ptr + c) + c
 
 
 @triton.jit
-def _runs(values, tails, positive_ptr, negative_ptr, column_ptr, offsets_ptr, p, n, k, HAS_TAILS: tl.constexpr):
+def runs_of_pair(values, tails, positive_ptr, negative_ptr, column_ptr, offsets_ptr, p, n, k, HAS_TAILS: tl.constexpr):
     """Both runs of a pair, how many samples they have, and their tails."""
     i, j = tl.load(positive_ptr + p), tl.load(negative_ptr + p)
     column = tl.load(column_ptr + p).to(tl.int64)
-    a, a_count = _run(values, offsets_ptr, i, column, n)
-    b, b_count = _run(values, offsets_ptr, j, column, n)
+    a, a_count = run_of(values, offsets_ptr, i, column, n)
+    b, b_count = run_of(values, offsets_ptr, j, column, n)
     a_tail, b_tail = tails, tails
     if HAS_TAILS:
-        a_tail = _tail(tails, offsets_ptr, i, column, n + k)
-        b_tail = _tail(tails, offsets_ptr, j, column, n + k)
+        a_tail = tail_of(tails, offsets_ptr, i, column, n + k)
+        b_tail = tail_of(tails, offsets_ptr, j, column, n + k)
     return a, a_count, a_tail, b, b_count, b_tail
 
 
@@ -172,9 +172,9 @@ def _cut(
     p, weighing = tl.program_id(0).to(tl.int64), tl.program_id(2).to(tl.int64)
     t = tl.program_id(1) * BLOCK_T + tl.arange(0, BLOCK_T)
     inside = t < T
-    wanted = 2.0 * tl.load(grid_ptr + t, mask=inside, other=0.5).to(REAL)
+    target = 2.0 * tl.load(grid_ptr + t, mask=inside, other=0.5).to(REAL)
     tails += weighing * tail_stride
-    a, a_count, a_tail, b, b_count, b_tail = _runs(
+    a, a_count, a_tail, b, b_count, b_tail = runs_of_pair(
         values, tails, positive_ptr, negative_ptr, column_ptr, offsets_ptr, p, n, k, HAS_TAILS
     )
     a_real, b_real = a_count.to(REAL), b_count.to(REAL)
@@ -188,12 +188,12 @@ def _cut(
         if HAS_TAILS:
             before = _above(b, b_count, score, steps, False)
             called = tl.load(a_tail + held + 1).to(REAL) + tl.load(b_tail + before).to(REAL)
-            is_before = called < wanted
+            is_before = called < target
         else:
             # c / n_b + (a + 1) / n_a < 2 s for c, the number of the second run above the score.
-            most = tl.ceil((wanted - (held + 1).to(REAL) / a_real) * b_real).to(tl.int32) - 1
-            rival = tl.load(b + tl.minimum(tl.maximum(most, 0), b_count - 1))
-            is_before = (most >= b_count) | ((most >= 0) & (rival <= score))
+            most = tl.ceil((target - (held + 1).to(REAL) / a_real) * b_real).to(tl.int32) - 1
+            score_b = tl.load(b + tl.minimum(tl.maximum(most, 0), b_count - 1))
+            is_before = (most >= b_count) | ((most >= 0) & (score_b <= score))
         is_before = is_before & (low < high)
         low = tl.where(is_before, middle + 1, low)
         high = tl.where(is_before, high, middle)
@@ -205,11 +205,11 @@ def _cut(
         for _ in range(steps):
             middle = (other + high) >> 1
             held = tl.minimum(middle, b_count - 1)
-            is_before = (called + tl.load(b_tail + held + 1).to(REAL) < wanted) & (other < high)
+            is_before = (called + tl.load(b_tail + held + 1).to(REAL) < target) & (other < high)
             other = tl.where(is_before, middle + 1, other)
             high = tl.where(is_before, high, middle)
     else:
-        other = tl.ceil((wanted - low.to(REAL) / a_real) * b_real).to(tl.int32) - 1
+        other = tl.ceil((target - low.to(REAL) / a_real) * b_real).to(tl.int32) - 1
         other = tl.maximum(other, 0)
     of_a = tl.load(a + tl.minimum(low, a_count - 1))
     of_b = tl.load(b + tl.minimum(other, b_count - 1))
@@ -233,7 +233,7 @@ def _cut(
         a_before, a_after = a_above.to(REAL) / a_real, a_upto.to(REAL) / a_real
         b_before, b_after = b_above.to(REAL) / b_real, b_upto.to(REAL) / b_real
     width = (a_after - a_before) + (b_after - b_before)
-    part = (wanted - (a_before + b_before)) / tl.where(width > 0, width, 1.0)
+    part = (target - (a_before + b_before)) / tl.where(width > 0, width, 1.0)
     part = tl.minimum(tl.maximum(part, 0.0), 1.0)
     at = (weighing * n_polygons + p) * T + t
     tl.store(out_ptr + at, a_before + part * (a_after - a_before), mask=inside)
@@ -295,7 +295,7 @@ def _lost(
     p, piece, n_pieces = tl.program_id(0).to(tl.int64), tl.program_id(1), tl.num_programs(1)
     weighing = tl.program_id(2).to(tl.int64)
     tails += weighing * tail_stride
-    a, a_count, a_tail, b, b_count, b_tail = _runs(
+    a, a_count, a_tail, b, b_count, b_tail = runs_of_pair(
         values, tails, positive_ptr, negative_ptr, column_ptr, offsets_ptr, p, n, k, HAS_TAILS
     )
     total = tl.zeros([BLOCK], tl.float64 if HAS_TAILS else tl.int64)

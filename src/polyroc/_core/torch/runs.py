@@ -252,23 +252,23 @@ def cut_lines(lines: Lines, call_rates: torch.Tensor) -> Cut:
     """
     n_runs, n_polygons = lines.starts.shape
     # A call rate is the mean of the runs' shares.
-    wanted = n_runs * call_rates
+    target = n_runs * call_rates
     score = torch.full((n_polygons, len(call_rates)), -torch.inf, dtype=lines.values.dtype, device=lines.values.device)
     for run in range(n_runs):
-        score = score.maximum(_first_reaching(lines, run, wanted))
+        score = score.maximum(_first_reaching(lines, run, target))
     above, upto = (
         torch.stack([lines.above(run, score, equal=equal) for run in range(n_runs)]) for equal in (False, True)
     )
     before, after = (torch.stack([lines.share(run, one[run]) for run in range(n_runs)]) for one in (above, upto))
     reached = before.sum(0)
-    part = ((wanted - reached) / (after.sum(0) - reached)).clamp(0, 1)
+    part = ((target - reached) / (after.sum(0) - reached)).clamp(0, 1)
     return Cut(score, part, above, upto, before + part * (after - before))
 
 
-def _first_reaching(lines: Lines, run: int, wanted: torch.Tensor) -> torch.Tensor:
+def _first_reaching(lines: Lines, run: int, target: torch.Tensor) -> torch.Tensor:
     """The highest score of a run at which the call rate is reached, (P, T); -inf if it has none."""
     start, count = lines.starts[run][:, None], lines.counts[run][:, None]
-    low = torch.zeros((len(count), len(wanted)), dtype=torch.int64, device=count.device)
+    low = torch.zeros((len(count), len(target)), dtype=torch.int64, device=count.device)
     high = count.expand(low.shape)
     for _ in range(lines.longest.bit_length()):
         middle = (low + high) >> 1
@@ -276,7 +276,7 @@ def _first_reaching(lines: Lines, run: int, wanted: torch.Tensor) -> torch.Tenso
         called = lines.share(0, lines.above(0, score, equal=True))
         for other in range(1, len(lines.starts)):
             called = called + lines.share(other, lines.above(other, score, equal=True))
-        is_short = (called < wanted) & (low < high)
+        is_short = (called < target) & (low < high)
         low, high = torch.where(is_short, middle + 1, low), torch.where(is_short, high, middle)
     return torch.where(low < count, lines.values[start + low.minimum(count - 1)], -torch.inf)
 
