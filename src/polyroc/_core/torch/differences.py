@@ -6,15 +6,15 @@ T call rates.
 """
 
 from collections.abc import Iterator
+from functools import partial
 
-import numpy as np
 import torch
 
 from polyroc._core.reach import reach
-from polyroc._core.torch.devices import pieces, uploaded
-from polyroc._core.torch.influence import DeviceReach, add_knots, centred, cumulated, wins
+from polyroc._core.torch.devices import uploaded
+from polyroc._core.torch.influence import DeviceReach, add_influences, add_wins, centred
 from polyroc._core.torch.records import Slopes, pairs_on
-from polyroc._core.torch.runs import Lines, Samples, areas_of, cut_lines
+from polyroc._core.torch.runs import Lines, Samples, areas_of, cut_lines, pieces_by, ranks_of
 from polyroc._core.unordered import unordered
 from polyroc._lib.typing import FloatArray
 from polyroc._records import PairIndex
@@ -66,20 +66,11 @@ class Differences:
     def influences(self, call_rates: FloatArray, slopes: Slopes, *, least_reach: float) -> torch.Tensor:
         """Influences (influence) of the samples on m numbers, (m, n), by their gradient."""
         samples, grid = self._samples, uploaded(call_rates, self._samples.device)
-        around, n_numbers = DeviceReach.of(reach(call_rates, least_reach), samples.device), len(slopes.row)
-        psi = torch.zeros((n_numbers, len(samples.codes)), dtype=torch.float64, device=samples.device)
-        together = min(n_numbers, _NUMBERS)
-        for some, lines, order in self._runs(len(grid) * together):
-            at = cut_lines(lines, grid)
-            beta = around.next_called(at.share)
-            for first, last in pieces(n_numbers, together):
-                pulls = self._of_both_orders(slopes.of_numbers(slice(first, last)), some)
-                moved = pulls[0] * beta[0] + pulls[1] * beta[1]
-                table = torch.zeros((last - first, len(order)), dtype=torch.float64, device=samples.device)
-                for run, pull in enumerate(pulls):
-                    add_knots(at, (at.above[run], at.upto[run]), lines.starts[run][:, None], pull - moved, table)
-                by_rank = cumulated(table, (lines.starts + lines.counts).flatten(), lines.counts.flatten())
-                psi[first:last].index_add_(1, order, by_rank)
+        around = DeviceReach.of(reach(call_rates, least_reach), samples.device)
+        psi = torch.zeros((len(slopes.row), len(samples.codes)), dtype=torch.float64, device=samples.device)
+        for some, lines, order in self._runs(len(grid) * min(len(psi), _NUMBERS)):
+            by_rates = partial(self._of_both_orders, some)
+            add_influences(psi, lines, order, grid, around, slopes, by_rates)
         return centred(psi, samples)
 
     def area_influences(self, shares: torch.Tensor) -> torch.Tensor:
@@ -90,12 +81,10 @@ class Differences:
         counted.index_add_(1, self._of_pair, shares)
         psi = torch.zeros((len(shares), len(samples.codes)), dtype=torch.float64, device=samples.device)
         for some, lines, order in self._runs(len(shares)):
-            for run in (0, 1):
-                polygon, place, won = wins(lines, run)
-                psi.index_add_(1, order[place], counted[:, some][:, polygon] * won)
+            add_wins(psi, lines, order, counted[:, some])
         return centred(psi, samples)
 
-    def _of_both_orders(self, slopes: Slopes, some: slice) -> tuple[torch.Tensor, torch.Tensor]:
+    def _of_both_orders(self, some: slice, slopes: Slopes) -> tuple[torch.Tensor, torch.Tensor]:
         """Derivatives by both rates of (first, second), which those of the other order follow, (m, P, T) each."""
         (tpr, fpr), (other_tpr, other_fpr) = (
             [slope * (place[some] >= 0)[:, None] for slope in slopes.by_rates(place[some].clamp(min=0))]
@@ -108,15 +97,9 @@ class Differences:
     ) -> Iterator[tuple[slice, Lines, torch.Tensor]]:
         """Some pairs at a time, of `per_pair` points each, with the sample at each place: by default unordered ones."""
         first, second = (self._first if first is None else first), (self._second if second is None else second)
-        ends = torch.cumsum(self._counts[first] + self._counts[second], 0).cpu().numpy()
-        begin = 0
-        while begin < len(ends):
-            done = ends[begin - 1] if begin else 0
-            end = max(begin + 1, int(np.searchsorted(ends, done + _SORTED, side="right")))
-            for start, stop in pieces(end - begin, _POINTS // per_pair):
-                some = slice(begin + start, begin + stop)
-                yield some, *self._made_runs(first[some], second[some])
-            begin = end
+        for part in pieces_by(self._counts[first] + self._counts[second], _SORTED, _POINTS // per_pair):
+            some = slice(*part)
+            yield some, *self._made_runs(first[some], second[some])
 
     def _made_runs(self, first: torch.Tensor, second: torch.Tensor) -> tuple[Lines, torch.Tensor]:
         """The samples of both classes of each pair, (P,) each, sorted by the difference of their columns."""
@@ -124,8 +107,7 @@ class Differences:
         counts = self._counts[of_runs]
         ends = torch.cumsum(counts, 0)
         starts = ends - counts
-        run = torch.repeat_interleave(torch.arange(2 * n_pairs, device=device), counts)
-        rank = torch.arange(len(run), device=device) - starts[run]
+        run, rank = ranks_of(counts)
         sample, pair = self._members[self._offsets[of_runs][run] + rank], run % n_pairs
         # Subtracted in double precision whatever the scores are: ties are those of the double.
         score = self._scores[sample, first[pair]].to(torch.float64) - self._scores[sample, second[pair]].to(

@@ -176,7 +176,7 @@ class Slopes(NamedTuple):
         """Those of some of the m numbers."""
         return self._replace(row=self.row[which], pair=tuple(one[which] for one in self.pair))
 
-    def by_rates(self, pairs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def by_rates(self, pairs: torch.Tensor | slice) -> tuple[torch.Tensor, torch.Tensor]:
         """Derivatives by the true and by the false positive rates of some pairs, (m, P, T) each."""
         slope = torch.zeros((), dtype=torch.float64, device=self.row.device)
         for q, factor in enumerate(self.pair):

@@ -8,10 +8,11 @@ Words in parentheses are the labels of equations in docs/method.md. n samples, k
 of each, T call rates.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 import torch
 
 from polyroc._core.torch.devices import pieces
@@ -307,6 +308,23 @@ def cut(
             fpr[start:stop] = share[1]
 
 
+def pieces_by(sizes: torch.Tensor, at_once: int, most: int = _POLYGONS_AT_ONCE) -> Iterator[tuple[int, int]]:
+    """Ends of pieces of polygons of these sizes, each about `at_once` together and at most so many; at least one."""
+    ends = torch.cumsum(sizes, 0).cpu().numpy()
+    start = 0
+    while start < len(ends):
+        limit = at_once + (ends[start - 1] if start else 0)
+        stop = max(start + 1, min(start + most, int(np.searchsorted(ends, limit, side="right"))))
+        yield start, stop
+        start = stop
+
+
+def ranks_of(counts: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The run of every sample of some runs, and its rank there, one run after the other."""
+    run = torch.repeat_interleave(torch.arange(len(counts), device=counts.device), counts)
+    return run, torch.arange(len(run), device=counts.device) - (torch.cumsum(counts, 0) - counts)[run]
+
+
 class Compared(NamedTuple):
     """Every sample of one of two runs, compared with the other run of its polygon."""
 
@@ -319,9 +337,7 @@ class Compared(NamedTuple):
 
 def compared(lines: Lines, run: int) -> Compared:
     """Where every sample of a run lies among those of the other one."""
-    counts = lines.counts[run]
-    polygon = torch.repeat_interleave(torch.arange(len(counts), device=counts.device), counts)
-    rank = torch.arange(len(polygon), device=counts.device) - (torch.cumsum(counts, 0) - counts)[polygon]
+    polygon, rank = ranks_of(lines.counts[run])
     each = lines.of_polygons(polygon)
     score = lines.values[each.starts[run] + rank]
     above, upto = (each.above(1 - run, score, equal=equal) for equal in (False, True))
@@ -338,19 +354,8 @@ def areas(runs: Runs, pairs: DevicePairs, weighed: torch.Tensor | None = None) -
 
 def areas_of(lines: Lines) -> torch.Tensor:
     """Area (pair-area) of each polygon, (P,), by the first two of its runs."""
-    first = lines.counts[0]
-    area = torch.empty(len(first), dtype=torch.float64, device=first.device)
-    ends = torch.cumsum(first, 0)
-    bounds = [0]
-    # Polygons in pieces, by the samples of their first runs.
-    for limit in range(_SAMPLES_AT_ONCE, int(ends[-1]) + _SAMPLES_AT_ONCE, _SAMPLES_AT_ONCE):
-        bounds.append(max(bounds[-1] + 1, int(torch.searchsorted(ends, limit, right=True))))
-        if bounds[-1] >= len(first):
-            break
-    for start, stop in pairwise(bounds):
-        some = slice(start, min(stop, len(first)))
-        area[some] = _areas_of_some(lines.of_polygons(some))
-    return area
+    parts = pieces_by(lines.counts[0], _SAMPLES_AT_ONCE)
+    return torch.cat([_areas_of_some(lines.of_polygons(slice(*part))) for part in parts])
 
 
 def _areas_of_some(lines: Lines) -> torch.Tensor:
