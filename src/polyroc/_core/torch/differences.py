@@ -10,9 +10,8 @@ from functools import partial
 
 import torch
 
-from polyroc._core.reach import reach
 from polyroc._core.torch.devices import uploaded
-from polyroc._core.torch.influence import DeviceReach, add_influences, add_wins, centred
+from polyroc._core.torch.influence import add_influences, add_wins, centred, reach_on
 from polyroc._core.torch.records import Slopes, pairs_on
 from polyroc._core.torch.runs import Lines, Samples, areas_of, cut_lines, pieces_by, ranks_of
 from polyroc._core.unordered import unordered
@@ -66,7 +65,7 @@ class Differences:
     def influences(self, call_rates: FloatArray, slopes: Slopes, *, least_reach: float) -> torch.Tensor:
         """Influences (influence) of the samples on m numbers, (m, n), by their gradient."""
         samples, grid = self._samples, uploaded(call_rates, self._samples.device)
-        around = DeviceReach.of(reach(call_rates, least_reach), samples.device)
+        around = reach_on(call_rates, least_reach, samples.device)
         psi = torch.zeros((len(slopes.row), len(samples.codes)), dtype=torch.float64, device=samples.device)
         for some, lines, order in self._runs(len(grid) * min(len(psi), _NUMBERS)):
             by_rates = partial(self._of_both_orders, some)

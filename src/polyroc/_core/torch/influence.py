@@ -9,8 +9,8 @@ curve; n samples, K pairs, of which P are worked on together, T call rates.
 """
 
 from collections.abc import Callable
+from dataclasses import fields
 from functools import partial
-from typing import NamedTuple
 
 import torch
 
@@ -38,7 +38,7 @@ def influences(
     least_reach: float,
 ) -> torch.Tensor:
     """Influences (influence) of the samples on m numbers, (m, n), by their gradient."""
-    runs, around = get_runs(ordered=True), DeviceReach.of(reach(call_rates, least_reach), samples.device)
+    runs, around = get_runs(ordered=True), reach_on(call_rates, least_reach, samples.device)
     assert runs.order is not None
     grid, order, n_numbers = uploaded(call_rates, samples.device), runs.order.view(-1), len(slopes.row)
     psi = torch.zeros((n_numbers, runs.values.shape[1]), dtype=torch.float64, device=samples.device)
@@ -55,7 +55,7 @@ def add_influences(
     lines: Lines,
     order: torch.Tensor,
     grid: torch.Tensor,
-    around: "DeviceReach",
+    around: Reach,
     slopes: Slopes,
     by_rates: Callable[[Slopes], tuple[torch.Tensor, torch.Tensor]],
 ) -> None:
@@ -64,7 +64,7 @@ def add_influences(
     `by_rates` gives the derivatives by both rates of these pairs, (m, P, T) each.
     """
     at = cut_lines(lines, grid)
-    beta = around.next_called(at.share)
+    beta = _next_called(at.share, around)
     for first, last in pieces(len(psi), _NUMBERS):
         pulls = by_rates(slopes.of_numbers(slice(first, last)))
         # One more sample called moves the threshold up, and with it both rates: this much is lost again.
@@ -83,35 +83,23 @@ def add_influences(
                 table.index_add_(1, place, torch.where(called > 0, value, 0.0).flatten(1))
             upto = torch.zeros((last - first, len(rank) + 1), dtype=torch.float64, device=psi.device)
             torch.cumsum(table, 1, out=upto[:, 1:])
-            # From each rank on, within the run.
-            psi[first:last].index_add_(
-                1, order[lines.starts[run][polygon] + rank], upto[:, ends[polygon]] - upto[:, :-1]
-            )
+            sample, from_rank_on = order[lines.starts[run][polygon] + rank], upto[:, ends[polygon]] - upto[:, :-1]
+            psi[first:last].index_add_(1, sample, from_rank_on)
 
 
-class DeviceReach(NamedTuple):
-    """`Reach` on a device."""
+def reach_on(call_rates: FloatArray, least_reach: float, device: torch.device) -> Reach:
+    """How far around each call rate slopes are taken, with tensors of a device."""
+    around = reach(call_rates, least_reach)
+    return Reach(*(uploaded(getattr(around, field.name), device) for field in fields(Reach)))
 
-    low: torch.Tensor
-    low_part: torch.Tensor
-    high: torch.Tensor
-    high_part: torch.Tensor
-    width: torch.Tensor
 
-    @classmethod
-    def of(cls, around: Reach, device: torch.device) -> "DeviceReach":
-        return cls(*(uploaded(getattr(around, name), device) for name in cls._fields))
-
-    def next_called(self, share: torch.Tensor) -> torch.Tensor:
-        """The beta of (influence): each run's part of what is called next, from the called shares, (r, P, T)."""
-        shape = (*share.shape[:2], 1)
-        share = torch.cat([share.new_zeros(shape), share, share.new_ones(shape)], 2)
-        low, high = (
-            (1 - part) * share[..., place] + part * share[..., place + 1]
-            for place, part in ((self.low, self.low_part), (self.high, self.high_part))
-        )
-        # A call rate is the mean of the runs' shares: all of them together rise by as many times its width.
-        return ((high - low) / (len(share) * self.width)).clamp(0, 1)
+def _next_called(share: torch.Tensor, around: Reach) -> torch.Tensor:
+    """The beta of (influence): each run's part of what is called next, from the called shares, (r, P, T)."""
+    shape = (*share.shape[:2], 1)
+    share = torch.cat([share.new_zeros(shape), share, share.new_ones(shape)], 2)
+    rise: torch.Tensor = around.rise(share)
+    # A call rate is the mean of the runs' shares: all of them together rise by as many times its width.
+    return (rise / (len(share) * around.width)).clamp(0, 1)
 
 
 def centred(psi: torch.Tensor, samples: Samples) -> torch.Tensor:

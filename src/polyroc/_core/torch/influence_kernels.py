@@ -13,10 +13,10 @@ import torch
 import triton
 import triton.language as tl
 
-from polyroc._core.reach import reach
+from polyroc._core.reach import Reach
 from polyroc._core.torch import influence as plain
 from polyroc._core.torch.devices import pieces, uploaded
-from polyroc._core.torch.influence import DeviceReach, GetRuns, centred
+from polyroc._core.torch.influence import GetRuns, centred, reach_on
 from polyroc._core.torch.records import DevicePairs, Slopes
 from polyroc._core.torch.run_kernels import compiled_with, cut, run_of, runs_of_pair, tail_of
 from polyroc._core.torch.runs import Runs, Samples
@@ -206,7 +206,7 @@ def influences(
     if thresholds != "own" or slopes.cell is not None or len(call_rates) > MOST_CALL_RATES:
         return plain.influences(samples, get_runs, pairs, call_rates, thresholds, slopes, least_reach=least_reach)
     runs, device, n_pairs, n_grid = get_runs(), samples.device, len(pairs.column), len(call_rates)
-    around, grid = DeviceReach.of(reach(call_rates, least_reach), device), uploaded(call_rates, device)
+    around, grid = reach_on(call_rates, least_reach, device), uploaded(call_rates, device)
     members = samples.by_class
     psi = torch.zeros((len(slopes.row), len(members)), dtype=torch.float64, device=device)
     # Places in `psi` are numbers of 32 bits in the kernel.
@@ -238,14 +238,18 @@ def influences(
     return centred(_by_sample(psi, members), samples)
 
 
-def _heights_of(share: torch.Tensor, around: DeviceReach, slopes: Slopes, some: slice) -> torch.Tensor:
+def _heights_of(share: torch.Tensor, around: Reach, slopes: Slopes, some: slice) -> torch.Tensor:
     """Cumulated coefficients of both classes of some pairs, (m, 2, P, T)."""
     (n_pairs, n_grid), (n_numbers, n_factors) = share.shape, slopes.row.shape[:2]
     heights = torch.empty((n_numbers, 2, n_pairs, n_grid), dtype=torch.float64, device=share.device)
     block = max(32, triton.next_power_of_2(n_grid))
     _heights[(n_pairs, n_numbers)](
         share,
-        *around,
+        around.low,
+        around.low_part,
+        around.high,
+        around.high_part,
+        around.width,
         slopes.row.contiguous(),
         torch.stack([one[:, some] for one in slopes.pair]),
         slopes.tpr[some],
