@@ -373,12 +373,10 @@ def _rows_of_few(cells: Cells, n_few: int) -> torch.Tensor:
 
 
 def _effects_of_rows(cells: Cells, row: torch.Tensor) -> torch.Tensor:
-    """The best effects of the pairs for given rows, to two thousandths, (B, K).
-
-    If the gradient of a pair is zero, sum_i w_i lambda_i p_i(v) equals sum_i w_i lambda_i M_i. The left side rises
-    with v, and but for the two weights of a pair it is the same for all. So it is looked up in a table.
-    """
-    # Neighbours in the table differ by 7 %; between them effects are interpolated.
+    """The best effects of the pairs for given rows, to two thousandths, (B, K)."""
+    # If the gradient of a pair is zero, sum_i w_i lambda_i p_i(v) equals sum_i w_i lambda_i M_i. The left side rises
+    # with v, and but for the two weights of a pair it is the same for all. So it is looked up in a table, whose
+    # neighbours differ by 7 %; between them effects are interpolated.
     effects = torch.logspace(-2, 2, 129, dtype=torch.float64, device=row.device)
     pulls = (cells.on_row.to(torch.float64) * row)[:, None] * torch.special.expit(effects[:, None] * row[:, None])
     table = pulls.unflatten(2, (2, -1)).sum(3)  # (B, G, 2)
