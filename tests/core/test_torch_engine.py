@@ -4,6 +4,7 @@ import gc
 import pickle
 import threading
 import weakref
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -108,15 +109,17 @@ def laid_out(counts):
     """Numbers that are sorted for each column: those of samples, and what short classes are filled up with."""
     import torch
 
-    from polyroc._core.torch.runs import _alike
+    from polyroc._core.torch.runs import groups_of
 
-    groups = _alike(torch.tensor(counts), torch.device("cpu"))
+    groups = groups_of(torch.tensor(counts), torch.device("cpu"))
     assert sorted(c for group in groups for c in group.classes.tolist()) == [
         c for c, count in enumerate(counts) if count
     ]
     for group in groups:
-        # What is filled up is no sample.
-        assert group.inside is None or int(group.inside.sum()) == sum(counts[c] for c in group.classes.tolist())
+        sizes = [counts[c] for c in group.classes.tolist()]
+        assert (len(sizes), max(sizes)) == (group.n_classes, group.length)
+        # Nothing is filled up if classes are sorted where they lie.
+        assert group.first is None or set(sizes) == {group.length}
     return sum(group.n_classes * group.length for group in groups)
 
 
@@ -159,7 +162,7 @@ def fits_of(problem, weights, **options):
 @pytest.mark.parametrize("thresholds", ["own", "shared"])
 @pytest.mark.parametrize("k", [4, 16], ids=["fewer pairs than rows", "more pairs than rows"])
 def test_replicates_do_not_depend_on_how_many_are_computed_at_once(monkeypatch, k, thresholds):
-    from polyroc._core.torch import reweighed as _reweighed
+    from polyroc._core.torch import engine as _engine
 
     problem = gaussian_problem(5, 400, k)
     drawn = np.random.default_rng(0).integers(0, 3, (7, 400)).astype(float)
@@ -167,14 +170,14 @@ def test_replicates_do_not_depend_on_how_many_are_computed_at_once(monkeypatch, 
     together = fits_of(problem, drawn, thresholds=thresholds)
     assert together.converged.all()
     for size in (1, 3):
-        monkeypatch.setattr(_reweighed, "_MOST_AT_ONCE", size)
+        monkeypatch.setattr(_engine, "_MOST_AT_ONCE", size)
         found = fits_of(problem, drawn, thresholds=thresholds)
         assert_allclose(expit(found.row_effects), expit(together.row_effects), rtol=0, atol=SINGLE)
         for name in ("mean_area", "weighted_area", "mean_rates"):
             assert_allclose(getattr(found, name), getattr(together, name), rtol=0, atol=1e-12)
     alone = [fits_of(problem, one[None], thresholds=thresholds).row_effects[0] for one in drawn]
     # One at a time is the same problem, whatever comes before and after it.
-    monkeypatch.setattr(_reweighed, "_MOST_AT_ONCE", 1)
+    monkeypatch.setattr(_engine, "_MOST_AT_ONCE", 1)
     assert_array_equal(fits_of(problem, drawn, thresholds=thresholds).row_effects, alone)
 
 
@@ -201,7 +204,7 @@ def test_the_same_bits_when_computed_twice(case):
 
 @pytest.mark.parametrize("thresholds", ["own", "shared"])
 def test_pickles_have_arrays_and_no_tensors(on_device, thresholds):
-    from polyroc._core.torch.rates import TensorRates
+    from polyroc._core.torch.records import TensorRates
 
     given = (on_device(PROBLEM.y_true), on_device(PROBLEM.y_score))
     evaluation = polyroc.evaluate(*given, thresholds=thresholds)
@@ -233,10 +236,10 @@ def test_pickles_have_arrays_and_no_tensors(on_device, thresholds):
     ],
 )
 def test_memory_may_be_short_outside_of_pytorch(said, expected):
-    from polyroc._core.torch.devices import asked_for
+    from polyroc._core.torch.devices import failed_allocation
 
-    assert asked_for(RuntimeError(said)) == expected
-    assert asked_for(ValueError(said)) is None
+    assert failed_allocation(RuntimeError(said)) == expected
+    assert failed_allocation(ValueError(said)) is None
 
 
 def test_means_of_ones_are_not_above_one():
@@ -272,16 +275,26 @@ def tensors_alive():
     return sum(type(one) is torch.Tensor for one in gc.get_objects())
 
 
-@pytest.mark.parametrize("step", ["cut_own", "fit_rank_one"])
+def patch_step(patch, step, function):
+    """Put a function in the place of a step of the engine, or of a pass in its table."""
+    from polyroc._core.torch import engine as _engine
+    from polyroc._core.torch.passes import PLAIN
+
+    if step in PLAIN._fields:
+        patch.setattr(_engine, "passes_on", lambda _: PLAIN._replace(**{step: function}))
+    else:
+        patch.setattr(_engine, step, function)
+
+
+@pytest.mark.parametrize("step", ["cut", "fit_rank_one"])
 def test_an_allocation_that_fails_is_a_memory_error_and_leaves_nothing(monkeypatch, step):
     from polyroc._core.prepared import Resources
     from polyroc._core.torch import devices as _devices
-    from polyroc._core.torch import engine as _engine
     from polyroc._core.torch.devices import device_of
 
     polyroc.evaluate(PROBLEM.y_true, PROBLEM.y_score, engine="torch")  # what is kept for all problems is there by now
     before, fails = tensors_alive(), _Fails()
-    monkeypatch.setattr(_engine, step, fails)
+    patch_step(monkeypatch, step, fails)
     at_reading = []
     monkeypatch.setattr(_devices, "free_bytes", lambda _: at_reading.append(fails.made()) or 2**30)
     with pytest.raises(MemoryError) as caught:
@@ -321,11 +334,11 @@ def test_the_cpu_has_no_memory_for_very_much(monkeypatch):
 
 
 def test_replicates_that_fail_are_a_memory_error(monkeypatch):
-    from polyroc._core.torch import reweighed as _reweighed
+    from polyroc._core.torch import engine as _engine
 
     evaluation = polyroc.evaluate(PROBLEM.y_true, PROBLEM.y_score, engine="torch")
     fails = _Fails()
-    monkeypatch.setattr(_reweighed, "fit_cells", fails)
+    monkeypatch.setattr(_engine, "fit_cells", fails)
     with pytest.raises(MemoryError, match=r"no memory for 12 pairs of classes: .* `max_pairs`"):
         evaluation.bootstrap(9, rng=0)
     gc.collect()
@@ -334,9 +347,9 @@ def test_replicates_that_fail_are_a_memory_error(monkeypatch):
 
 # A question to samples on a device, and the step that fails.
 QUESTIONS = {
-    "rates": ("cut_own", lambda asked, pairs: asked.rates(pairs, grid(9), "own")),
-    "score thresholds": ("cut", lambda asked, pairs: asked.score_thresholds(pairs, grid(9), "own")),
-    "areas": ("areas_of", lambda asked, pairs: asked.areas(pairs)),
+    "rates": ("cut", lambda asked, pairs: asked.rates(pairs, grid(9), "own")),
+    "score thresholds": ("cut_lines", lambda asked, pairs: asked.score_thresholds(pairs, grid(9), "own")),
+    "areas": ("areas", lambda asked, pairs: asked.areas(pairs)),
     "areas by differences": ("Differences", lambda asked, pairs: asked.areas(pairs, "difference")),
     "areas against the rest": ("areas_against_rest", lambda asked, _: asked.areas_against_rest()),
     "area influences": ("area_influences", lambda asked, pairs: asked.area_influences(pairs, np.ones(12) / 12)),
@@ -346,12 +359,9 @@ QUESTIONS = {
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_every_question_that_fails_is_a_memory_error(monkeypatch, question):
-    from polyroc._core.torch import engine as _engine
-
     step, ask = QUESTIONS[question]
     predictions, fails = as_predictions(PROBLEM.y_true, PROBLEM.y_score), _Fails()
-    monkeypatch.setattr(_engine, "has_kernels", lambda _: False)
-    monkeypatch.setattr(_engine, step, fails)
+    patch_step(monkeypatch, step, fails)
     # One-vs-rest has no option that would need less.
     is_alone = question == "areas against the rest"
     said = (
@@ -364,11 +374,11 @@ def test_every_question_that_fails_is_a_memory_error(monkeypatch, question):
 
 
 def test_gradients_that_fail_are_a_memory_error(monkeypatch):
-    from polyroc._core.torch import adjoint as _adjoint
     from polyroc._core.torch import engine as _engine
+    from polyroc._core.torch import factorization as _factorization
 
     problem = gaussian_problem(4, 600, 12, 1.5)
-    for module, step in ((_engine, "curvature_of"), (_adjoint, "_solve")):
+    for module, step in ((_engine, "curvature_of"), (_factorization, "_solve")):
         evaluation = quietly(polyroc.evaluate, problem.y_true, problem.y_score, n_thresholds=9, engine="torch")
         with monkeypatch.context() as patch:
             fails = _Fails()
@@ -381,28 +391,28 @@ def test_gradients_that_fail_are_a_memory_error(monkeypatch):
 
 
 def test_replicates_that_fail_when_read_or_fitted_again_are_a_memory_error(monkeypatch):
-    from polyroc._core.torch import reweighed as _reweighed
+    from polyroc._core.torch import engine as _engine
 
     predictions = as_predictions(PROBLEM.y_true, PROBLEM.y_score)
     pairs, drawn = all_pairs(predictions), np.ones((2, 3000))
     weights = pair_weights(predictions, pairs, Options(engine="torch"))
     reweighed = prepared("torch", predictions).reweigh(pairs, grid(9), "own")
-    real = _reweighed.Reweighed._fitted
+    real = _engine.Reweighed._fitted
 
     def unfinished(self, *args):
         *found, converged = real(self, *args)
         return *found, converged & False
 
-    monkeypatch.setattr(_reweighed.Reweighed, "_fitted", unfinished)
+    monkeypatch.setattr(_engine.Reweighed, "_fitted", unfinished)
     # Those that did not converge are fitted again in double precision.
     assert reweighed.fits(drawn, weights, 1.0).converged.all()
     for step, ask in (
-        ("areas_of", lambda: reweighed.rates(drawn[0])),
+        ("areas", lambda: reweighed.rates(drawn[0])),
         ("fit_rank_one", lambda: reweighed.fits(drawn, weights, 1.0)),
     ):
         with monkeypatch.context() as patch:
             fails = _Fails()
-            patch.setattr(_reweighed, step, fails)
+            patch_step(patch, step, fails)
             with pytest.raises(MemoryError, match="no memory for 12 pairs of classes"):
                 ask()
         gc.collect()
@@ -568,24 +578,33 @@ def test_marks_are_on_the_current_stream_of_the_device(monkeypatch):
 def test_very_fine_grids_have_no_kernel_of_influences(monkeypatch, n_thresholds, has):
     """It would take minutes to compile."""
     from polyroc._core.torch import engine as _engine
+    from polyroc._core.torch import influence_kernels as _influence_kernels
+    from polyroc._core.torch.passes import PLAIN
 
-    class AskedError(Exception):
-        pass
-
-    def asked(name):
-        if name == "influence":
-            raise AskedError
-        return kernels(name)
-
-    kernels = _engine.kernels
+    fails = _Fails()
     evaluation = polyroc.evaluate(PROBLEM.y_true, PROBLEM.y_score, engine="torch", n_thresholds=n_thresholds)
-    monkeypatch.setattr(_engine, "has_kernels", lambda _: True)
-    monkeypatch.setattr(_engine, "kernels", asked)
+    passes = PLAIN._replace(influences=_influence_kernels.influences)
+    monkeypatch.setattr(_engine, "passes_on", lambda _: passes)
+    monkeypatch.setattr(_influence_kernels, "cut", fails)
     if has:
-        with pytest.raises(AskedError):
+        with pytest.raises(MemoryError, match="no memory for 12 pairs of classes"):
             evaluation.standard_error  # noqa: B018
     else:
         assert evaluation.standard_error > 0
+
+
+@pytest.mark.full("torch", "triton")
+def test_a_table_of_kernels_has_them_for_all_but_the_gram_matrix(monkeypatch):
+    from polyroc._core.torch import passes as _passes
+
+    monkeypatch.setattr(_passes, "has_kernels", lambda _: True)
+    found = _passes.passes_on.__wrapped__("cuda")
+    plain = [name for name, one in found._asdict().items() if one is getattr(_passes.PLAIN, name)]
+    assert plain == ["gram"]
+    # Of the same names and arguments.
+    for one, other in zip(found, _passes.PLAIN, strict=True):
+        assert one.__name__ == other.__name__
+        assert signature(one) == signature(other)
 
 
 @pytest.mark.full("torch", "triton")
@@ -593,7 +612,7 @@ def test_very_fine_grids_have_no_kernel_of_influences(monkeypatch, n_thresholds,
 def test_kernels_need_a_triton_that_they_are_tested_with(version, has, monkeypatch):
     import triton
 
-    from polyroc._core.torch.devices import has_kernels
+    from polyroc._core.torch.passes import has_kernels
 
     monkeypatch.setattr(triton, "__version__", version)
     # Without its cache, which is for the version that is installed.
@@ -609,20 +628,20 @@ def announcement(monkeypatch, tmp_path, caplog):
     """What a new process says, whose Triton keeps kernels in the folder given."""
     import triton
 
-    from polyroc._core.torch import devices as _devices
+    from polyroc._core.torch import passes as _passes
 
     def said_with(folder):
         monkeypatch.setenv("TRITON_CACHE_DIR", str(folder))
         if hasattr(triton, "knobs"):
             assert triton.knobs.cache.dir == str(folder)
-        _devices.announce_compilation.cache_clear()
+        _passes.announce_compilation.cache_clear()
         caplog.clear()
-        _devices.announce_compilation()
-        _devices.announce_compilation()
+        _passes.announce_compilation()
+        _passes.announce_compilation()
         return [record.getMessage() for record in caplog.records if record.name == "polyroc"]
 
     yield said_with
-    _devices.announce_compilation.cache_clear()
+    _passes.announce_compilation.cache_clear()
 
 
 SAID = "polyroc is compiling its kernels for the GPU, which takes up to half a minute. Later runs read them from disk."
@@ -630,13 +649,13 @@ SAID = "polyroc is compiling its kernels for the GPU, which takes up to half a m
 
 @pytest.mark.full("torch", "triton")
 def test_the_first_compilation_is_announced(announcement, tmp_path, monkeypatch):
-    from polyroc._core.torch import devices as _devices
+    from polyroc._core.torch import passes as _passes
 
     assert announcement(tmp_path / "cache") == [SAID]
     assert announcement(tmp_path / "cache") == []
     assert announcement(tmp_path / "other") == [SAID]
     # Other kernels are compiled again.
-    monkeypatch.setattr(_devices, "_version", lambda: "other")
+    monkeypatch.setattr(_passes, "_version", lambda: "other")
     assert announcement(tmp_path / "cache") == [SAID]
 
 
@@ -648,12 +667,12 @@ def test_a_folder_that_cannot_be_written_to_does_not_matter(announcement, tmp_pa
 
 
 @pytest.mark.full("torch", "triton")
-def test_it_is_announced_where_kernels_are_first_asked_for(announcement, tmp_path, monkeypatch, caplog):
-    from polyroc._core.torch import devices as _devices
+def test_it_is_announced_where_kernels_are_first_failed_allocation(announcement, tmp_path, monkeypatch, caplog):
+    from polyroc._core.torch import passes as _passes
 
     announcement(tmp_path / "one")
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "two"))
-    _devices.announce_compilation.cache_clear()
+    _passes.announce_compilation.cache_clear()
     caplog.clear()
-    assert _devices.kernels("sort").can_sort
+    assert _passes.kernels("sweep").can_sweep
     assert [record.getMessage() for record in caplog.records] == [SAID]

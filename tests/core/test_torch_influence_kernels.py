@@ -34,8 +34,7 @@ def compare(name, device):
     from polyroc._core.torch import influence as _influence
     from polyroc._core.torch import influence_kernels as _influence_kernels
     from polyroc._core.torch.engine import ENGINE
-    from polyroc._core.torch.gradient import slopes_on
-    from polyroc._core.torch.pairs import pairs_on
+    from polyroc._core.torch.records import pairs_on, slopes_on
     from polyroc._core.weights import pair_weights
 
     decimals, options = SETTINGS[name]
@@ -45,18 +44,17 @@ def compare(name, device):
     prepared = ENGINE.prepare(evaluation.fitted.source, Resources(device=str(device)))
     weights = pair_weights(evaluation.fitted.source, evaluation.fitted.pairs, evaluation.fitted.options)
     pairs, call_rates = pairs_on(evaluation.fitted.pairs, device), evaluation.rates.call_rates
-    samples, runs = prepared.on_device, prepared.runs(ordered=True)
     # Scores lie as they came: here by columns.
-    samples = replace(samples, scores=samples.scores.T.contiguous().T)
+    samples = replace(prepared.on_device, scores=prepared.on_device.scores.T.contiguous().T)
     for find, reach in ((area_gradient, 0.0), (point_gradient, 0.07)):
         gradient = find(evaluation.factorization, evaluation.rates, weights, shrinkage=1.0, structure="rank-one")
         slopes = slopes_on(gradient, device).of_numbers(slice(2))
-        expected = _influence.sample_influences(samples, runs, pairs, call_rates, "own", slopes, least_reach=reach)
-        found = _influence_kernels.sample_influences(samples, runs, pairs, call_rates, slopes, least_reach=reach)
+        given = (samples, prepared.runs, pairs, call_rates, "own", slopes)
+        expected, found = (one.influences(*given, least_reach=reach) for one in (_influence, _influence_kernels))
         torch.testing.assert_close(found, expected, rtol=0, atol=1e-13 * float(expected.abs().max()))
     shares = torch.from_numpy(np.random.default_rng(2).uniform(size=(3, len(evaluation.fitted.pairs)))).to(device)
-    expected = _influence.area_influences(samples, runs, pairs, shares)
-    found = _influence_kernels.area_influences(samples, runs, pairs, shares)
+    given = (samples, prepared.runs, pairs, shares)
+    expected, found = (one.area_influences(*given) for one in (_influence, _influence_kernels))
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-13 * float(expected.abs().max()))
 
 

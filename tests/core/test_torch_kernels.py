@@ -1,7 +1,7 @@
 """Kernels of sweeps, cuts and sorting against plain PyTorch: on a card, or on the CPU by Triton's own interpreter."""
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from kernels import NEEDS_KERNELS, check_kernels, main
@@ -121,7 +121,6 @@ def check_sweeps(device):
 
     from polyroc._core.torch import sweep_kernels as _sweep_kernels
     from polyroc._core.torch import sweeps as _sweeps
-    from polyroc._core.torch.problem import only_effects
 
     for setting in SETTINGS:
         cells, row, effect = made_cells(setting, device)
@@ -131,7 +130,7 @@ def check_sweeps(device):
         stretch = torch.linspace(1, 1.1, setting.n_fits, dtype=torch.float64, device=device)
         first = None
         for with_cross in (False, True):
-            given = (cells, row, row, only_effects(effect), None)
+            given = (cells, row, row, _sweeps.Pairs(effect, 0 * effect, 0 * effect), None)
             first, found = (one.sweep(*given, with_cross=with_cross) for one in (_sweeps, _sweep_kernels))
             assert_swept(found, first, setting, f"{setting} first")
         pairs = first.pairs
@@ -154,6 +153,7 @@ def made_runs(device, seed, n, k, *, decimals=12, is_single=False, is_weighted=F
     """Sorted scores of classes of different sizes, one of which has a single sample."""
     import torch
 
+    from polyroc._core.torch.passes import PLAIN
     from polyroc._core.torch.runs import Samples, sorted_runs
 
     rng = torch.Generator().manual_seed(seed)
@@ -174,16 +174,7 @@ def made_runs(device, seed, n, k, *, decimals=12, is_single=False, is_weighted=F
         None if weight is None else weight.to(device),
         torch.bincount(codes, minlength=k),
     )
-    return sorted_runs(samples, ordered=ordered)
-
-
-def made_pairs(k, device):
-    import torch
-
-    from polyroc._core.torch.pairs import DevicePairs
-
-    listed = [(i, j, i) for i in range(k) for j in range(k) if i != j]
-    return DevicePairs(*torch.tensor(listed, dtype=torch.int32, device=device).T.contiguous())
+    return sorted_runs(samples, PLAIN, ordered=ordered)
 
 
 def call_rates_on(device):
@@ -196,31 +187,31 @@ def call_rates_on(device):
 def assert_cut(runs, k, tails, label, chosen=slice(None)):
     import torch
 
-    from polyroc._core.torch import areas as _areas
-    from polyroc._core.torch import cut_kernels as _cut_kernels
-    from polyroc._core.torch import cuts as _cuts
-    from polyroc._core.torch.passes import _lines
+    from polyroc._core.torch import run_kernels as _run_kernels
+    from polyroc._core.torch import runs as _runs
+    from polyroc._core.torch.records import all_pairs
 
-    pairs, grid = made_pairs(k, runs.device), call_rates_on(runs.device)[chosen]
-    rows = [None] if tails is None else [tails] if tails.ndim == 1 else list(tails)
-    lines = [_lines(runs, pairs, one) for one in rows]
-    expected = torch.stack([_cuts.cut(one, grid).share[0] for one in lines])
-    areas = torch.stack([_areas.areas_of(one) for one in lines])
-    shape = expected.shape if tails is not None and tails.ndim == 2 else expected.shape[1:]
+    pairs = all_pairs(torch.arange(k, dtype=torch.int32, device=runs.device))
+    grid = call_rates_on(runs.device)[chosen]
+    areas = _runs.areas(runs, pairs, tails)
+    shape = (*areas.shape, len(grid))
+    expected = torch.empty(shape, dtype=torch.float64, device=runs.device)
+    _runs.cut(runs, pairs, grid, expected, weighed=tails)
     for precision, share in ((torch.float64, 1e-12), (torch.float32, 1e-5)):
         found = torch.full(shape, torch.nan, dtype=precision, device=runs.device)
-        _cut_kernels.cut_own(runs, pairs, grid, found, tails)
-        close(found.double(), expected.view(shape), share, f"{label} {precision}")
-    found = _cut_kernels.areas_of(runs, pairs, tails)
-    if tails is None:
-        assert found.equal(areas[0]), label
+        _run_kernels.cut(runs, pairs, grid, found, weighed=tails)
+        close(found.double(), expected, share, f"{label} {precision}")
+    found = _run_kernels.areas(runs, pairs, tails)
+    if runs.tails is None and tails is None:
+        assert found.equal(areas), label
     else:
-        close(found, areas.view(shape[:-1]), 1e-12, f"{label} areas")
+        close(found, areas, 1e-12, f"{label} areas")
 
 
 def check_cuts(device):
     import torch
 
+    from polyroc._core.torch.passes import PLAIN
     from polyroc._core.torch.runs import Samples, sorted_runs
 
     for seed, (n, k, decimals, is_single) in enumerate(
@@ -233,7 +224,7 @@ def check_cuts(device):
     first, second = [2.0, 1, 1, 0, -1, -1], [1.5, 1, 0.5, -2, -3, -4]
     codes, scores = torch.tensor([0] * 6 + [1] * 6), torch.tensor(first + second)
     table = torch.stack([scores, scores + 1], 1).double()
-    runs = sorted_runs(Samples(table.to(device), codes.to(device), None, torch.tensor([6, 6])), ordered=False)
+    runs = sorted_runs(Samples(table.to(device), codes.to(device), None, torch.tensor([6, 6])), PLAIN, ordered=False)
     for place in range(len(call_rates_on(device))):
         assert_cut(runs, 2, None, f"call rate {place}", slice(place, place + 1))
 
@@ -241,14 +232,14 @@ def check_cuts(device):
 def check_weighted_cuts(device):
     for seed, (n, k, decimals) in enumerate(((70, 3, 12), (90, 3, 1), (40, 4, 0))):
         runs = made_runs(device, seed, n, k, decimals=decimals, is_weighted=True)
-        assert_cut(runs, k, runs.tails.view(-1), f"n = {n}, k = {k}, {decimals} decimals")
+        assert_cut(runs, k, None, f"n = {n}, k = {k}, {decimals} decimals")
 
 
 def check_replicates(device):
     """Shares under several weights, and what is read by them."""
     import torch
 
-    from polyroc._core.torch import cut_kernels as _cut_kernels
+    from polyroc._core.torch import run_kernels as _run_kernels
     from polyroc._core.torch import runs as _runs
 
     # The larger one has classes of more samples than are added up at once.
@@ -260,15 +251,12 @@ def check_replicates(device):
         weights[1] *= torch.rand(n, generator=rng, dtype=torch.float64).to(device)
         # A weight may be 0, but not all those of a class.
         weights[:, runs.order[0][runs.offsets[:-1]].long()] = 1.0
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_runs, "has_kernels", lambda _: False)
-            expected = _runs.tails_of(runs, weights)
+        expected = _runs.tails(runs, weights)
         # In one launch, and column by column.
-        for most_columns in (_cut_kernels.MOST_COLUMNS, 1, 2):
-            found = torch.full_like(expected, torch.nan)
+        for most_columns in (_run_kernels.MOST_COLUMNS, 1, 2):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(_cut_kernels, "MOST_COLUMNS", most_columns)
-                _cut_kernels.tails_of(runs.order, runs.offsets, runs.longest, weights, found)
+                patch.setattr(_run_kernels, "MOST_COLUMNS", most_columns)
+                found = _run_kernels.tails(runs, weights)
             close(found, expected, 1e-13, f"tails, n = {n}, {most_columns} columns at once")
             # After the last sample of a class, all of it is called.
             assert (found[:, :, runs.offsets[1:] + torch.arange(k, device=device)] == 1).all()
@@ -283,8 +271,12 @@ def check_replicates(device):
 def check_sorts(device):
     import torch
 
+    from polyroc._core.torch import run_kernels as _run_kernels
     from polyroc._core.torch import runs as _runs
-    from polyroc._core.torch import sort_kernels as _sort_kernels
+    from polyroc._core.torch.passes import PLAIN
+
+    def left_to_pytorch(gathered, *_):
+        raise AssertionError(gathered.dtype)
 
     cases = ((60, 3, torch.float32, False), (150, 6, torch.float32, True), (150, 6, torch.float64, False))
     for n, k, precision, ordered in cases:
@@ -297,25 +289,28 @@ def check_sorts(device):
         scores[::2] = torch.where(scores[::2] == 0, -0.0, scores[::2])
         counts = torch.bincount(codes, minlength=k)
         samples = _runs.Samples(scores.to(device), codes.to(device), None, counts)
-        assert _sort_kernels.can_sort(precision, ordered=ordered)
-        expected = _sorted_by(samples, None, ordered=ordered)
-        for most_columns in (_sort_kernels.MOST_COLUMNS, 2):
+        expected = _runs.sorted_runs(samples, PLAIN, ordered=ordered)
+        kernels = PLAIN._replace(sort=_run_kernels.sort)
+        for most_columns in (_run_kernels.MOST_COLUMNS, 2):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(_sort_kernels, "MOST_COLUMNS", most_columns)
-                found = _sorted_by(samples, _sort_kernels.sort_short, ordered=ordered)
+                patch.setattr(_run_kernels, "MOST_COLUMNS", most_columns)
+                # What a kernel can sort is not left to PyTorch.
+                patch.setattr(_runs, "sort", left_to_pytorch)
+                found = _runs.sorted_runs(samples, kernels, ordered=ordered)
             assert found.values.equal(expected.values), (n, k, precision)
             if ordered:
                 assert found.order.equal(expected.order), (n, k, precision)
                 assert samples.scores.T.gather(1, found.order.long()).equal(found.values)
-    assert not _sort_kernels.can_sort(torch.float64, ordered=True)
-
-
-def _sorted_by(samples, sort_short, *, ordered):
-    from polyroc._core.torch import runs as _runs
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_runs, "short_sort", lambda *_, **__: sort_short)
-        return _runs.sorted_runs(samples, ordered=ordered)
+        # And what it cannot is: scores of 64 bits with their places, and long classes.
+        double = replace(samples, scores=samples.scores.double())
+        assert _runs.sorted_runs(double, kernels, ordered=True).order.equal(
+            _runs.sorted_runs(double, PLAIN, ordered=True).order
+        )
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_run_kernels, "LONGEST_SHORT", 1)
+            patch.setattr(_runs, "sort", left_to_pytorch)
+            with pytest.raises(AssertionError, match="float"):
+                _runs.sorted_runs(samples, kernels, ordered=ordered)
 
 
 CHECKS = {

@@ -22,7 +22,7 @@ def check_kernels(script, name, check):
     """
     import torch
 
-    from polyroc._core.torch.devices import has_kernels
+    from polyroc._core.torch.passes import has_kernels
 
     if not has_kernels("cuda"):
         pytest.skip("with this version of Triton kernels are not used")

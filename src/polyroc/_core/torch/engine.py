@@ -1,9 +1,10 @@
 """The engine of graphics cards, which also runs on the CPU: scores stay where they are, and rates never leave there."""
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from functools import cached_property, wraps
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 import torch
@@ -15,16 +16,11 @@ from polyroc._core.prepared import Engine, Resources
 from polyroc._core.prepared import Reweighed as AnyReweighed
 from polyroc._core.reference import Reweighed as HostReweighed
 from polyroc._core.structures import centered, saturated
-from polyroc._core.torch.adjoint import curvature_of
-from polyroc._core.torch.cuts import Lines, cut, own_lines, shared_lines
 from polyroc._core.torch.devices import (
     computing_on,
     device_of,
     free_bytes,
     go_on_after,
-    grid_on,
-    has_kernels,
-    kernels,
     mark_on,
     on_host,
     pieces,
@@ -33,20 +29,34 @@ from polyroc._core.torch.devices import (
     uploaded,
 )
 from polyroc._core.torch.differences import Differences
-from polyroc._core.torch.factorization import cell_bytes, fit_rank_one
-from polyroc._core.torch.gradient import repeated_on, slopes_on
-from polyroc._core.torch.influence import area_influences, sample_influences
-from polyroc._core.torch.pairs import DevicePairs, pairs_on
-from polyroc._core.torch.passes import areas_of, cut_own, polygons_at_once
-from polyroc._core.torch.rates import TensorRates, on_device
-from polyroc._core.torch.reweighed import Reweighed
-from polyroc._core.torch.runs import Runs, Samples, sorted_runs, sorting_bytes
+from polyroc._core.torch.factorization import cell_bytes, cells_of, curvature_of, effects_of, fit_rank_one
+from polyroc._core.torch.fit import fit_cells
+from polyroc._core.torch.passes import Passes, passes_on
+from polyroc._core.torch.records import TensorRates, all_pairs, pairs_on, rates_on, repeated_on, slopes_on, weights_on
+from polyroc._core.torch.runs import Runs, Samples, cut_lines, lines_of, sorted_runs, sorting_bytes
 from polyroc._inputs.tensors import TensorPredictions
 from polyroc._lib.typing import FloatArray, Structure, Thresholds
-from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions
+from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, RankOneFits
 
-# Points that are cut at once in plain PyTorch: some twenty numbers of eight bytes each.
-_CUTS_AT_ONCE = 2**22
+# Points whose scores are looked up at once: some twenty numbers of eight bytes each.
+_POINTS_AT_ONCE = 2**22
+# Replicates that are drawn and fitted together at most: beyond it the host has nothing to draw meanwhile.
+_MOST_AT_ONCE = 128
+# Numbers of single precision that a replicate needs for each cell of a fit: rates, cross terms and what they become.
+_NUMBERS_PER_CELL = 6
+
+MethodT = TypeVar("MethodT", bound=Callable[..., Any])
+
+
+def _on_device(method: MethodT) -> MethodT:
+    """A question about pairs, answered on the device; if its memory is short, with their number."""
+
+    @wraps(method)
+    def answered(self: "TorchPrepared", pairs: PairIndex, *args: Any, **options: Any) -> Any:
+        with computing_on(self.device, len(pairs)):
+            return method(self, pairs, *args, **options)
+
+    return cast("MethodT", answered)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +65,9 @@ class TorchFitter:
 
     resources: Resources
     engine_name: ClassVar[str] = "torch"
+
+    def __post_init__(self) -> None:
+        self.device  # noqa: B018 -- asked for here: a thread that asks later has another current card
 
     @cached_property
     def device(self) -> torch.device:
@@ -77,22 +90,19 @@ class TorchFitter:
         if structure == "saturated":
             return saturated(rates, weights, shrinkage)
         with computing_on(self.device, rates.n_pairs):
-            found = fit_rank_one(on_device(rates, self.device), weights, shrinkage, near)
-        return found if structure == "rank-one" else centered(rates, weights, shrinkage, found)
+            fit = fit_rank_one(rates_on(rates, self.device), weights, shrinkage, near)
+        return fit if structure == "rank-one" else centered(rates, weights, shrinkage, fit)
 
     def curvature(
         self, factorization: Factorization, rates: PairwiseRates, weights: PairWeights, shrinkage: float
     ) -> Curvature | None:
         """The cells at the end of a fit of many pairs, whose gradients stay on the device."""
         with computing_on(self.device, rates.n_pairs):
-            return curvature_of(factorization, on_device(rates, self.device), weights, shrinkage)
-
-
-_FitterT = TypeVar("_FitterT", bound=TorchFitter)
+            return curvature_of(factorization, rates_on(rates, self.device), weights, shrinkage)
 
 
 class _Sorted:
-    """Room for the samples on the device and their sorted scores, filled when they are first needed."""
+    """The samples on the device and their sorted scores, made when they are first needed."""
 
     def __init__(self) -> None:
         self.samples: Samples | None = None
@@ -110,33 +120,35 @@ class TorchPrepared(TorchFitter, OnHost):
 
     @cached_property
     def device(self) -> torch.device:
-        """Where the scores are, if they are on a device already."""
-        source = self.source
-        if self.resources.device is None and isinstance(source, TensorPredictions):
-            found: torch.device = source.tensors.scores.device
-            return found
+        """The device of the scores, if they are on one already."""
+        if self.resources.device is None and isinstance(self.source, TensorPredictions):
+            return cast("torch.device", self.source.tensors.scores.device)
         return device_of(self.resources)
 
     @property
+    def _passes(self) -> Passes:
+        return passes_on(self.device.type)
+
+    @property
     def on_device(self) -> Samples:
-        """The samples where they are computed with."""
-        room = self._sorted
-        with room.lock:
-            if room.samples is None:
-                room.samples = _samples_on(self.source, self.device)
-                room.mark = mark_on(self.device)
-            go_on_after(room.mark, self.device)
-            return room.samples
+        """The samples on the device."""
+        made = self._sorted
+        with made.lock:
+            if made.samples is None:
+                made.samples = _samples_on(self.source, self.device)
+                made.mark = mark_on(self.device)
+            go_on_after(made.mark, self.device)
+            return made.samples
 
     def runs(self, *, ordered: bool = False) -> Runs:
-        """The sorted scores, with the sample at each place where that is asked for."""
-        samples, room = self.on_device, self._sorted
-        with room.lock:
-            if room.runs is None or (ordered and room.runs.order is None):
-                room.runs = sorted_runs(samples, ordered=ordered)
-                room.mark = mark_on(self.device)
-            go_on_after(room.mark, self.device)
-            return room.runs
+        """The sorted scores, with the sample at each place if `ordered`."""
+        samples, made = self.on_device, self._sorted
+        with made.lock:
+            if made.runs is None or (ordered and made.runs.order is None):
+                made.runs = sorted_runs(samples, self._passes, ordered=ordered)
+                made.mark = mark_on(self.device)
+            go_on_after(made.mark, self.device)
+            return made.runs
 
     def memory_available(self) -> int | None:
         """Bytes that can still be had on the device."""
@@ -148,80 +160,55 @@ class TorchPrepared(TorchFitter, OnHost):
         dtype, is_there = _scores_of(self.source, self.device)
         size, precision = int(dtype.itemsize), int(precision_of(dtype, n_cells).itemsize)
         rates = 2 * precision if thresholds == "shared" else precision
-        # Scores that come from the host, sorted ones, and which sample stands where and shares where there are weights.
+        # Scores that come from the host, sorted ones, and with weights the sample at each place and shares.
         kept = ((1 if is_there else 2) * size + (12 if self.source.is_weighted else 0)) * n * n_columns
         return kept + sorting_bytes(n, n_columns, size) + cell_bytes(n_pairs, n_call_rates, rates)
 
     def memory_to_reweigh(self, pairs: PairIndex, thresholds: Thresholds) -> int:
-        """Bytes that `reweigh` will keep: sorted scores, and which sample stands where."""
+        """Bytes that `reweigh` will keep: sorted scores, and the sample at each place."""
         if thresholds == "difference":  # which the reference sorts anew for each weight
             return 0
         size = int(_scores_of(self.source, self.device)[0].itemsize)
         return (size + 4) * self.source.n_samples * self.source.n_columns
 
+    @_on_device
     def rates(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> PairwiseRates:
         """Cut every pair's ROC polygon at the call rates."""
-        with computing_on(self.device, len(pairs)):
-            return self._rates(pairs, call_rates, thresholds)
-
-    def _rates(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> PairwiseRates:
         if thresholds == "difference":
-            return TensorRates(self._differences(pairs).rates(call_rates), None, call_rates)
-        runs, listed = self.runs(), pairs_on(pairs, self.device)
-        n_pairs, n_grid = len(pairs), len(call_rates)
-        precision = precision_of(runs.values.dtype, 2 * n_pairs * n_grid)
-        tpr = torch.empty((n_pairs, n_grid), dtype=precision, device=self.device)
+            return TensorRates(Differences(self.on_device, pairs).rates(call_rates), None, call_rates)
+        runs, shape = self.runs(), (len(pairs), len(call_rates))
+        precision = precision_of(runs.values.dtype, 2 * len(pairs) * len(call_rates))
+        tpr = torch.empty(shape, dtype=precision, device=self.device)
         fpr = torch.empty_like(tpr) if thresholds == "shared" else None
-        grid = grid_on(call_rates, self.device)
-        if fpr is None:
-            for start, stop in pieces(n_pairs, polygons_at_once(self.device, n_grid)):
-                cut_own(runs, listed.part(start, stop), grid, tpr[start:stop])
-        else:
-            for start, stop in pieces(n_pairs, _CUTS_AT_ONCE // n_grid):
-                found = cut(_lines(runs, listed, thresholds, start, stop), grid)
-                tpr[start:stop], fpr[start:stop] = found.share[0], found.share[1]
+        self._passes.cut(runs, pairs_on(pairs, self.device), uploaded(call_rates, self.device), tpr, fpr)
         return TensorRates(tpr, fpr, call_rates)
 
+    @_on_device
     def score_thresholds(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> FloatArray:
         """The score at which every pair reaches every call rate, shape (T, K)."""
-        with computing_on(self.device, len(pairs)):
-            return self._score_thresholds(pairs, call_rates, thresholds)
-
-    def _score_thresholds(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> FloatArray:
         if thresholds == "difference":
-            return on_host(self._differences(pairs).thresholds(pairs_on(pairs, self.device), call_rates))
+            return on_host(Differences(self.on_device, pairs).thresholds(call_rates))
         runs, listed = self.runs(), pairs_on(pairs, self.device)
         # Slack for the rounding of shares: (0.7 + 0.1) / 2 is a little less than the 0.4 it reaches.
-        grid = uploaded(call_rates - 1e-12, self.device)
-        found = [
-            on_host(cut(_lines(runs, listed, thresholds, start, stop), grid).score.T)
-            for start, stop in pieces(len(pairs), _CUTS_AT_ONCE // len(call_rates))
-        ]
-        return np.concatenate(found, axis=1)
+        grid, scores = uploaded(call_rates - 1e-12, self.device), []
+        for part in pieces(len(pairs), _POINTS_AT_ONCE // len(call_rates)):
+            lines = lines_of(runs, listed.part(*part), is_shared=thresholds == "shared")
+            scores.append(on_host(cut_lines(lines, grid).score.T))
+        return np.concatenate(scores, axis=1)
 
+    @_on_device
     def areas(self, pairs: PairIndex, thresholds: Thresholds = "own") -> FloatArray:
         """Mann-Whitney area of each pair, shape (K,)."""
-        with computing_on(self.device, len(pairs)):
-            return self._areas(pairs, thresholds)
-
-    def _areas(self, pairs: PairIndex, thresholds: Thresholds) -> FloatArray:
         if thresholds == "difference":
-            return on_host(self._differences(pairs).areas())
-        listed = pairs_on(pairs, self.device)
-        found = [
-            areas_of(self.runs(), listed.part(start, stop))
-            for start, stop in pieces(len(pairs), polygons_at_once(self.device, 1))
-        ]
-        return on_host(torch.cat(found))
+            return on_host(Differences(self.on_device, pairs).areas())
+        return on_host(self._passes.areas(self.runs(), pairs_on(pairs, self.device)))
 
     def areas_against_rest(self) -> FloatArray:
         """Area of each class against all the others, shape (k,)."""
         with computing_on(self.device, None):
-            return on_host(areas_against_rest(self.runs(), self.source.class_weights))
+            return on_host(areas_against_rest(self.runs(), self._passes, self.source.class_weights))
 
-    def _differences(self, pairs: PairIndex) -> Differences:
-        return Differences(self.on_device, pairs_on(pairs, self.device))
-
+    @_on_device
     def influences(
         self,
         pairs: PairIndex,
@@ -231,53 +218,30 @@ class TorchPrepared(TorchFitter, OnHost):
         *,
         least_reach: float = 0.0,
     ) -> FloatArray:
-        """What each sample adds to each of m numbers, shape (m, n)."""
-        with computing_on(self.device, len(pairs)):
-            return self._influences(pairs, call_rates, thresholds, gradient, least_reach)
-
-    def _influences(
-        self,
-        pairs: PairIndex,
-        call_rates: FloatArray,
-        thresholds: Thresholds,
-        gradient: Gradient,
-        least_reach: float,
-    ) -> FloatArray:
+        """Influences of the samples on each of m numbers, shape (m, n)."""
+        slopes = slopes_on(gradient, self.device)
         if thresholds == "difference":
-            slopes = slopes_on(gradient, self.device)
-            return on_host(self._differences(pairs).influences(call_rates, slopes, least_reach=least_reach))
-        slopes, asked = slopes_on(gradient, self.device), (pairs_on(pairs, self.device), call_rates)
-        is_own = thresholds == "own" and slopes.cell is None
-        if is_own and has_kernels(self.device.type) and len(call_rates) <= kernels("sweep").MOST_CALL_RATES:
-            passes = kernels("influence")
-            found = passes.sample_influences(self.on_device, self.runs(), *asked, slopes, least_reach=least_reach)
-        else:
-            given = (self.on_device, self.runs(ordered=True), *asked)
-            found = sample_influences(*given, thresholds, slopes, least_reach=least_reach)
-        return on_host(found)
+            by_difference = Differences(self.on_device, pairs)
+            return on_host(by_difference.influences(call_rates, slopes, least_reach=least_reach))
+        given = (self.on_device, self.runs, pairs_on(pairs, self.device), call_rates, thresholds, slopes)
+        return on_host(self._passes.influences(*given, least_reach=least_reach))
 
+    @_on_device
     def area_influences(self, pairs: PairIndex, share: FloatArray, thresholds: Thresholds = "own") -> FloatArray:
-        """What each sample adds to weighted means of the areas, shape (..., n) from (..., K)."""
-        with computing_on(self.device, len(pairs)):
-            return self._area_influences(pairs, share, thresholds)
-
-    def _area_influences(self, pairs: PairIndex, share: FloatArray, thresholds: Thresholds) -> FloatArray:
+        """Influences of the samples on weighted means of the areas, shape (..., n) from (..., K)."""
         shares = repeated_on(np.atleast_2d(share), self.device)
-        asked = (pairs_on(pairs, self.device), shares)
         if thresholds == "difference":
-            found = self._differences(pairs).area_influences(shares)
-        elif has_kernels(self.device.type):
-            found = kernels("influence").area_influences(self.on_device, self.runs(), *asked)
+            psi = Differences(self.on_device, pairs).area_influences(shares)
         else:
-            found = area_influences(self.on_device, self.runs(ordered=True), *asked)
-        return on_host(found).reshape(*share.shape[:-1], -1)
+            psi = self._passes.area_influences(self.on_device, self.runs, pairs_on(pairs, self.device), shares)
+        return on_host(psi).reshape(*share.shape[:-1], -1)
 
+    @_on_device
     def reweigh(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> AnyReweighed:
         """Sort once; weights come later."""
         if thresholds == "difference":
             return HostReweighed(self.source, pairs, call_rates, thresholds)
-        with computing_on(self.device, len(pairs)):
-            return Reweighed(self.runs(ordered=True), pairs, call_rates, thresholds, stream_of(self.device))
+        return Reweighed(self.runs(ordered=True), pairs, call_rates, thresholds, stream_of(self.device))
 
 
 def _scores_of(source: Predictions, device: torch.device) -> tuple[torch.dtype, bool]:
@@ -301,17 +265,95 @@ def _samples_on(source: Predictions, device: torch.device) -> Samples:
     )
 
 
-def _lines(runs: Runs, pairs: DevicePairs, thresholds: Thresholds, start: int, stop: int) -> Lines:
-    positive, negative = pairs.positive[start:stop].long(), pairs.negative[start:stop].long()
-    if thresholds == "shared":
-        return shared_lines(runs, positive, negative)
-    return own_lines(runs, positive, negative, pairs.column[start:stop].long())
+def areas_against_rest(runs: Runs, passes: Passes, class_weights: FloatArray) -> torch.Tensor:
+    """Area of each class against all the others, (k,): the mean of its areas by the weights of the others."""
+    pairs = all_pairs(torch.nonzero(runs.counts > 0)[:, 0].to(torch.int32))
+    area = torch.full((len(runs.counts),) * 2, torch.nan, dtype=torch.float64, device=runs.device)
+    area[pairs.positive.long(), pairs.negative.long()] = passes.areas(runs, pairs)
+    weight = uploaded(class_weights / class_weights.max(), runs.device, torch.float64)
+    is_there = ~area.isnan()
+    # Without a pair a row has no weight: 0 / 0 is the NaN of a class without samples.
+    return (area.nan_to_num() * weight).sum(1) / (is_there * weight).sum(1)
 
 
-def _settled(fitter: _FitterT) -> _FitterT:
-    """The same, whose device is known: a thread that asks later has another current card."""
-    fitter.device  # noqa: B018
-    return fitter
+@dataclass(frozen=True, eq=False)
+class Reweighed:
+    """Classes sorted once, then read and fitted under many sample weights at a time."""
+
+    runs: Runs
+    pairs: PairIndex
+    call_rates: FloatArray
+    thresholds: Thresholds
+    stream: torch.cuda.Stream | None
+    """The stream on which a card was told to sort: threads that draw weights go on there, after the sorting."""
+    _turn: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    """Weights are drawn on threads, but the memory of the device is for one batch at a time."""
+
+    @property
+    def at_once(self) -> int:
+        """How many replicates should be asked for together."""
+        n_columns, n = self.runs.values.shape
+        cells = 2 * len(self.call_rates) * len(self.pairs)
+        each = 4 * _NUMBERS_PER_CELL * cells + 8 * n_columns * n + 8 * n
+        free = free_bytes(self.runs.device)
+        return _MOST_AT_ONCE if free is None else max(1, min(_MOST_AT_ONCE, free // (4 * each)))
+
+    @property
+    def _computing(self) -> computing_on:
+        return computing_on(self.runs.device, len(self.pairs), self.stream)
+
+    def rates(self, weight: FloatArray) -> tuple[PairwiseRates, FloatArray]:
+        """Rates and areas of all pairs under these weights."""
+        with self._turn, self._computing:
+            return self._rates(weight)
+
+    def _rates(self, weight: FloatArray) -> tuple[TensorRates, FloatArray]:
+        tpr, fpr, areas = self._read(np.asarray(weight)[None], torch.float64)
+        return TensorRates(tpr[0], None if fpr is None else fpr[0], self.call_rates), on_host(areas[0])
+
+    def fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> RankOneFits:
+        """The rank-one structure under each of several weights, in single precision.
+
+        Its 1e-7 is nothing compared with what resampling moves. A fit that does not converge is done again in double.
+        """
+        size = self.at_once
+        parts = [self._fits(weights[start:stop], pair_weights, shrinkage) for start, stop in pieces(len(weights), size)]
+        return RankOneFits(*(np.concatenate(one) for one in zip(*parts, strict=True)))
+
+    def _fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> tuple[Any, ...]:
+        with self._turn, self._computing:
+            effects, *others, converged = self._fitted(weights, pair_weights, shrinkage)
+        for r in np.flatnonzero(~converged):
+            with self._turn, self._computing:
+                effects[r], converged[r] = self._fitted_again(weights[r], pair_weights, shrinkage)
+        return effects, *others, converged
+
+    def _fitted(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> tuple[Any, ...]:
+        """The fields of `RankOneFits`."""
+        tpr, fpr, areas = self._read(weights, torch.float32)
+        on_device = weights_on(pair_weights, self.runs.device)
+        cells, means = cells_of(tpr, fpr, self.call_rates, on_device, shrinkage)
+        ended = fit_cells(cells, one_optimum=self.thresholds != "shared")
+        share = on_device.tpr / on_device.tpr.sum()
+        numbers = (effects_of(cells, ended, means)[0], areas.mean(1), (areas * share).sum(1).clamp(max=1), means)
+        return *(on_host(one) for one in numbers), np.array(ended.converged)
+
+    def _fitted_again(self, weight: FloatArray, pair_weights: PairWeights, shrinkage: float) -> tuple[FloatArray, bool]:
+        """Row effects, and whether the fit converged, in double precision."""
+        fit = fit_rank_one(self._rates(weight)[0], pair_weights, shrinkage)
+        return fit.row_effects, fit.converged
+
+    def _read(
+        self, weights: FloatArray, precision: torch.dtype
+    ) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor]:
+        """TPR and, if it is stored, FPR, (B, K, T), and areas (B, K), under each of several weights."""
+        runs, device, passes = self.runs, self.runs.device, passes_on(self.runs.device.type)
+        tails = passes.tails(runs, uploaded(weights, device, torch.float64)).flatten(1)
+        listed, shape = pairs_on(self.pairs, device), (len(weights), len(self.pairs), len(self.call_rates))
+        tpr = torch.empty(shape, dtype=precision, device=device)
+        fpr = torch.empty_like(tpr) if self.thresholds == "shared" else None
+        passes.cut(runs, listed, uploaded(self.call_rates, device), tpr, fpr, tails)
+        return tpr, fpr, passes.areas(runs, listed, tails)
 
 
 class TorchEngine:
@@ -321,29 +363,11 @@ class TorchEngine:
 
     def prepare(self, source: Any, resources: Resources) -> TorchPrepared:
         """Sorted when first asked."""
-        return _settled(TorchPrepared(source, resources))
+        return TorchPrepared(source, resources)
 
     def fitter(self, resources: Resources) -> TorchFitter:
         """What needs no source."""
-        return _settled(TorchFitter(resources))
+        return TorchFitter(resources)
 
 
 ENGINE: Engine = TorchEngine()
-
-
-def areas_against_rest(runs: Runs, class_weights: FloatArray) -> torch.Tensor:
-    """Area of each class against all the others, (k,): the mean of its areas by the weights of the others."""
-    device, present = runs.device, torch.nonzero(runs.counts > 0)[:, 0]
-    one, other = torch.meshgrid(present, present, indexing="ij")
-    is_pair = one != other
-    positive, negative = one[is_pair], other[is_pair]
-    listed = DevicePairs(positive.to(torch.int32), negative.to(torch.int32), positive.to(torch.int32))
-    found = [
-        areas_of(runs, listed.part(start, stop)) for start, stop in pieces(len(positive), polygons_at_once(device, 1))
-    ]
-    area = torch.full((len(runs.counts),) * 2, torch.nan, dtype=torch.float64, device=device)
-    area[positive, negative] = torch.cat(found)
-    weight = uploaded(class_weights / class_weights.max(), device, torch.float64)
-    is_there = ~area.isnan()
-    # Without a pair a row has no weight: 0 / 0 is the NaN of a class without samples.
-    return (area.nan_to_num() * weight).sum(1) / (is_there * weight).sum(1)

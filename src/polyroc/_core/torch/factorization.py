@@ -1,18 +1,36 @@
-"""Rates on a device -> Factorization (method, steps 4, 6 and 7)."""
+"""Rates on a device -> Factorization, and its gradient: docs/method.md from (shrinkage) to (explained).
 
-from functools import lru_cache
+The gradient is that of `_core/adjoint.py` for many pairs, by the system (adjoint) of docs/influence.md with R fitted
+rows and K pairs: blocks A of the rows, B of the pairs, and cross terms C, which are made anew in each pass. Eliminating
+the free pairs leaves
+
+    (A - C B^-1 C' + gauge) a = c - C B^-1 d,    b = B^-1 (d - C' a)
+
+with one number d for all free pairs: the curve is that of lambda times the mean of v. Gradients are in double
+precision, whatever the rates are stored in.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from polyroc._core.cells import EDGE, LOGIT_BOUND, outer_chance
-from polyroc._core.torch.devices import on_host, pieces, uploaded
-from polyroc._core.torch.effects import TensorFactorization
-from polyroc._core.torch.fit import fit_cells, polished, solved_rows
-from polyroc._core.torch.pairs import Weights, weights_on
-from polyroc._core.torch.problem import MANY_PAIRS, Ended
-from polyroc._core.torch.rates import TensorRates
-from polyroc._core.torch.sweeps import Cells, deviances
+from polyroc._core.curvature import HELD
+from polyroc._core.torch.devices import computing_on, on_host, pieces, uploaded
+from polyroc._core.torch.fit import MANY_PAIRS, Ended, crossed, fit_cells, polished, solved_rows
+from polyroc._core.torch.passes import passes_on
+from polyroc._core.torch.records import (
+    Slopes,
+    TensorFactorization,
+    TensorGradient,
+    TensorRates,
+    Weights,
+    effects_on,
+    weights_on,
+)
+from polyroc._core.torch.sweeps import ByRow, Cells, deviances
 from polyroc._lib.grid import row_weights
 from polyroc._lib.typing import FloatArray
 from polyroc._records import Factorization, PairWeights, Status
@@ -37,19 +55,16 @@ def cell_bytes(n_pairs: int, n_call_rates: int, size: int) -> int:
 def fit_rank_one(
     rates: TensorRates, weights: PairWeights, shrinkage: float, near: Factorization | None = None
 ) -> Factorization:
-    """The rank-one structure of one set of rates."""
+    """The rank-one structure (model) of one set of rates."""
     device = rates.tpr_tensor.device
-    tpr, fpr = rates.tpr_tensor[None], None if rates.fpr_tensor is None else rates.fpr_tensor[None]
     on_device = weights_on(weights, device)
-    cells, means = cells_of(tpr, fpr, rates.call_rates, on_device, shrinkage)
+    cells, means = cells_of(*_as_one_fit(rates), rates.call_rates, on_device, shrinkage)
     mean = on_host(means[0])
     fitted = (mean > EDGE) & (mean < 1 - EDGE)
     if not fitted.any():
         return _without_rows(rates, on_host(on_device.totals), mean)
-    begun = None
-    if near is not None and near.converged:
-        begun = uploaded(near.row_effects[None], device)
-    ended = fit_cells(cells, one_optimum=fpr is None, near=begun)
+    start = uploaded(near.row_effects[None], device) if near is not None and near.converged else None
+    ended = fit_cells(cells, one_optimum=cells.fpr is None, near=start)
     if cells.precision == torch.float32:
         ended = polished(cells, ended)
     row, scale = effects_of(cells, ended, means)
@@ -76,8 +91,12 @@ def fit_rank_one(
     )
 
 
+def _as_one_fit(rates: TensorRates) -> tuple[torch.Tensor, torch.Tensor | None]:
+    return rates.tpr_tensor[None], None if rates.fpr_tensor is None else rates.fpr_tensor[None]
+
+
 def _without_rows(rates: TensorRates, totals: FloatArray, mean: FloatArray) -> Factorization:
-    """Where every rate of every row is 0, or is 1: nothing is left to fit."""
+    """The fit if every rate of every row is 0, or is 1: nothing is left to fit."""
     return Factorization(
         row_effects=np.where(mean < 0.5, -LOGIT_BOUND, LOGIT_BOUND),
         pair_effects=np.ones(rates.n_pairs),
@@ -91,7 +110,7 @@ def _without_rows(rates: TensorRates, totals: FloatArray, mean: FloatArray) -> F
 
 
 def effects_of(cells: Cells, ended: Ended, mean: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Row effects of the curves, (B, R), with rows that were not fitted; and the mean pair effects, (B,)."""
+    """Row effects of the curves (curve), (B, R), with rows that were not fitted; and the mean pair effects, (B,)."""
     row = ended.row
     if not all(ended.converged):
         # For any v the rows that solve (row) make a curve that rises, as those of a fit that ended early need not.
@@ -109,8 +128,8 @@ def cells_of(
 ) -> tuple[Cells, torch.Tensor]:
     """The cells of B fits, of rates of shape (B, K, T), and the means of their rows in double precision, (B, R)."""
     precision = tpr.dtype
-    doubled, on_row = _rows_on(tuple(call_rates.tolist()), tpr.device)
-    mean = row_means(tpr, fpr, doubled, weights)
+    doubled, on_row = uploaded(2 * call_rates, tpr.device), uploaded(np.tile(row_weights(call_rates), 2), tpr.device)
+    mean = _row_means(tpr, fpr, doubled, weights)
     # Within EDGE of 0 or 1 there is nothing to fit.
     outer = (mean - 0.5).abs() >= 0.5 - EDGE
     cells = Cells(
@@ -126,24 +145,16 @@ def cells_of(
     return cells, mean
 
 
-@lru_cache(maxsize=16)
-def _rows_on(call_rates: tuple[float, ...], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    """Twice the call rates, (T,), and what each row counts for, (2T,); the same for all fits with this grid."""
-    grid = np.array(call_rates)
-    return uploaded(2 * grid, device), uploaded(np.tile(row_weights(grid), 2), device)
-
-
-def row_means(tpr: torch.Tensor, fpr: torch.Tensor | None, doubled: torch.Tensor, weights: Weights) -> torch.Tensor:
+def _row_means(tpr: torch.Tensor, fpr: torch.Tensor | None, doubled: torch.Tensor, weights: Weights) -> torch.Tensor:
     """Means of the rates of all rows under the weights of the pairs, (B, R): those of (shrinkage)."""
-    alike = weights.tpr.stride(0) == 0 and weights.fpr.stride(0) == 0
-    by_tpr = _sum(tpr) / tpr.shape[1] if alike else _sum(tpr, weights.tpr) / weights.tpr.sum()
-    if fpr is not None:
-        of_rest = _sum(fpr, weights.fpr) / weights.fpr.sum()
-    else:
-        # Means of what TPR leaves of twice the call rate.
-        of_rest = doubled - (by_tpr if alike else _sum(tpr, weights.fpr) / weights.fpr.sum())
+
+    def mean_of(rates: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        return _sum(rates) / rates.shape[1] if weights.are_alike else _sum(rates, weight) / weight.sum()
+
+    # Without FPR, means of what TPR leaves of twice the call rate.
+    by_fpr = doubled - mean_of(tpr, weights.fpr) if fpr is None else mean_of(fpr, weights.fpr)
     # Rounding may bring a mean of ones above 1, whose logarithms are no numbers.
-    return torch.cat([by_tpr, of_rest], 1).clamp(0, 1)
+    return torch.cat([mean_of(tpr, weights.tpr), by_fpr], 1).clamp(0, 1)
 
 
 def _sum(rates: torch.Tensor, weight: torch.Tensor | None = None) -> torch.Tensor:
@@ -156,3 +167,97 @@ def _sum(rates: torch.Tensor, weight: torch.Tensor | None = None) -> torch.Tenso
             some = some * weight[start:stop, None].to(rates.dtype)
         total += some.sum(1, dtype=torch.float64)
     return total
+
+
+@dataclass(frozen=True, eq=False)
+class TorchCurvature:
+    """The cells at the end of a fit of many pairs."""
+
+    cells: Cells  # of one fit, computed in double precision
+    weights: Weights
+    fitted: torch.Tensor  # places of the fitted rows, (R,)
+    row: torch.Tensor  # (2T,), 0 if nothing is fitted
+    effect: torch.Tensor  # (K,)
+
+    def gradient(self, slopes: FloatArray) -> TensorGradient:
+        """The gradient of m numbers by their derivatives by the row effects of the curve, shape (m, 2T)."""
+        with computing_on(self.row.device, len(self.effect)):
+            return self._through_shrinkage(*self._solved(slopes))
+
+    def _solved(self, slopes: FloatArray) -> tuple[torch.Tensor, torch.Tensor]:
+        """Solution a and b of (adjoint), (m, R) and (m, K), in two passes over the cells."""
+        right = uploaded(slopes, self.row.device, torch.float64)[:, self.fitted]
+        effect, n_rows, gram = self.row[self.fitted], self.cells.n_rows, passes_on(self.row.device.type).gram
+        row_block, carried = torch.zeros((2, n_rows), dtype=torch.float64, device=effect.device)
+        taken = torch.zeros((n_rows, n_rows), dtype=torch.float64, device=effect.device)
+        for _, by_row, inverse, cross in self._crossed():
+            row_block += by_row
+            carried += inverse @ cross
+            taken += gram(cross.mul_(inverse.sqrt()[:, None]))
+        row_block, carried, taken = row_block[self.fitted], carried[self.fitted], taken[self.fitted][:, self.fitted]
+        gauge = row_block.mean() * torch.outer(effect, effect) / (effect @ effect)
+        on_pairs = right @ effect[:, None] / len(self.effect)
+        row = _solve(torch.diag(row_block) - taken + gauge, right - on_pairs * carried)
+        pair = torch.empty((len(right), len(self.effect)), dtype=torch.float64, device=effect.device)
+        # With zeros if nothing is fitted: to pick rows of the cross terms would copy them.
+        of_rows = torch.zeros((len(right), n_rows), dtype=torch.float64, device=effect.device)
+        of_rows[:, self.fitted] = row
+        for some, _, inverse, cross in self._crossed():
+            pair[:, some] = inverse * (on_pairs - of_rows @ cross.mT)
+        return row, pair
+
+    def _crossed(self) -> Iterator[tuple[slice, torch.Tensor, torch.Tensor, torch.Tensor]]:
+        """Of some pairs at a time: their part of A, (2T,), the inverse of B, (P,), and C, (P, 2T)."""
+        least = HELD / self.row.abs().amax()
+        for some, swept, cross in crossed(self.cells, self.row[None], self.effect[None]):
+            # A pair at the border v = 0 does not follow the rates: it bends the rows, but is not solved for.
+            inverse = torch.where(self.effect[some] > least, 1 / swept.pairs.block[0], 0.0)
+            yield some, swept.by_row[0, ByRow.BLOCK], inverse, cross[0]
+
+    def _through_shrinkage(self, row: torch.Tensor, pair: torch.Tensor) -> TensorGradient:
+        """(rate-gradient): from the solution to every rate, its own shrunk rate and the mean of its row."""
+        effect, v, kept = self.row[self.fitted], self.effect, self.cells.keep
+        is_tpr = self.fitted < self.cells.n_rows // 2
+        on_mean = torch.empty_like(row)
+        for chosen, weight in ((is_tpr, self.weights.tpr), (~is_tpr, self.weights.fpr)):
+            # The mean of a row pulls on the sum over pairs of (1 - k) G~, by the weights of the rate's kind.
+            share = weight * (1 - kept) / weight.sum()
+            on_mean[:, chosen] = row[:, chosen] * (share @ v) + torch.outer(pair @ share, effect[chosen])
+        factors = torch.zeros((len(row), 3, self.cells.n_rows), dtype=torch.float64, device=row.device)
+        by_row = torch.stack([row, effect.expand(row.shape), on_mean], 1)
+        factors[:, :, self.fitted] = self.cells.on_row[0, self.fitted] * by_row
+        one = torch.ones((1, 1), dtype=torch.float64, device=row.device)
+        of_pairs = ((kept * v).expand(pair.shape), pair.mul_(kept), one.expand(pair.shape))
+        return TensorGradient(Slopes(factors, of_pairs, self.weights.tpr, self.weights.fpr, None))
+
+
+def curvature_of(
+    factorization: Factorization, rates: TensorRates, weights: PairWeights, shrinkage: float
+) -> TorchCurvature | None:
+    """The cells at the end of a fit; None of so few pairs that rows are better eliminated, which the host does."""
+    mean = factorization.mean_rates
+    fitted = np.flatnonzero((mean > EDGE) & (mean < 1 - EDGE))
+    if not 0 < len(fitted) < rates.n_pairs:
+        return None
+    device = rates.tpr_tensor.device
+    on_device = weights_on(weights, device)
+    cells, _ = cells_of(*_as_one_fit(rates), rates.call_rates, on_device, shrinkage)
+    row = np.zeros(len(mean))
+    row[fitted] = factorization.row_effects[fitted]
+    return TorchCurvature(
+        cells=cells.computed_in(torch.float64),
+        weights=on_device,
+        fitted=uploaded(fitted, device),
+        row=uploaded(row, device),
+        effect=effects_on(factorization, device),
+    )
+
+
+def _solve(schur: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    """Solve what is left, scaled to a diagonal of 1, for m right sides, (m, R)."""
+    scale = schur.diagonal().clamp(min=1e-300).rsqrt()
+    scaled = schur * scale[:, None] * scale
+    lower, failed = torch.linalg.cholesky_ex(scaled)
+    sides = (right * scale).mT
+    solution = torch.linalg.solve(scaled, sides) if int(failed) else torch.cholesky_solve(sides, lower)
+    return solution.mT * scale

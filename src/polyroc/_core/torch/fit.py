@@ -1,60 +1,67 @@
 """Rank-one fits on a device: the descent of `_core/descent.py` for one set of rates, or for many at once.
 
-Everything that is large stays on the device. After each sweep a handful of numbers of each fit comes to the host, where
-it is decided which steps are taken, how much the next are damped, and which fits are done.
+Everything that is large stays on the device. Of each step a handful of numbers of each fit comes to the host, which
+decides which steps are taken, how much the next are damped, and which fits are done.
 
 Words in parentheses are the labels of equations in docs/method.md. B fits, K pairs, T call rates, R = 2T rows.
 """
 
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 import torch
 
-from polyroc._core.cells import LOGIT_BOUND
-from polyroc._core.descent import FIRST_DAMPING, ROUGH, Course, Tolerance
+from polyroc._core import descent
+from polyroc._core.cells import EDGE, LOGIT_BOUND
+from polyroc._core.descent import FIRST_DAMPING, ROUGH, Attempt, Course, Tolerance
 from polyroc._core.torch.devices import pieces
-from polyroc._core.torch.passes import passes_for
-from polyroc._core.torch.problem import (
-    CURVED_PAIRS,
-    MANY_PAIRS,
-    Ended,
-    Problem,
-    State,
-    chosen_states,
-    only_effects,
-    some_pairs,
-)
-from polyroc._core.torch.sweeps import ROW_BLOCK, ROW_GRADIENT, Cells
+from polyroc._core.torch.passes import passes_on
+from polyroc._core.torch.sweeps import TINY, ByRow, Cells, Largest, Pairs, Swept, Total
+from polyroc._records import Status
 
-# As in `_numba/_cells.py`: fits of more pairs begin where a fit of some of them ended.
-MEDIUM_PAIRS = 4_096
-# Rates that are worked on at once.
-_AT_ONCE = 2**25
+# Fits of more pairs begin where a fit of some of them ended. Beyond MANY pairs the curvature of the rows is that of
+# CURVED pairs. `_core/numba` has fewer of these, which are cheap here.
+MEDIUM_PAIRS, MANY_PAIRS, CURVED_PAIRS = 4_096, 32_768, 16_384
+# Cells that are filled, and numbers of cross terms that are gathered, at once.
+_CELLS_AT_ONCE, _CROSS_AT_ONCE = 2**23, 2**25
 # Rows of a fit that ended early are solved for by at most this many steps.
 _MAX_ROW_STEPS = 100
+# Systems have a diagonal of order 1: a smaller pivot is rounding.
+_LEAST_ROOT = 1e-7
+
+RecordT = TypeVar("RecordT", bound=tuple[Any, ...])
+
+
+@dataclass(frozen=True, eq=False)
+class Ended:
+    """Where B descents ended, and how."""
+
+    row: torch.Tensor  # (B, R), 0 in rows that are not fitted
+    effect: torch.Tensor  # (B, K)
+    courses: list[Course]
+
+    @property
+    def converged(self) -> list[bool]:
+        return [course.status is Status.CONVERGED for course in self.courses]
 
 
 def fit_cells(cells: Cells, *, one_optimum: bool, near: torch.Tensor | None = None) -> Ended:
-    """Fit each of B sets of rates.
+    """Fit (model) to each of B sets of rates.
 
     `one_optimum` says that thresholds are such that a fit of some of the pairs may come first; `near` (B, R) has the
     row effects of a fit of the same rates with another shrinkage.
     """
     problem = Problem(cells)
-    few = _size_of_first_fit(cells.n_pairs, one_optimum=one_optimum)
-    if few is None:
-        return _from_alike(cells, problem.tolerance)
-    row = _rows_of_few(cells, few) if near is None else near.masked_fill(~problem.fitted, 0.0)
+    is_many = cells.n_pairs > MANY_PAIRS
+    if not is_many and (cells.n_pairs <= MEDIUM_PAIRS or not one_optimum):
+        return _descend(problem, problem.start(), problem.tolerance, FIRST_DAMPING)
+    n_few = CURVED_PAIRS if is_many else MEDIUM_PAIRS // 4
+    row = _rows_of_few(cells, n_few) if near is None else near.masked_fill(~problem.fitted, 0.0)
     # Near the optimum already, so hardly damped: 1e-6 is the least that a step which disappoints is given.
-    start, damping = problem.state(row, _effects_of_rows(cells, row)), 1e-6
-    return _descend(problem, start, problem.tolerance, damping)
-
-
-def _from_alike(cells: Cells, tolerance: Tolerance) -> Ended:
-    """The descent from where all pairs are alike and each row has the logit of its mean."""
-    problem = Problem(cells)
-    return _descend(problem, problem.start(), tolerance, FIRST_DAMPING)
+    return _descend(problem, problem.state(row, _effects_of_rows(cells, row)), problem.tolerance, 1e-6)
 
 
 def polished(cells: Cells, ended: Ended) -> Ended:
@@ -67,80 +74,11 @@ def polished(cells: Cells, ended: Ended) -> Ended:
         one is not None and one.change <= one.noise and is_converged
         for one, is_converged in zip(tried.outcomes, ended.converged, strict=True)
     ]
-    merged = _merged(state, tried.state, taken)
-    return replace(ended, row=merged.row, effect=merged.swept.pairs.effect)
+    state = _merged(state, tried.state, taken)
+    return replace(ended, row=state.row, effect=state.swept.pairs.effect)
 
 
-def _size_of_first_fit(n_pairs: int, *, one_optimum: bool) -> int | None:
-    """How many of the pairs are fitted first, to begin near the end; None where all begin alike."""
-    if n_pairs > MANY_PAIRS:
-        return CURVED_PAIRS
-    return MEDIUM_PAIRS // 4 if n_pairs > MEDIUM_PAIRS and one_optimum else None
-
-
-def _rows_of_few(cells: Cells, n_few: int) -> torch.Tensor:
-    """Row effects by a rough fit of a sample of the pairs: nearly those of all, at a fraction of the work."""
-    some = cells.of_pairs(some_pairs(cells.n_pairs, n_few, cells.tpr.device))
-    first, end = Problem(some).first_row(), _from_alike(some, ROUGH)
-    found = end.row * end.effect.mean(1, keepdim=True)
-    # A larger effect would start its row at rates of 0 or 1; such a row stays at the logit of its mean.
-    return torch.where(found.abs() < LOGIT_BOUND, found, first)
-
-
-def _effects_of_rows(cells: Cells, row: torch.Tensor) -> torch.Tensor:
-    """The best effects of the pairs for given rows, to two thousandths, (B, K).
-
-    Where the gradient of a pair is zero, sum_i w_i lambda_i p_i(v) equals sum_i w_i lambda_i M_i. The left side rises
-    with v, and but for the two weights of a pair it is the same for all. So it is looked up in a table.
-    """
-    n, device = cells.n_rows // 2, row.device
-    # Neighbours in the table differ by 7 %; between them effects are interpolated.
-    effects = torch.logspace(-2, 2, 129, dtype=torch.float64, device=device)
-    pull = cells.on_row.to(torch.float64) * row
-    pulls = pull[:, None] * torch.special.expit(effects[:, None] * row[:, None])
-    table = torch.stack([pulls[..., :n].sum(2), pulls[..., n:].sum(2)])  # (2, B, G)
-    found = torch.empty((cells.n_fits, cells.n_pairs), dtype=torch.float64, device=device)
-    for start, stop in pieces(cells.n_pairs, _AT_ONCE // (cells.n_fits * n)):
-        some = cells.of_pairs(slice(start, stop))
-        on_tpr, on_fpr = some.on_tpr.to(torch.float64), some.on_fpr.to(torch.float64)
-        sought = _pulled(some, pull, on_tpr, on_fpr)
-        low = torch.zeros_like(sought, dtype=torch.int64)
-        high = torch.full_like(low, len(effects) - 1)
-
-        def at(place: torch.Tensor, on_tpr: torch.Tensor = on_tpr, on_fpr: torch.Tensor = on_fpr) -> torch.Tensor:
-            return on_tpr * table[0].gather(1, place) + on_fpr * table[1].gather(1, place)
-
-        for _ in range(7):
-            middle = (low + high) >> 1
-            is_below = at(middle) < sought
-            low, high = torch.where(is_below, middle, low), torch.where(is_below, high, middle)
-        below, above = at(low), at(high)
-        part = ((sought - below) / (above - below + 1e-290)).clamp(0, 1)
-        found[:, start:stop] = effects[low] + part * (effects[high] - effects[low])
-    return found
-
-
-def _pulled(cells: Cells, pull: torch.Tensor, on_tpr: torch.Tensor, on_fpr: torch.Tensor) -> torch.Tensor:
-    """The sums over rows of pull times shrunk rates, true and false positive ones by their weights, (B, K)."""
-    n, keep = cells.n_rows // 2, cells.keep.to(torch.float64)
-    pull_tpr, pull_fpr = pull[:, :n], pull[:, n:]
-
-    # By products and sums, not by a matrix product: that may be in a lower precision, by a setting of PyTorch.
-    def along(rates: torch.Tensor, pull: torch.Tensor) -> torch.Tensor:
-        return (rates * pull[:, None].to(rates.dtype)).sum(2, dtype=torch.float64)
-
-    by_tpr = along(cells.tpr, pull_tpr)
-    if cells.fpr is None:
-        by_fpr = (pull_fpr * cells.doubled.to(torch.float64)).sum(1)[:, None] - along(cells.tpr, pull_fpr)
-    else:
-        by_fpr = along(cells.fpr, pull_fpr)
-    mean = cells.mean.to(torch.float64)
-    mean_tpr = (pull_tpr * mean[:, :n]).sum(1)[:, None]
-    mean_fpr = (pull_fpr * mean[:, n:]).sum(1)[:, None]
-    return on_tpr * (keep * by_tpr + (1 - keep) * mean_tpr) + on_fpr * (keep * by_fpr + (1 - keep) * mean_fpr)
-
-
-def _descend(problem: Problem, state: State, tolerance: Tolerance, damping: float) -> Ended:
+def _descend(problem: "Problem", state: "State", tolerance: Tolerance, damping: float) -> Ended:
     """Lower the deviances until nothing moves; fits that are done leave the others to themselves."""
     n_fits = problem.cells.n_fits
     courses = [Course(0.0, tolerance=tolerance, damping=damping) for _ in range(n_fits)]
@@ -170,34 +108,309 @@ def _descend(problem: Problem, state: State, tolerance: Tolerance, damping: floa
             if not rest:
                 return Ended(row, effect, courses)
             which = torch.tensor(rest, device=row.device)
-            problem, state = Problem(problem.cells.of_fits(which)), state.of_fits(which)
+            problem, state = Problem(problem.cells.of_fits(which)), _each(lambda one, which=which: one[which], state)
             going, here = [going[place] for place in rest], [here[place] for place in rest]
             curvature = problem.curvature(state)
-        # Where rows hardly move their curvature stays: it bends the steps, not where they lead.
+        # If rows hardly move their curvature stays: it bends the steps, not where they lead.
         elif any(one and move >= problem.steady for one, move in zip(taken, tried.row_moves, strict=True)):
             curvature = problem.curvature(state)
 
 
-def _merged(state: State, trial: State, taken: list[bool]) -> State:
+def _merged(state: "State", trial: "State", taken: list[bool]) -> "State":
     """The trial of the fits that take their step, the state of the others."""
     if all(taken):
         return trial
     if not any(taken):
         return state
-    return chosen_states(state, trial, torch.tensor(taken, device=state.row.device))
+    is_taken = torch.tensor(taken, device=state.row.device)
+    return _each(lambda new, old: torch.where(is_taken.reshape(-1, *(1,) * (new.ndim - 1)), new, old), trial, state)
+
+
+def _each(function: Callable[..., torch.Tensor], record: RecordT, *others: RecordT) -> RecordT:
+    """The record of what a function gives for each tensor of a record, and of records in it."""
+
+    def of(*ones: Any) -> Any:
+        return _each(function, *ones) if isinstance(ones[0], tuple) else None if ones[0] is None else function(*ones)
+
+    return type(record)(*(of(*ones) for ones in zip(record, *others, strict=True)))
+
+
+class State(NamedTuple):
+    """Row effects, and what the last sweep gave there."""
+
+    row: torch.Tensor  # (B, R)
+    swept: Swept
+
+
+class Tried(NamedTuple):
+    """Where a step leads each of B fits; None if its damped Hessian is not positive definite."""
+
+    state: State
+    outcomes: list[Attempt[None] | None]
+    gradients: list[float]
+    row_moves: list[float]
+
+
+class Step(NamedTuple):
+    """A proposed move of B fits."""
+
+    row: torch.Tensor  # (B, R): the new effects of the rows; the old ones if nothing was solved
+    effect: torch.Tensor | None  # (B, K): those of the pairs, if these were solved for
+    fall: torch.Tensor  # (B,): what the step adds to FALL and to LENGTH of a sweep
+    length: torch.Tensor
+    solved: torch.Tensor  # (B,): whether the damped Hessian is positive definite
+
+
+class RowCurvature(NamedTuple):
+    """The second derivatives by the rows, with the pairs eliminated."""
+
+    row_block: torch.Tensor  # (B, R)
+    gram: torch.Tensor  # (B, R, R): of the cross terms over the roots of the pairs' blocks
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The (deviance) of B fits, and steps that lower it."""
+
+    cells: Cells
+
+    @property
+    def is_single(self) -> bool:
+        return bool(self.cells.precision == torch.float32)
+
+    @property
+    def tolerance(self) -> Tolerance:
+        return descent.SINGLE_TOLERANCE if self.is_single else Tolerance()
+
+    @property
+    def steady(self) -> float:
+        return descent.SINGLE_STEADY if self.is_single else descent.STEADY
+
+    @property
+    def keeps_pairs(self) -> bool:
+        """Whether the pairs are the smaller side, which is solved for."""
+        return self.cells.n_pairs <= self.cells.n_rows
+
+    @property
+    def fitted(self) -> torch.Tensor:
+        return self.cells.on_row > 0
+
+    def first_row(self) -> torch.Tensor:
+        """Each row at the logit of its mean."""
+        mean = self.cells.mean.to(torch.float64)
+        return torch.logit(mean.clamp(EDGE, 1 - EDGE)).masked_fill(~self.fitted, 0.0)
+
+    def start(self) -> State:
+        """All pairs alike, and each row at the logit of its mean."""
+        row = self.first_row()
+        return self.state(row, torch.ones_like(row[:, :1]).expand(-1, self.cells.n_pairs).contiguous())
+
+    def state(self, row: torch.Tensor, effect: torch.Tensor) -> State:
+        """Linearise at these effects."""
+        return State(row, linearised(self.cells, row, effect, with_cross=self.keeps_pairs))
+
+    def curvature(self, state: State) -> RowCurvature | None:
+        """That of the rows, with the pairs eliminated; of very many pairs, by a sample of them."""
+        if self.keeps_pairs:
+            return None
+        cells, effect, share = self.cells, state.swept.pairs.effect, 1.0
+        if cells.n_pairs > MANY_PAIRS:
+            few = _some_pairs(cells.n_pairs, CURVED_PAIRS, effect.device)
+            # The pairs that were picked stand for all.
+            share = len(few) / cells.n_pairs
+            cells, effect = cells.of_pairs(few), effect[:, few]
+        row_block, gram = 0.0, 0.0
+        for _, swept, cross in crossed(cells, state.row, effect):
+            scale = swept.pairs.block.rsqrt().masked_fill(swept.pairs.pinned, 0.0).to(cross.dtype)
+            row_block = row_block + swept.by_row[:, ByRow.BLOCK]
+            gram = gram + passes_on(cross.device.type).gram(cross.mul_(scale[..., None])).to(torch.float64)
+        return RowCurvature(row_block / share, gram / share)
+
+    def attempt(self, state: State, curvature: RowCurvature | None, damping: torch.Tensor) -> Tried:
+        """Try the step with these dampings, (B,)."""
+        row, swept = state
+        stretch = 1 + damping
+        step = _step_pairs(row, swept, stretch) if curvature is None else _step_rows(row, swept, curvature, stretch)
+        sweep = passes_on(row.device.type).sweep
+        after = sweep(self.cells, row, step.row, swept.pairs, stretch, step.effect, with_cross=self.keeps_pairs)
+        trial = State(step.row, after)
+        # The one transfer of a step.
+        numbers = self._numbers(state, trial, step, damping).tolist()
+        outcomes = [Attempt(None, *one[1:5]) if one[0] else None for one in numbers]
+        return Tried(trial, outcomes, [one[5] for one in numbers], [one[6] for one in numbers])
+
+    def _numbers(self, state: State, trial: State, step: Step, damping: torch.Tensor) -> torch.Tensor:
+        """The numbers of each fit that decide how it goes on, (B, 7)."""
+        total, rounding = trial.swept.total, descent.SINGLE_ROUNDING if self.is_single else descent.ROUNDING
+        # As in `_stepped` of a sweep.
+        promised = total[:, Total.FALL] + step.fall + 0.5 * damping * (total[:, Total.LENGTH] + step.length)
+        effect, effect_new = state.swept.pairs.effect.mean(1), trial.swept.pairs.effect.mean(1)
+        curve = torch.special.expit(trial.row * effect_new[:, None]) - torch.special.expit(state.row * effect[:, None])
+        numbers = [
+            step.solved.to(torch.float64),
+            total[:, Total.CHANGE],
+            rounding * total[:, Total.NOISE],
+            promised,
+            trial.swept.largest[:, Largest.MOVE].maximum(curve.abs().amax(1)),
+            self.gradients(trial),
+            (trial.row - state.row).abs().amax(1),
+        ]
+        return torch.stack(numbers, 1)
+
+    def gradients(self, state: State) -> torch.Tensor:
+        """The largest scaled gradient of each fit, (B,): a weighted mean of residuals."""
+        of_pairs = state.swept.total[:, Total.WEIGHT_TPR : Total.WEIGHT_FPR + 1]
+        # A row's gradient is a sum of w v times residuals: divided by the sum of w v it is a mean of residuals.
+        scale = self.cells.on_row.to(torch.float64) * of_pairs.repeat_interleave(self.cells.n_rows // 2, 1)
+        rows = (state.swept.by_row[:, ByRow.GRADIENT].abs() / scale).masked_fill(scale <= 0, 0.0)
+        return rows.amax(1).maximum(state.swept.largest[:, Largest.GRADIENT])
+
+
+def linearised(cells: Cells, row: torch.Tensor, effect: torch.Tensor, *, with_cross: bool = False) -> Swept:
+    """The first sweep, of which nothing but effects is known."""
+    nothing = torch.zeros_like(effect[:, :1]).expand(effect.shape)
+    sweep = passes_on(row.device.type).sweep
+    return sweep(cells, row, row, Pairs(effect, nothing, nothing), None, with_cross=with_cross)
+
+
+def crossed(cells: Cells, row: torch.Tensor, effect: torch.Tensor) -> Iterator[tuple[slice, Swept, torch.Tensor]]:
+    """Some pairs at a time, linearised, with their cross terms."""
+    for start, stop in pieces(cells.n_pairs, _CROSS_AT_ONCE // (cells.n_fits * cells.n_rows)):
+        some = slice(start, stop)
+        swept = linearised(cells.of_pairs(some), row, effect[:, some], with_cross=True)
+        assert swept.cross is not None
+        yield some, swept, swept.cross
+
+
+# Steps. The smaller side is solved for, the larger one follows (`_core/fit.py`). The Hessian of (deviance) is an arrow:
+# diagonal blocks A of rows and B of pairs, and cross terms C. Scaled by the roots of A and B it has ones on the
+# diagonal, which damping makes 1 + mu, the `stretch`. Eliminating one side leaves, with C scaled alike and g the
+# gradients,
+#
+#     ((1 + mu) I - C C' / (1 + mu) + gauge) y = C g_gone / (1 + mu) - g_kept
+#
+# for the other; y is a step in scaled coordinates. If pairs are kept, C' takes the place of C. The gauge is the outer
+# product of the direction in which v is stretched and lambda shrunk: no rate changes along it, and without it the
+# undamped system would be singular. Everything here is small, and in double precision. Nothing is chosen by
+# `torch.where` with a plain number: that number would be copied to the device each time.
+
+
+def _step_rows(row: torch.Tensor, swept: Swept, curvature: RowCurvature, stretch: torch.Tensor) -> Step:
+    """The rows' part of the joint step, with the pairs eliminated."""
+    root = curvature.row_block.sqrt()
+    scale = _inverse(root)
+    across = 1 / stretch[:, None]
+    # Pinned pairs move by -0.9 v / stretch whatever the rows do; that changes the gradient of the rows.
+    gradient = scale * (swept.by_row[:, ByRow.GRADIENT] - swept.by_row[:, ByRow.PINNED] * across)
+    # CARRIED is C B^-1 g of the free pairs, from the sweep.
+    right = scale * swept.by_row[:, ByRow.CARRIED] * across - gradient
+    coupled = scale[:, :, None] * scale[:, None, :] * curvature.gram
+    y, solved = _solve(coupled, root * row, right, stretch)
+    return Step(row + scale * y, None, -0.5 * (gradient * y).sum(1), (y * y).sum(1), solved)
+
+
+def _step_pairs(row: torch.Tensor, swept: Swept, stretch: torch.Tensor) -> Step:
+    """The joint step, with the rows eliminated."""
+    assert swept.cross is not None
+    pairs, pinned = swept.pairs, swept.pairs.pinned
+    row_scale = _inverse(swept.by_row[:, ByRow.BLOCK].sqrt())
+    across = 1 / stretch[:, None]
+    # A scale of 0 takes a pinned pair out of the system: its y is 0.
+    root = pairs.block.sqrt().masked_fill(pinned, 0.0)
+    pair_scale = _inverse(root)
+    pinned_move = (-0.9 * pairs.effect * across).masked_fill(~pinned, 0.0)
+    # PINNED is 0.9 sum v C.
+    row_side = row_scale * (swept.by_row[:, ByRow.GRADIENT] - swept.by_row[:, ByRow.PINNED] * across)
+    coupling = pair_scale[:, :, None] * row_scale[:, None, :] * swept.cross.to(torch.float64)
+    gradient = pair_scale * pairs.gradient
+    right = (coupling @ row_side[:, :, None])[..., 0] * across - gradient
+    y, solved = _solve(coupling @ coupling.mT, root * pairs.effect, right, stretch)
+    z = -(row_side + (coupling.mT @ y[:, :, None])[..., 0]) * across
+    move = pair_scale * y + pinned_move
+    fall = -0.5 * ((gradient * y).sum(1) + (row_side * z).sum(1)) - (pairs.gradient * pinned_move).sum(1)
+    length = (y * y).sum(1) + (z * z).sum(1)
+    # (cut): each v_j by itself.
+    effect = torch.maximum(pairs.effect + move, 0.1 * pairs.effect)
+    kept = solved[:, None]
+    return Step(
+        torch.where(kept, row + row_scale * z, row), torch.where(kept, effect, pairs.effect), fall, length, solved
+    )
+
+
+def _inverse(root: torch.Tensor) -> torch.Tensor:
+    """One over it; 0 if there is nothing to be moved."""
+    return (1 / root).masked_fill(root <= TINY, 0.0)
+
+
+def _solve(
+    coupled: torch.Tensor, gauge: torch.Tensor, right: torch.Tensor, stretch: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Solve ((1 + mu) I - coupled / (1 + mu) + gauge) y = right; y is 0 if that is not positive definite."""
+    gauge = gauge / (gauge.square().sum(1, keepdim=True).sqrt() + TINY)
+    system = gauge[:, :, None] * gauge[:, None, :] - coupled / stretch[:, None, None]
+    system.diagonal(dim1=1, dim2=2).add_(stretch[:, None])
+    lower, failed = torch.linalg.cholesky_ex(system)
+    solved = (failed == 0) & (lower.diagonal(dim1=1, dim2=2).amin(1) > _LEAST_ROOT)
+    y = torch.cholesky_solve(right[:, :, None], lower)[..., 0]
+    return y.masked_fill(~solved[:, None], 0.0), solved
+
+
+def _some_pairs(n_pairs: int, n_few: int, device: torch.device) -> torch.Tensor:
+    """A sample of the pairs, the same whenever asked: the same rates always give the same fit."""
+    rng = np.random.default_rng(0)
+    # Drawn with replacement if the list of all would be long; what is drawn twice is taken once.
+    few = rng.choice(n_pairs, n_few, replace=False) if n_pairs < 2**22 else np.unique(rng.integers(n_pairs, size=n_few))
+    return torch.from_numpy(np.sort(few)).to(device)
+
+
+def _rows_of_few(cells: Cells, n_few: int) -> torch.Tensor:
+    """Row effects by a rough fit of a sample of the pairs: nearly those of all, at a fraction of the work."""
+    problem = Problem(cells.of_pairs(_some_pairs(cells.n_pairs, n_few, cells.tpr.device)))
+    end = _descend(problem, problem.start(), ROUGH, FIRST_DAMPING)
+    row = end.row * end.effect.mean(1, keepdim=True)
+    # A larger effect would start its row at rates of 0 or 1; such a row stays at the logit of its mean.
+    return torch.where(row.abs() < LOGIT_BOUND, row, problem.first_row())
+
+
+def _effects_of_rows(cells: Cells, row: torch.Tensor) -> torch.Tensor:
+    """The best effects of the pairs for given rows, to two thousandths, (B, K)."""
+    # If the gradient of a pair is zero, sum_i w_i lambda_i p_i(v) equals sum_i w_i lambda_i M_i. The left side rises
+    # with v, and but for the two weights of a pair it is the same for all. So it is looked up in a table, whose
+    # neighbours differ by 7 %; between them effects are interpolated.
+    effects = torch.logspace(-2, 2, 129, dtype=torch.float64, device=row.device)
+    pulls = (cells.on_row.to(torch.float64) * row)[:, None] * torch.special.expit(effects[:, None] * row[:, None])
+    table = pulls.unflatten(2, (2, -1)).sum(3)  # (B, G, 2)
+    effect = torch.empty((cells.n_fits, cells.n_pairs), dtype=torch.float64, device=row.device)
+    for start, stop in pieces(cells.n_pairs, _CELLS_AT_ONCE // (cells.n_fits * cells.n_rows)):
+        some = cells.of_pairs(slice(start, stop))
+        rate, weight = some.filled()
+        # By products and sums, not by a matrix product: that may be in a lower precision, by a setting of PyTorch.
+        target = (weight * rate * row[:, None].to(rate.dtype)).sum(2, dtype=torch.float64)
+        on_pair = torch.stack([some.on_tpr, some.on_fpr], 1).to(torch.float64)
+        low = torch.zeros_like(target, dtype=torch.int64)
+        high = torch.full_like(low, len(effects) - 1)
+
+        def at(place: torch.Tensor, on_pair: torch.Tensor = on_pair) -> torch.Tensor:
+            return (on_pair * table.take_along_dim(place[..., None], 1)).sum(2)
+
+        for _ in range(7):
+            middle = (low + high) >> 1
+            is_below = at(middle) < target
+            low, high = torch.where(is_below, middle, low), torch.where(is_below, high, middle)
+        below, above = at(low), at(high)
+        part = ((target - below) / (above - below + 1e-290)).clamp(0, 1)
+        effect[:, start:stop] = effects[low] + part * (effects[high] - effects[low])
+    return effect
 
 
 def solved_rows(cells: Cells, row: torch.Tensor, effect: torch.Tensor) -> torch.Tensor:
-    """The best row effects for given pair effects, (B, R): of a fit that ended early, so that its curve rises.
-
-    Each row solves sum_j w_j v_j (expit(lambda v_j) - M_j) = 0, which rises with lambda and falls with the rates.
-    """
+    """The best row effects for given pair effects (row), (B, R): `solve_rows` of `_core/fit.py` for B fits."""
     cells = cells.computed_in(torch.float64)
     fitted = cells.on_row > 0
     low, high = torch.full_like(row, -torch.inf), torch.full_like(row, torch.inf)
     for _ in range(_MAX_ROW_STEPS):
-        swept = passes_for(cells).sweep(cells, row, row, only_effects(effect), None)
-        gradient, block = swept.by_row[:, ROW_GRADIENT], swept.by_row[:, ROW_BLOCK]
+        by_row = linearised(cells, row, effect).by_row
+        gradient, block = by_row[:, ByRow.GRADIENT], by_row[:, ByRow.BLOCK]
         low, high = torch.where(gradient < 0, row, low), torch.where(gradient > 0, row, high)
         moved = row + torch.where(block > 0, -gradient / block, -torch.inf * gradient.sign()).nan_to_num().clamp(-2, 2)
         # A Newton step that leaves the bracket is replaced by bisection.

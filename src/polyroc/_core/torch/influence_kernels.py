@@ -1,4 +1,4 @@
-"""Influences of own thresholds as kernels of Triton, which do what `_influence.py` does by tables the other way round.
+"""Influences of own thresholds as kernels of Triton, which do what `influence.py` does by tables the other way round.
 
 A cut at call rate s adds its coefficient to the samples that are called there. So a sample which is called from call
 rate s on is given the sum of the coefficients from s on, one entry of cumulated coefficients (`_heights`). Where on the
@@ -13,15 +13,15 @@ import torch
 import triton
 import triton.language as tl
 
-from polyroc._core.reach import reach
-from polyroc._core.torch.cuts import Lines, own_lines
-from polyroc._core.torch.devices import compiled_with, pieces, uploaded
-from polyroc._core.torch.gradient import Slopes
-from polyroc._core.torch.influence import DeviceReach, centred
-from polyroc._core.torch.pairs import DevicePairs
-from polyroc._core.torch.passes import cut_own
+from polyroc._core.reach import Reach
+from polyroc._core.torch import influence as plain
+from polyroc._core.torch.devices import pieces, uploaded
+from polyroc._core.torch.influence import GetRuns, centred, reach_on
+from polyroc._core.torch.records import DevicePairs, Slopes
+from polyroc._core.torch.run_kernels import compiled_with, cut, run_of, runs_of_pair, tail_of
 from polyroc._core.torch.runs import Runs, Samples
-from polyroc._lib.typing import FloatArray
+from polyroc._core.torch.sweep_kernels import MOST_CALL_RATES
+from polyroc._lib.typing import FloatArray, Thresholds
 
 # Cumulated coefficients that are kept at once, and numbers differentiated at once.
 _HEIGHTS, _NUMBERS = 2**27, 16
@@ -32,8 +32,8 @@ _PROGRAMS = 8192
 @triton.jit
 def _called_at(share_ptr, point, inside, T: tl.constexpr):
     """Share of the positive class that is called at the points 0, s_1 .. s_T, 1."""
-    found = tl.load(share_ptr + (point - 1), mask=inside & (point > 0) & (point <= T), other=0.0)
-    return tl.where(point > T, 1.0, found)
+    share = tl.load(share_ptr + (point - 1), mask=inside & (point > 0) & (point <= T), other=0.0)
+    return tl.where(point > T, 1.0, share)
 
 
 @triton.jit
@@ -62,10 +62,8 @@ def _heights(
     t = tl.arange(0, BLOCK_T)
     inside = t < T
     low, high = tl.load(low_ptr + t, mask=inside, other=0), tl.load(high_ptr + t, mask=inside, other=0)
-    low_part, high_part = (
-        tl.load(low_part_ptr + t, mask=inside, other=0.0),
-        tl.load(high_part_ptr + t, mask=inside, other=0.0),
-    )
+    low_part = tl.load(low_part_ptr + t, mask=inside, other=0.0)
+    high_part = tl.load(high_part_ptr + t, mask=inside, other=0.0)
     share = share_ptr + p * T
     lower = (1.0 - low_part) * _called_at(share, low, inside, T) + low_part * _called_at(share, low + 1, inside, T)
     upper = (1.0 - high_part) * _called_at(share, high, inside, T) + high_part * _called_at(share, high + 1, inside, T)
@@ -136,19 +134,19 @@ def _score_of(column_ptr, members_ptr, place, is_sample, stride):
 def _hand_out(
     scores_ptr,  # (n, C)
     members_ptr,  # (n,): the samples, class by class
-    class_starts_ptr,  # (2, P): where both classes of each pair begin there
-    columns_ptr,  # (P,)
     values,  # sorted scores, run by run
     tails,
-    starts_ptr,  # (2, P)
-    counts_ptr,
-    tail_starts_ptr,
+    positive_ptr,  # (P,)
+    negative_ptr,
+    column_ptr,
+    offsets_ptr,  # (k + 1,)
     grid_ptr,  # (T,)
     heights_ptr,  # (m, 2, P, T)
     out_ptr,  # (m, n), class by class
     n_pairs,
     n_numbers,
-    n_samples,
+    n,
+    k,
     sample_stride,
     column_stride,
     steps,
@@ -160,19 +158,17 @@ def _hand_out(
     """Add psi of (influence) to the samples of both classes of a pair."""
     p, piece, n_pieces = tl.program_id(0).to(tl.int64), tl.program_id(1), tl.num_programs(1)
     # Scores lie as they came: by samples, by columns, or with other numbers between them.
-    column_ptr = scores_ptr + tl.load(columns_ptr + p) * column_stride
-    run_a, run_b = values + tl.load(starts_ptr + p), values + tl.load(starts_ptr + n_pairs + p)
-    n_a, n_b = tl.load(counts_ptr + p).to(tl.int32), tl.load(counts_ptr + n_pairs + p).to(tl.int32)
-    tail_a, tail_b = tails, tails
-    if HAS_TAILS:
-        tail_a, tail_b = tails + tl.load(tail_starts_ptr + p), tails + tl.load(tail_starts_ptr + n_pairs + p)
+    scores = scores_ptr + tl.load(column_ptr + p).to(tl.int64) * column_stride
+    run_a, n_a, tail_a, run_b, n_b, tail_b = runs_of_pair(
+        values, tails, positive_ptr, negative_ptr, column_ptr, offsets_ptr, p, n, k, HAS_TAILS
+    )
+    i, j = tl.load(positive_ptr + p), tl.load(negative_ptr + p)
     for which in range(2):
-        first = tl.load(class_starts_ptr + which * n_pairs + p)
-        count = tl.load(counts_ptr + which * n_pairs + p).to(tl.int32)
+        first, count = tl.load(offsets_ptr + tl.where(which > 0, j, i)), tl.where(which > 0, n_b, n_a)
         for begin in range(piece * BLOCK, count, n_pieces * BLOCK):
             rank = begin + tl.arange(0, BLOCK)
             is_sample = rank < count
-            score = _score_of(column_ptr, members_ptr, first + rank, is_sample, sample_stride)
+            score = _score_of(scores, members_ptr, first + rank, is_sample, sample_stride)
             above_a, upto_a = _shares(run_a, tail_a, n_a, score, steps, HAS_TAILS)
             above_b, upto_b = _shares(run_b, tail_b, n_b, score, steps, HAS_TAILS)
             # The edge of this score, between two call rates.
@@ -193,44 +189,67 @@ def _hand_out(
                     height -= tl.load(heights + t + 1, mask=here & (t + 1 < T), other=0.0)
                     call_rate = tl.load(grid_ptr + t, mask=here, other=0.0)
                     added += tl.where(here, height * (call_rate - before) * inverse, 0.0)
-                tl.atomic_add(out_ptr + s * n_samples + first + rank, added, mask=is_sample)
+                tl.atomic_add(out_ptr + s * n + first + rank, added, mask=is_sample)
 
 
-def sample_influences(
+def influences(
     samples: Samples,
-    runs: Runs,
+    get_runs: GetRuns,
     pairs: DevicePairs,
     call_rates: FloatArray,
+    thresholds: Thresholds,
     slopes: Slopes,
     *,
     least_reach: float,
 ) -> torch.Tensor:
-    """As `_influence.sample_influences`, with own thresholds and a gradient without factors of cells."""
-    device, n_pairs, n_grid = samples.device, len(pairs.column), len(call_rates)
-    around, grid = DeviceReach.of(reach(call_rates, least_reach), device), uploaded(call_rates, device)
-    found = torch.zeros((len(slopes.row), len(samples.codes)), dtype=torch.float64, device=device)
-    members = _members(samples)
-    # Places in `found` are numbers of 32 bits in the kernel.
-    together = max(1, min(len(found), _NUMBERS, 2**31 // found.shape[1]))
+    """As `influence.influences`: here for own thresholds, gradients without factors of cells, and grids that fit."""
+    if thresholds != "own" or slopes.cell is not None or len(call_rates) > MOST_CALL_RATES:
+        return plain.influences(samples, get_runs, pairs, call_rates, thresholds, slopes, least_reach=least_reach)
+    runs, device, n_pairs, n_grid = get_runs(), samples.device, len(pairs.column), len(call_rates)
+    around, grid = reach_on(call_rates, least_reach, device), uploaded(call_rates, device)
+    members = samples.by_class
+    psi = torch.zeros((len(slopes.row), len(members)), dtype=torch.float64, device=device)
+    # Places in `psi` are numbers of 32 bits in the kernel.
+    together = max(1, min(len(psi), _NUMBERS, 2**31 // psi.shape[1]))
     for start, stop in pieces(n_pairs, _HEIGHTS // (2 * n_grid * together)):
-        some = DevicePairs(*(one[start:stop].long() for one in pairs))
-        lines = own_lines(runs, *some)
+        some = pairs.part(start, stop)
         share = torch.empty((stop - start, n_grid), dtype=torch.float64, device=device)
-        cut_own(runs, pairs.part(start, stop), grid, share)
-        for first, last in pieces(len(found), together):
+        cut(runs, some, grid, share)
+        block, n_pieces = _blocks(runs.longest, stop - start)
+        for first, last in pieces(len(psi), together):
             heights = _heights_of(share, around, slopes.of_numbers(slice(first, last)), slice(start, stop))
-            _give(samples, members, runs, some, lines, grid, heights, found[first:last])
-    return centred(_by_sample(found, members), samples)
+            _hand_out[(stop - start, n_pieces)](
+                *_read_of(samples, members, runs, some),
+                grid,
+                heights,
+                psi[first:last],
+                stop - start,
+                last - first,
+                len(members),
+                len(runs.counts),
+                *samples.scores.stride(),
+                runs.longest.bit_length(),
+                n_grid.bit_length(),
+                T=n_grid,
+                BLOCK=block,
+                HAS_TAILS=runs.tails is not None,
+                **compiled_with(max(1, block // 64)),
+            )
+    return centred(_by_sample(psi, members), samples)
 
 
-def _heights_of(share: torch.Tensor, around: DeviceReach, slopes: Slopes, some: slice) -> torch.Tensor:
+def _heights_of(share: torch.Tensor, around: Reach, slopes: Slopes, some: slice) -> torch.Tensor:
     """Cumulated coefficients of both classes of some pairs, (m, 2, P, T)."""
     (n_pairs, n_grid), (n_numbers, n_factors) = share.shape, slopes.row.shape[:2]
     heights = torch.empty((n_numbers, 2, n_pairs, n_grid), dtype=torch.float64, device=share.device)
     block = max(32, triton.next_power_of_2(n_grid))
     _heights[(n_pairs, n_numbers)](
         share,
-        *around,
+        around.low,
+        around.low_part,
+        around.high,
+        around.high_part,
+        around.width,
         slopes.row.contiguous(),
         torch.stack([one[:, some] for one in slopes.pair]),
         slopes.tpr[some],
@@ -248,47 +267,6 @@ def _heights_of(share: torch.Tensor, around: DeviceReach, slopes: Slopes, some: 
     return heights
 
 
-def _give(
-    samples: Samples,
-    members: torch.Tensor,
-    runs: Runs,
-    pairs: DevicePairs,
-    lines: Lines,
-    grid: torch.Tensor,
-    heights: torch.Tensor,
-    out: torch.Tensor,
-) -> None:
-    n_numbers, _, n_pairs, n_grid = heights.shape
-    block, n_pieces = _blocks(lines.longest, n_pairs)
-    _hand_out[(n_pairs, n_pieces)](
-        samples.scores,
-        members,
-        runs.offsets[torch.stack([pairs.positive, pairs.negative])],
-        pairs.column,
-        *_layout(lines),
-        grid,
-        heights,
-        out,
-        n_pairs,
-        n_numbers,
-        out.shape[1],
-        *samples.scores.stride(),
-        lines.longest.bit_length(),
-        n_grid.bit_length(),
-        T=n_grid,
-        BLOCK=block,
-        HAS_TAILS=lines.tails is not None,
-        **compiled_with(max(1, block // 64)),
-    )
-
-
-def _layout(lines: Lines) -> tuple[torch.Tensor, ...]:
-    # Without weights nothing reads the tails: anything may stand there.
-    tails = lines.values if lines.tails is None else lines.tails
-    tail_starts = lines.starts if lines.tail_starts is None else lines.tail_starts
-    return lines.values, tails, lines.starts, lines.counts, tail_starts
-
-
 def _blocks(longest: int, n_pairs: int) -> tuple[int, int]:
     """Samples that a program takes at a time, and programs for each pair."""
     # At most 64: of the classes of a problem with very many, most would leave half of 128 lanes without a sample.
@@ -296,15 +274,16 @@ def _blocks(longest: int, n_pairs: int) -> tuple[int, int]:
     return block, max(1, min(triton.cdiv(longest, block), _PROGRAMS // n_pairs))
 
 
-def _members(samples: Samples) -> torch.Tensor:
-    """The samples class by class, (n,)."""
-    return torch.sort(samples.codes, stable=True).indices
+def _read_of(samples: Samples, members: torch.Tensor, runs: Runs, pairs: DevicePairs) -> tuple[torch.Tensor, ...]:
+    """The tensors that both kernels read of some pairs, from `scores_ptr` to `offsets_ptr`."""
+    # Without weights nothing reads the tails: anything may stand there.
+    return samples.scores, members, runs.values, runs.values if runs.tails is None else runs.tails, *pairs, runs.offsets
 
 
-def _by_sample(found: torch.Tensor, members: torch.Tensor) -> torch.Tensor:
+def _by_sample(psi: torch.Tensor, members: torch.Tensor) -> torch.Tensor:
     """From the order of `members` to that of the samples, (m, n)."""
-    ordered = torch.empty_like(found)
-    ordered[:, members] = found
+    ordered = torch.empty_like(psi)
+    ordered[:, members] = psi
     return ordered
 
 
@@ -312,21 +291,21 @@ def _by_sample(found: torch.Tensor, members: torch.Tensor) -> torch.Tensor:
 def _wins(
     scores_ptr,  # (n, C)
     members_ptr,  # (n,): the samples, class by class
-    class_starts_ptr,  # (2, P): where both classes of each pair begin there
-    columns_ptr,  # (P,)
     values,  # sorted scores, run by run
     tails,
-    starts_ptr,  # (2, P)
-    counts_ptr,
-    tail_starts_ptr,
+    positive_ptr,  # (P,)
+    negative_ptr,
+    column_ptr,
+    offsets_ptr,  # (k + 1,)
     counted_ptr,  # (m, P): what the area of each pair counts for
     out_ptr,  # (m, n), class by class
-    n_pairs,
     n_numbers,
-    n_samples,
+    n,
+    k,
     sample_stride,
     column_stride,
-    counted_stride,
+    number_stride,  # of what areas count for
+    pair_stride,
     steps,
     BLOCK: tl.constexpr,
     HAS_TAILS: tl.constexpr,
@@ -334,53 +313,47 @@ def _wins(
     """Add the share of comparisons that each sample of a pair wins: DeLong's components; ties count half."""
     p, piece, n_pieces = tl.program_id(0).to(tl.int64), tl.program_id(1), tl.num_programs(1)
     # Scores lie as they came: by samples, by columns, or with other numbers between them.
-    column_ptr = scores_ptr + tl.load(columns_ptr + p) * column_stride
+    column = tl.load(column_ptr + p).to(tl.int64)
+    scores = scores_ptr + column * column_stride
+    i, j = tl.load(positive_ptr + p), tl.load(negative_ptr + p)
     for which in range(2):
-        first = tl.load(class_starts_ptr + which * n_pairs + p)
-        count = tl.load(counts_ptr + which * n_pairs + p).to(tl.int32)
-        run = values + tl.load(starts_ptr + (1 - which) * n_pairs + p)
-        n_rivals = tl.load(counts_ptr + (1 - which) * n_pairs + p).to(tl.int32)
+        own, other = tl.where(which > 0, j, i), tl.where(which > 0, i, j)
+        first = tl.load(offsets_ptr + own)
+        count = (tl.load(offsets_ptr + own + 1) - first).to(tl.int32)
+        run, n_others = run_of(values, offsets_ptr, other, column, n)
         tail = tails
         if HAS_TAILS:
-            tail = tails + tl.load(tail_starts_ptr + (1 - which) * n_pairs + p)
+            tail = tail_of(tails, offsets_ptr, other, column, n + k)
         for begin in range(piece * BLOCK, count, n_pieces * BLOCK):
             rank = begin + tl.arange(0, BLOCK)
             is_sample = rank < count
-            score = _score_of(column_ptr, members_ptr, first + rank, is_sample, sample_stride)
-            above, upto = _shares(run, tail, n_rivals, score, steps, HAS_TAILS)
-            # A sample of the second class wins where those of the first lie above it.
+            score = _score_of(scores, members_ptr, first + rank, is_sample, sample_stride)
+            above, upto = _shares(run, tail, n_others, score, steps, HAS_TAILS)
+            # A sample of the second class wins against those of the first above it.
             higher = 0.5 * (above + upto)
             won = tl.where(which > 0, higher, 1.0 - higher)
             for s in range(n_numbers):
-                counted = tl.load(counted_ptr + s * counted_stride + p)
-                tl.atomic_add(out_ptr + s * n_samples + first + rank, counted * won, mask=is_sample)
+                counted = tl.load(counted_ptr + s * number_stride + p * pair_stride)
+                tl.atomic_add(out_ptr + s * n + first + rank, counted * won, mask=is_sample)
 
 
-def area_influences(samples: Samples, runs: Runs, pairs: DevicePairs, shares: torch.Tensor) -> torch.Tensor:
-    """As `_influence.area_influences`."""
-    found = torch.zeros((len(shares), len(samples.codes)), dtype=torch.float64, device=samples.device)
-    members = _members(samples)
-    # In pieces: what is made of each pair on the way takes some hundred bytes.
-    for start, stop in pieces(len(pairs.column), _HEIGHTS // 16):
-        some = DevicePairs(*(one[start:stop].long() for one in pairs))
-        lines = own_lines(runs, *some)
-        block, n_pieces = _blocks(lines.longest, stop - start)
-        _wins[(stop - start, n_pieces)](
-            samples.scores,
-            members,
-            runs.offsets[torch.stack([some.positive, some.negative])],
-            some.column,
-            *_layout(lines),
-            shares[:, start:stop].contiguous(),
-            found,
-            stop - start,
-            len(found),
-            found.shape[1],
-            *samples.scores.stride(),
-            stop - start,
-            lines.longest.bit_length(),
-            BLOCK=block,
-            HAS_TAILS=lines.tails is not None,
-            **compiled_with(max(1, block // 64)),
-        )
-    return centred(_by_sample(found, members), samples)
+def area_influences(samples: Samples, get_runs: GetRuns, pairs: DevicePairs, shares: torch.Tensor) -> torch.Tensor:
+    """As `influence.area_influences`."""
+    runs, members, n_pairs = get_runs(), samples.by_class, len(pairs.column)
+    psi = torch.zeros((len(shares), len(members)), dtype=torch.float64, device=samples.device)
+    block, n_pieces = _blocks(runs.longest, n_pairs)
+    _wins[(n_pairs, n_pieces)](
+        *_read_of(samples, members, runs, pairs),
+        shares,
+        psi,
+        len(psi),
+        len(members),
+        len(runs.counts),
+        *samples.scores.stride(),
+        *shares.stride(),
+        runs.longest.bit_length(),
+        BLOCK=block,
+        HAS_TAILS=runs.tails is not None,
+        **compiled_with(max(1, block // 64)),
+    )
+    return centred(_by_sample(psi, members), samples)

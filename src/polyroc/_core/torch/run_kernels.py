@@ -1,9 +1,14 @@
-"""Cuts of own thresholds and areas, as kernels of Triton: each lane follows one call rate of one pair by bisection.
+"""Sort, tails, cut and areas as kernels of Triton, which do what `runs.py` does.
 
-Without weights a run's shares are known from ranks alone: whether the a-th sample of the first run is called before
-call rate s is one comparison with a sample of the second run, the one whose rank brings the call rate to s (the merge
-path of two sorted lists). So a bisection over the first run finds the edge on which s lies, with two reads a step. With
-weights there is a second bisection inside the first.
+Sort: each class in each column by itself, in the registers of a warp or some. PyTorch sorts the rows of a table, with
+an index of eight bytes for every number, and classes of different sizes would have to be laid out as such a table
+first, and back, which takes twice as long as the sorting.
+
+Cut: each lane follows one call rate of one pair by bisection. Without weights a run's shares are known from ranks
+alone: whether the a-th sample of the first run is called before call rate s is one comparison with a sample of the
+second run, the one whose rank brings the call rate to s (the merge path of two sorted lists). So a bisection over the
+first run finds the edge on which s lies, with two reads a step. With weights there is a second bisection inside the
+first.
 """
 
 from typing import Any
@@ -12,13 +17,94 @@ import torch
 import triton
 import triton.language as tl
 
-from polyroc._core.torch.devices import MOST_COLUMNS, compiled_with, pieces
-from polyroc._core.torch.pairs import DevicePairs
-from polyroc._core.torch.runs import Runs
-from polyroc._core.torch.sweep_kernels import REAL
+from polyroc._core.torch import runs as plain
+from polyroc._core.torch.devices import pieces
+from polyroc._core.torch.records import DevicePairs
+from polyroc._core.torch.runs import Group, Runs
 
-# Programs for which few pairs of long runs are split when areas are summed.
-_PROGRAMS = 8192
+# Classes of at most this many samples are sorted here, and numbers of a run for each warp.
+LONGEST_SHORT, _PER_WARP = 1024, 256
+# Columns that one launch takes: CUDA has no more programs in the second dimension of a grid.
+MOST_COLUMNS = 65_535
+# Programs into which few pairs of long runs are split when areas are summed, and polygons of one launch.
+_PROGRAMS, _POLYGONS_AT_ONCE = 8192, 2**24
+REAL: dict[torch.dtype, Any] = {torch.float32: tl.float32, torch.float64: tl.float64}
+
+
+def compiled_with(num_warps: int) -> dict[str, Any]:
+    """How Triton compiles a kernel, as arguments of its launch."""
+    # A product is rounded together with the sum that it enters. Triton will do so only if that is asked for (3.10);
+    # until then it warns if nothing is said (3.9).
+    return {"num_warps": num_warps, "enable_fp_fusion": True}
+
+
+@triton.jit
+def _flipped(bits, FLIP: tl.constexpr):
+    """The bits of floats as whole numbers of the same order, and such numbers as the bits of floats."""
+    return tl.where(bits >= 0, bits, bits ^ FLIP)
+
+
+@triton.jit
+def _sort(
+    scores_ptr,  # (c, n): some columns, gathered by class
+    values_ptr,  # (c, n)
+    order_ptr,  # (c, n), int32: places in the gathered column
+    classes_ptr,  # the classes of this size
+    offsets_ptr,
+    n,
+    BLOCK: tl.constexpr,
+    IS_ORDERED: tl.constexpr,
+    WHOLE: tl.constexpr,  # whole numbers as wide as the scores
+    FLIP: tl.constexpr,  # all their bits but the sign
+):
+    c = tl.load(classes_ptr + tl.program_id(0))
+    start, stop = tl.load(offsets_ptr + c), tl.load(offsets_ptr + c + 1)
+    column = tl.program_id(1).to(tl.int64) * n
+    place = tl.arange(0, BLOCK)
+    inside = place < stop - start
+    score = tl.load(scores_ptr + column + start + place, mask=inside, other=float("-inf"))
+    # As whole numbers: Triton before 3.4 multiplies what it sorts by 0, and 0 times infinity is no number.
+    if IS_ORDERED:
+        # Above the places, which break ties: the first sample comes first. A zero is one, whatever its sign.
+        ranks = _flipped(tl.where(score == 0.0, 0.0, score).to(WHOLE, bitcast=True), FLIP)
+        key = (ranks.to(tl.int64) << 32) | (BLOCK - 1 - place).to(tl.int64)
+        key = tl.sort(key, descending=True)
+        rank = (BLOCK - 1 - (key & 0xFFFFFFFF)).to(tl.int32)
+        sorted_score = tl.load(scores_ptr + column + start + rank, mask=inside, other=0.0)
+        tl.store(values_ptr + column + start + place, sorted_score, mask=inside)
+        tl.store(order_ptr + column + start + place, (start + rank).to(tl.int32), mask=inside)
+    else:
+        ranks = tl.sort(_flipped(score.to(WHOLE, bitcast=True), FLIP), descending=True)
+        sorted_score = _flipped(ranks, FLIP).to(score.dtype, bitcast=True)
+        tl.store(values_ptr + column + start + place, sorted_score, mask=inside)
+
+
+def sort(
+    gathered: torch.Tensor, group: Group, offsets: torch.Tensor, values: torch.Tensor, order: torch.Tensor | None
+) -> None:
+    """As `runs.sort`: here if classes are short and, for the sample at each place, scores have 32 bits."""
+    if group.length > LONGEST_SHORT or (order is not None and gathered.dtype != torch.float32):
+        plain.sort(gathered, group, offsets, values, order)
+        return
+    block = max(32, triton.next_power_of_2(group.length))
+    # Without an order, nothing is written there.
+    places = gathered if order is None else order
+    whole, width = (tl.int32, 32) if gathered.dtype == torch.float32 else (tl.int64, 64)
+    for first, last in pieces(len(gathered), MOST_COLUMNS):
+        grid: Any = (group.n_classes, last - first)
+        _sort[grid](
+            gathered[first:last],
+            values[first:last],
+            places[first:last],
+            group.classes,
+            offsets,
+            gathered.shape[1],
+            BLOCK=block,
+            IS_ORDERED=order is not None,
+            WHOLE=whole,
+            FLIP=2 ** (width - 1) - 1,
+            **compiled_with(max(1, block // _PER_WARP)),
+        )
 
 
 @triton.jit
@@ -28,8 +114,8 @@ def _above(run, count, score, steps, EQUAL: tl.constexpr):
     high = low + count
     for _ in range(steps):
         middle = (low + high) >> 1
-        found = tl.load(run + tl.minimum(middle, count - 1))
-        is_above = (found >= score) if EQUAL else (found > score)
+        value = tl.load(run + tl.minimum(middle, count - 1))
+        is_above = (value >= score) if EQUAL else (value > score)
         is_above = is_above & (low < high)
         low = tl.where(is_above, middle + 1, low)
         high = tl.where(is_above, high, middle)
@@ -37,20 +123,34 @@ def _above(run, count, score, steps, EQUAL: tl.constexpr):
 
 
 @triton.jit
-def _run(values, offsets_ptr, c, column, n):
+def run_of(values, offsets_ptr, c, column, n):
     """Where a class begins in a column of sorted scores, and how many samples it has."""
     start = tl.load(offsets_ptr + c)
     return values + column * n + start, (tl.load(offsets_ptr + c + 1) - start).to(tl.int32)
 
 
 @triton.jit
-def _tail(tails, offsets_ptr, c, column, row_length):
+def tail_of(tails, offsets_ptr, c, column, row_length):
     """The same for shares, of which every class has one more."""
     return tails + column * row_length + tl.load(offsets_ptr + c) + c
 
 
 @triton.jit
-def _cut_own(
+def runs_of_pair(values, tails, positive_ptr, negative_ptr, column_ptr, offsets_ptr, p, n, k, HAS_TAILS: tl.constexpr):
+    """Both runs of a pair, how many samples they have, and their tails."""
+    i, j = tl.load(positive_ptr + p), tl.load(negative_ptr + p)
+    column = tl.load(column_ptr + p).to(tl.int64)
+    a, a_count = run_of(values, offsets_ptr, i, column, n)
+    b, b_count = run_of(values, offsets_ptr, j, column, n)
+    a_tail, b_tail = tails, tails
+    if HAS_TAILS:
+        a_tail = tail_of(tails, offsets_ptr, i, column, n + k)
+        b_tail = tail_of(tails, offsets_ptr, j, column, n + k)
+    return a, a_count, a_tail, b, b_count, b_tail
+
+
+@triton.jit
+def _cut(
     values,
     tails,
     grid_ptr,  # (T,), in double precision
@@ -72,16 +172,12 @@ def _cut_own(
     p, weighing = tl.program_id(0).to(tl.int64), tl.program_id(2).to(tl.int64)
     t = tl.program_id(1) * BLOCK_T + tl.arange(0, BLOCK_T)
     inside = t < T
-    wanted = 2.0 * tl.load(grid_ptr + t, mask=inside, other=0.5).to(REAL)
-    i, j = tl.load(positive_ptr + p), tl.load(negative_ptr + p)
-    column = tl.load(column_ptr + p).to(tl.int64)
-    a, a_count = _run(values, offsets_ptr, i, column, n)
-    b, b_count = _run(values, offsets_ptr, j, column, n)
+    target = 2.0 * tl.load(grid_ptr + t, mask=inside, other=0.5).to(REAL)
+    tails += weighing * tail_stride
+    a, a_count, a_tail, b, b_count, b_tail = runs_of_pair(
+        values, tails, positive_ptr, negative_ptr, column_ptr, offsets_ptr, p, n, k, HAS_TAILS
+    )
     a_real, b_real = a_count.to(REAL), b_count.to(REAL)
-    if HAS_TAILS:
-        tails += weighing * tail_stride
-        a_tail = _tail(tails, offsets_ptr, i, column, n + k)
-        b_tail = _tail(tails, offsets_ptr, j, column, n + k)
     low = tl.zeros([BLOCK_T], tl.int32)
     high = low + a_count
     # How many of the first run are called before the edge.
@@ -92,12 +188,12 @@ def _cut_own(
         if HAS_TAILS:
             before = _above(b, b_count, score, steps, False)
             called = tl.load(a_tail + held + 1).to(REAL) + tl.load(b_tail + before).to(REAL)
-            is_before = called < wanted
+            is_before = called < target
         else:
             # c / n_b + (a + 1) / n_a < 2 s for c, the number of the second run above the score.
-            most = tl.ceil((wanted - (held + 1).to(REAL) / a_real) * b_real).to(tl.int32) - 1
-            rival = tl.load(b + tl.minimum(tl.maximum(most, 0), b_count - 1))
-            is_before = (most >= b_count) | ((most >= 0) & (rival <= score))
+            most = tl.ceil((target - (held + 1).to(REAL) / a_real) * b_real).to(tl.int32) - 1
+            score_b = tl.load(b + tl.minimum(tl.maximum(most, 0), b_count - 1))
+            is_before = (most >= b_count) | ((most >= 0) & (score_b <= score))
         is_before = is_before & (low < high)
         low = tl.where(is_before, middle + 1, low)
         high = tl.where(is_before, high, middle)
@@ -109,11 +205,11 @@ def _cut_own(
         for _ in range(steps):
             middle = (other + high) >> 1
             held = tl.minimum(middle, b_count - 1)
-            is_before = (called + tl.load(b_tail + held + 1).to(REAL) < wanted) & (other < high)
+            is_before = (called + tl.load(b_tail + held + 1).to(REAL) < target) & (other < high)
             other = tl.where(is_before, middle + 1, other)
             high = tl.where(is_before, high, middle)
     else:
-        other = tl.ceil((wanted - low.to(REAL) / a_real) * b_real).to(tl.int32) - 1
+        other = tl.ceil((target - low.to(REAL) / a_real) * b_real).to(tl.int32) - 1
         other = tl.maximum(other, 0)
     of_a = tl.load(a + tl.minimum(low, a_count - 1))
     of_b = tl.load(b + tl.minimum(other, b_count - 1))
@@ -137,27 +233,35 @@ def _cut_own(
         a_before, a_after = a_above.to(REAL) / a_real, a_upto.to(REAL) / a_real
         b_before, b_after = b_above.to(REAL) / b_real, b_upto.to(REAL) / b_real
     width = (a_after - a_before) + (b_after - b_before)
-    part = (wanted - (a_before + b_before)) / tl.where(width > 0, width, 1.0)
+    part = (target - (a_before + b_before)) / tl.where(width > 0, width, 1.0)
     part = tl.minimum(tl.maximum(part, 0.0), 1.0)
     at = (weighing * n_polygons + p) * T + t
     tl.store(out_ptr + at, a_before + part * (a_after - a_before), mask=inside)
 
 
-def cut_own(
-    runs: Runs, pairs: DevicePairs, call_rates: torch.Tensor, out: torch.Tensor, tails: torch.Tensor | None
+def cut(
+    runs: Runs,
+    pairs: DevicePairs,
+    call_rates: torch.Tensor,
+    tpr: torch.Tensor,
+    fpr: torch.Tensor | None = None,
+    weighed: torch.Tensor | None = None,
 ) -> None:
-    """As `_passes.cut_own`."""
-    n_polygons, n_grid = out.shape[-2:]
+    """As `runs.cut`: here if thresholds are own."""
+    if fpr is not None:
+        plain.cut(runs, pairs, call_rates, tpr, fpr, weighed)
+        return
+    tails = runs.own_tails if weighed is None else weighed
+    n_polygons, n_grid = tpr.shape[-2:]
     block = min(128, max(32, triton.next_power_of_2(n_grid)))
-    n_weighings = out.shape[0] if out.ndim == 3 else 1
-    grid: Any = (n_polygons, triton.cdiv(n_grid, block), n_weighings)
-    _cut_own[grid](
+    grid: Any = (n_polygons, triton.cdiv(n_grid, block), len(tpr) if tpr.ndim == 3 else 1)
+    _cut[grid](
         runs.values,
         runs.values if tails is None else tails,
         call_rates,
         *pairs,
         runs.offsets,
-        out,
+        tpr,
         n_polygons,
         runs.values.shape[1],
         len(runs.counts),
@@ -166,7 +270,7 @@ def cut_own(
         T=n_grid,
         BLOCK_T=block,
         HAS_TAILS=tails is not None,
-        REAL=REAL[out.dtype],
+        REAL=REAL[tpr.dtype],
         **compiled_with(1),
     )
 
@@ -190,17 +294,11 @@ def _lost(
 ):
     p, piece, n_pieces = tl.program_id(0).to(tl.int64), tl.program_id(1), tl.num_programs(1)
     weighing = tl.program_id(2).to(tl.int64)
-    i, j = tl.load(positive_ptr + p), tl.load(negative_ptr + p)
-    column = tl.load(column_ptr + p).to(tl.int64)
-    a, a_count = _run(values, offsets_ptr, i, column, n)
-    b, b_count = _run(values, offsets_ptr, j, column, n)
-    if HAS_TAILS:
-        tails += weighing * tail_stride
-        a_tail = _tail(tails, offsets_ptr, i, column, n + k)
-        b_tail = _tail(tails, offsets_ptr, j, column, n + k)
-        total = tl.zeros([BLOCK], tl.float64)
-    else:
-        total = tl.zeros([BLOCK], tl.int64)
+    tails += weighing * tail_stride
+    a, a_count, a_tail, b, b_count, b_tail = runs_of_pair(
+        values, tails, positive_ptr, negative_ptr, column_ptr, offsets_ptr, p, n, k, HAS_TAILS
+    )
+    total = tl.zeros([BLOCK], tl.float64 if HAS_TAILS else tl.int64)
     for begin in range(piece * BLOCK, a_count, n_pieces * BLOCK):
         rank = begin + tl.arange(0, BLOCK)
         is_sample = rank < a_count
@@ -217,8 +315,14 @@ def _lost(
     tl.store(out_ptr + (weighing * n_pieces + piece) * n_polygons + p, tl.sum(total, 0))
 
 
-def areas_of(runs: Runs, pairs: DevicePairs, tails: torch.Tensor | None) -> torch.Tensor:
-    """As `_passes.areas_of`."""
+def areas(runs: Runs, pairs: DevicePairs, weighed: torch.Tensor | None = None) -> torch.Tensor:
+    """As `runs.areas`."""
+    tails = runs.own_tails if weighed is None else weighed
+    parts = pieces(len(pairs.positive), _POLYGONS_AT_ONCE)
+    return torch.cat([_areas_of_part(runs, pairs.part(*part), tails) for part in parts], -1)
+
+
+def _areas_of_part(runs: Runs, pairs: DevicePairs, tails: torch.Tensor | None) -> torch.Tensor:
     n_polygons, device = len(pairs.positive), runs.device
     n_weighings = tails.shape[0] if tails is not None and tails.ndim == 2 else 1
     # At most 64: of the classes of a problem with very many, most would leave half of 128 lanes without a sample.
@@ -244,8 +348,8 @@ def areas_of(runs: Runs, pairs: DevicePairs, tails: torch.Tensor | None) -> torc
     )
     total = lost.sum(1)
     if tails is not None:
-        found = (1 - total / 2).clamp(0, 1)
-        return found if tails.ndim == 2 else found[0]
+        area = (1 - total / 2).clamp(0, 1)
+        return area if tails.ndim == 2 else area[0]
     # In double precision: PyTorch divides whole numbers in single unless told otherwise.
     return 1 - total[0].to(torch.float64) / (2 * runs.counts[pairs.positive] * runs.counts[pairs.negative])
 
@@ -287,17 +391,15 @@ def _tails(
         carried += tl.sum(weight, 0)
 
 
-def tails_of(
-    order: torch.Tensor,
-    offsets: torch.Tensor,
-    longest: int,
-    weights: torch.Tensor,
-    out: torch.Tensor,
-) -> None:
-    """Cumulated shares of each run under several weights, (B, n)."""
-    (n_columns, n), k = order.shape, len(offsets) - 1
-    block = min(512, max(32, triton.next_power_of_2(longest)))
+def tails(runs: Runs, weights: torch.Tensor) -> torch.Tensor:
+    """As `runs.tails`."""
+    order = runs.order
+    assert order is not None
+    (n_columns, n), k = order.shape, len(runs.counts)
+    shares = torch.empty((len(weights), n_columns, n + k), dtype=torch.float64, device=runs.device)
+    block = min(512, max(32, triton.next_power_of_2(runs.longest)))
     sizes: dict[str, Any] = {"BLOCK": block, **compiled_with(max(1, block // 128))}
     for first, last in pieces(n_columns, MOST_COLUMNS):
         grid: Any = (k, last - first, len(weights))
-        _tails[grid](weights, order[first:last], offsets, out[:, first:last], n, k, n_columns, **sizes)
+        _tails[grid](weights, order[first:last], runs.offsets, shares[:, first:last], n, k, n_columns, **sizes)
+    return shares
