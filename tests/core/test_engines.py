@@ -20,9 +20,8 @@ from scipy.special import expit
 import polyroc
 from polyroc import baselines
 from polyroc._core import get_engine
-from polyroc._core.cells import shrunk_cells
 from polyroc._core.rates import all_pairs
-from polyroc._core.weights import pair_weights
+from polyroc._core.weights import pair_weights, shrunk_cells
 from polyroc._inputs.predictions import as_predictions
 from polyroc._lib.grid import grid
 

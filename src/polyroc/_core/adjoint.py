@@ -1,5 +1,7 @@
 """Factorization -> Gradient: how D, or a point of the curve, changes with every pairwise rate.
 
+Equations (area-slopes), (adjoint) and (rate-gradient) of docs/influence.md.
+
 At the fit the gradient of the deviance is zero. By the implicit function theorem one linear system in its Hessian, with
 what the effects count in D on its right side, replaces one refit for every rate that could change. The Hessian is that
 of `polyroc._core.fit`: an arrow, of which the larger side is eliminated. It is singular where lambda is
@@ -7,17 +9,100 @@ stretched and v shrunk; the right sides have no part in that direction, and a te
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from scipy.special import expit
 
-from polyroc._core.cells import EDGE
-from polyroc._core.curvature import HELD, Curvature, Eliminated, OwnGradient, Passes
 from polyroc._core.curve import partial_slopes, shared_rates
-from polyroc._core.gradient import Gradient
+from polyroc._core.weights import EDGE
 from polyroc._lib.typing import BoolArray, FloatArray, Structure
-from polyroc._records import Factorization, PairWeights, PairwiseRates
+from polyroc._records import Factorization, Frozen, PairWeights, PairwiseRates
+
+
+@dataclass(frozen=True, eq=False)
+class Gradient(Frozen):
+    """Derivatives of m numbers with respect to every pairwise rate, as products of rows and pairs.
+
+    G[s, r, j] = weight[j] cell[r, j] sum_q row[s, q, r] pair[s, q, j], where weight is `tpr` in the first T rows and
+    `fpr` in the others. With a thousand classes the cells themselves would fill gigabytes.
+    """
+
+    row: FloatArray
+    """Shape (m, Q, 2T): T rows of true positive rates, then T of false."""
+    pair: FloatArray
+    """Shape (m, Q, K)."""
+    tpr: FloatArray
+    """Weight of each pair's true positive rates, shape (K,)."""
+    fpr: FloatArray
+    """Weight of each pair's false positive rates, shape (K,)."""
+    cell: FloatArray | None = None
+    """A factor of each cell, shape (2T, K), where there is one."""
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def of_numbers(self, some: slice) -> "Gradient":
+        """That of some of the numbers."""
+        return replace(self, row=self.row[some], pair=self.pair[some])
+
+    def of_pair(self, j: int) -> tuple[FloatArray, FloatArray]:
+        """Derivatives by the true and by the false positive rates of one pair, shape (m, T) each."""
+        found = np.einsum("sqr,sq->sr", self.row, self.pair[:, :, j])
+        if self.cell is not None:
+            found = found * self.cell[:, j]
+        tpr, fpr = np.split(found, 2, axis=1)
+        return self.tpr[j] * tpr, self.fpr[j] * fpr
+
+    @property
+    def cells(self) -> FloatArray:
+        """All of G, shape (m, 2T, K)."""
+        by_pair = [np.concatenate(self.of_pair(j), axis=1) for j in range(self.pair.shape[2])]
+        return np.stack(by_pair, axis=2)
+
+
+# A pair whose effect moves no predictor by more is held at zero: it has no derivative.
+HELD = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Eliminated(Frozen):
+    """What is left of R fitted rows when the free pairs are eliminated."""
+
+    row_block: FloatArray
+    """Curvature by rows, shape (R,)."""
+    gram: FloatArray
+    """What eliminated pairs take from it: C' B^-1 C, shape (R, R)."""
+    carried: FloatArray
+    """What right sides of pairs carry over to rows, shape (m, R)."""
+    by_pair: FloatArray
+    """Curvature by pairs, shape (K,)."""
+
+
+class Passes(Protocol):
+    """Passes over the cells at the end of a fit."""
+
+    def eliminated(self, right: FloatArray, free: BoolArray) -> Eliminated:
+        """What is left of rows when the free pairs, of all K, are eliminated; `right` has shape (m, K)."""
+
+    def solve(self, schur: FloatArray, right: FloatArray) -> FloatArray:
+        """Solve what is left, a positive definite system of R rows, for m right sides, shape (m, R)."""
+
+    def times(self, found: FloatArray) -> FloatArray:
+        """The cross terms of every pair times some rows, shape (m, K) from (m, R)."""
+
+
+@runtime_checkable
+class OwnGradient(Protocol):
+    """All of `polyroc._core.adjoint` where the cells are: nothing of the size of pairs comes to the host."""
+
+    def gradient(self, slopes: FloatArray) -> Gradient:
+        """The gradient of m numbers by their derivatives by the row effects of the curve, shape (m, 2T)."""
+
+
+Curvature: TypeAlias = Passes | OwnGradient
+
 
 # Cells that are worked on at a time, within the cache: all cells of a thousand classes would take gigabytes.
 _BLOCK_CELLS = 2**15

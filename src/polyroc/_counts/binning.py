@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from polyroc._core.gradient import Gradient
+from polyroc._core.adjoint import Gradient
 from polyroc._counts.bins import GroupedBins, ScoreBins
 from polyroc._counts.counted import CountedPrepared, by_positive
 from polyroc._inputs.checks import InputError

@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 
 from polyroc._core import memory
-from polyroc._core.curvature import Curvature
-from polyroc._core.gradient import Gradient
-from polyroc._core.influence import Knots, cut_polygon, look_up, members_and_columns
+from polyroc._core.adjoint import Curvature, Gradient
+from polyroc._core.engines import Fitter, Resources, Reweighed
+from polyroc._core.influence import Knots, Reach, cut_polygon, look_up, members_and_columns, reach
 from polyroc._core.polygons import Run, merged_polygon
-from polyroc._core.prepared import Fitter, Resources, Reweighed
-from polyroc._core.reach import Reach, reach
 from polyroc._counts.bins import GroupedBins, ScoreBins
 from polyroc._counts.passes import passes_for
 from polyroc._inputs.checks import InputError

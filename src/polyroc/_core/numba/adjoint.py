@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from polyroc._core.curvature import Eliminated
+from polyroc._core.adjoint import Eliminated
 from polyroc._core.numba.compile import borrowed, kernel
 from polyroc._core.numba.fit import BLOCK, PairState, fill_cells, fit_pair, linearise_pair
 from polyroc._core.numba.linear import TINY, add_gram, add_scaled, dot, solve_positive, turn

@@ -1,6 +1,6 @@
 """Rates -> Factorization by compiled steps and sweeps (method, steps 4, 6 and 7).
 
-The descent is that of `_core/descent.py`. Words in parentheses are the labels of equations in docs/method.md, whose
+The descent is that of `_core/fit.py`. Words in parentheses are the labels of equations in docs/method.md, whose
 rows are the true and the false positive rates at all call rates.
 """
 
@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 
-from polyroc._core.cells import EDGE, LOGIT_BOUND, outer_chance, shrunk_rows
-from polyroc._core.descent import FIRST_DAMPING, ROUGH, Descent, descend
-from polyroc._core.fit import solve_rows
+from polyroc._core.fit import FIRST_DAMPING, ROUGH, Descent, descend, solve_rows
 from polyroc._core.numba import fit as passes
 from polyroc._core.numba.fit import FAR_IN_REPLICATES
 from polyroc._core.numba.problem import (
@@ -26,6 +24,7 @@ from polyroc._core.numba.problem import (
     size_of_first_fit,
 )
 from polyroc._core.numba.steps import StepRoom, descend_small, step_pairs
+from polyroc._core.weights import EDGE, LOGIT_BOUND, outer_chance, shrunk_rows
 from polyroc._lib.threads import Threads
 from polyroc._lib.typing import BoolArray, FloatArray
 from polyroc._records import Factorization, PairWeights, PairwiseRates, Status

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyroc._core.gradient import Gradient
+from polyroc._core.adjoint import Gradient
+from polyroc._core.influence import reach
 from polyroc._core.numba.class_sorted import ClassSorted
 from polyroc._core.numba.compile import borrowed, inner, kernel
 from polyroc._core.numba.influence_kernels import (
@@ -29,9 +30,8 @@ from polyroc._core.numba.influence_kernels import (
     find_rise,
     room_for_cut,
 )
-from polyroc._core.reach import reach
+from polyroc._core.polygons import Unordered, unordered
 from polyroc._core.samples import centred
-from polyroc._core.unordered import Unordered, unordered
 from polyroc._lib.threads import Threads, chunks
 from polyroc._lib.typing import FloatArray, Thresholds
 from polyroc._records import PairIndex, Predictions, read_only
@@ -44,7 +44,7 @@ _MOST_TASKS = 16
 
 
 class BothOrders(NamedTuple):
-    """The U unordered pairs (`polyroc._core.unordered`)."""
+    """The U unordered pairs (`polyroc._core.polygons`)."""
 
     first: Any  # (U,)
     second: Any  # (U,)

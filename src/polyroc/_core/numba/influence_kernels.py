@@ -224,7 +224,7 @@ class ByColumn(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """Call rates, and between which of their neighbours slopes are taken (`polyroc._core.reach`)."""
+    """Call rates, and between which of their neighbours slopes are taken (`polyroc._core.influence`)."""
 
     grid: Any  # (T,)
     low: Any  # (T,) the point at or before the lower end, of the points 0, s_1 .. s_T, 1
@@ -235,7 +235,7 @@ class Reading(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """A gradient (`polyroc._core.gradient`) by pairs: G of (rate-gradient), as Q products of rows and pairs."""
+    """A gradient (`polyroc._core.adjoint`) by pairs: G of (rate-gradient), as Q products of rows and pairs."""
 
     row: Any  # (m, Q, 2T)
     pair: Any  # (K, m, Q)

@@ -14,8 +14,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from scipy.special import expit, logit
 
-from polyroc._core.cells import EDGE
-from polyroc._core.descent import (
+from polyroc._core.fit import (
     ROUNDING,
     SINGLE_ROUNDING,
     SINGLE_STEADY,
@@ -28,6 +27,7 @@ from polyroc._core.numba import fit as passes
 from polyroc._core.numba.compile import kernel
 from polyroc._core.numba.fit import FAR, Data, add_row_means
 from polyroc._core.numba.steps import StepRoom, step_rows
+from polyroc._core.weights import EDGE
 from polyroc._lib.threads import Threads, chunks
 from polyroc._lib.typing import BoolArray, FloatArray
 from polyroc._records import PairWeights, PairwiseRates, read_only

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polyroc._core.numba.compile import borrowed, inner, kernel
-from polyroc._core.unordered import unordered
+from polyroc._core.polygons import unordered
 from polyroc._lib.typing import FloatArray, Thresholds
 from polyroc._records import PairIndex, read_only
 

@@ -13,8 +13,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from polyroc._core.cells import EDGE, LOGIT_BOUND
-from polyroc._core.descent import SINGLE_ROUNDING, SINGLE_TOLERANCE
+from polyroc._core.fit import SINGLE_ROUNDING, SINGLE_TOLERANCE
 from polyroc._core.numba.class_sorted import ClassSorted
 from polyroc._core.numba.compile import borrowed, inner, kernel
 from polyroc._core.numba.factorization import fit_rank_one, fit_replicate
@@ -31,6 +30,7 @@ from polyroc._core.numba.rates import (
     reflect_tpr,
 )
 from polyroc._core.numba.steps import CONVERGED, descend_small
+from polyroc._core.weights import EDGE, LOGIT_BOUND
 from polyroc._lib.grid import row_weights
 from polyroc._lib.threads import Threads, chunks
 from polyroc._lib.typing import BoolArray, FloatArray, Thresholds

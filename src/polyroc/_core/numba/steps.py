@@ -10,7 +10,7 @@ for the other; y is a step in scaled coordinates. Where pairs are kept, C' takes
 product of the direction in which v is stretched and lambda shrunk: no rate changes along it, and without the gauge the
 undamped system would be singular.
 
-`descend_small` is the descent of `polyroc._core.descent`, compiled as a whole for small fits that are done many
+`descend_small` is the descent of `polyroc._core.fit`, compiled as a whole for small fits that are done many
 times: a replicate's fit takes a millisecond or two. In Python a third of that would go by between the sweeps, and
 threads would wait for each other there. K pairs, R fitted rows: true positive rates, then false.
 """
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyroc._core import descent
+from polyroc._core import fit as descent
 from polyroc._core.numba.compile import borrowed, inner, kernel
 from polyroc._core.numba.fit import (
     CARRIED,
