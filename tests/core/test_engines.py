@@ -30,7 +30,6 @@ numba = pytest.importorskip("numba")
 from polyroc._core.numba import engine as _numba  # noqa: E402
 from polyroc._core.numba import problem as _numba_cells  # noqa: E402
 from polyroc._core.numba import rates as _numba_rates  # noqa: E402
-from polyroc._core.numba.factorization import problem_of  # noqa: E402
 from polyroc._lib.threads import Threads  # noqa: E402
 
 
@@ -187,16 +186,16 @@ for seed in range(20):
     quietly(polyroc.evaluate, problem.y_true, problem.y_score, engine="numba", **problem.arguments)
 problem = gaussian_problem(0, 1000, 12)
 assert polyroc.evaluate(problem.y_true, problem.y_score, engine="numba", max_pairs=60).pair_sampling_error > 0
-for name in ("sweep", "add_deviance", "add_row_means", "step_pairs", "step_rows"):
-    signatures = getattr(_numba_steps if name.startswith("step") else _numba_fit, name).signatures
+for name in ("sweep", "add_deviance", "add_row_means", "descend_small", "step_rows"):
+    signatures = getattr(_numba_steps if name in ("descend_small", "step_rows") else _numba_fit, name).signatures
     assert len(signatures) <= (2 if name == "sweep" else 1), (name, signatures)
-assert len(_numba_fit.sweep.signatures) > 0
+assert len(_numba_steps.descend_small.signatures) > 0
 """
 
 
 @pytest.mark.slow
 def test_kernels_are_compiled_once_for_all_problems():
-    """Whatever rows are left out of a fit, and of whichever pairs: the sweep exists once for each side to keep."""
+    """Whatever rows are left out of a fit, and of whichever pairs: each side to keep has its kernels once."""
     # A process of its own: replicates have kernels that call these with arrays that may be written to.
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "helpers")}
     done = subprocess.run(
@@ -346,9 +345,8 @@ def test_effects_for_given_rows_are_nearly_the_best():
     with Threads(1) as threads:
         mean = _numba_cells.row_means(rates, weights, threads)
         compiled = _numba_cells.cells_of(rates, weights, options.shrinkage, mean)
-        fit = problem_of(compiled, _numba_cells.pieces(rates.n_pairs), threads)
         row = 1.2 * evaluation.factorization.row_effects[compiled.fitted]
-        found = fit.start_from(row).pairs.effect
+        found = _numba_cells.effects_of(compiled, row, _numba_cells.pieces(rates.n_pairs), threads)
     cells = shrunk_cells(rates, weights, options.shrinkage).inner
     for j in range(0, rates.n_pairs, 7):
         pulled = cells.weight[:, j] * row

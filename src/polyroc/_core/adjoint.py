@@ -75,7 +75,7 @@ class Eliminated(Frozen):
     gram: FloatArray
     """What eliminated pairs take from it: C' B^-1 C, shape (R, R)."""
     carried: FloatArray
-    """What right sides of pairs carry over to rows, shape (m, R)."""
+    """What a right side of 1 for every free pair carries over to rows, shape (R,)."""
     by_pair: FloatArray
     """Curvature by pairs, shape (K,)."""
 
@@ -83,11 +83,8 @@ class Eliminated(Frozen):
 class Passes(Protocol):
     """Passes over the cells at the end of a fit."""
 
-    def eliminated(self, right: FloatArray, free: BoolArray) -> Eliminated:
-        """What is left of rows when the free pairs, of all K, are eliminated; `right` has shape (m, K)."""
-
-    def solve(self, schur: FloatArray, right: FloatArray) -> FloatArray:
-        """Solve what is left, a positive definite system of R rows, for m right sides, shape (m, R)."""
+    def eliminated(self, free: BoolArray) -> Eliminated:
+        """What is left of rows when the free pairs, of all K, are eliminated."""
 
     def times(self, found: FloatArray) -> FloatArray:
         """The cross terms of every pair times some rows, shape (m, K) from (m, R)."""
@@ -273,13 +270,13 @@ def solve_adjoint(slopes: FloatArray, cells: _Blocks, curvature: Passes | None =
     effect, pair = cells.factorization.row_effects[fitted], cells.factorization.pair_effects
     free = ~held_pairs(cells.factorization)
     right = slopes[:, fitted]
-    # The curve is that of lambda times the mean of v.
-    right_pair = np.where(free, (right @ effect / len(pair))[:, None], 0.0)
+    # The curve is that of lambda times the mean of v: one number for every free pair, shape (m, 1).
+    on_pairs = right @ effect[:, None] / len(pair)
     if len(effect) == 0:
-        return right, np.zeros_like(right_pair)
+        return right, np.zeros((len(right), len(pair)))
     if len(pair) <= len(effect):
-        return _keep_pairs(right, right_pair, effect, pair, free, cells)
-    return _keep_rows(right, right_pair, effect, free, curvature or _PlainCurvature(cells, effect, pair))
+        return _keep_pairs(right, on_pairs, effect, pair, free, cells)
+    return _keep_rows(right, on_pairs, effect, free, curvature or _PlainCurvature(cells, effect, pair))
 
 
 def _hessian(block: _Block, effect: FloatArray, pair: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -303,7 +300,7 @@ def _hessian(block: _Block, effect: FloatArray, pair: FloatArray) -> tuple[Float
 
 
 def _keep_pairs(
-    right: FloatArray, right_pair: FloatArray, effect: FloatArray, pair: FloatArray, free: BoolArray, cells: _Blocks
+    right: FloatArray, on_pairs: FloatArray, effect: FloatArray, pair: FloatArray, free: BoolArray, cells: _Blocks
 ) -> tuple[FloatArray, FloatArray]:
     """Eliminate the rows: few pairs, whose cross terms fit into memory."""
     parts = [_hessian(block, effect, pair) for block in cells]
@@ -314,22 +311,22 @@ def _keep_pairs(
     scaled = cross / row_block
     taken = np.einsum("ir,jr->ij", scaled, cross)
     schur = np.diag(pair_block) - taken + pair_block.mean() * np.outer(v, v) / (v @ v)
-    found_pair = np.zeros_like(right_pair)
-    reduced = right_pair[:, free] - np.einsum("sr,jr->sj", right, scaled)
+    found_pair = np.zeros((len(right), len(pair)))
+    reduced = on_pairs - np.einsum("sr,jr->sj", right, scaled)
     found_pair[:, free] = np.linalg.solve(schur, reduced.T).T
     return (right - np.einsum("sj,jr->sr", found_pair[:, free], cross)) / row_block, found_pair
 
 
 def _keep_rows(
-    right: FloatArray, right_pair: FloatArray, effect: FloatArray, free: BoolArray, curvature: Passes
+    right: FloatArray, on_pairs: FloatArray, effect: FloatArray, free: BoolArray, curvature: Passes
 ) -> tuple[FloatArray, FloatArray]:
     """Eliminate the pairs, in two passes over the cells."""
-    left = curvature.eliminated(right_pair, free)
+    left = curvature.eliminated(free)
     mean = left.row_block.mean()
     schur = np.diag(left.row_block) - left.gram + mean * np.outer(effect, effect) / (effect @ effect)
-    found = curvature.solve(schur, right - left.carried)
+    found: FloatArray = np.linalg.solve(schur, (right - on_pairs * left.carried).T).T
     inverse = np.divide(1.0, left.by_pair, out=np.zeros(len(free)), where=free)
-    return found, inverse * (right_pair - curvature.times(found))
+    return found, inverse * (on_pairs - curvature.times(found))
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,21 +337,18 @@ class _PlainCurvature:
     effect: FloatArray
     pair: FloatArray
 
-    def eliminated(self, right: FloatArray, free: BoolArray) -> Eliminated:
+    def eliminated(self, free: BoolArray) -> Eliminated:
         n_rows = len(self.effect)
-        row_block, gram, carried = np.zeros(n_rows), np.zeros((n_rows, n_rows)), np.zeros((len(right), n_rows))
+        row_block, carried, gram = np.zeros(n_rows), np.zeros(n_rows), np.zeros((n_rows, n_rows))
         by_pair = np.zeros(len(free))
         for block in self.cells:
             by_row, by_pair[block.pairs], cross = _hessian(block, self.effect, self.pair)
             inverse = np.divide(1.0, by_pair[block.pairs], out=np.zeros(len(cross)), where=free[block.pairs])
             row_block += by_row
+            carried += np.einsum("j,jr->r", inverse, cross)
             root = cross * np.sqrt(inverse[:, None]).astype(cross.dtype)
             gram += root.T @ root
-            carried += (right[:, block.pairs] * inverse) @ cross
         return Eliminated(row_block, gram, carried, by_pair)
-
-    def solve(self, schur: FloatArray, right: FloatArray) -> FloatArray:
-        return np.asarray(np.linalg.solve(schur, right.T).T)
 
     def times(self, found: FloatArray) -> FloatArray:
         parts = [found @ _hessian(block, self.effect, self.pair)[2].T for block in self.cells]

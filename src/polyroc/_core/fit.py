@@ -45,9 +45,9 @@ MAX_ITER = 200
 FIRST_DAMPING = 0.1
 MAX_DAMPING = 1e12
 # A gradient of no more than this is rounding.
-_AT_REST = 1e-12
+AT_REST = 1e-12
 # A Hessian that stays indefinite with this much damping is not so by rounding.
-_SOME_DAMPING = 1e-3
+SOME_DAMPING = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +126,7 @@ class Course:
         self.n_iter += 1
         if self.n_iter >= self._max_iter:
             self.status = Status.MAX_ITER
-        if tried is None and self.damping >= _SOME_DAMPING and gradient_here() <= _AT_REST:
+        if tried is None and self.damping >= SOME_DAMPING and gradient_here() <= AT_REST:
             # The step is zero with any damping that makes it possible: exact symmetry holds the fit here.
             self.status = Status.SADDLE
             return False

@@ -102,7 +102,9 @@ class NumpyPrepared(NumpyFitter):
 
     def rates(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> PairwiseRates:
         """Cut every pair's ROC polygon at the call rates."""
-        return _rates(self.source, pairs, call_rates, thresholds)
+        if thresholds == "difference":
+            return difference_rates(self.source, pairs, call_rates)
+        return pairwise_rates(self.source, pairs, call_rates, thresholds)
 
     def score_thresholds(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> FloatArray:
         """The score at which every pair reaches every call rate, shape (T, K)."""
@@ -112,7 +114,9 @@ class NumpyPrepared(NumpyFitter):
 
     def areas(self, pairs: PairIndex, thresholds: Thresholds = "own") -> FloatArray:
         """Mann-Whitney area of each pair, shape (K,)."""
-        return _areas(self.source, pairs, thresholds)
+        return (
+            difference_areas(self.source, pairs) if thresholds == "difference" else pairwise_areas(self.source, pairs)
+        )
 
     def influences(
         self,
@@ -155,9 +159,8 @@ class Reweighed:
 
     def rates(self, weight: FloatArray) -> tuple[PairwiseRates, FloatArray]:
         """Rates and areas of all pairs under these weights."""
-        samples = weighed(self.predictions, weight)
-        found = _rates(samples, self.pairs, self.call_rates, self.thresholds)
-        return found, _areas(samples, self.pairs, self.thresholds)
+        again = NumpyPrepared(Resources(), weighed(self.predictions, weight))
+        return again.rates(self.pairs, self.call_rates, self.thresholds), again.areas(self.pairs, self.thresholds)
 
     def fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> RankOneFits:
         """The rank-one structure under each of several weights."""
@@ -170,16 +173,6 @@ class Reweighed:
             mean_rates=np.array([fit.mean_rates for fit in fits]),
             converged=np.array([fit.converged for fit in fits]),
         )
-
-
-def _rates(predictions: Predictions, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> PairwiseRates:
-    if thresholds == "difference":
-        return difference_rates(predictions, pairs, call_rates)
-    return pairwise_rates(predictions, pairs, call_rates, thresholds)
-
-
-def _areas(predictions: Predictions, pairs: PairIndex, thresholds: Thresholds) -> FloatArray:
-    return difference_areas(predictions, pairs) if thresholds == "difference" else pairwise_areas(predictions, pairs)
 
 
 ENGINE = Engine("numpy", lambda source, resources: NumpyPrepared(resources, source), NumpyFitter)

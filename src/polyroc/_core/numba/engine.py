@@ -9,15 +9,14 @@ import numpy as np
 from polyroc._core.adjoint import Curvature, Gradient
 from polyroc._core.engines import Engine
 from polyroc._core.influence import area_influences as area_influences_by_pairs
-from polyroc._core.numba.adjoint import Curvature as CompiledCurvature
 from polyroc._core.numba.class_sorted import (
     ClassSorted,
     class_sorted,
-    difference_ordered,
     difference_sorted,
     with_difference_order,
     with_order,
 )
+from polyroc._core.numba.factorization import Curvature as CompiledCurvature
 from polyroc._core.numba.factorization import fit_rank_one
 from polyroc._core.numba.influence import area_influences, sample_influences
 from polyroc._core.numba.problem import buffer_memory, pieces
@@ -90,9 +89,7 @@ class NumbaPrepared(NumbaFitter, NumpyPrepared):
         room = self._differences if is_difference else self._sorted
         sort, add_order = (difference_sorted, with_difference_order) if is_difference else (class_sorted, with_order)
         with room.lock:
-            if room.found is None and is_difference and ordered:
-                room.found = difference_ordered(self.source, threads)
-            elif room.found is None:
+            if room.found is None:
                 room.found = sort(self.source, threads)
             if ordered and room.found.order.size == 0:
                 room.found = add_order(room.found, self.source, threads)
