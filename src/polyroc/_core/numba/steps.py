@@ -177,11 +177,11 @@ def descend_small(
     n_pairs = effect.shape[0]
     state, trial = make_pairs(n_pairs), make_pairs(n_pairs)
     sums, sums_new = make_sums(data, row.shape[0], n_pairs), make_sums(data, row.shape[0], n_pairs)
-    row_new = np.empty_like(row)
+    row_new = row.copy()
     # Steps are solved for in double; the cells are computed from rows in their own precision.
     here, there = row.astype(data.mean.dtype), row.astype(data.mean.dtype)
     for j in range(n_pairs):
-        state.effect[j] = effect[j]
+        trial.effect[j] = effect[j]
     work = np.empty((10, row.shape[0]), data.mean.dtype)
     # `add_gram` takes tiles of four rows.
     side = (n_pairs + 3) // 4 * 4
@@ -191,21 +191,18 @@ def descend_small(
         np.empty((3, row.shape[0])),
         np.zeros((side, row.shape[0]), data.mean.dtype),
     )
-    # A stretch of 0: nothing moves yet.
-    sweep(data, here, here, state, state, 0.0, True, 0, n_pairs, sums.row, sums.total, work, sums.cross, None)
     path, n_taken = np.zeros(MOST_ITER + 1), 0
     n_iter, ended = 0, MAX_ITER
-    while n_iter < MOST_ITER:
-        n_iter += 1
-        clear(sums_new)
+    # A stretch of 0: nothing moves yet. In one loop with the steps, so that the sweep is compiled into this once.
+    solved, stretch = True, 0.0
+    while True:
         total = sums_new.total
-        solved = step_pairs(row, sums.row, state, sums.cross, 1 + damping, row_new, trial.effect, total, step_room)
         if solved:
             for i in range(row.shape[0]):
                 there[i] = row_new[i]
-            added = (sums_new.row, sums_new.total, work, sums_new.cross)
-            sweep(data, here, there, state, trial, 1 + damping, True, 0, n_pairs, *added, None)
-        if not solved and damping >= SOME_DAMPING and scaled_gradient(data, sums) <= AT_REST:
+            added = (sums_new.row, total, work, sums_new.cross)
+            sweep(data, here, there, state, trial, stretch, True, 0, n_pairs, *added, None)
+        elif damping >= SOME_DAMPING and scaled_gradient(data, sums) <= AT_REST:
             ended = SADDLE
             break
         # Half the change of the deviance; a rise within its rounding error is none.
@@ -214,20 +211,28 @@ def descend_small(
             if damping > MAX_DAMPING:
                 ended = STALLED
                 break
-            continue
-        move = max(total[MOVE], curve_move(row, row_new, state.effect, trial.effect))
-        # Before the damping changes: a step that damping made small is no sign of an end.
-        still = move <= still_move and damping <= still_damping
-        promised = total[FALL] + 0.5 * damping * total[LENGTH]
-        path[n_taken + 1] = path[n_taken] + 2 * min(total[CHANGE], 0.0)
-        n_taken += 1
-        damping = next_damping(damping, total[CHANGE], rounding * total[NOISE], promised)
-        # Swapped, not copied: what was left behind is the room of the next step.
-        state, trial, sums, sums_new = trial, state, sums_new, sums
-        row, row_new, here, there = row_new, row, there, here
-        if still and scaled_gradient(data, sums) <= still_gradient:
-            ended = CONVERGED
+        else:
+            still = False
+            if stretch > 0:
+                move = max(total[MOVE], curve_move(row, row_new, state.effect, trial.effect))
+                # Before the damping changes: a step that damping made small is no sign of an end.
+                still = move <= still_move and damping <= still_damping
+                promised = total[FALL] + 0.5 * damping * total[LENGTH]
+                path[n_taken + 1] = path[n_taken] + 2 * min(total[CHANGE], 0.0)
+                n_taken += 1
+                damping = next_damping(damping, total[CHANGE], rounding * total[NOISE], promised)
+            # Swapped, not copied: what was left behind is the room of the next step.
+            state, trial, sums, sums_new = trial, state, sums_new, sums
+            row, row_new, here, there = row_new, row, there, here
+            if still and scaled_gradient(data, sums) <= still_gradient:
+                ended = CONVERGED
+                break
+        if n_iter == MOST_ITER:
             break
+        n_iter += 1
+        clear(sums_new)
+        stretch = 1 + damping
+        solved = step_pairs(row, sums.row, state, sums.cross, stretch, row_new, trial.effect, sums_new.total, step_room)
     return ended, n_iter, path[: n_taken + 1], row, state.effect
 
 
