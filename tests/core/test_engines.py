@@ -186,10 +186,10 @@ for seed in range(20):
     quietly(polyroc.evaluate, problem.y_true, problem.y_score, engine="numba", **problem.arguments)
 problem = gaussian_problem(0, 1000, 12)
 assert polyroc.evaluate(problem.y_true, problem.y_score, engine="numba", max_pairs=60).pair_sampling_error > 0
-for name in ("sweep", "add_deviance", "add_row_means", "descend_small", "step_rows"):
-    signatures = getattr(_numba_steps if name in ("descend_small", "step_rows") else _numba_fit, name).signatures
+for name in ("sweep", "add_deviance", "add_row_means", "step_pairs", "step_rows"):
+    signatures = getattr(_numba_steps if name.startswith("step") else _numba_fit, name).signatures
     assert len(signatures) <= (2 if name == "sweep" else 1), (name, signatures)
-assert len(_numba_steps.descend_small.signatures) > 0
+assert len(_numba_fit.sweep.signatures) > 0
 """
 
 

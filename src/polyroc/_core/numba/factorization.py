@@ -26,6 +26,7 @@ from polyroc._core.numba.fit import (
 from polyroc._core.numba.problem import (
     Cells,
     EliminatedPairs,
+    KeptPairs,
     cells_of,
     deviances,
     effects_of,
@@ -81,7 +82,13 @@ def fit_replicate(
     cells = cells_of(rates, weights, shrinkage, mean, far=FAR_IN_REPLICATES)
     if not cells.fitted.any():
         return _without_rows(cells, rates, weights, shrinkage)
-    n_few = None if cells.keeps_pairs else size_of_first_fit(rates.n_pairs, one_optimum=one_optimum)
+    if cells.keeps_pairs:
+        # Many of these are done: compiled as a whole.
+        till = cells.tolerance
+        limits = (till.move, till.gradient, till.damping, cells.rounding, FIRST_DAMPING)
+        ended, n_iter, path, row, effect = descend_small(cells.data, cells.first_row, np.ones(rates.n_pairs), *limits)
+        return _factorization(cells, _Found(row, effect, path, n_iter, _ENDINGS[ended]), rates, weights, shrinkage)
+    n_few = size_of_first_fit(rates.n_pairs, one_optimum=one_optimum)
     first = None if n_few is None else _first_rows(cells, rates, weights, shrinkage, n_few, threads)
     # Replicates share the threads: each is swept in one piece. Nobody reads its deviance.
     return _factorization(cells, _descended(cells, first, [(0, rates.n_pairs)], threads), rates, weights, shrinkage)
@@ -117,11 +124,7 @@ def _descended(
     damping = FIRST_DAMPING if row is None else 1e-6
     effect = np.ones(cells.n_pairs) if row is None else effects_of(cells, row, parts, threads)
     row, tolerance = cells.first_row if row is None else row, tolerance or cells.tolerance
-    if cells.keeps_pairs:
-        limits = (tolerance.move, tolerance.gradient, tolerance.damping, cells.rounding, damping)
-        ended, n_iter, path, row, effect = descend_small(cells.data, row.copy(), effect, *limits)
-        return _Found(row, effect, path, n_iter, _ENDINGS[ended])
-    problem = EliminatedPairs.of(cells, parts, threads)
+    problem = KeptPairs.of(cells) if cells.keeps_pairs else EliminatedPairs.of(cells, parts, threads)
     end = descend(problem, problem.start(row, effect), 0.0, tolerance=tolerance, damping=damping)
     return _Found(end.state.row, end.state.pairs.effect, end.deviance_path, end.n_iter, end.status)
 

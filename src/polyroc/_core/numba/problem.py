@@ -1,9 +1,8 @@
-"""The problem that a compiled fit descends on: its cells, and the sweeps of many pairs.
+"""The problem that a compiled fit descends on: its cells, and the sweeps of few pairs and of many.
 
-Fits of few pairs are those of `descend_small` in `steps.py`. With more pairs than rows, steps are solved for the rows,
-and each pair follows in the sweep. Pairs are swept in pieces, which depend on their number alone, and pieces are added
-up in their order. So results do not depend on the number of threads. T call rates, K pairs, R fitted rows, P pieces; S
-is R rounded up to a multiple of four.
+With more pairs than rows, steps are solved for the rows, and each pair follows in the sweep. Pairs are swept in pieces,
+which depend on their number alone, and pieces are added up in their order. So results do not depend on the number of
+threads. T call rates, K pairs, R fitted rows, P pieces; S is R rounded up to a multiple of four.
 """
 
 from collections import deque
@@ -25,7 +24,7 @@ from polyroc._core.fit import (
 from polyroc._core.numba import fit as passes
 from polyroc._core.numba.compile import kernel
 from polyroc._core.numba.fit import FAR, Data, add_row_means
-from polyroc._core.numba.steps import StepRoom, step_rows
+from polyroc._core.numba.steps import StepRoom, step_pairs, step_rows
 from polyroc._core.weights import EDGE
 from polyroc._lib.threads import Threads, chunks
 from polyroc._lib.typing import BoolArray, FloatArray
@@ -250,42 +249,26 @@ def buffer_memory(n_pairs: int, n_rows: int, n_pieces: int, n_threads: int, item
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """One of the two states of the buffers: row effects in double, pair effects, and what the last sweep summed."""
+    """Row effects in double, pair effects, and what the last sweep summed there."""
 
     row: FloatArray
     pairs: passes.PairState
     row_sums: FloatArray
     total: FloatArray
-    slot: int
-    """Which of the two it is."""
-    place: int
-    """Where the buffers have its gram matrix of scaled cross terms: its own, or one before it that is as good."""
+    slot: int = 0
+    """Of eliminated pairs: which of the two states of the buffers it is."""
+    place: int = 0
+    """Likewise: where the buffers have its gram matrix of scaled cross terms, its own or one before that is as good."""
+    cross: Any = None
+    """Of kept pairs: the cross terms, (K, R)."""
 
 
 @dataclass(frozen=True, eq=False)
-class EliminatedPairs:
-    """A fit whose pairs are eliminated, piece by piece: what `polyroc._core.fit.descend` descends on."""
+class Problem:
+    """The descent of a fit, whose steps and sweeps are compiled."""
 
     cells: Cells
-    parts: list[tuple[int, int]]
-    threads: Threads
-    buffers: Buffers
     room: StepRoom
-
-    @classmethod
-    def of(cls, cells: Cells, parts: list[tuple[int, int]], threads: Threads) -> "EliminatedPairs":
-        """By as many threads as there are, or parts."""
-        side = (cells.n_rows + 3) // 4 * 4
-        # The sweep finds the pairs' part of a step, pair by pair, and needs no room here.
-        coupling = np.zeros((0, 0), dtype=cells.precision)
-        room = StepRoom(np.empty((side, side)), np.empty((4, cells.n_rows)), np.empty((3, 0)), coupling)
-        return cls(cells, parts, threads, Buffers.of(cells, len(parts), threads.size), room)
-
-    def start(self, row: FloatArray, effect: FloatArray) -> State:
-        """The state at these effects, by a sweep from nowhere."""
-        self.buffers.rows[0], self.buffers.effect[0] = row, effect
-        self._sweep(0, 0, 0.0, 0)
-        return self._summed(row, slot=0, place=0)
 
     def attempt(self, state: State, damping: float) -> Attempt[State] | None:
         """Solve for the step with this damping, and say what it would change."""
@@ -307,6 +290,76 @@ class EliminatedPairs:
         scale = np.where(np.arange(len(state.row)) < data.n_tpr, total[passes.WEIGHT_TPR], total[passes.WEIGHT_FPR])
         rows = np.abs(state.row_sums[passes.ROW_GRADIENT]) / (data.on_row * scale)
         return float(max(rows.max(), total[passes.PAIR_GRADIENT]))
+
+    def _tried(self, state: State, stretch: float, total: FloatArray) -> State | None:
+        """Where a step leads, whose fall and length are added to `total`; None if it cannot be solved for."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class KeptPairs(Problem):
+    """A fit whose pairs are kept: they are one piece of work."""
+
+    @classmethod
+    def of(cls, cells: Cells) -> "KeptPairs":
+        """Room for its steps."""
+        n_pairs, n_rows = cells.n_pairs, cells.n_rows
+        # `add_gram` takes tiles of four rows.
+        side = (n_pairs + 3) // 4 * 4
+        coupling = np.zeros((side, n_rows), dtype=cells.precision)
+        return cls(cells, StepRoom(np.empty((side, side)), np.empty((4, n_pairs)), np.empty((3, n_rows)), coupling))
+
+    def start(self, row: FloatArray, effect: FloatArray) -> State:
+        """The state at these effects, by a sweep from nowhere."""
+        pairs = self._new_pairs()
+        pairs.effect[:] = effect
+        return self._swept(row, row, pairs, pairs, stretch=0.0)
+
+    def _tried(self, state: State, stretch: float, total: FloatArray) -> State | None:
+        row, pairs = np.empty_like(state.row), self._new_pairs()
+        given = (state.row, state.row_sums, state.pairs, state.cross, stretch)
+        if not step_pairs(*given, row, pairs.effect, total, self.room):
+            return None
+        return self._swept(state.row, row, state.pairs, pairs, stretch=stretch)
+
+    def _new_pairs(self) -> passes.PairState:
+        effect, gradient, block = np.empty((3, self.cells.n_pairs))
+        return passes.PairState(effect, gradient, block, np.empty(self.cells.n_pairs, dtype=np.bool_))
+
+    def _swept(
+        self, row: FloatArray, row_new: FloatArray, old: passes.PairState, new: passes.PairState, *, stretch: float
+    ) -> State:
+        """The state that rows and pairs have been moved to."""
+        n_pairs, n_rows, precision = self.cells.n_pairs, self.cells.n_rows, self.cells.precision
+        row_sums, total = np.zeros((passes.N_ROW_SUMS, n_rows)), np.zeros(passes.N_TOTALS)
+        cross, work = np.empty((n_pairs, n_rows), dtype=precision), np.empty((10, n_rows), dtype=precision)
+        rows = (row.astype(precision, copy=False), row_new.astype(precision, copy=False))
+        passes.sweep(self.cells.data, *rows, old, new, stretch, True, 0, n_pairs, row_sums, total, work, cross, None)
+        return State(row_new, new, row_sums, total, cross=cross)
+
+
+@dataclass(frozen=True, eq=False)
+class EliminatedPairs(Problem):
+    """A fit whose pairs are eliminated, piece by piece."""
+
+    parts: list[tuple[int, int]]
+    threads: Threads
+    buffers: Buffers
+
+    @classmethod
+    def of(cls, cells: Cells, parts: list[tuple[int, int]], threads: Threads) -> "EliminatedPairs":
+        """By as many threads as there are, or parts."""
+        side = (cells.n_rows + 3) // 4 * 4
+        # The sweep finds the pairs' part of a step, pair by pair, and needs no room here.
+        coupling = np.zeros((0, 0), dtype=cells.precision)
+        room = StepRoom(np.empty((side, side)), np.empty((4, cells.n_rows)), np.empty((3, 0)), coupling)
+        return cls(cells, room, parts, threads, Buffers.of(cells, len(parts), threads.size))
+
+    def start(self, row: FloatArray, effect: FloatArray) -> State:
+        """The state at these effects, by a sweep from nowhere."""
+        self.buffers.rows[0], self.buffers.effect[0] = row, effect
+        self._sweep(0, 0, 0.0, 0)
+        return self._summed(row, slot=0, place=0)
 
     def _tried(self, state: State, stretch: float, total: FloatArray) -> State | None:
         row, buffers, slot = np.empty_like(state.row), self.buffers, 1 - state.slot
