@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import torch
 
-from polyroc._core import descent
+from polyroc._core import fit as descent
 from polyroc._core.fit import FIRST_DAMPING, ROUGH, Attempt, Course, Tolerance
 from polyroc._core.torch.devices import pieces
 from polyroc._core.torch.passes import passes_on
